@@ -34,8 +34,8 @@ class Shard:
         """What ``make`` gives, made once for all clusters of this cycle."""
         if make not in self._shared:
             self._shared[make] = make(self)
-        found: T = self._shared[make]
-        return found
+        value: T = self._shared[make]
+        return value
 
     def count(self, wanted: Callable[[ClusterSource], Any]) -> int:
         return sum(bool(wanted(run.cluster)) for run in self.runs)
@@ -88,16 +88,18 @@ class ClusterRun:
         """A client for an address of its own, signed in as its settings say."""
         return self.asking(client_of(self.cluster, url, self.shard.gates.of(url)))
 
-    def take(self, name: str, found: SourceRead) -> None:
+    def take(self, name: str, source_read: SourceRead) -> None:
         """Keep what a source gave; where the cluster has no address of its own, it stands for it."""
-        self.cursor[name] = found.cursor
-        self.observed += found.observed
-        if found.skips:
-            self.skip(name, *found.skips)
+        self.cursor[name] = source_read.cursor
+        self.observed += source_read.observed
+        if source_read.skips:
+            self.skip(name, *source_read.skips)
         if not self.cluster.url:
-            self.reachable = self.reachable if found.reachable is None else found.reachable
-            self.jobs_seen = max(self.jobs_seen, found.jobs_seen)
-        self.error = self.error or found.error
+            self.reachable = (
+                self.reachable if source_read.reachable is None else source_read.reachable
+            )
+            self.jobs_seen = max(self.jobs_seen, source_read.jobs_seen)
+        self.error = self.error or source_read.error
 
     def skip(self, source: str, *skips: Skip) -> None:
         self.observed.append(Observed(self.cluster.name, self.shard.at(), source, skips))

@@ -125,13 +125,13 @@ def message(template: str, /, **values: Value) -> Message:
     return Message(template, values)
 
 
-def plural(count: int, one: str, many: str, **values: Value) -> Message:
+def plural(count: int, singular: str, many: str, **values: Value) -> Message:
     """Of two templates the one that fits ``count``, which is ``{count:count}`` unless ``values``
     are given.
 
     Catalogues have as many forms as their language.
     """
-    return Message(one, values or {"count": count}, many, count)
+    return Message(singular, values or {"count": count}, many, count)
 
 
 def quoted(text: str) -> Message:
@@ -195,10 +195,10 @@ def subtask_text(vertex: str | None, subtask: int | None) -> Message:
 @lru_cache(maxsize=8_192)
 def placeholders(template: str) -> dict[str, str]:
     """Name → kind, in the order of the template. Raises ValueError for a kind that is not known."""
-    found = {name: kind or "text" for name, kind in PLACEHOLDER.findall(template)}
-    if unknown := set(found.values()) - KINDS:
+    kinds = {name: kind or "text" for name, kind in PLACEHOLDER.findall(template)}
+    if unknown := set(kinds.values()) - KINDS:
         raise ValueError(f"{template!r} has placeholders of unknown kinds: {sorted(unknown)}.")
-    return found
+    return kinds
 
 
 def rendered(

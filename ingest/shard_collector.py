@@ -116,8 +116,8 @@ async def _read_endpoints(run: ClusterRun, stall: Stall) -> None:
     for source in sources():
         if not source.files and source.wanted(run):
             try:
-                if found := await source.read(run):
-                    run.take(source.name, found)
+                if source_read := await source.read(run):
+                    run.take(source.name, source_read)
             except Exception as error:
                 error_text = _reason(run, source, error)
                 run.reachable = run.reachable and run.rest is not None
@@ -135,8 +135,8 @@ def _read_files(run: ClusterRun) -> None:
     for source in sources():
         if source.files and source.wanted(run):
             try:
-                if found := source.read(run):
-                    run.take(source.name, found)
+                if source_read := source.read(run):
+                    run.take(source.name, source_read)
             except Exception as error:
                 reason = _reason(run, source, error)
                 run.error = run.error or (reason if isinstance(error, IngestError) else None)

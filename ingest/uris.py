@@ -112,9 +112,9 @@ def is_below(path: str, root: str) -> bool:
     )
 
 
-def are_nested(one: str, other: str) -> bool:
+def are_nested(uri: str, other: str) -> bool:
     """Both canonical: they are the same, or one lies within the other."""
-    return is_below(one, other) or is_below(other, one)
+    return is_below(uri, other) or is_below(other, uri)
 
 
 def canonical_column(

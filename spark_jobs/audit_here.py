@@ -76,7 +76,7 @@ class Here:
         schema = pa.schema(
             [(name, in_microseconds(declared.schema.field(name).type)) for name in names]
         )
-        found = [
+        paths = [
             data_path(lake, row, file)
             for row in with_same_rows(table)
             for file in lake.files(row, from_time=since)
@@ -84,12 +84,12 @@ class Here:
         condition = pc.field(declared.time_column) >= pa.scalar(since, INSTANT)
         for name, value in where.items():
             condition &= pc.field(name) == value
-        return self.read(found, schema).filter(condition).select(list(columns))
+        return self.read(paths, schema).filter(condition).select(list(columns))
 
     def counted(self, rows: pa.Table, key: Sequence[str], largest: str) -> pa.Table:
         """(key, ``rows``, ``largest`` of a column)"""
-        found = rows.group_by(list(key)).aggregate([([], "count_all"), (largest, "max")])
-        return found.rename_columns({"count_all": "rows", f"{largest}_max": largest})
+        counts = rows.group_by(list(key)).aggregate([([], "count_all"), (largest, "max")])
+        return counts.rename_columns({"count_all": "rows", f"{largest}_max": largest})
 
     def joined(self, rows: pa.Table, other: pa.Table, key: Sequence[str]) -> pa.Table:
         """Rows with the columns of another table; Arrow joins no lists."""
@@ -134,8 +134,8 @@ def _read(file: str, schema: pa.Schema) -> pa.Table:
     # Not by path: then the folders above would be taken for columns.
     with fsspec.open(file, "rb") as opened, ParquetStream(opened, checks_pages=True) as parquet:
         held = [name for name in schema.names if name in parquet.schema_arrow.names]
-        found = parquet.read(held)
-    return _shaped(found, schema)
+        table = parquet.read(held)
+    return _shaped(table, schema)
 
 
 def _shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -18,8 +18,8 @@ from spark_jobs.audit_request import Audit, AuditedRoot, UnlistedDirectory
 from spark_jobs.audit_tables import PENDING
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root
+from spark_jobs.storage.carried import JOB_DIRECTORIES
 from spark_jobs.storage.carried import LISTED as LISTED_WHOLE
-from spark_jobs.storage.carried import LOST
 from spark_jobs.storage.plain import US_PER_S, Row, plain_rows
 from spark_jobs.storage.reading import JOBS, job_rows
 from spark_jobs.storage.reference_sums import AUTHORITY
@@ -129,17 +129,17 @@ def listed(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
     return rows
 
 
-def lost(previous: Sequence[Manifest], audits: Sequence[Audit]) -> set[str]:
-    """``LOST`` of the audits before, by the names that directories have now."""
-    found = set(
+def job_directories(name: str, previous: Sequence[Manifest], audits: Sequence[Audit]) -> set[str]:
+    """``JOB_DIRECTORIES`` of the audits before, by the names that directories have now."""
+    directories = set(
         Here()
-        .read(state_files(previous, ("storage_lost",)), LOST)
+        .read(state_files(previous, (name,)), JOB_DIRECTORIES)
         .column("job_directory")
         .to_pylist()
     )
     for spellings in spellings_of(audits).values():
-        found = {canonical(directory, spellings) for directory in found}
-    return found
+        directories = {canonical(directory, spellings) for directory in directories}
+    return directories
 
 
 def state_files(previous: Sequence[Manifest], names: Sequence[str]) -> list[str]:

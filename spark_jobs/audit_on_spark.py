@@ -314,14 +314,14 @@ class OnSpark:
         # step.
         files = Files(tuple((name, f"{folder}/{name}", 0) for name in output.files), schema)
         filesystem, path = fsspec.core.url_to_fs(folder)
-        found = (
+        dataset = (
             ds.dataset(
                 [f"{path}/{name}" for name in output.files], filesystem=filesystem, format="parquet"
             )
             if output.files
             else None
         )
-        return _WithRows(files.written, schema, output.rows), found
+        return _WithRows(files.written, schema, output.rows), dataset
 
     def write_table(self, run_dir: RunFiles, name: str, rows: Files) -> int:
         run_dir.outputs[name] = Output(rows.rows, self._names(rows))

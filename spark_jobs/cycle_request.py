@@ -68,17 +68,17 @@ def _list(
         ) from error
 
 
-def _threshold(one: Scoped) -> Scoped:
+def _threshold(scoped: Scoped) -> Scoped:
     return {
         "cluster": "",
         "job_id": "",
-        **one,
-        "key": str(one["key"]),
-        "value": float(one["value"]),
+        **scoped,
+        "key": str(scoped["key"]),
+        "value": float(scoped["value"]),
     }
 
 
-def _recovery_point(one: Scoped) -> Scoped:
-    point = {**one, "cluster": str(one["cluster"]), "job_id": str(one["job_id"])}
+def _recovery_point(scoped: Scoped) -> Scoped:
+    point = {**scoped, "cluster": str(scoped["cluster"]), "job_id": str(scoped["job_id"])}
     recovery_point_from_plain(point)
     return point

@@ -52,15 +52,15 @@ class PinnedLake:
 
     def has_new_rows(self, table: str, after: Mapping[str, int]) -> bool:
         """Whether those commits brought any rows: one that only compacts does not."""
-        found = {row: self._new_files(row, after) for row in with_same_rows(table)}
+        files_by_row = {row: self._new_files(row, after) for row in with_same_rows(table)}
         if any(
             file.last_seq is not None and file.last_seq <= self.versions[text]
-            for text, files in found.items()
+            for text, files in files_by_row.items()
             for file in files
         ):
             return True
         # Files that hold rows of later commits may hold none of these.
-        return any(found.values()) and not self.new_rows(table, after).isEmpty()
+        return any(files_by_row.values()) and not self.new_rows(table, after).isEmpty()
 
     def times_of_new(
         self, table: str, after: Mapping[str, int]
@@ -88,13 +88,13 @@ class PinnedLake:
         inside = F.lit(False)
         for start, end in spans:
             inside = inside | time.between(F.lit(start), F.lit(end))
-        found = {row: self._files_in(row, spans) for row in with_same_rows(table)}
+        files_by_row = {row: self._files_in(row, spans) for row in with_same_rows(table)}
         seq = F.col("commit_seq")
         return self._all(
             table,
             [
                 self._frame(text, files).where(inside & (seq <= self.versions[text]))
-                for text, files in found.items()
+                for text, files in files_by_row.items()
                 if files
             ],
         )

@@ -81,12 +81,12 @@ def cut(
     wanted = table.column_names if columns is None else columns
     lists = jobs[table.name]
     of_job, rows = pc.list_parent_indices(lists), lists.flatten()
-    found = {
+    fields_by_name = {
         name: rows.field(place) for place, name in enumerate(field.name for field in rows.type)
     }
     for column in table.columns:
         if column.name in JOB and column.name in wanted:
-            found[column.name] = jobs[column.name].take(of_job)
-        elif column.kind == "instant" and column.name in found:
-            found[column.name] = found[column.name].cast(_INSTANT)
-    return pa.RecordBatch.from_arrays([found[name] for name in wanted], names=list(wanted))
+            fields_by_name[column.name] = jobs[column.name].take(of_job)
+        elif column.kind == "instant" and column.name in fields_by_name:
+            fields_by_name[column.name] = fields_by_name[column.name].cast(_INSTANT)
+    return pa.RecordBatch.from_arrays([fields_by_name[name] for name in wanted], names=list(wanted))

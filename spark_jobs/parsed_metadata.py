@@ -89,7 +89,7 @@ class ParsedMetadata:
 
     def _read(self, wanted: pa.Table) -> tuple[list[Any], ds.Dataset | None]:
         if self.fresh:
-            hits, found = _HIT.empty_table(), []
+            hits, tables = _HIT.empty_table(), []
         else:
             since = datetime.now(UTC) - KEPT_FOR
             columns = [
@@ -102,7 +102,9 @@ class ParsedMetadata:
             )
             counted = self.engine.counted(kept, [*_KEY, "commit_seq"], "handles").to_pylist()
             hits = pa.Table.from_pylist(list(_hits(wanted.to_pylist(), counted)), _HIT)
-            found = [self.engine.joined(kept, hits, [*_KEY, "commit_seq"])] if hits.num_rows else []
+            tables = (
+                [self.engine.joined(kept, hits, [*_KEY, "commit_seq"])] if hits.num_rows else []
+            )
         known = {(row["audit_id"], row["metadata_path"]) for row in hits.to_pylist()}
         missing = [(row["audit_id"], row["path"]) not in known for row in wanted.to_pylist()]
         parsed, dataset = self.engine.made(
@@ -110,7 +112,7 @@ class ParsedMetadata:
         )
         if dataset is not None:
             self._keep(dataset)
-        return [*found, parsed], dataset
+        return [*tables, parsed], dataset
 
     def _keep(self, rows: ds.Dataset) -> None:
         """Append to the lake, streamed: what one audit parses may be more than memory holds."""
@@ -134,8 +136,8 @@ class ParsedMetadata:
             columns=["audit_id", *READ], filter=ds.field("failure").is_null()
         ).to_batches()
         # Two audits of one run may have read the same file.
-        found = dict.fromkeys(snapshots(read, ("audit_id",)))
-        append(self.lake, [Observed("", datetime.now(UTC), SOURCE, tuple(found))])
+        paths = dict.fromkeys(snapshots(read, ("audit_id",)))
+        append(self.lake, [Observed("", datetime.now(UTC), SOURCE, tuple(paths))])
 
 
 def _hits(wanted: Iterable[Row], counted: Iterable[Row]) -> Iterator[Row]:
@@ -153,16 +155,16 @@ def _hits(wanted: Iterable[Row], counted: Iterable[Row]) -> Iterator[Row]:
     }
     for row in wanted:
         key = row["path"], row["bytes"], row["modified"]
-        if (found := last.get(key)) is not None:
+        if (newest := last.get(key)) is not None:
             of = {
                 "audit_id": row["audit_id"],
                 "root": row["root"],
-                "commit_seq": found["commit_seq"],
+                "commit_seq": newest["commit_seq"],
             }
             yield (
                 dict(zip(_KEY, key, strict=True))
                 | of
-                | {"repeated": found["rows"] > found["handles"] + 1}
+                | {"repeated": newest["rows"] > newest["handles"] + 1}
             )
 
 
@@ -179,8 +181,8 @@ def find_replacements(engine: Engine, failed: pa.Table, wanted: pa.Table) -> pa.
     gone = reading.left_behind(failed.to_pylist(), wanted)
     if not gone.num_rows:
         return gone
-    found, _ = engine.made(parsing.successors, gone, parsing.WANTED)
-    return reading.new_ones(engine.collected(found), wanted)
+    successors, _ = engine.made(parsing.successors, gone, parsing.WANTED)
+    return reading.new_ones(engine.collected(successors), wanted)
 
 
 def _stamped(rows: ds.Dataset, version: int, at: datetime) -> Iterator[pa.RecordBatch]:

@@ -37,10 +37,10 @@ class JobLookup(NamedTuple):
     minutes: Sequence[int] = ()
 
 
-def merged(found: Iterable[Span]) -> list[Span]:
+def merged(spans: Iterable[Span]) -> list[Span]:
     """In order, those that overlap or touch as one."""
     whole: list[Span] = []
-    for start, end in sorted(found):
+    for start, end in sorted(spans):
         if whole and start <= whole[-1][1]:
             whole[-1] = (whole[-1][0], max(end, whole[-1][1]))
         else:

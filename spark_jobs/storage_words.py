@@ -173,12 +173,12 @@ DOUBTS = {
         "looks dead under the other."
     ),
     "restored_from_gone": message(
-        "A job runs that was restored from a snapshot which is gone, and has completed no "
-        "checkpoint since."
+        "A job runs that was restored from a snapshot which is gone, and no checkpoint of "
+        "it since was found, or it reads on from there (ForSt)."
     ),
     "restored_from_elsewhere": message(
-        "A job runs that was restored from a snapshot outside of these roots, and has completed "
-        "none since."
+        "A job runs that was restored from a snapshot outside of these roots, and no "
+        "checkpoint of it since was found, or it reads on from there (ForSt)."
     ),
     "restored_from_unknown": message(
         "A job runs that was restored from a snapshot of which no path is known, and has none of "

@@ -10,7 +10,7 @@ from ingest.errors import Refused
 def load_cursor(path: Path) -> dict[str, Any]:
     """Empty where there is none yet. Raises ``Refused`` where it cannot be read."""
     try:
-        found = json.loads(path.read_text("utf-8"))
+        cursor = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
@@ -18,7 +18,7 @@ def load_cursor(path: Path) -> dict[str, Any]:
             f"The cursor in {path} cannot be read; remove the file to read everything again, "
             "nothing is kept twice."
         ) from error
-    return found if isinstance(found, dict) else {}
+    return cursor if isinstance(cursor, dict) else {}
 
 
 def save_cursor(path: Path, cursor: dict[str, Any]) -> None:

@@ -77,7 +77,7 @@ def _events(args: argparse.Namespace, skips: list[Skip]) -> Iterator[LogEvent]:
     skips += unlisted
     for file in files:
         forms: Counter[tuple[str, str]] = Counter()
-        kept = found = 0
+        kept = events_count = 0
         for records, trouble in read_file(
             file.path, layout=args.layout, time_zone=args.time_zone, day=args.date, forms=forms
         ):
@@ -86,12 +86,15 @@ def _events(args: argparse.Namespace, skips: list[Skip]) -> Iterator[LogEvent]:
             for record in records:
                 event = event_of(record)
                 if event:
-                    found += 1
+                    events_count += 1
                     yield event
-        print(f"{redact(file.path)}: {_summary(file.path, forms, kept, found)}", file=sys.stderr)
+        print(
+            f"{redact(file.path)}: {_summary(file.path, forms, kept, events_count)}",
+            file=sys.stderr,
+        )
 
 
-def _summary(path: str, forms: Counter[tuple[str, str]], kept: int, found: int) -> str:
+def _summary(path: str, forms: Counter[tuple[str, str]], kept: int, events: int) -> str:
     """What the file was taken for, and what became of its records."""
     if not forms:
         return f"no log records; {_first_line(path)}"
@@ -100,7 +103,7 @@ def _summary(path: str, forms: Counter[tuple[str, str]], kept: int, found: int) 
         for (envelope, layout), count in forms.most_common()
     )
     nothing = "; none of the lines that are looked for is among them" if not kept else ""
-    return f"{', '.join(names)}; {found:,} events{nothing}"
+    return f"{', '.join(names)}; {events:,} events{nothing}"
 
 
 def _first_line(path: str) -> str:

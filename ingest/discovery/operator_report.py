@@ -97,18 +97,18 @@ class OperatorReport:
 def events_of(plain: Any) -> tuple[OperatorEvent, ...]:
     """Of what :meth:`OperatorReport.plain` gave, by whatever version; what is none is left out."""
     listed = plain.get("events") if isinstance(plain, dict) else None
-    found = (
+    events = (
         _event(entry)
         for entry in (listed if isinstance(listed, list | tuple) else ())[:MAX_EVENTS]
         if isinstance(entry, dict)
     )
-    return tuple(filter(None, found))
+    return tuple(filter(None, events))
 
 
-def _event(one: dict[str, Any]) -> OperatorEvent | None:
-    texts = [one.get(name) for name in ("reason", "job_id", "message", "path")]
-    at_ms = one.get("at_ms")
+def _event(event: dict[str, Any]) -> OperatorEvent | None:
+    texts = [event.get(name) for name in ("reason", "job_id", "message", "path")]
+    at_ms = event.get("at_ms")
     if not isinstance(at_ms, int) or not all(isinstance(text, str) for text in texts):
         return None
     reason, job_id, message, path = (str(text) for text in texts)
-    return OperatorEvent(at_ms, reason, job_id, message, path, bool(one.get("is_warning")))
+    return OperatorEvent(at_ms, reason, job_id, message, path, bool(event.get("is_warning")))

@@ -41,7 +41,7 @@ def targets_of(document: Any) -> list[Target]:
         raise Skipped(
             message("it must be a list of target groups, and is {kind:text}", kind=_kind(document))
         )
-    found: dict[tuple[str, tuple[tuple[str, str], ...]], Target] = {}
+    by_labels: dict[tuple[str, tuple[tuple[str, str], ...]], Target] = {}
     listed = 0
     for number, group in enumerate(document):
         where = message("group {number:number}", number=number + 1)
@@ -81,8 +81,8 @@ def targets_of(document: Any) -> list[Target]:
                         kind=_kind(address),
                     )
                 )
-            found.setdefault((address, tuple(sorted(labels.items()))), Target(address, labels))
-    return list(found.values())
+            by_labels.setdefault((address, tuple(sorted(labels.items()))), Target(address, labels))
+    return list(by_labels.values())
 
 
 def _labels(given: Any, where: str) -> Iterator[tuple[str, str]]:

@@ -32,17 +32,17 @@ def applications(document: Any) -> list[Target]:
     listed = document.get("apps", document) if isinstance(document, dict) else document
     if listed is None:
         return []
-    found = listed.get("app") if isinstance(listed, dict) else None
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    apps = listed.get("app") if isinstance(listed, dict) else None
+    if not isinstance(apps, list) or not all(isinstance(one, dict) for one in apps):
         raise Skipped(
             "it must be {'apps': {'app': [...]}}, as a ResourceManager lists applications"
         )
-    if len(found) > MAX_TARGETS:
+    if len(apps) > MAX_TARGETS:
         raise Skipped(
             message("it lists more than {max_targets:count} applications", max_targets=MAX_TARGETS)
         )
     return [
-        _target(one) for one in found if one.get("state") == "RUNNING" and one.get("trackingUrl")
+        _target(one) for one in apps if one.get("state") == "RUNNING" and one.get("trackingUrl")
     ]
 
 

@@ -171,10 +171,10 @@ def parse_message(level: str, message: str) -> ParsedMessage | None:
     """The event in a record's message, its fields still as text."""
     line, _, trace = message.partition("\n")
     detail = (shortened(trace, DETAIL_CHARS) or None) if trace else None
-    found = _read(line)
-    if found is None:
+    fields = _read(line)
+    if fields is None:
         return _parse_trace(line, detail) if level in KEPT_LEVELS else None
-    entry, texts = found
+    entry, texts = fields
     if entry is _UNREAD:
         in_trace = _parse_trace(line, detail) if level in KEPT_LEVELS else None
         return in_trace or (UNREAD, _NOTHING, texts[0], None, line[:MESSAGE_CHARS], detail)
@@ -308,11 +308,11 @@ def _typed(texts: Texts) -> dict[str, Any]:
 
 def _reason(kind: str, detail: str | None, reason_text: str | None) -> str | None:
     if kind in CHECKPOINT_FAILURE_KINDS:
-        _, found, text = (detail or "").rpartition("CheckpointException: ")
+        _, before, text = (detail or "").rpartition("CheckpointException: ")
         # A decline as 1.13 and 1.14 print it: the trace begins with the sentence and names no
         # class.
-        first = (text if found else detail or "").partition("\n")[0]
-        reason = reason_of(first) if found else reason_of(reason_text) or reason_of(first)
+        first = (text if before else detail or "").partition("\n")[0]
+        reason = reason_of(first) if before else reason_of(reason_text) or reason_of(first)
         return reason.code if reason else None
     if kind in FAILURE_KINDS:
         return failure_cause_of(detail) or failure_cause_of(reason_text)

@@ -148,8 +148,10 @@ def _inside(uri: str, info: dict[str, Any], own: bool) -> tuple[dict[str, LogFil
         logs, trouble = logs_of(uri, f"{info.get('size')}|{stamp}", lambda: _opened(uri, own))
     except UNREADABLE as error:
         return {}, [unreadable(uri, error)]
-    found = (LogFile(f"{uri}/{log.container}/{log.name}", log.bytes, stamp, own) for log in logs)
-    return {file.path: file for file in found}, [
+    log_files = (
+        LogFile(f"{uri}/{log.container}/{log.name}", log.bytes, stamp, own) for log in logs
+    )
+    return {file.path: file for file in log_files}, [
         unreadable(uri, BadTFile(trouble))
     ] if trouble else []
 

@@ -163,11 +163,11 @@ def _nested(document: Mapping[str, Any], name: str) -> Any:
     return log.get(name) if isinstance(log, dict) else None
 
 
-def _level(found: Any) -> str | None:
-    if isinstance(found, str):
-        return found.strip().upper()[:20]
-    if isinstance(found, int) and not isinstance(found, bool):
-        return _SYSLOG[found] if 0 <= found < len(_SYSLOG) else None
+def _level(level: Any) -> str | None:
+    if isinstance(level, str):
+        return level.strip().upper()[:20]
+    if isinstance(level, int) and not isinstance(level, bool):
+        return _SYSLOG[level] if 0 <= level < len(_SYSLOG) else None
     return None
 
 

@@ -153,15 +153,15 @@ def layout_of(spec: str) -> Layout:
     """
     if spec in ("", "flink") or _FLINK_PATTERN.fullmatch(spec):
         return FLINK
-    found = compiled(spec)
+    layout = compiled(spec)
     return Layout(
         spec,
-        found.opening,
-        found.header,
-        found.groups,
-        found.second_regex,
-        found.second_parts,
-        found.zone,
+        layout.opening,
+        layout.header,
+        layout.groups,
+        layout.second_regex,
+        layout.second_parts,
+        layout.zone,
     )
 
 

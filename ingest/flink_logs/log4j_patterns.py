@@ -123,11 +123,11 @@ def _parts(pattern: str) -> tuple[list[_Part], list[str]]:
 
     And the options of the date.
     """
-    found: list[_Part] = []
+    parts: list[_Part] = []
     options: list[str] | None = None
     at = 0
     for match in _CONVERTER.finditer(pattern):
-        _add_literal(found, pattern[at : match.start()])
+        _add_literal(parts, pattern[at : match.start()])
         at = match.end()
         name = match[1]
         kind = "literal" if name == "%" else _KINDS.get(name)
@@ -136,9 +136,9 @@ def _parts(pattern: str) -> tuple[list[_Part], list[str]]:
                 pattern, message("it has %{name:name}, which is not supported", name=name)
             )
         if kind == "literal":
-            _add_literal(found, "%")
+            _add_literal(parts, "%")
         elif kind != "end":
-            found.append(_Part(kind, f"%{name}"))
+            parts.append(_Part(kind, f"%{name}"))
         if kind == "message":
             break
         if kind == "date":
@@ -149,7 +149,7 @@ def _parts(pattern: str) -> tuple[list[_Part], list[str]]:
         raise no_layout(pattern, message("it has no message (%m)"))
     if options is None:
         raise no_layout(pattern, message("it has no date (%d) before the message"))
-    return found, options
+    return parts, options
 
 
 def _add_literal(parts: list[_Part], text: str) -> None:

@@ -134,17 +134,17 @@ class LogReader:
             for key, stream in self._streams.items()
             if (at := stream.begins()) is not None
         ]
-        found: dict[str, Any] = {
+        cursor: dict[str, Any] = {
             "offset": self.resume_offset,
             "mid_record": self._mid_line and not begun,
             "pending": self.pending,
             "seen": self._counts.recent(),
         }
         if begun and len(self._streams) > 1:
-            found |= {"settled": self._carry_at, "streams": begun}
+            cursor |= {"settled": self._carry_at, "streams": begun}
         if prefixes := self._stripper.known_before(self.resume_offset):
-            found["prefixes"] = prefixes
-        return found
+            cursor["prefixes"] = prefixes
+        return cursor
 
     def learn(self, head: bytes) -> None:
         """What stands around records in lines before those that are fed."""
@@ -387,7 +387,7 @@ class LogReader:
     def _take_json(self, stream: LogStream, line: bytes, at: int, given: Sequence[bytes]) -> bool:
         """Whether the line is a record by itself, or a broken one of a log that has such."""
         try:
-            found = read_json(line, self._zone)
+            json_record = read_json(line, self._zone)
         except ValueError as error:
             if not stream.is_json:
                 return False
@@ -399,17 +399,19 @@ class LogReader:
                 ),
             )
             return True
-        if not isinstance(found, JsonRecord):
+        if not isinstance(json_record, JsonRecord):
             return False
         self._give(stream, b"".join(given))
-        if found.process and found.process != stream.process:
-            stream = self._stream((stream.key[0], found.process, stream.key[2]))
+        if json_record.process and json_record.process != stream.process:
+            stream = self._stream((stream.key[0], json_record.process, stream.key[2]))
             if at < stream.floor:
                 return True
         if not stream.is_json:
             self._switch(stream, stream.layout)
             stream.is_json = True
-        record = stream.splitter.whole(found.ts, found.level, found.logger, found.message, line, at)
+        record = stream.splitter.whole(
+            json_record.ts, json_record.level, json_record.logger, json_record.message, line, at
+        )
         if record is not None:
             self._out.append((stream.process, record))
         return True

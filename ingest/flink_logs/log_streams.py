@@ -36,8 +36,8 @@ class LogStream:
     physical: list[int] = field(default_factory=list)
 
     def place(self, offset: int) -> int:
-        found = bisect_right(self.canonical, offset) - 1
-        return self.physical[found] + offset - self.canonical[found] if found >= 0 else offset
+        index = bisect_right(self.canonical, offset) - 1
+        return self.physical[index] + offset - self.canonical[index] if index >= 0 else offset
 
     def begins(self) -> int | None:
         """Where in the file the line or record begins that is not returned yet."""

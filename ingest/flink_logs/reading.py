@@ -34,9 +34,9 @@ def read_files(run: ClusterRun) -> SourceRead:
     logs, at = run.cluster.logs, run.shard.at()
     share_bytes = max(LEAST_LOG_BYTES, SHARD_LOG_BYTES // len(run.shard.runs))
     bounded = replace(logs, max_bytes_per_cycle=min(logs.max_bytes_per_cycle, share_bytes))
-    found = tail.read_new(bounded, run.cluster.name, run.part("logs"), at)
-    skips = (Observed(run.cluster.name, at, "log", found.skips),) if found.skips else ()
-    return SourceRead((*found.observed, *skips), found.cursor)
+    source_read = tail.read_new(bounded, run.cluster.name, run.part("logs"), at)
+    skips = (Observed(run.cluster.name, at, "log", source_read.skips),) if source_read.skips else ()
+    return SourceRead((*source_read.observed, *skips), source_read.cursor)
 
 
 async def read_endpoint(run: ClusterRun) -> SourceRead | None:

@@ -79,11 +79,11 @@ class EnvelopeStripper:
                 yield of_docker
             elif _WRAPPED_JSON(line):
                 try:
-                    found = read_json(line, self._zone)
+                    record = read_json(line, self._zone)
                 except ValueError:
                     return
-                if isinstance(found, Stripped):
-                    yield found
+                if isinstance(record, Stripped):
+                    yield record
         elif (of_kubernetes := cri(line)) is not None:
             yield of_kubernetes
         else:

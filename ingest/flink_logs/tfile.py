@@ -52,20 +52,20 @@ class Source:
             if piece is None:
                 return b""
             self._piece, self._at = piece, 0
-        found = self._piece[self._at : self._at + most]
-        self._at += len(found)
-        self.taken += len(found)
-        return found
+        content = self._piece[self._at : self._at + most]
+        self._at += len(content)
+        self.taken += len(content)
+        return content
 
     def exactly(self, count: int) -> bytes:
         """Callers bound ``count``. Raises :class:`BadTFile` where there is less."""
-        found = bytearray()
-        while len(found) < count:
-            piece = self.some(count - len(found))
+        content = bytearray()
+        while len(content) < count:
+            piece = self.some(count - len(content))
             if not piece:
                 raise BadTFile("it ends in the middle of a record; was it copied whole?")
-            found += piece
-        return bytes(found)
+            content += piece
+        return bytes(content)
 
 
 def blocks_of(stream: IO[bytes]) -> list[Block]:

@@ -133,12 +133,12 @@ class _Cycle:
         if jobs is None:
             return
         self._note_version(overview)
-        found, skips = listed_jobs(jobs)
+        listed, skips = listed_jobs(jobs)
         self.session.skips.extend(skips)
-        self.listed, self.jobs_seen = True, len(found)
-        self.cursor.keep_only([job.job_id for job in found], None)
-        reader = await self._reader(found)
-        await self._read_jobs(reader, found)
+        self.listed, self.jobs_seen = True, len(listed)
+        self.cursor.keep_only([job.job_id for job in listed], None)
+        reader = await self._reader(listed)
+        await self._read_jobs(reader, listed)
         self.observed += await read_taskmanagers(
             self.session, self.cursor, self.source.name, self.limits, self.sampling_rate
         )

@@ -49,7 +49,7 @@ async def read_gauges(
             answer = await session.get(path, may_be_gone=True) if budget.take() else None
             if answer is not None:
                 try:
-                    found = listed(answer.body)
+                    metric_names = listed(answer.body)
                 except Skipped as error:
                     session.skip(path, "bad_payload", str(error))
                     continue
@@ -57,13 +57,13 @@ async def read_gauges(
                     name for name in cursor.gauges.get(vertex_id, ()) if is_of_event_time(name)
                 ]
                 asked = (
-                    names_to_ask(vertex_id, names.get(vertex_id, ""), found, fed)
+                    names_to_ask(vertex_id, names.get(vertex_id, ""), metric_names, fed)
                     if names
                     else before
                 )
                 cursor.gauges[vertex_id] = [
                     *asked,
-                    *(() if reading.measured_elsewhere else wanted(found)),
+                    *(() if reading.measured_elsewhere else wanted(metric_names)),
                 ]
     cursor.gauges = {
         vertex_id: names

@@ -234,14 +234,14 @@ def _vertices(body: Any) -> dict[str, int]:
     not.
     """
     vertices = body.get("vertices") if isinstance(body, dict) else None
-    found = (
+    listed = (
         [vertex for vertex in vertices if isinstance(vertex, dict)]
         if isinstance(vertices, list)
         else []
     )
     return {
         vertex["id"]: vertex["parallelism"]
-        for vertex in found
+        for vertex in listed
         if is_flink_id(vertex.get("id"))
         and isinstance(vertex.get("parallelism"), int)
         and 0 < vertex["parallelism"] <= MAX_PARALLELISM

@@ -13,10 +13,10 @@ def add_job(reading: JobAnswers, results: ParseResults) -> None:
     """One record where ``/jobs/:id`` or at least the overview answered; a bad part leaves its
     columns unknown.
     """
-    found = _state(reading, results)
-    if found is None:
+    state_and_graph = _state(reading, results)
+    if state_and_graph is None:
         return
-    answer, state = found
+    answer, state = state_and_graph
     vertices = results.parse(plan.vertices, reading.job) or results.parse(
         plan.planned_vertices, reading.plan
     )
@@ -88,8 +88,8 @@ def _checkpointing(reading: JobAnswers, results: ParseResults) -> dict[str, Any]
 
 
 def _restarts(reading: JobAnswers, results: ParseResults) -> int | None:
-    found = results.parse(
+    columns = results.parse(
         lambda body: metrics.columns(metrics.values(body), JOB_METRICS), reading.job_metrics
     )
-    restarts = (found or {}).get("restarts")
+    restarts = (columns or {}).get("restarts")
     return None if restarts is None else int(restarts)

@@ -30,19 +30,19 @@ class ListedJob:
 def listed_jobs(overview: Answer) -> tuple[list[ListedJob], tuple[Skip, ...]]:
     """Each job of ``/jobs/overview`` once, and the entries that were skipped."""
     results = ParseResults()
-    found = {}
+    by_id = {}
     for place, entry in results.each(results.parse(jobs.overview_entries, overview), overview):
         if job := results.parse(jobs.job_state, overview, place, body=entry, place=place):
             answer = Answer(overview.path, overview.at, entry)
             state = jobs.state_in(entry)
-            found[job.job_id] = ListedJob(
+            by_id[job.job_id] = ListedJob(
                 job.job_id,
                 state,
                 _whole(entry, "last-modification"),
                 _whole(entry, "end-time"),
                 answer,
             )
-    return list(found.values()), results.skips()
+    return list(by_id.values()), results.skips()
 
 
 def _whole(entry: dict[str, Any], name: str) -> int:

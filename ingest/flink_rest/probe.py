@@ -176,17 +176,17 @@ async def _probe_log_endpoint(client: RestClient, logs: LogSource, notes: ProbeN
         notes.misses.append(message("logs: no glob is given and the log endpoint is turned off"))
         return
     try:
-        found = listed_logs(await client.get("/jobmanager/logs"))
+        log_names = listed_logs(await client.get("/jobmanager/logs"))
     except BadAnswer as error:
-        found, why = [], f": {error}" if error.reason != "not_found" else ""
+        log_names, why = [], f": {error}" if error.reason != "not_found" else ""
         notes.misses.append(message("the JobManager serves no log files{why:name}", why=why))
         return
-    if found:
-        names = ", ".join(file.name for file in found[:3])
+    if log_names:
+        names = ", ".join(file.name for file in log_names[:3])
         notes.sees.append(
             message(
                 "log endpoint: {found:message}, {names:name}",
-                found=plural(len(found), "{count:count} file", "{count:count} files"),
+                found=plural(len(log_names), "{count:count} file", "{count:count} files"),
                 names=names,
             )
         )
@@ -210,7 +210,7 @@ async def probe_history_server(run: ClusterRun, notes: ProbeNotes) -> None:
 
 def _jobs(body: Any) -> list[tuple[str, str]]:
     entries = body.get("jobs") if isinstance(body, dict) else None
-    found = (
+    jobs = (
         [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     )
-    return [(entry["jid"], state_in(entry)) for entry in found if is_flink_id(entry.get("jid"))]
+    return [(entry["jid"], state_in(entry)) for entry in jobs if is_flink_id(entry.get("jid"))]

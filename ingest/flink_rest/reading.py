@@ -12,7 +12,7 @@ from ingest.source_read import SourceRead
 
 async def read_jobmanager(run: ClusterRun) -> SourceRead:
     cluster, shard = run.cluster, run.shard
-    found = await collect_cluster(
+    collected = await collect_cluster(
         cluster,
         run.part("rest"),
         shard.at,
@@ -20,15 +20,15 @@ async def read_jobmanager(run: ClusterRun) -> SourceRead:
         gate=shard.gates.of(cluster.url),
         cycle_s=shard.cycle_s,
     )
-    run.rest, run.reachable = found, found.reachable
-    run.requests += found.requests
-    return SourceRead(found.observed, found.cursor, error=found.error)
+    run.rest, run.reachable = collected, collected.reachable
+    run.requests += collected.requests
+    return SourceRead(collected.observed, collected.cursor, error=collected.error)
 
 
 async def read_history_server(run: ClusterRun) -> SourceRead:
     async with run.client(run.cluster.history_url) as client:
-        found = await read_history(client, run.cluster.name, run.part("history"), run.shard.at)
-    return replace(found, reachable=found.reachable is not False)
+        archives = await read_history(client, run.cluster.name, run.part("history"), run.shard.at)
+    return replace(archives, reachable=archives.reachable is not False)
 
 
 async def ask_flame_graphs(run: ClusterRun) -> None:

@@ -54,12 +54,12 @@ async def read_taskmanagers(
 def taskmanager_ids(body: Any) -> list[str]:
     """Ids of ``/taskmanagers``, of whatever is readable."""
     managers = body.get("taskmanagers") if isinstance(body, dict) else None
-    found = (
+    ids = (
         [manager.get("id") for manager in managers if isinstance(manager, dict)]
         if isinstance(managers, list)
         else []
     )
-    return list(dict.fromkeys(name for name in found if is_taskmanager_id(name)))
+    return list(dict.fromkeys(name for name in ids if is_taskmanager_id(name)))
 
 
 def taskmanager_path(name: str) -> str:

@@ -40,8 +40,8 @@ def is_version(text: object) -> bool:
 
 def major(version: str | None) -> int | None:
     """2 of ``2.3.0``."""
-    found = release(version)
-    return found[0] if found else None
+    parts = release(version)
+    return parts[0] if parts else None
 
 
 def is_known(version: str | None) -> bool:
@@ -51,5 +51,5 @@ def is_known(version: str | None) -> bool:
 
 def has_time_metrics(version: str | None) -> bool:
     """Busy and back-pressured time per subtask exist from 1.13 on; assumed of an unknown release."""
-    found = release(version)
-    return found is None or found >= (1, 13)
+    parts = release(version)
+    return parts is None or parts >= (1, 13)

@@ -193,12 +193,12 @@ class VertexReader:
 
 def _empty(reading: JobAnswers) -> set[str]:
     """Vertices whose metrics or back-pressure Flink had not collected yet."""
-    found = {
+    vertex_ids = {
         vertex_id
         for vertex_id, answers in reading.metrics.items()
         if all(answer.body == [] for answer in answers)
     }
-    return found | {
+    return vertex_ids | {
         vertex_id for vertex_id, answer in reading.backpressure.items() if not _subtasks(answer)
     }
 

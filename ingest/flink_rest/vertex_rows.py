@@ -26,15 +26,15 @@ def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
     """When each subtask was started, once all of those that were asked for run or have run."""
     if reading.starts_known:
         return
-    found = {
+    starts = {
         vertex_id: results.parse(vertices.started, answer) or {}
         for vertex_id, answer in reading.vertices.items()
     }
-    if not all(found.values()) or any(
-        one.running_at is None for of_vertex in found.values() for one in of_vertex.values()
+    if not all(starts.values()) or any(
+        one.running_at is None for of_vertex in starts.values() for one in of_vertex.values()
     ):
         return
-    for vertex_id, of_vertex in found.items():
+    for vertex_id, of_vertex in starts.items():
         answer, length = reading.vertices[vertex_id], max(of_vertex) + 1
         placements = results.parse(vertices.placements, answer) or {}
         row = VertexStart(
@@ -58,10 +58,13 @@ def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
 def add_vertex_gauges(reading: JobAnswers, results: ParseResults) -> None:
     """One row per vertex that has any of these figures."""
     for vertex_id, answers in reading.gauges.items():
-        found = gauges.joined([results.parse(gauges.gauges, answer) or {} for answer in answers])
-        if found:
+        gauges_by_name = gauges.joined(
+            [results.parse(gauges.gauges, answer) or {} for answer in answers]
+        )
+        if gauges_by_name:
             results.add(
-                answers[-1], VertexGauges(reading.job_id, vertex_id, answers[-1].at, **found)
+                answers[-1],
+                VertexGauges(reading.job_id, vertex_id, answers[-1].at, **gauges_by_name),
             )
 
 
@@ -136,16 +139,16 @@ def _measured(
     answers: Sequence[Answer], results: ParseResults
 ) -> dict[int, dict[str, metrics.Number]]:
     """Known values by subtask and column, out of any number of answers."""
-    found: dict[int, dict[str, metrics.Number]] = {}
+    measured: dict[int, dict[str, metrics.Number]] = {}
     for answer in answers:
         for subtask, columns in (
             results.parse(metrics.columns_by_subtask, answer, answer.endpoint, SUBTASK_METRICS)
             or {}
         ).items():
-            found.setdefault(subtask, {}).update(
+            measured.setdefault(subtask, {}).update(
                 {column: value for column, value in columns.items() if value is not None}
             )
-    return found
+    return measured
 
 
 def by_index(values: Mapping[int, Any], length: int) -> tuple[Any, ...] | None:

@@ -44,11 +44,15 @@ class AuditRead:
 
 def read_declared(run: ClusterRun) -> SourceRead:
     cluster = run.cluster
-    found = read_new(cluster.settings[SOURCE + "_globs"], cluster.logs.time_zone, run.part(SOURCE))
-    observed = (
-        (Observed(cluster.name, run.shard.at(), SOURCE, found.records),) if found.records else ()
+    source_read = read_new(
+        cluster.settings[SOURCE + "_globs"], cluster.logs.time_zone, run.part(SOURCE)
     )
-    return SourceRead(observed, found.cursor, found.skips)
+    observed = (
+        (Observed(cluster.name, run.shard.at(), SOURCE, source_read.records),)
+        if source_read.records
+        else ()
+    )
+    return SourceRead(observed, source_read.cursor, source_read.skips)
 
 
 def read_new(globs: Sequence[str], time_zone: str, cursor: dict[str, Any] | None) -> AuditRead:

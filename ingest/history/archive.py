@@ -56,9 +56,9 @@ def _overviews(body: Any, at: datetime, skips: list[Skip]) -> dict[str, Any]:
     """Entries of the archived ``/jobs/overview`` by job."""
     if body is None:
         return {}
-    found, bad = listed_jobs(Answer("/jobs/overview", at, body))
+    listed, bad = listed_jobs(Answer("/jobs/overview", at, body))
     skips.extend(bad)
-    return {job.job_id: job.answer.body for job in found}
+    return {job.job_id: job.answer.body for job in listed}
 
 
 def _documents(content: bytes, skips: list[Skip]) -> Iterator[tuple[str, Any]]:

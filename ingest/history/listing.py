@@ -93,10 +93,10 @@ class ArchiveDirectory:
 
     def _found(self) -> dict[str, dict[str, Any]]:
         if not self._is_local:
-            found: dict[str, dict[str, Any]] = self._filesystem.find(
+            files: dict[str, dict[str, Any]] = self._filesystem.find(
                 self._root, maxdepth=_DEEPEST, detail=True
             )
-            return found
+            return files
         return {f"{self._root.rstrip('/')}{name}": info for name, info in _below(Local(self._root))}
 
     def _opened(self, path: str) -> Any:

@@ -72,13 +72,15 @@ async def read_store(run: ClusterRun) -> SourceRead | None:
     async with run.asking(
         client_of(store, run.cluster.tls, run.shard.gates.of(store.url))
     ) as client:
-        found = await read_lines(
+        source_read = await read_lines(
             client, store, run.part(SOURCE), run.part("logs"), run.shard.at, max_bytes=share_bytes
         )
-    run.outcome["log_store"] = found
+    run.outcome["log_store"] = source_read
     if not _is_alone(run.cluster, store):
-        return SourceRead((), found.cursor, found.skips)
-    return SourceRead((), found.cursor, found.skips, found.error is None, found.error)
+        return SourceRead((), source_read.cursor, source_read.skips)
+    return SourceRead(
+        (), source_read.cursor, source_read.skips, source_read.error is None, source_read.error
+    )
 
 
 def _is_alone(cluster: ClusterSource, store: LogStoreSource) -> bool:
@@ -289,9 +291,9 @@ class _Reading:
             "bad_payload",
             message("A line is not of the time that was asked for."),
         )
-        for at, found in page.lines:
+        for at, content in page.lines:
             if not begin <= at < end:
-                self._note(found if isinstance(found, Skip) else outside)
+                self._note(content if isinstance(content, Skip) else outside)
         return inside
 
     async def _take(self, lines: Sequence[Line]) -> None:
@@ -302,9 +304,9 @@ class _Reading:
             if isinstance(entry, Entry) and at >= self._known_ns
         )
         self.lines += (await asyncio.to_thread(self.spool.take, entries)).lines
-        for at, found in lines:
-            if isinstance(found, Skip) and at >= self._known_ns:  # else it was noted before
-                self._note(found)
+        for at, line in lines:
+            if isinstance(line, Skip) and at >= self._known_ns:  # else it was noted before
+                self._note(line)
 
     def _note(self, skip: Skip) -> None:
         self._skipped += 1

@@ -73,9 +73,9 @@ class Elasticsearch:
                         name=self.name,
                     )
                 )
-        found = [self._line(hit) for hit in hits]
-        found.sort(key=lambda pair: pair[:2])
-        return Page(tuple((at, line) for at, _, line in found))
+        hits_read = [self._line(hit) for hit in hits]
+        hits_read.sort(key=lambda pair: pair[:2])
+        return Page(tuple((at, line) for at, _, line in hits_read))
 
     def advice(self, status: int) -> str:
         match status:
@@ -134,5 +134,5 @@ def _instant(hit: Any) -> int | None:
 def _position(document: Mapping[str, Any]) -> int:
     log = document.get("log")
     nested = log.get("offset") if isinstance(log, dict) else None
-    found = next((document[name] for name in _POSITION if name in document), nested)
-    return found if isinstance(found, int) else 0
+    position = next((document[name] for name in _POSITION if name in document), nested)
+    return position if isinstance(position, int) else 0

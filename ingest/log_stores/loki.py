@@ -47,9 +47,9 @@ class Loki:
                 raise Skipped(
                     message("The answer is none of Loki's query_range; check the address.")
                 )
-        found = [line for stream in streams for line in _lines(stream)]
-        found.sort(key=lambda pair: pair[0])
-        return Page(tuple(found))
+        entries = [line for stream in streams for line in _lines(stream)]
+        entries.sort(key=lambda pair: pair[0])
+        return Page(tuple(entries))
 
     def advice(self, status: int) -> str:
         match status:

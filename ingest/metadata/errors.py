@@ -14,10 +14,10 @@ class MetadataError(Skipped):
     field.
     """
 
-    def __init__(self, position: int, expected: str, found: str) -> None:
+    def __init__(self, position: int, expected: str, reason: str) -> None:
         self.position = position
         self.expected = expected
-        self.found = found
+        self.found = reason
         super().__init__(
             message(
                 "at byte {position:count}: expected {expected:text}, found {found:text}",

@@ -58,7 +58,7 @@ class EvidenceBudget:
 
 def read_wanted(run: ClusterRun) -> SourceRead:
     budget = run.shard.shared(_budget)
-    found, cursor = read_evidence(
+    observed, cursor = read_evidence(
         run.cluster.metadata,
         run.cluster.name,
         run.part(SOURCE),
@@ -66,7 +66,7 @@ def read_wanted(run: ClusterRun) -> SourceRead:
         run.shard.at(),
         budget,
     )
-    return SourceRead(tuple(found), cursor)
+    return SourceRead(tuple(observed), cursor)
 
 
 def _budget(_shard: Shard) -> EvidenceBudget:
@@ -96,13 +96,13 @@ def read_evidence(
     while done < min(len(waiting), source.files_per_cycle) and reader.budget.seconds > 0:
         records += reader.read(waiting[done])
         done += 1
-    found = [Observed(cluster, at, SOURCE, tuple(records))] if records else []
+    observations = [Observed(cluster, at, SOURCE, tuple(records))] if records else []
     remembered = {
         "jobs": selection.remembered(at),
         "waiting": waiting[done:],
         "told": reader.newest_unreachable(),
     }
-    return found, {name: value for name, value in remembered.items() if value}
+    return observations, {name: value for name, value in remembered.items() if value}
 
 
 def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference | Snapshot]:

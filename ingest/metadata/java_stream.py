@@ -212,8 +212,8 @@ class JavaStream:
     def _byte(self) -> int:
         return self._window.byte(message("the checkpoint's properties"))
 
-    def _refused(self, expected: str, found: int) -> UnsupportedMetadata:
-        return UnsupportedMetadata(self._window.position - 1, expected, f"0x{found:02x}")
+    def _refused(self, expected: str, version: int) -> UnsupportedMetadata:
+        return UnsupportedMetadata(self._window.position - 1, expected, f"0x{version:02x}")
 
 
 def _lineage(class_: _Class | None) -> list[_Class]:

@@ -36,8 +36,8 @@ def read_keyed_state(
     reading: Reading, operator: Operator, subtask: int, *, raw: bool
 ) -> KeyedState | None:
     reading.parts = 0
-    found = _read(reading, Place(operator, subtask, "raw-" if raw else ""))
-    return found and KeyedState(operator, subtask, raw, *found)
+    keyed_state = _read(reading, Place(operator, subtask, "raw-" if raw else ""))
+    return keyed_state and KeyedState(operator, subtask, raw, *keyed_state)
 
 
 def _read(reading: Reading, place: Place) -> tuple[Keyed, list[Part]] | None:
@@ -225,10 +225,10 @@ def _several(reading: Reading, place: Place) -> list[Part]:
     for _ in range(reading.window.count(message("the number of states of a changelog"))):
         reading.one_more_part()
         position = reading.window.position
-        found = _read(reading, place)
-        if found is None:
+        several = _read(reading, place)
+        if several is None:
             raise DamagedMetadata(position, message("a state of a changelog"), message("none"))
-        parts += found[1]
+        parts += several[1]
     return parts
 
 

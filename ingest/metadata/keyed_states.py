@@ -36,17 +36,17 @@ class DescribedState(NamedTuple):
 
 def described_states(content: bytes) -> list[DescribedState]:
     """In the order of the description; empty where there is none. Timers are not among them."""
-    found = [
+    matches = [
         (name[1], name[0], match)
         for match in _KIND.finditer(content)
         if (name := _name_before(content, match.start() - _FIXED_BYTES))
     ]
-    ends = [*(begin for begin, _, _ in found), len(content)][1:]
+    ends = [*(begin for begin, _, _ in matches), len(content)][1:]
     return [
         DescribedState(
             name, match[1].decode("ascii"), _EXPIRES.search(content, match.end(), end) is not None
         )
-        for (_, name, match), end in zip(found, ends, strict=True)
+        for (_, name, match), end in zip(matches, ends, strict=True)
     ]
 
 

@@ -76,14 +76,14 @@ def check_host(host: str, port: int | None = None) -> None:
     """
     pool = ThreadPoolExecutor(1)
     try:
-        found = pool.submit(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM).result(
+        resolving = pool.submit(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM).result(
             RESOLVE_WITHIN_S
         )
     except (OSError, UnicodeError, Late):
         return
     finally:
         pool.shutdown(wait=False)
-    for *_, address in found:
+    for *_, address in resolving:
         if why := refusal(str(address[0])):
             raise RefusedAddress(host, why)
 

@@ -21,8 +21,8 @@ def filesystem_of(uri: str) -> tuple[Any, str]:
     """
     _check(uri)
     with as_os_error():
-        found: tuple[Any, str] = fsspec.core.url_to_fs(uri, **_options(uri))
-    return found
+        filesystem: tuple[Any, str] = fsspec.core.url_to_fs(uri, **_options(uri))
+    return filesystem
 
 
 def opened(uri: str, compression: str | None) -> Any:

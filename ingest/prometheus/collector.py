@@ -175,8 +175,8 @@ class _Reading:
             )
         )
 
-    def _take(self, found: Iterable[tuple[datetime, Record]]) -> None:
-        for at, record in found:
+    def _take(self, records: Iterable[tuple[datetime, Record]]) -> None:
+        for at, record in records:
             self._records[at].append(record)
 
     @property

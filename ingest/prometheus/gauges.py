@@ -54,11 +54,13 @@ def gauges_query(scope: str, job_id: str) -> str:
     return f" or on ({_TOGETHER}) ".join(parts)
 
 
-def gauge_rows(job_id: str, found: Iterable[Series]) -> Iterator[tuple[datetime, VertexGauges]]:
+def gauge_rows(
+    job_id: str, all_series: Iterable[Series]
+) -> Iterator[tuple[datetime, VertexGauges]]:
     """One row a vertex and instant, of the newest attempt of each subtask."""
     # (vertex, at) → subtask → attempt → (name, value)
     by_vertex: dict[tuple[str, float], dict[int, dict[int, list[tuple[str, float]]]]] = {}
-    for series in found:
+    for series in all_series:
         name, vertex = series.labels.get("__name__", ""), series.labels.get("task_id", "")
         if of_gauge(name) and is_flink_id(vertex):
             subtask = number_in(series.labels.get("subtask_index"))

@@ -47,9 +47,9 @@ class HistoryBudget:
             max(1, self.rows // max(1, clusters)), max(1, self.values // max(1, clusters))
         )
 
-    def spend(self, found: list[tuple[datetime, VertexMetrics]]) -> None:
-        self.rows -= len(found)
-        self.values -= sum((row.parallelism or 1) * len(TASK_NAMES) for _, row in found)
+    def spend(self, windows: list[tuple[datetime, VertexMetrics]]) -> None:
+        self.rows -= len(windows)
+        self.values -= sum((row.parallelism or 1) * len(TASK_NAMES) for _, row in windows)
 
     @property
     def is_left(self) -> bool:
@@ -126,7 +126,7 @@ async def read_history(
     if not prometheus.history_days or "until_s" not in present.cursor:
         return SourceRead((), dict(cursor))
     at = begun(cursor, present.cursor["until_s"], prometheus.history_days)
-    found: list[tuple[datetime, VertexMetrics]] = []
+    windows: list[tuple[datetime, VertexMetrics]] = []
     skips: list[Skip] = []
     requests = 0
     while jobs and not at.is_done and budget.is_left and requests < MOST_REQUESTS:
@@ -139,7 +139,7 @@ async def read_history(
                 series = await asked_series(client, query, (start_s, at.before_s - STEP_S, STEP_S))
             except Unanswered as error:
                 return SourceRead(
-                    _observed(source.name, found),
+                    _observed(source.name, windows),
                     at.saved(),
                     (Skip(message("job {job_id:name}", job_id=job_id), error.reason, str(error)),),
                 )
@@ -154,20 +154,20 @@ async def read_history(
                 series = []
             read = list(rows.Subtasks(series).rows(job_id, placed=False))
             budget.spend(read)
-            found += read
+            windows += read
         at = at.after(job_id, is_last=not job_id or job_id == jobs[-1])
-    return SourceRead(_observed(source.name, found), at.saved(), tuple(skips))
+    return SourceRead(_observed(source.name, windows), at.saved(), tuple(skips))
 
 
-def _observed(cluster: str, found: list[tuple[datetime, VertexMetrics]]) -> tuple[Observed, ...]:
-    return tuple(Observed(cluster, at, HISTORY, records) for at, records in _by_instant(found))
+def _observed(cluster: str, windows: list[tuple[datetime, VertexMetrics]]) -> tuple[Observed, ...]:
+    return tuple(Observed(cluster, at, HISTORY, records) for at, records in _by_instant(windows))
 
 
 def _by_instant(
-    found: list[tuple[datetime, VertexMetrics]],
+    windows: list[tuple[datetime, VertexMetrics]],
 ) -> Iterator[tuple[datetime, tuple[Record, ...]]]:
     records: dict[datetime, list[Record]] = {}
-    for at, row in found:
+    for at, row in windows:
         records.setdefault(at, []).append(row)
     for at in sorted(records):
         yield at, tuple(records[at])

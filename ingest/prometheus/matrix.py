@@ -34,8 +34,8 @@ def series(body: Any) -> Iterator[Series]:
             )
         case _:
             raise Skipped(message("The answer is no matrix of series."))
-    for one in result:
-        match one:
+    for entry in result:
+        match entry:
             case {"metric": dict(labels), "values": list(values)} if all(
                 isinstance(value, str) for value in labels.values()
             ):

@@ -39,12 +39,12 @@ async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
                 of=of,
             )
         )
-    found = len({labels.get("job_id") for labels in jobs})
+    jobs_count = len({labels.get("job_id") for labels in jobs})
     if jobs or tasks:
         notes.sees.append(
             message(
                 "Prometheus: {found:message}, {tasks:message}",
-                found=plural(found, "{count:count} job", "{count:count} jobs"),
+                found=plural(jobs_count, "{count:count} job", "{count:count} jobs"),
                 tasks=plural(len(tasks), "{count:count} subtask", "{count:count} subtasks"),
             )
         )

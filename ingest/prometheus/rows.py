@@ -31,14 +31,14 @@ _COLUMNS = frozenset(column for column, _ in TASK_NAMES.values())
 class Subtasks:
     """Values of the subtasks of one job's vertices, by instant."""
 
-    def __init__(self, found: Iterable[Series]) -> None:
+    def __init__(self, all_series: Iterable[Series]) -> None:
         # (vertex, at) → subtask → attempt → column → (rank, value); and what else the labels say
         self._values: dict[
             tuple[str, float], dict[int, dict[int, dict[str, tuple[int, float]]]]
         ] = {}
         self._labels: dict[tuple[str, int, int], Mapping[str, str]] = {}
         self.names: dict[str, str] = {}
-        for series in found:
+        for series in all_series:
             self._take(series)
 
     def _take(self, series: Series) -> None:
@@ -60,10 +60,10 @@ class Subtasks:
 
     def parallelism(self) -> dict[str, int]:
         """Vertex → as many subtasks as were ever seen at one instant, by the largest index."""
-        found: dict[str, int] = defaultdict(int)
+        subtasks_by_vertex: dict[str, int] = defaultdict(int)
         for (vertex, _), subtasks in self._values.items():
-            found[vertex] = max(found[vertex], max(subtasks) + 1)
-        return found
+            subtasks_by_vertex[vertex] = max(subtasks_by_vertex[vertex], max(subtasks) + 1)
+        return subtasks_by_vertex
 
     def rows(self, job_id: str, *, placed: bool) -> Iterator[tuple[datetime, VertexMetrics]]:
         """One sample a vertex and instant; of a subtask that was restarted the newest attempt.
@@ -120,14 +120,14 @@ class Subtasks:
             )
 
 
-def jobs(found: Iterable[Series]) -> Iterator[tuple[datetime, Job]]:
+def jobs(all_series: Iterable[Series]) -> Iterator[tuple[datetime, Job]]:
     """One row a job and instant.
 
     Its state is known where the cluster reports how long a job is in each (1.15 and later).
     """
     values: dict[tuple[str, float], dict[str, tuple[int, float]]] = defaultdict(dict)
     names: dict[str, str] = {}
-    for series in found:
+    for series in all_series:
         column, rank = JOB_NAMES.get(series.labels.get("__name__", ""), ("", 0))
         job_id = series.labels.get("job_id", "")
         if not column or not is_flink_id(job_id):
@@ -159,11 +159,11 @@ def with_vertices(job: Job, subtasks: Subtasks) -> Job:
     )
 
 
-def taskmanagers(found: Iterable[Series]) -> Iterator[tuple[datetime, TaskManager]]:
+def taskmanagers(all_series: Iterable[Series]) -> Iterator[tuple[datetime, TaskManager]]:
     """One row a TaskManager and instant."""
     values: dict[tuple[str, float], dict[str, float]] = defaultdict(dict)
     hosts: dict[str, str] = {}
-    for series in found:
+    for series in all_series:
         column, _ = TASKMANAGER_NAMES.get(series.labels.get("__name__", ""), ("", 0))
         name = series.labels.get("tm_id", "")
         if not column or not is_taskmanager_id(name):
@@ -180,9 +180,9 @@ def taskmanagers(found: Iterable[Series]) -> Iterator[tuple[datetime, TaskManage
         yield sampled_at, TaskManager(name, clean_text(hosts[name]) or None, sampled_at, **numbers)
 
 
-def _value(column: str, found: tuple[int, float] | None) -> float | int | None:
+def _value(column: str, sample: tuple[int, float] | None) -> float | int | None:
     """As values of the REST API are taken."""
-    return None if found is None else _READ.get(column, real)(found[1])
+    return None if sample is None else _READ.get(column, real)(sample[1])
 
 
 def _whole(value: float) -> int | None:

@@ -107,7 +107,7 @@ def origin_of(about: Mapping[str, Any]) -> dict[str, str]:
     """Of what holds for many records, that which says where they are from, cut: it is looked at
     again for each of them.
     """
-    found = {
+    origin = {
         name.full: _found(about, name)
         for names in _ORIGINS
         if names.are_in(about)
@@ -115,7 +115,7 @@ def origin_of(about: Mapping[str, Any]) -> dict[str, str]:
     }
     return {
         name: value[-MAX_ORIGIN_CHARACTERS:]
-        for name, value in found.items()
+        for name, value in origin.items()
         if isinstance(value, str)
     }
 
@@ -181,9 +181,9 @@ def entry_of(
     )
 
 
-def shown(found: Any) -> str:
+def shown(value: Any) -> str:
     """The beginning, in JSON, of what is no record."""
-    return ascii("".join(islice(_JSON.iterencode(found), SHOWN_CHARACTERS))[:SHOWN_CHARACTERS])
+    return ascii("".join(islice(_JSON.iterencode(value), SHOWN_CHARACTERS))[:SHOWN_CHARACTERS])
 
 
 def _has_logger(record: Mapping[str, Any]) -> bool:
@@ -195,11 +195,11 @@ def _has_logger(record: Mapping[str, Any]) -> bool:
 def _stamp(record: Mapping[str, Any]) -> str:
     """Of its time: a number or a text, or log4j's object of two numbers."""
     for name in _TIMES:
-        if (found := record.get(name)) is not None:
-            if isinstance(found, dict):
-                parts = islice(found.items(), MAX_PARTS_OF_A_TIME)
-                found = {part: value for part, value in parts if not isinstance(value, dict | list)}
-            return "" if isinstance(found, list) else repr(found)
+        if (stamp := record.get(name)) is not None:
+            if isinstance(stamp, dict):
+                parts = islice(stamp.items(), MAX_PARTS_OF_A_TIME)
+                stamp = {part: value for part, value in parts if not isinstance(value, dict | list)}
+            return "" if isinstance(stamp, list) else repr(stamp)
     return ""
 
 
@@ -208,11 +208,11 @@ def _process(about: Mapping[str, Any], process_at: Callable[[str, str | None], s
     common to all; else container or host.
     """
     for names in _ORIGINS:
-        if found := _first(about, names):
+        if process := _first(about, names):
             host = (
                 (_first(about, _HOSTS) or "")[:MAX_ORIGIN_CHARACTERS] if names is _FILES else None
             )
-            return process_at(found[-MAX_ORIGIN_CHARACTERS:], host)
+            return process_at(process[-MAX_ORIGIN_CHARACTERS:], host)
     return UNNAMED
 
 
@@ -225,9 +225,9 @@ def plain_name(text: str) -> str:
 
 def _first(about: Mapping[str, Any], names: _Names) -> str | None:
     for name in names.names if names.are_in(about) else ():
-        found = _found(about, name)
-        if isinstance(found, str) and found and not found.isspace():
-            return found
+        value = _found(about, name)
+        if isinstance(value, str) and value and not value.isspace():
+            return value
     return None
 
 

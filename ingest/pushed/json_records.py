@@ -35,15 +35,15 @@ def entries(body: bytes) -> Iterator[Entry | Skip]:
             "send smaller batches."
         )
     records, processes = bounds.records(), Processes()
-    for found, written in _objects(
+    for document, written in _objects(
         body.decode("utf-8", "replace"), json.JSONDecoder(**pushed_hooks(body))
     ):
         records.add()
         shown = ascii(written[:SHOWN_CHARACTERS])
-        if found is None:
+        if document is None:
             yield Skip(shown, "not_json", "There is no whole JSON object.")
         else:
-            entry = entry_of(found, written=written, process_at=processes)
+            entry = entry_of(document, written=written, process_at=processes)
             yield entry or Skip(shown, "no_text", "It has no field with the text of a log line.")
 
 
@@ -55,10 +55,10 @@ def _objects(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[dict[str, A
             text, at = text[at:], 0
         begun = at
         try:
-            found, at = decoder.raw_decode(text, at)
+            document, at = decoder.raw_decode(text, at)
             written = text[begun:at]
         except (ValueError, RecursionError) as error:
-            found = None
+            document = None
             written = text[begun : begun + SHOWN_CHARACTERS]
             damages = damages + 1
             may_be_in_vain = may_be_in_vain - (_looked_at(error, len(text)) - begun)
@@ -69,7 +69,7 @@ def _objects(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[dict[str, A
                 ) from error
             line = text.find("\n", begun)
             at = len(text) if line < 0 else line
-        yield (found if isinstance(found, dict) else None), written
+        yield (document if isinstance(document, dict) else None), written
         at = _begin(text, at)
 
 

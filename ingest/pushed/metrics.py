@@ -29,8 +29,8 @@ FORGOTTEN_AFTER_S = 24 * 3600
 
 
 def read_new(run: ClusterRun) -> SourceRead | None:
-    found = read_pushed(run.cluster, run.part(SOURCE), run.shard.at())
-    return None if found.reachable is None else found
+    source_read = read_pushed(run.cluster, run.part(SOURCE), run.shard.at())
+    return None if source_read.reachable is None else source_read
 
 
 def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) -> SourceRead:
@@ -49,9 +49,9 @@ def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) 
         else newest - BEHIND_S
     )
     spool.forget(after)
-    found: dict[datetime, list[Record]] = defaultdict(list)
+    records_by_instant: dict[datetime, list[Record]] = defaultdict(list)
     series = spool.read(after, newest, step_s)
-    jobs = _take(found, series, is_alone=not source.url)
+    jobs = _take(records_by_instant, series, is_alone=not source.url)
     last = max((int(sample[0]) for one in series for sample in one.samples), default=None)
     seen = last if last is not None else _whole(cursor.get("seen_s"), newest)
     if newest - seen > FORGOTTEN_AFTER_S:
@@ -66,25 +66,27 @@ def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) 
     )
     observed = tuple(
         Observed(source.name, moment, SOURCE, tuple(records))
-        for moment, records in sorted(found.items())
+        for moment, records in sorted(records_by_instant.items())
     )
     return SourceRead(
         observed, {"until_s": newest, "seen_s": seen, "jobs": jobs}, (), is_seen, error, jobs
     )
 
 
-def _whole(found: Any, otherwise: int) -> int:
-    return found if isinstance(found, int) else otherwise
+def _whole(value: Any, otherwise: int) -> int:
+    return value if isinstance(value, int) else otherwise
 
 
-def _take(found: dict[datetime, list[Record]], series: list[Series], is_alone: bool) -> int:
+def _take(
+    records_by_instant: dict[datetime, list[Record]], series: list[Series], is_alone: bool
+) -> int:
     of_tasks: dict[str, list[Series]] = defaultdict(list)
     of_gauges: dict[str, list[Series]] = defaultdict(list)
-    for one in series:
-        if one.labels["__name__"] in TASK_NAMES:
-            of_tasks[one.labels.get("job_id", "")].append(one)
-        elif of_gauge(one.labels["__name__"]):
-            of_gauges[one.labels.get("job_id", "")].append(one)
+    for single_series in series:
+        if single_series.labels["__name__"] in TASK_NAMES:
+            of_tasks[single_series.labels.get("job_id", "")].append(single_series)
+        elif of_gauge(single_series.labels["__name__"]):
+            of_gauges[single_series.labels.get("job_id", "")].append(single_series)
     subtasks = {job_id: rows.Subtasks(of_job) for job_id, of_job in of_tasks.items()}
     jobs = {
         job.job_id: (moment, job)
@@ -92,15 +94,17 @@ def _take(found: dict[datetime, list[Record]], series: list[Series], is_alone: b
     }
     for job_id, of_job in subtasks.items():
         for moment, sample in of_job.rows(job_id, placed=is_alone):
-            found[moment].append(sample)
+            records_by_instant[moment].append(sample)
     for job_id, gauges in of_gauges.items():
         for moment, figures in gauge_rows(job_id, gauges):
-            found[moment].append(figures)
+            records_by_instant[moment].append(figures)
     if is_alone:
         for job_id, (moment, job) in jobs.items():
-            found[moment].append(rows.with_vertices(job, subtasks.get(job_id) or rows.Subtasks(())))
+            records_by_instant[moment].append(
+                rows.with_vertices(job, subtasks.get(job_id) or rows.Subtasks(()))
+            )
         for moment, manager in rows.taskmanagers(
             one for one in series if one.labels["__name__"] in TASKMANAGER_NAMES
         ):
-            found[moment].append(manager)
+            records_by_instant[moment].append(manager)
     return len(jobs)

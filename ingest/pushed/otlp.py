@@ -74,9 +74,9 @@ def _of_protobuf(body: bytes, records: Count, parts: Count) -> Iterator[Entry | 
     for resource_logs in _one_and_two(body, parts)[0]:
         of_resource, scopes = _one_and_two(resource_logs, parts)
         records.add(1 + len(scopes))
-        found = message_of(b"".join(of_resource), Resource, parts)
-        parts.add(len(found.attributes))
-        resource = origin_of(attributes(found.attributes, parts))
+        resource_message = message_of(b"".join(of_resource), Resource, parts)
+        parts.add(len(resource_message.attributes))
+        resource = origin_of(attributes(resource_message.attributes, parts))
         for scope_logs in scopes:
             of_scope, messages = _one_and_two(scope_logs, parts)
             scope = message_of(b"".join(of_scope), InstrumentationScope, parts).name[
@@ -96,11 +96,11 @@ def _one_and_two(body: bytes, parts: Count) -> tuple[list[bytes], list[bytes]]:
     """Contents of the fields 1 and 2, which is all that requests, resources and scopes are read
     for.
     """
-    found: tuple[list[bytes], list[bytes]] = ([], [])
+    messages: tuple[list[bytes], list[bytes]] = ([], [])
     for tag, content in fields(body, parts):
         if tag in _TAGS:
-            found[_TAGS.index(tag)].append(content)
-    return found
+            messages[_TAGS.index(tag)].append(content)
+    return messages
 
 
 def _record(record: LogRecord, parts: Count) -> _Record:
@@ -126,9 +126,9 @@ def _of_json(document: Any, records: Count, parts: Count) -> Iterator[Entry | Sk
         for scope_logs in scopes:
             name = _object(scope_logs, "scope").get("name")
             scope = name[:MAX_SCOPE_CHARACTERS] if isinstance(name, str) else ""
-            found = listed(scope_logs, "logRecords", parts)
-            records.add(len(found))
-            for record in found:
+            log_records = listed(scope_logs, "logRecords", parts)
+            records.add(len(log_records))
+            for record in log_records:
                 if isinstance(record, dict):
                     yield _entry(_record_of_json(record, parts), resource, scope, processes)
                 else:
@@ -198,5 +198,5 @@ def _instant(nanoseconds: str) -> str | None:
 
 
 def _object(of: Any, name: str) -> dict[str, Any]:
-    found = of.get(name) if isinstance(of, dict) else None
-    return found if isinstance(found, dict) else {}
+    value = of.get(name) if isinstance(of, dict) else None
+    return value if isinstance(value, dict) else {}

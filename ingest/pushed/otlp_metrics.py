@@ -90,15 +90,15 @@ class Pushed:
 
 def from_protobuf(body: bytes) -> Pushed:
     """Raises :class:`Refused` where the body is no such message."""
-    found, samples, parts = Pushed(), bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts()
+    pushed, samples, parts = Pushed(), bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts()
     try:
         for resource in contents(body, _RESOURCES, parts):
             for scope in contents(resource, _SCOPES, parts):
                 for metric in contents(scope, _METRICS, parts):
-                    _take_message(metric, found, samples, parts)
+                    _take_message(metric, pushed, samples, parts)
     except (DecodeError, ValueError) as error:
         raise Refused("The body is no ExportMetricsServiceRequest in protobuf.") from error
-    return found
+    return pushed
 
 
 def from_json(body: bytes) -> Pushed:
@@ -113,12 +113,12 @@ def from_json(body: bytes) -> Pushed:
         raise Refused("The body is no JSON.") from error
     if not isinstance(document, dict) or not isinstance(document.get("resourceMetrics", []), list):
         raise Refused('The body is no JSON object with "resourceMetrics".')
-    found, samples, parts = Pushed(), bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts()
+    pushed, samples, parts = Pushed(), bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts()
     for resource in listed(document, "resourceMetrics", parts):
         for scope in listed(resource, "scopeMetrics", parts):
             for metric in listed(scope, "metrics", parts):
-                _take_object(metric, found, samples, parts)
-    return found
+                _take_object(metric, pushed, samples, parts)
+    return pushed
 
 
 def accepted() -> ExportMetricsServiceResponse:
@@ -129,7 +129,7 @@ def accepted() -> ExportMetricsServiceResponse:
     return ExportMetricsServiceResponse()
 
 
-def _take_message(metric: bytes, found: Pushed, samples: Count, parts: Count) -> None:
+def _take_message(metric: bytes, pushed: Pushed, samples: Count, parts: Count) -> None:
     """Of a metric that is not wanted its name is read and nothing else."""
     held = dict(fields(metric, parts))
     name = _wanted_name(held.get(_NAME, b"").decode("utf-8", "replace"), parts)
@@ -137,19 +137,19 @@ def _take_message(metric: bytes, found: Pushed, samples: Count, parts: Count) ->
     if name is None:
         return
     if data is None:
-        found.take(name, None)
+        pushed.take(name, None)
         return
     of_data = list(fields(data, parts))
     points = [content for tag, content in of_data if tag == _POINTS]
     if _GAUGE not in held and (_TEMPORALITY, _CUMULATIVE) not in of_data:
-        found.unread[_DELTA, name] += len(points)
+        pushed.unread[_DELTA, name] += len(points)
         return
     samples.add(len(points))
     for content in points:
         point = message_of(content, NumberDataPoint, parts)
         parts.add(len(point.attributes))
         kind = point.WhichOneof("value")
-        found.take(
+        pushed.take(
             name,
             _sample(
                 name,
@@ -160,7 +160,7 @@ def _take_message(metric: bytes, found: Pushed, samples: Count, parts: Count) ->
         )
 
 
-def _take_object(metric: Any, found: Pushed, samples: Count, parts: Count) -> None:
+def _take_object(metric: Any, pushed: Pushed, samples: Count, parts: Count) -> None:
     name = _wanted_name(metric.get("name") if isinstance(metric, dict) else None, parts)
     if name is None:
         return
@@ -170,10 +170,10 @@ def _take_object(metric: Any, found: Pushed, samples: Count, parts: Count) -> No
         }:
             points = listed(data, "dataPoints", parts)
         case {"sum": data}:
-            found.unread[_DELTA, name] += len(listed(data, "dataPoints", parts))
+            pushed.unread[_DELTA, name] += len(listed(data, "dataPoints", parts))
             return
         case _:
-            found.take(name, None)
+            pushed.take(name, None)
             return
     samples.add(len(points))
     for point in points:
@@ -182,11 +182,11 @@ def _take_object(metric: Any, found: Pushed, samples: Count, parts: Count) -> No
                 "timeUnixNano": str() | int() as at,
                 "asDouble": str() | int() | bytes() as value,
             }:
-                found.take(name, _sample(name, at, value, _of_object(point, parts)))
+                pushed.take(name, _sample(name, at, value, _of_object(point, parts)))
             case {"timeUnixNano": str() | int() as at, "asInt": str() | int() as value}:
-                found.take(name, _sample(name, at, value, _of_object(point, parts)))
+                pushed.take(name, _sample(name, at, value, _of_object(point, parts)))
             case _:
-                found.take(name, None)
+                pushed.take(name, None)
 
 
 def _wanted_name(given: Any, parts: Count) -> str | None:

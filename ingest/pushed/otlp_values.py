@@ -70,11 +70,11 @@ def value_of_json(of: Any, parts: Count, depth: int = 0) -> Any:
             value_of_json(one, parts, depth + 1)
             for one in listed(of["arrayValue"], "values", parts)
         ]
-    found = next((of[kind] for kind in _KINDS if isinstance(of.get(kind), str | int | bytes)), None)
-    if not isinstance(found, bytes):
-        return found
+    value = next((of[kind] for kind in _KINDS if isinstance(of.get(kind), str | int | bytes)), None)
+    if not isinstance(value, bytes):
+        return value
     _count_double(parts, depth)
-    return float(found) if len(found) <= MAX_NUMBER_CHARACTERS else found.decode()
+    return float(value) if len(value) <= MAX_NUMBER_CHARACTERS else value.decode()
 
 
 def _count_double(parts: Count, depth: int) -> None:
@@ -86,8 +86,8 @@ def _count_double(parts: Count, depth: int) -> None:
 
 def listed(of: Any, name: str, parts: Count) -> list[Any]:
     """The list that a JSON object has under this name; empty where it has none."""
-    found = of.get(name) if isinstance(of, dict) else None
-    if not isinstance(found, list):
+    values = of.get(name) if isinstance(of, dict) else None
+    if not isinstance(values, list):
         return []
-    parts.add(len(found))
-    return found
+    parts.add(len(values))
+    return values

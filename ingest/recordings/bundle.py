@@ -41,8 +41,8 @@ def bundle_at(directory: Path) -> Bundle:
         for path in (directory / "logs").rglob("*")
         if not path.is_dir() and not _NOT_A_LOG.fullmatch(path.name)
     )
-    found = [tuple(_readable(directory, sorted(paths), skips)) for paths in (rest, logs)]
-    return Bundle(directory, found[0], found[1], tuple(skips[:_MOST_SKIPS]))
+    files = [tuple(_readable(directory, sorted(paths), skips)) for paths in (rest, logs)]
+    return Bundle(directory, files[0], files[1], tuple(skips[:_MOST_SKIPS]))
 
 
 def _readable(directory: Path, paths: list[Path], skips: list[Skip]) -> Iterator[Path]:

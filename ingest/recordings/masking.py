@@ -57,8 +57,10 @@ class MaskedLog:
             lines.decode("utf-8", "surrogateescape"), open_before=self._in_key
         )
         text = self._address.hide(text)
-        found = redact(self._context + text)
-        hidden = found[len(self._context) :] if found.startswith(self._context) else redact(text)
+        redacted = redact(self._context + text)
+        hidden = (
+            redacted[len(self._context) :] if redacted.startswith(self._context) else redact(text)
+        )
         self._context = "".join(
             (self._context + hidden)[-LONGEST_CONTEXT:].splitlines(keepends=True)[-LINES_AFTER:]
         )

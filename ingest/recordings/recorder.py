@@ -135,11 +135,11 @@ async def _poll_on(
         await asyncio.sleep(max(0.0, every_s - (loop.time() - begun)))
 
 
-def _note(summary: RecordSummary, found: Collected) -> None:
+def _note(summary: RecordSummary, collected: Collected) -> None:
     summary.polls += 1
-    summary.flink_version = found.flink_version or summary.flink_version
-    summary.skips += len(found.skips)
-    summary.error = found.error
+    summary.flink_version = collected.flink_version or summary.flink_version
+    summary.skips += len(collected.skips)
+    summary.error = collected.error
 
 
 @dataclass(slots=True)

@@ -70,9 +70,9 @@ class Snapshots:
             for record in completed
             if record.external_path and record.checkpointed_bytes is None
         )
-        found = [path for path in dict.fromkeys(paths) if path not in self._sized]
-        self._sized.update(found)
-        return found
+        unsized = [path for path in dict.fromkeys(paths) if path not in self._sized]
+        self._sized.update(unsized)
+        return unsized
 
     def _read(self, path: Path, snapshot: str) -> tuple[tuple[Record, ...], int]:
         try:

@@ -151,11 +151,11 @@ def _until(text: str, start: int, end: int) -> Value:
 def _bracketed(text: str, at: int) -> Value | None:
     """A list or an object of JSON as a whole; else a list of characters or of texts on one line."""
     try:
-        found, length = _JSON.raw_decode(text[at : at + LONGEST_NESTED])
+        value, length = _JSON.raw_decode(text[at : at + LONGEST_NESTED])
     except (ValueError, RecursionError):
         pass
     else:
-        return Value(at, at + length, text[at : at + length], whole=True) if found else None
+        return Value(at, at + length, text[at : at + length], whole=True) if value else None
     if text[at] == "{":
         return None
     end = text.find("]", at, _line_end(text, at))

@@ -93,12 +93,12 @@ class Player:
         owner, is_metrics, query = recorded_path.partition("/metrics?get=")
         if is_metrics:
             values = self.tape.metrics(owner, query.split(","), at_ms)
-            found: tuple[int, Any] | None = None if values is None else (200, values)
+            status_and_body: tuple[int, Any] | None = None if values is None else (200, values)
         else:
-            found = self.tape.answer(recorded_path, at_ms)
-        if found is None:
+            status_and_body = self.tape.answer(recorded_path, at_ms)
+        if status_and_body is None:
             return _error(404, f"Not found: {path}")
-        return found[0], turn.shift.text(_encoded(found[1]))
+        return status_and_body[0], turn.shift.text(_encoded(status_and_body[1]))
 
     def _overview(self, now_ms: int) -> bytes:
         """Jobs of all turns that are remembered."""

@@ -51,14 +51,14 @@ class Shift:
         return _line_time(at_ms + self.by_ms) + self.text(recorded[23:])
 
     def _replaced(self, match: re.Match[bytes]) -> bytes:
-        found = match[0]
-        if found in self.names:
-            return self.names[found]
-        at_ms = int(found)
+        number = match[0]
+        if number in self.names:
+            return self.names[number]
+        at_ms = int(number)
         return (
             str(at_ms + self.by_ms).encode()
             if abs(at_ms - self.recorded_ms) <= AROUND_MS
-            else found
+            else number
         )
 
 

@@ -98,7 +98,7 @@ def recordings() -> Path:
     return Path(__file__).resolve().parents[2] / "tests" / "fixtures" / "recordings"
 
 
-def recorded_jobs(one: Shipped) -> list[str]:
+def recorded_jobs(shipped: Shipped) -> list[str]:
     """Ids of the jobs that were recorded."""
-    scenario = json.loads((recordings() / one.recording / "scenario.json").read_text())
+    scenario = json.loads((recordings() / shipped.recording / "scenario.json").read_text())
     return [job["id"] for job in scenario["jobs"]]

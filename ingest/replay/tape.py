@@ -36,8 +36,8 @@ class _Answers:
 
     def until(self, at_ms: int) -> int | None:
         """Where the last one at or before then begins."""
-        found = bisect_right(self.at_ms, at_ms)
-        return self.offsets[found - 1] if found else None
+        index = bisect_right(self.at_ms, at_ms)
+        return self.offsets[index - 1] if index else None
 
 
 class Tape:
@@ -84,15 +84,15 @@ class Tape:
         if known is None:
             return None
         until = self._whole_until(at_ms)
-        found = {name: known[name].until(until) for name in ids if name in known}
+        answers = {name: known[name].until(until) for name in ids if name in known}
         entries = {
             offset: _values(self._entry(offset))
-            for offset in set(found.values())
+            for offset in set(answers.values())
             if offset is not None
         }
         return [
             {"id": name, "value": entries[offset][own]}
-            for name, offset in found.items()
+            for name, offset in answers.items()
             if offset is not None
             and (own := name if name in entries[offset] else name.partition(".")[2])
             in entries[offset]
@@ -111,8 +111,8 @@ class Tape:
                     yield at_ms, line
 
     def _whole_until(self, at_ms: int) -> int:
-        found = bisect_right(self._whole, at_ms)
-        return self._whole[found - 1] if found else 0
+        index = bisect_right(self._whole, at_ms)
+        return self._whole[index - 1] if index else 0
 
     def _entry(self, offset: int) -> dict[str, Any]:
         with self._file.open("rb") as file:

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 METADATA_NAME = "_metadata"
 """Every file of this name is read, wherever it lies: a moved or copied checkpoint still refers."""
 
+QUARANTINE_SUFFIX = ".weir-quarantine"
+"""Of directories beside a root in which clean-ups keep what they moved."""
+
 UNKNOWN = "unknown"
 """High availability, blobs, jars, what is not Flink's: never touched."""
 UNOWNED = "unowned"

@@ -118,11 +118,20 @@ def _windows(
 ) -> Iterator[tuple[int, Mapping[str, _Pressure]]]:
     """Start and pressures of the windows before that overlap, newest first."""
     past: dict[int, dict[str, _Pressure]] = {}
-    for one in window.past:
-        if one.window_start_ms <= to_ms and one.window_start_ms + PAST_WINDOW_MS >= from_ms:
-            blocked = None if one.backpressured_share is None else one.backpressured_share > 0
-            busy = None if one.busy_share is None else one.busy_share > 0
-            past.setdefault(one.window_start_ms, {})[one.vertex_id] = _Pressure(blocked, busy)
+    for vertex_window in window.past:
+        if (
+            vertex_window.window_start_ms <= to_ms
+            and vertex_window.window_start_ms + PAST_WINDOW_MS >= from_ms
+        ):
+            blocked = (
+                None
+                if vertex_window.backpressured_share is None
+                else vertex_window.backpressured_share > 0
+            )
+            busy = None if vertex_window.busy_share is None else vertex_window.busy_share > 0
+            past.setdefault(vertex_window.window_start_ms, {})[vertex_window.vertex_id] = _Pressure(
+                blocked, busy
+            )
     for start_ms in sorted(past, reverse=True):
         yield start_ms, past[start_ms]
 

@@ -60,11 +60,11 @@ def fed_samples(
     """
     if len(feeders) < 2:
         return []
-    found = []
+    feds = []
     for sample in samples.get(vertex_id, ()):
         if sample.received_watermark_ms is not None:
             sent = {feeder: _sent_ms(samples.get(feeder, ()), sample.at_ms) for feeder in feeders}
-            found.append(
+            feds.append(
                 Fed(
                     vertex_id,
                     sample.at_ms,
@@ -72,7 +72,7 @@ def fed_samples(
                     _why_unknown(sample.received_watermark_ms, sample.sent_watermark_ms, sent),
                 )
             )
-    return found
+    return feds
 
 
 def is_waited_for(slow_ms: int, fast_ms: int, sent_on_ms: int) -> bool:

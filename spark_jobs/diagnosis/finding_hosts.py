@@ -12,26 +12,26 @@ DEEPEST = 5
 
 def hosts_of(data: Any, related: Any) -> list[str]:
     """In order of name; 50 at most. What is no name is passed over."""
-    found = {
+    names = {
         name[:NAME_CHARS]
         for name in (*_in_data(data, 0), *_related(related))
         if isinstance(name, str) and name
     }
-    return sorted(found)[:MOST]
+    return sorted(names)[:MOST]
 
 
 def _in_data(value: Any, depth: int) -> Iterator[Any]:
     if depth > DEEPEST:
         return
     if isinstance(value, list | tuple):
-        for one in value:
-            yield from _in_data(one, depth + 1)
+        for item in value:
+            yield from _in_data(item, depth + 1)
     elif isinstance(value, Mapping):
-        for name, one in value.items():
+        for name, item in value.items():
             if name in ("host", "hosts"):
-                yield from one if isinstance(one, list | tuple) else (one,)
+                yield from item if isinstance(item, list | tuple) else (item,)
             else:
-                yield from _in_data(one, depth + 1)
+                yield from _in_data(item, depth + 1)
 
 
 def _related(related: Any) -> Iterator[Any]:

@@ -98,9 +98,9 @@ def busiest(frames: Iterable[Frame]) -> Busiest:
     total = in_order[0].samples if in_order else 0
     if not in_method:
         return Busiest(total, waiting=waiting)
-    found = max(in_method, key=lambda one: (in_method[one], one))
-    calls = max((end for end in ends if end[0] == found), key=lambda end: (ends[end], end))
-    return Busiest(total, found, in_method[found], calls[1], waiting)
+    longest = max(in_method, key=lambda one: (in_method[one], one))
+    calls = max((end for end in ends if end[0] == longest), key=lambda end: (ends[end], end))
+    return Busiest(total, longest, in_method[longest], calls[1], waiting)
 
 
 def method_of(name: str) -> str:

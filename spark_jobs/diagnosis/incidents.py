@@ -91,14 +91,14 @@ def follows(consequence: IncidentFinding, cause: IncidentFinding) -> bool:
     )
 
 
-def belong_together(one: IncidentFinding, other: IncidentFinding) -> bool:
-    if one.cluster != other.cluster:
+def belong_together(finding: IncidentFinding, other: IncidentFinding) -> bool:
+    if finding.cluster != other.cluster:
         return False
-    if one.rule != other.rule:
-        return follows(one, other) or follows(other, one)
-    if (one.job, one.subject_id) == (other.job, other.subject_id):
-        return one.is_near(other, RECURS_WITHIN)
-    return bool(one.trace.shared & other.trace.shared) and one.is_near(other)
+    if finding.rule != other.rule:
+        return follows(finding, other) or follows(other, finding)
+    if (finding.job, finding.subject_id) == (other.job, other.subject_id):
+        return finding.is_near(other, RECURS_WITHIN)
+    return bool(finding.trace.shared & other.trace.shared) and finding.is_near(other)
 
 
 def incidents(
@@ -192,15 +192,15 @@ class _Groups:
             self._parent[key] = key = self._parent[self._parent[key]]
         return key
 
-    def join(self, one: int, other: int) -> None:
-        low, high = sorted((self.of(one), self.of(other)))
+    def join(self, number: int, other: int) -> None:
+        low, high = sorted((self.of(number), self.of(other)))
         self._parent[high] = low
 
     def all(self) -> list[frozenset[int]]:
-        found: dict[int, set[int]] = {}
+        groups: dict[int, set[int]] = {}
         for key in self._parent:
-            found.setdefault(self.of(key), set()).add(key)
-        return [frozenset(found[least]) for least in sorted(found)]
+            groups.setdefault(self.of(key), set()).add(key)
+        return [frozenset(groups[least]) for least in sorted(groups)]
 
 
 def _comparable(rows: Sequence[IncidentFinding]) -> Iterable[list[IncidentFinding]]:
@@ -214,14 +214,14 @@ def _comparable(rows: Sequence[IncidentFinding]) -> Iterable[list[IncidentFindin
 
 
 def _reached(cause: IncidentFinding, led_to: Mapping[int, list[IncidentFinding]]) -> set[int]:
-    found: set[int] = set()
+    reached: set[int] = set()
     left = list(led_to[cause.key])
     while left:
         finding = left.pop()
-        if finding.key not in found:
-            found.add(finding.key)
+        if finding.key not in reached:
+            reached.add(finding.key)
             left += led_to[finding.key]
-    return found
+    return reached
 
 
 def _depths(members: Iterable[IncidentFinding]) -> dict[str, int]:

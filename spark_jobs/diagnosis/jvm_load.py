@@ -69,14 +69,14 @@ def jvm_loads(window: JobWindow) -> dict[str, JvmLoad]:
     of_taskmanager: dict[str, list[TaskManagerSample]] = {}
     for taskmanager in sorted(window.taskmanagers, key=lambda taskmanager: taskmanager.at_ms):
         of_taskmanager.setdefault(taskmanager.taskmanager_id, []).append(taskmanager)
-    found = {}
+    loads = {}
     for name, samples in of_taskmanager.items():
         newest = samples[-1]
         earlier = [sample for sample in samples[:-1] if sample.at_ms <= newest.at_ms - LEAST_MS]
         if newest.at_ms >= window.window_start_ms and earlier:
             gc, cpu = (_rate(earlier[-1], newest, counter) for counter in ("gc_ms", "cpu_ms"))
-            found[name] = JvmLoad(name, newest.host, newest.at_ms, gc, cpu, newest.cpu_cores)
-    return found
+            loads[name] = JvmLoad(name, newest.host, newest.at_ms, gc, cpu, newest.cpu_cores)
+    return loads
 
 
 def _rate(earlier: TaskManagerSample, later: TaskManagerSample, counter: str) -> float | None:

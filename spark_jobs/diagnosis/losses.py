@@ -129,34 +129,44 @@ def losses(window: JobWindow, outcome: str, look_back_s: float) -> Losses | None
     )
 
 
-def severity_of(found: Losses, rule_id: str, limits: Limits) -> Severity:
-    left = found.tolerance_left
-    if left is not None and found.consecutive and left <= limits[f"{rule_id}.tolerance_left"]:
+def severity_of(lost_checkpoints: Losses, rule_id: str, limits: Limits) -> Severity:
+    left = lost_checkpoints.tolerance_left
+    if (
+        left is not None
+        and lost_checkpoints.consecutive
+        and left <= limits[f"{rule_id}.tolerance_left"]
+    ):
         return "critical"
-    enough = found.periodic >= limits[f"{rule_id}.critical_minimum"]
+    enough = lost_checkpoints.periodic >= limits[f"{rule_id}.critical_minimum"]
     return (
-        "critical" if enough and found.share >= limits[f"{rule_id}.critical_share"] else "warning"
+        "critical"
+        if enough and lost_checkpoints.share >= limits[f"{rule_id}.critical_share"]
+        else "warning"
     )
 
 
-def loss_evidence(found: Losses, rule_id: str, limits: Limits, words: str) -> tuple[Evidence, ...]:
+def loss_evidence(
+    lost_checkpoints: Losses, rule_id: str, limits: Limits, words: str
+) -> tuple[Evidence, ...]:
     """The count of losses first, then the share lost for any reason and the distance to the job's
     failure.
     """
-    at_ms = found.newest.ended_ms
+    at_ms = lost_checkpoints.newest.ended_ms
     share_key, left_key = f"{rule_id}.critical_share", f"{rule_id}.tolerance_left"
     span = message("within {limits:duration}", limits=limits[f"{rule_id}.look_back_s"] * 1000)
-    evidence = [Evidence(words, len(found.lost), "count", 1, ">=", at_ms=at_ms, note=span)]
-    if found.periodic:
+    evidence = [
+        Evidence(words, len(lost_checkpoints.lost), "count", 1, ">=", at_ms=at_ms, note=span)
+    ]
+    if lost_checkpoints.periodic:
         share_note = message(
             "{periodic_lost:number} of {periodic:number}, savepoints left out",
-            periodic_lost=found.periodic_lost,
-            periodic=found.periodic,
+            periodic_lost=lost_checkpoints.periodic_lost,
+            periodic=lost_checkpoints.periodic,
         )
         evidence.append(
             limits.compared(
                 message("share of checkpoints lost for any reason"),
-                found.share,
+                lost_checkpoints.share,
                 "ratio",
                 ">=",
                 share_key,
@@ -164,16 +174,16 @@ def loss_evidence(found: Losses, rule_id: str, limits: Limits, words: str) -> tu
                 share_note,
             )
         )
-    if found.tolerance_left is not None:
+    if lost_checkpoints.tolerance_left is not None:
         left_note = message(
             "{consecutive:number} in a row of {tolerable:name} tolerable ones",
-            consecutive=found.consecutive,
-            tolerable=str(found.tolerable),
+            consecutive=lost_checkpoints.consecutive,
+            tolerable=str(lost_checkpoints.tolerable),
         )
         evidence.append(
             limits.compared(
                 message("tolerable failures left"),
-                found.tolerance_left,
+                lost_checkpoints.tolerance_left,
                 "count",
                 "<=",
                 left_key,
@@ -184,10 +194,10 @@ def loss_evidence(found: Losses, rule_id: str, limits: Limits, words: str) -> tu
     return tuple(evidence)
 
 
-def consequence(found: Losses) -> str:
+def consequence(lost_checkpoints: Losses) -> str:
     """What happens when it goes on, as one sentence."""
-    left = found.tolerance_left
-    if left is None and found.tolerable is not None:
+    left = lost_checkpoints.tolerance_left
+    if left is None and lost_checkpoints.tolerable is not None:
         return message(
             "The settings let the job continue however many checkpoints it loses; what grows is "
             "what a recovery must replay."
@@ -197,7 +207,7 @@ def consequence(found: Losses) -> str:
             "How many failures in a row the job tolerates is not known "
             "(tolerable-failed-checkpoints)."
         )
-    if found.tolerable == 0:
+    if lost_checkpoints.tolerable == 0:
         return message(
             "tolerable-failed-checkpoints is 0: each counted failure fails the job, which restarts "
             "from its last completed checkpoint."

@@ -51,10 +51,10 @@ def missing_file(text: str | None) -> str | None:
     if not any(piece in text for piece in _MISSING) and "Cannot find" not in text:
         return None
     # The innermost cause says it as the storage does.
-    found = [
+    mentions = [
         (match.start(), match[1].strip()) for pattern in _TOLD for match in pattern.finditer(text)
     ]
-    return max(found)[1] if found else None
+    return max(mentions)[1] if mentions else None
 
 
 def missing_at_restore(trace: str | None) -> str | None:

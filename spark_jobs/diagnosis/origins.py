@@ -105,13 +105,13 @@ class Pressure:
         """Held vertices with their path to this origin, the furthest first; the origin itself left
         out.
         """
-        found = [
+        ways = [
             (held, path)
             for vertex_id, held in self.held.items()
             for path in self.origins_of(vertex_id)
             if len(path) > 1 and path[-1] == origin_id
         ]
-        return sorted(found, key=lambda way: -len(way[1]))
+        return sorted(ways, key=lambda way: -len(way[1]))
 
     def held_by(self, origin_id: str) -> list[Held]:
         """Held vertices that this origin holds, the furthest first."""
@@ -181,9 +181,12 @@ def _pressure(asked: Asked) -> Pressure | str:
     topology = Topology(window.vertices, window.edges)
     pressure = Pressure(topology, _subtasks(window, topology), held)
     walk = Walk(topology, pressure.vertices, _walk_limits(limits))
-    for one in held.values():
+    for held_vertex in held.values():
         _explain(
-            pressure, one, walk.holders_of_held(one.vertex_id, one.subtasks, one.ratio), limits
+            pressure,
+            held_vertex,
+            walk.holders_of_held(held_vertex.vertex_id, held_vertex.subtasks, held_vertex.ratio),
+            limits,
         )
     for (vertex_id, _), holders in walk.partly_held.items():
         _take(pressure, vertex_id, holders)
@@ -261,15 +264,15 @@ def _take(pressure: Pressure, vertex_id: str, holders: Holders) -> None:
     )
 
 
-def _merged(one: Origin, other: Origin) -> Origin:
+def _merged(origin: Origin, other: Origin) -> Origin:
     return Origin(
-        one.vertex_id,
-        tuple(sorted({*one.subtasks, *other.subtasks})),
-        one.full_input or other.full_input,
-        one.measured and other.measured,
-        max(one.working, other.working),
-        max(one.working_at_most, other.working_at_most),
-        one.agrees or other.agrees,
+        origin.vertex_id,
+        tuple(sorted({*origin.subtasks, *other.subtasks})),
+        origin.full_input or other.full_input,
+        origin.measured and other.measured,
+        max(origin.working, other.working),
+        max(origin.working_at_most, other.working_at_most),
+        origin.agrees or other.agrees,
     )
 
 

@@ -104,12 +104,12 @@ class Walk:
 
     def holders(self, vertex_id: str, subtasks: Sequence[int], least: LeastWork) -> Holders:
         """Who keeps these subtasks of a vertex waiting."""
-        found = Holders()
+        holding = Holders()
         possible: list[Origin] = []
         for target in self._topology.downstream(vertex_id):
-            self._judge_consumer(vertex_id, subtasks, target, least, found, possible)
-        self._decide(found, possible)
-        return found
+            self._judge_consumer(vertex_id, subtasks, target, least, holding, possible)
+        self._decide(holding, possible)
+        return holding
 
     def holders_of_held(self, vertex_id: str, subtasks: Sequence[int], ratio: float) -> Holders:
         """The same for subtasks that wait for the larger part.

@@ -157,9 +157,9 @@ def region_size(vertices: Iterable[Vertex], edges: Iterable[Edge], vertex_id: st
     """
     parallelism = {vertex.vertex_id: vertex.parallelism for vertex in vertices}
     reached, joins, waiting = {vertex_id}, False, [vertex_id]
-    for one in waiting:
+    for region in waiting:
         for edge in edges:
-            if one in (edge.source, edge.target):
+            if region in (edge.source, edge.target):
                 joins = joins or edge.ship_strategy not in POINTWISE
                 fresh = {edge.source, edge.target} - reached
                 reached |= fresh
@@ -173,8 +173,8 @@ def region_size(vertices: Iterable[Vertex], edges: Iterable[Edge], vertex_id: st
     return len(known) if len(set(known)) == 1 else None
 
 
-def _join(leader: dict[Subtask, Subtask], one: Subtask, other: Subtask) -> None:
-    first, second = sorted((_leader(leader, one), _leader(leader, other)))
+def _join(leader: dict[Subtask, Subtask], subtask: Subtask, other: Subtask) -> None:
+    first, second = sorted((_leader(leader, subtask), _leader(leader, other)))
     leader[second] = first
 
 

@@ -224,7 +224,7 @@ def deadlocks(threads: Sequence[DumpedThread]) -> list[tuple[DumpedThread, ...]]
     first. None of them ever goes on.
     """
     by_number = {thread.number: thread for thread in threads}
-    found, done = [], set[int]()
+    cycles, done = [], set[int]()
     for thread in threads:
         way: dict[int, None] = {}
         at: int | None = thread.number
@@ -235,9 +235,9 @@ def deadlocks(threads: Sequence[DumpedThread]) -> list[tuple[DumpedThread, ...]]
             numbers = list(way)
             circle = numbers[numbers.index(at) :] if at is not None else []
             if len(circle) > 1:
-                found.append(tuple(by_number[number] for number in circle))
+                cycles.append(tuple(by_number[number] for number in circle))
         done |= way.keys()
-    return found
+    return cycles
 
 
 def deadlock_sentence(circle: Sequence[DumpedThread]) -> str:

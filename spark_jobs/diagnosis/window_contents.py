@@ -93,8 +93,8 @@ def whole_since(events: Iterable[LogEvent], kind: str) -> int:
     """From when on a window holds every event of a kind: where it has as many as it may, older ones
     were cut.
     """
-    found = [event.at_ms for event in events if event.rule_kind == kind]
-    return min(found) + 1 if len(found) >= EVENTS else 0
+    instants = [event.at_ms for event in events if event.rule_kind == kind]
+    return min(instants) + 1 if len(instants) >= EVENTS else 0
 
 
 PENDING = ("is_savepoint", "checkpoint_type", "savepoint_format", "subtasks")

@@ -62,9 +62,9 @@ def _named(part_of: Sequence[int], at: Sequence[str], names: Sequence[str]) -> d
     shared: dict[tuple[int, str], int] = {}
     for part, name in zip(part_of, at, strict=True):
         shared[part, name] = shared.get((part, name), 0) + 1
-    found: dict[int, str] = {}
+    name_of: dict[int, str] = {}
     everything = ((part, name) for part in range(len(names)) for name in names)
     for part, name in sorted(everything, key=lambda pair: -shared.get(pair, 0)):
-        if part not in found and name not in found.values():
-            found[part] = name
-    return found
+        if part not in name_of and name not in name_of.values():
+            name_of[part] = name
+    return name_of

@@ -96,17 +96,17 @@ def calls_to_delete(files: int, again: int = 0) -> Calls:
 
 def audited_of_files(files: float) -> float:
     """What the audit log has of the same."""
-    none, one = (
+    none, for_one_file = (
         calls_to_write(np.ones(n, np.int64), 1).audited + calls_to_delete(n).audited for n in (0, 1)
     )
-    return none + files * (one - none)
+    return none + files * (for_one_file - none)
 
 
 def calls_of_files(files: float) -> float:
     """Of a checkpoint of so many files, written as since 1.20: each costs the same, as it has one
     block while its size is not known.
     """
-    none, one = (
+    none, for_one_file = (
         calls_to_write(np.ones(n, np.int64), 1).total + calls_to_delete(n).total for n in (0, 1)
     )
-    return none + files * (one - none)
+    return none + files * (for_one_file - none)

@@ -110,7 +110,7 @@ def checkpoint_files(
 
     ``directory``: of the checkpoint, ``…/chk-N``.
     """
-    own, found = directory.rstrip("/").rpartition("/")[2], _Found()
+    own, counted = directory.rstrip("/").rpartition("/")[2], _Found()
     files: dict[str, int] = {}
     seen: set[Hashable] = set()
     subtasks: dict[Hashable, int] = {}
@@ -135,14 +135,14 @@ def checkpoint_files(
         ):
             continue
         seen.add(key)
-        position = len(found.bytes)
-        found.bytes.append(size)
-        found.file_of.append(NOT_IN_FILE if path is None else files.setdefault(path, len(files)))
-        found.shared.append(kind == _SHARED)
-        found.merged.append(row["offset_bytes"] is not None)
-        found.incremental.append(kind in _OF_ROCKSDB)
-        found.written.append(_written(kind, path, own))
-        found.subtask.append(
+        position = len(counted.bytes)
+        counted.bytes.append(size)
+        counted.file_of.append(NOT_IN_FILE if path is None else files.setdefault(path, len(files)))
+        counted.shared.append(kind == _SHARED)
+        counted.merged.append(row["offset_bytes"] is not None)
+        counted.incremental.append(kind in _OF_ROCKSDB)
+        counted.written.append(_written(kind, path, own))
+        counted.subtask.append(
             NOT_IN_FILE if row["subtask"] is None else subtasks.setdefault(of, len(subtasks))
         )
         if kind in _INCREMENTAL:
@@ -157,17 +157,17 @@ def checkpoint_files(
                 state.own_bytes += size
     for state in increments.values():
         for position, written in _uploaded(state):
-            found.written[position] = written
+            counted.written[position] = written
     return CheckpointFiles(
         metadata_bytes,
         len(files),
-        np.array(found.bytes, np.int64),
-        np.array(found.file_of, np.int64),
-        np.array(found.shared, np.bool_),
-        np.array(found.merged, np.bool_),
-        np.array(found.incremental, np.bool_),
-        np.array(found.written, np.int64),
-        np.array(found.subtask, np.int64),
+        np.array(counted.bytes, np.int64),
+        np.array(counted.file_of, np.int64),
+        np.array(counted.shared, np.bool_),
+        np.array(counted.merged, np.bool_),
+        np.array(counted.incremental, np.bool_),
+        np.array(counted.written, np.int64),
+        np.array(counted.subtask, np.int64),
         sum(len(of_file) - 1 for of_file in users.values()),
     )
 

@@ -72,11 +72,14 @@ class CheckpointRows:
         lines: list[Row] = []
         changed: list[Row] = []
         for line in self.lines:
-            found = known.get(line["execution_id"]) if lacks_place(line) else None
-            if found is not None:
+            execution = known.get(line["execution_id"]) if lacks_place(line) else None
+            if execution is not None:
                 line = {
                     **line,
-                    **{name: found[name] if line[name] is None else line[name] for name in PLACE},
+                    **{
+                        name: execution[name] if line[name] is None else line[name]
+                        for name in PLACE
+                    },
                 }
                 changed.append(line)
             lines.append(line)

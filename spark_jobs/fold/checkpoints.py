@@ -161,14 +161,14 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
 
 
 def facts_remembered(
-    found: Checkpoints, before: JobState, judged_start: int | None
+    checkpoints: Checkpoints, before: JobState, judged_start: int | None
 ) -> dict[str, Any]:
     """Fields of the next state: the newest facts one by one, the others summed up.
 
     Windows from ``judged_start`` on may be judged again.
     """
     newest_first = sorted(
-        found.known.values(),
+        checkpoints.known.values(),
         key=lambda fact: (fact["trigger_time"], fact["checkpoint_id"]),
         reverse=True,
     )
@@ -184,7 +184,11 @@ def facts_remembered(
     facts_since = before.facts_since
     if lasting or facts_since is not None:
         facts_since = newest_first[:kept][-1]["trigger_time"]
-    return {"facts": in_order, "facts_since": facts_since, "older": found.older.joined_by(lasting)}
+    return {
+        "facts": in_order,
+        "facts_since": facts_since,
+        "older": checkpoints.older.joined_by(lasting),
+    }
 
 
 def lacks_history(
@@ -280,16 +284,16 @@ def _sized_by_now(
     if not update.snapshots or not job.writing.may_lack_full_size:
         return set(), []
     lacking = (fact for fact in before.facts if fact["state_bytes"] is None)
-    found = {
+    sized = {
         key_of(fact)
         for fact in lacking
         if full_sizes.of(key_of(fact), fact["external_path"]) is not None
     }
     if before.facts_since is None:
-        return found, []
+        return sized, []
     answered = {
         fact["checkpoint_id"] for fact in before.facts if fact["state_bytes"] is not None
-    } | {number for number, _ in found}
+    } | {number for number, _ in sized}
     numbers = {row["checkpoint_id"] for row in update.snapshots} - answered
     looked_at = range(before.facts_since - SIZED_LATE_MS, before.facts_since)
     older = {key for key in known if key[0] in numbers and key[1] in looked_at}
@@ -297,7 +301,7 @@ def _sized_by_now(
     written = (
         row["metadata_modified"] for row in update.snapshots if row["checkpoint_id"] in unknown
     )
-    return found | older, [at for at in written if at in looked_at]
+    return sized | older, [at for at in written if at in looked_at]
 
 
 def _placed_by_now(update: JobUpdate, before: JobState) -> set[CheckpointKey]:

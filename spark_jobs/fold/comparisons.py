@@ -27,11 +27,11 @@ def comparisons(facts: Iterable[Row], state: JobState) -> list[dict[str, Any]]:
         if annotation["kind"] == "restore"
         and (directory := directory_of((annotation["detail"] or {}).get("path")))
     ]
-    found, before = [], None
+    compared, before = [], None
     # At one instant the restore comes first.
     for at, checkpoint_id, directory in sorted([*completed, *restores], key=rank):
         if checkpoint_id is not None and before is not None:
-            found.append(
+            compared.append(
                 {
                     "checkpoint_id": checkpoint_id,
                     "trigger_time": at,
@@ -40,4 +40,4 @@ def comparisons(facts: Iterable[Row], state: JobState) -> list[dict[str, Any]]:
                 }
             )
         before = directory
-    return found
+    return compared

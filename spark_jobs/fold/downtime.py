@@ -57,11 +57,11 @@ def outages(
     lines are not held any more.
     """
     whole_from = events_whole_from(remembered)
-    found = {entry["at"]: entry for entry in known}
+    by_instant = {entry["at"]: entry for entry in known}
     for of_process in grouped(events, "process").values():
         if any(event["kind"] == "job_state" for event in of_process):
-            found.update((entry["at"], entry) for entry in _ended(of_process, whole_from))
-    return sorted(found.values(), key=lambda entry: int(entry["at"]))[-OUTAGES_KEPT:]
+            by_instant.update((entry["at"], entry) for entry in _ended(of_process, whole_from))
+    return sorted(by_instant.values(), key=lambda entry: int(entry["at"]))[-OUTAGES_KEPT:]
 
 
 def words_of(outage: Row) -> tuple[str, dict[str, Any]]:

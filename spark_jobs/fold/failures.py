@@ -36,9 +36,9 @@ def failures(events: Iterable[Row], exceptions: Iterable[Row]) -> list[Failure]:
 
     In order of time.
     """
-    found = {*map(_logged, filter(is_failure, events)), *map(_reported, exceptions)}
+    every_failure = {*map(_logged, filter(is_failure, events)), *map(_reported, exceptions)}
     return sorted(
-        found,
+        every_failure,
         key=lambda failure: (
             failure.at,
             not failure.by_log,

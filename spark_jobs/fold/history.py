@@ -141,15 +141,15 @@ def columns_read(part: Any, known: Collection[str]) -> list[str | None]:
 @lru_cache(maxsize=256)
 def _values(part: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]:
     """Takes the values of all fields out of rows of the columns ``known``."""
-    found = columns_read(part, known)
+    columns = columns_read(part, known)
     documents = [
         (place, _DOCUMENTS[name]) for place, name in enumerate(_NAMES[part]) if name in _DOCUMENTS
     ]
-    if not documents and None not in found:
-        return itemgetter(*found)
+    if not documents and None not in columns:
+        return itemgetter(*columns)
 
     def read(row: Row) -> Sequence[Any]:
-        values = [None if name is None else row[name] for name in found]
+        values = [None if name is None else row[name] for name in columns]
         for place, otherwise in documents:
             values[place] = otherwise if values[place] is None else _document(values[place])
         return values
@@ -201,15 +201,15 @@ def vertex_window(row: Row) -> samples.VertexWindow:
 
 def past_before(known: Timed, start_ms: int, since_ms: int) -> tuple[samples.VertexPast, ...]:
     """The windows before, the last ones of each vertex, oldest first."""
-    found: dict[str, int] = {}
+    newest: dict[str, int] = {}
     kept: list[samples.VertexPast] = []
-    for one in reversed(
+    for window in reversed(
         known[1][bisect_left(known[0], since_ms) : bisect_left(known[0], start_ms)]
     ):
-        newer = found.get(one.vertex_id, 0)
+        newer = newest.get(window.vertex_id, 0)
         if newer < PAST_WINDOWS:
-            found[one.vertex_id] = newer + 1
-            kept.append(one)
+            newest[window.vertex_id] = newer + 1
+            kept.append(window)
     return tuple(reversed(kept))
 
 

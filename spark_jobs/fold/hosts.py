@@ -88,10 +88,10 @@ def host_events(
     the job. Once each; what names no host is none.
     """
     host_of = {row["taskmanager_id"]: row["host"] for row in taskmanagers if row["host"]}
-    found = [*_of_facts(list(facts), placements), *_failures(exceptions), *_losses(lost, host_of)]
+    events = [*_of_facts(list(facts), placements), *_failures(exceptions), *_losses(lost, host_of)]
     once = {
         (row["host"], row["at"], row["kind"], row["subject"]): row
-        for row in found
+        for row in events
         if row["host"] and row["at"] is not None
     }
     return [once[key] for key in sorted(once)]

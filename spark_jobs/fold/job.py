@@ -91,9 +91,9 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         _remembered(update, before, events), vertex_windows=retention.vertex_windows(vertex_windows)
     )
     surroundings = JobSurroundings.of(state.answers, state.events, state.placements, state.failures)
-    found = checkpoints(update, before, surroundings)
-    if isinstance(found, Lookup):
-        return found._replace(
+    folded = checkpoints(update, before, surroundings)
+    if isinstance(folded, Lookup):
+        return folded._replace(
             keys=wanted_keys(
                 update.job_id, state, [*before.facts, *update.checkpoints], surroundings.writing
             ),
@@ -105,7 +105,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
                 before,
             ),
         )
-    facts = list(found.known.values())
+    facts = list(folded.known.values())
     lived, older_events = as_restarts(events), as_restarts(state.events)
     state = replace(state, outages=outages(lived, before.events, before.outages))
     states = entered_states(state.answers, older_events)
@@ -117,18 +117,27 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     lost = lost_mentions(losses(state.taskmanager_lines, states))
     types = types_of(state.snapshots)
     annotated = annotations(
-        state.answers, [*facts, *found.older.savepoints], older_events, state.outages, lost, types
+        state.answers,
+        [*facts, *folded.older.savepoints],
+        older_events,
+        state.outages,
+        lost,
+        types,
     )
-    trend = size_trend(facts, annotated, found.older)
+    trend = size_trend(facts, annotated, folded.older)
     current = job_current(
-        state.answers, facts, state.pressure, older_events, found.older, types
+        state.answers, facts, state.pressure, older_events, folded.older, types
     ) | {"states": states or None}
     full_states = vertex_states(
-        found.rows.vertex_checkpoints, found.recomputed, before.vertex_states
+        folded.rows.vertex_checkpoints, folded.recomputed, before.vertex_states
     )
     new_starts = [start for start in state.starts if start not in before.starts]
     starts, newest_ms = _to_judge(
-        update, before, found.recomputed, current, losses(update.taskmanager_lines, states)
+        update,
+        before,
+        folded.recomputed,
+        current,
+        losses(update.taskmanager_lines, states),
     )
     minutes = lacking_minutes(starts, update, before)
     if update.found is None and (lookup := lacks_history(facts, before, starts, WINDOW_MS)):
@@ -150,12 +159,12 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     )
     state = replace(
         state,
-        **found.remembered,
-        **facts_remembered(found, before, latest[0] if latest else before.judged_start),
+        **folded.remembered,
+        **facts_remembered(folded, before, latest[0] if latest else before.judged_start),
         vertex_states=full_states[-1:],
         reported_annotations=hashes,
     )
-    recomputed = list(found.recomputed.values())
+    recomputed = list(folded.recomputed.values())
     new_hosts, reported_hosts = _new_hosts(update, before, state, ended_at(states))
     state = replace(state, reported_hosts=reported_hosts)
     named = {line["container"] for line in update.taskmanager_lines}
@@ -171,7 +180,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     if latest is None:
         return JobResult(
             recomputed,
-            found.retracted,
+            folded.retracted,
             annotated,
             new,
             current,
@@ -201,7 +210,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     state = replace(state, judged_start=latest[0], judged_to=latest[1], judged_runs=covered)
     return JobResult(
         recomputed,
-        found.retracted,
+        folded.retracted,
         annotated,
         new,
         current,

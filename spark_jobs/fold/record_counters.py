@@ -75,11 +75,11 @@ def rates(row: Row, earlier: Earlier) -> Mapping[str, Any]:
         if any(since is entry for entry in compared):
             continue  # far enough back for both spans
         compared.append(since)
-        found = _since(since, newest, row)
-        counted = (*found["counted_in_per_s"], *found["counted_out_per_s"])
+        rates_since = _since(since, newest, row)
+        counted = (*rates_since["counted_in_per_s"], *rates_since["counted_out_per_s"])
         known = len(counted) - counted.count(None)
         if known > most:
-            fullest, most = found, known
+            fullest, most = rates_since, known
         if most == 2 * len(newest["attempt"]):
             break
     return fullest

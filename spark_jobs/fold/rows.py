@@ -86,7 +86,7 @@ def newest_known(
     if len(every) == 1:
         return {name: every[0][name] for name in names}
     known: dict[str, Any] = dict.fromkeys(names)
-    found: dict[str, Any] = {}
+    newest: dict[str, Any] = {}
     for row in every:
         at = order(row)
         for name in known:
@@ -95,11 +95,11 @@ def newest_known(
                 continue
             # Values, which may be long lists, are only compared where two rows tie.
             if (
-                name not in found
-                or at > found[name]
-                or (at == found[name] and rank(value) > rank(known[name]))
+                name not in newest
+                or at > newest[name]
+                or (at == newest[name] and rank(value) > rank(known[name]))
             ):
-                known[name], found[name] = value, at
+                known[name], newest[name] = value, at
     return known
 
 

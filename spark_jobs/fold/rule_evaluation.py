@@ -156,10 +156,10 @@ def joined(spans: Iterable[Mapping[str, int]]) -> list[dict[str, int]]:
     """Runs of judged minutes in any order, which may overlap → the same minutes in order,
     neighbours as one run; the newest 500.
     """
-    found: list[dict[str, int]] = []
+    groups: list[dict[str, int]] = []
     for span in sorted(spans, key=lambda span: span["first"]):
-        if found and span["first"] <= found[-1]["last"] + WINDOW_MS // 1000:
-            found[-1]["last"] = max(found[-1]["last"], span["last"])
+        if groups and span["first"] <= groups[-1]["last"] + WINDOW_MS // 1000:
+            groups[-1]["last"] = max(groups[-1]["last"], span["last"])
         else:
-            found.append({"first": span["first"], "last": span["last"]})
-    return found[-MOST_RUNS:]
+            groups.append({"first": span["first"], "last": span["last"]})
+    return groups[-MOST_RUNS:]

@@ -135,9 +135,9 @@ def _slope(points: Sequence[Point]) -> dict[str, Any]:
         return _NO_SLOPE
     thinned = points[::-1][:: ceil(len(points) / MAX_POINTS)]
     to_time, from_time = thinned[0][0], thinned[-1][0]
-    found = _NO_SLOPE | {"from_time": from_time, "to_time": to_time}
+    trend = _NO_SLOPE | {"from_time": from_time, "to_time": to_time}
     if len(points) < MIN_POINTS or to_time - from_time < MIN_SPAN_MS:
-        return found
+        return trend
     # Hours before the newest point, so that the level at 0 is the level now.
     line = sorted(((at - to_time) / HOUR_MS, float(size)) for at, _, size in thinned)
     slopes = [
@@ -149,11 +149,11 @@ def _slope(points: Sequence[Point]) -> dict[str, Any]:
     slopes.sort()
     slope = quantile(slopes, 0.5)
     if slope is None:
-        return found
+        return trend
     level = quantile(sorted(size - slope * hour for hour, size in line), 0.5) or 0.0
     for suffix, part in (("", 0.5), ("_low", 0.1), ("_high", 0.9)):
         bytes_per_h = quantile(slopes, part) or 0.0
-        found[f"bytes_per_h{suffix}"] = bytes_per_h
+        trend[f"bytes_per_h{suffix}"] = bytes_per_h
         if to_time - from_time >= MIN_FORECAST_SPAN_MS:
-            found[f"forecast_24h{suffix}_bytes"] = max(0.0, level + FORECAST_H * bytes_per_h)
-    return found
+            trend[f"forecast_24h{suffix}_bytes"] = max(0.0, level + FORECAST_H * bytes_per_h)
+    return trend

@@ -84,11 +84,11 @@ def _stragglers(tasks: Sequence[Task]) -> Iterator[Task]:
 
 
 def _grouped(tasks: Iterable[Task], name: str) -> dict[str, list[Task]]:
-    found: dict[str, list[Task]] = {}
+    tasks_by_vertex: dict[str, list[Task]] = {}
     for task in tasks:
         if (key := getattr(task, name)) is not None:
-            found.setdefault(key, []).append(task)
-    return found
+            tasks_by_vertex.setdefault(key, []).append(task)
+    return tasks_by_vertex
 
 
 def _slowest(groups: Mapping[str, Sequence[Task]]) -> list[tuple[str, dict[str, Any]]]:
@@ -104,9 +104,9 @@ def _spread(tasks: Sequence[Task]) -> dict[str, Any]:
         "restore": [task.restore_ms for task in tasks],
         "own": [task.own_ms for task in tasks],
     }
-    found: dict[str, Any] = {"tasks": len(tasks)}
+    spread: dict[str, Any] = {"tasks": len(tasks)}
     for name, values in durations.items():
         reported = [value for value in values if value is not None]
-        found[f"{name}_median_ms"] = median_low(reported) if reported else None
-        found[f"{name}_max_ms"] = max(reported, default=None)
-    return found
+        spread[f"{name}_median_ms"] = median_low(reported) if reported else None
+        spread[f"{name}_max_ms"] = max(reported, default=None)
+    return spread

@@ -89,12 +89,12 @@ def answered(rows: Iterable[Row], begins: Sequence[int]) -> Tasks:
                     initializing,
                     running,
                 )
-    found: Tasks = {}
+    by_subtask: Tasks = {}
     for task in attempts.values():
         at = latest(begins, task.deploying_at + CLOCK_MS)
         if at is not None:
-            found.setdefault(at, []).append(task)
-    return found
+            by_subtask.setdefault(at, []).append(task)
+    return by_subtask
 
 
 def logged(events: Iterable[Row], remembered: Sequence[Row], begins: Sequence[int]) -> Tasks:

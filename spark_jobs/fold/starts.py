@@ -56,17 +56,17 @@ def job_starts(life: Life, new_rows: Iterable[Row], known: Sequence[Row]) -> lis
     tells of tasks is preferred to the log.
     """
     begins = _begins(life, known)
-    found = {entry["at"]: entry for entry in known}
+    by_instant = {entry["at"]: entry for entry in known}
     for source, tasks_of in (
         ("log", logged(life.events, life.remembered, begins)),
         ("rest", answered(new_rows, begins)),
     ):
         for at, tasks in tasks_of.items():
-            before = found.get(at)
+            before = by_instant.get(at)
             # After the restart of a region REST tells of the other tasks' start again.
             if before is None or (source, len(tasks)) > (before["reported_by"], before["tasks"]):
-                found[at] = {"at": at, "reported_by": source, **summary(tasks, life.names)}
-    kept = sorted(found.values(), key=lambda entry: int(entry["at"]))[-STARTS:]
+                by_instant[at] = {"at": at, "reported_by": source, **summary(tasks, life.names)}
+    kept = sorted(by_instant.values(), key=lambda entry: int(entry["at"]))[-STARTS:]
     return [{**entry, **_beginning(entry, life, begins)} for entry in kept]
 
 

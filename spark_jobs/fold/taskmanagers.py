@@ -43,11 +43,11 @@ _MINUTE_MS = 60_000
 
 def restarts_of(states: Iterable[tuple[int, str]]) -> list[int]:
     """Instants at which the job began to restart, in order, out of what it entered when."""
-    found: list[int] = []
+    instants: list[int] = []
     for at_ms in sorted(at_ms for at_ms, state in states if state == "RESTARTING"):
-        if not found or at_ms - found[-1] >= SAME_WITHIN_MS:
-            found.append(at_ms)
-    return found
+        if not instants or at_ms - instants[-1] >= SAME_WITHIN_MS:
+            instants.append(at_ms)
+    return instants
 
 
 class TaskManagerHistory:

@@ -61,10 +61,10 @@ def of_rows(rows: Iterable[Row]) -> dict[CheckpointKey, int | None]:
 
 
 def merged(
-    one: dict[CheckpointKey, int | None], other: dict[CheckpointKey, int | None]
+    left: dict[CheckpointKey, int | None], other: dict[CheckpointKey, int | None]
 ) -> dict[CheckpointKey, int | None]:
     """Of both; the earliest line that reports a trigger counts."""
-    return {**one, **{key: least(one.get(key), logged_at) for key, logged_at in other.items()}}
+    return {**left, **{key: least(left.get(key), logged_at) for key, logged_at in other.items()}}
 
 
 def anchored(

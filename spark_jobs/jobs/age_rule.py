@@ -105,13 +105,13 @@ def simulated(engine: Any, audit: Manifest, days: int, below: str = "") -> dict[
         "references": engine.read(_files(audit, "storage_reference"), _REFERENCE),
     }
     known = {"roots": roots, "checkpoints": checkpoints.select(["metadata_path"])}
-    found = engine.run(
+    totals = engine.run(
         partial(age_rule.deleted, days=days, below=below), parts, age_rule.SCHEMAS, ("path",), known
     )
     sums = {
         name: engine.collected(rows).to_pylist()
         for name, rows in engine.run(
-            age_rule.added_up, found, age_rule.SCHEMAS, age_rule.KEYS
+            age_rule.added_up, totals, age_rule.SCHEMAS, age_rule.KEYS
         ).items()
     }
     broken = by(

@@ -134,22 +134,23 @@ class AuditRun:
             earlier=before["earlier"],
             listed=audit_inputs.listed(self.previous, self.audits),
             spellings_of=audit_inputs.spellings_of(self.audits),
-            lost=audit_inputs.lost(self.previous, self.audits),
+            lost=audit_inputs.job_directories("storage_lost", self.previous, self.audits),
+            shared=audit_inputs.job_directories("storage_shared", self.previous, self.audits),
         )
         self._write(judge(inputs, engine))
 
     def _before(self) -> dict[str, Any]:
         """What the audits before left: usually there is one, which had the same spellings."""
         files = {"known": audit_inputs.OF_FILES, "earlier": audit_inputs.OF_REFERENCES}
-        found = {
+        states = {
             name: self.engine.read(audit_inputs.state_files(self.previous, of), BEFORE[name])
             for name, of in files.items()
         }
         spellings = list(audit_inputs.spellings_of(self.audits).values())
         if not self.previous or (len(self.previous) == 1 and not spellings):
-            return found
+            return states
         made: dict[str, Any] = self.engine.run(
-            partial(brought_together, spellings_of=spellings), found, BEFORE, ("path",)
+            partial(brought_together, spellings_of=spellings), states, BEFORE, ("path",)
         )
         return made
 
@@ -170,7 +171,11 @@ class AuditRun:
             run_dir.state[name] = run_dir.outputs[name].files
         for name, parts in (("storage_absent", judged.absent), ("storage_pending", judged.pending)):
             engine.write_state(run_dir, name, parts)
-        for name, rows in (("storage_listed", judged.listed), ("storage_lost", judged.lost)):
+        for name, rows in (
+            ("storage_listed", judged.listed),
+            ("storage_lost", judged.lost),
+            ("storage_shared", judged.shared),
+        ):
             run_dir.take_state(name, run_dir.write_rows(f"state/{name}", rows))
 
     def _say(self, name: str, rows: int) -> None:

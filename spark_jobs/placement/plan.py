@@ -46,10 +46,10 @@ class Plan:
 
     def groups(self) -> dict[str | None, list[int]]:
         """Vertices by slot sharing group, groups in plan order."""
-        found: dict[str | None, list[int]] = {}
+        vertices_by_group: dict[str | None, list[int]] = {}
         for position, vertex in enumerate(self.vertices):
-            found.setdefault(vertex.slot_group, []).append(position)
-        return found
+            vertices_by_group.setdefault(vertex.slot_group, []).append(position)
+        return vertices_by_group
 
     def slots_needed(self) -> int:
         """Of each group as many as its largest vertex has subtasks."""
@@ -60,10 +60,10 @@ class Plan:
 
     def inputs(self) -> list[list[PlannedEdge]]:
         """The edges that end at each vertex."""
-        found: list[list[PlannedEdge]] = [[] for _ in self.vertices]
+        edges_by_vertex: list[list[PlannedEdge]] = [[] for _ in self.vertices]
         for edge in self.edges:
-            found[edge.target].append(edge)
-        return found
+            edges_by_vertex[edge.target].append(edge)
+        return edges_by_vertex
 
     def in_order(self) -> list[int]:
         """Producers before their consumers, else in plan order."""
@@ -90,14 +90,14 @@ def planned(vertices: Iterable[PlannedVertex], edges: Iterable[Edge]) -> Plan:
     """Edges of unknown vertices are left out."""
     known = tuple(vertices)
     position = {vertex.vertex_id: at for at, vertex in enumerate(known)}
-    found = (
+    planned_edges = (
         PlannedEdge(
             position[edge.source], position[edge.target], _is_pointwise(edge, known, position)
         )
         for edge in edges
         if edge.source in position and edge.target in position
     )
-    return Plan(known, tuple(found))
+    return Plan(known, tuple(planned_edges))
 
 
 def _is_pointwise(

@@ -56,33 +56,33 @@ def _connected(plan: Plan) -> list[tuple[list[int], list[PlannedEdge]]]:
             if vertex not in component:
                 component[vertex] = start
                 waiting.extend(beside[vertex] - component.keys())
-    found: dict[int, tuple[list[int], list[PlannedEdge]]] = {}
+    components: dict[int, tuple[list[int], list[PlannedEdge]]] = {}
     for vertex, first in component.items():
-        found.setdefault(first, ([], []))[0].append(vertex)
+        components.setdefault(first, ([], []))[0].append(vertex)
     place = {vertex: at for at, vertex in enumerate(plan.in_order())}
     for edge in sorted(plan.edges, key=lambda edge: place[edge.source]):
-        found[component[edge.source]][1].append(edge)
-    return list(found.values())
+        components[component[edge.source]][1].append(edge)
+    return list(components.values())
 
 
 def restarted_by_taskmanager(
-    found: Sequence[Indices], taskmanager_of: Sequence[Indices], taskmanagers: int
+    regions: Sequence[Indices], taskmanager_of: Sequence[Indices], taskmanagers: int
 ) -> Indices:
     """Tasks that restart when a TaskManager is lost: those of all regions with a task on it.
 
     Unknown places, below 0, count on none.
     """
-    sizes = region_sizes(found)
-    regions_of, where = np.concatenate(found), np.concatenate(taskmanager_of)
+    sizes = region_sizes(regions)
+    regions_of, where = np.concatenate(regions), np.concatenate(taskmanager_of)
     hit = np.unique(where[where >= 0] * len(sizes) + regions_of[where >= 0])
     return np.bincount(
         hit // len(sizes), weights=sizes[hit % len(sizes)], minlength=taskmanagers
     ).astype(np.int64)
 
 
-def region_sizes(found: Sequence[Indices]) -> Indices:
+def region_sizes(regions: Sequence[Indices]) -> Indices:
     """Tasks by region."""
-    return np.bincount(np.concatenate(found))
+    return np.bincount(np.concatenate(regions))
 
 
 def _joined(plan: Plan, edge: PlannedEdge, labels: list[Indices]) -> bool:

@@ -78,10 +78,10 @@ def copy_file(origin: Origin, replica: Replica, entry: Entry) -> str:
     """SHA-256 of what is in the copy now. Raises ``TreeError``, ``Refused``."""
     root, target = origin.root_of(entry.path), replica.at(entry.name)
     path, within = root.readable(entry.path), (root.reading, replica.reading)
-    found = tree.stat(path, root.reading)
-    if entry.whole and found.bytes != entry.bytes:
+    stat = tree.stat(path, root.reading)
+    if entry.whole and stat.bytes != entry.bytes:
         raise tree.Changed(
-            f"{entry.path} has {found.bytes:,} bytes, and {entry.bytes:,} by its _metadata; "
+            f"{entry.path} has {stat.bytes:,} bytes, and {entry.bytes:,} by its _metadata; "
             "nothing of it was copied."
         )
     try:
@@ -94,7 +94,7 @@ def copy_file(origin: Origin, replica: Replica, entry: Entry) -> str:
 
 
 def in_threads(
-    request: Request, round_: int, found: Sequence[Batch]
+    request: Request, round_: int, batches: Sequence[Batch]
 ) -> Iterator[Sequence[Failure]]:
     with ThreadPoolExecutor(THREADS, "replication") as pool:
-        yield from pool.map(lambda batch: copy_batch(request, round_, batch), found)
+        yield from pool.map(lambda batch: copy_batch(request, round_, batch), batches)

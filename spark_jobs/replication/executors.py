@@ -41,8 +41,10 @@ def on_executors(
     return [Failure(**row) for row in copied.toArrow().to_pylist()]
 
 
-def _copied(found: Iterator[pa.RecordBatch], request: str, round_: int) -> Iterator[pa.RecordBatch]:
-    for rows in found:
+def _copied(
+    batches: Iterator[pa.RecordBatch], request: str, round_: int
+) -> Iterator[pa.RecordBatch]:
+    for rows in batches:
         for row in rows.to_pylist():
             failures = copy_batch(
                 Request.of(request), round_, [Entry(**entry) for entry in row["entries"]]

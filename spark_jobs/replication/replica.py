@@ -116,13 +116,13 @@ class Replica:
     def sizes(self, names: Iterable[str]) -> dict[str, int]:
         """Bytes of those that are there, a listing for each directory."""
         wanted = set(names)
-        found: dict[str, int] = {}
+        sizes_by_path: dict[str, int] = {}
         for folder in sorted({name.rpartition("/")[0] for name in wanted}):
             for entry in self._entries(f"/{folder}"):
                 name = f"{folder}/{entry.name}"
                 if entry.kind is Kind.FILE and name in wanted:
-                    found[name] = entry.bytes
-        return found
+                    sizes_by_path[name] = entry.bytes
+        return sizes_by_path
 
     def remove(self, name: str) -> None:
         """It need not be there. Raises ``TreeError``."""

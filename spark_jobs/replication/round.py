@@ -142,30 +142,30 @@ class _Run:
                 self.say(f"checkpoint {checkpoint.checkpoint_id} is left out: {error}")
         return None
 
-    def _make_plan(self, found: Found, modified: str | None, ledger: Ledger) -> Plan:
-        if found.bytes > LARGEST_METADATA_BYTES:
+    def _make_plan(self, listing: Found, modified: str | None, ledger: Ledger) -> Plan:
+        if listing.bytes > LARGEST_METADATA_BYTES:
             raise Refused(
-                f"{found.directory}/_metadata has {found.bytes:,} bytes; at most "
+                f"{listing.directory}/_metadata has {listing.bytes:,} bytes; at most "
                 f"{LARGEST_METADATA_BYTES:,} are read."
             )
-        with found.file().open() as stream:
+        with listing.file().open() as stream:
             content = stream.read(LARGEST_METADATA_BYTES + 1)
         with _scratch(content) as kept:
             needs = needed_files(
-                read_pieces(kept.open, found.directory), found.directory, self.origin.spellings
+                read_pieces(kept.open, listing.directory), listing.directory, self.origin.spellings
             )
         number = ledger.round + 1
-        moved_to = directory_name(found.directory)
+        moved_to = directory_name(listing.directory)
         if f"{moved_to}/_metadata" in ledger.ours:
             moved_to += f"-{number}"
-        names = names_of(needs, found.directory, moved_to)
+        names = names_of(needs, listing.directory, moved_to)
         there = self.replica.sizes(ledger.have)
         known = {name: size for name, size in there.items() if size == ledger.have[name].bytes}
         metadata = f"{moved_to}/_metadata"
         plan = Plan(
             round=number,
-            checkpoint_id=found.checkpoint_id,
-            metadata_path=f"{found.directory}/_metadata",
+            checkpoint_id=listing.checkpoint_id,
+            metadata_path=f"{listing.directory}/_metadata",
             metadata_bytes=len(content),
             metadata_modified=modified,
             metadata_name=metadata,
@@ -249,14 +249,14 @@ class _Run:
         target = plan.metadata_name.removesuffix("/_metadata")
 
         def moved(path: str) -> str:
-            found = canonical(path, self.origin.spellings)
+            canonical_path = canonical(path, self.origin.spellings)
             # What is no file of state is a directory of merged files.
             inside = (
-                f"{target}{found[len(source) :]}"
-                if is_below(found, source)
-                else directory_name(found)
+                f"{target}{canonical_path[len(source) :]}"
+                if is_below(canonical_path, source)
+                else directory_name(canonical_path)
             )
-            return f"{self.replica.uri}/{names.get(found, inside)}"
+            return f"{self.replica.uri}/{names.get(canonical_path, inside)}"
 
         return moved
 

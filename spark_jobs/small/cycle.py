@@ -63,18 +63,18 @@ class SmallCycle(Cycle):
         return pa.Table.from_pylist(rows, schema)
 
     def _collected(self, rows: pa.Table) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = rows.to_pylist()
-        return found
+        plain_rows: list[dict[str, Any]] = rows.to_pylist()
+        return plain_rows
 
-    def _union(self, one: pa.Table, other: pa.Table) -> pa.Table:
-        return pa.concat_tables([one, other])
+    def _union(self, left: pa.Table, other: pa.Table) -> pa.Table:
+        return pa.concat_tables([left, other])
 
     def _holds(self, rows: pa.Table, columns: Sequence[str]) -> bool:
         return any(rows[name].null_count < rows.num_rows for name in columns)
 
     def _bounds(self, rows: pa.Table, column: str) -> tuple[datetime, datetime]:
-        found = pc.min_max(rows[column]).as_py()
-        return found["min"], found["max"]
+        bounds = pc.min_max(rows[column]).as_py()
+        return bounds["min"], bounds["max"]
 
     def _of_jobs(self, rows: pa.Table, jobs: pa.Table) -> pa.Table:
         wanted = set(_jobs_of(jobs))

@@ -292,7 +292,7 @@ class Cycle(ABC):
         triggers, lines = lookup_spans(lookups)
         records = self.lake.rows_in("log_records", lines).select(list(RECORD))
         events = self._mapped(records, reported.checkpoint_event_batches, SERVED_EVENT)
-        found = {
+        looked_up = {
             "found_checkpoints": self.lake.rows_in("checkpoints", triggers).select(
                 _folded_columns("checkpoints")
             ),
@@ -305,13 +305,13 @@ class Cycle(ABC):
         }
         if minutes := minute_spans(lookups):
             samples = self.lake.rows_in("vertex_metrics", minutes).filter(~self.is_history)
-            found[group_windows.FOUND_PART] = self._flagged(samples, 0)
+            looked_up[group_windows.FOUND_PART] = self._flagged(samples, 0)
         if any(lookup.keys for lookup in lookups):
             wanted = [(lookup.cluster, lookup.job_id, lookup.keys) for lookup in lookups]
-            found["found_snapshots"] = self._wanted(self.lake.new_rows("snapshots", {}), wanted)
+            looked_up["found_snapshots"] = self._wanted(self.lake.new_rows("snapshots", {}), wanted)
         asking = self._rows([lookup._asdict() for lookup in lookups], FOUND)
         return {
-            name: self._of_jobs(rows, asking) for name, rows in (self.parts | found).items()
+            name: self._of_jobs(rows, asking) for name, rows in (self.parts | looked_up).items()
         } | {"found": asking}
 
     # How rows are brought together.
@@ -335,7 +335,7 @@ class Cycle(ABC):
     @abstractmethod
     def _collected(self, rows: Rows) -> list[dict[str, Any]]: ...
     @abstractmethod
-    def _union(self, one: Rows, other: Rows) -> Rows: ...
+    def _union(self, left: Rows, other: Rows) -> Rows: ...
     @abstractmethod
     def _holds(self, rows: Rows, columns: Sequence[str]) -> bool:
         """Whether any row has a value in any of the columns."""

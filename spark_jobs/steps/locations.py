@@ -136,7 +136,7 @@ def of_taskmanagers(lines: Iterable[Row], executions: Iterable[Row]) -> list[Row
     for row in executions if reported else ():
         if row["job_id"] is not None and row["deployed_at"] is not None:
             places[tuple(row[name] for name in SUBTASK)].append(row)
-    found = {}
+    rows_by_taskmanager = {}
     for of_subtask in places.values():
         of_subtask.sort(key=lambda row: (row["deployed_at"], row["execution_id"]))
         for row, following in zip(of_subtask, [*of_subtask[1:], None], strict=True):
@@ -146,5 +146,5 @@ def of_taskmanagers(lines: Iterable[Row], executions: Iterable[Row]) -> list[Row
                     left_at is None or left_at >= line["ts"] - NOTICED_WITHIN_MS
                 ):
                     of_job = {"job_id": row["job_id"], **{name: line[name] for name in OF_LINE}}
-                    found[tuple(of_job.values())] = of_job
-    return list(found.values())
+                    rows_by_taskmanager[tuple(of_job.values())] = of_job
+    return list(rows_by_taskmanager.values())

@@ -5,9 +5,8 @@ two listed paths do, they are one file (a bind mount, two mounts of one export, 
 beside its name service) or a copy of it: nobody can tell which from here. So both are kept, and the
 doubt says which two directories they are.
 
-Of a reference of which no file was found, outside the roots or in them, any listed file may be
-meant that is alike from the directory of the job or savepoint on, but for upper and lower case,
-which some file systems take for one.
+Of a reference of which no file was found, outside the roots or in them, any listed file of its name
+may be meant, but for upper and lower case, which some file systems take for one.
 """
 
 from collections.abc import Mapping
@@ -22,11 +21,6 @@ from spark_jobs.storage.arrays import column
 from spark_jobs.storage.layout_columns import is_candidate
 from spark_jobs.storage.verdicts import PATHS
 
-# Of directories named like jobs, the last: those above differ from mount to mount.
-_TAIL = (
-    r"(?s)^.*/(?P<tail>(?:[0-9a-f]{32}/(?:chk-[0-9]+|shared|taskowned|dstl)"
-    r"|savepoint-[0-9a-f]{6}-[0-9a-f]{12})/.+)\z"
-)
 _TEXT, _INT = pa.string(), pa.int64()
 _NAMED = pa.schema([("audit_id", _TEXT), ("path", _TEXT), ("end", _TEXT)])
 ENDS = {"listed": _NAMED, "referred": _NAMED, "named": _NAMED.append(pa.field("root_no", _INT))}
@@ -45,17 +39,16 @@ PAIR = [name for name, _ in _PAIR]
 def ends_of_paths(
     parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]
 ) -> dict[str, pa.Table]:
-    """What paths end with: of ``parts["files"]`` and ``parts["not_found"]`` where any of an audit
+    """The names of files: of ``parts["files"]`` and ``parts["not_found"]`` where any of an audit
     was not found; of files the names in jobs (``known["spread"]``) that have files in more than one
     directory. Usually there is none of both.
     """
     files, not_found = parts["files"], parts["not_found"]
     audits = known["not_found"].column("audit_id").combine_chunks()
-    asked = files.select(["audit_id", "path"]).filter(
-        pc.is_in(files.column("audit_id"), value_set=audits)
-    )
     place = files.column("place")
     candidates = files.filter(pc.and_(is_candidate(place), pc.not_equal(place, "metadata")))
+    asked = pa.concat_tables([candidates, files.filter(pc.equal(place, "savepoint"))])
+    asked = asked.filter(pc.is_in(asked.column("audit_id"), value_set=audits))
     of_job = arrays.found_at(
         arrays.joined(candidates, "audit_id", "job_id"),
         arrays.joined(known["spread"], "audit_id", "job_id"),
@@ -63,19 +56,22 @@ def ends_of_paths(
     named = candidates.select(["audit_id", "root_no", "path", "job_id"]).filter(
         pa.array(of_job >= 0)
     )
-    name = pc.utf8_slice_codeunits(column(named, "path"), -UUID_CHARS)
-    ends = pc.binary_join_element_wise(column(named, "job_id"), name, "/")
+    ends = pc.binary_join_element_wise(column(named, "job_id"), _names(named), "/")
     return {
-        "listed": _tailed(asked),
-        "referred": _tailed(not_found),
+        "listed": _named(asked),
+        "referred": _named(not_found),
         "named": named.append_column("end", ends).select(ENDS["named"].names).cast(ENDS["named"]),
     }
 
 
-def _tailed(rows: pa.Table) -> pa.Table:
-    tail = pc.struct_field(pc.extract_regex(pc.utf8_lower(column(rows, "path")), _TAIL), [0])
-    tailed = rows.select(["audit_id", "path"]).append_column("end", tail)
-    return tailed.filter(pc.is_valid(tail)).cast(_NAMED)
+def _named(rows: pa.Table) -> pa.Table:
+    end = pc.utf8_lower(_names(rows))
+    return rows.select(["audit_id", "path"]).append_column("end", end).cast(_NAMED)
+
+
+def _names(rows: pa.Table) -> pa.Array:
+    """Flink's, which are UUIDs."""
+    return pc.utf8_slice_codeunits(column(rows, "path"), -UUID_CHARS)
 
 
 def alike(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:

@@ -77,8 +77,8 @@ class Inputs:
     ``written_directory`` the job directory that the job is known to write. ``parsed`` has a row
     with ordinal 0 for each ``_metadata`` that was read to its end, and one with a ``failure`` for
     each that was not. ``known_files``, ``earlier`` and ``listed`` are what the audit before left:
-    files, who referred to them, and when each root was listed whole. ``lost``: directories of jobs
-    (``carried.LOST``).
+    files, who referred to them, and when each root was listed whole. ``lost`` and ``shared``:
+    directories of jobs (``carried.JOB_DIRECTORIES``).
     """
 
     roots: Sequence[Row]
@@ -91,12 +91,13 @@ class Inputs:
     listed: Sequence[Row]
     spellings_of: Mapping[str, Spellings]
     lost: Set[str] = frozenset()
+    shared: Set[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Judged:
     """``live`` and ``not_live``: all listed files with their verdict. ``absent``, ``pending``,
-    ``listed`` and ``lost``: what the next audit must know besides.
+    ``listed``, ``lost`` and ``shared``: what the next audit must know besides.
     """
 
     live: Rows
@@ -106,6 +107,7 @@ class Judged:
     pending: Sequence[Rows]
     listed: pa.Table
     lost: pa.Table
+    shared: pa.Table
     tables: dict[str, pa.Table]
 
 
@@ -152,7 +154,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     ]
     job_directories = owners.directories(held, retained)
     writers = owners.writers(jobs, job_directories, roots)
-    owned = owners.owners(writers)
+    owned = owners.owners(writers, inputs.shared)
     sole = owners.sole_writers(owned)
     restores = owners.restores(jobs)
 
@@ -171,7 +173,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
             *doubts.of_other_spellings(alike.spellings),
             *doubts.of_twins(alike.twins),
             *doubts.same_metadata(retained),
-            *doubts.restored_from_gone(restores, retained, roots),
+            *doubts.restored_from_gone(restores, retained, newest, roots),
             *doubts.restored_from_unknown(jobs, newest),
             *doubts.writes_elsewhere(jobs, job_directories, roots),
             *doubts.no_checkpoint_found(jobs, restores, writers, newest, roots),
@@ -247,8 +249,9 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         absent=[of_paths["storage_absent"]],
         pending=[of_paths["storage_pending"], files["storage_pending"]],
         listed=table_of(carried.roots_listed(inputs.listed, roots), carried.LISTED),
-        lost=table_of(
-            ({"job_directory": one} for one in sorted({*inputs.lost, *lost_now})), carried.LOST
+        lost=_directories({*inputs.lost, *lost_now}),
+        shared=_directories(
+            {*inputs.shared, *(owner["job_directory"] for owner in owned if owner["shared"])}
         ),
         tables={name: named[name] for name in AUDIT_TABLES},
     )
@@ -379,6 +382,11 @@ def _chains(sums: _Sums, jobs: Sequence[Key], roots: Sequence[Row]) -> list[Row]
             }
         )
     return chains
+
+
+def _directories(directories: Set[str]) -> pa.Table:
+    rows = ({"job_directory": directory} for directory in sorted(directories))
+    return table_of(rows, carried.JOB_DIRECTORIES)
 
 
 def _keyed(keys: Iterable[Key], name: str) -> pa.Table:

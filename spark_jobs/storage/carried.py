@@ -38,8 +38,11 @@ REFERRED = pa.schema([("metadata_path", pa.string()), ("path", pa.string())])
 
 LISTED = pa.schema([("root", pa.string()), ("as_of", INSTANT)])
 """``storage_listed``: the newest audit that listed a root whole, of each root ever audited."""
-LOST = pa.schema([("job_directory", pa.string())])
-"""``storage_lost``: where files were not listed when a checkpoint that referred to them was gone
+JOB_DIRECTORIES = pa.schema([("job_directory", pa.string())])
+"""``storage_shared``: which more than one cluster ever wrote, or may have written: once the jobs of
+the others are forgotten, its files would look as if they were of the one that is left.
+
+``storage_lost``: where files were not listed when a checkpoint that referred to them was gone
 without having been seen discarded: of these files nothing is remembered.
 """
 APPEARS_WITHIN_H = 24

@@ -231,9 +231,12 @@ def _left(weaned: Iterable[Row], sole: Iterable[Row]) -> dict[Key, int | None]:
 
 
 def _is_since_restore(row: Row, job: Row) -> bool:
-    """A restored job goes on counting: a lower number is of somebody else who writes there."""
+    """A restored job goes on counting: a lower number is of somebody else who writes there. Where the
+    job is known to have completed none since, it is of the run before, by another clock.
+    """
     counts_on = is_less(job["from_checkpoint_id"], row["checkpoint_id"], unknown=True)
-    return counts_on and is_less(job["restored_at"], row["modified"])
+    has_completed = is_less(job["restored_at"], job["last_completed_at"], unknown=True)
+    return counts_on and has_completed and is_less(job["restored_at"], row["modified"])
 
 
 def _is_accounted(job: Row, own: Iterable[Row], left: Mapping[Key, int | None]) -> bool:

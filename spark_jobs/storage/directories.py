@@ -39,7 +39,7 @@ class Known:
     unfound: set[Key]
     """``JOB`` of those whose last checkpoint nobody found."""
     lost: Set[str]
-    """Job directories of ``carried.LOST``."""
+    """Job directories of ``carried.JOB_DIRECTORIES``."""
 
 
 def judged_directories(held: Iterable[Row], roots: Sequence[Row], known: Known) -> list[Row]:

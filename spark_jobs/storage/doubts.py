@@ -11,8 +11,25 @@ import pyarrow as pa
 
 from ingest.messages import message, message_document
 from spark_jobs.storage.layout_columns import placed
-from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, is_of_time, may_run, root_around
-from spark_jobs.storage.plain import Key, Row, by, is_less, key_of, keys, largest, smallest
+from spark_jobs.storage.owners import (
+    CLOCKS_APART_S,
+    JOB,
+    is_given,
+    is_of_time,
+    may_run,
+    root_around,
+)
+from spark_jobs.storage.plain import (
+    US_PER_S,
+    Key,
+    Row,
+    by,
+    is_less,
+    key_of,
+    keys,
+    largest,
+    smallest,
+)
 from spark_jobs.storage_words import TWO_NAMES
 
 OF_METADATA = (
@@ -142,20 +159,34 @@ def same_metadata(snapshots: Iterable[Row]) -> list[Row]:
 
 
 def restored_from_gone(
-    restores: Iterable[Row], snapshots: Iterable[Row], roots: Sequence[Row]
+    restores: Iterable[Row],
+    snapshots: Iterable[Row],
+    newest: Mapping[Key, Row],
+    roots: Sequence[Row],
 ) -> list[Row]:
     """Jobs that may run on files which only a snapshot named that was not read: it is gone, or lies
     elsewhere.
+
+    Until their next checkpoint. Of a checkpoint of another job that has to be read, for it may
+    refer to the same files; a database in checkpoint storage reads on from there. ``newest``:
+    :func:`newest_found`.
     """
     read = keys(snapshots, "audit_id", "directory")
     found = []
     for job in may_run(restores):
         path = job["restored_path"]
-        if is_less(job["restored_at"], job["last_completed_at"]) or (job["audit_id"], path) in read:
+        found_at = newest.get(key_of(job, JOB), {}).get("modified")
+        has_own = is_less(job["restored_at"], found_at) and not job["reads_restored"]
+        is_of_other = job["from_prefix"] is None and job["from_job_id"] != job["job_id"]
+        has_moved_on = is_less(job["restored_at"], job["last_completed_at"]) and (
+            has_own or not is_of_other
+        )
+        if has_moved_on or (job["audit_id"], path) in read:
             continue
         root = root_around(job["audit_id"], path, roots)
         detail = message(
-            "Job {job_id:name} was restored from it and has completed no checkpoint since.",
+            "Job {job_id:name} was restored from it, and no checkpoint of it since was found, or "
+            "it reads on from there (ForSt).",
             job_id=job["job_id"],
         )
         reason = "restored_from_elsewhere" if root is None else "restored_from_gone"
@@ -172,16 +203,14 @@ def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> lis
     """
     found = []
     for job in may_run(jobs):
-        began_at = job["started_at"] if job["restored_at"] is None else job["restored_at"]
+        began_at = largest((job["started_at"], job["restored_at"]))
         may_be = (job["restored_at"] is not None and job["restored_path"] is None) or job[
             "restore_unread"
         ]
         found_at = newest.get(key_of(job, JOB), {}).get("modified")
-        if (
-            may_be
-            and not is_less(began_at, job["last_completed_at"])
-            and not is_less(job["restored_at"], found_at)
-        ):
+        found_after = None if found_at is None else found_at - CLOCKS_APART_S * US_PER_S
+        has_own = job["restored_at"] is not None and is_less(began_at, found_after)
+        if may_be and not is_less(began_at, job["last_completed_at"]) and not has_own:
             detail = message(
                 "Job of {cluster:name}; wait for its next checkpoint and audit again.",
                 cluster=job["cluster"],
@@ -274,13 +303,22 @@ def no_checkpoint_found(
     return found
 
 
-def newest_found(writers: Iterable[Row], snapshots: Iterable[Row]) -> dict[Key, Row]:
+def newest_found(writers: Sequence[Row], snapshots: Iterable[Row]) -> dict[Key, Row]:
     """(audit_id, cluster, job_id) → id and ``modified`` of the newest checkpoint read below what a
     job writes, by its time.
+
+    Of a job that reported no directory those may be of another job of its id.
     """
+    reported = keys(
+        (writer for writer in writers if writer["written_directory"]), "audit_id", "job_directory"
+    )
     read = by((row for row in snapshots if row["place"] == "metadata"), "audit_id", "job_directory")
     found: dict[Key, Row] = {}
     for writer in writers:
+        of_other = (writer["audit_id"], writer["job_directory"]) in reported
+        is_guessed = is_given(writer["job_id"]) and not writer["writes"]
+        if writer["written_directory"] is None and (of_other or is_guessed):
+            continue
         for row in read.get((writer["audit_id"], writer["job_directory"]), ()):
             number = -1 if row["checkpoint_id"] is None else row["checkpoint_id"]
             known = found.get(key_of(writer, JOB))

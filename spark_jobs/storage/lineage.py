@@ -74,21 +74,30 @@ def needed_jobs(
         if prefix in _GIVEN_PREFIXES or (audit_id, prefix) not in of_prefix
     }
     forgotten = {audit_id for audit_id, _ in needed - keys(jobs, "audit_id", "job_id")}
-    # Only the last restore of a job is known. After one from its own checkpoint, or from a place
-    # that tells no job, nobody knows any more from whom it stems.
+
+    def tells_origin(job: Row) -> bool:
+        """Only the last restore of a job is known: after one from a snapshot of its own, or from
+        one that tells no job, nobody knows any more from whom it stems.
+        """
+        audit_id, job_id, prefix = job["audit_id"], job["from_job_id"], job["from_prefix"]
+        if job_id is None:
+            return (
+                prefix not in (None, *_GIVEN_PREFIXES)
+                and not job["job_id"].startswith(prefix)
+                and (audit_id, prefix) in of_prefix
+            )
+        is_one = not is_given(job_id) or (audit_id, job["from_job_directory"]) in written
+        return bool(job_id != job["job_id"] and is_one)
+
+    unknown_origins = [
+        *(job for job in restores if not tells_origin(job)),
+        *(job for job in jobs if job["restore_unread"]),
+        *(job for job in jobs if job["restored_at"] is not None and job["restored_path"] is None),
+    ]
     from_unknown = {
-        job["audit_id"]
-        for job in jobs
-        if (job["restored_at"] is not None and job["restored_path"] is None)
-        or job["restore_unread"]
+        audit_id for audit_id, _ in needed & keys(unknown_origins, "audit_id", "job_id")
     }
-    of_itself = {
-        job["audit_id"]
-        for job in restores
-        if (job["from_job_id"] is None and job["from_prefix"] is None)
-        or (job["from_job_id"] or "") == job["job_id"]
-    }
-    return needed, unowned | of_others | of_any | forgotten | from_unknown | of_itself
+    return needed, unowned | of_others | of_any | forgotten | from_unknown
 
 
 def _descents(

@@ -7,10 +7,11 @@ cluster is known to write.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 import pyarrow as pa
 
+from ingest.storage.layout import QUARANTINE_SUFFIX
 from spark_jobs.storage.layout_columns import METADATA_SUFFIX, placed
 from spark_jobs.storage.plain import US_PER_S, Row, by, is_below, key_of, keys, largest, smallest
 
@@ -90,6 +91,8 @@ def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row
     of_jobs = by(jobs, "audit_id", "job_id")
     found = []
     for directory in directories:
+        if f"{QUARANTINE_SUFFIX}/" in directory["job_directory"]:
+            continue  # of another Weir, or of a root within this one
         clusters = clusters_of[key_of(directory, ("audit_id", "root"))]
         alone = len(of_this_id[key_of(directory, ("audit_id", "root", "job_id"))]) == 1
         for job in of_jobs.get((directory["audit_id"], directory["job_id"]), ()):
@@ -109,10 +112,11 @@ def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row
     return found
 
 
-def owners(writers: Iterable[Row]) -> list[Row]:
+def owners(writers: Iterable[Row], shared: Set[str]) -> list[Row]:
     """Per job directory: how many clusters have ``claims`` to it, and what is known of the job.
 
-    ``claims`` is 0 where no job is known to write it; ``suspects`` are those that may. ``cluster``
+    ``claims`` is 0 where no job is known to write it; ``suspects`` are those that may, with one
+    that nobody remembers where there was any (``shared``: ``carried.JOB_DIRECTORIES``). ``cluster``
     and ``job_name`` are null unless there is one claim. ``began_at``: of a run that did not go on
     from this directory: what is older is of runs that nobody remembers. ``failed`` are checkpoints
     that provably never completed. Where two clusters may write it, the answers are those that keep
@@ -120,12 +124,16 @@ def owners(writers: Iterable[Row]) -> list[Row]:
     """
     found = []
     for key, of in by(writers, *JOB_DIRECTORY, "job_id").items():
-        suspects = len({job["cluster"] for job in of})
+        # One job that is known by the names of two clusters began once.
+        began = {job["started_at"] or job["cluster"] for job in of}
+        is_shared = key[-2] in shared or len(began) > 1
+        suspects = max(len({job["cluster"] for job in of}), 1 + is_shared)
         claims = suspects if any(job["writes"] for job in of) else 0
         found.append(
             {
                 **dict(zip((*JOB_DIRECTORY, "job_id"), key, strict=True)),
                 "suspects": suspects,
+                "shared": is_shared,
                 "claims": claims,
                 "cluster": largest(job["cluster"] for job in of) if claims == 1 else None,
                 "job_name": largest(job["name"] for job in of) if claims == 1 else None,

@@ -18,7 +18,7 @@ from spark_jobs.arrow_schemas import INSTANT, arrow_schema
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays, totals
 from spark_jobs.storage.arrays import UNKNOWN, Flags, Numbers, column, known, later, numbers
-from spark_jobs.storage.carried import LOST, REFERRED
+from spark_jobs.storage.carried import JOB_DIRECTORIES, REFERRED
 from spark_jobs.storage.failed_checkpoints import FAILED, FailedCheckpoints
 from spark_jobs.storage.layout_columns import (
     MERGED,
@@ -85,7 +85,7 @@ SCHEMAS = {
     "storage_live": _FILE,
     "not_live": _FILE.append(pa.field("root_no", _INT)),
     "storage_pending": REFERRED,
-    "storage_lost": LOST,
+    "storage_lost": JOB_DIRECTORIES,
     "cube": totals.CUBE,
 }
 
@@ -220,12 +220,12 @@ def _lost(of_gone: pa.Table, rows: pa.Table) -> pa.Table:
             >= 0
         )
         paths = paths.filter(pa.array(~is_listed))
-    directories = with_places(paths).select(LOST.names)
+    directories = with_places(paths).select(JOB_DIRECTORIES.names)
     return (
         directories.filter(pc.is_valid(directories.column("job_directory")))
-        .group_by(LOST.names)
+        .group_by(JOB_DIRECTORIES.names)
         .aggregate([])
-        .select(LOST.names)
+        .select(JOB_DIRECTORIES.names)
     )
 
 

@@ -66,10 +66,10 @@ def _first_of_same(cells: Cells, known: Flags, attempts: Reals, newest: Ints) ->
     subtasks = np.bincount(_sample_of(cells)[same], minlength=samples)
     windows = np.repeat(np.arange(len(newest)), np.diff(np.append(cells.first_of_window, samples)))
     needed = np.where(newest >= 0, subtasks[np.maximum(newest, 0)], -1)[windows]
-    found = np.minimum.reduceat(
+    firsts = np.minimum.reduceat(
         np.where(subtasks == needed, np.arange(samples), samples), cells.first_of_window
     )
-    return np.where((newest >= 0) & (found < newest), found, -1)
+    return np.where((newest >= 0) & (firsts < newest), firsts, -1)
 
 
 def _answers(cells: Cells, read: dict[str, Reals], known: Flags, places: Ints) -> pa.StructArray:

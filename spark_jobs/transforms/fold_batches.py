@@ -167,12 +167,12 @@ def asked_batches(
     batches: Iterable[pa.RecordBatch], settings: Settings
 ) -> Iterator[pa.RecordBatch]:
     """``ASKED`` of each job, out of the same rows; nothing of a job that cannot be folded yet."""
-    found: list[Row] = []
+    rows: list[Row] = []
     for group in jobs_of(batches):
         if group.key[1] is not None:
             with suppress(Exception):  # that it cannot be folded is said when it is
-                found += _asked(group, settings)
-    yield pa.RecordBatch.from_pylist(found, ASKED)
+                rows += _asked(group, settings)
+    yield pa.RecordBatch.from_pylist(rows, ASKED)
 
 
 def _asked(group: Group, settings: Settings) -> Iterator[Row]:
@@ -285,14 +285,14 @@ def _judged_windows(group: Group) -> list[Row]:
 
 def news_of(group: Group, older_snapshots: bool = False) -> JobUpdate:
     """What is new of one job, out of a group of :func:`jobs_of`."""
-    windows, found = _judged_windows(group), group.rows("found")
+    windows, looked_up = _judged_windows(group), group.rows("found")
     news: dict[str, Any] = {part: group.rows(part) for part in _AS_NEWS}
     for part, (column, later_ms) in _FOUND_BY.items():
         news[part] = [
             row
             for row in news[part]
             if row[column] is not None
-            and found[0]["from_ms"] <= row[column] <= found[0]["to_ms"] + later_ms
+            and looked_up[0]["from_ms"] <= row[column] <= looked_up[0]["to_ms"] + later_ms
         ]
     return JobUpdate(
         group.key[0],
@@ -311,7 +311,7 @@ def news_of(group: Group, older_snapshots: bool = False) -> JobUpdate:
             {name: row[name] for name in row if name not in ("readings", "newest_ts", "counters")}
             for row in windows
         ],
-        found=(found[0]["from_ms"], found[0]["to_ms"]) if found else None,
+        found=(looked_up[0]["from_ms"], looked_up[0]["to_ms"]) if looked_up else None,
     )
 
 

@@ -25,13 +25,13 @@ def alone(lines: pa.BinaryArray) -> bool:
 def routine(lines: pa.BinaryArray) -> np.ndarray:
     """True for records that surely are neither events nor of a level that is kept."""
     objects = pc.and_(pc.starts_with(lines, "{"), pc.ends_with(lines, "}"))
-    found: np.ndarray = (
+    flags: np.ndarray = (
         objects.to_numpy(zero_copy_only=False)
         & holds(lines, _MESSAGE)
         & holds(lines, _QUIET)
         & ~holds(lines, _read())
     )
-    return found
+    return flags
 
 
 @cache

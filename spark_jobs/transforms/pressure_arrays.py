@@ -148,10 +148,10 @@ def _newest_watermarks(cells: Cells) -> tuple[Ints, Flags]:
     values, at = cells.taken("watermark_ms")
     known = cells.running()[at] & pc.is_valid(values).to_numpy(zero_copy_only=False)
     slots = cells.slot[at[known]]
-    found, has = np.zeros(cells.slots, np.int64), np.zeros(cells.slots, bool)
-    found[slots] = pc.fill_null(values, 0).to_numpy(zero_copy_only=False)[known]
+    watermarks, has = np.zeros(cells.slots, np.int64), np.zeros(cells.slots, bool)
+    watermarks[slots] = pc.fill_null(values, 0).to_numpy(zero_copy_only=False)[known]
     has[slots] = True
-    return found, has
+    return watermarks, has
 
 
 def _newest_places_of_tasks(cells: Cells) -> dict[str, pa.Array]:
@@ -169,16 +169,16 @@ def _newest_places_of_tasks(cells: Cells) -> dict[str, pa.Array]:
 
 def _over_subtasks(cells: Cells, means: Mapping[str, Reals], part: Reals) -> dict[str, pa.Array]:
     """Figures of each window; those of as many subtasks are made at once."""
-    found: dict[str, Reals] = {}
+    arrays: dict[str, Reals] = {}
     for subtasks in np.unique(cells.subtasks):
         at = np.flatnonzero(cells.subtasks == subtasks)
         slots = cells.first_slot[at][:, np.newaxis] + np.arange(subtasks)
         figures = _figures({name: values[slots] for name, values in means.items()}, part[slots])
         for name, values in figures.items():
-            found.setdefault(name, np.full(len(cells.subtasks), np.nan))[at] = values
+            arrays.setdefault(name, np.full(len(cells.subtasks), np.nan))[at] = values
     return {
         name: reals(values) if name != "hottest_subtask" else wholes(values)
-        for name, values in found.items()
+        for name, values in arrays.items()
     }
 
 
@@ -270,12 +270,12 @@ def _divided(values: npt.NDArray[Any], by: npt.NDArray[Any]) -> Reals:
 
 def _parallelism(samples: pa.RecordBatch, cells: Cells) -> pa.Array:
     """As the newest sample tells that tells it, else as many as reported."""
-    found = cells.subtasks.astype(np.int64)
+    counts = cells.subtasks.astype(np.int64)
     of_window = np.cumsum(begins(samples)) - 1
     reported = samples["parallelism"]
     known = pc.is_valid(reported).to_numpy(zero_copy_only=False)
-    found[of_window[known]] = pc.fill_null(reported, 0).to_numpy(zero_copy_only=False)[known]
-    return pa.array(found)
+    counts[of_window[known]] = pc.fill_null(reported, 0).to_numpy(zero_copy_only=False)[known]
+    return pa.array(counts)
 
 
 def _lowest(cells: Cells, watermark: Ints, known: Flags) -> pa.Array:

@@ -78,17 +78,17 @@ class Cells:
 
     def reals(self, name: str) -> Reals:
         values, at = self.taken(name)
-        found = np.full(len(self.slot), np.nan)
-        found[at] = values.to_numpy(zero_copy_only=False)
-        return found
+        numbers = np.full(len(self.slot), np.nan)
+        numbers[at] = values.to_numpy(zero_copy_only=False)
+        return numbers
 
     def texts(self, name: str) -> tuple[Ints, pa.Array]:
         """Of each cell a place in the texts, -1 where there is none."""
         values, at = self.taken(name)
         encoded = values.dictionary_encode()
-        found = np.full(len(self.slot), -1)
-        found[at] = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
-        return found, encoded.dictionary
+        indices = np.full(len(self.slot), -1)
+        indices[at] = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+        return indices, encoded.dictionary
 
     def running(self) -> Flags:
         """Tasks that are being set up or torn down report figures of no meaning; an unknown state

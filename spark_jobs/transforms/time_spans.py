@@ -23,7 +23,9 @@ def spans(rows: DataFrame, instant_column: str | Column, length_s: int) -> list[
     whatever the number of rows.
     """
     starts = rows.select(F.unix_seconds(floor_to(instant_column, length_s)).alias("start"))
-    found = [(row.start, row.start) for row in starts.distinct().limit(MOST_SPANS + 1).collect()]
-    if len(found) > MOST_SPANS:
-        found = [tuple(starts.agg(F.min("start"), F.max("start")).collect()[0])]
-    return merged((instant(first), instant(last + length_s)) for first, last in found)
+    spans_read = [
+        (row.start, row.start) for row in starts.distinct().limit(MOST_SPANS + 1).collect()
+    ]
+    if len(spans_read) > MOST_SPANS:
+        spans_read = [tuple(starts.agg(F.min("start"), F.max("start")).collect()[0])]
+    return merged((instant(first), instant(last + length_s)) for first, last in spans_read)

@@ -49,11 +49,11 @@ def alone(pieces: pa.BinaryArray, layout: Layout) -> np.ndarray:
     but that.
     """
     header = _HEADERS.get(layout.name)
-    found = np.zeros(len(pieces), bool)
+    flags = np.zeros(len(pieces), bool)
     if header and len(pieces) > 1:
         begins = holds(pieces, header)
-        found[:-1] = begins[:-1] & begins[1:]
-    return found
+        flags[:-1] = begins[:-1] & begins[1:]
+    return flags
 
 
 def unread(pieces: pa.BinaryArray) -> np.ndarray:
@@ -160,8 +160,8 @@ def _names(headers: pa.BinaryArray, layout: Layout) -> tuple[pa.Array, pa.Array]
 
 def holds(pieces: pa.BinaryArray, regex: str) -> np.ndarray:
     """True where a match of RE2's ``regex`` is in the piece."""
-    found: np.ndarray = pc.match_substring_regex(pieces, regex).to_numpy(zero_copy_only=False)
-    return found
+    flags: np.ndarray = pc.match_substring_regex(pieces, regex).to_numpy(zero_copy_only=False)
+    return flags
 
 
 @cache

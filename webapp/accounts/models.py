@@ -72,13 +72,13 @@ class User(AbstractUser):
             raise ValidationError({"username": said})
         ours = skeletons(self.username)
         others = User.objects.exclude(pk=self.pk).values_list("username", flat=True)
-        if found := next((text for text in others if ours & skeletons(text)), None):
+        if look_alike := next((text for text in others if ours & skeletons(text)), None):
             said = gettext(
                 "It looks like the name %(username)s, which somebody has: capitals and small "
                 "letters, 0 and o, 1, i and l, rn and m, "
                 "vv and w count as the same. Choose another."
             )
-            raise ValidationError({"username": said % {"username": found}})
+            raise ValidationError({"username": said % {"username": look_alike}})
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """New people are made one after the other, whichever way. Raises ``ValidationError``."""

@@ -49,8 +49,11 @@ def lock_administrators() -> None:
 
 
 def is_last_administrator(user: User) -> bool:
-    found = User.objects.filter(administrators()).distinct()
-    return found.filter(pk=user.pk).exists() and not found.exclude(pk=user.pk).exists()
+    administrators_left = User.objects.filter(administrators()).distinct()
+    return (
+        administrators_left.filter(pk=user.pk).exists()
+        and not administrators_left.exclude(pk=user.pk).exists()
+    )
 
 
 def add(by: User, name: str, role: str, sees: str, lines: str) -> tuple[User, str]:

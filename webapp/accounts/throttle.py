@@ -85,8 +85,8 @@ def _room(subjects: dict[str, str], now: datetime) -> int:
     rows = SignInFailures.objects.filter(subject__in=subjects.values()).values_list(
         "subject", "count", "window_start"
     )
-    found = {subject: (count, since) for subject, count, since in rows}
-    counted = ((LIMITS[kind], *found.get(subject, (0, now))) for kind, subject in subjects.items())
+    counts = {subject: (count, since) for subject, count, since in rows}
+    counted = ((LIMITS[kind], *counts.get(subject, (0, now))) for kind, subject in subjects.items())
     return min(
         limit.allowed - (count if _is_current(since, limit.window, now) else 0)
         for limit, count, since in counted

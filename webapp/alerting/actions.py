@@ -125,14 +125,14 @@ def silence(
     return made
 
 
-def end_silence(found: Silence, user: Any, now: datetime) -> None:
+def end_silence(silence: Silence, user: Any, now: datetime) -> None:
     """Now instead of later. Raises :class:`ActionRefused` where it is over."""
     with transaction.atomic():
-        ended = Silence.objects.filter(pk=found.pk, ends_at__gt=now)
+        ended = Silence.objects.filter(pk=silence.pk, ends_at__gt=now)
         if not ended.update(ends_at=now, ended_name=user.get_username()[:200]):
             raise ActionRefused(gettext("This silence is over already."))
         evaluation_hint.wake()
-    found.refresh_from_db()
+    silence.refresh_from_db()
 
 
 def save_window(window: MaintenanceWindow, user: Any, now: datetime) -> MaintenanceWindow:
@@ -185,8 +185,8 @@ def clean(text: str) -> str:
 
 
 def _open(uids: Collection[str]) -> AlertQuerySet:
-    found: AlertQuerySet = Alert.objects.filter(uid__in=list(uids)[:AT_ONCE], state__in=OPEN)
-    return found
+    alerts: AlertQuerySet = Alert.objects.filter(uid__in=list(uids)[:AT_ONCE], state__in=OPEN)
+    return alerts
 
 
 def _note(pks: Collection[int], kind: str, who: str, comment: str, now: datetime) -> None:

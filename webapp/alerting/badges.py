@@ -37,14 +37,14 @@ def state_badge(alert: Alert) -> Badge:
 
 def badges(alert: Alert) -> list[Badge]:
     """Besides its state: muted, acknowledged, flapping."""
-    found = []
+    shown = []
     if alert.muted_by:
-        found.append(MUTES.get(alert.muted_by, UNKNOWN))
+        shown.append(MUTES.get(alert.muted_by, UNKNOWN))
     if alert.is_acknowledged and alert.is_open:
-        found.append(ACKNOWLEDGED)
+        shown.append(ACKNOWLEDGED)
     if alert.flapping and alert.is_open:
-        found.append(FLAPPING)
-    return found
+        shown.append(FLAPPING)
+    return shown
 
 
 def mute_badge(mute: Silence | MaintenanceWindow, at: datetime) -> Badge:

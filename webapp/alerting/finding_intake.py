@@ -193,10 +193,10 @@ def _known(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
         rule__in={finding.rule for finding in findings},
         subject_id__in={finding.subject_id for finding in findings},
     )
-    found: dict[Identity, list[Alert]] = defaultdict(list)
+    alerts_by_identity: dict[Identity, list[Alert]] = defaultdict(list)
     # Locked, since what is written back includes who acknowledged them, which may be changed just
     # now.
     for row in rows.order_by("-id").select_for_update():
         for job_id in (row.job_id, *row.earlier_job_ids):
-            found[row.cluster, job_id, row.rule, row.subject_id].append(row)
-    return found
+            alerts_by_identity[row.cluster, job_id, row.rule, row.subject_id].append(row)
+    return alerts_by_identity

@@ -90,7 +90,7 @@ def silence(incident: Incident, lasts: timedelta, reason: str, user: Any, now: d
 
 
 def _open(incident: Incident) -> AlertQuerySet:
-    found: AlertQuerySet = Alert.objects.filter(
+    alerts: AlertQuerySet = Alert.objects.filter(
         incident__uid=incident.uid, state__in=OPEN
     ).order_by("pk")
-    return found
+    return alerts

@@ -28,10 +28,10 @@ class JobAlerts:
 
 def open_alerts(cluster: str, job_id: str) -> JobAlerts:
     """One query."""
-    found = (
+    alerts = (
         Alert.objects.of_job(cluster, job_id).open().order_by("-severity_rank", "-starts_at", "-id")
     )
-    rows = list(found.with_names().defer("cause", "next_step", "evidence")[:100])
+    rows = list(alerts.with_names().defer("cause", "next_step", "evidence")[:100])
     return JobAlerts(
         [JobAlert(row, state_badge(row), badges(row)) for row in rows[:SHOWN]],
         max(len(rows) - SHOWN, 0),

@@ -353,5 +353,5 @@ def _notify_since(life: Life, now: datetime) -> datetime | None:
     return (life.notify_since or now) if is_news else None
 
 
-def _later(one: datetime | None, other: datetime | None) -> datetime | None:
-    return max(one, other) if one and other else one or other
+def _later(left: datetime | None, other: datetime | None) -> datetime | None:
+    return max(left, other) if left and other else left or other

@@ -80,28 +80,28 @@ class Mutes:
 
     def of_each(self, rows: Iterable[Alert]) -> dict[int, Held]:
         """By numbers of these rows, which are read with their findings."""
-        found: dict[int, Held] = {}
+        held_by_alert: dict[int, Held] = {}
         left: list[Alert] = []
         for row in rows:
             parent = self.unreachable.of(row)
             if parent is None:
                 left.append(row)
             else:
-                found[row.pk] = Held(Mute.UNREACHABLE, parent.pk)
-        return self._by_people(left) | found
+                held_by_alert[row.pk] = Held(Mute.UNREACHABLE, parent.pk)
+        return self._by_people(left) | held_by_alert
 
     def _by_people(self, rows: Sequence[Alert]) -> dict[int, Held]:
-        found: dict[int, Held] = {}
+        held_by_alert: dict[int, Held] = {}
         labels = {row.pk: matched_labels(row) for row in rows} if self._rules else {}
         for rule in self._rules:
-            possible = [row for row in rows if row.pk not in found and rule.may_hold(row)]
+            possible = [row for row in rows if row.pk not in held_by_alert and rule.may_hold(row)]
             matching = match_each(rule.matchers, [labels[row.pk] for row in possible])
-            found |= {
+            held_by_alert |= {
                 row.pk: rule.held
                 for row, matches in zip(possible, matching, strict=True)
                 if matches
             }
-        return {row.pk: Held() for row in rows} | found
+        return {row.pk: Held() for row in rows} | held_by_alert
 
 
 def _matchers_of(row: MaintenanceWindow | Silence) -> tuple[Matcher, ...] | None:
@@ -122,13 +122,13 @@ def affected_by(mutes: Mutes) -> Iterator[list[int]]:
         muted_by=Mute.NONE
     )
     # What stays held back need not be read again.
-    found = (
+    alerts = (
         Alert.objects.filter(concerned)
         .exclude(mutes.unreachable.stay_held())
         .order_by("id")
         .values_list("pk", flat=True)
     )
-    return chunks(list(found), ROWS_AT_ONCE)
+    return chunks(list(alerts), ROWS_AT_ONCE)
 
 
 def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:

@@ -34,10 +34,10 @@ class Facts:
     @classmethod
     def read(cls, rows: Sequence[Alert]) -> "Facts":
         parents = [row.pk for row in rows if row.rule == UNREACHABLE]
-        found = Incident.objects.filter(
+        incidents = Incident.objects.filter(
             uid__in={row.incident_id for row in rows if row.incident_id}
         )
-        named = found.values_list("uid", "cause", "cause__title", "title")
+        named = incidents.values_list("uid", "cause", "cause__title", "title")
         return cls(
             muted_names(parents),
             frozenset(all_rules()),
@@ -126,13 +126,13 @@ def notice_alert(row: Alert, facts: Facts, *, status: str) -> NoticeAlert:
 
 def links(row: Alert, rules: frozenset[str]) -> dict[str, str]:
     base = str(settings.WEIR.public_url).rstrip("/")
-    found = {"alert": reverse("alert", args=(row.uid,))}
+    addresses = {"alert": reverse("alert", args=(row.uid,))}
     if row.finding_id:
-        found["finding"] = reverse("finding", args=(row.finding_id,))
+        addresses["finding"] = reverse("finding", args=(row.finding_id,))
     if row.rule in rules:
-        found["runbook"] = reverse("rule", args=(row.rule,)) + "#runbook-title"
+        addresses["runbook"] = reverse("rule", args=(row.rule,)) + "#runbook-title"
     if row.incident_id:
-        found["incident"] = reverse("incident", args=(row.incident_id,))
+        addresses["incident"] = reverse("incident", args=(row.incident_id,))
     if row.job_id:
-        found["job"] = reverse("job", args=(row.cluster, row.job_id))
-    return {name: base + path for name, path in found.items()}
+        addresses["job"] = reverse("job", args=(row.cluster, row.job_id))
+    return {name: base + path for name, path in addresses.items()}

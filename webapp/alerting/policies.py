@@ -82,10 +82,10 @@ class Policies:
         self, rule: str, cluster: str, job_id: str, name: str | None, own_rank: int
     ) -> Policy:
         """Nothing alerts of a cluster that was removed: nobody could see it end."""
-        found = self.rule_policy(rule, cluster, job_id, name).policy(
+        rule_policy = self.rule_policy(rule, cluster, job_id, name).policy(
             own_rank, recorded=self.is_recorded(cluster)
         )
-        return replace(found, alerts=False) if cluster in self._removed else found
+        return replace(rule_policy, alerts=False) if cluster in self._removed else rule_policy
 
     def why_ended(self, cluster: str) -> str:
         """The reason of an alert that ends now; empty where its rule sees nothing any more."""

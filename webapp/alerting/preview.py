@@ -42,12 +42,12 @@ class SettingComparison:
 
 def compare(wanted: RuleSetting, now: datetime) -> SettingComparison:
     present, changed = Policies(), Policies(instead=wanted)
-    found: FindingQuerySet = Finding.objects.filter(wanted.narrows, rule=wanted.rule)
+    findings: FindingQuerySet = Finding.objects.filter(wanted.narrows, rule=wanted.rule)
     end = now
     if wanted.cluster and present.is_recorded(wanted.cluster):
         # A recording's last week is its own.
-        end = found.order_by("-last_seen").values_list("last_seen", flat=True).first() or now
-    recent = found.filter(last_seen__gte=end - SPAN).defer("cause", "evidence", "data")
+        end = findings.order_by("-last_seen").values_list("last_seen", flat=True).first() or now
+    recent = findings.filter(last_seen__gte=end - SPAN).defer("cause", "evidence", "data")
     rows = list(recent.order_by("-first_seen", "-id")[: MOST_FINDINGS + 1])
     cut, rows = len(rows) > MOST_FINDINGS, rows[:MOST_FINDINGS][::-1]
     return SettingComparison(

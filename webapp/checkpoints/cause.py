@@ -80,10 +80,10 @@ def cause_of(
 ) -> Cause:
     """One query: the findings of the checkpoint's time."""
     end = drawable(fact.end_time or fact.trigger_time)
-    found = Finding.objects.of_job(fact.cluster, fact.job_id).filter(
+    findings = Finding.objects.of_job(fact.cluster, fact.job_id).filter(
         first_seen__lte=end + LOOK_AHEAD, last_seen__gte=fact.trigger_time
     )
-    at_that_time = [shown(finding) for finding in found.order_by(*WORST_FIRST)[:MOST_FINDINGS]]
+    at_that_time = [shown(finding) for finding in findings.order_by(*WORST_FIRST)[:MOST_FINDINGS]]
     about = tuple(
         finding
         for finding in at_that_time

@@ -76,8 +76,8 @@ def _cuts(
         yield {"kind": "restart", "at": epoch_ms(began_at(line[job_id]) or first[job_id])}
 
 
-def _instants(found: dict[str, Any]) -> dict[str, Any]:
-    return found | {
-        name: None if found[name] is None else instant_of(found[name])
+def _instants(bounds: dict[str, Any]) -> dict[str, Any]:
+    return bounds | {
+        name: None if bounds[name] is None else instant_of(bounds[name])
         for name in ("from_time", "to_time", "as_of")
     }

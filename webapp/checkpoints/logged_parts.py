@@ -64,13 +64,13 @@ def logged_parts(
         name: [vertex_id for vertex_id, other in names.items() if other == name]
         for name in names.values()
     }
-    found: dict[Place, _Lines] = {}
+    lines_by_place: dict[Place, _Lines] = {}
     for event in events:
         of_name = ids.get(event["vertex_name"], [])
         vertex_id = event["vertex_id"] or (
             of_name[0] if len(of_name) == 1 else event["vertex_name"]
         )
-        lines = found.setdefault((vertex_id, event["subtask"]), _Lines())
+        lines = lines_by_place.setdefault((vertex_id, event["subtask"]), _Lines())
         lines.name = lines.name or event["vertex_name"]
         reported = event["fields"] or {}
         if event["kind"] == BACKEND_SYNC:
@@ -78,7 +78,7 @@ def logged_parts(
         lines.first.setdefault(event["kind"], (event["ts"], reported))
     return in_order(
         _part(place, names.get(place[0]) or lines.name or place[0], lines, trigger_time)
-        for place, lines in found.items()
+        for place, lines in lines_by_place.items()
     )
 
 

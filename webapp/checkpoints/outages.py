@@ -36,8 +36,8 @@ def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ..
     """Those that began in the range, oldest first; the newest where there are too many."""
     own = JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, at__gte=start)
     restarts = _begun(own.filter(at__lte=end)).order_by("-at", "-id").values_list("at", "detail")
-    found = [_outage(at, detail or {}) for at, detail in reversed(restarts[:MOST_RESTARTS])]
-    if not found:
+    read_outages = [_outage(at, detail or {}) for at, detail in reversed(restarts[:MOST_RESTARTS])]
+    if not read_outages:
         return ()
     restores = (
         own.filter(kind="restore", at__lte=end + RESTORED_WITHIN)
@@ -50,10 +50,10 @@ def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ..
         if subject.isascii() and subject.isdigit()
     ]
     triggers = _triggers(job, {number for _, number in restored})
-    following = [outage.at for outage in found[1:]]
+    following = [outage.at for outage in read_outages[1:]]
     return tuple(
         _restored(one, until, restored, triggers)
-        for one, until in itertools.zip_longest(found, following)
+        for one, until in itertools.zip_longest(read_outages, following)
     )
 
 

@@ -60,13 +60,13 @@ def outcome_counts(facts: Any) -> dict[str, int]:
     counts: dict[str, Any] = {
         outcome: Count("id", filter=OWN & Q(outcome=outcome)) for outcome in OUTCOMES
     }
-    found: dict[str, int] = facts.aggregate(
+    by_outcome: dict[str, int] = facts.aggregate(
         total=Count("id", filter=settled),
         bad=Count("id", filter=OWN & Q(outcome__in=FAILED_OUTCOMES)),
         savepoints=Count("id", filter=Q(is_savepoint=True)),
         **counts,
     )
-    return found
+    return by_outcome
 
 
 def bars(facts: Any, cluster: str) -> tuple[list[CheckpointBar], int]:

@@ -44,15 +44,15 @@ def worst_in_time(facts: Any, *wanted: Wanted) -> list[Worst]:
         facts = _newest(facts)
         spans = _spans(facts, wanted)
     worsts = []
-    for number, one in enumerate(wanted):
+    for number, column in enumerate(wanted):
         first, last, total = (spans[f"{name}_{number}"] for name in ("first", "last", "total"))
-        rows = facts.filter(one.among)
-        if total <= one.limit:
+        rows = facts.filter(column.among)
+        if total <= column.limit:
             ids = list(rows.order_by("trigger_time", "id").values_list("pk", flat=True))
         else:
             ids = _worst_of_each(
-                rows.order_by(*one.worst_first, "trigger_time", "id"),
-                list(_slices(first, last, one.limit)),
+                rows.order_by(*column.worst_first, "trigger_time", "id"),
+                list(_slices(first, last, column.limit)),
             )
         worsts.append(Worst(ids, total))
     return worsts
@@ -60,10 +60,10 @@ def worst_in_time(facts: Any, *wanted: Wanted) -> list[Worst]:
 
 def _spans(facts: Any, wanted: Sequence[Wanted]) -> dict[str, Any]:
     asked: dict[str, Any] = {"total": Count("pk")}
-    for number, one in enumerate(wanted):
-        asked[f"first_{number}"] = Min("trigger_time", filter=one.among)
-        asked[f"last_{number}"] = Max("trigger_time", filter=one.among)
-        asked[f"total_{number}"] = Count("pk", filter=one.among)
+    for number, column in enumerate(wanted):
+        asked[f"first_{number}"] = Min("trigger_time", filter=column.among)
+        asked[f"last_{number}"] = Max("trigger_time", filter=column.among)
+        asked[f"total_{number}"] = Count("pk", filter=column.among)
     spans: dict[str, Any] = facts.order_by().aggregate(**asked)
     return spans
 

@@ -5,16 +5,15 @@ plan and root.
 from collections.abc import Sequence
 from pathlib import Path
 
+from ingest.storage.layout import QUARANTINE_SUFFIX
 from ingest.uris import BadUri, are_nested, canonical
 from webapp.cleanup.errors import PlanRefused
 from webapp.cleanup.manifest import PlannedRoot
 
-SUFFIX = ".weir-quarantine"
-
 
 def beside(read_at: str) -> str:
     """The default: next to the root, so that on most file systems a move is a rename."""
-    return read_at.rstrip("/") + SUFFIX
+    return read_at.rstrip("/") + QUARANTINE_SUFFIX
 
 
 def folder_of(quarantine: str, plan: str, root_number: int) -> str:

@@ -59,16 +59,16 @@ def _kept(home: Path, database: str) -> Iterator[Path]:
 
 
 def _close(path: Path, umask: int) -> None:
-    found = path.lstat()
-    is_ours = found.st_uid == os.geteuid() and (
-        stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
+    status = path.lstat()
+    is_ours = status.st_uid == os.geteuid() and (
+        stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
     )
     # A sticky folder, such as /tmp, is for many.
-    if not is_ours or found.st_mode & stat.S_ISVTX or not found.st_mode & umask:
+    if not is_ours or status.st_mode & stat.S_ISVTX or not status.st_mode & umask:
         return
     opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        if os.path.samestat(os.fstat(opened), found):
-            os.fchmod(opened, stat.S_IMODE(found.st_mode) & ~umask)
+        if os.path.samestat(os.fstat(opened), status):
+            os.fchmod(opened, stat.S_IMODE(status.st_mode) & ~umask)
     finally:
         os.close(opened)

@@ -111,10 +111,10 @@ def replay_range(
     }
     if endpoint is not None:
         wanted["endpoint"] = endpoint
-    found = Delivery.objects.filter(
+    deliveries = Delivery.objects.filter(
         state__in=[state for state in states if state in ENDED], **wanted
     ).exclude(kind="test")
-    pks = list(found.order_by("id").values_list("pk", flat=True)[: MOST_REPLAYED + 1])
+    pks = list(deliveries.order_by("id").values_list("pk", flat=True)[: MOST_REPLAYED + 1])
     if len(pks) > MOST_REPLAYED:
         raise ActionRefused(
             gettext("These are more than %(most_replayed)s; choose a shorter time.")

@@ -175,11 +175,11 @@ def _secrets_of(row: Delivery, now: datetime) -> list[str]:
     endpoint = row.endpoint
     url = endpoint.url
     path = url.partition("://")[2].partition("/")[2]
-    found = [
+    secrets = [
         url,
         path,
         *path.replace("?", "/").replace("&", "/").split("/"),
         endpoint.credential,
         *endpoint.secrets_at(now),
     ]
-    return sorted({text for text in found if len(text) >= 8}, key=len, reverse=True)
+    return sorted({text for text in secrets if len(text) >= 8}, key=len, reverse=True)

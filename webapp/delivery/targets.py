@@ -127,7 +127,7 @@ def checked(url: str, rules: Policy) -> Target:
         return target
     pool = ThreadPoolExecutor(1)
     try:
-        found = pool.submit(
+        resolving = pool.submit(
             socket.getaddrinfo, target.host, target.port, type=socket.SOCK_STREAM
         ).result(RESOLVE_WITHIN_S)
     except (OSError, UnicodeError, Late):
@@ -137,7 +137,7 @@ def checked(url: str, rules: Policy) -> Target:
         ) from None
     finally:
         pool.shutdown(wait=False)
-    for *_, address in found:
+    for *_, address in resolving:
         _refuse(target.host, str(address[0]), target.scheme, rules)
     return target
 
@@ -153,11 +153,11 @@ class CheckedResolver(AbstractResolver):
     ) -> list[ResolveResult]:
         """Raises :class:`RefusedTarget`, or ``OSError`` where there is no such name."""
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(
+        resolved = await loop.run_in_executor(
             self.pool, lambda: socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
         )
         answers: list[ResolveResult] = []
-        for kind, _, protocol, _, address in found:
+        for kind, _, protocol, _, address in resolved:
             _refuse(host, str(address[0]), self.scheme, self.rules)
             answers.append(
                 {

@@ -76,7 +76,7 @@ def coverage(runs: Iterable[Any], start: datetime, end: datetime) -> Coverage:
 
 
 def _spans(runs: Iterable[Any]) -> Sequence[Gap]:
-    found = [
+    gaps = [
         (
             datetime.fromtimestamp(run["first"], UTC),
             datetime.fromtimestamp(run["last"], UTC) + WINDOW,
@@ -84,4 +84,4 @@ def _spans(runs: Iterable[Any]) -> Sequence[Gap]:
         for run in runs
         if isinstance(run, dict)
     ]
-    return sorted(found)
+    return sorted(gaps)

@@ -38,19 +38,19 @@ def episodes(spans: Iterable[Span], hold: timedelta) -> list[FindingEpisode]:
     Of several occurrences at one instant that of the earliest window counts: rules that look back
     to an event say most about it when it has just happened.
     """
-    found: list[list[Span]] = []
+    runs: list[list[Span]] = []
     until: datetime | None = None
     for span in sorted(spans, key=lambda span: (span.first, span.last)):
         if until is None or span.first - until > hold:
-            found.append([])
+            runs.append([])
             until = span.last
-        found[-1].append(span)
+        runs[-1].append(span)
         until = max(until, span.last)
     return [
         FindingEpisode(
             min(span.first for span in spans), max(span.last for span in spans), _newest(spans)
         )
-        for spans in found
+        for spans in runs
     ]
 
 

@@ -152,14 +152,14 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
 
 def _known(identities: Sequence[Identity], changed: Changed) -> dict[Identity, list[Finding]]:
     """Findings that may be touched, and open ones from before, by identity and time."""
-    found: dict[Identity, list[Finding]] = {identity: [] for identity in identities}
+    findings_by_identity: dict[Identity, list[Finding]] = {identity: [] for identity in identities}
     for finding in Finding.objects.filter(
         _near(identities, changed, "last_seen__gte", Q(state=FindingState.OPEN))
     ).order_by("first_seen", "id"):
         identity = (finding.cluster, finding.job_id, finding.rule, finding.subject_id)
-        if identity in found:
-            found[identity].append(finding)
-    return found
+        if identity in findings_by_identity:
+            findings_by_identity[identity].append(finding)
+    return findings_by_identity
 
 
 def _occurrences(identities: Sequence[Identity], changed: Changed) -> dict[Identity, list[Span]]:

@@ -88,16 +88,16 @@ def _give_health(cluster: str, jobs: Mapping[str, bool], *, is_seen: bool) -> No
     if not is_seen:
         running.update(health=None, health_state=HealthState.UNKNOWN, judged_at=Subquery(judged))
         return
-    found: dict[str, list[Finding]] = defaultdict(list)
+    findings_by_job: dict[str, list[Finding]] = defaultdict(list)
     for finding in (
         Finding.objects.open()
         .filter(cluster=cluster, job_id__in=list(jobs))
         .only("job_id", "rule", "severity", "confidence")
     ):
-        found[finding.job_id].append(finding)
+        findings_by_job[finding.job_id].append(finding)
     by_health: dict[int | None, list[str]] = defaultdict(list)
     for job, judged_at_all in jobs.items():
-        by_health[health_of(found[job], judged=judged_at_all).value].append(job)
+        by_health[health_of(findings_by_job[job], judged=judged_at_all).value].append(job)
     for health, of_health in by_health.items():
         state = HealthState.UNKNOWN if health is None else HealthState.JUDGED
         running.filter(job_id__in=of_health).update(
@@ -110,8 +110,8 @@ def _rank_ended(cluster: str, ended: QuerySet[JobCurrent]) -> None:
     points_of = dict.fromkeys(ended.values_list("job_id", flat=True), 0)
     if not points_of:
         return
-    found = Finding.objects.filter(cluster=cluster, job_id__in=list(points_of))
-    for finding in found.only("job_id", "rule", "severity", "confidence"):
+    findings = Finding.objects.filter(cluster=cluster, job_id__in=list(points_of))
+    for finding in findings.only("job_id", "rule", "severity", "confidence"):
         points_of[finding.job_id] = max(points_of[finding.job_id], worst_points([finding]))
     by_points: dict[int, list[str]] = defaultdict(list)
     for job, points in points_of.items():
@@ -129,10 +129,10 @@ def forget_unseen(now: datetime) -> int:
         (UNKNOWN_STATUS, HealthState.UNKNOWN),
         (UNWATCHED_STATUS, HealthState.ENDED),
     ):
-        found: Any = JobCurrent.objects.with_status(now).filter(
+        jobs: Any = JobCurrent.objects.with_status(now).filter(
             Q(status=status) & ~Q(health_state=becomes)
         )
-        ids = list(found.order_by().values_list("pk", flat=True))
+        ids = list(jobs.order_by().values_list("pk", flat=True))
         for part in chunks(ids, ROWS_AT_ONCE):
             JobCurrent.objects.filter(pk__in=part).update(health=None, health_state=becomes)
         changed += len(ids)

@@ -44,7 +44,7 @@ def reasons(jobs: Sequence[JobCurrent]) -> dict[tuple[str, str], StatusReason]:
         job_id__in=[job.job_id for job in jobs],
         severity_rank__gt=SEVERITY_RANK[Severity.INFO],
     )
-    found: dict[tuple[str, str], dict[tuple[str, str], Finding]] = defaultdict(dict)
+    findings_by_job: dict[tuple[str, str], dict[tuple[str, str], Finding]] = defaultdict(dict)
     columns = (
         "cluster",
         "job_id",
@@ -59,10 +59,10 @@ def reasons(jobs: Sequence[JobCurrent]) -> dict[tuple[str, str], StatusReason]:
         "related",
     )
     for finding in listed.only(*columns).order_by(*WORST_FIRST)[:MOST_FINDINGS]:
-        found[finding.cluster, finding.job_id].setdefault(
+        findings_by_job[finding.cluster, finding.job_id].setdefault(
             (finding.rule, finding.subject_id), finding
         )
-    return {key: _reason(list(matters.values())) for key, matters in found.items()}
+    return {key: _reason(list(matters.values())) for key, matters in findings_by_job.items()}
 
 
 def _reason(matters: list[Finding]) -> StatusReason:

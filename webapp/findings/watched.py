@@ -24,12 +24,12 @@ TEXTS = (
 )
 
 
-def keep(row: Finding | None, cluster: str, found: dict[str, Any], now: datetime) -> None:
+def keep(row: Finding | None, cluster: str, columns: dict[str, Any], now: datetime) -> None:
     """What a rule found now, as an open finding: ``row``, or a new one."""
     before = marks.FindingMark.of(row) if row else None
-    row = row or Finding(cluster=cluster, job_id="", rule=found["rule"], first_seen=now)
+    row = row or Finding(cluster=cluster, job_id="", rule=columns["rule"], first_seen=now)
     for name in TEXTS:
-        setattr(row, name, found[name])
+        setattr(row, name, columns[name])
     row.severity_rank = SEVERITY_RANK[Severity(row.severity)]
     row.last_seen = row.as_of = now
     try:

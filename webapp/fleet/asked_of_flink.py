@@ -54,8 +54,8 @@ def due(
     waiting = rows.filter(
         cluster__in=list(clusters), ask_at__lte=now, wanted_at__gt=now - GIVEN_UP_AFTER
     ).order_by("ask_at", "pk")
-    found: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    requests: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for cluster, *asked in waiting.values_list("cluster", *columns)[:MOST_WANTED]:
-        if len(found[cluster]) < most_of_cluster:
-            found[cluster].append(tuple(asked))
-    return dict(found)
+        if len(requests[cluster]) < most_of_cluster:
+            requests[cluster].append(tuple(asked))
+    return dict(requests)

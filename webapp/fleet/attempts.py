@@ -91,12 +91,12 @@ def predecessors(jobs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], set[s
     own = JobCurrent.objects.filter(
         cluster__in={pair[0] for pair in wanted}, job_id__in={pair[1] for pair in wanted}
     ).only(*READ)
-    found = {
+    job_ids_by_job = {
         (job.cluster, job.job_id): {one.job_id for one in line_of(job) if follows(job, one)}
         for job in own
         if job.name
     }
-    return {key: found.get(key, set()) for key in wanted}
+    return {key: job_ids_by_job.get(key, set()) for key in wanted}
 
 
 def oldest_of_lines(jobs: Iterable[tuple[str, str]], since: datetime) -> dict[tuple[str, str], str]:
@@ -106,7 +106,7 @@ def oldest_of_lines(jobs: Iterable[tuple[str, str]], since: datetime) -> dict[tu
     ids: dict[str, set[str]] = defaultdict(set)
     for cluster, job_id in jobs:
         ids[cluster].add(job_id)
-    found = {
+    oldest = {
         (cluster, job_id): job_id for cluster, of_cluster in ids.items() for job_id in of_cluster
     }
     for cluster, of_cluster in ids.items():
@@ -131,7 +131,7 @@ def oldest_of_lines(jobs: Iterable[tuple[str, str]], since: datetime) -> dict[tu
                         if follows(job, other) or follows(other, job)
                     ),
                 ]
-                found[cluster, job.job_id] = min(
+                oldest[cluster, job.job_id] = min(
                     line, key=lambda job: (began_at(job) or job.as_of, job.pk)
                 ).job_id
-    return found
+    return oldest

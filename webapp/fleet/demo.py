@@ -27,10 +27,10 @@ def folder() -> Path:
 
 
 def clusters() -> ClusterQuerySet:
-    found: ClusterQuerySet = Cluster.objects.filter(
+    demo_clusters: ClusterQuerySet = Cluster.objects.filter(
         name__startswith=PREFIX, labels__demo=LABEL_VALUE
     )
-    return found
+    return demo_clusters
 
 
 def is_removed() -> bool:
@@ -71,8 +71,8 @@ def end() -> None:
     """
     folder().mkdir(parents=True, exist_ok=True, mode=0o700)
     (folder() / REMOVED).touch()
-    for one in SHIPPED:
-        shutil.rmtree(folder() / one.name, ignore_errors=True)
+    for shipped in SHIPPED:
+        shutil.rmtree(folder() / shipped.name, ignore_errors=True)
 
 
 def pause() -> None:

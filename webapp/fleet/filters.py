@@ -59,12 +59,12 @@ class ClusterLabels(Parameter):
             {**labels, "cluster": name}
             for name, labels in Cluster.objects.values_list("name", "labels")
         ]
-        found = [
+        clusters = [
             row["cluster"]
             for row, matches in zip(rows, match_each(value, rows), strict=True)
             if matches
         ]
-        return qs.filter(**{f"{self.field_name}__in": found})
+        return qs.filter(**{f"{self.field_name}__in": clusters})
 
 
 LABEL = ClusterLabels(
@@ -108,11 +108,11 @@ class JobFilters(ListFilters):
 
     def of_status(self, jobs: QuerySet[Any], name: str, status: str) -> QuerySet[Any]:
         states = STATUS_GROUPS[status].states if status in STATUS_GROUPS else (status,)
-        found = jobs.filter(status__in=states)
+        matching = jobs.filter(status__in=states)
         if {UNKNOWN_STATUS, UNWATCHED_STATUS}.isdisjoint(states):
             # What Flink reported is indexed; the status is worked out of it, job by job.
-            found = found.alias(reported=FLEET_SORTS["state"].key).filter(reported__in=states)
-        return found
+            matching = matching.alias(reported=FLEET_SORTS["state"].key).filter(reported__in=states)
+        return matching
 
     def called(self, jobs: QuerySet[Any], name: str, text: str) -> QuerySet[Any]:
         return jobs.filter(Q(name__icontains=text) | Q(job_id__startswith=text.lower()))

@@ -192,16 +192,16 @@ class ClusterForm(forms.ModelForm):
 
     def groups(self) -> dict[str, list[forms.BoundField]]:
         """By the group; what removes a secret is there where one is stored."""
-        found: dict[str, list[forms.BoundField]] = {group: [] for group in GROUPS}
+        fields_by_group: dict[str, list[forms.BoundField]] = {group: [] for group in GROUPS}
         nothing = {
             sign_in.forget for sign_in in SIGN_INS if not getattr(self.instance, sign_in.stored)
         }
         for name in self.fields:
             if name not in nothing:
-                found[
+                fields_by_group[
                     next(group for group, names in GROUPS.items() if re.fullmatch(names, name))
                 ].append(self[name])
-        return found
+        return fields_by_group
 
     def filled(self) -> Cluster:
         """The cluster as entered, secrets included, not saved."""

@@ -23,13 +23,13 @@ def log_stores(now: datetime) -> dict[str, Any]:
     """Rows of cluster, badge and share of the history that is read, what is wrong first; and how
     many more there are. One query.
     """
-    found = [
+    stores = [
         (cluster.log_store_at(now), cluster)
         for cluster in Cluster.objects.collected().exclude(log_store_kind="").only(*_COLUMNS)
     ]
-    found.sort(key=lambda pair: (_FIRST.index(pair[0]), pair[1].name))
+    stores.sort(key=lambda pair: (_FIRST.index(pair[0]), pair[1].name))
     rows = [
         (cluster, LOG_STORE_BADGES[state], cluster.log_store_history_at(now))
-        for state, cluster in found[:SHOWN]
+        for state, cluster in stores[:SHOWN]
     ]
-    return {"log_stores": rows, "log_stores_more": max(0, len(found) - SHOWN)}
+    return {"log_stores": rows, "log_stores_more": max(0, len(stores) - SHOWN)}

@@ -73,12 +73,12 @@ class RowsCommand(PreparedCommand):
         self._check_cluster(options["cluster"])
         if options["job"]:
             rows = rows.filter(job_id__in=self._job_ids(options["job"], options["cluster"]))
-        found = rows.order_by(*self.order).values(*self.names).iterator(ROWS_AT_ONCE)
+        values = rows.order_by(*self.order).values(*self.names).iterator(ROWS_AT_ONCE)
         print_lines(
             self.stdout,
-            (json_line(self.names, [*row.values()]) for row in found)
+            (json_line(self.names, [*row.values()]) for row in values)
             if options["json"]
-            else self._table(found),
+            else self._table(values),
         )
 
     def rows(self) -> QuerySet[Any]:

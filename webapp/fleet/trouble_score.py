@@ -30,5 +30,5 @@ def trouble(job: Mapping[str, Any]) -> int:
     if job["last_outcome"] in FAILED_OUTCOMES:
         failing += 10
     pressured = round(25 * min(max(job["pressured_share"] or 0, 0), 1))
-    found = max(failing, pressured)
-    return found // ENDED_WEIGHS_LESS if state in _ENDED_WELL else found
+    trouble_score = max(failing, pressured)
+    return trouble_score // ENDED_WEIGHS_LESS if state in _ENDED_WELL else trouble_score

@@ -58,9 +58,9 @@ def groups_by(by: str, window: int, now: datetime) -> list[Group]:
         dict(Cluster.objects.values_list("name", "labels")) if by != CLUSTER else {}
     )
     members: dict[str, dict[str, tuple[Days, dict[int, float]]]] = defaultdict(dict)
-    for name, found in clusters.items():
+    for name, days in clusters.items():
         members[name if by == CLUSTER else str(labels.get(name, {}).get(by) or NO_LABEL)][name] = (
-            found
+            days
         )
     newest = now.astimezone(UTC).toordinal()
     groups = [_group(name, entry, window, newest) for name, entry in members.items()]
@@ -77,16 +77,16 @@ def days_of_clusters(
     rows = ClusterDay.objects.filter(day__gt=since)
     if names is not None:
         rows = rows.filter(cluster__in=list(names))
-    found: dict[str, tuple[Days, dict[int, float]]] = defaultdict(lambda: (Days(), {}))
+    days_by_cluster: dict[str, tuple[Days, dict[int, float]]] = defaultdict(lambda: (Days(), {}))
     for cluster, day, jobs, *values in rows.values_list(
         "cluster", "day", "jobs", *KINDS.values()
     ).iterator(2_000):
-        days, counts = found[cluster]
+        days, counts = days_by_cluster[cluster]
         counts[day.toordinal()] = jobs
         for kind, value in zip(KINDS, values, strict=True):
             if value is not None:
                 getattr(days, kind)[day.toordinal()] = value
-    return dict(found)
+    return dict(days_by_cluster)
 
 
 def _group(

@@ -29,10 +29,10 @@ def series_of(
         rolled = CheckpointRollup.objects.filter(
             cluster__in=clusters, job_id__in=ids, period="day", period_start__gt=since
         )
-        found = rolled.values_list("cluster", "job_id", "period_start", COLUMN[kind])
+        sums = rolled.values_list("cluster", "job_id", "period_start", COLUMN[kind])
         rows = [
             (cluster, job_id, start.astimezone(UTC).date(), value)
-            for cluster, job_id, start, value in found
+            for cluster, job_id, start, value in sums
         ]
     of_id: dict[tuple[str, str], dict[int, float]] = {}
     for cluster, job_id, day, value in rows:

@@ -159,11 +159,11 @@ def _days_of_roots(uris: Sequence[str], window: int, now: datetime) -> dict[str,
 
 
 def _use(quota: StorageQuota, days: dict[int, float], window: int, newest: int) -> QuotaUse:
-    found = slope(days, window, newest)
+    trend = slope(days, window, newest)
     used = last_known(days, window, newest)
     if used is not None and used >= quota.quota_bytes:
-        return QuotaUse(quota, used, found, Until(0.0, 0.0, 0.0))
-    return QuotaUse(quota, used, found, found.until(quota.quota_bytes) if found else Until())
+        return QuotaUse(quota, used, trend, Until(0.0, 0.0, 0.0))
+    return QuotaUse(quota, used, trend, trend.until(quota.quota_bytes) if trend else Until())
 
 
 def _soonest(use: QuotaUse) -> tuple[float, float, str]:

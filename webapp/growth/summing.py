@@ -89,12 +89,12 @@ def sum_cluster(
 
 def _days_by_id(cluster: str, now: datetime, *, is_recording: bool) -> dict[str, Days]:
     since = datetime(1970, 1, 1, tzinfo=UTC) if is_recording else now - timedelta(days=HISTORY_DAYS)
-    found: dict[str, Days] = defaultdict(Days)
+    days_by_id: dict[str, Days] = defaultdict(Days)
     rolled = CheckpointRollup.objects.filter(period="day", cluster=cluster, period_start__gte=since)
     for job_id, start, state, uploaded, duration in rolled.values_list(*ROLLUP).iterator(
         ROWS_AT_ONCE
     ):
-        day, of_job = start.astimezone(UTC).toordinal(), found[job_id]
+        day, of_job = start.astimezone(UTC).toordinal(), days_by_id[job_id]
         for values, value in (
             (of_job.state, state),
             (of_job.uploaded, uploaded),
@@ -106,9 +106,9 @@ def _days_by_id(cluster: str, now: datetime, *, is_recording: bool) -> dict[str,
     for job_id, at, size, unreferenced in audited.values_list(
         "job_id", "day", "stored_bytes", "unreferenced_bytes"
     ).iterator(ROWS_AT_ONCE):
-        found[job_id].stored[at.toordinal()] = size
-        found[job_id].unreferenced[at.toordinal()] = unreferenced
-    return dict(found)
+        days_by_id[job_id].stored[at.toordinal()] = size
+        days_by_id[job_id].unreferenced[at.toordinal()] = unreferenced
+    return dict(days_by_id)
 
 
 def _joined(attempts: Sequence[Days], last: int) -> Days | None:
@@ -150,7 +150,7 @@ def _rows(
 ) -> Iterable[JobGrowth]:
     job = line[0]
     for window in WINDOWS:
-        found = figures(days, window, newest, job.checkpoint_timeout_ms, ended=bool(job.terminal))
+        growth = figures(days, window, newest, job.checkpoint_timeout_ms, ended=bool(job.terminal))
         yield JobGrowth(
             cluster=cluster,
             job_id=job.job_id,
@@ -160,7 +160,7 @@ def _rows(
             window_days=window,
             timeout_ms=job.checkpoint_timeout_ms,
             as_of=now,
-            **asdict(found),
+            **asdict(growth),
         )
 
 

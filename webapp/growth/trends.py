@@ -96,12 +96,12 @@ def per_whole_day(values: Mapping[int, float], window: int, newest: int) -> floa
 
 def filled(values: Mapping[int, float], last: int) -> dict[int, float]:
     """A day without a completed checkpoint has the state of the day before it, up to ``last``."""
-    found: dict[int, float] = {}
+    values_by_day: dict[int, float] = {}
     if values:
         known = values[min(values)]
         for day in range(min(values), max(last, max(values)) + 1):
-            known = found[day] = values.get(day, known)
-    return found
+            known = values_by_day[day] = values.get(day, known)
+    return values_by_day
 
 
 def total(series: Sequence[Mapping[int, float]]) -> dict[int, float]:

@@ -55,14 +55,14 @@ def headings(sort: str, downwards: bool) -> list[Heading]:
     """A click sorts figures downwards first, names upwards, and turns the order round where it is
     sorted so already.
     """
-    found = []
+    shown = []
     for title, key, css, hint in _COLUMNS:
         first_down = key != "host"
         down_next = not downwards if key == sort else first_down
         direction = ("descending" if downwards else "ascending") if key == sort else ""
-        found.append(
+        shown.append(
             Heading(
                 gettext(title), f"{'-' if down_next else ''}{key}", direction, css, gettext(hint)
             )
         )
-    return found
+    return shown

@@ -80,7 +80,7 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
     if isinstance(kept := cache.get(key), tuple):
         return Hosts([HostRow(*row) for row in kept[0]], *kept[1:])
     of = {} if cluster is None else {"cluster": cluster}
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    facts_by_host: dict[tuple[str, str], dict[str, Any]] = {}
     first, last = whole_days(start, end)
     events = HostEvent.objects.filter(**of, at__gte=start, at__lte=end)
     beside = (
@@ -113,15 +113,15 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
     )
     worst = named.annotate(findings=Count("pk"), worst_rank=Max("finding__severity_rank"))
     for row in chain(running[: MOST_HOSTS + 1], worst[: MOST_HOSTS + 1]):
-        found.setdefault((row["host"], row["cluster"]), {}).update(row)
+        facts_by_host.setdefault((row["host"], row["cluster"]), {}).update(row)
     for row in chain(
         _by_day(HostDay.objects.filter(**of, day__gte=first, day__lt=last)),
         _happened(counted),
         _lost(counted),
     ):
-        _add(found.setdefault((row["host"], row["cluster"]), {}), row)
-    rows = [HostRow(**row) for row in islice(found.values(), MOST_HOSTS)]
-    answer = Hosts(rows, since or start, len(found) > MOST_HOSTS, since is not None)
+        _add(facts_by_host.setdefault((row["host"], row["cluster"]), {}), row)
+    rows = [HostRow(**row) for row in islice(facts_by_host.values(), MOST_HOSTS)]
+    answer = Hosts(rows, since or start, len(facts_by_host) > MOST_HOSTS, since is not None)
     # Plain rows: packing thousands of objects takes longer than counting them.
     cache.set(
         key,
@@ -173,15 +173,15 @@ def _add(to: dict[str, Any], row: Mapping[str, Any]) -> None:
 
 def clusters_of(host: str) -> list[str]:
     """Where a host of this name was seen, by name. Three queries."""
-    found: set[str] = set()
+    names: set[str] = set()
     for model in (JobHost, HostEvent, FindingHost):
-        found.update(
+        names.update(
             model.objects.filter(host=host)
             .order_by()
             .values_list("cluster", flat=True)
             .distinct()[:MOST_CLUSTERS]
         )
-    return sorted(found)[:MOST_CLUSTERS]
+    return sorted(names)[:MOST_CLUSTERS]
 
 
 def jobs_of(host: str, clusters: Sequence[str]) -> tuple[list[HostJob], int]:
@@ -228,10 +228,10 @@ def findings_of(
     """
     named = FindingHost.objects.filter(host=host, cluster__in=clusters)
     at_that_time = Q(state=FindingState.OPEN) | Q(last_seen__gte=start, first_seen__lte=end)
-    found = Finding.objects.filter(at_that_time, pk__in=named.values("finding")).defer(
+    findings = Finding.objects.filter(at_that_time, pk__in=named.values("finding")).defer(
         "evidence", "data"
     )
-    return list(found.order_by("-state", "-severity_rank", "-last_seen", "-id")[:MOST_FINDINGS])
+    return list(findings.order_by("-state", "-severity_rank", "-last_seen", "-id")[:MOST_FINDINGS])
 
 
 def counts_of(host: str, clusters: Sequence[str], start: datetime, end: datetime) -> dict[str, int]:
@@ -275,12 +275,12 @@ def concentrations(
         placed.order_by().values_list("cluster", "job_id").annotate(own=own, every=Sum("subtasks"))
     )
     subtasks = {(cluster, job_id): (here or 0, total or 0) for cluster, job_id, here, total in read}
-    found = [
+    concentrated = [
         concentration(kind, jobs, {job: subtasks.get(job, (0, 0)) for job in jobs})
         for kind, jobs in counted.items()
     ]
     return sorted(
-        found,
+        concentrated,
         key=lambda one: (
             not one.is_notable,
             [*WORDS].index(one.kind) if one.kind in WORDS else len(WORDS),

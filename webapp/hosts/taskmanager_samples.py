@@ -72,7 +72,7 @@ def read_taskmanagers(at: datetime, cluster: str | None = None) -> tuple[list[Sa
     """
     where = {"cluster": cluster} if cluster else {}
     rows, since = read_newest("taskmanagers", where, at - LOOK_BACK, at, OF_BUDGET, MOST_SAMPLES)
-    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    rows_by_taskmanager: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in sorted(rows.to_pylist(), key=lambda row: row["ts"]):
-        found.setdefault((row["cluster"], row["taskmanager_id"]), []).append(row)
-    return list(found.values()), since
+        rows_by_taskmanager.setdefault((row["cluster"], row["taskmanager_id"]), []).append(row)
+    return list(rows_by_taskmanager.values()), since

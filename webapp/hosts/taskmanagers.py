@@ -131,7 +131,7 @@ def _happened(
     ).exclude(taskmanager_id=None)
     of_each = events.order_by().values_list("cluster", "taskmanager_id")
     counted = of_each.annotate(declined=COUNTS["declines"], failed=COUNTS["failures"])[:MOST_LOST]
-    found: dict[tuple[str, str], dict[str, Any]] = {
+    events_by_taskmanager: dict[tuple[str, str], dict[str, Any]] = {
         (row[0], row[1]): {"declines": row[2], "failures": row[3]} for row in counted
     }
     lost = (
@@ -140,5 +140,5 @@ def _happened(
         .values_list("cluster", "taskmanager_id", "at")
     )
     for cluster, name, at in lost[:MOST_LOST]:
-        found.setdefault((cluster, name or ""), {})["lost_at"] = at
-    return found
+        events_by_taskmanager.setdefault((cluster, name or ""), {})["lost_at"] = at
+    return events_by_taskmanager

@@ -53,7 +53,7 @@ def last_day(request: HttpRequest) -> TimeRange:
 def hosts(request: HttpRequest) -> HttpResponse:
     time_range = last_day(request)
     filters = HostsFilters.of_page(request.GET)
-    found, matching = host_rows(filters, time_range.from_time, time_range.to_time)
+    host_list, matching = host_rows(filters, time_range.from_time, time_range.to_time)
     first = min(
         max(filters.values.get("after") or 0, 0), max(len(matching) - 1, 0) // PAGE_SIZE * PAGE_SIZE
     )
@@ -76,7 +76,7 @@ def hosts(request: HttpRequest) -> HttpResponse:
         "last": min(first + PAGE_SIZE, len(matching)),
         "previous": max(first - PAGE_SIZE, 0) if first else None,
         "next": first + PAGE_SIZE if first + PAGE_SIZE < len(matching) else None,
-        "found": found,
+        "found": host_list,
     }
     return render(request, "hosts/hosts.html", context)
 

@@ -42,10 +42,10 @@ def of_row(row: Finding) -> IncidentFinding:
 
 def members(incident: Incident) -> list[Member]:
     """The newest 200, and the cause whenever it was. One query."""
-    found = Finding.objects.filter(incident_member__incident=incident)
-    rows = list(found.order_by("-last_seen", "-pk")[:MOST])
+    findings = Finding.objects.filter(incident_member__incident=incident)
+    rows = list(findings.order_by("-last_seen", "-pk")[:MOST])
     if incident.cause_id is not None and incident.cause_id not in {row.pk for row in rows}:
-        rows += list(found.filter(pk=incident.cause_id))
+        rows += list(findings.filter(pk=incident.cause_id))
     return ordered(rows, incident.cause_id)
 
 

@@ -62,8 +62,8 @@ def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]
         if row.cause is not None:
             for name in OF_CAUSE:
                 setattr(row, name, getattr(row.cause, name))
-        found = counted.get(row.pk)
-        if found is None:
+        counts = counted.get(row.pk)
+        if counts is None:
             row.state, row.ended_at, row.finding_count = (
                 IncidentState.CLOSED,
                 row.ended_at or row.last_seen,
@@ -71,16 +71,16 @@ def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]
             )
             continue
         row.finding_count, row.job_count, row.severity_rank = (
-            found["findings"],
+            counts["findings"],
             jobs.get(row.pk, 0),
-            found["rank"],
+            counts["rank"],
         )
         row.severity = SEVERITY_OF_RANK[row.severity_rank]
-        row.began_at, row.last_seen = found["began"], found["last"]
-        if found["open"] and row.state == IncidentState.CLOSED and row.is_acknowledged:
+        row.began_at, row.last_seen = counts["began"], counts["last"]
+        if counts["open"] and row.state == IncidentState.CLOSED and row.is_acknowledged:
             begun_again.append(row.pk)
-        row.state = IncidentState.OPEN if found["open"] else IncidentState.CLOSED
-        row.ended_at = None if found["open"] else found["ended"] or found["last"]
+        row.state = IncidentState.OPEN if counts["open"] else IncidentState.CLOSED
+        row.ended_at = None if counts["open"] else counts["ended"] or counts["last"]
     write(rows, WRITTEN)
     # It was over: an acknowledgement of its last time does not count for this one.
     Incident.objects.filter(pk__in=begun_again).update(
@@ -118,10 +118,10 @@ def _logical_jobs(ids: Collection[int]) -> dict[int, int]:
     lines = oldest_of_lines(
         {(cluster, job_id) for _, cluster, job_id, _ in rows}, min(first for *_, first in rows)
     )
-    found: dict[int, set[tuple[str, str]]] = defaultdict(set)
+    jobs_by_incident: dict[int, set[tuple[str, str]]] = defaultdict(set)
     for incident, cluster, job_id, _ in rows:
-        found[incident].add((cluster, lines[cluster, job_id]))
-    return {incident: len(jobs) for incident, jobs in found.items()}
+        jobs_by_incident[incident].add((cluster, lines[cluster, job_id]))
+    return {incident: len(jobs) for incident, jobs in jobs_by_incident.items()}
 
 
 def _cause(row: Incident, at_hand: Collection[IncidentFinding]) -> int | None:

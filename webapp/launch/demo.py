@@ -18,9 +18,9 @@ def ports_of(home: Home) -> list[int]:
     if len(set(ports)) != len(SHIPPED) or any(
         not 0 < port < 65_536 or listens("127.0.0.1", port) for port in ports
     ):
-        found: set[int] = set()
-        while len(found) < len(SHIPPED):
-            found.add(free_port())
-        ports = sorted(found)
+        numbers: set[int] = set()
+        while len(numbers) < len(SHIPPED):
+            numbers.add(free_port())
+        ports = sorted(numbers)
     write_privately(noted, " ".join(map(str, ports)))
     return ports

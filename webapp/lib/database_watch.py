@@ -121,8 +121,11 @@ def _opened_one(connection: Any, **_about: Any) -> None:
 
 def _shut_all() -> None:
     """Whoever waits at one of them hears at once that it has ended."""
-    for one in list(_opened):
-        with suppress(Exception), closing(socket.socket(fileno=os.dup(one.fileno()))) as ours:
+    for opened in list(_opened):
+        with (
+            suppress(Exception),
+            closing(socket.socket(fileno=os.dup(opened.fileno()))) as ours,
+        ):
             ours.shutdown(socket.SHUT_RDWR)
 
 

@@ -8,8 +8,8 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 def whole(text: Any, default: int) -> int:
-    found = str(text or "").strip()
-    return int(found) if re.fullmatch(r"\d{1,6}", found) else default
+    digits = str(text or "").strip()
+    return int(digits) if re.fullmatch(r"\d{1,6}", digits) else default
 
 
 def size_bytes(text: Any, default: int) -> int:

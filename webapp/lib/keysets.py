@@ -60,16 +60,16 @@ def page(
     queryset: "QuerySet[RowT]", keys: Sequence[KeysetColumn], cursor: str, size: int
 ) -> "Page[RowT]":
     """One page of ``queryset`` with one query; raises :class:`BadCursor`."""
-    found = queryset.annotate(
+    annotated = queryset.annotate(
         **{key.name: key.expression for key in keys if key.expression is not None}
     )
     backwards, values = (
-        _decoded(cursor, [_column(found, key) for key in keys]) if cursor else (False, None)
+        _decoded(cursor, [_column(annotated, key) for key in keys]) if cursor else (False, None)
     )
     order = [key.reversed for key in keys] if backwards else list(keys)
     if values is not None:
-        found = found.filter(_after(order, values))
-    rows = list(found.order_by(*(key.order_by for key in order))[: size + 1])
+        annotated = annotated.filter(_after(order, values))
+    rows = list(annotated.order_by(*(key.order_by for key in order))[: size + 1])
     more, rows = len(rows) > size, rows[:size]
     if backwards:
         rows.reverse()

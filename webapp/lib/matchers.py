@@ -175,9 +175,9 @@ def match_each(matchers: Sequence[Matcher], rows: Sequence[Mapping[str, str]]) -
     them.
     """
     left = list(range(len(rows)))
-    for one in matchers:
-        accepted = one.accepted({rows[at].get(one.label, "") for at in left})
-        left = [at for at in left if rows[at].get(one.label, "") in accepted]
+    for matcher in matchers:
+        accepted = matcher.accepted({rows[at].get(matcher.label, "") for at in left})
+        left = [at for at in left if rows[at].get(matcher.label, "") in accepted]
     kept = set(left)
     return [at in kept for at in range(len(rows))]
 
@@ -195,8 +195,8 @@ def _bounded(written: list[Any]) -> list[Any]:
 def _fits(pattern: str, texts: Collection[str]) -> dict[str, bool]:
     """The same few labels are asked for again and again, so what was found is remembered."""
     known = _remembered(pattern)
-    found = {text: known.get(text) for text in texts}
-    new = [text for text, fits in found.items() if fits is None]
+    cached = {text: known.get(text) for text in texts}
+    new = [text for text, fits in cached.items() if fits is None]
     if new:
         fresh = dict(zip(new, _match(pattern, new), strict=True))
         short = {text: fits for text, fits in fresh.items() if len(text) <= LONGEST_REMEMBERED}
@@ -204,8 +204,8 @@ def _fits(pattern: str, texts: Collection[str]) -> dict[str, bool]:
             known.clear()
         if len(short) <= MOST_REMEMBERED:
             known.update(short)
-        found |= fresh
-    return {text: bool(fits) for text, fits in found.items()}
+        cached |= fresh
+    return {text: bool(fits) for text, fits in cached.items()}
 
 
 @lru_cache(maxsize=512)
@@ -218,7 +218,7 @@ def _match(pattern: str, texts: list[str]) -> list[bool]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found: list[bool] = pc.match_substring_regex(
+    matches: list[bool] = pc.match_substring_regex(
         pa.array(texts, pa.string()), rf"\A(?:{pattern})\z"
     ).to_pylist()
-    return found
+    return matches

@@ -22,8 +22,8 @@ def in_ms(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def rows_of(part: type, rows: QuerySet[Any], *more: str) -> Iterator[dict[str, Any]]:
     """The columns of ``rows`` that samples are made of, and ``more``; instants as epoch ms."""
-    found = columns_read(part, {field.name for field in rows.model._meta.fields})
-    return map(in_ms, rows.values(*dict.fromkeys([*filter(None, found), *more])))
+    columns = columns_read(part, {field.name for field in rows.model._meta.fields})
+    return map(in_ms, rows.values(*dict.fromkeys([*filter(None, columns), *more])))
 
 
 def samples_of(part: type[SampleT], rows: QuerySet[Any], *only: str) -> Iterator[SampleT]:

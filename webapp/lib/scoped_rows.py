@@ -158,18 +158,19 @@ class InScope(Expression):
         scope = scopes.current()
         if scope.is_everything:
             raise FullResultSet
-        found = self.rule.seen(scope)
+        condition = self.rule.seen(scope)
         column, parameters = compiler.compile(self.column)
-        if isinstance(found, models.QuerySet):
-            inner, more = found.query.get_compiler(connection=connection).as_sql()
+        if isinstance(condition, models.QuerySet):
+            inner, more = condition.query.get_compiler(connection=connection).as_sql()
             return f"{column} IN ({inner})", (*parameters, *more)
-        if not found:
+        if not condition:
             raise EmptyResultSet
         # One parameter, however many clusters there are.
         if connection.vendor == "postgresql":
-            return f"{column} = ANY(%s)", (*parameters, found)
+            return f"{column} = ANY(%s)", (*parameters, condition)
         # Django quoted the column
-        return f"{column} IN (SELECT value FROM json_each(%s))", (*parameters, json.dumps(found))  # noqa: S608
+        within = f"{column} IN (SELECT value FROM json_each(%s))"  # noqa: S608
+        return within, (*parameters, json.dumps(condition))
 
 
 def scoped(
@@ -264,12 +265,12 @@ def connect() -> None:
 def undeclared(app_configs: Any, **about: Any) -> list[CheckMessage]:
     """A system check: everybody would see the rows of a model without a rule."""
     ours = [model for model in apps.get_models() if model.__module__.startswith("webapp.")]
-    found = {model._meta.label for model in ours if rule_of(model) is None} - set(OPEN)
+    labels = {model._meta.label for model in ours if rule_of(model) is None} - set(OPEN)
     hint = (
         "Decorate it with scoped, scoped_as or fleet_wide of webapp.lib.scoped_rows "
         "(see its docstring)."
     )
     return [
         Error("Nothing says who may see its rows.", hint, obj=label, id="weir.E001")
-        for label in sorted(found)
+        for label in sorted(labels)
     ]

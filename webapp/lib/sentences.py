@@ -132,15 +132,15 @@ def of_settings(path: Path, text: str) -> Iterator[Sentence]:
 def of_template(path: Path, text: str) -> Iterator[Sentence]:
     """Texts between tags, and those of attributes that are read out or shown."""
     bare = _MARKUP.sub(_blank, _TRANSLATED.sub(_spoken, text))
-    found: list[tuple[int, str]] = []
+    pieces: list[tuple[int, str]] = []
     logic = _LOGIC.sub(
         lambda match: "\x00" * len(match.group()),
         _VALUE.sub(lambda match: "…" + "\x01" * (len(match.group()) - 1), bare),
     )
-    found += [(match.start(1), match.group(1)) for match in _SPOKEN.finditer(logic)]
+    pieces += [(match.start(1), match.group(1)) for match in _SPOKEN.finditer(logic)]
     plain = _TAG.sub(lambda match: "\x00" * len(match.group()), logic)
-    found += [(match.start(), match.group()) for match in re.finditer(r"[^\x00\n]+", plain)]
-    for start, part in sorted(found):
+    pieces += [(match.start(), match.group()) for match in re.finditer(r"[^\x00\n]+", plain)]
+    for start, part in sorted(pieces):
         words = " ".join(part.replace("\x00", " ").replace("\x01", "").split())
         if _WORDS.search(words):
             yield Sentence(str(path), text.count("\n", 0, start) + 1, words)
@@ -186,5 +186,5 @@ def _docstrings(tree: ast.AST) -> set[int]:
     }
 
 
-def matching(found: Iterable[Sentence], *, no_terms_only: bool) -> Iterator[Sentence]:
-    return (sentence for sentence in found if sentence.no_terms or not no_terms_only)
+def matching(sentences: Iterable[Sentence], *, no_terms_only: bool) -> Iterator[Sentence]:
+    return (sentence for sentence in sentences if sentence.no_terms or not no_terms_only)

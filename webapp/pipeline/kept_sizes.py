@@ -140,7 +140,7 @@ def _row(
     oldest_at: datetime | None = None,
 ) -> KeptSize:
     try:
-        found = held(place)
+        size = held(place)
     except (OSError, ValueError, ImportError) as error:
         logger.warning("%s cannot be measured: %s", place, describe(error))
         return KeptSize(area=area, name=name, as_of=now)
@@ -149,9 +149,9 @@ def _row(
         name=name,
         as_of=now,
         commits=commits,
-        **{**_fields(found), **({"oldest_at": oldest_at} if oldest_at else {})},
+        **{**_fields(size), **({"oldest_at": oldest_at} if oldest_at else {})},
     )
 
 
-def _fields(found: Held) -> dict[str, object]:
-    return {"size_bytes": found.size_bytes, "files": found.files, "oldest_at": found.oldest_at}
+def _fields(size: Held) -> dict[str, object]:
+    return {"size_bytes": size.size_bytes, "files": size.files, "oldest_at": size.oldest_at}

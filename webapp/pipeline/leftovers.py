@@ -76,10 +76,10 @@ def _others(brought: set[Key]) -> set[Key]:
     ids: dict[tuple[str, str], set[int]] = {}
     for cluster, job_id, checkpoint_id, _ in brought:
         ids.setdefault((cluster, job_id), set()).add(checkpoint_id)
-    found: set[Key] = set()
+    keys: set[Key] = set()
     for (cluster, job_id), numbers in ids.items():
         same = CheckpointFact.objects.filter(
             cluster=cluster, job_id=job_id, checkpoint_id__in=numbers
         )
-        found.update(same.values_list("cluster", "job_id", "checkpoint_id", "trigger_time"))
-    return found - brought
+        keys.update(same.values_list("cluster", "job_id", "checkpoint_id", "trigger_time"))
+    return keys - brought

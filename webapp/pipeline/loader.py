@@ -120,9 +120,9 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
     return changed
 
 
-def same_commits(one: Mapping[str, int], other: Mapping[str, int]) -> bool:
+def same_commits(left: Mapping[str, int], other: Mapping[str, int]) -> bool:
     """A table that is not named stands at 0."""
-    return all(one.get(table, 0) == other.get(table, 0) for table in CYCLE_TABLES)
+    return all(left.get(table, 0) == other.get(table, 0) for table in CYCLE_TABLES)
 
 
 def _words(commits: Mapping[str, int]) -> str:

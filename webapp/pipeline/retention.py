@@ -73,10 +73,10 @@ class Rule:
     of_cluster: bool = True
 
     def old(self, now: datetime) -> QuerySet[Any]:
-        found = self.model._default_manager.filter(
+        rows = self.model._default_manager.filter(
             self.only, **{f"{self.column}__lt": now - self.kept()}
         )
-        return found.exclude(cluster__in=_recordings()) if self.of_cluster else found
+        return rows.exclude(cluster__in=_recordings()) if self.of_cluster else rows
 
 
 NOTABLE = Q(outcome__in=FAILED_OUTCOMES) | Q(is_savepoint=True) | Q(end_to_end_ms__gte=SLOW_MS)

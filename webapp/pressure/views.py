@@ -27,14 +27,14 @@ def subtasks(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) ->
     view = look_up(request, cluster, job_id)
     by = _sorting(request)
     start, end = view.time_range.from_time, view.time_range.to_time
-    found = Finding.objects.of_job(cluster, job_id).filter(
+    findings = Finding.objects.of_job(cluster, job_id).filter(
         subject_kind="vertex", subject_id=vertex_id, first_seen__lte=end, last_seen__gte=start
     )
     context: dict[str, Any] = {
         "view": view,
         "job": view.job,
         "vertex": vertex_or_404(view.job, vertex_id),
-        "findings": [shown(finding) for finding in found.worst_first()[:FINDINGS_SHOWN]],
+        "findings": [shown(finding) for finding in findings.worst_first()[:FINDINGS_SHOWN]],
         "by": by,
     }
     try:

@@ -91,17 +91,17 @@ def _shown(graph: SampledFlameGraph, subtask: int | None) -> dict[str, object]:
         Frame(frame.depth, redact(frame.name)[:_NAME_CHARS], frame.samples)
         for frame in graph.frames
     ]
-    found = busiest(frames)
+    flames = busiest(frames)
     largest = sorted(range(len(frames)), key=lambda place: (-frames[place].samples, place))[
         :MOST_FRAMES
     ]
     return {
         "sampled_at": graph.sampled_at,
         "subtask": subtask,
-        "samples": found.samples,
-        "method": found.method or "",
-        "method_samples": found.in_method if found.method else None,
-        "sentence": found.sentence,
+        "samples": flames.samples,
+        "method": flames.method or "",
+        "method_samples": flames.in_method if flames.method else None,
+        "sentence": flames.sentence,
         # A frame holds at least as many samples as each below it, and comes before it: so no frame
         # is kept without those above it.
         "frames": [list(frames[place]) for place in sorted(largest)],

@@ -77,17 +77,19 @@ def receive_metrics(
     try:
         _need_room()
         spool = metrics_spool_of(token.cluster.name)
-        found, kept = BUDGET.spend(token.pk, lambda: _kept(spool, body, encoding, read))
+        pushed, kept = BUDGET.spend(token.pk, lambda: _kept(spool, body, encoding, read))
     except IngestError as error:
         _note(token, Received(problem=str(error)))
         raise
-    late = len(found.samples) - kept
+    late = len(pushed.samples) - kept
     late_problem = (
         f"{count_text(late, 'sample')} older than an hour or of the future; is a clock wrong?"
         if late
         else ""
     )
-    received = Received(Taken(kept, 0), found.unread.total() + late, found.problem or late_problem)
+    received = Received(
+        Taken(kept, 0), pushed.unread.total() + late, pushed.problem or late_problem
+    )
     _note(token, received)
     return received
 
@@ -109,8 +111,8 @@ def _spool_with_room(cluster: Cluster) -> Spool:
 def _kept(
     spool: MetricsSpool, body: IO[bytes] | None, encoding: str, read: "Callable[[bytes], Pushed]"
 ) -> "tuple[Pushed, int]":
-    found = read(unpacked(body, encoding) if body else b"")
-    return found, spool.take(found.samples, time.time())
+    pushed = read(unpacked(body, encoding) if body else b"")
+    return pushed, spool.take(pushed.samples, time.time())
 
 
 def _received(spool: Spool, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:

@@ -34,21 +34,21 @@ class TokenForm(forms.Form):
 @never_cache
 def tokens(request: HttpRequest, cluster: str) -> HttpResponse:
     """The answer to a new token is the only page that ever shows it."""
-    found = get_object_or_404(Cluster, name=cluster, kind=ClusterKind.LIVE)
+    shown = get_object_or_404(Cluster, name=cluster, kind=ClusterKind.LIVE)
     form, text = TokenForm(request.POST or None), ""
     if request.method == "POST" and form.is_valid():
         try:
             _, text = issue(
-                found, form.cleaned_data["name"], form.cleaned_data["days"], timezone.now()
+                shown, form.cleaned_data["name"], form.cleaned_data["days"], timezone.now()
             )
             form = TokenForm()
         except ActionRefused as refused:
             form.add_error(None, str(refused))
     context: dict[str, Any] = {
-        "cluster": found,
+        "cluster": shown,
         "form": form,
         "text": text,
-        "tokens": found.push_tokens.all(),
+        "tokens": shown.push_tokens.all(),
         "root": request.build_absolute_uri("/").rstrip("/"),
     }
     return render(request, "push/tokens.html", context)

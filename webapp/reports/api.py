@@ -162,11 +162,11 @@ class ReportViews(ListView):
     )
     def file(self, request: Request, uid: str, form: str) -> HttpResponse:
         try:
-            found = content(_report(uid), form)
+            body = content(_report(uid), form)
         except Gone as error:
             raise exceptions.NotFound(str(error)) from error
         return HttpResponse(
-            found,
+            body,
             content_type=FORMS[form].content_type,
             headers={"Content-Disposition": "attachment"},
         )

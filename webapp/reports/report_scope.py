@@ -143,14 +143,14 @@ def scope_of_incident(incident: Incident, at: datetime) -> ReportScope:
     Raises :class:`BadScope`.
     """
     of_jobs = Finding.objects.filter(incident_member__incident=incident).exclude(job_id="")
-    found = (
+    ranked = (
         of_jobs.order_by()
         .values_list("cluster", "job_id")
         .annotate(rank=Max("severity_rank"), first=Min("first_seen"))
     )
     jobs = [
         JobKey(cluster, job_id)
-        for cluster, job_id, _, _ in found.order_by("-rank", "first", "job_id")[:MOST_JOBS]
+        for cluster, job_id, _, _ in ranked.order_by("-rank", "first", "job_id")[:MOST_JOBS]
     ]
     if not jobs and not incident.cluster:
         raise BadScope(

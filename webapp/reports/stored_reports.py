@@ -49,9 +49,9 @@ def content(report: IncidentReport, form: str, language: str = ENGLISH) -> bytes
         raise Gone(message("This report is not made yet."))
     if language != ENGLISH and form in BY_LANGUAGE and (stored := document_of(report)) is not None:
         return rendered(stored, form, language)
-    found = ReportFolder(report.uid).read(form)
-    if found is not None:
-        return found
+    file_content = ReportFolder(report.uid).read(form)
+    if file_content is not None:
+        return file_content
     if form == "pdf":
         raise Gone(report.without_pdf or message("The PDF is not on this machine."))
     document = document_of(report)

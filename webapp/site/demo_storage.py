@@ -37,21 +37,21 @@ def roots() -> StorageRootQuerySet:
     """Those that are read in the demo's folder: a root of the same name that somebody registered
     elsewhere is theirs.
     """
-    found: StorageRootQuerySet = StorageRoot.objects.filter(
+    demo_roots: StorageRootQuerySet = StorageRoot.objects.filter(
         uri__in=ROOTS, read_at__startswith=f"{demo.folder()}/"
     )
-    return found
+    return demo_roots
 
 
 def past_ended_at() -> datetime | None:
     """When the last job of the past ended; ``None`` until all of them are known to have."""
     ended: list[datetime] = []
-    for one in OF_PAST:
-        began_ms = _past_began_ms(demo.folder() / one.name / PAST)
+    for shipped in OF_PAST:
+        began_ms = _past_began_ms(demo.folder() / shipped.name / PAST)
         if began_ms is None:
             return None
-        ids = [id_of(recorded, began_ms) for recorded in recorded_jobs(one)]
-        jobs = JobCurrent.objects.filter(cluster=one.name, job_id__in=ids, terminal=True)
+        ids = [id_of(recorded, began_ms) for recorded in recorded_jobs(shipped)]
+        jobs = JobCurrent.objects.filter(cluster=shipped.name, job_id__in=ids, terminal=True)
         instants = [end for end in jobs.values_list("end_time", flat=True) if end]
         if len(instants) < len(ids):
             return None
@@ -85,13 +85,13 @@ def audit_the_past(ended_at: datetime, name: str, lease: Lease, record: RunRecor
 
 def later_audits() -> list[StorageAudit]:
     """Those that carry on from that of the past, the newest first."""
-    found = (
+    audits = (
         StorageAudit.objects.loaded()
         .exclude(previous=None)
         .filter(files_kept=True)
         .order_by("-as_of", "-id")[:20]
     )
-    return [one for one in found if set(PAST_ROOTS) <= set(one.roots)]
+    return [one for one in audits if set(PAST_ROOTS) <= set(one.roots)]
 
 
 def remove(now: datetime) -> None:
@@ -104,10 +104,10 @@ def remove(now: datetime) -> None:
         if plan.roots and set(plan.roots) <= ROOTS.keys():
             PlanFolder(plan.folder).remove()
             plan.delete()
-    for one in StorageAudit.objects.all():
-        _forget(one)
-    found = Finding.objects.open().filter(rule__startswith="storage.")
-    marks.close([finding.pk for finding in found if finding.data.get("root") in ROOTS], now)
+    for row in StorageAudit.objects.all():
+        _forget(row)
+    findings = Finding.objects.open().filter(rule__startswith="storage.")
+    marks.close([finding.pk for finding in findings if finding.data.get("root") in ROOTS], now)
     (demo.folder() / AUDITED).unlink(missing_ok=True)
 
 
@@ -130,10 +130,12 @@ def _register(name: str) -> None:
 
     What overlaps with roots of one's own is left out.
     """
-    for one in SHIPPED:
-        cluster = Cluster.objects.filter(name=one.name, labels__demo=demo.LABEL_VALUE).first()
+    for shipped in SHIPPED:
+        cluster = Cluster.objects.filter(name=shipped.name, labels__demo=demo.LABEL_VALUE).first()
         row = StorageRoot(
-            uri=one.written_to, read_at=str(demo.folder() / one.name / CHECKPOINTS), enabled=False
+            uri=shipped.written_to,
+            read_at=str(demo.folder() / shipped.name / CHECKPOINTS),
+            enabled=False,
         )
         if cluster is None or StorageRoot.objects.filter(uri=row.uri).exists():
             continue

@@ -42,7 +42,12 @@ def stops(clusters: Sequence[Cluster], now: datetime, went: str = "") -> list[St
     if not names:
         return []
     seen = went.split(".")
-    found = [_sickest(names, now, seen), _failed(names, seen), _origin(names, seen), _orphans(seen)]
+    candidates = [
+        _sickest(names, now, seen),
+        _failed(names, seen),
+        _origin(names, seen),
+        _orphans(seen),
+    ]
     own = Stop(
         "own",
         gettext("Your own"),
@@ -50,7 +55,7 @@ def stops(clusters: Sequence[Cluster], now: datetime, went: str = "") -> list[St
         reverse("cluster-add"),
         len(names) < len(clusters),
     )
-    return [*filter(None, found), own]
+    return [*filter(None, candidates), own]
 
 
 def _sickest(names: Sequence[str], now: datetime, seen: Collection[str]) -> Stop | None:

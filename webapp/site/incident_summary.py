@@ -49,25 +49,25 @@ class Notification:
 
 def matters(members: Iterable[Member]) -> list[Matter]:
     """In the order of the members."""
-    found: dict[tuple[str, ...], Matter] = {}
+    matters_by_key: dict[tuple[str, ...], Matter] = {}
     for member in members:
         row = member.finding
         key = (row.cluster, row.job_name or row.job_id, row.rule, row.subject_id)
-        known = found.get(key)
+        known = matters_by_key.get(key)
         if known is None:
-            found[key] = Matter(
+            matters_by_key[key] = Matter(
                 member, shown(row), row.first_seen, row.last_seen, shown(row).is_open
             )
             continue
         stays = known.member.is_cause or known.member.finding.last_seen >= row.last_seen
-        found[key] = Matter(
+        matters_by_key[key] = Matter(
             known.member if stays else member,
             replace(known.shown if stays else shown(row), episodes=known.shown.episodes + 1),
             min(known.first_seen, row.first_seen),
             max(known.last_seen, row.last_seen),
             known.is_open or shown(row).is_open,
         )
-    return list(found.values())
+    return list(matters_by_key.values())
 
 
 def cost(

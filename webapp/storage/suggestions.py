@@ -10,7 +10,7 @@ from itertools import chain
 
 from django.conf import settings
 from django.core.cache import cache
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, Q, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -143,7 +143,9 @@ def _of_paths(most: int) -> Iterator[tuple[str, str, str, str]]:
     with_path = (
         CheckpointFact.objects.exclude(external_path=None).exclude(external_path="").order_by("-id")
     )
-    recent = with_path.filter(trigger_time__gte=timezone.now() - _OF_PATHS)[:most]
+    # Nobody deletes a savepoint but its owner, however old it is.
+    lasting = Q(is_savepoint=True) | Q(trigger_time__gte=timezone.now() - _OF_PATHS)
+    recent = with_path.filter(lasting)[:most]
     recorded = with_path.filter(cluster__in=recordings)[:most]
     found = (
         facts.values_list("cluster", "external_path").iterator(5_000)

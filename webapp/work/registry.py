@@ -118,13 +118,13 @@ def tasks() -> tuple[Task, ...]:
 
     Raises ``ValueError`` where two of one name have not the same queue and limits.
     """
-    found: dict[str, Task] = {}
+    tasks_by_name: dict[str, Task] = {}
     for work in works():
-        if found.setdefault(work.task.name, work.task) != work.task:
+        if tasks_by_name.setdefault(work.task.name, work.task) != work.task:
             raise ValueError(
                 f"Two tasks are called {work.task.name}, with another queue or other limits."
             )
-    return tuple(found.values())
+    return tuple(tasks_by_name.values())
 
 
 @cache

@@ -229,13 +229,13 @@ _MEANING = {
 
 def _change(line: bytes, path: str) -> Change:
     document = _decoded(line, OBJECT_VALUES, path)
-    kind, found = document.get("type"), document.get("object")
-    if not isinstance(kind, str) or not isinstance(found, dict):
+    kind, resource = document.get("type"), document.get("object")
+    if not isinstance(kind, str) or not isinstance(resource, dict):
         raise ApiFault(
             message("{path:name} sends something that is no change of a watch", path=path), 200
         )
     if kind == "ERROR":
-        code = found.get("code")
+        code = resource.get("code")
         status = code if isinstance(code, int) else 0
         meaning = _MEANING.get(status) or message(
             "an error of its watch ({status:number})", status=status
@@ -243,7 +243,7 @@ def _change(line: bytes, path: str) -> Change:
         raise ApiFault(
             message("{path:name} is answered by {meaning:text}", path=path, meaning=meaning), status
         )
-    return Change(kind, found)
+    return Change(kind, resource)
 
 
 def _decoded(content: bytes, most: int, path: str) -> dict[str, Any]:

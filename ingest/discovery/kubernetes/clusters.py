@@ -37,21 +37,21 @@ class Found:
     events: list[Kept] | None = None
 
 
-def targets(source: KubernetesSource, found: Found) -> tuple[list[Target], list[RefusedTarget]]:
+def targets(source: KubernetesSource, listing: Found) -> tuple[list[Target], list[RefusedTarget]]:
     """One for each cluster id of a namespace, in their order."""
-    deployments = {_id(deployment): deployment for deployment in found.deployments}
+    deployments = {_id(deployment): deployment for deployment in listing.deployments}
     services = {
-        (service["namespace"], service["cluster_id"]): service for service in found.services
+        (service["namespace"], service["cluster_id"]): service for service in listing.services
     }
-    leading = {(leader["namespace"], leader["cluster_id"]): leader for leader in found.leaders}
-    session_jobs = _by((job["namespace"], job["deployment"], job) for job in found.session_jobs)
+    leading = {(leader["namespace"], leader["cluster_id"]): leader for leader in listing.leaders}
+    session_jobs = _by((job["namespace"], job["deployment"], job) for job in listing.session_jobs)
     cluster_of = {("FlinkDeployment", *key): key for key in deployments}
     cluster_of |= {
         ("FlinkSessionJob", *_id(job)): (job["namespace"], job["deployment"])
-        for job in found.session_jobs
+        for job in listing.session_jobs
     }
-    events = None if found.events is None else _of_clusters(found.events, cluster_of)
-    snapshots = _of_clusters(found.snapshots, cluster_of)
+    events = None if listing.events is None else _of_clusters(listing.events, cluster_of)
+    snapshots = _of_clusters(listing.snapshots, cluster_of)
     made, unled = [], []
     for key in sorted({*deployments, *services, *leading}):
         deployment, service, leader = deployments.get(key), services.get(key), leading.get(key)
@@ -128,15 +128,15 @@ def _placed(url: str) -> tuple[str, dict[str, str]]:
     return parts.netloc, labels | ({"__metrics_path__": parts.path} if parts.path else {})
 
 
-def _id(one: Kept) -> tuple[str, str]:
-    return one["namespace"], one["name"]
+def _id(resource: Kept) -> tuple[str, str]:
+    return resource["namespace"], resource["name"]
 
 
 def _by(pairs: Iterable[tuple[str, str, Kept]]) -> dict[tuple[str, str], list[Kept]]:
-    found: dict[tuple[str, str], list[Kept]] = defaultdict(list)
-    for namespace, name, one in pairs:
-        found[namespace, name].append(one)
-    return found
+    resources_by_owner: dict[tuple[str, str], list[Kept]] = defaultdict(list)
+    for namespace, name, resource in pairs:
+        resources_by_owner[namespace, name].append(resource)
+    return resources_by_owner
 
 
 def _of_clusters(

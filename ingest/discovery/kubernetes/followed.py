@@ -81,15 +81,15 @@ class Followed:
         more from the first.
         """
         try:
-            found, version = await self._pages(api)
+            resources, version = await self._pages(api)
         except ApiFault as fault:
             if fault.status != 410:
                 raise
-            found, version = await self._pages(api)
-        self.objects, self.version = found, version
+            resources, version = await self._pages(api)
+        self.objects, self.version = resources, version
 
     async def _pages(self, api: Api) -> tuple[dict[str, Kept], str]:
-        found: dict[str, Kept] = {}
+        resources: dict[str, Kept] = {}
         asked, seen = {**self.parameters, "limit": str(PAGE)}, 0
         while True:
             page = await api.page(self.path, asked)
@@ -104,14 +104,14 @@ class Followed:
                     ),
                     200,
                 )
-            for one in page["items"]:
-                self._put(found, one)
+            for resource in page["items"]:
+                self._put(resources, resource)
             more = page["metadata"].get("continue") or ""
             version = page["metadata"].get("resourceVersion") or ""
             if not isinstance(version, str) or not isinstance(more, str):
                 raise ApiFault(message("{path:name} lists without a version", path=self.path), 200)
             if not more:
-                return found, version
+                return resources, version
             if more == asked.get("continue") or not page["items"]:
                 raise ApiFault(
                     message("{path:name} lists the same page for ever", path=self.path), 200
@@ -161,11 +161,11 @@ class Followed:
                 )
             self.version = version
 
-    def _put(self, into: dict[str, Kept], found: Any) -> None:
+    def _put(self, into: dict[str, Kept], resource: Any) -> None:
         """An object that cannot be read is none of ours; it stops nothing beside it."""
-        key = _key(found)
+        key = _key(resource)
         try:
-            kept = self.read(found) if isinstance(found, dict) else None
+            kept = self.read(resource) if isinstance(resource, dict) else None
         except (
             Skipped,
             ValueError,
@@ -182,8 +182,8 @@ class Followed:
             into[key] = kept
 
 
-def _key(found: Any) -> str:
-    metadata = found.get("metadata") if isinstance(found, dict) else None
+def _key(resource: Any) -> str:
+    metadata = resource.get("metadata") if isinstance(resource, dict) else None
     if not isinstance(metadata, dict):
         return ""
     return str(metadata.get("uid") or f"{metadata.get('namespace')}/{metadata.get('name')}")[:300]

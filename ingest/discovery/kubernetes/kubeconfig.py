@@ -111,8 +111,8 @@ def _named(document: dict[str, Any], key: str, inner: str, name: str) -> dict[st
     listed = document.get(key)
     for entry in (listed if isinstance(listed, list) else [])[:MAX_NAMED]:
         if isinstance(entry, dict) and entry.get("name") == name:
-            found = entry.get(inner)
-            return found if isinstance(found, dict) else {}
+            named_entry = entry.get(inner)
+            return named_entry if isinstance(named_entry, dict) else {}
     raise Skipped(
         message("it has no entry {name:text} in {key:text}", name=f"{name[:100]!r}", key=key)
     )

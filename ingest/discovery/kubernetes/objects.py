@@ -29,12 +29,12 @@ _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _EARLIEST_MS, _LATEST_MS = 1_262_304_000_000, 7_258_118_400_000
 
 
-def deployment(found: dict[str, Any]) -> dict[str, Any] | None:
+def deployment(resource: dict[str, Any]) -> dict[str, Any] | None:
     """A ``FlinkDeployment``: an application, or a session cluster where its ``spec`` has no job."""
-    kept = _resource(found, "FlinkDeployment")
+    kept = _resource(resource, "FlinkDeployment")
     if kept is None:
         return None
-    spec, status = _part(found, "spec"), _part(found, "status")
+    spec, status = _part(resource, "spec"), _part(resource, "status")
     info = _part(status, "clusterInfo")
     return kept | {
         "job_manager": _word(status, "jobManagerDeploymentStatus"),
@@ -44,19 +44,19 @@ def deployment(found: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def session_job(found: dict[str, Any]) -> dict[str, Any] | None:
+def session_job(resource: dict[str, Any]) -> dict[str, Any] | None:
     """A ``FlinkSessionJob``; ``deployment`` is the FlinkDeployment of its namespace that it runs
     on.
     """
-    kept = _resource(found, "FlinkSessionJob")
-    return kept and kept | {"deployment": _text(_part(found, "spec").get("deploymentName"))}
+    kept = _resource(resource, "FlinkSessionJob")
+    return kept and kept | {"deployment": _text(_part(resource, "spec").get("deploymentName"))}
 
 
-def _resource(found: dict[str, Any], kind: str) -> dict[str, Any] | None:
-    kept = _named(found)
+def _resource(resource: dict[str, Any], kind: str) -> dict[str, Any] | None:
+    kept = _named(resource)
     if kept is None:
         return None
-    spec, status = _part(found, "spec"), _part(found, "status")
+    spec, status = _part(resource, "spec"), _part(resource, "status")
     job = _part(status, "jobStatus")
     reconciled = _part(status, "reconciliationStatus")
     wanted = _part(spec, "job")
@@ -66,7 +66,7 @@ def _resource(found: dict[str, Any], kind: str) -> dict[str, Any] | None:
         "lifecycle": _word(status, "lifecycleState"),
         "reconciliation": _word(reconciled, "state"),
         "reconciled_at_ms": instant_ms(reconciled.get("reconciliationTimestamp")),
-        "generation": _number(_part(found, "metadata").get("generation")),
+        "generation": _number(_part(resource, "metadata").get("generation")),
         "observed_generation": _number(status.get("observedGeneration")),
         "error": _error(status.get("error")),
         "has_job": bool(wanted),
@@ -80,23 +80,23 @@ def _resource(found: dict[str, Any], kind: str) -> dict[str, Any] | None:
     }
 
 
-def _savepoint(found: dict[str, Any]) -> dict[str, Any] | None:
-    at_ms = instant_ms(found.get("timeStamp"))
+def _savepoint(resource: dict[str, Any]) -> dict[str, Any] | None:
+    at_ms = instant_ms(resource.get("timeStamp"))
     if at_ms is None:
         return None
     return {
         "at_ms": at_ms,
-        "path": _text(found.get("location"))[:MESSAGE_CHARS],
-        "trigger": _word(found, "triggerType"),
+        "path": _text(resource.get("location"))[:MESSAGE_CHARS],
+        "trigger": _word(resource, "triggerType"),
         "error": "",
     }
 
 
-def snapshot(found: dict[str, Any]) -> dict[str, Any] | None:
+def snapshot(resource: dict[str, Any]) -> dict[str, Any] | None:
     """A ``FlinkStateSnapshot`` (1.10 and later) of a savepoint that ended; ``of`` is kind and name
     of the job's resource.
     """
-    kept, spec, status = _named(found), _part(found, "spec"), _part(found, "status")
+    kept, spec, status = _named(resource), _part(resource, "spec"), _part(resource, "status")
     at_ms = instant_ms(status.get("resultTimestamp"))
     state = _word(status, "state")
     if (
@@ -121,11 +121,11 @@ def snapshot(found: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def rest_service(found: dict[str, Any]) -> dict[str, Any] | None:
+def rest_service(resource: dict[str, Any]) -> dict[str, Any] | None:
     """The REST service of a cluster id: ``<cluster id>-rest``, labelled ``app`` and ``type``, which
     selects the JobManager.
     """
-    kept, spec = _named(found), _part(found, "spec")
+    kept, spec = _named(resource), _part(resource, "spec")
     if kept is None:
         return None
     labels, selector = kept["labels"], _part(spec, "selector")
@@ -149,7 +149,7 @@ def rest_service(found: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def leader(found: dict[str, Any]) -> dict[str, Any] | None:
+def leader(resource: dict[str, Any]) -> dict[str, Any] | None:
     """Where the JobManager that leads is asked, by a ConfigMap of Flink's high availability (label
     ``configmap-type``); "": nobody leads.
 
@@ -157,8 +157,8 @@ def leader(found: dict[str, Any]) -> dict[str, Any] | None:
     ``high-availability.use-old-ha-services``, each has its own, of which ``<cluster
     id>-restserver-leader`` has the keys ``address`` and ``sessionId``.
     """
-    kept = _named(found)
-    data = _part(found, "data")
+    kept = _named(resource)
+    data = _part(resource, "data")
     if kept is None or kept["labels"].get("configmap-type") != "high-availability":
         return None
     if kept["name"].endswith("-cluster-config-map"):
@@ -174,14 +174,14 @@ def leader(found: dict[str, Any]) -> dict[str, Any] | None:
     return kept | {"cluster_id": cluster_id, "url": url[:MAX_VALUE]}
 
 
-def event(found: dict[str, Any]) -> dict[str, Any] | None:
+def event(resource: dict[str, Any]) -> dict[str, Any] | None:
     """An event of a resource of the operator.
 
     ``count`` of equal ones are one event, whose last time moves.
     """
-    kept, of = _named(found), _part(found, "involvedObject")
+    kept, of = _named(resource), _part(resource, "involvedObject")
     at_ms = instant_ms(
-        found.get("lastTimestamp") or found.get("eventTime") or found.get("firstTimestamp")
+        resource.get("lastTimestamp") or resource.get("eventTime") or resource.get("firstTimestamp")
     )
     group = _text(of.get("apiVersion"))
     if kept is None or at_ms is None or not group.startswith("flink.apache.org/"):
@@ -190,9 +190,9 @@ def event(found: dict[str, Any]) -> dict[str, Any] | None:
         "namespace": _text(of.get("namespace")) or kept["namespace"],
         "of": (_text(of.get("kind")), _text(of.get("name"))),
         "at_ms": at_ms,
-        "reason": re.sub(r"[^A-Za-z0-9]", "", _text(found.get("reason")))[:60],
-        "is_warning": found.get("type") == "Warning",
-        "message": one_line(found.get("message")),
+        "reason": re.sub(r"[^A-Za-z0-9]", "", _text(resource.get("reason")))[:60],
+        "is_warning": resource.get("type") == "Warning",
+        "message": one_line(resource.get("message")),
     }
 
 
@@ -219,8 +219,8 @@ def instant_ms(value: Any) -> int | None:
     return value if _EARLIEST_MS <= value < _LATEST_MS else None
 
 
-def _named(found: dict[str, Any]) -> dict[str, Any] | None:
-    metadata = _part(found, "metadata")
+def _named(resource: dict[str, Any]) -> dict[str, Any] | None:
+    metadata = _part(resource, "metadata")
     name, namespace = _text(metadata.get("name")), _text(metadata.get("namespace"))
     if not _NAME.fullmatch(name) or not _NAME.fullmatch(namespace):
         return None

@@ -132,8 +132,8 @@ async def _read(
             continue
         if not isinstance(result, ApiFault):
             raise result
-        one = followed[into, namespace]
-        is_there = bool(one.objects)
+        watch = followed[into, namespace]
+        is_there = bool(watch.objects)
         # A CustomResourceDefinition that is not installed; while an API server starts it may also
         # just not know of it yet.
         is_not_installed = (
@@ -151,13 +151,13 @@ async def _read(
                 if result.status == 403
                 else result
             )
-        one.objects.clear()
-        one.version = ""
+        watch.objects.clear()
+        watch.version = ""
         unread.add(into)
         if result.status != 404:
             notes.append(
                 RefusedTarget(
-                    one.path,
+                    watch.path,
                     message(
                         "{result:name}; {without:message}",
                         result=str(result),
@@ -165,14 +165,14 @@ async def _read(
                     ),
                 )
             )
-    found = Found()
+    listing = Found()
     for into, _resource, namespace in asked:
         listed = followed[into, namespace].objects.values()
         if into != "events":
-            getattr(found, into).extend(listed)
+            getattr(listing, into).extend(listed)
         elif "events" not in unread:
-            found.events = [*(found.events or ()), *listed]
-    made, unled = targets(source, found)
+            listing.events = [*(listing.events or ()), *listed]
+    made, unled = targets(source, listing)
     if len(made) > MAX_TARGETS:
         raise Skipped(
             message(

@@ -81,13 +81,13 @@ def cluster_settings(body: Any) -> tuple[Setting, ...]:
 
     Raises ``Skipped`` on a bad shape.
     """
-    found = {}
+    settings = {}
     for place, item in elements(body):
         entry = Fields(item, place)
         key = entry.the_text("key")
         if key.startswith(KEPT_PREFIXES) or key in KEPT_KEYS:
-            found[key] = _masked(key, entry)
-    return tuple(Setting(key, value) for key, value in sorted(found.items()))
+            settings[key] = _masked(key, entry)
+    return tuple(Setting(key, value) for key, value in sorted(settings.items()))
 
 
 def job_settings(body: Any) -> tuple[Setting, ...]:

@@ -28,12 +28,12 @@ def feeders(edges: Iterable[Edge]) -> dict[str, tuple[str, ...]]:
     """Vertices that several others, but not too many, feed → those others, in the order of the
     plan.
     """
-    found: dict[str, dict[str, None]] = {}
+    feeding: dict[str, dict[str, None]] = {}
     for edge in edges:
-        found.setdefault(edge.target_vertex_id, {})[edge.source_vertex_id] = None
+        feeding.setdefault(edge.target_vertex_id, {})[edge.source_vertex_id] = None
     return {
         target: tuple(sources)
-        for target, sources in found.items()
+        for target, sources in feeding.items()
         if 1 < len(sources) <= MOST_FEEDERS
     }
 
@@ -77,10 +77,10 @@ def _at_end(parts: list[str], operators: Collection[str], first: bool) -> str | 
     # An arrow may be part of an operator's own name: every cut that gives the name of an operator
     # counts.
     cuts = (parts[:at] if first else parts[-at:] for at in range(1, len(parts) + 1))
-    found = {spelled for cut in cuts if (spelled := _in_metrics(_ARROW.join(cut))) in operators}
-    if len(found) != 1:
+    names = {spelled for cut in cuts if (spelled := _in_metrics(_ARROW.join(cut))) in operators}
+    if len(names) != 1:
         return None
-    (operator,) = found
+    (operator,) = names
     return (
         operator if [_in_metrics(part.strip("()")) for part in parts].count(operator) <= 1 else None
     )

@@ -87,8 +87,8 @@ class Fields:
 
     def duration_ms(self, *names: str) -> int | None:
         """Milliseconds; ``None`` also where they are more than a hundred years."""
-        found = self.whole(*names)
-        return found if found is None or found <= LONGEST_MS else None
+        duration = self.whole(*names)
+        return duration if duration is None or duration <= LONGEST_MS else None
 
     def real(self, *names: str) -> float | None:
         """A number that is never negative; ``None`` where NaN, infinite or negative."""
@@ -169,8 +169,8 @@ class Fields:
             )
         )
 
-    def _required(self, found: _Found | None, names: tuple[str, ...], expected: str) -> _Found:
-        if found is None:
+    def _required(self, field: _Found | None, names: tuple[str, ...], expected: str) -> _Found:
+        if field is None:
             raise Skipped(
                 message(
                     "{at:name}: expected {expected:text}, got {shown:text}",
@@ -179,7 +179,7 @@ class Fields:
                     shown=_shown(self.raw(*names)),
                 )
             )
-        return found
+        return field
 
 
 def elements(value: Any, place: str = "") -> list[tuple[str, Any]]:

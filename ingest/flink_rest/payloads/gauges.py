@@ -67,8 +67,8 @@ def listed(body: Any) -> list[str]:
 
 def wanted(names: Iterable[str]) -> list[str]:
     """Those of any vertex that feed a column, the most important first."""
-    found = ((known[0], name) for name in names if (known := _known(name)) and known[1] in GAUGES)
-    return [name for _, name in sorted(found)[:MOST_NAMES]]
+    ranked = ((known[0], name) for name in names if (known := _known(name)) and known[1] in GAUGES)
+    return [name for _, name in sorted(ranked)[:MOST_NAMES]]
 
 
 def gauges(body: Any) -> dict[str, tuple[str, float]]:
@@ -76,7 +76,7 @@ def gauges(body: Any) -> dict[str, tuple[str, float]]:
 
     Raises ``Skipped`` on a bad shape.
     """
-    found: dict[str, tuple[str, float]] = {}
+    named: dict[str, tuple[str, float]] = {}
     for place, item in elements(body):
         entry = Fields(item, place)
         known = _known(entry.the_text("id"))
@@ -85,23 +85,23 @@ def gauges(body: Any) -> dict[str, tuple[str, float]]:
         _, column, aggregate = known
         value = entry.raw(aggregate)
         if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST:
-            before = found.get(column)
-            found[column] = (
+            before = named.get(column)
+            named[column] = (
                 aggregate,
                 value if before is None else put_together(aggregate, before[1], value),
             )
-    return found
+    return named
 
 
 def joined(parts: list[dict[str, tuple[str, float]]]) -> dict[str, int]:
     """Figures of one vertex out of several answers, as whole numbers."""
-    found: dict[str, float] = {}
+    sums: dict[str, float] = {}
     for part in parts:
         for column, (aggregate, value) in part.items():
-            found[column] = (
-                value if column not in found else put_together(aggregate, found[column], value)
+            sums[column] = (
+                value if column not in sums else put_together(aggregate, sums[column], value)
             )
-    return {column: round(value) for column, value in found.items()}
+    return {column: round(value) for column, value in sums.items()}
 
 
 def _known(name: str) -> tuple[int, str, str] | None:
@@ -111,12 +111,12 @@ def _known(name: str) -> tuple[int, str, str] | None:
     return _ENDS[match[1]] if match else None
 
 
-def put_together(aggregate: str, one: float, other: float) -> float:
+def put_together(aggregate: str, value: float, other: float) -> float:
     """By ``min``, ``max`` or ``sum``."""
     return (
-        one + other
+        value + other
         if aggregate == "sum"
-        else max(one, other)
+        else max(value, other)
         if aggregate == "max"
-        else min(one, other)
+        else min(value, other)
     )

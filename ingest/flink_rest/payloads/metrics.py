@@ -19,14 +19,14 @@ def values(body: Any) -> dict[str, Any]:
 
     Raises ``Skipped`` on a bad shape.
     """
-    found = {}
+    values_by_name = {}
     for place, item in elements(body):
         # By far the longest lists of all answers: only what is odd takes the careful way.
         if not isinstance(item, dict) or not isinstance(item.get("id"), str):
             Fields(item, place).the_text("id")
         elif item.get("value") is not None:
-            found[item["id"]] = item["value"]
-    return found
+            values_by_name[item["id"]] = item["value"]
+    return values_by_name
 
 
 def values_by_subtask(body: Any, endpoint: str) -> dict[int, dict[str, Any]]:
@@ -47,12 +47,14 @@ def values_by_subtask(body: Any, endpoint: str) -> dict[int, dict[str, Any]]:
 
 
 def pick(
-    found: dict[str, Any], spellings: Iterable[str], read: Callable[[Any], Number | None] = real
+    values_by_name: dict[str, Any],
+    spellings: Iterable[str],
+    read: Callable[[Any], Number | None] = real,
 ) -> Number | None:
     """The first known spelling that has a value; ``None`` where Flink sends none, NaN or -1."""
     for spelling in spellings:
         try:
-            value = read(found.get(spelling))
+            value = read(values_by_name.get(spelling))
         except ValueError:
             raise Skipped(f"{spelling}: expected a number as value") from None
         if value is not None:
@@ -70,10 +72,10 @@ def columns_by_subtask(
     }
 
 
-def columns(found: dict[str, Any], names: Names) -> dict[str, Number | None]:
+def columns(values_by_name: dict[str, Any], names: Names) -> dict[str, Number | None]:
     """One value per column of ``names``; columns in ``_ms`` are epoch times and keep their sign."""
     return {
-        column: pick(found, spellings, signed if column == "watermark_ms" else real)
+        column: pick(values_by_name, spellings, signed if column == "watermark_ms" else real)
         for column, spellings in names.items()
     }
 

@@ -36,15 +36,15 @@ def parallelism(body: Any) -> int | None:
 
 def placements(body: Any) -> dict[int, Placement]:
     """Placement by subtask index. Raises ``Skipped`` on a bad shape."""
-    found = {}
+    placements_by_subtask = {}
     for subtask in Fields(body).objects("subtasks"):
-        found[subtask_index(subtask)] = Placement(
+        placements_by_subtask[subtask_index(subtask)] = Placement(
             attempt=subtask.whole("attempt"),
             host=_host(subtask),
             taskmanager_id=taskmanager_id(subtask, "taskmanager-id"),
             state=subtask.upper("status"),
         )
-    return found
+    return placements_by_subtask
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def counted(body: Any) -> dict[int, Counted]:
     The JobManager collects them every ten seconds (``metrics.fetcher.update-interval``); until then
     it answers 0 with ``…-complete`` false.
     """
-    found = {}
+    counts_by_subtask = {}
     for subtask in Fields(body).objects("subtasks"):
         metrics = subtask.object("metrics")
         if metrics is not None:
@@ -70,8 +70,8 @@ def counted(body: Any) -> dict[int, Counted]:
                 _complete(metrics, "read-records"), _complete(metrics, "write-records")
             )
             if counters != Counted():
-                found[subtask_index(subtask)] = counters
-    return found
+                counts_by_subtask[subtask_index(subtask)] = counters
+    return counts_by_subtask
 
 
 def _complete(metrics: Fields, name: str) -> int | None:
@@ -95,11 +95,11 @@ def started(body: Any) -> dict[int, Started]:
     ``start-time`` is the instant of DEPLOYING; a state that was never entered lasts -1. Raises
     ``Skipped`` on a bad shape.
     """
-    found = {}
+    starts_by_subtask = {}
     for subtask in Fields(body).objects("subtasks"):
         lasted, deploying_at = subtask.object("status-duration"), subtask.instant("start-time")
         if lasted is None or deploying_at is None:
-            found[subtask_index(subtask)] = Started(deploying_at=deploying_at)
+            starts_by_subtask[subtask_index(subtask)] = Started(deploying_at=deploying_at)
             continue
         scheduled, deploying, initializing, running = (_lasted(lasted, state) for state in _STATES)
         initializing_at = (
@@ -111,10 +111,10 @@ def started(body: Any) -> dict[int, Started]:
             else initializing_at + initializing
         )
         scheduled_at = None if scheduled is None else deploying_at - scheduled
-        found[subtask_index(subtask)] = Started(
+        starts_by_subtask[subtask_index(subtask)] = Started(
             scheduled_at, deploying_at, initializing_at, running_at
         )
-    return found
+    return starts_by_subtask
 
 
 def _lasted(durations: Fields, state: str) -> timedelta | None:

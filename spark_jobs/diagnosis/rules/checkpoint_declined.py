@@ -43,41 +43,41 @@ EXCEPTION_CHARS, FIRST_LINE_CHARS = 500, 300
     thresholds=loss_thresholds(RULE),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    found = losses(window, "declined", limits[f"{RULE}.look_back_s"])
-    if found is None:
+    losses_by_decline = losses(window, "declined", limits[f"{RULE}.look_back_s"])
+    if losses_by_decline is None:
         return
     declines = [
         {"checkpoint_id": sample.checkpoint_id, **decline}
-        for sample in found.lost
+        for sample in losses_by_decline.lost
         for decline in sample.declines
     ]
-    newest = found.newest
+    newest = losses_by_decline.newest
     words = words_of(newest.reason)
-    harmless = all(words_of(sample.reason).harmless for sample in found.lost)
+    harmless = all(words_of(sample.reason).harmless for sample in losses_by_decline.lost)
     yield job_finding(
         window,
         RULE,
-        "info" if harmless else severity_of(found, RULE, limits),
+        "info" if harmless else severity_of(losses_by_decline, RULE, limits),
         "high" if declines else "medium",
         title=message(
             "{counted:text} declined{by_whom:text}",
-            counted=counted(found.lost),
+            counted=counted(losses_by_decline.lost),
             by_whom=_by_whom(declines),
         ),
-        cause=_cause(words, _exception(found)),
+        cause=_cause(words, _exception(losses_by_decline)),
         next_step=message(
             "{next_step:text} {consequence:text}",
             next_step=words.next_step,
-            consequence=consequence(found),
+            consequence=consequence(losses_by_decline),
         ),
         seen_at_ms=newest.ended_ms,
         evidence=(
-            *loss_evidence(found, RULE, limits, message("declined checkpoints")),
-            *_who(found, declines),
+            *loss_evidence(losses_by_decline, RULE, limits, message("declined checkpoints")),
+            *_who(losses_by_decline, declines),
         ),
         related=_hosts(declines),
         data={
-            "checkpoints": ids(found.lost),
+            "checkpoints": ids(losses_by_decline.lost),
             "newest": newest.checkpoint_id,
             "reason": newest.reason,
             "declines": declines[-DECLINES_SHOWN:],
@@ -113,15 +113,15 @@ def _task(decline: Mapping[str, Any]) -> str:
     )
 
 
-def _exception(found: Losses) -> str | None:
+def _exception(declines: Losses) -> str | None:
     """Of the newest decline that has one, else what REST says of the failure."""
     reported = [
         decline["exception"]
-        for sample in found.lost
+        for sample in declines.lost
         for decline in sample.declines
         if decline.get("exception")
     ]
-    return reported[-1] if reported else found.newest.failure_message
+    return reported[-1] if reported else declines.newest.failure_message
 
 
 def _cause(words: ReasonWords, exception: str | None) -> str:
@@ -136,8 +136,8 @@ def _cause(words: ReasonWords, exception: str | None) -> str:
     )
 
 
-def _who(found: Losses, declines: list[dict[str, Any]]) -> Iterator[Evidence]:
-    newest, at_ms = found.newest, found.newest.ended_ms
+def _who(lost_checkpoints: Losses, declines: list[dict[str, Any]]) -> Iterator[Evidence]:
+    newest, at_ms = lost_checkpoints.newest, lost_checkpoints.newest.ended_ms
     if declines:
         last = declines[-1]
         note = (
@@ -174,7 +174,7 @@ def _who(found: Losses, declines: list[dict[str, Any]]) -> Iterator[Evidence]:
         )
     if newest.reason:
         yield Evidence(message("reason"), newest.reason, at_ms=at_ms, note=newest.reason_text or "")
-    exception = _exception(found)
+    exception = _exception(lost_checkpoints)
     if exception:
         yield Evidence(message("exception"), condensed(exception, EXCEPTION_CHARS), at_ms=at_ms)
     if declines and declines[-1].get("log_line"):

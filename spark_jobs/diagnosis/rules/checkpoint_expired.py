@@ -44,11 +44,11 @@ Missing = tuple[str, int, Mapping[str, Any]]
     reads=WRITING,
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    found = losses(window, "expired", limits[f"{RULE}.look_back_s"])
-    if found is None:
+    expiries = losses(window, "expired", limits[f"{RULE}.look_back_s"])
+    if expiries is None:
         return
-    newest = found.newest
-    holder = _holder(window, limits, found)
+    newest = expiries.newest
+    holder = _holder(window, limits, expiries)
     missing = _missing(newest)
     phase = _phase(window, newest, holder)
     timeout_ms = window.config.timeout_ms
@@ -60,11 +60,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     yield job_finding(
         window,
         RULE,
-        severity_of(found, RULE, limits),
+        severity_of(expiries, RULE, limits),
         _confidence(newest, holder),
         title=message(
             "{counted:text} expired{words:message}{held_by:message}",
-            counted=counted(found.lost),
+            counted=counted(expiries.lost),
             words=message(" after {timeout_ms:duration}", timeout_ms=timeout_ms)
             if timeout_ms
             else "",
@@ -74,16 +74,16 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         next_step=message(
             "{next_step:text} {consequence:text}",
             next_step=_next_step(holder, phase),
-            consequence=consequence(found),
+            consequence=consequence(expiries),
         ),
         seen_at_ms=newest.ended_ms,
         evidence=(
-            *loss_evidence(found, RULE, limits, message("expired checkpoints")),
+            *loss_evidence(expiries, RULE, limits, message("expired checkpoints")),
             *_who(window, newest, missing, phase, holder),
         ),
         related=_related(holder, missing),
         data={
-            "checkpoints": ids(found.lost),
+            "checkpoints": ids(expiries.lost),
             "newest": newest.checkpoint_id,
             "not_acknowledged": [dict(part) for part in newest.not_acknowledged],
             "phase": phase,
@@ -93,11 +93,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     )
 
 
-def _holder(window: JobWindow, limits: Limits, found: Losses) -> Holder | None:
+def _holder(window: JobWindow, limits: Limits, expiries: Losses) -> Holder | None:
     """Of the newest expired checkpoint; where the pressure of its time is not known, of the one
     before.
     """
-    for lost in reversed(found.lost):
+    for lost in reversed(expiries.lost):
         holder = holder_between(window, limits, lost.trigger_time_ms, lost.ended_ms)
         if holder:
             return holder

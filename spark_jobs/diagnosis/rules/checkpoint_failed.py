@@ -47,14 +47,14 @@ KINDS = ("trigger_failed", "checkpoint_failed")
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     window = _with_those_without_id(window)
-    found = losses(window, "failed", limits[f"{RULE}.look_back_s"])
-    if found is None:
+    failed = losses(window, "failed", limits[f"{RULE}.look_back_s"])
+    if failed is None:
         return
-    severity = severity_of(found, RULE, limits)
-    if severity != "critical" and all(sample.reason in LOST_WITH_JOB for sample in found.lost):
+    severity = severity_of(failed, RULE, limits)
+    if severity != "critical" and all(sample.reason in LOST_WITH_JOB for sample in failed.lost):
         return
-    newest = found.newest
-    reasons = counts_of(sample.reason or NO_REASON for sample in found.lost)
+    newest = failed.newest
+    reasons = counts_of(sample.reason or NO_REASON for sample in failed.lost)
     reason = next(iter(reasons))
     words = words_of(reason)
     yield job_finding(
@@ -63,21 +63,21 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         severity,
         "medium" if reason == NO_REASON else "high",
         title=message(
-            "{counted:text} failed: {reason:name}", counted=counted(found.lost), reason=reason
+            "{counted:text} failed: {reason:name}", counted=counted(failed.lost), reason=reason
         ),
         cause=words.means,
         next_step=message(
             "{next_step:text} {consequence:text}",
             next_step=words.next_step,
-            consequence=consequence(found),
+            consequence=consequence(failed),
         ),
         seen_at_ms=newest.ended_ms,
         evidence=(
-            *loss_evidence(found, RULE, limits, message("failed checkpoints")),
+            *loss_evidence(failed, RULE, limits, message("failed checkpoints")),
             *_by_reason(reasons, newest.ended_ms),
-            *_message(found),
+            *_message(failed),
         ),
-        data={"checkpoints": ids(found.lost), "newest": newest.checkpoint_id, "reasons": reasons},
+        data={"checkpoints": ids(failed.lost), "newest": newest.checkpoint_id, "reasons": reasons},
     )
 
 
@@ -117,8 +117,8 @@ def _by_reason(reasons: Mapping[str, int], at_ms: int) -> Iterator[Evidence]:
         )
 
 
-def _message(found: Losses) -> Iterator[Evidence]:
-    newest = found.newest
+def _message(failed: Losses) -> Iterator[Evidence]:
+    newest = failed.newest
     # Of one lost with its job Flink's message is the same whatever the failure was.
     reported = (
         (newest.reason_text, newest.failure_message)

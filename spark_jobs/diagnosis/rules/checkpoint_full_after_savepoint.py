@@ -146,14 +146,14 @@ def _pattern(uploads: Sequence[Upload], limits: Limits) -> _Pattern:
 
 def _ordinary(uploads: Sequence[Upload], newest: int) -> list[Upload]:
     """Those that follow neither a savepoint nor a break; the ``newest`` last ones, all for 0."""
-    found = [
+    ordinary = [
         upload
         for upload in uploads
         if upload.savepoint is None
         and not upload.follows_break
         and upload.uploaded_bytes is not None
     ]
-    return found[-newest:]
+    return ordinary[-newest:]
 
 
 def _is_full_among_small(

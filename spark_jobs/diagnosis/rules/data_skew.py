@@ -127,7 +127,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not window.vertex_windows and not window.vertex_states and not window.terminal:
         raise NotJudged(LACKING)
     targets = {edge.target for edge in window.edges}
-    found: dict[str, Uneven] = {}
+    uneven_vertices: dict[str, Uneven] = {}
     remembered: list[str] = []
     for vertex in window.vertex_windows:
         is_source = vertex.vertex_id not in targets
@@ -140,16 +140,18 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         elif records and (
             rates.counted_ms is None or meters_agree(vertex, is_source, records, limits[RATIO])
         ):
-            found[vertex.vertex_id] = Uneven(
+            uneven_vertices[vertex.vertex_id] = Uneven(
                 vertex.vertex_id, records, records, rates, vertex, is_source
             )
     for part in window.vertex_states:
         if state := spread(
             part.subtask_state_bytes, limits[STATE_RATIO], limits[MIN_STATE], REPORTING_SHARE
         ):
-            known = found.get(part.vertex_id) or Uneven(part.vertex_id, state)
-            found[part.vertex_id] = replace(known, state=state, state_at_ms=part.trigger_time_ms)
-    for uneven in found.values():
+            known = uneven_vertices.get(part.vertex_id) or Uneven(part.vertex_id, state)
+            uneven_vertices[part.vertex_id] = replace(
+                known, state=state, state_at_ms=part.trigger_time_ms
+            )
+    for uneven in uneven_vertices.values():
         yield _finding(window, limits, uneven)
     if window.terminal:
         return

@@ -230,9 +230,9 @@ def _by_its_feeders(
     )
 
 
-def _signed(one: Fed) -> int:
+def _signed(fed: Fed) -> int:
     """As of :func:`apart_ms`: negative where the first is the slowest."""
-    return -one.apart_ms if one.slowest == next(iter(one.sent_ms)) else one.apart_ms
+    return -fed.apart_ms if fed.slowest == next(iter(fed.sent_ms)) else fed.apart_ms
 
 
 def _is_held(window: JobWindow, vertex_id: str) -> bool:

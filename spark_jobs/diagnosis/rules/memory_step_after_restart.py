@@ -133,16 +133,16 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         ):
             raise NotJudged(message("the memory of the TaskManagers that it has slots on"))
         return
-    found = [
+    grown = [
         step
         for step in _steps(window.taskmanagers, int(limits[RESTARTS]))
         if step.step_bytes >= limits[STEP] and (step.left is None or step.left <= limits[LEFT])
     ]
-    if found:
+    if grown:
         yield _finding(
             window,
             limits,
-            sorted(found, key=lambda steps: (*steps.urgency, steps.kind, steps.taskmanager_id)),
+            sorted(grown, key=lambda steps: (*steps.urgency, steps.kind, steps.taskmanager_id)),
         )
 
 
@@ -192,12 +192,12 @@ def _slope(levels: Sequence[tuple[int, int, int]]) -> float:
     )
 
 
-def _finding(window: JobWindow, limits: Limits, found: list[Steps]) -> Finding:
-    worst = found[0]
+def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
+    worst = grown[0]
     where, (restarts, at_ms, now) = worst.host or worst.taskmanager_id, worst.levels[-1]
     left, seen = worst.left, restarts - worst.levels[0][0]
     critical = left is not None and left <= limits[CRITICAL]
-    others = len({steps.taskmanager_id for steps in found}) - 1
+    others = len({steps.taskmanager_id for steps in grown}) - 1
     also = (
         message(
             " {others:message} {words:message} it too.",
@@ -209,7 +209,7 @@ def _finding(window: JobWindow, limits: Limits, found: list[Steps]) -> Finding:
         if others
         else ""
     )
-    kinds = {steps.kind: steps for steps in reversed(found) if steps.kind != worst.kind}
+    kinds = {steps.kind: steps for steps in reversed(grown) if steps.kind != worst.kind}
     also += join_messages(
         (
             message(
@@ -313,7 +313,7 @@ def _finding(window: JobWindow, limits: Limits, found: list[Steps]) -> Finding:
             "hosts": [worst.host] if worst.host else [],
             "kind": worst.kind,
             "levels": [list(level) for level in worst.levels],
-            "taskmanagers": sorted({steps.taskmanager_id for steps in found})[:20],
+            "taskmanagers": sorted({steps.taskmanager_id for steps in grown})[:20],
         },
     )
 

@@ -102,11 +102,11 @@ def _loads(window: JobWindow) -> list[Load]:
                 of_vertices.setdefault(taskmanager, Counter())[vertex.vertex_id] += 1
                 hosts.setdefault(taskmanager, value(vertex.host, subtask))
                 busy.setdefault(taskmanager, []).append(value(vertex.busy_ratio, subtask) or 0.0)
-    found = (
+    loads = (
         Load(name, hosts[name], counts.total(), fsum(busy[name]), counts)
         for name, counts in of_vertices.items()
     )
-    return sorted(found, key=lambda load: load.taskmanager_id)
+    return sorted(loads, key=lambda load: load.taskmanager_id)
 
 
 def _finding(

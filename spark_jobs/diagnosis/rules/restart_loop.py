@@ -86,18 +86,18 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if len(window.annotations) + len(window.events) < limits[f"{RULE}.episodes"]:
         return
     since_ms = window.at_ms - int(limits[f"{RULE}.window_s"] * 1000)
-    found = [
+    failing = [
         episode
         for episode in episodes(window, since_ms)
         if episode.failures or not _is_rescaling(window, episode)
     ]
-    if not found:
+    if not failing:
         return
-    stuck = len(found) < limits[f"{RULE}.episodes"]
-    if stuck and not _is_stuck(window, found[-1], limits):
+    stuck = len(failing) < limits[f"{RULE}.episodes"]
+    if stuck and not _is_stuck(window, failing[-1], limits):
         return
-    troubles = [_trouble(episode) for episode in found]
-    yield _finding(window, limits, found, troubles, stuck)
+    troubles = [_trouble(episode) for episode in failing]
+    yield _finding(window, limits, failing, troubles, stuck)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ def _is_infrastructure(failure: JobFailure) -> bool:
 def _finding(
     window: JobWindow,
     limits: Limits,
-    found: Sequence[Episode],
+    failing: Sequence[Episode],
     troubles: Sequence[_Trouble],
     stuck: bool,
 ) -> Finding:
@@ -219,14 +219,14 @@ def _finding(
         title = message(
             "{restarts:message} without all tasks running again",
             restarts=plural(
-                len(found[-1].restarts), "{count:count} restart", "{count:count} restarts"
+                len(failing[-1].restarts), "{count:count} restart", "{count:count} restarts"
             ),
         )
     else:
         title = message(
             "{found:message} within {limits:duration}",
             found=plural(
-                len(found), "{count:count} restart episode", "{count:count} restart episodes"
+                len(failing), "{count:count} restart episode", "{count:count} restart episodes"
             ),
             limits=limits[f"{RULE}.window_s"] * 1000,
         )
@@ -234,23 +234,24 @@ def _finding(
         window,
         RULE,
         "critical",
-        "high" if reported * 2 >= len(found) else "medium",
+        "high" if reported * 2 >= len(failing) else "medium",
         title=message(
             "{title:message}: {words:text}",
             title=title,
             words=list_text(lost) + " lost" if group == LOST and lost else group,
         ),
-        cause=_cause(group, often, len(found), text, lost, host),
+        cause=_cause(group, often, len(failing), text, lost, host),
         next_step=_next_step(group, host, _only_task(troubles)),
-        seen_at_ms=found[-1].restarts[-1],
-        evidence=_evidence(window, limits, found, troubles, host, stuck),
+        seen_at_ms=failing[-1].restarts[-1],
+        evidence=_evidence(window, limits, failing, troubles, host, stuck),
         related=(
             *(Related("taskmanager", name, message("lost")) for name in lost),
             *((Related("host", host[0], message("most failures")),) if host else ()),
         ),
         data={
             "episodes": [
-                _as_data(episode, trouble) for episode, trouble in zip(found, troubles, strict=True)
+                _as_data(episode, trouble)
+                for episode, trouble in zip(failing, troubles, strict=True)
             ][-20:],
             "groups": counts_of(trouble.group for trouble in troubles),
             "lost_taskmanagers": lost,
@@ -365,17 +366,17 @@ def _next_step(group: str, host: tuple[str, float] | None, only_task: str | None
 def _evidence(
     window: JobWindow,
     limits: Limits,
-    found: Sequence[Episode],
+    failing: Sequence[Episode],
     troubles: Sequence[_Trouble],
     host: tuple[str, float] | None,
     stuck: bool,
 ) -> Iterator[Evidence]:
-    key, share_key, at_ms = f"{RULE}.episodes", f"{RULE}.host_share", found[-1].restarts[-1]
+    key, share_key, at_ms = f"{RULE}.episodes", f"{RULE}.host_share", failing[-1].restarts[-1]
     span = message("within {limits:duration}", limits=limits[f"{RULE}.window_s"] * 1000)
     if stuck:
         yield limits.compared(
             message("restarts without all tasks running again"),
-            len(found[-1].restarts),
+            len(failing[-1].restarts),
             "count",
             ">=",
             key,
@@ -384,9 +385,9 @@ def _evidence(
         )
     else:
         yield limits.compared(
-            message("restart episodes"), len(found), "count", ">=", key, at_ms, span
+            message("restart episodes"), len(failing), "count", ">=", key, at_ms, span
         )
-    restarts = sum(len(episode.restarts) for episode in found)
+    restarts = sum(len(episode.restarts) for episode in failing)
     yield Evidence(
         message("restarts"),
         restarts,
@@ -421,7 +422,7 @@ def _evidence(
             at_ms,
             host[0],
         )
-    per_failure, source = _tasks_per_failure(window, found[0].begun_ms, last)
+    per_failure, source = _tasks_per_failure(window, failing[0].begun_ms, last)
     if per_failure is not None:
         tasks = sum(vertex.parallelism or 0 for vertex in window.vertices)
         note = (

@@ -105,15 +105,15 @@ def _longer(window: JobWindow, limits: Limits) -> list[tuple[str, int, int]]:
     most lost first.
     """
     *earlier, start = window.starts
-    found = []
+    longer = []
     for phase in _DOING:
         before = [value for start in earlier if (value := _duration_ms(start, phase)) is not None]
         took_ms = _duration_ms(start, phase)
         if took_ms is not None and before:
             usual_ms = median_low(before)
             if took_ms >= limits[RATIO] * usual_ms and took_ms - usual_ms >= limits[LONGER]:
-                found.append((phase, took_ms, usual_ms))
-    return sorted(found, key=lambda pair: pair[2] - pair[1])
+                longer.append((phase, took_ms, usual_ms))
+    return sorted(longer, key=lambda pair: pair[2] - pair[1])
 
 
 def _duration_ms(start: JobStart, phase: str) -> int | None:

@@ -67,9 +67,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         raise NotJudged(LACKING)
     # Monotone: a watermark that differs from an older one has moved since.
     past: dict[str, list[VertexPast]] = {}
-    for one in window.past:
-        if one.watermark_ms is not None:
-            past.setdefault(one.vertex_id, []).append(one)
+    for vertex_window in window.past:
+        if vertex_window.watermark_ms is not None:
+            past.setdefault(vertex_window.vertex_id, []).append(vertex_window)
     if not past:
         return
     stalled = {
@@ -94,10 +94,10 @@ def _stall(vertex: VertexWindow, past: Sequence[VertexPast]) -> Stall | None:
     if lowest >= FINAL_WATERMARK_MS or arriving <= 0:
         return None
     since_ms = None
-    for one in sorted(past, key=lambda one: one.window_start_ms, reverse=True):
-        if one.watermark_ms != lowest or one.records_in_per_s == 0:
+    for vertex_window in sorted(past, key=lambda one: one.window_start_ms, reverse=True):
+        if vertex_window.watermark_ms != lowest or vertex_window.records_in_per_s == 0:
             break
-        since_ms = one.window_start_ms + PAST_WINDOW_MS
+        since_ms = vertex_window.window_start_ms + PAST_WINDOW_MS
     return None if since_ms is None else Stall(vertex, lowest, since_ms, arriving)
 
 

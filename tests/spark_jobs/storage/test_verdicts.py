@@ -329,6 +329,14 @@ def a_reference_in_other_upper_and_lower_case_keeps_the_file(scene: Scene) -> No
 
 
 @case("kept", "other_spelling")
+def a_reference_to_a_file_of_that_name_in_another_place_of_flinks_keeps_the_file(
+    scene: Scene,
+) -> None:
+    """As regional checkpoints write it: relative to the checkpoint that a subtask's state is of."""
+    scene.snapshot.written |= {"": scene.file.path.replace("/shared/", "/chk-6/")}
+
+
+@case("kept", "other_spelling")
 def a_file_that_is_listed_under_two_names_is_kept_under_both(scene: Scene) -> None:
     scene.plant(f"again/{JOB}/shared/{UUID}")
 

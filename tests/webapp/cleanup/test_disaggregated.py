@@ -10,20 +10,38 @@ import pytest
 from tests.webapp.cleanup.test_repeated_job_ids import OLD, Fleet, completed, restored, tell
 from tests.webapp.cleanup.test_unseen_needs import forked
 from tests.webapp.cleanup.test_whole import home
+from tests.webapp.cleanup.worlds import name_of_job
 
 __all__ = ["home"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.parametrize(
-    "backend", ["ForStStateBackend", "org.apache.flink.state.forst.ForStStateBackend"]
+    "backend", ["ForStStateBackend", "org.apache.flink.state.forst.ForStStateBackend", None]
 )
 def test_what_a_database_was_restored_from_stays_while_its_job_runs_although_its_checkpoints_are_whole(
     home: Path, backend: str
 ) -> None:
     fleet = Fleet(home)
     forked(fleet)
-    tell("app-c", checkpoint_config={"state_backend": backend})
+    tell("app-c", checkpoint_config={"state_backend": backend}, flink_version="2.1.0")
+    fleet.audit_twice()
+    assert not fleet.clean_up_all()
+
+
+def test_it_stays_where_another_database_was_restored_from_it_by_another_name(home: Path) -> None:
+    fleet = Fleet(home)
+    origin, other = forked(fleet), fleet.application("app-b", 8)
+    (home / "mnt").symlink_to(origin.root)
+    later = OLD + timedelta(days=2)
+    other.checkpoint(8, 9, [other.file(other.job(8) / "shared", at=later)], at=later)
+    tell(
+        "app-b",
+        restored_path=f"file:{home}/mnt/{name_of_job(5)}/chk-5",
+        restored_at=OLD + timedelta(days=1),
+        checkpoint_config={"state_backend": "ForStStateBackend"},
+        **completed(other, 9, later, 8),
+    )
     fleet.audit_twice()
     assert not fleet.clean_up_all()
 

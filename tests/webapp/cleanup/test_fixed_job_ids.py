@@ -12,6 +12,8 @@ from tests.webapp.builders import cluster, job
 from tests.webapp.cleanup.test_repeated_job_ids import NOW, OLD, Fleet, completed, restored, tell
 from tests.webapp.cleanup.test_whole import home, run
 from tests.webapp.cleanup.worlds import World, name_of_job
+from webapp.fleet.models import Cluster
+from webapp.storage.models import StorageRoot
 
 __all__ = ["home"]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -31,6 +33,10 @@ COMES_AGAIN = pytest.mark.parametrize(
     "number", [OF_HA_CLUSTER, OF_SESSION_JOB, CHOSEN], ids=["ha", "session", "chosen"]
 )
 ENDED = {"state": "CANCELED", "terminal": True}
+
+
+def audit(days_ago: int) -> None:
+    run("audit_storage", "--as-of", (NOW - timedelta(days=days_ago)).isoformat())
 
 
 def write(world: World, number: int, checkpoint: int, at: object = OLD) -> list[Path]:
@@ -105,6 +111,34 @@ def test_a_second_cluster_that_wrote_to_the_directory_is_not_forgotten_with_its_
     of_other.delete()
     run("audit_storage")
     assert not fleet.clean_up_all()
+
+
+@pytest.mark.parametrize("forgotten", ["job", "cluster"])
+@pytest.mark.parametrize("number", [OF_HA_CLUSTER, DRAWN], ids=["ha", "drawn"])
+def test_a_second_writer_of_the_same_time_is_remembered_by_audits(
+    home: Path, number: int, forgotten: str
+) -> None:
+    """Checkpoint 9 is of another cluster, and looks like an earlier one of the run that is known."""
+    fleet = Fleet(home)
+    shared = fleet.application("app-a", number, start_time=OLD - timedelta(days=5))
+    cluster("app-b", at=timezone.now() + timedelta(days=1))
+    register = ("add_storage_root", str(shared.root), "--attest", "olga", "--replace")
+    run(*register, "--cluster", "app-a", "--cluster", "app-b")
+    before = OLD - timedelta(days=1)
+    needed = write(shared, number, 9, before)
+    write(shared, number, 50)
+    tell("app-a", **ENDED, **completed(shared, 50, OLD, number))
+    of_other = completed(shared, 9, before, number)
+    other = job("app-b", at=NOW, job_id=name_of_job(number), **ENDED, **of_other)
+    succeed(fleet, shared, number, 50)
+    audit(40)
+    other.delete()
+    if forgotten == "cluster":
+        Cluster.objects.get(name="app-b").delete()
+        assert not StorageRoot.objects.get(uri=f"file:{shared.root}").is_attested
+        run(*register, "--cluster", "app-a")
+    fleet.audit_twice()
+    assert not fleet.clean_up_all() & {*needed, shared.job(number) / "chk-9" / "_metadata"}
 
 
 @FIXED

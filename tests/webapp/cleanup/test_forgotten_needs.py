@@ -22,6 +22,7 @@ from tests.webapp.cleanup.test_repeated_job_ids import (
 from tests.webapp.cleanup.test_unseen_needs import audit
 from tests.webapp.cleanup.test_whole import home, run
 from tests.webapp.cleanup.worlds import World
+from webapp.cleanup.models import CleanupPlan
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.storage.models import StorageRoot
 
@@ -143,6 +144,23 @@ def test_two_checkpoints_none_of_which_proves_it_do_not_wean_a_job(home: Path) -
     )
     fleet.audit_twice()
     assert not fleet.clean_up_all()
+
+
+def test_a_checkpoint_of_the_run_before_by_a_clock_that_is_ahead_does_not_wean_a_job(
+    home: Path,
+) -> None:
+    fleet = Fleet(home)
+    origin, heir = fleet.application("app-x", 5), fleet.application("app-a")
+    origin.checkpoint(5, 50, [origin.file(origin.job(5) / "shared", at=OLD)], at=OLD)
+    tell("app-x", state="CANCELED", terminal=True, **completed(origin, 50, OLD, 5))
+    before = OLD + timedelta(days=1)
+    start, ahead = before + timedelta(seconds=20), before + timedelta(minutes=2)
+    own = heir.file(heir.job(REPEATED) / "shared", at=before)
+    heir.checkpoint(REPEATED, 60, [own], at=ahead)
+    tell("app-a", **completed(heir, 60, before), start_time=start, **restored(origin, 50, start, 5))
+    fleet.audit_twice()
+    run("plan_cleanup", "--waste", "--json")
+    assert not CleanupPlan.objects.get().files
 
 
 def test_what_an_earlier_run_discarded_says_nothing_of_a_checkpoint_of_that_number(

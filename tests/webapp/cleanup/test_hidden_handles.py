@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.ingest.metadata import writing as w
-from tests.webapp.builders import cluster
+from tests.webapp.builders import cluster, fact
+from tests.webapp.cleanup.test_fixed_job_ids import DRAWN
 from tests.webapp.cleanup.test_repeated_job_ids import NOW, OLD, Fleet, completed, restored, tell
 from tests.webapp.cleanup.test_unseen_needs import audit
 from tests.webapp.cleanup.test_whole import home, run
-from tests.webapp.cleanup.worlds import World, date
+from tests.webapp.cleanup.worlds import World, date, name_of_job
 from webapp.fleet.models import JobCurrent
 from webapp.storage.models import StorageRoot
 
@@ -21,9 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 LATER = OLD + timedelta(days=2)
 FINISHED = {"state": "FINISHED", "terminal": True}
-NEVER_RESTORED = {
-    "flink_counts": {"at": NOW.isoformat(), "checkpoints_total": 1, "checkpoints_restored": 0}
-}
+NEVER_RESTORED = {"flink_counts": {"at": NOW.isoformat(), "total": 1, "restored": 0}}
 HIDDEN = pytest.mark.parametrize(
     "place", ["taskowned", "dstl", "shared/job_5_op_0_1_1", "taskowned/job_5_tm_1"]
 )
@@ -148,6 +147,56 @@ def test_it_stays_where_the_checkpoint_of_an_heir_was_put_elsewhere(home: Path, 
         audit(days_ago)
     run("audit_storage")
     assert hidden not in fleet.clean_up_all()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "app-h/savepoint-9e107d-0123456789ab",
+        "app-h/savepoint-abcdef-0123456789ab",
+        "app-h/savepoint-000000-0123456789ab",
+        f"app-q/{name_of_job(0)}/chk-5",
+    ],
+    ids=["its own savepoint", "of a forgotten job", "of any given id", "of a given id elsewhere"],
+)
+def test_it_stays_where_a_running_job_was_restored_from_what_tells_no_other_job_that_is_known(
+    home: Path, path: str
+) -> None:
+    """That one may have been restored from anything."""
+    fleet = Fleet(home)
+    one, heir = fleet.application("app-a", 0xABC << 112), fleet.application("app-h", DRAWN)
+    fleet.application("app-z", 0, **FINISHED, **NEVER_RESTORED)
+    one.file(one.job(0xABC << 112) / "taskowned", at=OLD)
+    tell("app-a", **FINISHED, **completed(one, 5, OLD, 0xABC << 112), **NEVER_RESTORED)
+    heir.checkpoint(DRAWN, 9, [heir.file(heir.job(DRAWN) / "shared", at=LATER)], at=LATER)
+    restore = {"restored_path": f"file:{home}/{path}", "restored_at": OLD + timedelta(days=1)}
+    tell("app-h", **completed(heir, 9, LATER, DRAWN), **restore)
+    fleet.audit_twice()
+    assert not fleet.clean_up_all()
+
+
+def test_it_goes_where_a_job_that_was_restored_from_anywhere_left_nothing(home: Path) -> None:
+    fleet = Fleet(home)
+    _, hidden = write_dead_job(fleet, "taskowned")
+    fleet.application("app-h", DRAWN, **FINISHED, restored_at=OLD, restored_path=None)
+    fleet.audit_twice()
+    assert fleet.clean_up_all() == {hidden}
+
+
+def test_it_stays_where_a_savepoint_was_written_outside_of_the_roots_however_long_ago(
+    home: Path,
+) -> None:
+    fleet = Fleet(home)
+    write_dead_job(fleet, "taskowned")
+    fact(
+        JobCurrent.objects.get(cluster="app-a"),
+        6,
+        NOW - timedelta(days=20),
+        is_savepoint=True,
+        external_path=f"file:{home}/elsewhere/savepoint-000000-0123456789ab",
+    )
+    fleet.audit_twice()
+    assert not fleet.clean_up_all()
 
 
 def test_both_parts_of_a_changelog_stay_that_an_heir_took_over(home: Path) -> None:

@@ -144,7 +144,7 @@ def test_a_job_of_which_no_restore_was_read_though_flink_counts_one_keeps_all(ho
     fleet = Fleet(home)
     forked(fleet)
     fleet.application("app-b", 8)
-    counts = {"at": NOW.isoformat(), "checkpoints_total": 0, "checkpoints_restored": 1}
+    counts = {"at": NOW.isoformat(), "total": 0, "restored": 1}
     tell(
         "app-b",
         restored_path=None,
@@ -152,6 +152,71 @@ def test_a_job_of_which_no_restore_was_read_though_flink_counts_one_keeps_all(ho
         restored_checkpoint_id=None,
         flink_counts=counts,
     )
+    fleet.audit_twice()
+    assert not fleet.clean_up_all()
+
+
+def test_a_job_that_started_again_and_of_which_nothing_was_read_since_keeps_all(
+    home: Path,
+) -> None:
+    fleet = Fleet(home)
+    forked(fleet)
+    other = fleet.application("app-b", start_time=NOW - timedelta(days=1))
+    savepoint = "savepoint-123456-0123456789ab"
+    other.savepoint(savepoint, [other.file(other.root / "x", at=OLD)], at=OLD)
+    of_run_before = {
+        "restored_path": f"file:{other.root}/{savepoint}",
+        "restored_at": OLD,
+        "flink_counts": {"at": OLD.isoformat(), "total": 0, "restored": 1},
+    }
+    tell("app-b", **of_run_before, **NOTHING_COMPLETED)
+    fleet.audit_twice()
+    assert not fleet.clean_up_all()
+
+
+def test_a_checkpoint_of_another_application_does_not_stand_for_one_of_a_job_restored_from_nobody_knows_where(
+    home: Path,
+) -> None:
+    fleet = Fleet(home)
+    forked(fleet)
+    other, lately = fleet.application("app-a"), NOW - timedelta(minutes=1)
+    run("add_storage_root", str(other.root), "--attest", "olga", "--replace")
+    other.checkpoint(REPEATED, 90, [other.file(other.job(REPEATED) / "shared", at=OLD)], at=lately)
+    tell("app-a", **completed(other, 90, lately), restored_at=OLD, restored_path=None)
+    cluster("app-b", at=timezone.now() + timedelta(days=1))
+    restore = {"restored_path": None, "restored_at": OLD + timedelta(days=3)}
+    job("app-b", at=NOW, job_id=name_of_job(REPEATED), **restore, **NOTHING_COMPLETED)
+    fleet.audit_twice()
+    assert not fleet.clean_up_all()
+
+
+def test_a_reader_by_another_name_that_writes_where_nobody_knows_keeps_its_origin(
+    home: Path,
+) -> None:
+    """It may have claimed it, and may have completed any number of checkpoints since."""
+    fleet = Fleet(home)
+    origin = forked(fleet)
+    fleet.application("app-b", 8)
+    (home / "mnt").symlink_to(origin.root)
+    tell(
+        "app-b",
+        restored_path=f"file:{home}/mnt/{name_of_job(5)}/chk-5",
+        restored_at=OLD + timedelta(days=1),
+        last_completed_id=9,
+        last_completed_at=NOW - timedelta(minutes=1),
+        last_completed_path=None,
+    )
+    fleet.audit_twice()
+    assert not fleet.clean_up_all()
+
+
+def test_what_another_weir_moved_to_its_quarantine_stays_where_that_lies_below_a_root(
+    home: Path,
+) -> None:
+    fleet = Fleet(home)
+    one = fleet.application("app-a", 5, state="CANCELED", terminal=True, **NOTHING_COMPLETED)
+    one.job(5).rmdir()
+    one.file(one.root / "inner.weir-quarantine/plan/0" / name_of_job(5) / "shared", at=OLD)
     fleet.audit_twice()
     assert not fleet.clean_up_all()
 

@@ -92,7 +92,7 @@ class Played:
             terminal=listed["state"] == "CANCELED",
             start_time=instant(listed["start-time"]),
             end_time=instant(listed["end-time"]),
-            flink_counts={"checkpoints_restored": int(bool(restored))},
+            flink_counts={"restored": int(bool(restored))},
             restored_path=restored.get("external_path"),
             restored_at=instant(restored.get("restore_timestamp")),
             restored_is_savepoint=restored.get("is_savepoint"),
@@ -124,9 +124,7 @@ def root_of_ones_own(folder: Path) -> StorageRoot:
     nobody knows.
     """
     cluster("mine", at=timezone.now())
-    runs = job(
-        "mine", at=timezone.now(), last_completed_at=None, flink_counts={"checkpoints_restored": 0}
-    )
+    runs = job("mine", at=timezone.now(), last_completed_at=None, flink_counts={"restored": 0})
     for job_id in (runs.job_id, "d" * 32):
         file = folder / job_id / "shared" / "state"
         file.parent.mkdir(parents=True)

@@ -1,5 +1,6 @@
 """What an audit is told of jobs: only what was seen."""
 
+from collections import defaultdict
 from dataclasses import replace
 from datetime import timedelta
 
@@ -8,6 +9,7 @@ import pytest
 from django.db.models import Q
 from django.utils import timezone
 
+from spark_jobs.fold.job_by_rest import job_reported
 from tests.webapp.builders import cluster, fact, job
 from webapp.storage.auditing import known_jobs
 from webapp.storage.auditing.audit_request import AuditRequest
@@ -118,6 +120,14 @@ def test_the_same_job_id_on_two_clusters_is_two_jobs(told):
         None,
         True,
     )
+
+
+@pytest.mark.parametrize("restored", [0, 1])
+def test_a_restore_that_flink_counts_and_nobody_read_is_told(told, restored):
+    answer = {"observed_at": 1, "checkpoints_total": 0, "checkpoints_restored": restored}
+    reported = job_reported([defaultdict(lambda: None, answer)])
+    job(at=NOW, name="x", flink_counts=reported["flink_counts"] | {"at": NOW.isoformat()})
+    assert told()["x"]["restore_unread"] == bool(restored)
 
 
 def test_many_jobs_cost_few_queries(told, django_assert_max_num_queries):

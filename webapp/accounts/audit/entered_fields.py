@@ -128,19 +128,19 @@ def details(entered: Mapping[str, Any], action: str = "") -> dict[str, str]:
 
     A name that was only tried may be anybody's, and is called typed.
     """
-    found = {
+    fields = {
         name: text(value)
         for name, value in entered.items()
         if _is_shown(str(name), value) and text(value)
     }
-    if action == TRIED and "name" in found:
-        found[TYPED_NAME] = found.pop("name")
+    if action == TRIED and "name" in fields:
+        fields[TYPED_NAME] = fields.pop("name")
     asked = {
         name: text([_address(line) for line in _lines(entered.get(name))[: MOST_ITEMS + 1]])
         for name in ADDRESSES.get(action, ())
     }
     return dict(
-        list(({name: told for name, told in asked.items() if told} | found).items())[:MOST_FIELDS]
+        list(({name: told for name, told in asked.items() if told} | fields).items())[:MOST_FIELDS]
     )
 
 

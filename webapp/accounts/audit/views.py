@@ -80,8 +80,8 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
     )
 
 
-def _rows(found: QuerySet[AuditEntry]) -> Iterator[dict[str, Any]]:
-    for row in found.order_by("-id").values(*COLUMNS)[:MOST_EXPORTED].iterator(1_000):
+def _rows(entries: QuerySet[AuditEntry]) -> Iterator[dict[str, Any]]:
+    for row in entries.order_by("-id").values(*COLUMNS)[:MOST_EXPORTED].iterator(1_000):
         yield {**row, "outcome": row["outcome"] or UNKNOWN}
 
 

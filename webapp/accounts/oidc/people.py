@@ -86,10 +86,10 @@ def _new(name: str, subject: str) -> User:
         )
         raise NotAdmitted(name, why) from None
     except IntegrityError:
-        found = User.objects.filter(
+        existing = User.objects.filter(
             oidc_subject=subject
         ).first()  # by another sign-in, at the same time
-        if found is None:
+        if existing is None:
             raise NotAdmitted(
                 name,
                 (
@@ -97,7 +97,7 @@ def _new(name: str, subject: str) -> User:
                     "or rename it."
                 ),
             ) from None
-        return found
+        return existing
     return user
 
 
@@ -137,7 +137,9 @@ def _sees(claims: Mapping[str, Any]) -> list[list[dict[str, str]]] | None:
 
 def _values(claims: Mapping[str, Any], name: str) -> set[str]:
     """Of a claim that is a list, one text, or absent. ``a.b`` is ``b`` in the object ``a``."""
-    found: Any = claims
+    values: Any = claims
     for part in [name] if name in claims else name.split("."):
-        found = found.get(part) if isinstance(found, Mapping) else None
-    return {str(one) for one in (found if isinstance(found, list) else [found]) if one is not None}
+        values = values.get(part) if isinstance(values, Mapping) else None
+    return {
+        str(one) for one in (values if isinstance(values, list) else [values]) if one is not None
+    }

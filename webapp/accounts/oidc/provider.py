@@ -89,8 +89,8 @@ def start() -> Mapping[str, str]:
     Raises :class:`ProviderFails`.
     """
     try:
-        found: Mapping[str, str] = _app().create_authorization_url(redirect_uri())
-        return found
+        parameters: Mapping[str, str] = _app().create_authorization_url(redirect_uri())
+        return parameters
     except _WENT_WRONG as error:
         raise _failure(error) from error
 
@@ -179,18 +179,18 @@ def _discovered(issuer: str, client_id: str, client_secret: str, scopes: str, ho
         server_metadata_url=f"{issuer.rstrip('/')}/.well-known/openid-configuration",
         client_kwargs={"scope": scopes, "code_challenge_method": "S256"},
     )
-    found = app.load_server_metadata()
-    if str(found.get("issuer", "")) != issuer:
+    metadata = app.load_server_metadata()
+    if str(metadata.get("issuer", "")) != issuer:
         raise ValueError(
-            f"the discovery document is of the issuer {str(found.get('issuer'))[:200]!r}"
+            f"the discovery document is of the issuer {str(metadata.get('issuer'))[:200]!r}"
         )
     for name in ENDPOINTS:
-        address = urlsplit(str(found.get(name, "")))
-        if name in found and (
+        address = urlsplit(str(metadata.get(name, "")))
+        if name in metadata and (
             address.scheme not in ("https", urlsplit(issuer).scheme) or not address.hostname
         ):
             raise ValueError(f"its {name} is not at https")
-    offered = found.get("id_token_signing_alg_values_supported") or ["RS256"]
+    offered = metadata.get("id_token_signing_alg_values_supported") or ["RS256"]
     app.server_metadata["id_token_signing_alg_values_supported"] = [
         name for name in offered if name in SIGNATURES
     ]

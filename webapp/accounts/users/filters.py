@@ -22,10 +22,10 @@ class PeopleFilters(ListFilters):
         """The highest that somebody has."""
         above = [one.group for one in Role if one > Role[role.upper()]]
         has = Q(is_superuser=True) if role == Role.ADMIN.group else Q()
-        found = people.exclude(groups__name__in=above) if above else people
+        users = people.exclude(groups__name__in=above) if above else people
         if role != Role.VIEWER.group:
-            found = found.filter(has | Q(groups__name=role))
-        return (found if role == Role.ADMIN.group else found.exclude(is_superuser=True)).distinct()
+            users = users.filter(has | Q(groups__name=role))
+        return (users if role == Role.ADMIN.group else users.exclude(is_superuser=True)).distinct()
 
     def in_state(self, people: QuerySet[Any], name: str, state: str) -> QuerySet[Any]:
         return people.filter(is_active=state == OPEN)

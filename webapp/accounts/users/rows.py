@@ -63,6 +63,6 @@ def seen(user: User) -> list[str] | None:
     return grants.as_text(grants.of_json(user.sees)).splitlines()
 
 
-def exported(found: QuerySet[User]) -> Iterator[dict[str, Any]]:
-    for user in found.order_by("username").iterator(500):
+def exported(users: QuerySet[User]) -> Iterator[dict[str, Any]]:
+    for user in users.order_by("username").iterator(500):
         yield person(user).as_row()

@@ -97,21 +97,21 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
 @administrators_only
 @require_POST
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
-    found = _person(pk).user
+    user = _person(pk).user
     with refusal_as_message(request):
         if "enable" in request.POST:
-            people.reopen(me(request), found)
+            people.reopen(me(request), user)
             messages.success(
                 request,
                 gettext("%(username)s is open again; their tokens work again.")
-                % {"username": found.username},
+                % {"username": user.username},
             )
         else:
-            people.close(me(request), found)
+            people.close(me(request), user)
             messages.success(
                 request,
                 gettext("%(username)s is closed: sessions ended, tokens stopped.")
-                % {"username": found.username},
+                % {"username": user.username},
             )
     return redirect("access-user", pk)
 
@@ -120,29 +120,29 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @never_cache
 def reset_password(request: HttpRequest, pk: int) -> HttpResponse:
-    found = _person(pk).user
+    user = _person(pk).user
     try:
-        password = people.new_password(me(request), found)
+        password = people.new_password(me(request), user)
     except ActionRefused as refused:
         messages.error(request, str(refused))
         return redirect("access-user", pk)
     return render(
         request,
         "accounts/password_made.html",
-        {"person": found, "password": password, "had_another": True},
+        {"person": user, "password": password, "had_another": True},
     )
 
 
 @administrators_only
 @require_POST
 def end_sessions(request: HttpRequest, pk: int) -> HttpResponse:
-    found = _person(pk).user
+    user = _person(pk).user
     with refusal_as_message(request):
-        people.sign_out(me(request), found)
+        people.sign_out(me(request), user)
         messages.success(
             request,
             gettext("%(username)s is signed out everywhere; tokens still work.")
-            % {"username": found.username},
+            % {"username": user.username},
         )
     return redirect("access-user", pk)
 
@@ -150,16 +150,16 @@ def end_sessions(request: HttpRequest, pk: int) -> HttpResponse:
 @administrators_only
 @require_POST
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
-    found = _person(pk).user
+    user = _person(pk).user
     try:
-        people.remove(me(request), found)
+        people.remove(me(request), user)
     except ActionRefused as refused:
         messages.error(request, str(refused))
         return redirect("access-user", pk)
     messages.success(
         request,
         gettext("%(username)s is removed. What they did stays in the audit log.")
-        % {"username": found.username},
+        % {"username": user.username},
     )
     return redirect("access-users")
 

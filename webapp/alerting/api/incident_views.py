@@ -73,12 +73,12 @@ class IncidentDetailSerializer(IncidentSerializer):
     @extend_schema_field(AlertSerializer(many=True))
     def get_alerts(self, row: Incident) -> list[dict[str, Any]]:
         """The newest 200."""
-        found = (
+        alerts = (
             Alert.objects.filter(incident__uid=row.uid)
             .select_related("group", "inhibited_by")
             .order_by("-id")
         )
-        return list(AlertSerializer(list(found[:MOST_ALERTS]), many=True).data)
+        return list(AlertSerializer(list(alerts[:MOST_ALERTS]), many=True).data)
 
 
 class SilenceIncidentSerializer(serializers.Serializer[Any]):

@@ -57,11 +57,11 @@ class AlertViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, uid: str) -> Response:
-        found = get_object_or_404(self.get_queryset(), uid=uid)
+        alert = get_object_or_404(self.get_queryset(), uid=uid)
         serializer = _valid(CommentSerializer(data=request.data))
         if not actions.acknowledge([uid], request.user, serializer["comment"], timezone.now()):
-            found.refresh_from_db()
-            by = found.acknowledged_name
+            alert.refresh_from_db()
+            by = alert.acknowledged_name
             raise ActionRefused(f"It is acknowledged by {by} already." if by else "It is resolved.")
         return Response(AlertSerializer(get_object_or_404(self.get_queryset(), uid=uid)).data)
 
@@ -84,10 +84,10 @@ class AlertViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def comment(self, request: Request, uid: str) -> Response:
-        found = get_object_or_404(self.get_queryset(), uid=uid)
+        alert = get_object_or_404(self.get_queryset(), uid=uid)
         serializer = _valid(CommentSerializer(data=request.data))
-        actions.comment_on(found, request.user, serializer["comment"], timezone.now())
-        return Response(AlertWithStorySerializer(found).data)
+        actions.comment_on(alert, request.user, serializer["comment"], timezone.now())
+        return Response(AlertWithStorySerializer(alert).data)
 
 
 @listed(SilenceSerializer, "Silences, newest first")

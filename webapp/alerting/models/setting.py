@@ -54,12 +54,12 @@ class RuleSetting(models.Model):
     @property
     def narrows(self) -> models.Q:
         """Of which findings it holds."""
-        found = models.Q(cluster=self.cluster) if self.cluster else models.Q()
+        query = models.Q(cluster=self.cluster) if self.cluster else models.Q()
         if self.job_id:
-            found &= models.Q(job_id=self.job_id) | (
+            query &= models.Q(job_id=self.job_id) | (
                 models.Q(job_name=self.job_name) if self.job_name else models.Q()
             )
-        return found
+        return query
 
     @property
     def scope(self) -> str:

@@ -90,10 +90,10 @@ STATES = {
 @require_GET
 def alerts(request: HttpRequest) -> HttpResponse:
     filters = AlertFilters.of_page(request.GET, Alert.objects.all())
-    found = (
+    rows = (
         cast(AlertQuerySet, filters.qs).with_names().defer("cause", "evidence", "labels", "fired")
     )
-    listed = page(found, filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
+    listed = page(rows, filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     state = filters.values.get("state", "")
     context: dict[str, Any] = {
         "filters": filters,
@@ -133,13 +133,13 @@ def _recently_resolved() -> list[Alert]:
 
 @require_GET
 def alert(request: HttpRequest, uid: str) -> HttpResponse:
-    found = get_object_or_404(
+    shown = get_object_or_404(
         Alert.objects.with_all_names().select_related(
             "group", "silence", "maintenance", "inhibited_by"
         ),
         uid=uid,
     )
-    return render(request, "alerting/alert.html", _about(request, found))
+    return render(request, "alerting/alert.html", _about(request, shown))
 
 
 @operators_only
@@ -190,9 +190,9 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
 @operators_only
 @require_POST
 def comment(request: HttpRequest, uid: str) -> HttpResponse:
-    found = get_object_or_404(Alert, uid=uid)
+    shown = get_object_or_404(Alert, uid=uid)
     with refusal_as_message(request):
-        actions.comment_on(found, request.user, request.POST.get("comment", ""), timezone.now())
+        actions.comment_on(shown, request.user, request.POST.get("comment", ""), timezone.now())
     return redirect("alert", uid)
 
 
@@ -207,75 +207,75 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
     )
 
 
-def _about(request: HttpRequest, found: Alert) -> dict[str, Any]:
+def _about(request: HttpRequest, shown: Alert) -> dict[str, Any]:
     now = timezone.now()
     finding = (
-        Finding.objects.filter(pk=found.finding_id or 0)
+        Finding.objects.filter(pk=shown.finding_id or 0)
         .only("id", "title", "cause", "next_step", "evidence", "state")
         .first()
     )
-    described: Any = finding if finding and found.is_open else found
-    rule = all_rules().get(found.rule)
+    described: Any = finding if finding and shown.is_open else shown
+    rule = all_rules().get(shown.rule)
     job = (
-        JobCurrent.objects.filter(cluster=found.cluster, job_id=found.job_id)
+        JobCurrent.objects.filter(cluster=shown.cluster, job_id=shown.job_id)
         .only("cluster", "job_id", "name")
         .first()
     )
     of_alert = (
-        Delivery.objects.filter(alerts__alert_uid=found.uid)
+        Delivery.objects.filter(alerts__alert_uid=shown.uid)
         .select_related("endpoint")
         .defer("payload")
         .order_by("-id")
     )
     deliveries = list(of_alert[:MOST_DELIVERIES])
     muted_count, muted = (
-        muted_names([found.pk]).get(found.pk, (0, ())) if found.rule == UNREACHABLE else (0, ())
+        muted_names([shown.pk]).get(shown.pk, (0, ())) if shown.rule == UNREACHABLE else (0, ())
     )
     beside = (
-        Alert.objects.of_job(found.cluster, found.job_id)
+        Alert.objects.of_job(shown.cluster, shown.job_id)
         .open()
-        .exclude(pk=found.pk)
+        .exclude(pk=shown.pk)
         .order_by("-severity_rank", "-id")
     )
-    until = found.ends_at or now
+    until = shown.ends_at or now
     return {
-        "alert": found,
+        "alert": shown,
         "said": described,
         "finding": finding,
         "rule": rule,
         "job": job,
-        "state": state_badge(found),
-        "severity": severity_badge(found.severity),
-        "badges": badges(found),
+        "state": state_badge(shown),
+        "severity": severity_badge(shown.severity),
+        "badges": badges(shown),
         "figures": figures(described.evidence),
-        "confidence_means": CONFIDENCE_MEANS.get(found.confidence, ""),
-        "events": list(found.events.order_by("-id")[:MOST_EVENTS]),
+        "confidence_means": CONFIDENCE_MEANS.get(shown.confidence, ""),
+        "events": list(shown.events.order_by("-id")[:MOST_EVENTS]),
         "deliveries": deliveries,
-        "unnotified": None if deliveries else why_nobody([found], now),
+        "unnotified": None if deliveries else why_nobody([shown], now),
         "muted_count": muted_count,
         "muted": muted,
-        "muted_until": _muted_until(found, now),
+        "muted_until": _muted_until(shown, now),
         "beside": [(one, state_badge(one)) for one in beside[:MOST_BESIDE]],
         "silence_url": silence_address(
-            found.cluster, found.job_name, found.job_id, found.rule, found.subject
+            shown.cluster, shown.job_name, shown.job_id, shown.rule, shown.subject
         ),
-        "at_that_time": around(found.starts_at, max(until, found.starts_at)),
+        "at_that_time": around(shown.starts_at, max(until, shown.starts_at)),
     }
 
 
-def _muted_until(found: Alert, now: datetime) -> datetime | None:
-    if found.muted_by == Mute.SILENCE and found.silence:
-        return found.silence.ends_at
+def _muted_until(shown: Alert, now: datetime) -> datetime | None:
+    if shown.muted_by == Mute.SILENCE and shown.silence:
+        return shown.silence.ends_at
     return (
-        found.maintenance.until(now)
-        if found.muted_by == Mute.MAINTENANCE and found.maintenance
+        shown.maintenance.until(now)
+        if shown.muted_by == Mute.MAINTENANCE and shown.maintenance
         else None
     )
 
 
-def _plain(found: QuerySet[Alert]) -> Iterator[dict[str, Any]]:
+def _plain(rows: QuerySet[Alert]) -> Iterator[dict[str, Any]]:
     yield from (
-        found.order_by("-starts_at", "-id")
+        rows.order_by("-starts_at", "-id")
         .values(*EXPORTED)[:MOST_EXPORTED]
         .iterator(chunk_size=1_000)
     )

@@ -99,8 +99,8 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
     rule, cluster, job_id = (
         parameters.get(name, "")[:100].replace("\x00", "") for name in ("rule", "cluster", "job_id")
     )
-    found = all_rules().get(rule)
-    if found is None:
+    rule_definition = all_rules().get(rule)
+    if rule_definition is None:
         raise Http404(f"There is no rule called {rule}.")
     job = (
         JobCurrent.objects.filter(cluster=cluster, job_id=job_id)
@@ -117,7 +117,7 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
     form = RuleSettingForm(parameters if is_entered else None, initial=_initial(standing))
     context: dict[str, Any] = {
         "form": form,
-        "rule": found,
+        "rule": rule_definition,
         "cluster": cluster,
         "job": job,
         "job_id": job_id,
@@ -140,7 +140,7 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
                 gettext(
                     "%(title)s: saved %(scope)s; what is open is judged by it at the next look."
                 )
-                % {"title": localised(found.title), "scope": wanted.scope},
+                % {"title": localised(rule_definition.title), "scope": wanted.scope},
             )
             return redirect("alert-settings")
         context["comparison"] = compare(wanted, timezone.now())

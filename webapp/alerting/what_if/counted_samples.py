@@ -31,16 +31,16 @@ def _answer(sample: Sample) -> dict[str, Any] | None:
     """What its running tasks had counted."""
     if sample["counted_at"] is None or sample["attempt"] is None:
         return None
-    found: dict[str, list[int | None]] = {name: [] for name in COUNTED}
+    columns: dict[str, list[int | None]] = {name: [] for name in COUNTED}
     for subtask, attempt in enumerate(sample["attempt"]):
         counts = [_at(sample[name], subtask) for name in ("records_in", "records_out")]
         runs = (_at(sample["task_state"], subtask) or "RUNNING") == "RUNNING"
         known = runs and attempt is not None and counts != [None, None]
         for name, value in zip(COUNTED, (attempt, *counts), strict=True):
-            found[name].append(value if known else None)
-    if all(attempt is None for attempt in found["attempt"]):
+            columns[name].append(value if known else None)
+    if all(attempt is None for attempt in columns["attempt"]):
         return None
-    return {"at": epoch_ms(sample["counted_at"]), **found}
+    return {"at": epoch_ms(sample["counted_at"]), **columns}
 
 
 def _has_attempts(answer: Mapping[str, Any], attempts: Sequence[int | None]) -> bool:

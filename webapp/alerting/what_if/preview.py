@@ -185,11 +185,11 @@ def _positions(low: float, high: float) -> list[float]:
             for number in range(math.floor(low / step) + 1, math.ceil(high / step))
         ]
         return [low, *inside, high]
-    found, power = [low, high], 1.0
+    positions, power = [low, high], 1.0
     while power <= high:
-        found += [step * power for step in _STEPS if low < step * power < high]
+        positions += [step * power for step in _STEPS if low < step * power < high]
         power *= 10
-    return sorted(set(found))
+    return sorted(set(positions))
 
 
 def _at(instant_ms: int) -> datetime:

@@ -166,10 +166,10 @@ def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
 
 def _feeders(job: JobCurrent) -> dict[str, list[str]]:
     """Vertices that several feed → those, in the order of the plan."""
-    found: dict[str, dict[str, None]] = {}
-    for one in (job.graph or {}).get("edges") or ():
-        found.setdefault(str(one.get("target")), {})[str(one.get("source"))] = None
-    return {target: list(sources) for target, sources in found.items() if len(sources) > 1}
+    feeding: dict[str, dict[str, None]] = {}
+    for edge in (job.graph or {}).get("edges") or ():
+        feeding.setdefault(str(edge.get("target")), {})[str(edge.get("source"))] = None
+    return {target: list(sources) for target, sources in feeding.items() if len(sources) > 1}
 
 
 def _telling_both(rows: Mapping[str, Rows]) -> set[str]:
@@ -201,9 +201,9 @@ def _fed(
         for vertex_id in wanted & {*rows}
     }
     newest = [
-        found[-1]
+        feds[-1]
         for target, sources in feeders.items()
-        if (found := fed_samples(target, sources, samples))
+        if (feds := fed_samples(target, sources, samples))
     ]
     return sorted(
         (_fed_vertex(one, names) for one in newest),
@@ -211,22 +211,22 @@ def _fed(
     )
 
 
-def _fed_vertex(one: Fed, names: Mapping[str, str]) -> FedVertex:
-    greatest = max(one.known_ms.values(), default=0)
+def _fed_vertex(fed: Fed, names: Mapping[str, str]) -> FedVertex:
+    greatest = max(fed.known_ms.values(), default=0)
     feeders = [
         Feeder(
             feeder,
             names.get(feeder, feeder),
             sent,
-            None if one.unknown_because or sent is None else greatest - sent,
+            None if fed.unknown_because or sent is None else greatest - sent,
         )
-        for feeder, sent in one.sent_ms.items()
+        for feeder, sent in fed.sent_ms.items()
     ]
     return FedVertex(
-        one.vertex_id,
-        names.get(one.vertex_id, one.vertex_id),
-        instant_of(one.at_ms),
-        one.unknown_because,
+        fed.vertex_id,
+        names.get(fed.vertex_id, fed.vertex_id),
+        instant_of(fed.at_ms),
+        fed.unknown_because,
         feeders,
     )
 
@@ -237,7 +237,7 @@ def _rows(job: JobCurrent, at: datetime) -> dict[str, Rows] | None:
     where = {"cluster": job.cluster, "job_id": job.job_id}
     columns = ("vertex_id", "ts", *FIGURES)
     try:
-        found, _ = read_newest("vertex_gauges", where, at - LOOK_BACK, at, columns, MOST_SAMPLES)
+        rows, _ = read_newest("vertex_gauges", where, at - LOOK_BACK, at, columns, MOST_SAMPLES)
     except (
         Exception
     ):  # The lake may be any storage, with any error; the rest of the page is in the database.
@@ -248,17 +248,19 @@ def _rows(job: JobCurrent, at: datetime) -> dict[str, Rows] | None:
         )
         return None
     seen: dict[str, Rows] = {}
-    for row in sorted(found.to_pylist(), key=lambda row: row["ts"]):
+    for row in sorted(rows.to_pylist(), key=lambda row: row["ts"]):
         seen.setdefault(row["vertex_id"], []).append(row)
     return seen
 
 
 def _vertices(rows: Mapping[str, Rows], names: Mapping[str, str]) -> list[VertexFigures]:
-    found = [
+    figures = [
         _figures(vertex_id, names.get(vertex_id, vertex_id), of_vertex)
         for vertex_id, of_vertex in rows.items()
     ]
-    return sorted(found, key=lambda vertex_figures: (-vertex_figures.stalled, vertex_figures.name))
+    return sorted(
+        figures, key=lambda vertex_figures: (-vertex_figures.stalled, vertex_figures.name)
+    )
 
 
 def _figures(vertex_id: str, name: str, rows: Rows) -> VertexFigures:

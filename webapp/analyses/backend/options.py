@@ -99,10 +99,10 @@ def options(configuration: Mapping[str, object] | None) -> list[Option] | None:
     """None where the configuration is not known."""
     if configuration is None:
         return None
-    found = []
+    set_options = []
     for keys, default, meaning in _SHOWN:
         key = next((key for key in keys if configuration.get(key) is not None), None)
-        found.append(
+        set_options.append(
             Option(
                 key or keys[0],
                 str(configuration[key]) if key else default,
@@ -110,7 +110,7 @@ def options(configuration: Mapping[str, object] | None) -> list[Option] | None:
                 meaning,
             )
         )
-    return found
+    return set_options
 
 
 def native_metrics(configuration: Mapping[str, object] | None) -> list[NativeMetric]:

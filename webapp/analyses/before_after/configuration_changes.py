@@ -27,13 +27,13 @@ def changes(before: JobCurrent, after: JobCurrent) -> list[Change]:
 
     What one of them did not report is no change: see :func:`not_reported`.
     """
-    found = [
+    differences = [
         *_of_mapping(message("job"), _figures(before), _figures(after)),
         *_of_mapping(message("checkpoints"), before.checkpoint_config, after.checkpoint_config),
         *_of_mapping(message("configuration"), before.configuration, after.configuration),
         *_of_vertices(before.graph, after.graph),
     ]
-    return found[:MOST_CHANGES]
+    return differences[:MOST_CHANGES]
 
 
 def not_reported(before: JobCurrent, after: JobCurrent) -> list[str]:
@@ -84,14 +84,14 @@ def _of_vertices(
 
 def _parallelisms(graph: Mapping[str, Any] | None) -> dict[str, str]:
     """By name: ids of vertices differ from plan to plan, and names may come twice."""
-    found: dict[str, list[str]] = {}
+    by_vertex: dict[str, list[str]] = {}
     for vertex in (graph or {}).get("vertices") or ():
-        found.setdefault(str(vertex.get("name") or vertex.get("vertex_id")), []).append(
+        by_vertex.setdefault(str(vertex.get("name") or vertex.get("vertex_id")), []).append(
             str(vertex.get("parallelism"))
         )
     return {
         name: message("parallelism {values:name}", values=", ".join(sorted(values)))
-        for name, values in found.items()
+        for name, values in by_vertex.items()
     }
 
 

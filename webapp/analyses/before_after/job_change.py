@@ -144,10 +144,10 @@ def _marks(cluster: str, ids: Sequence[str], start: datetime, end: datetime) -> 
     rows = JobAnnotation.objects.filter(
         cluster=cluster, job_id__in=ids, at__gte=start, at__lte=end
     ).order_by("-at", "-id")
-    found = rows.values_list("at", "kind", "label", "subject", "job_id")[: 2 * MOST_MARKS]
+    marks = rows.values_list("at", "kind", "label", "subject", "job_id")[: 2 * MOST_MARKS]
     return [
         Mark(at, kind, label or subject or kind, job_id)
-        for at, kind, label, subject, job_id in reversed(found)
+        for at, kind, label, subject, job_id in reversed(marks)
     ]
 
 
@@ -198,12 +198,12 @@ def _pressure(cluster: str, ids: Sequence[str], span: Windows) -> tuple[list[Mea
     rows = PressureWindow.objects.filter(
         cluster=cluster, job_id__in=ids, window_start__gte=span.start, window_start__lt=span.end
     )
-    found = rows.order_by("window_start").values_list(
+    pressures = rows.order_by("window_start").values_list(
         "vertex_name", "vertex_id", "window_start", "window_s", *PRESSURE
     )[: MOST_WINDOWS + 1]
     sides: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
     count = 0
-    for name, vertex_id, start, lasts_s, *values in found:
+    for name, vertex_id, start, lasts_s, *values in pressures:
         count += 1
         if start < span.at < start + timedelta(seconds=lasts_s):
             continue

@@ -55,18 +55,22 @@ def sample(values: Sequence[float]) -> Sample:
 
 
 def compared(before: Sequence[float], after: Sequence[float]) -> Comparison:
-    one, other = sample(before), sample(after)
-    if one.median is None or other.median is None:
-        return Comparison(one, other, UNKNOWN, None, None)
-    change = other.median / one.median - 1 if one.median else None
-    if min(one.count, other.count) < LEAST:
-        return Comparison(one, other, TOO_FEW, None, change)
+    sample_before, other = sample(before), sample(after)
+    if sample_before.median is None or other.median is None:
+        return Comparison(sample_before, other, UNKNOWN, None, None)
+    change = other.median / sample_before.median - 1 if sample_before.median else None
+    if min(sample_before.count, other.count) < LEAST:
+        return Comparison(sample_before, other, TOO_FEW, None, change)
     above = share_above(before, after)
-    z = (above - 0.5) / sqrt((one.count + other.count + 1) / (12 * one.count * other.count))
-    is_large = one.median != other.median and (change is None or abs(change) >= LEAST_CHANGE)
+    z = (above - 0.5) / sqrt(
+        (sample_before.count + other.count + 1) / (12 * sample_before.count * other.count)
+    )
+    is_large = sample_before.median != other.median and (
+        change is None or abs(change) >= LEAST_CHANGE
+    )
     differs = abs(z) >= BEYOND_CHANCE_Z and max(above, 1 - above) >= MOST_PAIRS and is_large
     return Comparison(
-        one, other, (HIGHER if above > 0.5 else LOWER) if differs else SAME, above, change
+        sample_before, other, (HIGHER if above > 0.5 else LOWER) if differs else SAME, above, change
     )
 
 

@@ -96,12 +96,12 @@ def observed_in(start: datetime, seconds: int, expected: Sequence[FleetJob]) -> 
         return Observed()
     end = start + timedelta(seconds=seconds)
     try:
-        found, since = read_newest(TABLE, {}, start, end, COLUMNS, MOST_ROWS)
+        observed, since = read_newest(TABLE, {}, start, end, COLUMNS, MOST_ROWS)
     except Exception:  # The lake may be any storage, with any error.
         log.exception("Calls of audit logs could not be read from the lake")
         return Observed(silent=declared, why=UNREADABLE)
     by_cluster: dict[str, list[Row]] = defaultdict(list)
-    for row in once_each(found.to_pylist()):
+    for row in once_each(observed.to_pylist()):
         if start <= row["ts"] < end:  # the lake prunes by files
             by_cluster[row["cluster"]].append(row)
     paced = {job.job_id: job for job in expected}
@@ -124,12 +124,12 @@ def observed_in(start: datetime, seconds: int, expected: Sequence[FleetJob]) -> 
 
 def once_each(rows: Iterable[Row]) -> list[Row]:
     """Of rows of one identity the one with most calls: a piece that was read again goes farther."""
-    found: dict[tuple[Any, ...], Row] = {}
+    rows_by_key: dict[tuple[Any, ...], Row] = {}
     for row in rows:
         key = tuple(row[name] for name in COLUMNS[:8])
-        if key not in found or row["calls"] > found[key]["calls"]:
-            found[key] = row
-    return list(found.values())
+        if key not in rows_by_key or row["calls"] > rows_by_key[key]["calls"]:
+            rows_by_key[key] = row
+    return list(rows_by_key.values())
 
 
 def _by_job(rows: Iterable[Row]) -> list[tuple[str, int]]:
@@ -165,7 +165,7 @@ def _audited(
         kinds[row["cmd"]] += row["calls"]
         callers[row["user"], row["address"]][second] += row["calls"]
     worst = max(range(seconds), key=by_second.__getitem__)
-    found = [
+    by_rate = [
         Caller(*who, sum(of.values()), max(of.values()), of[worst]) for who, of in callers.items()
     ]
     return AuditedCalls(
@@ -177,7 +177,7 @@ def _audited(
         by_second[worst],
         start + timedelta(seconds=worst) if by_second[worst] else None,
         dict(kinds.most_common(MOST_CALLERS)),
-        sorted(found, key=lambda caller: (-caller.calls, caller.user, caller.address))[
+        sorted(by_rate, key=lambda caller: (-caller.calls, caller.user, caller.address))[
             :MOST_CALLERS
         ],
         jobs,

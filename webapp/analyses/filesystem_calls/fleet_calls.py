@@ -153,8 +153,8 @@ def _file_systems(jobs: Sequence[FleetJob], start: datetime) -> list[FileSystemC
     by_system: dict[str, list[FleetJob]] = {}
     for job in jobs:
         by_system.setdefault(job.file_system, []).append(job)
-    found = (_of_system(name, of, start) for name, of in by_system.items())
-    return sorted(found, key=lambda system_calls: (-system_calls.peak, system_calls.file_system))
+    systems = (_of_system(name, of, start) for name, of in by_system.items())
+    return sorted(systems, key=lambda system_calls: (-system_calls.peak, system_calls.file_system))
 
 
 def _of_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> FileSystemCalls:

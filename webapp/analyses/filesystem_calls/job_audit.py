@@ -67,11 +67,11 @@ def job_audit(job: JobCurrent, expected: Calls) -> JobAudit | None:
     end = triggers[-1].replace(microsecond=0)
     start = max(triggers[0].replace(microsecond=0), end - LOOK_BACK)
     try:
-        found, since = read_newest(TABLE, {"job_id": job.job_id}, start, end, COLUMNS, MOST_ROWS)
+        lines, since = read_newest(TABLE, {"job_id": job.job_id}, start, end, COLUMNS, MOST_ROWS)
     except Exception:  # The lake may be any storage, with any error.
         log.exception("Calls of %s on %s could not be read from the lake", job.job_id, job.cluster)
         return None
-    rows = _of_one_reader(once_each(found.to_pylist()))
+    rows = _of_one_reader(once_each(lines.to_pylist()))
     read = [
         trigger.replace(microsecond=0)
         for trigger in triggers

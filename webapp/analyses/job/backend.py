@@ -47,23 +47,23 @@ SHOWN = 50
     is_slow=True,
 )
 def backend(job: JobCurrent, asked: Asked) -> Document:
-    found = job_backend(job, asked.until)
-    return Document(_verdict(found), tuple(_blocks(found)))
+    job_state = job_backend(job, asked.until)
+    return Document(_verdict(job_state), tuple(_blocks(job_state)))
 
 
-def _blocks(found: JobBackend) -> Iterator[Block]:
+def _blocks(job_state: JobBackend) -> Iterator[Block]:
     yield Facts(
         (
-            Fact("backend", message("Backend"), found.backend),
-            Fact("storage", message("Checkpoints in"), found.storage),
-            Fact("is_rocksdb", message("RocksDB"), found.is_rocksdb, "flag"),
-            Fact("is_changelog", message("Changelog"), found.is_changelog, "flag"),
+            Fact("backend", message("Backend"), job_state.backend),
+            Fact("storage", message("Checkpoints in"), job_state.storage),
+            Fact("is_rocksdb", message("RocksDB"), job_state.is_rocksdb, "flag"),
+            Fact("is_changelog", message("Changelog"), job_state.is_changelog, "flag"),
         )
     )
-    if of_rocksdb := found.having(OF_ROCKSDB):
+    if of_rocksdb := job_state.having(OF_ROCKSDB):
         yield _vertices(of_rocksdb)
-    off = [metric.key for metric in found.native_metrics if not metric.is_on]
-    if found.is_rocksdb and found.options is not None and off:
+    off = [metric.key for metric in job_state.native_metrics if not metric.is_on]
+    if job_state.is_rocksdb and job_state.options is not None and off:
         yield Note(
             message(
                 "These metrics are not switched on in the configuration of the cluster. Each is "
@@ -74,9 +74,9 @@ def _blocks(found: JobBackend) -> Iterator[Block]:
         yield Advice(
             tuple(message("{key:name}: true", key=key) for key in off), message("What is off")
         )
-    yield from _inputs(found)
-    yield from _buffers(found)
-    yield _options(found)
+    yield from _inputs(job_state)
+    yield from _buffers(job_state)
+    yield _options(job_state)
 
 
 def _vertices(shown: list[VertexFigures]) -> Table:
@@ -157,9 +157,9 @@ def _row(vertex_figures: VertexFigures) -> tuple[str | int | datetime | None, ..
     )
 
 
-def _inputs(found: JobBackend) -> Iterator[Block]:
+def _inputs(job_state: JobBackend) -> Iterator[Block]:
     of_inputs = sorted(
-        found.having(OF_INPUTS), key=lambda vertex_figures: -(vertex_figures.distance_ms or 0)
+        job_state.having(OF_INPUTS), key=lambda vertex_figures: -(vertex_figures.distance_ms or 0)
     )
     if of_inputs:
         yield Table(
@@ -188,7 +188,7 @@ def _inputs(found: JobBackend) -> Iterator[Block]:
             ),
             total=len(of_inputs),
         )
-    if found.fed:
+    if job_state.fed:
         yield Table(
             "fed",
             message("Inputs by what feeds them"),
@@ -207,7 +207,7 @@ def _inputs(found: JobBackend) -> Iterator[Block]:
                     feeder.behind_ms,
                     _why_unknown(vertex),
                 )
-                for vertex in found.fed[:SHOWN]
+                for vertex in job_state.fed[:SHOWN]
                 for feeder in vertex.feeders
             ),
             subtitle=message(
@@ -219,9 +219,9 @@ def _inputs(found: JobBackend) -> Iterator[Block]:
                 "with two. What its inputs get is what the last operators before it sent on, the "
                 "least of their subtasks."
             ),
-            total=len(found.fed),
+            total=len(job_state.fed),
         )
-    if found.has_unreported_inputs:
+    if job_state.has_unreported_inputs:
         yield NotKnown(
             message(
                 "Flink 2.0 and later do not report the watermark of each input of an operator "
@@ -250,9 +250,9 @@ def _why_unknown(vertex: FedVertex) -> str | None:
     return None
 
 
-def _buffers(found: JobBackend) -> Iterator[Block]:
-    yield Note(_debloating(found))
-    if shown := found.having(OF_BUFFERS):
+def _buffers(job_state: JobBackend) -> Iterator[Block]:
+    yield Note(_debloating(job_state))
+    if shown := job_state.having(OF_BUFFERS):
         yield Table(
             "buffers",
             message("Buffers"),
@@ -279,8 +279,8 @@ def _buffers(found: JobBackend) -> Iterator[Block]:
         )
 
 
-def _options(found: JobBackend) -> Block:
-    if found.options is None:
+def _options(job_state: JobBackend) -> Block:
+    if job_state.options is None:
         return NotKnown(
             message(
                 "The configuration of the cluster is not known. It is read with the first answers "
@@ -297,7 +297,8 @@ def _options(found: JobBackend) -> Block:
             Column("meaning", message("What it does")),
         ),
         tuple(
-            (option.key, option.value, option.is_set, option.meaning) for option in found.options
+            (option.key, option.value, option.is_set, option.meaning)
+            for option in job_state.options
         ),
         subtitle=message(
             "of the cluster's configuration; what the job sets in its code, time-to-live of state "
@@ -306,8 +307,8 @@ def _options(found: JobBackend) -> Block:
     )
 
 
-def _verdict(found: JobBackend) -> Verdict:
-    if found.is_rocksdb is None:
+def _verdict(job_state: JobBackend) -> Verdict:
+    if job_state.is_rocksdb is None:
         return Verdict(
             "unknown",
             message(
@@ -315,7 +316,7 @@ def _verdict(found: JobBackend) -> Verdict:
                 "backend, or names another one."
             ),
         )
-    if not found.is_rocksdb:
+    if not job_state.is_rocksdb:
         return Verdict(
             "ok",
             message(
@@ -323,11 +324,11 @@ def _verdict(found: JobBackend) -> Verdict:
                 "flushes or compactions."
             ),
         )
-    if found.vertices is None:
+    if job_state.vertices is None:
         return Verdict(
             "unknown", message("Figures of RocksDB could not be read; its options are below.")
         )
-    of_rocksdb = found.having(OF_ROCKSDB)
+    of_rocksdb = job_state.having(OF_ROCKSDB)
     if not of_rocksdb:
         return Verdict(
             "unknown",
@@ -373,9 +374,9 @@ def _verdict(found: JobBackend) -> Verdict:
     return Verdict("ok", message("No stall of writes in these minutes."))
 
 
-def _debloating(found: JobBackend) -> str:
+def _debloating(job_state: JobBackend) -> str:
     """What is known of the size of buffers, and what to set."""
-    seen = found.having(OF_BUFFERS)
+    seen = job_state.having(OF_BUFFERS)
     if seen:
         longest = max(
             (vertex_figures.newest["buffers_consumed_in_ms"] or 0 for vertex_figures in seen),

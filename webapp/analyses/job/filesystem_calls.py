@@ -82,10 +82,10 @@ NOT_KNOWN = message("Its files are not known.")
 )
 def filesystem_calls(job: JobCurrent, asked: Asked) -> Document:
     """By what was read of its checkpoints up to now: an audit reads those of an ended job, too."""
-    found = look_up_calls(job, asked.now)
-    calls, observed = found.calls, found.observed
+    calls_lookup = look_up_calls(job, asked.now)
+    calls, observed = calls_lookup.calls, calls_lookup.observed
     if calls is None:
-        return Document(Verdict("unknown", NOT_KNOWN), (NotKnown(found.why),))
+        return Document(Verdict("unknown", NOT_KNOWN), (NotKnown(calls_lookup.why),))
     limit = limits_of(job.cluster, job.job_id, job.name)[CALLS_PER_S]
     blocks: list[Block] = [NotKnown(reason) for reason in calls.unknown]
     if lines := tuple(_advice(calls)):
@@ -103,12 +103,12 @@ def filesystem_calls(job: JobCurrent, asked: Asked) -> Document:
 
 @filesystem_calls.draws("threshold")
 def threshold(job: JobCurrent, asked: Asked) -> Drawn:
-    found = look_up_calls(job, asked.now)
-    calls = found.calls
+    calls_lookup = look_up_calls(job, asked.now)
+    calls = calls_lookup.calls
     if calls is None or not calls.curve:
         merged = message("Its files are merged, or it writes none beside its _metadata.")
         title = message("No threshold changes its files")
-        return Drawn(empty_title=title, empty_text=found.why or merged)
+        return Drawn(empty_title=title, empty_text=calls_lookup.why or merged)
     points = [(one.threshold_bytes, one.files, one.heap_bytes) for one in calls.curve]
     best = calls.knee.threshold_bytes if calls.knee else None
     heap = message("Heap: inline state of all retained checkpoints and of the one under way.")

@@ -273,9 +273,9 @@ def _vertices(flight: JobInFlight) -> Table:
 
 
 def _persisted(job: JobCurrent, flight: JobInFlight) -> Table:
-    def link(one: Persisted) -> Link:
-        args = [job.cluster, job.job_id, one.checkpoint_id, epoch_ms(one.at)]
-        return Link(str(one.checkpoint_id), reverse("checkpoint", args=args))
+    def link(persisted: Persisted) -> Link:
+        args = [job.cluster, job.job_id, persisted.checkpoint_id, epoch_ms(persisted.at)]
+        return Link(str(persisted.checkpoint_id), reverse("checkpoint", args=args))
 
     return Table(
         "checkpoints",

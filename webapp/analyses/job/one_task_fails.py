@@ -69,61 +69,61 @@ def one_task_fails(job: JobCurrent, asked: Asked) -> Document:
         else PROPOSED_LIMITS
     )
     outages = recent_outages(job, asked.until)
-    found = failover(job, asked.until, asked.until - HISTORY, outages, limits)
-    if found is None:
+    outcome = failover(job, asked.until, asked.until - HISTORY, outages, limits)
+    if outcome is None:
         reason = message(
             "What a failure restarts is not known: the plan of this job is not, or it is too large "
             "for a page."
         )
         return Document(Verdict("unknown", reason))
-    return Document(_verdict(found), tuple(_blocks(found)))
+    return Document(_verdict(outcome), tuple(_blocks(outcome)))
 
 
-def _verdict(found: Failover) -> Verdict:
+def _verdict(outcome: Failover) -> Verdict:
     """Trouble is only what a setting would change."""
-    if found.restarts_all and found.by_plan > 1:
+    if outcome.restarts_all and outcome.by_plan > 1:
         restarts = message(
             "Any failure restarts all {tasks:count} tasks, by its scheduler or its failover "
             "strategy; by its plan they are {regions:count} regions.",
-            tasks=found.tasks,
-            regions=found.by_plan,
+            tasks=outcome.tasks,
+            regions=outcome.by_plan,
         )
         return Verdict("warn", restarts)
-    if found.regions == 1:
+    if outcome.regions == 1:
         restarts = message(
             "Any failure restarts all {tasks:count} tasks: all vertices exchange records with each "
             "other, directly or through others.",
-            tasks=found.tasks,
+            tasks=outcome.tasks,
         )
     else:
         restarts = message(
             "A failed subtask restarts {largest:count} of {tasks:count} tasks at most.",
-            largest=found.largest,
-            tasks=found.tasks,
+            largest=outcome.largest,
+            tasks=outcome.tasks,
         )
     return Verdict("ok", restarts)
 
 
-def _blocks(found: Failover) -> Iterator[Block]:
-    yield _facts(found)
-    if found.spare:
-        yield Advice((_spare(found.spare),))
-    yield _vertices(found)
-    yield _losses(found)
-    yield _restarts(found)
-    yield from _regional(found)
+def _blocks(outcome: Failover) -> Iterator[Block]:
+    yield _facts(outcome)
+    if outcome.spare:
+        yield Advice((_spare(outcome.spare),))
+    yield _vertices(outcome)
+    yield _losses(outcome)
+    yield _restarts(outcome)
+    yield from _regional(outcome)
 
 
-def _facts(found: Failover) -> Facts:
-    of = found.phases
+def _facts(outcome: Failover) -> Facts:
+    of = outcome.phases
     alone = message(
         "median of detection, deployment and restore; others run on and its records are lost"
     )
     return Facts(
         (
-            Fact("tasks", message("Tasks"), found.tasks, "count"),
-            Fact("regions", message("Failover regions"), found.regions, "count"),
-            Fact("largest", message("Tasks of the largest"), found.largest, "count"),
+            Fact("tasks", message("Tasks"), outcome.tasks, "count"),
+            Fact("regions", message("Failover regions"), outcome.regions, "count"),
+            Fact("largest", message("Tasks of the largest"), outcome.largest, "count"),
             Fact("outages", message("Outages of 30 days"), of.outages, "count"),
             Fact(
                 "downtime_ms", message("Down in an outage"), of.downtime_ms, "ms", message("median")
@@ -147,7 +147,7 @@ def _spare(spare_slots: SpareSlots) -> str:
     )
 
 
-def _vertices(found: Failover) -> Table:
+def _vertices(outcome: Failover) -> Table:
     return Table(
         "vertices",
         message("Vertices"),
@@ -177,18 +177,18 @@ def _vertices(found: Failover) -> Table:
                 vertex.alone_share,
                 None if vertex.alone_records is None else round(vertex.alone_records),
             )
-            for vertex in found.vertices[:VERTICES_SHOWN]
+            for vertex in outcome.vertices[:VERTICES_SHOWN]
         ),
         note=message("Regions by pipelined exchanges of the plan."),
-        total=len(found.vertices),
+        total=len(outcome.vertices),
     )
 
 
-def _losses(found: Failover) -> Table:
-    hosts = [(host.host, None, host.tasks, host.restarts) for host in found.hosts[:SHOWN]]
+def _losses(outcome: Failover) -> Table:
+    hosts = [(host.host, None, host.tasks, host.restarts) for host in outcome.hosts[:SHOWN]]
     managers = [
         (taskmanager.host, taskmanager.taskmanager_id, taskmanager.tasks, taskmanager.restarts)
-        for taskmanager in found.taskmanagers
+        for taskmanager in outcome.taskmanagers
     ]
     return Table(
         "losses",
@@ -207,11 +207,11 @@ def _losses(found: Failover) -> Table:
         (*hosts, *managers[:SHOWN]),
         subtitle=message("tasks now on it, and tasks that restart"),
         empty=message("Where its subtasks run was not sampled."),
-        total=len(found.hosts) + len(managers),
+        total=len(outcome.hosts) + len(managers),
     )
 
 
-def _restarts(found: Failover) -> Table:
+def _restarts(outcome: Failover) -> Table:
     return Table(
         "restarts",
         message("Restarts that were observed"),
@@ -220,20 +220,22 @@ def _restarts(found: Failover) -> Table:
             Column("tasks", message("Tasks restarted"), "count"),
             Column("is_global", message("Of the job as a whole"), "flag"),
         ),
-        tuple((restart.at, restart.tasks, restart.is_global) for restart in found.observed[:SHOWN]),
+        tuple(
+            (restart.at, restart.tasks, restart.is_global) for restart in outcome.observed[:SHOWN]
+        ),
         subtitle=message("by the log of the JobManager, newest first"),
         empty=message("The log of the JobManager has none of 30 days."),
-        total=len(found.observed),
+        total=len(outcome.observed),
     )
 
 
-def _regional(found: Failover) -> Iterator[Block]:
+def _regional(outcome: Failover) -> Iterator[Block]:
     """FLIP-600 carries regions of pointwise exchanges only: with one region there is nothing to
     carry.
     """
-    of = found.checkpoints
-    if of.task_success is None or found.by_plan == 1:
-        yield NotKnown(regional_sentence(found))
+    of = outcome.checkpoints
+    if of.task_success is None or outcome.by_plan == 1:
+        yield NotKnown(regional_sentence(outcome))
         return
     yield Table(
         "regional",
@@ -270,7 +272,7 @@ def _regional(found: Failover) -> Iterator[Block]:
         ),
         note=join_messages(
             (
-                regional_sentence(found),
+                regional_sentence(outcome),
                 message(
                     "Tasks are taken to fail independently; vertices grow in proportion, those of "
                     "one subtask stay. Where a cause fails many tasks at once, as a lost "
@@ -282,11 +284,11 @@ def _regional(found: Failover) -> Iterator[Block]:
     )
 
 
-def regional_sentence(found: Failover) -> str:
+def regional_sentence(outcome: Failover) -> str:
     """What regional checkpoints would bring the job as large as it is, and how often its tasks fail
     theirs.
     """
-    of = found.checkpoints
+    of = outcome.checkpoints
     if of.task_success is None:
         seen = message(
             "{failed:name} checkpoints of the last days have ended, of at least "

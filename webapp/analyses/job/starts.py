@@ -52,22 +52,29 @@ DOES_NOT_LOG = message(
 )
 def starts(job: JobCurrent, asked: Asked) -> Document:
     """Up to the end of the time: what a job took to start is asked for long afterwards."""
-    found = job_starts(job, until=asked.until)
-    calls, jars = rpc_troubles(job, asked.until, found.starts), jar_downloads(job, found)
+    job_starts_read = job_starts(job, until=asked.until)
+    calls, jars = (
+        rpc_troubles(job, asked.until, job_starts_read.starts),
+        jar_downloads(job, job_starts_read),
+    )
     blocks: list[Block] = [Chart("phases", message("Phases"), subtitle=message("of each start"))]
-    if found.newest:
-        blocks += [_starts(found), _phases(found.newest), _slowest(found.newest)]
-        blocks.append(_threads(threads_of(job, found)))
+    if job_starts_read.newest:
+        blocks += [
+            _starts(job_starts_read),
+            _phases(job_starts_read.newest),
+            _slowest(job_starts_read.newest),
+        ]
+        blocks.append(_threads(threads_of(job, job_starts_read)))
     blocks += [*_calls(calls), _jars(jars)]
-    if found.newest:
-        blocks += _groups(found.newest)
-    return Document(_verdict(found, calls), tuple(blocks))
+    if job_starts_read.newest:
+        blocks += _groups(job_starts_read.newest)
+    return Document(_verdict(job_starts_read, calls), tuple(blocks))
 
 
 @starts.draws("phases")
 def phases(job: JobCurrent, asked: Asked) -> Drawn:
-    found = job_starts(job, until=asked.until)
-    if not found.starts:
+    job_starts_read = job_starts(job, until=asked.until)
+    if not job_starts_read.starts:
         text = message("Phases are known once all tasks of a start ran.")
         return Drawn(empty_title=message("No start was seen"), empty_text=text)
     oldest_first = [
@@ -75,25 +82,25 @@ def phases(job: JobCurrent, asked: Asked) -> Drawn:
             f"{localised(KINDS[start.kind])}<br>{day_and_clock_text(start.at).replace(' ', '<br>', 1)}",
             {phase.name: phase.duration_ms for phase in start.phases if phase.name != "detect"},
         )
-        for start in reversed(found.starts)
+        for start in reversed(job_starts_read.starts)
     ]
     labels = {name: localised(label) for name, (label, _) in PHASES.items()}
     note = message("Oldest first; instants are {zone:name}.", zone=shown_zone.label())
     return Drawn(phases_by_start(oldest_first, labels), note)
 
 
-def _verdict(found: JobStarts, calls: RpcTroubles) -> Verdict:
-    of_starts = verdict(found)
+def _verdict(starts_read: JobStarts, calls: RpcTroubles) -> Verdict:
+    of_starts = verdict(starts_read)
     if not any(second.calls for second in calls.seconds):
         return of_starts
     return Verdict("warn", join_messages((of_starts.sentence, about_calls(calls)), " "))
 
 
-def _starts(found: JobStarts) -> Table:
-    had = [name for name in PHASES if any(name in start.phase_of for start in found.starts)]
-    known = plural(found.compared, "{count:count} start known", "{count:count} starts known")
+def _starts(starts_read: JobStarts) -> Table:
+    had = [name for name in PHASES if any(name in start.phase_of for start in starts_read.starts)]
+    known = plural(starts_read.compared, "{count:count} start known", "{count:count} starts known")
     of_jobs = plural(
-        found.jobs, "of {count:count} job of this name", "of {count:count} jobs of this name"
+        starts_read.jobs, "of {count:count} job of this name", "of {count:count} jobs of this name"
     )
     whole = message("from the submission, or from RESTARTING, until the last task ran")
     gap = message(
@@ -140,7 +147,7 @@ def _starts(found: JobStarts) -> Table:
                 message("how long all others waited for them"),
             ),
         ),
-        tuple(map(row, found.starts)),
+        tuple(map(row, starts_read.starts)),
         subtitle=join_messages(
             (message("newest first"), join_messages((known, of_jobs), " ")), " · "
         ),

@@ -40,28 +40,28 @@ class ThreadParameters(ListFilters):
 def threads(job: JobCurrent, asked: Asked) -> Document:
     chosen = asked.parameters.values
     vertex_id = str(chosen.get("vertex") or "")
-    found = job_threads(
+    dumps = job_threads(
         job,
         asked.until,
         asked.now,
         vertex_id,
         str(chosen.get("taskmanager") or ""),
     )
-    return Document(_verdict(found), tuple(_blocks(found, vertex_id)))
+    return Document(_verdict(dumps), tuple(_blocks(dumps, vertex_id)))
 
 
-def _verdict(found: JobThreads) -> Verdict:
-    if found.why:
-        return Verdict("unknown", found.why)
+def _verdict(dumps: JobThreads) -> Verdict:
+    if dumps.why:
+        return Verdict("unknown", dumps.why)
     circles = [
         line
-        for manager in _dumped(found)
+        for manager in _dumped(dumps)
         for line in (manager.row.deadlocks if manager.row else ())
     ]
     if circles:
         return Verdict("crit", list_text(circles))
-    if not (dumped := _dumped(found)):
-        waits = list(dict.fromkeys(taskmanager.sentence for taskmanager in found.taskmanagers))
+    if not (dumped := _dumped(dumps)):
+        waits = list(dict.fromkeys(taskmanager.sentence for taskmanager in dumps.taskmanagers))
         return Verdict(
             "unknown",
             waits[0] if len(waits) == 1 else message("No dump was taken yet."),
@@ -80,25 +80,25 @@ def _verdict(found: JobThreads) -> Verdict:
         )
         return Verdict("warn", sentence)
     sentence = plural(
-        len(found.taskmanagers),
+        len(dumps.taskmanagers),
         "{dumped:count} of {taskmanagers:count} TaskManager was dumped.",
         "{dumped:count} of {taskmanagers:count} TaskManagers were dumped.",
-        taskmanagers=len(found.taskmanagers),
+        taskmanagers=len(dumps.taskmanagers),
         dumped=len(dumped),
     )
     return Verdict("done", sentence)
 
 
-def _dumped(found: JobThreads) -> list[DumpedTaskManager]:
+def _dumped(dumps: JobThreads) -> list[DumpedTaskManager]:
     return [
         taskmanager
-        for taskmanager in found.taskmanagers
+        for taskmanager in dumps.taskmanagers
         if taskmanager.row and taskmanager.row.taken_at
     ]
 
 
-def _blocks(found: JobThreads, vertex_id: str) -> Iterator[Block]:
-    if found.why:
+def _blocks(dumps: JobThreads, vertex_id: str) -> Iterator[Block]:
+    if dumps.why:
         yield NotKnown(
             message(
                 "Where its tasks run is read from samples of minutes; a job that is collected has "
@@ -106,14 +106,14 @@ def _blocks(found: JobThreads, vertex_id: str) -> Iterator[Block]:
             )
         )
         return
-    dumped = _dumped(found)
+    dumped = _dumped(dumps)
     if dumped:
         tasks = [(manager, thread) for manager in dumped for thread in manager.of_job]
         empty = message(
             "No thread has the name of a task of this job: the tasks ran elsewhere by then.",
         )
         yield _threads("tasks", message("Tasks"), message("Task"), tasks, empty)
-    yield _taskmanagers(found.taskmanagers)
+    yield _taskmanagers(dumps.taskmanagers)
     others = [(manager, thread) for manager in dumped for thread in manager.others]
     if others and not vertex_id:
         title = message("Other threads in the job's own code, or blocked")
@@ -132,16 +132,16 @@ def _threads(
     key: str,
     title: str,
     named: str,
-    found: Sequence[tuple[DumpedTaskManager, ShownThread]],
+    shown_threads: Sequence[tuple[DumpedTaskManager, ShownThread]],
     empty: str = "",
 ) -> Table:
     """Those that are blocked first, then those in the job's own code, the longest first."""
 
-    def rank(one: tuple[DumpedTaskManager, ShownThread]) -> tuple[bool, bool, int]:
-        thread = one[1].thread
-        return thread.state != "BLOCKED", own_method(thread) is None, -one[1].in_a_row
+    def rank(pair: tuple[DumpedTaskManager, ShownThread]) -> tuple[bool, bool, int]:
+        thread = pair[1].thread
+        return thread.state != "BLOCKED", own_method(thread) is None, -pair[1].in_a_row
 
-    order = sorted(found, key=rank)
+    order = sorted(shown_threads, key=rank)
     return Table(
         key,
         title,

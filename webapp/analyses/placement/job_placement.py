@@ -147,11 +147,14 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
         unknown.append(
             message("Busy time of a vertex is not known, so neither is that of TaskManagers.")
         )
-    found, outcomes = simulated(plan, slots_each), []
+    simulated_spread, outcomes = simulated(plan, slots_each), []
     if now is not None:
         spread_now = spread(plan, now, len(names), settings, busy)
         outcomes.append(_outcome(NOW, plan, spread_now, None))
-    for key, placement in ((DEFAULT, found.by_default), (BALANCED, found.balanced)):
+    for key, placement in (
+        (DEFAULT, simulated_spread.by_default),
+        (BALANCED, simulated_spread.balanced),
+    ):
         where = _where(plan, placement)
         elsewhere = (
             moved(now, where, max(len(slots_each), len(names)))
@@ -190,7 +193,7 @@ def _now(plan: Plan, sampled: Sampled, names: Sequence[str]) -> list[Indices] | 
     if not names:
         return None
     position = {name: at for at, name in enumerate(names)}
-    found = []
+    indices = []
     for vertex in plan.vertices:
         known = (
             sampled.vertices[vertex.vertex_id].taskmanagers
@@ -200,8 +203,8 @@ def _now(plan: Plan, sampled: Sampled, names: Sequence[str]) -> list[Indices] | 
         where = np.full(vertex.parallelism, -1, dtype=np.int64)
         placed = [position.get(name or "", -1) for name in known[: vertex.parallelism]]
         where[: len(placed)] = placed
-        found.append(where)
-    return found
+        indices.append(where)
+    return indices
 
 
 def _slots_each(plan: Plan, sampled: Sampled, names: Sequence[str]) -> tuple[list[int], list[str]]:
@@ -229,24 +232,24 @@ def _where(plan: Plan, placement: Placement) -> list[Indices]:
     return [placement.taskmanagers(position) for position in range(len(plan.vertices))]
 
 
-def _outcome(key: str, plan: Plan, found: Spread, elsewhere: int | None) -> Outcome:
-    concentration = found.concentration()
+def _outcome(key: str, plan: Plan, spread: Spread, elsewhere: int | None) -> Outcome:
+    concentration = spread.concentration()
     worst = int(concentration.argmax())
     return Outcome(
         key,
-        np.sort(found.tasks)[::-1].tolist(),
-        found.max_over_mean,
+        np.sort(spread.tasks)[::-1].tolist(),
+        spread.max_over_mean,
         float(concentration[worst]),
         plan.vertices[worst].name,
-        None if found.busy_cores is None else float(found.busy_cores.max()),
-        int(found.buffers.least.max()),
-        int(found.buffers.most.max()),
+        None if spread.busy_cores is None else float(spread.busy_cores.max()),
+        int(spread.buffers.least.max()),
+        int(spread.buffers.most.max()),
         elsewhere,
     )
 
 
 def _taskmanagers(
-    found: Spread,
+    spread: Spread,
     sampled: Sampled,
     names: Sequence[str],
     settings: BufferSettings,
@@ -262,10 +265,10 @@ def _taskmanagers(
                 name,
                 known.host if known else None,
                 known.slots if known else None,
-                int(found.tasks[at]),
-                None if found.busy_cores is None else float(found.busy_cores[at]),
-                int(found.buffers.least[at]),
-                int(found.buffers.most[at]),
+                int(spread.tasks[at]),
+                None if spread.busy_cores is None else float(spread.busy_cores[at]),
+                int(spread.buffers.least[at]),
+                int(spread.buffers.most[at]),
                 None if total is None else total // settings.segment_bytes,
                 None if used is None else used // settings.segment_bytes,
                 int(restarted[at]),
@@ -296,10 +299,10 @@ def _hosts(
     return sorted(loads, key=lambda load: (-load.restarts, -load.tasks, load.host))
 
 
-def _vertices(plan: Plan, found: Spread, now: Sequence[Indices]) -> list[VertexSpread]:
+def _vertices(plan: Plan, spread: Spread, now: Sequence[Indices]) -> list[VertexSpread]:
     """Most concentrated first, then in plan order."""
     spreads = []
-    for vertex, counts, where in zip(plan.vertices, found.tasks_of, now, strict=True):
+    for vertex, counts, where in zip(plan.vertices, spread.tasks_of, now, strict=True):
         known, taskmanagers = int(counts.sum()), len(counts)
         spreads.append(
             VertexSpread(

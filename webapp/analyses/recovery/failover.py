@@ -80,7 +80,7 @@ def failover(
     job: JobCurrent,
     until: datetime,
     since: datetime,
-    found: Sequence[tuple[Outage, int]],
+    observed: Sequence[tuple[Outage, int]],
     limits: tuple[float, int] = PROPOSED_LIMITS,
 ) -> Failover | None:
     """``found``: outages with how many TaskManagers were lost; ``limits`` of regional checkpoints.
@@ -94,7 +94,7 @@ def failover(
     labels = regions(plan, full=everything)
     sizes = region_sizes(labels)
     by_plan = len(region_sizes(regions(plan))) if everything else len(sizes)
-    of_outages = phases(outage for outage, _dead in found)
+    of_outages = phases(outage for outage, _dead in observed)
     placement = look_up_placement(job, until)
     taskmanagers = (
         sorted(
@@ -118,7 +118,7 @@ def failover(
         hosts=placement.hosts if placement else (),
         observed=_observed(job, until, since),
         phases=of_outages,
-        spare=spare_slots(found, restart_delay_ms(job.configuration), slots),
+        spare=spare_slots(observed, restart_delay_ms(job.configuration), slots),
         checkpoints=regional_checkpoints(job, plan, by_plan, until, limits),
     )
 
@@ -170,8 +170,8 @@ def _observed(job: JobCurrent, until: datetime, since: datetime) -> tuple[Observ
     rows = LogEvent.objects.filter(
         cluster=job.cluster, job_id=job.job_id, kind__in=_RESTARTS, ts__gte=since, ts__lte=until
     )
-    found = rows.order_by("-ts", "-id").values_list("ts", "kind", "fields")[:MOST_RESTARTS]
-    counted = [(at, kind, (fields or {}).get("count")) for at, kind, fields in found]
+    lines = rows.order_by("-ts", "-id").values_list("ts", "kind", "fields")[:MOST_RESTARTS]
+    counted = [(at, kind, (fields or {}).get("count")) for at, kind, fields in lines]
     return tuple(
         ObservedRestart(at, int(count), kind == "global_restart")
         for at, kind, count in counted

@@ -222,13 +222,13 @@ def _unions(xray: Xray, job: JobCurrent) -> tuple[UnionReads, ...]:
     for state in xray.states:
         if state.mode == "UNION":
             of_operator[state.operator_id].append(state)
-    found = []
+    unions = []
     for operator_id, states in of_operator.items():
         widest = max(states, key=lambda state: state.subtasks)
         name = widest.operator_name or names.get(operator_id) or ""
         handles, files = widest.subtasks, max(state.files for state in states)
         read_bytes = max(state.restore_bytes for state in states)
-        found.append(
+        unions.append(
             UnionReads(
                 operator_id=operator_id,
                 operator=name,
@@ -240,4 +240,4 @@ def _unions(xray: Xray, job: JobCurrent) -> tuple[UnionReads, ...]:
                 read_bytes=read_bytes,
             )
         )
-    return tuple(sorted(found, key=lambda one: (-one.reads, -one.read_bytes, one.operator_id)))
+    return tuple(sorted(unions, key=lambda one: (-one.reads, -one.read_bytes, one.operator_id)))

@@ -38,15 +38,15 @@ class ObservedRestore:
 def recent_outages(job: JobCurrent, until: datetime) -> list[tuple[Outage, int]]:
     """Oldest first, each with how many TaskManagers were lost."""
     start = until - HISTORY
-    found = outages(job, start, until)[-MOST_OBSERVED:]
+    recent = outages(job, start, until)[-MOST_OBSERVED:]
     lost = JobAnnotation.objects.filter(
         cluster=job.cluster, job_id=job.job_id, kind="taskmanager_lost", at__gte=start - LOST_BEFORE
     )
     instants = list(lost.order_by("-at").values_list("at", flat=True)[:MOST_LOST])
-    ends = [start, *(outage.until or outage.at for outage in found)]
+    ends = [start, *(outage.until or outage.at for outage in recent)]
     return [
         (outage, _lost(outage, before, instants))
-        for outage, before in zip(found, ends, strict=False)
+        for outage, before in zip(recent, ends, strict=False)
     ]
 
 

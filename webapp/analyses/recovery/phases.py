@@ -53,14 +53,14 @@ def phases(outages: Iterable[Outage]) -> Phases:
 
 
 def spare_slots(
-    found: Sequence[tuple[Outage, int]], delay_ms: float | None, slots: int | None
+    observed: Sequence[tuple[Outage, int]], delay_ms: float | None, slots: int | None
 ) -> SpareSlots | None:
     """``found``: outages with how many TaskManagers were lost; None where no TaskManager was, or
     what is usual is not known.
     """
-    lost = [waited for outage, dead in found if dead and (waited := _waited(outage)) is not None]
+    lost = [waited for outage, dead in observed if dead and (waited := _waited(outage)) is not None]
     others = [
-        waited for outage, dead in found if not dead and (waited := _waited(outage)) is not None
+        waited for outage, dead in observed if not dead and (waited := _waited(outage)) is not None
     ]
     usual = median(others) if others else delay_ms
     if not lost or usual is None:

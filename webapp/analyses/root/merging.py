@@ -30,8 +30,8 @@ from webapp.storage.models import RootFigures
     ),
 )
 def merging(figures: RootFigures, asked: Asked) -> Document:
-    found = root_merging(figures)
-    return Document(_verdict(found), tuple(_blocks(found)))
+    merge_figures = root_merging(figures)
+    return Document(_verdict(merge_figures), tuple(_blocks(merge_figures)))
 
 
 @merging.draws("sizes")
@@ -54,19 +54,19 @@ def _filled(steps: list[SizeStep]) -> list[SizeStep]:
     return [known.get(power, SizeStep(power, 0, 0)) for power in powers]
 
 
-def _verdict(found: Merging) -> Verdict:
+def _verdict(merge_figures: Merging) -> Verdict:
     """Only what is worth compacting wastes bytes; small files are calls to the file system."""
-    if found.worth_compacting:
-        files = len(found.worth_compacting)
+    if merge_figures.worth_compacting:
+        files = len(merge_figures.worth_compacting)
         sentence = plural(
             files,
             "Compacting {files:count} merged file would free {freed:bytes}.",
             "Compacting {files:count} merged files would free {freed:bytes}.",
             files=files,
-            freed=found.freed_bytes,
+            freed=merge_figures.freed_bytes,
         )
         return Verdict("warn", sentence)
-    if (best := found.best) is not None:
+    if (best := merge_figures.best) is not None:
         sentence = message(
             "Of {files:count} files of at most {limit:name} merging would leave {least:count} at "
             "least.",
@@ -81,38 +81,38 @@ def _verdict(found: Merging) -> Verdict:
     return Verdict("ok", neither)
 
 
-def _blocks(found: Merging) -> Iterator[Block]:
+def _blocks(merge_figures: Merging) -> Iterator[Block]:
     yield Chart(
         "sizes",
         message("File sizes"),
         subtitle=message("physical files on disk by size, steps of two"),
     )
-    yield _benefits(found)
-    if found.merged_files:
+    yield _benefits(merge_figures)
+    if merge_figures.merged_files:
         yield Facts(
             (
-                Fact("merged_files", message("Merged files"), found.merged_files, "count"),
-                Fact("on_disk_bytes", message("On disk"), found.on_disk_bytes, "bytes"),
+                Fact("merged_files", message("Merged files"), merge_figures.merged_files, "count"),
+                Fact("on_disk_bytes", message("On disk"), merge_figures.on_disk_bytes, "bytes"),
                 Fact(
                     "live_bytes",
                     message("Needed"),
-                    found.live_bytes,
+                    merge_figures.live_bytes,
                     "bytes",
                     message("by retained checkpoints"),
                 ),
                 Fact(
                     "freed_bytes",
                     message("Freed by compacting"),
-                    found.freed_bytes,
+                    merge_figures.freed_bytes,
                     "bytes",
                     message("those below"),
                 ),
             )
         )
-        yield _worth_compacting(found)
+        yield _worth_compacting(merge_figures)
 
 
-def _benefits(found: Merging) -> Table:
+def _benefits(merge_figures: Merging) -> Table:
     return Table(
         "benefits",
         message("Small files"),
@@ -133,7 +133,7 @@ def _benefits(found: Merging) -> Table:
                 benefit.saved,
                 benefit.saved_share,
             )
-            for benefit in found.benefits
+            for benefit in merge_figures.benefits
         ),
         empty=message("No file below this root is smaller than 32 MiB."),
         note=message(
@@ -145,7 +145,7 @@ def _benefits(found: Merging) -> Table:
     )
 
 
-def _worth_compacting(found: Merging) -> Table:
+def _worth_compacting(merge_figures: Merging) -> Table:
     return Table(
         "worth_compacting",
         message("Merged files worth compacting"),
@@ -168,7 +168,7 @@ def _worth_compacting(found: Merging) -> Table:
                 file.amplification,
                 file.checkpoints,
             )
-            for file in found.worth_compacting
+            for file in merge_figures.worth_compacting
         ),
         subtitle=message("most that is not needed first"),
         empty=message("Retained checkpoints need every byte of them."),

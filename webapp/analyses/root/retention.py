@@ -37,17 +37,17 @@ STANDING = {
     summary=message("what is there because nobody deletes it, and who may still need it"),
 )
 def retention(figures: RootFigures, asked: Asked) -> Document:
-    found = root_retention(figures)
-    return Document(_verdict(found), tuple(_blocks(found)))
+    snapshots = root_retention(figures)
+    return Document(_verdict(snapshots), tuple(_blocks(snapshots)))
 
 
-def _verdict(found: Retention) -> Verdict:
-    if not found.running:
+def _verdict(snapshots: Retention) -> Verdict:
+    if not snapshots.running:
         none = message(
             "No job that has not ended writes to this root; snapshots of ended jobs are below."
         )
         return Verdict("done", none)
-    if found.unsafe_age_ms is None:
+    if snapshots.unsafe_age_ms is None:
         unknown = message(
             "How old the oldest file is that a job which has not ended needs is not known."
         )
@@ -55,19 +55,19 @@ def _verdict(found: Retention) -> Verdict:
     sentence = message(
         "A job that has not ended still needs a file written {age:name} before the audit: "
         "a rule that deletes what is older than less than that breaks its restore.",
-        age=duration_text(found.unsafe_age_ms),
+        age=duration_text(snapshots.unsafe_age_ms),
     )
     return Verdict("warn", sentence)
 
 
-def _blocks(found: Retention) -> Iterator[Block]:
-    yield from (NotKnown(reason) for reason in found.unknown)
-    yield _savepoints(found)
-    yield _ended(found)
-    yield _running(found)
+def _blocks(snapshots: Retention) -> Iterator[Block]:
+    yield from (NotKnown(reason) for reason in snapshots.unknown)
+    yield _savepoints(snapshots)
+    yield _ended(snapshots)
+    yield _running(snapshots)
 
 
-def _savepoints(found: Retention) -> Table:
+def _savepoints(snapshots: Retention) -> Table:
     return Table(
         "savepoints",
         message("Savepoints"),
@@ -100,7 +100,7 @@ def _savepoints(found: Retention) -> Table:
                 STANDING[savepoint.standing],
                 ", ".join(savepoint.needed_by),
             )
-            for savepoint in found.savepoints
+            for savepoint in snapshots.savepoints
         ),
         subtitle=message("oldest first"),
         empty=message("No savepoint lies in this root."),
@@ -112,7 +112,7 @@ def _savepoints(found: Retention) -> Table:
     )
 
 
-def _ended(found: Retention) -> Table:
+def _ended(snapshots: Retention) -> Table:
     return Table(
         "ended",
         message("Ended jobs"),
@@ -137,7 +137,7 @@ def _ended(found: Retention) -> Table:
                 job.checkpoints,
                 ", ".join(job.needed_by),
             )
-            for job in found.ended
+            for job in snapshots.ended
         ),
         subtitle=message("that keep checkpoints, idle longest first"),
         empty=message("No ended job keeps files that something needs in this root."),
@@ -145,7 +145,7 @@ def _ended(found: Retention) -> Table:
     )
 
 
-def _running(found: Retention) -> Table:
+def _running(snapshots: Retention) -> Table:
     return Table(
         "running",
         message("Jobs that have not ended"),
@@ -175,7 +175,7 @@ def _running(found: Retention) -> Table:
                 job.oldest_file,
                 job.oldest_file_age_ms,
             )
-            for job in found.running
+            for job in snapshots.running
         ),
         subtitle=message("what they retain, most bytes first"),
         empty=message("No job that has not ended writes to this root."),

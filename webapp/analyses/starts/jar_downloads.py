@@ -89,12 +89,12 @@ def _lines(job: JobCurrent, starts: Sequence[Start]) -> list[tuple[str, datetime
     if not starts:
         return []
     around = reduce(or_, (Q(ts__gte=begun, ts__lte=ended) for begun, ended in map(_span, starts)))
-    found = LogEvent.objects.filter(
+    log_events = LogEvent.objects.filter(
         around, cluster=job.cluster, job_id=job.job_id, kind="blob_download"
     ).order_by("-ts")
     return [
         (process, at, str((fields or {}).get("path") or ""))
-        for process, at, fields in found.values_list("process", "ts", "fields")[:MOST_LINES]
+        for process, at, fields in log_events.values_list("process", "ts", "fields")[:MOST_LINES]
     ]
 
 

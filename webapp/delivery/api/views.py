@@ -135,10 +135,10 @@ class DeliveryViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def replay(self, request: Request, uid: str) -> Response:
-        found = get_object_or_404(self.get_queryset(), uid=uid)
-        orders.replay(found, request.user.get_username(), timezone.now())
+        delivery = get_object_or_404(self.get_queryset(), uid=uid)
+        orders.replay(delivery, request.user.get_username(), timezone.now())
         return Response(
-            DeliverySerializer(self.get_queryset().get(pk=found.pk)).data,
+            DeliverySerializer(self.get_queryset().get(pk=delivery.pk)).data,
             status=status.HTTP_202_ACCEPTED,
         )
 

@@ -60,22 +60,22 @@ def since(alert: NoticeAlert) -> str:
 
 def notes(alert: NoticeAlert) -> list[str]:
     """What else is to be known on call, one sentence each."""
-    found = []
+    sentences = []
     if alert.incident_title:
-        found.append(f"It follows from: {line(alert.incident_title, 200)}")
+        sentences.append(f"It follows from: {line(alert.incident_title, 200)}")
     if alert.flapping:
-        found.append(
+        sentences.append(
             "It fires repeatedly (flapping); it is resolved after ten minutes without firing."
         )
     if alert.acknowledged_by:
-        found.append(f"Acknowledged by {line(alert.acknowledged_by, 100)}.")
+        sentences.append(f"Acknowledged by {line(alert.acknowledged_by, 100)}.")
     if alert.muted_count:
         names = ", ".join(line(name, 60) for name in alert.muted[:10])
-        found.append(
+        sentences.append(
             f"It inhibits {alert.muted_count} other alerts: "
             f"{names}{' …' if alert.muted_count > 10 else ''}"
         )
-    return found
+    return sentences
 
 
 def shown(notice: Notice, most: int = MOST_SHOWN) -> tuple[list[NoticeAlert], int]:

@@ -56,8 +56,8 @@ def deliveries(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def delivery(request: HttpRequest, uid: str) -> HttpResponse:
-    found = _delivery(uid)
-    return render(request, "delivery/delivery.html", {**_state(request, found), **_notice(found)})
+    shown = _delivery(uid)
+    return render(request, "delivery/delivery.html", {**_state(request, shown), **_notice(shown)})
 
 
 @require_GET
@@ -113,8 +113,8 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
     )
 
 
-def _rows(found: QuerySet[Delivery]) -> Iterator[dict[str, Any]]:
-    for row in found.order_by("-id")[:MOST_EXPORTED].iterator(500):
+def _rows(deliveries: QuerySet[Delivery]) -> Iterator[dict[str, Any]]:
+    for row in deliveries.order_by("-id")[:MOST_EXPORTED].iterator(500):
         yield {**{name: getattr(row, name) for name in NAMES}, "endpoint": row.endpoint.name}
 
 
@@ -124,28 +124,28 @@ def _delivery(uid: str) -> Delivery:
     )
 
 
-def _state(request: HttpRequest, found: Delivery) -> dict[str, Any]:
+def _state(request: HttpRequest, shown: Delivery) -> dict[str, Any]:
     now = timezone.now()
-    attempts = list(found.tried.order_by("-id")[:MOST_ATTEMPTS])
+    attempts = list(shown.tried.order_by("-id")[:MOST_ATTEMPTS])
     return {
-        "delivery": found,
-        "badge": delivery_badge(found),
+        "delivery": shown,
+        "badge": delivery_badge(shown),
         "attempts": [(attempt, meaning(attempt.error)) for attempt in attempts],
-        "means": meaning(found.last_error),
+        "means": meaning(shown.last_error),
         # A retry hours away need not be watched.
-        "soon": found.state == DeliveryState.PENDING
-        and (found.next_attempt_at - now).total_seconds() < 30,
+        "soon": shown.state == DeliveryState.PENDING
+        and (shown.next_attempt_at - now).total_seconds() < 30,
         "may_replay": may_operate(request.user)
-        and found.state in orders.ENDED
-        and (found.endpoint.enabled or bool(found.mail_to)),
+        and shown.state in orders.ENDED
+        and (shown.endpoint.enabled or bool(shown.mail_to)),
     }
 
 
-def _notice(found: Delivery) -> dict[str, Any]:
+def _notice(shown_row: Delivery) -> dict[str, Any]:
     try:
-        payload = json.loads(found.payload)
+        payload = json.loads(shown_row.payload)
     except ValueError:
-        return {"payload": found.payload[:100_000], "alerts": ()}
+        return {"payload": shown_row.payload[:100_000], "alerts": ()}
     shown = json.dumps(payload, indent=2, ensure_ascii=False)
     return {
         "payload": shown[:100_000],

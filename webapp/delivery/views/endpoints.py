@@ -53,17 +53,17 @@ def endpoints(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def endpoint(request: HttpRequest, pk: int) -> HttpResponse:
-    found, now = _endpoint(pk), timezone.now()
+    shown, now = _endpoint(pk), timezone.now()
     last = (
-        Delivery.objects.filter(endpoint=found).defer("payload").order_by("-id")[:LAST_DELIVERIES]
+        Delivery.objects.filter(endpoint=shown).defer("payload").order_by("-id")[:LAST_DELIVERIES]
     )
     context = {
-        "endpoint": found,
-        "badge": endpoint_badge(found, now, is_sending=recent_status().is_healthy),
-        "matchers": [str(matcher) for matcher in as_entered(found.matchers)],
-        "has_secret": FORMATS[found.format].has_secret,
-        "old_secret_until": found.previous_secret_until
-        if found.previous_secret_until and found.previous_secret_until > now
+        "endpoint": shown,
+        "badge": endpoint_badge(shown, now, is_sending=recent_status().is_healthy),
+        "matchers": [str(matcher) for matcher in as_entered(shown.matchers)],
+        "has_secret": FORMATS[shown.format].has_secret,
+        "old_secret_until": shown.previous_secret_until
+        if shown.previous_secret_until and shown.previous_secret_until > now
         else None,
         "mail_missing": not mail.is_configured(),
         "rows": [(row, delivery_badge(row), meaning(row.last_error)) for row in last],
@@ -118,14 +118,14 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 @never_cache
 def rotate(request: HttpRequest, pk: int) -> HttpResponse:
     """The answer is the only page that ever shows the secret."""
-    found = _endpoint(pk)
+    shown = _endpoint(pk)
     try:
-        secret = orders.rotate(found, request.user.get_username(), timezone.now())
+        secret = orders.rotate(shown, request.user.get_username(), timezone.now())
     except ActionRefused as refused:
         messages.error(request, str(refused))
         return redirect("endpoint", pk)
-    found.refresh_from_db()
-    return render(request, "delivery/secret.html", {"endpoint": found, "secret": secret})
+    shown.refresh_from_db()
+    return render(request, "delivery/secret.html", {"endpoint": shown, "secret": secret})
 
 
 @operators_only
@@ -142,21 +142,21 @@ def test(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
     """Enable or disable it."""
-    found, name, now = _endpoint(pk), request.user.get_username(), timezone.now()
+    shown, name, now = _endpoint(pk), request.user.get_username(), timezone.now()
     if "enable" in request.POST:
-        orders.enable(found, name, now)
+        orders.enable(shown, name, now)
         messages.success(
             request,
             gettext(
                 "%(name)s is notified of alerts again. What it missed can be replayed on the page "
                 "of deliveries."
             )
-            % {"name": found.name},
+            % {"name": shown.name},
         )
     else:
-        orders.disable_by_hand(found, name, now)
+        orders.disable_by_hand(shown, name, now)
         messages.success(
-            request, gettext("%(name)s is disabled; it is not notified.") % {"name": found.name}
+            request, gettext("%(name)s is disabled; it is not notified.") % {"name": shown.name}
         )
     return redirect("endpoint", pk)
 
@@ -165,40 +165,40 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     """Forget it with its log, after its name was typed."""
-    found = _endpoint(pk)
+    shown = _endpoint(pk)
     if request.method == "POST":
-        if request.POST.get("name") == found.name:
-            found.delete()
+        if request.POST.get("name") == shown.name:
+            shown.delete()
             messages.success(
                 request,
-                gettext("%(name)s is removed, and its deliveries with it.") % {"name": found.name},
+                gettext("%(name)s is removed, and its deliveries with it.") % {"name": shown.name},
             )
             return redirect("endpoints")
-        messages.error(request, gettext("Type %(name)s to remove it.") % {"name": found.name})
-    return render(request, "delivery/endpoint_remove.html", {"endpoint": found})
+        messages.error(request, gettext("Type %(name)s to remove it.") % {"name": shown.name})
+    return render(request, "delivery/endpoint_remove.html", {"endpoint": shown})
 
 
-def _form(request: HttpRequest, found: Endpoint) -> HttpResponse:
-    form = EndpointForm(request.POST or None, endpoint=found)
+def _form(request: HttpRequest, shown: Endpoint) -> HttpResponse:
+    form = EndpointForm(request.POST or None, endpoint=shown)
     if request.method == "POST" and form.is_valid():
         try:
-            secret = enter(found, form.entered(), addresses.policy(), request.user)
+            secret = enter(shown, form.entered(), addresses.policy(), request.user)
         except InputRefused as error:
             form.refuse(error.fields)
         else:
             if secret:
                 return render(
-                    request, "delivery/secret.html", {"endpoint": found, "secret": secret}
+                    request, "delivery/secret.html", {"endpoint": shown, "secret": secret}
                 )
             messages.success(
                 request,
                 gettext("%(name)s is saved. Send a test to see whether it arrives.")
-                % {"name": found.name},
+                % {"name": shown.name},
             )
-            return redirect("endpoint", found.pk)
+            return redirect("endpoint", shown.pk)
     context: dict[str, Any] = {
         "form": form,
-        "endpoint": found if found.pk else None,
+        "endpoint": shown if shown.pk else None,
         "mail_missing": not mail.is_configured(),
     }
     return render(request, "delivery/endpoint_form.html", context)

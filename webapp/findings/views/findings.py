@@ -176,9 +176,9 @@ def _taken_back(request: HttpRequest, gone: WithdrawnFinding) -> HttpResponse:
 
 def chart(request: HttpRequest, pk: int) -> HttpResponse:
     """The first figure of its evidence in every occurrence of this subject around its time."""
-    found = get_object_or_404(Finding, pk=row_number(pk))
+    finding = get_object_or_404(Finding, pk=row_number(pk))
     drawn = next(
-        (row for row in found.evidence or () if isinstance(row, dict) and row.get("name")), None
+        (row for row in finding.evidence or () if isinstance(row, dict) and row.get("name")), None
     )
     if drawn is None:
         return _empty(
@@ -186,14 +186,14 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
             gettext("This finding rests on events, not on a figure that could be drawn."),
         )
     name, unit = str(drawn["name"]), str(drawn.get("unit") or "")
-    first, last = drawable(found.first_seen), drawable(found.last_seen)
+    first, last = drawable(finding.first_seen), drawable(finding.last_seen)
     air = max((last - first) / 10, LEAST_AIR)
     start, end = first - air, last + air
     seen = FindingOccurrence.objects.filter(
-        cluster=found.cluster,
-        job_id=found.job_id,
-        rule=found.rule,
-        subject_id=found.subject_id,
+        cluster=finding.cluster,
+        job_id=finding.job_id,
+        rule=finding.rule,
+        subject_id=finding.subject_id,
         seen_at__gte=start,
         seen_at__lte=end,
     )
@@ -215,7 +215,7 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
         )
     threshold = drawn.get("threshold")
     happened = JobAnnotation.objects.filter(
-        cluster=found.cluster, job_id=found.job_id, at__gte=start, at__lte=end
+        cluster=finding.cluster, job_id=finding.job_id, at__gte=start, at__lte=end
     ).order_by("-at")
     events = [
         Annotation(at, kind, label or subject or kind)

@@ -55,14 +55,14 @@ def rules(request: HttpRequest) -> HttpResponse:
 
 
 def rule(request: HttpRequest, rule_id: str) -> HttpResponse:
-    found = all_rules().get(rule_id)
-    if found is None:
+    rule_definition = all_rules().get(rule_id)
+    if rule_definition is None:
         raise Http404(f"There is no rule called {rule_id[:100]}.")
     open_now = Finding.objects.open().filter(rule=rule_id)
     context: dict[str, Any] = {
-        "rule": found,
-        "runbook": f"rules/{found.id}.html",
-        "thresholds": rows(found),
+        "rule": rule_definition,
+        "runbook": f"rules/{rule_definition.id}.html",
+        "thresholds": rows(rule_definition),
         "open_total": open_now.count(),
         "open": [shown(finding) for finding in open_now.worst_first()[:MOST_FINDINGS]],
     }

@@ -29,10 +29,10 @@ def problems(now: datetime) -> list[Problem]:
     if not rows:
         return []
     tick = Heartbeat.objects.filter(name=TICK).first()
-    found = []
+    listed = []
     if tick is None or abs(now - tick.at) > SILENCE:
         at = utc_text(tick.at) if tick else ""
-        found.append(
+        listed.append(
             Problem(
                 "beat.silent",
                 TICK,
@@ -51,8 +51,8 @@ def problems(now: datetime) -> list[Problem]:
     for row in rows:
         problem = _problem_of(row, taken_at.get(_queue_of(row)), now)
         if problem:
-            found.append(problem)
-    return found + [
+            listed.append(problem)
+    return listed + [
         Problem(
             "source.unreadable",
             source.name,
@@ -139,14 +139,14 @@ def _problem_of(row: DueWork, queue_taken_at: datetime | None, now: datetime) ->
     return None
 
 
-def record_alarms(found: list[Problem], now: datetime) -> None:
+def record_alarms(alarms: list[Problem], now: datetime) -> None:
     """Open an alarm for every new problem, clear those that are over; what stays keeps its begin."""
     standing = {
         (alarm.code, alarm.subject): alarm
         for alarm in PipelineAlarm.objects.filter(cleared_at__isnull=True)
     }
-    present = {(problem.code, problem.subject) for problem in found}
-    for problem in found:
+    present = {(problem.code, problem.subject) for problem in alarms}
+    for problem in alarms:
         alarm = standing.get((problem.code, problem.subject))
         if alarm is None:
             row = PipelineAlarm(

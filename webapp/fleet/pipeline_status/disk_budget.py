@@ -51,7 +51,7 @@ def kept_bytes() -> int:
 
 def problems() -> list[Problem]:
     """Why nothing is taken in; empty where there is room."""
-    found = []
+    listed = []
     least = settings.WEIR.least_free_mb * 1_000_000
     for folder, free_bytes in disks():
         if free_bytes < least or (free_bytes < least * MORE_TO_RESUME and _is_stopped(str(folder))):
@@ -63,7 +63,7 @@ def problems() -> list[Problem]:
                 mb2=_mb(least),
                 mb3=_mb(least * MORE_TO_RESUME),
             )
-            found.append(Problem(CODE, str(folder), detail))
+            listed.append(Problem(CODE, str(folder), detail))
     most: float = settings.WEIR.most_kept_mb * 1_000_000
     kept = kept_bytes() if most else 0
     if most and (kept > most or (kept > most / MORE_TO_RESUME and _is_stopped(KEPT))):
@@ -74,8 +74,8 @@ def problems() -> list[Problem]:
             mb2=_mb(most),
             mb3=_mb(most / MORE_TO_RESUME),
         )
-        found.append(Problem(CODE, KEPT, detail))
-    return found
+        listed.append(Problem(CODE, KEPT, detail))
+    return listed
 
 
 def why_stopped() -> str:

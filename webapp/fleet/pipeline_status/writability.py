@@ -21,12 +21,12 @@ def problems() -> list[Problem]:
     """A database that takes no writes, each disk of Weir's own folders that has no room left, and
     why nothing is taken in.
     """
-    found = []
+    listed = []
     if _is_read_only():
         detail = message(
             "The database is read-only: nothing new is stored, and what is shown gets older."
         )
-        found.append(Problem("database.read_only", connection.vendor, detail))
+        listed.append(Problem("database.read_only", connection.vendor, detail))
     for folder, free_bytes in disk_budget.disks():
         if free_bytes < LEAST_FREE_BYTES:
             detail = message(
@@ -35,8 +35,8 @@ def problems() -> list[Problem]:
                 folder=str(folder),
                 free_bytes=free_bytes // 1000,
             )
-            found.append(Problem("disk.full", str(folder), detail))
-    return found + disk_budget.problems()
+            listed.append(Problem("disk.full", str(folder), detail))
+    return listed + disk_budget.problems()
 
 
 def _is_read_only() -> bool:

@@ -47,17 +47,17 @@ def _operations(schema: dict[str, Any]) -> Any:
 
 def _fields(content: dict[str, Any], components: dict[str, Any]) -> list[dict[str, str]]:
     """Fields of a row; a list answers them below ``results``."""
-    found = _resolved(content, components)
-    results = found.get("properties", {}).get("results")
+    schema = _resolved(content, components)
+    results = schema.get("properties", {}).get("results")
     if results:
-        found = _resolved(results.get("items", {}), components)
+        schema = _resolved(results.get("items", {}), components)
     return [
         {
             "name": name,
             "type": _resolved(field, components).get("type", "any"),
             "about": field.get("description", ""),
         }
-        for name, field in found.get("properties", {}).items()
+        for name, field in schema.get("properties", {}).items()
     ]
 
 

@@ -34,10 +34,10 @@ class FilterBackend(DjangoFilterBackend):
 
 def given(filters: type[FiltersT], request: Request) -> FiltersT:
     """Parameters of what is no list of rows; raises ``ValidationError``."""
-    found = filters(request.query_params)
-    if not found.is_valid():
-        raise ValidationError(found.errors)
-    return found
+    filters_given = filters(request.query_params)
+    if not filters_given.is_valid():
+        raise ValidationError(filters_given.errors)
+    return filters_given
 
 
 def described(filters: type[ListFilters], required: Collection[str] = ()) -> list[OpenApiParameter]:

@@ -33,8 +33,8 @@ def listed(serializer: Any, summary: str) -> Callable[[type[ViewT]], type[ViewT]
         if view.queryset is None:
             view.queryset = serializer.Meta.model._default_manager.all()
         answers = extend_schema(summary=summary, responses={200: serializer(many=True), **ERRORS})
-        found: type[ViewT] = extend_schema_view(list=answers)(view)
-        return found
+        listed_view: type[ViewT] = extend_schema_view(list=answers)(view)
+        return listed_view
 
     return described
 

@@ -45,13 +45,13 @@ class BoundedJson(BaseParser):
         if (values := values_in(body)) > MAX_VALUES:
             raise TooLarge(f"The body holds up to {values:,} values; send at most {MAX_VALUES:,}.")
         try:
-            found = json.loads(body.decode(), parse_float=_finite, parse_constant=_no_number)
+            document = json.loads(body.decode(), parse_float=_finite, parse_constant=_no_number)
         except RecursionError as error:
             raise ParseError(f"The body is nested deeper than {DEEPEST} levels.") from error
         except ValueError as error:
             raise ParseError(f"The body is no JSON: {error}") from error
-        _check(found)
-        return found
+        _check(document)
+        return document
 
 
 def _finite(digits: str) -> float:
@@ -63,8 +63,8 @@ def _no_number(text: str) -> float:
     raise ValueError(f"{text[:40]} is no number that can be kept.")
 
 
-def _check(found: Any) -> None:
-    waiting = [(found, 1)]
+def _check(document: Any) -> None:
+    waiting = [(document, 1)]
     while waiting:
         value, depth = waiting.pop()
         if isinstance(value, str):

@@ -59,7 +59,7 @@ def decoded(stored: str | None) -> str | None:
     if not stored:
         return stored
     try:
-        found = json.loads(stored, object_hook=as_message)
+        message = json.loads(stored, object_hook=as_message)
     except ValueError:
         return stored
-    return found if isinstance(found, str) else stored
+    return message if isinstance(message, str) else stored

@@ -30,9 +30,9 @@ def _template(message: Message) -> str:
         return template.replace(", ", gettext(", "))
     if message.plural:
         return ngettext(template, message.plural, message.number)
-    found = gettext(template)
+    translated = gettext(template)
     # A word in the middle of a sentence was declared with a capital letter.
-    return found if found != template else gettext(template[:1].upper() + template[1:])
+    return translated if translated != template else gettext(template[:1].upper() + template[1:])
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

@@ -160,8 +160,8 @@ class OtlpPushView(PushView):
         with _extra_otlp():
             from ingest.pushed import otlp
         in_protobuf = _is_protobuf(request)
-        found = self.received(request, otlp.from_protobuf if in_protobuf else otlp.from_json)
-        return _answer_of(otlp.accepted(found.skipped, found.problem), in_protobuf=in_protobuf)
+        answer = self.received(request, otlp.from_protobuf if in_protobuf else otlp.from_json)
+        return _answer_of(otlp.accepted(answer.skipped, answer.problem), in_protobuf=in_protobuf)
 
 
 class OtlpMetricsPushView(PushView):

@@ -28,22 +28,22 @@ def tables(job: JobCurrent, since: datetime, until: datetime, now: datetime) -> 
 
 def _table(title: str, document: analysed.Document) -> Table:
     sentence = texts.bounded(document.verdict.sentence, texts.PARAGRAPH)
-    found = next((table for table in document.tables if table.rows), None)
-    if found is None:
+    first_table = next((table for table in document.tables if table.rows), None)
+    if first_table is None:
         return Table(title, (), (), note=sentence)
-    numeric = tuple(at for at, column in enumerate(found.columns) if column.unit in NUMERIC)
+    numeric = tuple(at for at, column in enumerate(first_table.columns) if column.unit in NUMERIC)
     rows = tuple(
         tuple(
             texts.bounded(shown(value, column.unit))
-            for value, column in zip(row, found.columns, strict=True)
+            for value, column in zip(row, first_table.columns, strict=True)
         )
-        for row in found.rows[:MOST_ROWS]
+        for row in first_table.rows[:MOST_ROWS]
     )
-    cut = (found.total or len(found.rows)) - len(rows)
+    cut = (first_table.total or len(first_table.rows)) - len(rows)
     more = (
         message("{cut:count} more are on the page {title:name}.", cut=cut, title=title)
         if cut
         else ""
     )
     note = join_messages([sentence, more], " ")
-    return Table(title, tuple(column.name for column in found.columns), rows, numeric, note)
+    return Table(title, tuple(column.name for column in first_table.columns), rows, numeric, note)

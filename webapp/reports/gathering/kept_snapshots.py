@@ -55,11 +55,11 @@ def of_roots() -> tuple[KeptSnapshots, ...]:
         .values("root")
         .annotate(count=Count("id"), size=Sum("live_bytes"))
     }
-    found = []
+    by_root = []
     for root in savepoints.keys() | ended.keys():
         own: Mapping[str, Any] = savepoints.get(root) or {}
         of_ended: Mapping[str, Any] = ended.get(root) or {}
-        found.append(
+        by_root.append(
             KeptSnapshots(
                 root=texts.bounded(root),
                 savepoints=own.get("count") or 0,
@@ -71,7 +71,7 @@ def of_roots() -> tuple[KeptSnapshots, ...]:
         )
     return tuple(
         sorted(
-            found,
+            by_root,
             key=lambda snapshots: (
                 -(snapshots.savepoint_bytes + snapshots.ended_bytes),
                 snapshots.root,

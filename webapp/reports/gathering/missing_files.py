@@ -17,7 +17,7 @@ MOST_FILES = 3
 
 def rows(job: JobCurrent, scope: ReportScope) -> tuple[ReportedMissingFile, ...]:
     """One query where no restore lacked a file."""
-    found = Finding.objects.filter(
+    findings = Finding.objects.filter(
         cluster=job.cluster,
         job_id=job.job_id,
         rule=RULE,
@@ -26,7 +26,7 @@ def rows(job: JobCurrent, scope: ReportScope) -> tuple[ReportedMissingFile, ...]
     )
     paths = [
         file["path"]
-        for data in found.order_by("-last_seen").values_list("data", flat=True)[:MOST_FILES]
+        for data in findings.order_by("-last_seen").values_list("data", flat=True)[:MOST_FILES]
         for file in data.get("files") or ()
     ]
     return tuple(
@@ -38,28 +38,28 @@ def rows(job: JobCurrent, scope: ReportScope) -> tuple[ReportedMissingFile, ...]
 
 def _reported(path: str) -> ReportedMissingFile | None:
     try:
-        found = triage(path)
+        triaged = triage(path)
     except BadUri:
         return None
-    owner = found.owner
+    owner = triaged.owner
     causes = tuple(
         (LABELS[cause.key], VERDICTS[cause.verdict].word, texts.bounded(cause.because))
-        for cause in found.causes
+        for cause in triaged.causes
         if cause.verdict != RULED_OUT
     )
     return ReportedMissingFile(
-        path=texts.bounded(found.path),
-        summary=texts.bounded(summary(found).word),
+        path=texts.bounded(triaged.path),
+        summary=texts.bounded(summary(triaged).word),
         owner=texts.name(owner.name, owner.job_id) if owner else "",
-        snapshots=len(found.referrers) + found.more_referrers,
-        operators=_operators(found),
-        last_listed=found.seen.as_of if found.seen else None,
-        gone_by=found.gone_by,
+        snapshots=len(triaged.referrers) + triaged.more_referrers,
+        operators=_operators(triaged),
+        last_listed=triaged.seen.as_of if triaged.seen else None,
+        gone_by=triaged.gone_by,
         causes=causes,
     )
 
 
-def _operators(found: Triage) -> tuple[str, ...]:
+def _operators(triaged: Triage) -> tuple[str, ...]:
     return tuple(
-        dict.fromkeys(texts.name(handle.operator, handle.operator_id) for handle in found.handles)
+        dict.fromkeys(texts.name(handle.operator, handle.operator_id) for handle in triaged.handles)
     )

@@ -77,5 +77,5 @@ def _share(ms_per_s: float | None) -> float | None:
     return None if ms_per_s is None else round(min(max(ms_per_s / _MS_PER_S, 0.0), 1.0), 4)
 
 
-def _worse(one: float | None, other: float | None) -> float | None:
-    return max((share for share in (one, other) if share is not None), default=None)
+def _worse(left: float | None, other: float | None) -> float | None:
+    return max((share for share in (left, other) if share is not None), default=None)

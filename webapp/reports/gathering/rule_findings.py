@@ -22,10 +22,10 @@ def gathered(scope: ReportScope) -> tuple[tuple[ReportedFinding, ...], int]:
 
     One query: findings of the jobs, and those of their clusters as a whole.
     """
-    found = Finding.objects.filter(
+    findings = Finding.objects.filter(
         scope.rows, first_seen__lte=scope.end, last_seen__gte=scope.start
     )
-    return reported(found.order_by(*WORST_FIRST)[:MOST_ROWS])
+    return reported(findings.order_by(*WORST_FIRST)[:MOST_ROWS])
 
 
 def reported(findings: Collection[Finding]) -> tuple[tuple[ReportedFinding, ...], int]:

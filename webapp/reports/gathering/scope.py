@@ -37,13 +37,13 @@ class ReportScope:
         """Of models with ``cluster`` and ``job_id``: rows of these jobs, and of their clusters as a
         whole (with no job).
         """
-        found = Q(job_id="", cluster__in={job.cluster for job in self.jobs})
+        query = Q(job_id="", cluster__in={job.cluster for job in self.jobs})
         for cluster in {job.cluster for job in self.jobs}:
-            found |= Q(
+            query |= Q(
                 cluster=cluster,
                 job_id__in=[job.job_id for job in self.jobs if job.cluster == cluster],
             )
-        return found
+        return query
 
     @property
     def points_a_job(self) -> int:

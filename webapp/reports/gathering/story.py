@@ -139,10 +139,10 @@ def _configuration(job: JobCurrent) -> tuple[tuple[str, str], ...]:
 
 
 def _storage(job: JobCurrent) -> tuple[StoragePlace, ...]:
-    found = JobStorage.objects.filter(
+    storage = JobStorage.objects.filter(
         cluster=job.cluster, job_id=job.job_id, audit_id__in=latest_audits()
     ).select_related("audit")
-    rows = list(found.order_by("-bytes", "root")[:MOST_PLACES])
+    rows = list(storage.order_by("-bytes", "root")[:MOST_PLACES])
     factors = factors_by_uri(row.root for row in rows)
     return tuple(
         StoragePlace(

@@ -71,8 +71,8 @@ def _lines(document: Document) -> Iterator[str]:
             ),
             rows,
         )
-    for one in document.tables:
-        yield from shown_table(one, about)
+    for single in document.tables:
+        yield from shown_table(single, about)
     for story, _badge in about.jobs:
         yield from job_lines(story, about)
     yield from part(

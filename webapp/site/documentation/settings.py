@@ -48,7 +48,7 @@ def documented() -> list[tuple[list[str], str, str]]:
 
 def accepted_values() -> dict[str, str]:
     """Of each variable that is read by one of the readers directly."""
-    found = {}
+    accepted = {}
     for field in dataclasses.fields(Environment):
         reader = field.default_factory
         if not isinstance(reader, partial) or not reader.args:
@@ -58,9 +58,11 @@ def accepted_values() -> dict[str, str]:
             continue
         name, *rest = arguments
         if read is flag:
-            found[name] = "true or false"
+            accepted[name] = "true or false"
         elif read is number:
-            found[name] = f"{rest[1]} to {rest[2]}"
+            accepted[name] = f"{rest[1]} to {rest[2]}"
         else:
-            found[name] = next((text for text in rest if isinstance(text, str) and " " in text), "")
-    return {name: text for name, text in found.items() if text}
+            accepted[name] = next(
+                (text for text in rest if isinstance(text, str) and " " in text), ""
+            )
+    return {name: text for name, text in accepted.items() if text}

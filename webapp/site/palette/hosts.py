@@ -15,7 +15,7 @@ def hosts(text: str) -> Iterator[Group]:
     """Two queries."""
     if len(text) > LONGEST_NAME:
         return
-    found: set[tuple[str, str]] = set()
+    pairs: set[tuple[str, str]] = set()
     for model in (JobHost, HostEvent):
         named = (
             model.objects.filter(host__icontains=text)
@@ -23,13 +23,13 @@ def hosts(text: str) -> Iterator[Group]:
             .values_list("host", "cluster")
             .distinct()
         )
-        found.update(named[: 2 * MOST_OF_GROUP])
-    if found:
+        pairs.update(named[: 2 * MOST_OF_GROUP])
+    if pairs:
         yield Group(
             gettext("Hosts"),
             [
                 Hit(host, host_address(host, cluster), cluster)
-                for host, cluster in sorted(found)[:MOST_OF_GROUP]
+                for host, cluster in sorted(pairs)[:MOST_OF_GROUP]
             ],
         )
 

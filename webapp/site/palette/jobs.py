@@ -62,9 +62,9 @@ def jobs(text: str, page: str) -> Iterator[Group]:
 
 
 def _named(text: str) -> list[JobCurrent]:
-    found = JobCurrent.objects.filter(Q(name__icontains=text) | Q(job_id__startswith=text.lower()))
+    jobs = JobCurrent.objects.filter(Q(name__icontains=text) | Q(job_id__startswith=text.lower()))
     return list(
-        found.only("cluster", "job_id", "name", "state", "terminal").order_by(
+        jobs.only("cluster", "job_id", "name", "state", "terminal").order_by(
             "terminal", "-last_seen_at", "id"
         )[:MOST_OF_GROUP]
     )

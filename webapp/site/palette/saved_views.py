@@ -18,7 +18,7 @@ def saved_views(text: str, user: User) -> Iterator[Group]:
     if not text or len(text) > LONGEST_NAME:
         return
     named = seen_by(user).filter(reduce(and_, (Q(name__icontains=word) for word in text.split())))
-    if found := list(named[:MOST_OF_GROUP]):
+    if views := list(named[:MOST_OF_GROUP]):
         yield Group(
             gettext("Saved views"),
             [
@@ -27,6 +27,6 @@ def saved_views(text: str, user: User) -> Iterator[Group]:
                     saved_view.address,
                     str(PAGES.get(saved_view.page, saved_view.page)),
                 )
-                for saved_view in found
+                for saved_view in views
             ],
         )

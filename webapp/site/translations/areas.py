@@ -43,12 +43,12 @@ class Area:
 
     def messages(self) -> list[Message]:
         """Each once, in the order of files and lines."""
-        found: dict[object, Message] = {}
+        messages_by_key: dict[object, Message] = {}
         for message in self._all():
-            known = found.setdefault(message.key, message)
+            known = messages_by_key.setdefault(message.key, message)
             if message.paths[0] not in known.paths:
                 known.paths.append(message.paths[0])
-        return list(found.values())
+        return list(messages_by_key.values())
 
     def _all(self) -> Iterator[Message]:
         for path in self._templates():

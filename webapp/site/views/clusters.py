@@ -63,12 +63,12 @@ def _groups(rows: list[Row], by: str) -> list[tuple[str, list[Row], int]]:
     """Rows by the value of a label, with how many of them are not seen; all in one without a
     label.
     """
-    found: dict[str, list[Row]] = {}
+    rows_by_group: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault(row[0].labels.get(by, "") if by else "", []).append(row)
+        rows_by_group.setdefault(row[0].labels.get(by, "") if by else "", []).append(row)
     return [
-        (value, found[value], _count_unseen(found[value]))
-        for value in sorted(found, key=lambda value: (not value, value))
+        (value, rows_by_group[value], _count_unseen(rows_by_group[value]))
+        for value in sorted(rows_by_group, key=lambda value: (not value, value))
     ]
 
 

@@ -35,13 +35,13 @@ def _file(path: str) -> Path:
             if path.endswith("/") or not path
             else safe_join(SITE, path)
         )
-        found = file.is_file()
+        is_file = file.is_file()
     except (
         SuspiciousFileOperation,
         ValueError,
         OSError,
     ):  # out of the site, a zero byte, or longer than names of files are
-        found = False
-    if not found:
+        is_file = False
+    if not is_file:
         raise Http404("There is no such page in the documentation.")
     return file

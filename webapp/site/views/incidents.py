@@ -117,19 +117,22 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
 
 @require_GET
 def incident(request: HttpRequest, uid: str) -> HttpResponse:
-    found = get_object_or_404(Incident.objects.select_related("merged_into", "cause"), uid=uid)
-    if found.merged_into is not None:
-        return redirect("incident", found.merged_into.uid)
+    row = get_object_or_404(Incident.objects.select_related("merged_into", "cause"), uid=uid)
+    if row.merged_into is not None:
+        return redirect("incident", row.merged_into.uid)
     now = timezone.now()
     lasted = around(
-        found.began_at,
-        max(found.ended_at or now if found.is_open else found.last_seen, found.last_seen),
+        row.began_at,
+        max(
+            row.ended_at or now if row.is_open else row.last_seen,
+            row.last_seen,
+        ),
         AIR,
         chosen=False,
     )
     time_range = of_request(request, now, lasted)
-    of_it = members(found)
-    of_incident = Alert.objects.filter(incident__uid=found.uid)
+    of_it = members(row)
+    of_incident = Alert.objects.filter(incident__uid=row.uid)
     alerts = (
         of_incident.with_names()
         .order_by("-severity_rank", "starts_at", "id")
@@ -139,19 +142,22 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         (alert, alert_badge(alert), badges(alert))
         for alert in sorted(alerts[:MOST_ALERTS], key=lambda alert: not alert.is_open)
     ]
-    story = timeline(found, of_it, time_range)
+    story = timeline(row, of_it, time_range)
     moments, of_matter = list(story.moments), matters(of_it)
     is_long = len(moments) > FIRST_MOMENTS + LAST_MOMENTS + 1
     cause = next((member for member in of_it if member.is_cause), None)
     named = FindingHost.objects.filter(finding__in=[member.finding.pk for member in of_it])
     receivers = notifications(of_incident.values("uid"))
     context: dict[str, Any] = {
-        "incident": found,
-        "state": state_badge(found),
-        "severity": severity_badge(found.severity),
+        "incident": row,
+        "state": state_badge(row),
+        "severity": severity_badge(row.severity),
         "cause": shown(cause.finding) if cause else None,
         "cost": cost(
-            of_it, found.began_at, None if found.is_open else found.ended_at or found.last_seen, now
+            of_it,
+            row.began_at,
+            None if row.is_open else row.ended_at or row.last_seen,
+            now,
         ),
         "receivers": receivers,
         "unnotified": None
@@ -162,7 +168,7 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         "matters_shown": MATTERS_SHOWN,
         "members": [(member, shown(member.finding)) for member in of_it],
         "hosts": named.order_by("host").values_list("host", flat=True).distinct()[: MOST_HOSTS + 1],
-        "more_findings": found.finding_count - len(of_it),
+        "more_findings": row.finding_count - len(of_it),
         "alerts": alert_rows[:ALERTS_SHOWN],
         "more_alerts": alert_rows[ALERTS_SHOWN:],
         "time_range": time_range,
@@ -173,7 +179,7 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         "folded_count": len(moments) - FIRST_MOMENTS - LAST_MOMENTS,
         "last_days": _by_day(moments[-LAST_MOMENTS:]) if is_long else [],
         "left_out": story.left_out,
-        "several_jobs": found.job_count > 1,
+        "several_jobs": row.job_count > 1,
         "silences_h": SILENCES_H,
         "rules": all_rules(),
     }
@@ -196,14 +202,14 @@ def _by_day(moments: list[Moment]) -> list[tuple[str, list[tuple[Moment, str]]]]
 @require_POST
 def acknowledge(request: HttpRequest, uid: str) -> HttpResponse:
     """All of it; ``take_back`` instead takes the word back."""
-    found, now = get_object_or_404(Incident, uid=uid), timezone.now()
+    shown, now = get_object_or_404(Incident, uid=uid), timezone.now()
     with refusal_as_message(request):
         if "take_back" in request.POST:
-            incident_actions.take_back(found, request.user, now)
+            incident_actions.take_back(shown, request.user, now)
             messages.success(request, gettext("The incident is waiting for somebody again."))
         else:
             done = incident_actions.acknowledge(
-                found, request.user, request.POST.get("comment", ""), now
+                shown, request.user, request.POST.get("comment", ""), now
             )
             messages.success(
                 request,
@@ -219,7 +225,7 @@ def acknowledge(request: HttpRequest, uid: str) -> HttpResponse:
 @operators_only
 @require_POST
 def silence(request: HttpRequest, uid: str) -> HttpResponse:
-    found = get_object_or_404(Incident, uid=uid)
+    shown = get_object_or_404(Incident, uid=uid)
     given = request.POST.get("hours", "")
     hours = (
         int(given)
@@ -228,7 +234,7 @@ def silence(request: HttpRequest, uid: str) -> HttpResponse:
     )
     with refusal_as_message(request):
         made = incident_actions.silence(
-            found,
+            shown,
             timedelta(hours=hours),
             request.POST.get("reason", ""),
             request.user,

@@ -79,11 +79,11 @@ def pipeline(request: HttpRequest) -> HttpResponse:
 
 def run(request: HttpRequest, pk: int) -> HttpResponse:
     """One run with the end of its log."""
-    found = get_object_or_404(PipelineRun, pk=pk)
+    shown = get_object_or_404(PipelineRun, pk=pk)
     return render(
         request,
         "pipeline/run.html",
-        {"run": found, "badge": run_badge(found.state), "manifests": found.manifests.all()},
+        {"run": shown, "badge": run_badge(shown.state), "manifests": shown.manifests.all()},
     )
 
 

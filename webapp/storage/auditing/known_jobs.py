@@ -19,6 +19,7 @@ from spark_jobs.audit_request import JOB_SCHEMA
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.lib.instants import of_json
 
 JOBS_AT_ONCE = 200
 MOST_ENDED = 1_000
@@ -48,7 +49,9 @@ def write(target: str, at: datetime, left_out: Q = NONE) -> int:
                     "started_at": job["start_time"],
                     "terminal": bool(job["terminal"]),
                     "restore_unread": is_restore_unread(job),
-                    "reads_restored": reads_restored(job["checkpoint_config"]),
+                    "reads_restored": reads_restored(
+                        job["checkpoint_config"], job["flink_version"]
+                    ),
                     "seen": job["cluster"] in seen,
                     "keeps_last": keeps_last(job["state"], job["checkpoint_config"]),
                 }
@@ -77,23 +80,26 @@ def is_restore_unread(job: Mapping[str, Any]) -> bool:
     """Whether the job may have been restored without anybody having read from what.
 
     Flink answers with a plan, but neither with counts nor with settings, where a job takes no
-    checkpoints.
+    checkpoints. What was read before the job started (again, under its id) is of the run before.
     """
-    if job["restored_at"] is not None:
+    began, counts = job["start_time"], job["flink_counts"]
+    if job["restored_at"] is not None and not (began and job["restored_at"] < began):
         return False
-    if job["flink_counts"] is None:
+    read_at = of_json(counts.get("at")) if counts else None
+    if counts is None or (began and read_at and read_at < began):
         return bool(job["graph__isnull"] or job["checkpoint_config"])
-    return bool(job["flink_counts"].get("checkpoints_restored"))
+    return bool(counts.get("restored"))
 
 
-def reads_restored(checkpoint_config: dict[str, Any] | None) -> bool:
-    """Whether its state backend is ForSt: restored without copying, it reads the files of that
-    snapshot where they are.
+def reads_restored(checkpoint_config: dict[str, Any] | None, version: str | None) -> bool:
+    """Whether its state backend may be ForSt (of Flink 2): restored without copying, it reads the
+    files of that snapshot where they are.
 
     Source: Flink's ``DataTransferStrategyBuilder``. Its checkpoints copy them where its database
     lies elsewhere.
     """
-    return "forst" in str((checkpoint_config or {}).get("state_backend")).lower()
+    backend = (checkpoint_config or {}).get("state_backend")
+    return "forst" in backend.lower() if backend else not (version or "1.").startswith("1.")
 
 
 def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
@@ -104,6 +110,7 @@ def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
         "name",
         "state",
         "start_time",
+        "flink_version",
         "graph__isnull",
         "flink_counts",
         "terminal",

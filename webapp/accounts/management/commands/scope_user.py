@@ -48,14 +48,14 @@ class Command(PreparedCommand):
                     f"{user.username} is a superuser, who sees everything.", returncode=REFUSED
                 )
             try:
-                found = grants.parse(written)
+                matchers = grants.parse(written)
             except BadMatcher as wrong:
                 raise CommandError(str(wrong), returncode=REFUSED) from None
-            if options["grants"] and not found:
+            if options["grants"] and not matchers:
                 raise CommandError(
                     "These grants say nothing; for no cluster, give --nothing.", returncode=REFUSED
                 )
-            user.sees = None if options["everything"] else grants.as_json(found)
+            user.sees = None if options["everything"] else grants.as_json(matchers)
             user.save(update_fields=["sees"])
         self.stdout.write(f"{user.username} sees {_seen(user)}")
 

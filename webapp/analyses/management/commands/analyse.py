@@ -63,13 +63,13 @@ class Command(PreparedCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = _worked_out(options)
-        if found is None:
+        answer = _worked_out(options)
+        if answer is None:
             print_lines(self.stdout, _listed())
         elif options["json"]:
-            print_document(self.stdout, answered(*found))
+            print_document(self.stdout, answered(*answer))
         else:
-            print_lines(self.stdout, _of_document(found[-1]))
+            print_lines(self.stdout, _of_document(answer[-1]))
 
 
 AnalysisT = TypeVar("AnalysisT", Analysis, FleetAnalysis, RootAnalysis)

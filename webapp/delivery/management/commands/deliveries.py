@@ -61,11 +61,11 @@ class Command(PreparedCommand):
         given = {"state": options["state"], "endpoint": endpoint.pk if endpoint else None}
         if not options["uid"]:
             given |= {"from": options["since"], "to": options["until"]}
-        found = DeliveryFilters(
+        filters = DeliveryFilters(
             {name: value for name, value in given.items() if value}, Delivery.objects.listed()
         ).checked()
-        found = found.filter(uid=options["uid"]) if options["uid"] else found
-        rows = found.order_by("-id")[:MOST].iterator(500)
+        filters = filters.filter(uid=options["uid"]) if options["uid"] else filters
+        rows = filters.order_by("-id")[:MOST].iterator(500)
         print_lines(self.stdout, (_json(row) if options["json"] else _words(row) for row in rows))
 
     def _replay(

@@ -76,15 +76,15 @@ class Command(PreparedCommand):
         except WrongParameters as error:
             raise CommandError(str(error), returncode=REFUSED) from error
         sort = filters.sorting
-        found = (
+        jobs = (
             rows.annotate(sort_key=sort.key)
             .order_by(*(key.order_by for key in sort.keys))
             .iterator(2_000)
         )
         if not options["json"]:
-            print_lines(self.stdout, _table(found))
+            print_lines(self.stdout, _table(jobs))
             return
-        for job in found:
+        for job in jobs:
             print_document(self.stdout, JobGrowthSerializer(job).data)
 
 
@@ -115,8 +115,8 @@ def _groups(by: str, window: int) -> Iterator[str]:
         yield f"{group.name[:39]:<40}{group.jobs:>6,}{sizes}{bytes_text(figures.unreferenced_bytes):>10}"
 
 
-def _quotas(found: Any) -> Iterator[str]:
-    for use in found:
+def _quotas(quotas: Any) -> Iterator[str]:
+    for use in quotas:
         when = until_text(use.until) if use.slope or use.is_reached else "? too few days are known"
         raw = use.replicated.raw(use.used_bytes)
         stored = "" if raw is None else f" ({bytes_text(raw)} raw)"

@@ -71,7 +71,7 @@ class Command(PreparedCommand):
 
 
 def _as_json(source: DiscoverySource, listing: Listing, changes: Changes) -> dict[str, Any]:
-    found = asdict(changes) | {
+    document = asdict(changes) | {
         "refused": [asdict(target) for target in (*listing.refused, *changes.refused)]
     }
     clusters: list[dict[str, Any]] = [
@@ -87,7 +87,7 @@ def _as_json(source: DiscoverySource, listing: Listing, changes: Changes) -> dic
         "place": source.place,
         "error": listing.error,
         "clusters": clusters,
-        **found,
+        **document,
     }
 
 

@@ -176,7 +176,7 @@ def _jobs(clusters: list[str], jobs: list[str]) -> list[JobCurrent]:
         )
     if jobs and len(jobs) != len(clusters):
         raise BadScope("Give one --job for each --cluster, or none at all.")
-    found = []
+    named = []
     for cluster, job in zip(clusters, jobs or [""] * len(clusters), strict=True):
         rows = JobCurrent.objects.filter(cluster=cluster).order_by(
             "-trouble", "-last_seen_at", "id"
@@ -190,5 +190,5 @@ def _jobs(clusters: list[str], jobs: list[str]) -> list[JobCurrent]:
             raise BadScope(
                 f"No job{f' {job}' if job else ''} was ever seen on a cluster called {cluster}."
             )
-        found.append(row)
-    return found
+        named.append(row)
+    return named

@@ -23,12 +23,12 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = matching(sentences(), no_terms_only=options["no_terms"])
+        matching_sentences = matching(sentences(), no_terms_only=options["no_terms"])
         print_lines(
             self.stdout,
             (
                 f"{sentence.path}:{sentence.line}: {_marked(sentence)}{sentence.text}"
-                for sentence in found
+                for sentence in matching_sentences
             ),
         )
 

@@ -42,11 +42,11 @@ class Command(BaseCommand):
             raise CommandError(str(wrong)) from None
 
     def _check(self, chosen: list[Area]) -> None:
-        found = list(complaints(chosen))
-        for line in found:
+        problems = list(complaints(chosen))
+        for line in problems:
             self.stdout.write(line)
-        if found:
-            raise CommandError(f"{len(found)} problems in the catalogues of translations.")
+        if problems:
+            raise CommandError(f"{len(problems)} problems in the catalogues of translations.")
 
     def _update(self, chosen: list[Area], every: list[Area]) -> None:
         """Its own translation before that of another area."""
