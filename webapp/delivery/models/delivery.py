@@ -44,24 +44,24 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
 
     def endpoints_waiting(self, now: datetime) -> list[int]:
         """Those with something to be sent now, the one that waited longest first."""
-        found = (
+        waiting = (
             self.sendable(now)
             .order_by()
             .values("endpoint_id")
             .annotate(since=models.Min("next_attempt_at"))
         )
-        return [row["endpoint_id"] for row in found.order_by("since", "endpoint_id")]
+        return [row["endpoint_id"] for row in waiting.order_by("since", "endpoint_id")]
 
     def waiting_by_endpoint(self, endpoints: Collection[int]) -> dict[int, int]:
         """How many wait, by endpoint; those of which none waits are missing."""
-        found = (
+        waiting = (
             self.pending()
             .filter(endpoint__in=endpoints)
             .order_by()
             .values("endpoint_id")
             .annotate(waiting=models.Count("id"))
         )
-        return {row["endpoint_id"]: row["waiting"] for row in found}
+        return {row["endpoint_id"]: row["waiting"] for row in waiting}
 
     def claim(self, pks: Collection[int], holder: str, now: datetime) -> int:
         """Take those of ``pks`` that are still due; ``holder`` is a name nobody else has.
