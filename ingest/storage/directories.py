@@ -84,8 +84,8 @@ class Local:
 
     def entries(self, below: str) -> Iterator[Entry]:
         place = f"{self._path}{below}"
-        with self._opened(below) as here, os.scandir(here) as found:
-            for entry in found:
+        with self._opened(below) as here, os.scandir(here) as scanned:
+            for entry in scanned:
                 if entry.is_symlink():
                     target = os.path.realpath(f"{place}/{entry.name}")
                     yield Entry(entry.name, Kind.LINK, target=target)
@@ -102,8 +102,8 @@ class Local:
 
     def identity(self, below: str) -> Hashable:
         with beneath.folder(self._path or "/", self._names(below)) as here:
-            found = os.fstat(here)
-        return found.st_dev, found.st_ino
+            status = os.fstat(here)
+        return status.st_dev, status.st_ino
 
     @contextmanager
     def _opened(self, below: str) -> Iterator[int]:
@@ -176,8 +176,8 @@ class Listable:
         path = f"{self._path}{below}" or "/"
         pages = getattr(self._filesystem, "pages", None)
         with as_os_error():
-            found = self._filesystem.ls(path, detail=True) if pages is None else pages(path)
-        for info in found:
+            listed = self._filesystem.ls(path, detail=True) if pages is None else pages(path)
+        for info in listed:
             name = str(info["name"]).rstrip("/").rpartition("/")[2]
             if info.get("type") == "directory":
                 yield Entry(name, Kind.DIRECTORY)

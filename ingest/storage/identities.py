@@ -57,12 +57,12 @@ class VisitedDirectories:
 
     def skips_of(self, root: str) -> list[Skip]:
         """What is to be said of directories of this root that a later listing visited again."""
-        found = []
+        skips = []
         for name, other in self._twice.items():
             parent = DirectoryName(name.root, name.directory.rpartition("/")[0])
             if other.root == root != name.root and not (name.directory and parent in self._twice):
-                found.append(second_name(other, name))
-        return found
+                skips.append(second_name(other, name))
+        return skips
 
 
 def second_name(name: DirectoryName, other: DirectoryName) -> Skip:
@@ -86,12 +86,12 @@ def _is_still(known: tuple[DirectoryName, Directories], identity: Hashable) -> b
         return False
 
 
-def same_directory(one: str, other: str) -> bool:
+def same_directory(uri: str, other: str) -> bool:
     """Whether what is read at two places is one directory, or one lies in the other; no where
     either is out of reach.
     """
     try:
-        return _holds(one, other) or _holds(other, one)
+        return _holds(uri, other) or _holds(other, uri)
     except (OSError, ValueError, ImportError):
         return False
 
@@ -101,11 +101,11 @@ def overlap(place: str, other: str) -> bool:
     ``other``, or that in it.
     """
     if "://" in place or "://" in other:
-        one, two = canonical(place), canonical(other)
-        return are_nested(one, two)
-    one, two = canonical(str(Path(place).resolve())), canonical(str(Path(other).resolve()))
+        own_uri, two = canonical(place), canonical(other)
+        return are_nested(own_uri, two)
+    own_uri, two = canonical(str(Path(place).resolve())), canonical(str(Path(other).resolve()))
     above = next(folder for folder in (Path(place), *Path(place).parents) if folder.exists())
-    if are_nested(one, two) or (above == Path(place) and same_directory(place, other)):
+    if are_nested(own_uri, two) or (above == Path(place) and same_directory(place, other)):
         return True
     try:
         return _holds(other, str(above))
@@ -113,13 +113,13 @@ def overlap(place: str, other: str) -> bool:
         return False
 
 
-def overlapping(one: Root, other: Root, spellings: Spellings) -> bool:
+def overlapping(other_root: Root, other: Root, spellings: Spellings) -> bool:
     """Whether one might lie in the other, by what Flink or Weir calls them or by what is at these
     places.
     """
-    names, others = ({root.uri, canonical(root.reading, spellings)} for root in (one, other))
+    names, others = ({root.uri, canonical(root.reading, spellings)} for root in (other_root, other))
     named = any(are_nested(name, place) for name in names for place in others)
-    return named or overlap(one.reading, other.reading)
+    return named or overlap(other_root.reading, other.reading)
 
 
 def _holds(outer: str, inner: str) -> bool:

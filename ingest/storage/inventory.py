@@ -113,11 +113,11 @@ def import_inventory(
     snapshot = Snapshot(out_dir)
     snapshot.begin({"root": root.uri, "inventory": str(file), "as_of": as_of.isoformat()})
     try:
-        found, tables = _read(str(file), columns)
-        found.needed("path")
-        found.needed("bytes")
+        columns_read, tables = _read(str(file), columns)
+        columns_read.needed("path")
+        columns_read.needed("bytes")
         with Part(snapshot, f"part-{uuid.uuid4().hex}.parquet") as part:
-            rows = _Rows(root, spellings, found, part)
+            rows = _Rows(root, spellings, columns_read, part)
             for table in tables:
                 rows.add(table)
             part.progress.unlisted += rows.reported()
@@ -179,11 +179,13 @@ class _Rows:
         if (permission := self.columns.index("permission")) is None:
             return pa.repeat(pa.scalar(False), len(table))
         of = _text(table.column(permission))
-        found = pc.starts_with(of, "d")
+        are_directories = pc.starts_with(of, "d")
         if (replication := self.columns.index("replication")) is not None:
             never_stored = pc.equal(_text(table.column(replication)), "0")
-            found = pc.or_(found, pc.and_(pc.equal(pc.utf8_length(of), 9), never_stored))
-        return pc.fill_null(found, False)
+            are_directories = pc.or_(
+                are_directories, pc.and_(pc.equal(pc.utf8_length(of), 9), never_stored)
+            )
+        return pc.fill_null(are_directories, False)
 
     def reported(self) -> list[Skip]:
         if self.bad > len(self.examples):

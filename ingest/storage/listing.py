@@ -103,9 +103,9 @@ class _Walk:
         self.root, self.snapshot, self.spellings, self.parts = root, snapshot, spellings, done
         self.progress, self.visited = progress, visited
         finished = {directory for part in done for directory in part.directories}
-        found = {directory for part in done for directory in part.found}
+        listed_directories = {directory for part in done for directory in part.found}
         self.waiting: queue.LifoQueue[str | None] = queue.LifoQueue()
-        for directory in ({""} | found) - finished:
+        for directory in ({""} | listed_directories) - finished:
             self.waiting.put(directory)
         self.counted = [sum(part.files for part in done), len(finished)]
         self.lock = threading.Lock()
@@ -167,7 +167,7 @@ class _Walk:
                 sink.end_part()
 
     def _list(self, listable: Directories, directory: str, sink: "_Sink") -> None:
-        found: list[str] = []
+        directories: list[str] = []
         unlisted: list[Skip] = []
         try:
             here = DirectoryName(self.root.uri, directory)
@@ -179,7 +179,7 @@ class _Walk:
                     return
                 name = f"{directory}/{entry.name}"
                 if entry.kind is Kind.DIRECTORY:
-                    found.append(name)
+                    directories.append(name)
                 elif entry.kind is Kind.FILE:
                     sink.add(name, entry)
                 elif (skip := self._link(name, entry)) is not None:
@@ -190,8 +190,8 @@ class _Walk:
                 unlisted.append(self._skip(directory, error))
         except (OSError, ValueError) as error:
             unlisted.append(self._skip(directory, error))
-        sink.end_directory(directory, found, unlisted)
-        for name in found:
+        sink.end_directory(directory, directories, unlisted)
+        for name in directories:
             self.waiting.put(name)
 
     def _link(self, name: str, entry: Entry) -> Skip | None:
@@ -247,10 +247,10 @@ class _Sink:
         if len(self.rows) >= ROWS_A_BATCH:
             self._write()
 
-    def end_directory(self, directory: str, found: list[str], unlisted: list[Skip]) -> None:
+    def end_directory(self, directory: str, directories: list[str], unlisted: list[Skip]) -> None:
         covered = self._part().progress
         covered.directories.append(directory)
-        covered.found += found
+        covered.found += directories
         covered.unlisted += unlisted
         if (
             covered.files + len(self.rows) >= ROWS_A_PART

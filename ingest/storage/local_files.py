@@ -102,9 +102,9 @@ class LocalFiles:
         """A folder and those below it as far as they hold no file."""
         with suppress(OSError), self.at(path) as (within, name):
             for _, inner, _, here in os.fwalk(name, topdown=False, dir_fd=within):
-                for one in inner:
+                for directory in inner:
                     with suppress(OSError):
-                        os.rmdir(one, dir_fd=here)
+                        os.rmdir(directory, dir_fd=here)
             os.rmdir(name, dir_fd=within)
 
     def remove_tree(self, path: str) -> None:

@@ -74,12 +74,14 @@ class PlanFolder:
         place = f"{self._root}/{below}"
         self._filesystem.invalidate_cache()
         try:
-            found = self._local.names(place) if self._local else self._filesystem.ls(place, False)
+            listed_names = (
+                self._local.names(place) if self._local else self._filesystem.ls(place, False)
+            )
         except FileNotFoundError:
             return []
         return sorted(
             name
-            for path in found
+            for path in listed_names
             if not (name := str(path).rstrip("/").rpartition("/")[2]).startswith(".")
         )
 

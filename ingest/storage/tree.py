@@ -74,9 +74,9 @@ def stat(path: str, within: str | None = None) -> Stat:
     filesystem, name = _at(path, within)
     try:
         if isinstance(filesystem, LocalFiles):
-            found = filesystem.stat(name)
-            _only_files(path, found.st_mode)
-            return Stat(found.st_size, from_nanoseconds(found.st_mtime_ns))
+            status = filesystem.stat(name)
+            _only_files(path, status.st_mode)
+            return Stat(status.st_size, from_nanoseconds(status.st_mtime_ns))
         filesystem.invalidate_cache(filesystem._parent(name))
         info = filesystem.info(name)
     except (OSError, ValueError) as error:
@@ -246,20 +246,20 @@ def remove_empty(path: str, within: str | None = None) -> None:
 
 
 def _check(path: str, expected: Stat | None, within: str | None) -> Stat:
-    found = stat(path, within)
-    if expected is not None and found != expected:
+    status = stat(path, within)
+    if expected is not None and status != expected:
         raise Changed(
             message(
                 "{path:name} has {bytes:message} of {modified:name}, not {bytes2:number} of "
                 "{modified2:name}; it was left alone.",
                 path=path,
-                bytes=plural(found.bytes, "{count:count} byte", "{count:count} bytes"),
-                modified=str(found.modified),
+                bytes=plural(status.bytes, "{count:count} byte", "{count:count} bytes"),
+                modified=str(status.modified),
                 bytes2=expected.bytes,
                 modified2=str(expected.modified),
             )
         )
-    return found
+    return status
 
 
 def _move_locally(

@@ -77,9 +77,10 @@ def deleted(
         name: column(gone, of)
         for name, of in (("audit_id", "audit_id"), ("root", "root"), ("metadata_path", "path"))
     }
-    one = np.ones(gone.num_rows, np.int64)
+    ones = np.ones(gone.num_rows, np.int64)
     of_metadata = arrays.table(
-        own | {"lost_files": 0 * one, "lost_bytes": 0 * one, "lost_metadata": one}, SCHEMAS["lost"]
+        own | {"lost_files": 0 * ones, "lost_bytes": 0 * ones, "lost_metadata": ones},
+        SCHEMAS["lost"],
     )
     snapshots = of_metadata.filter(
         pc.is_in(

@@ -106,10 +106,10 @@ def _other_spellings(listed: pa.Table, referred: pa.Table) -> pa.Table:
     at = arrays.found_at(
         arrays.joined(listed, "audit_id", "end"), arrays.joined(meant, "audit_id", "end")
     )
-    found = listed.append_column("referred_as", arrays.taken(column(meant, "path_min"), at)).filter(
-        pa.array(at >= 0)
-    )
-    named = found.group_by(["audit_id", "path"]).aggregate([("referred_as", "min")])
+    other_spellings = listed.append_column(
+        "referred_as", arrays.taken(column(meant, "path_min"), at)
+    ).filter(pa.array(at >= 0))
+    named = other_spellings.group_by(["audit_id", "path"]).aggregate([("referred_as", "min")])
     return named.rename_columns({"referred_as_min": "referred_as"}).select(
         ["audit_id", "path", "referred_as"]
     )

@@ -28,25 +28,25 @@ def numbers(array: pa.Array, unknown: int = UNKNOWN) -> Numbers:
     """Whole numbers, or instants in microseconds."""
     if pa.types.is_timestamp(array.type):
         array = array.cast(pa.timestamp("us", array.type.tz))
-    found: Numbers = pc.fill_null(array.cast(pa.int64()), unknown).to_numpy(zero_copy_only=False)
-    return found
+    values: Numbers = pc.fill_null(array.cast(pa.int64()), unknown).to_numpy(zero_copy_only=False)
+    return values
 
 
 def flags(array: pa.Array) -> Flags:
     """Where it is true; unknown is not."""
-    found: Flags = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
-    return found
+    flag_values: Flags = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
+    return flag_values
 
 
 def known(array: Numbers) -> Flags:
-    found: Flags = array != UNKNOWN
-    return found
+    is_known: Flags = array != UNKNOWN
+    return is_known
 
 
-def later(one: Numbers, other: Numbers) -> Flags:
+def later(left: Numbers, other: Numbers) -> Flags:
     """Where both are known and ``one`` is later, or larger."""
-    found: Flags = known(one) & known(other) & (one > other)
-    return found
+    is_later: Flags = known(left) & known(other) & (left > other)
+    return is_later
 
 
 def optional(array: Numbers, kind: pa.DataType) -> pa.Array:
@@ -111,29 +111,29 @@ def sums(at: Numbers, values: Numbers, size: int) -> Numbers:
         exact = np.zeros(size, object)
         np.add.at(exact, at, values.astype(object))
         return np.minimum(exact, _LARGEST).astype(np.int64)
-    found: Numbers = np.zeros(size, np.int64)
-    np.add.at(found, at, values)
-    return found
+    totals: Numbers = np.zeros(size, np.int64)
+    np.add.at(totals, at, values)
+    return totals
 
 
 _LARGEST = np.iinfo(np.int64).max
 
 
 def counts(at: Numbers, size: int) -> Numbers:
-    found: Numbers = np.bincount(at, minlength=size).astype(np.int64)
-    return found
+    counted: Numbers = np.bincount(at, minlength=size).astype(np.int64)
+    return counted
 
 
 def maxima(at: Numbers, values: Numbers, size: int) -> Numbers:
-    found: Numbers = np.full(size, UNKNOWN)
-    np.maximum.at(found, at, values)
-    return found
+    largest: Numbers = np.full(size, UNKNOWN)
+    np.maximum.at(largest, at, values)
+    return largest
 
 
 def marked(at: Numbers, size: int) -> Flags:
-    found: Flags = np.zeros(size, np.bool_)
-    found[at] = True
-    return found
+    flags_of: Flags = np.zeros(size, np.bool_)
+    flags_of[at] = True
+    return flags_of
 
 
 def table(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
@@ -156,18 +156,18 @@ def _column(given: Any, kind: pa.DataType, rows: int) -> pa.Array:
 def grouped(rows: pa.Table, key: Sequence[str]) -> tuple[pa.Table, Numbers]:
     """Distinct keys, and for each row the number of its own. Unknown ones are a key, too."""
     named = rows.select(list(key)).append_column("_at", pa.array(range(rows.num_rows), pa.int64()))
-    found = named.group_by(list(key)).aggregate([("_at", "list")])
+    groups = named.group_by(list(key)).aggregate([("_at", "list")])
     at: Numbers = np.zeros(rows.num_rows, np.int64)
-    lists = column(found, "_at_list")
+    lists = column(groups, "_at_list")
     at[pc.list_flatten(lists).to_numpy(zero_copy_only=False)] = pc.list_parent_indices(
         lists
     ).to_numpy(zero_copy_only=False)
-    return found.select(list(key)), at
+    return groups.select(list(key)), at
 
 
 def summed(rows: pa.Table, key: Sequence[str], smallest: Sequence[str] = ()) -> pa.Table:
     """All other columns added up by key, or the smallest of them."""
-    found, at = grouped(rows, key)
+    group_table, at = grouped(rows, key)
     for name in (name for name in rows.column_names if name not in key):
         if name in smallest:
             least = (
@@ -176,12 +176,12 @@ def summed(rows: pa.Table, key: Sequence[str], smallest: Sequence[str] = ()) -> 
                 .aggregate([(name, "min")])
                 .sort_by("at")
             )
-            found = found.append_column(name, least.column(f"{name}_min"))
+            group_table = group_table.append_column(name, least.column(f"{name}_min"))
         else:
-            found = found.append_column(
-                name, pa.array(sums(at, numbers(column(rows, name)), found.num_rows))
+            group_table = group_table.append_column(
+                name, pa.array(sums(at, numbers(column(rows, name)), group_table.num_rows))
             )
-    return found
+    return group_table
 
 
 def without_repeated(rows: pa.Table, key: Sequence[str]) -> pa.Table:

@@ -353,11 +353,11 @@ def _alike(
         aliases.ENDS,
         known={"spread": table_of(spread, aliases.SPREAD), "not_found": not_found},
     )
-    found = engine.run(aliases.alike, ends, aliases.SCHEMAS, ("end",))
-    spellings = engine.collected(found["spellings"]).to_pylist()
-    pairs = summed(engine.collected(found["twins"]), aliases.PAIR, ("path",)).to_pylist()
+    alike = engine.run(aliases.alike, ends, aliases.SCHEMAS, ("end",))
+    spellings = engine.collected(alike["spellings"]).to_pylist()
+    pairs = summed(engine.collected(alike["twins"]), aliases.PAIR, ("path",)).to_pylist()
     twins = [pair | {"root": roots[pair["root_no"]]["root"]} for pair in pairs]
-    return _Alike({"alike": found["alike"]} if spellings or twins else {}, spellings, twins)
+    return _Alike({"alike": alike["alike"]} if spellings or twins else {}, spellings, twins)
 
 
 def _chains(sums: _Sums, jobs: Sequence[Key], roots: Sequence[Row]) -> list[Row]:

@@ -102,20 +102,20 @@ def files_of_roots(files: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
         nested = np.array(
             [one == root or is_below(one, root) or is_below(root, one) for one in before], np.bool_
         )
-        found: Flags = nested[at] if len(at) else np.zeros(0, np.bool_)
-        if found.any():
-            found[found] = arrays.flags(are_below(paths.filter(pa.array(found)), root))
-        return found
+        is_inside: Flags = nested[at] if len(at) else np.zeros(0, np.bool_)
+        if is_inside.any():
+            is_inside[is_inside] = arrays.flags(are_below(paths.filter(pa.array(is_inside)), root))
+        return is_inside
 
     parts, is_mine = [], np.zeros(len(at), np.bool_)
     for audit_id, root in _audited(roots):
-        if (found := below(root)).any():
-            rows = files.filter(pa.array(found))
+        if (is_inside := below(root)).any():
+            rows = files.filter(pa.array(is_inside))
             named = rows.set_column(
                 rows.schema.get_field_index("root"), "root", pa.repeat(root, rows.num_rows)
             )
             parts.append(named.append_column("audit_id", pa.repeat(audit_id, rows.num_rows)))
-            is_mine |= found
+            is_mine |= is_inside
     return Carried(_all(parts, KNOWN_FILES), files.filter(pa.array(~is_mine)))
 
 
@@ -127,9 +127,9 @@ def references_of_roots(referred: pa.Table, roots: Mapping[str, list[str]]) -> C
     at = of.indices.to_numpy(zero_copy_only=False)
     parts, is_mine = [], np.zeros(len(at), np.bool_)
 
-    def take(audit_id: str, found: Flags) -> None:
-        if found.any():
-            rows = referred.filter(pa.array(found))
+    def take(audit_id: str, flags: Flags) -> None:
+        if flags.any():
+            rows = referred.filter(pa.array(flags))
             parts.append(rows.append_column("audit_id", pa.repeat(audit_id, rows.num_rows)))
 
     for audit_id, root in _audited(roots):
@@ -138,10 +138,10 @@ def references_of_roots(referred: pa.Table, roots: Mapping[str, list[str]]) -> C
             is_mine |= below[at]
     elsewhere = np.flatnonzero(~is_mine)
     for audit_id, root in _audited(roots) if len(elsewhere) else ():
-        found = np.zeros(len(at), np.bool_)
-        found[elsewhere] = arrays.flags(are_below(paths.take(pa.array(elsewhere)), root))
-        take(audit_id, found)
-        is_mine |= found
+        is_taken = np.zeros(len(at), np.bool_)
+        is_taken[elsewhere] = arrays.flags(are_below(paths.take(pa.array(elsewhere)), root))
+        take(audit_id, is_taken)
+        is_mine |= is_taken
     return Carried(_all(parts, REFERRED), referred.filter(pa.array(~is_mine)))
 
 
@@ -159,10 +159,10 @@ def merged(files: pa.Table) -> pa.Table:
     """One row for each file: where two listed names are one path, or two roots hold it, what keeps
     it longer counts.
     """
-    found = files.group_by(["audit_id", "path"]).aggregate(
+    files_merged = files.group_by(["audit_id", "path"]).aggregate(
         [(name, "max") for name in KNOWN_OF_FILE]
     )
-    return found.rename_columns({f"{name}_max": name for name in KNOWN_OF_FILE})
+    return files_merged.rename_columns({f"{name}_max": name for name in KNOWN_OF_FILE})
 
 
 def marked_elsewhere(files: pa.Table, referred: pa.Table, audits: Iterable[str]) -> pa.Table:
@@ -200,10 +200,10 @@ def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table
     modified, before = numbers(column(files, "modified")), numbers(column(files, "unlisted_at"))
     has_vanished_referrer = arrays.flags(pc.is_valid(column(files, "vanished_referrer")))
     is_recent = known(modified) & ~_must_be_listed(modified, as_of)
-    found = np.where(known(before) | ~is_whole, before, as_of)
+    absent_since = np.where(known(before) | ~is_whole, before, as_of)
     not_since = np.full(files.num_rows, UNKNOWN)
     named = files
-    for name, instants in (("unlisted_at", found), ("listed_since", not_since)):
+    for name, instants in (("unlisted_at", absent_since), ("listed_since", not_since)):
         named = named.set_column(
             files.schema.get_field_index(name), name, arrays.optional(instants, INSTANT)
         )
@@ -226,10 +226,10 @@ def unlisted_at(listing: pa.Table, root_no: Numbers, roots: pa.Table, listed: pa
     ):
         whole = np.array([one == root or is_below(one, root) for one in audited], np.bool_)
         inside = np.array([is_below(root, one) for one in audited], np.bool_)
-        found = whole[root_no]
+        since = whole[root_no]
         partly = np.flatnonzero(inside[root_no])
-        found[partly] = arrays.flags(are_below(paths.take(pa.array(partly)), root))
-        newest[found] = np.maximum(newest[found], as_of)
+        since[partly] = arrays.flags(are_below(paths.take(pa.array(partly)), root))
+        newest[since] = np.maximum(newest[since], as_of)
     modified = numbers(column(listing, "modified"))
     return np.where(
         known(newest) & known(modified) & _must_be_listed(modified, newest), newest, UNKNOWN
@@ -247,8 +247,8 @@ def listed_since(since: Numbers, unlisted_at: Numbers, as_of: Numbers) -> Number
 
 def _must_be_listed(modified: Numbers, as_of: Numbers) -> Flags:
     """Whether a whole listing of that time has every file of this time of modification."""
-    found: Flags = modified <= as_of - APPEARS_WITHIN_H * US_PER_H
-    return found
+    must_be_listed: Flags = modified <= as_of - APPEARS_WITHIN_H * US_PER_H
+    return must_be_listed
 
 
 def roots_listed(listed: Iterable[Row], roots: Iterable[Row]) -> list[Row]:

@@ -45,11 +45,11 @@ def with_figures(snapshots: Iterable[Row], figures: Mapping[int, Row]) -> list[R
     where it cannot be known.
     """
     nothing = dict.fromkeys(FIGURES, 0)
-    found = []
+    rows_with_figures = []
     for number, snapshot in enumerate(snapshots):
         sums = figures.get(number, nothing)
         is_covered = sums["uncovered_files"] == 0 and snapshot["unplaced"] == 0
-        found.append(
+        rows_with_figures.append(
             snapshot
             | sums
             | {
@@ -59,19 +59,19 @@ def with_figures(snapshots: Iterable[Row], figures: Mapping[int, Row]) -> list[R
                 else (True if is_covered else None),
             }
         )
-    return found
+    return rows_with_figures
 
 
 def written_at(metadata: Iterable[Row]) -> dict[Key, int]:
     """Listed ``_metadata`` → the time from which it counts as any file does; far ahead where nobody
     knows.
     """
-    found: dict[Key, int] = {}
+    written: dict[Key, int] = {}
     for row in metadata:
         key = row["audit_id"], row["path"]
         age_from = _NEVER if row["modified"] is None else max(row["modified"], row["first_seen_at"])
-        found[key] = max(found.get(key, age_from), age_from)
-    return found
+        written[key] = max(written.get(key, age_from), age_from)
+    return written
 
 
 def owned(checkpoints: Iterable[Row], owners: Iterable[Row]) -> list[Row]:
@@ -97,7 +97,7 @@ def judged(
     """
     of_origin = by(weaned, "audit_id", "from_job_directory")
     root_of = {key_of(root, ("audit_id", "root")): root for root in roots}
-    found = []
+    judgements = []
     for row in checkpoints:
         heirs = of_origin.get((row["audit_id"], row["job_directory"]), [])
         # A job that was restored from a checkpoint of its own is no successor of itself.
@@ -107,10 +107,10 @@ def judged(
             row, heirs, succeeded, root_of[row["audit_id"], row["root"]], age_from
         )
         successor = largest(heir["job_id"] for heir in succeeded) if is_waste else None
-        found.append(
+        judgements.append(
             row | {"verdict": RETAINED_WASTE if is_waste else LIVE, "successor_job_id": successor}
         )
-    return found
+    return judgements
 
 
 def _is_waste(
@@ -302,15 +302,15 @@ def superseded(checkpoints: Sequence[Row], restores: Iterable[Row]) -> set[Key]:
         key: largest(job["from_checkpoint_id"] for job in jobs)
         for key, jobs in by(heirs, "audit_id", "from_job_directory").items()
     }
-    found = set()
+    superseded_keys = set()
     for row in checkpoints:
         key = row["audit_id"], row["job_directory"]
         later = is_less(row["checkpoint_id"], last.get(key)) or is_at_most(
             row["checkpoint_id"], inherited.get(key)
         )
         if later and not row["is_savepoint"]:
-            found.add(key_of(row, CHECKPOINT))
-    return found
+            superseded_keys.add(key_of(row, CHECKPOINT))
+    return superseded_keys
 
 
 def restored_directories(weaned: Iterable[Row]) -> set[Key]:

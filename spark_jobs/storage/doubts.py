@@ -140,14 +140,14 @@ def same_metadata(snapshots: Iterable[Row]) -> list[Row]:
     differs.
     """
     written = (row for row in snapshots if row["place"] == "metadata")
-    found = []
+    doubts = []
     for alike in by(
         written, "audit_id", "job_id", "checkpoint_id", "metadata_bytes", "digest"
     ).values():
         first, last = (of(row["metadata_path"] for row in alike) for of in (min, max))
         for row in alike if first != last else ():
             other = last if row["metadata_path"] == first else first
-            found.append(
+            doubts.append(
                 _doubt(
                     row,
                     row["metadata_path"],
@@ -155,7 +155,7 @@ def same_metadata(snapshots: Iterable[Row]) -> list[Row]:
                     f"It has the same content as {other}. {TWO_NAMES_ADVICE}",
                 )
             )
-    return found
+    return doubts
 
 
 def restored_from_gone(
@@ -172,7 +172,7 @@ def restored_from_gone(
     :func:`newest_found`.
     """
     read = keys(snapshots, "audit_id", "directory")
-    found = []
+    doubts = []
     for job in may_run(restores):
         path = job["restored_path"]
         found_at = newest.get(key_of(job, JOB), {}).get("modified")
@@ -190,8 +190,8 @@ def restored_from_gone(
             job_id=job["job_id"],
         )
         reason = "restored_from_elsewhere" if root is None else "restored_from_gone"
-        found.append(_doubt(job | {"root": root or ""}, path, reason, detail))
-    return found
+        doubts.append(_doubt(job | {"root": root or ""}, path, reason, detail))
+    return doubts
 
 
 def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> list[Row]:
@@ -201,7 +201,7 @@ def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> lis
     Flink does not always report the path. One with a checkpoint of its own since stands on that.
     ``newest``: :func:`newest_found`.
     """
-    found = []
+    doubts = []
     for job in may_run(jobs):
         began_at = largest((job["started_at"], job["restored_at"]))
         may_be = (job["restored_at"] is not None and job["restored_path"] is None) or job[
@@ -215,8 +215,8 @@ def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> lis
                 "Job of {cluster:name}; wait for its next checkpoint and audit again.",
                 cluster=job["cluster"],
             )
-            found.append(_doubt(job, job["job_id"], "restored_from_unknown", detail))
-    return found
+            doubts.append(_doubt(job, job["job_id"], "restored_from_unknown", detail))
+    return doubts
 
 
 def writes_elsewhere(jobs: Iterable[Row], listed: Iterable[Row], roots: Sequence[Row]) -> list[Row]:
@@ -237,7 +237,7 @@ def writes_elsewhere(jobs: Iterable[Row], listed: Iterable[Row], roots: Sequence
         clusters = clusters_of[directory["audit_id"], directory["root"]]
         return not clusters or cluster in clusters
 
-    found = {}
+    doubts = {}
     for job in written:
         of_its_id = directories.get((job["audit_id"], job["job_id"]), ())
         stems_from_here = root_around(job["audit_id"], job["restored_path"], roots) is not None
@@ -250,10 +250,10 @@ def writes_elsewhere(jobs: Iterable[Row], listed: Iterable[Row], roots: Sequence
             job_id=job["job_id"],
             cluster=job["cluster"],
         )
-        found[*key_of(job, JOB), job["written_directory"]] = _doubt(
+        doubts[*key_of(job, JOB), job["written_directory"]] = _doubt(
             job, job["written_directory"], "writes_elsewhere", detail
         )
-    return list(found.values())
+    return list(doubts.values())
 
 
 def no_checkpoint_found(
@@ -285,7 +285,7 @@ def no_checkpoint_found(
         return root_around(job["audit_id"], job["written_directory"], roots) is not None
 
     here = keys((job for job in running if is_here(job)), *JOB)
-    found = []
+    doubts = []
     for job in running:
         if key_of(job, JOB) not in here:
             continue
@@ -299,8 +299,8 @@ def no_checkpoint_found(
                 "Job of {cluster:name}; audit again, and look whether its checkpoints are kept.",
                 cluster=job["cluster"],
             )
-            found.append(_doubt(job, job["job_id"], "no_checkpoint_found", detail))
-    return found
+            doubts.append(_doubt(job, job["job_id"], "no_checkpoint_found", detail))
+    return doubts
 
 
 def newest_found(writers: Sequence[Row], snapshots: Iterable[Row]) -> dict[Key, Row]:
@@ -313,7 +313,7 @@ def newest_found(writers: Sequence[Row], snapshots: Iterable[Row]) -> dict[Key, 
         (writer for writer in writers if writer["written_directory"]), "audit_id", "job_directory"
     )
     read = by((row for row in snapshots if row["place"] == "metadata"), "audit_id", "job_directory")
-    found: dict[Key, Row] = {}
+    newest: dict[Key, Row] = {}
     for writer in writers:
         of_other = (writer["audit_id"], writer["job_directory"]) in reported
         is_guessed = is_given(writer["job_id"]) and not writer["writes"]
@@ -321,12 +321,12 @@ def newest_found(writers: Sequence[Row], snapshots: Iterable[Row]) -> dict[Key, 
             continue
         for row in read.get((writer["audit_id"], writer["job_directory"]), ()):
             number = -1 if row["checkpoint_id"] is None else row["checkpoint_id"]
-            known = found.get(key_of(writer, JOB))
+            known = newest.get(key_of(writer, JOB))
             if known is None or _time(row["modified"], number) > _time(
                 known["modified"], known["id"]
             ):
-                found[key_of(writer, JOB)] = {"id": number, "modified": row["modified"]}
-    return found
+                newest[key_of(writer, JOB)] = {"id": number, "modified": row["modified"]}
+    return newest
 
 
 def _time(modified: int | None, number: int) -> tuple[bool, int, int]:

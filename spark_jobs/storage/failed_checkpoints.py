@@ -42,7 +42,7 @@ class FailedCheckpoints:
         """Of files by their directory (``at``): whether one of that number was under way when they
         were written. Of ``rows`` alone.
         """
-        found = np.zeros(len(at), np.bool_)
+        is_failed = np.zeros(len(at), np.bool_)
         for mine, of in self._by_directory(at, rows):
             for row in mine:
                 timed = (
@@ -50,10 +50,10 @@ class FailedCheckpoints:
                     & (modified[row] >= self._since[of] - before_s * US_PER_S)
                     & (modified[row] <= self._until[of])
                 )
-                found[row] = known(number[row]) and bool(
+                is_failed[row] = known(number[row]) and bool(
                     np.any(timed & (self._number[of] == number[row]))
                 )
-        return found
+        return is_failed
 
     def of_number_or_time(
         self, at: Numbers, number: Numbers, modified: Numbers, rows: Numbers
@@ -64,13 +64,13 @@ class FailedCheckpoints:
         any_of, lost_of = np.zeros(len(at), np.bool_), np.zeros(len(at), np.bool_)
         for mine, of in self._by_directory(at, rows):
             numbered = known(number[mine])
-            for found, chosen in (
+            for flags, chosen in (
                 (any_of, np.ones(len(self._lost[of]), np.bool_)),
                 (lost_of, self._lost[of]),
             ):
-                found[mine[numbered]] = np.isin(number[mine[numbered]], self._number[of][chosen])
+                flags[mine[numbered]] = np.isin(number[mine[numbered]], self._number[of][chosen])
                 timed = chosen & known(self._since[of])
-                found[mine[~numbered]] = _within(
+                flags[mine[~numbered]] = _within(
                     modified[mine[~numbered]], self._since[of][timed], self._until[of][timed]
                 )
         return any_of, lost_of
@@ -91,7 +91,7 @@ def _within(instants: Numbers, since: Numbers, until: Numbers) -> Flags:
     order = np.argsort(since, kind="stable")
     reached = np.maximum.accumulate(until[order]) if len(order) else until
     place = np.searchsorted(since[order], instants, side="right") - 1
-    found = np.zeros(len(instants), np.bool_)
+    is_within = np.zeros(len(instants), np.bool_)
     begun = place >= 0
-    found[begun] = reached[place[begun]] >= instants[begun]
-    return found
+    is_within[begun] = reached[place[begun]] >= instants[begun]
+    return is_within

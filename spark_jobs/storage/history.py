@@ -60,8 +60,11 @@ def unread(
     for row in unlisted:
         written.setdefault((row["audit_id"], row["path"]), []).append(row["modified"])
 
-    def was_discarded(one: Key, directory: str | None, number: int | None) -> bool:
-        times, ends = written.get(one, ()), discarded.get((one[0], directory, number), ())
+    def was_discarded(checkpoint_key: Key, directory: str | None, number: int | None) -> bool:
+        times, ends = (
+            written.get(checkpoint_key, ()),
+            discarded.get((checkpoint_key[0], directory, number), ()),
+        )
         return bool(ends and times) and all(
             any(is_of_time(at, end, CLOCKS_APART_S) for end in ends) for at in times
         )
@@ -78,7 +81,7 @@ def elsewhere(checkpoints: Iterable[Row], unread: Unread, vanished: Iterable[Row
     been seen discarded, now or in audits before (``vanished``).
     """
     names = "audit_id", "metadata_path"
-    found = (keys(checkpoints, *names) - unread.gone) | unread.vanished | keys(vanished, *names)
-    rows = [dict(zip(("audit_id", "path"), pair, strict=True)) for pair in sorted(found)]
+    doubted = (keys(checkpoints, *names) - unread.gone) | unread.vanished | keys(vanished, *names)
+    rows = [dict(zip(("audit_id", "path"), pair, strict=True)) for pair in sorted(doubted)]
     placed_rows: list[Row] = with_places(table_of(rows, _PATHS)).to_pylist()
     return placed_rows

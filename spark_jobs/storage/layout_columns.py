@@ -62,24 +62,26 @@ def placed(paths: pa.Array) -> Placed:
     directories: list[pa.Array] = []
     checkpoint_id = np.full(len(paths), -1, np.int64)
     left = pc.is_valid(paths).to_numpy(zero_copy_only=False).nonzero()[0]
-    for number, one in enumerate((*PLACES, None)):
+    for number, layout_place in enumerate((*PLACES, None)):
         rest = paths.take(pa.array(left))
-        if one is None:
+        if layout_place is None:
             flags = _flags(pc.match_substring_regex(rest, _re2(JOB_DIRECTORY)))
             name, at = UNKNOWN, left[flags]
         else:
-            flags = _flags(pc.match_substring(rest, one.literal))
+            flags = _flags(pc.match_substring(rest, layout_place.literal))
             if flags.any():
                 flags[flags] = _flags(
-                    pc.match_substring_regex(rest.filter(pa.array(flags)), _re2(one.pattern))
+                    pc.match_substring_regex(
+                        rest.filter(pa.array(flags)), _re2(layout_place.pattern)
+                    )
                 )
-            name, at = one.name, left[flags]
+            name, at = layout_place.name, left[flags]
             place[at] = number
         left = left[~flags]
         if not len(at):
             continue
         here = paths.take(pa.array(at))
-        if one is not None and one.numbered:
+        if layout_place is not None and layout_place.numbered:
             checkpoint_id[at] = _checkpoint_ids(here)
         in_job = _job_directories(here, name)
         if in_job is not None:
@@ -102,9 +104,9 @@ def with_places(files: pa.Table, path: str = "path") -> pa.Table:
     ``checkpoint_id``, in place of what was named so.
     """
     paths = files.column(path).combine_chunks() if files.num_rows else pa.array([], pa.string())
-    found = placed(paths if isinstance(paths, pa.Array) else pa.concat_arrays(paths.chunks))
+    places = placed(paths if isinstance(paths, pa.Array) else pa.concat_arrays(paths.chunks))
     kept = files.drop_columns([name for name in Placed._fields if name in files.column_names])
-    return pa.table([*kept.columns, *found], names=[*kept.column_names, *Placed._fields])
+    return pa.table([*kept.columns, *places], names=[*kept.column_names, *Placed._fields])
 
 
 def is_candidate(place: pa.Array) -> pa.Array:
@@ -157,12 +159,12 @@ def _checkpoint_ids(paths: pa.Array) -> np.ndarray:
     """Of ``chk-N``, -1 where there is none: a number too large for any checkpoint is none."""
     texts = pc.struct_field(pc.extract_regex(paths, r"/chk-(?P<number>[0-9]+)/[^/]*\z"), [0])
     short = pc.if_else(pc.less_equal(pc.utf8_length(texts), _MOST_DIGITS), texts, None)
-    found = np.array(pc.fill_null(short.cast(pa.int64()), -1).to_numpy(zero_copy_only=False))
-    for at in np.flatnonzero(found < 0):
+    ids = np.array(pc.fill_null(short.cast(pa.int64()), -1).to_numpy(zero_copy_only=False))
+    for at in np.flatnonzero(ids < 0):
         number = (
             int(text)
             if (text := texts[int(at)].as_py()) and re.fullmatch("[0-9]{1,40}", text)
             else 2**63
         )
-        found[at] = number if number < 2**63 else -1
-    return found
+        ids[at] = number if number < 2**63 else -1
+    return ids

@@ -126,13 +126,13 @@ def _descents(
 
 def ancestors(holders: Iterable[Key], above: dict[Key, list[Key]]) -> set[Key]:
     """``holders`` and all above them."""
-    found = set(holders)
-    left = list(found)
+    reached = set(holders)
+    left = list(reached)
     while left:
-        new = [job for job in above.get(left.pop(), ()) if job not in found]
-        found.update(new)
+        new = [job for job in above.get(left.pop(), ()) if job not in reached]
+        reached.update(new)
         left += new
-    return found
+    return reached
 
 
 def chain_rows(

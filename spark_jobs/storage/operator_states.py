@@ -92,17 +92,17 @@ def notable_operators(rows: pa.Table) -> pa.Table:
         },
         **elements,
     }
-    found = arrays.table(figures, OPERATORS).filter(pa.array(notable))
+    notable_rows = arrays.table(figures, OPERATORS).filter(pa.array(notable))
     written = [states.get(int(number), "[]") for number in np.flatnonzero(notable)]
-    return found.set_column(
+    return notable_rows.set_column(
         OPERATORS.get_field_index("states"), "states", pa.array(written, pa.string())
     )
 
 
 def _inverse(codes: Numbers, size: int) -> Numbers:
-    found: Numbers = np.full(size, -1)
-    found[codes] = np.arange(len(codes))
-    return found
+    positions: Numbers = np.full(size, -1)
+    positions[codes] = np.arange(len(codes))
+    return positions
 
 
 def _distinct(own: pa.Table, name: str, size: int) -> Numbers:

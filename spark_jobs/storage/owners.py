@@ -45,13 +45,13 @@ def restores(jobs: Iterable[Row]) -> list[Row]:
     only ``from_prefix`` is known, the first six digits of its job's id.
     """
     restored = [job for job in jobs if job["restored_path"] is not None]
-    found = placed(
+    places = placed(
         pa.array([f"{job['restored_path']}{METADATA_SUFFIX}" for job in restored], pa.string())
     )
     origins = zip(
         restored,
         *(
-            getattr(found, name).to_pylist()
+            getattr(places, name).to_pylist()
             for name in ("job_id", "job_directory", "checkpoint_id")
         ),
         strict=True,
@@ -72,10 +72,10 @@ def directories(held: Iterable[Row], snapshots: Iterable[Row]) -> list[Row]:
     """(audit_id, root, job_directory, job_id) of which any file was listed or read."""
     names = (*JOB_DIRECTORY, "job_id")
     read = (snapshot for snapshot in snapshots if snapshot["place"] == "metadata")
-    found = keys(
+    directory_keys = keys(
         (row for rows in (held, read) for row in rows if row["job_directory"] is not None), *names
     )
-    return [dict(zip(names, key, strict=True)) for key in sorted(found)]
+    return [dict(zip(names, key, strict=True)) for key in sorted(directory_keys)]
 
 
 def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row]) -> list[Row]:
@@ -89,7 +89,7 @@ def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row
     of_this_id = by(directories, "audit_id", "root", "job_id")
     clusters_of = {key_of(root, ("audit_id", "root")): root["clusters"] or [] for root in roots}
     of_jobs = by(jobs, "audit_id", "job_id")
-    found = []
+    rows_written = []
     for directory in directories:
         if f"{QUARANTINE_SUFFIX}/" in directory["job_directory"]:
             continue  # of another Weir, or of a root within this one
@@ -104,12 +104,12 @@ def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row
             # Another application of this id may have written there whom nobody remembers.
             is_distinguished = for_one or not is_given(job["job_id"])
             if reported or declared or (allowed and unreported):
-                found.append(
+                rows_written.append(
                     job
                     | directory
                     | {"writes": (reported and allowed and is_distinguished) or declared}
                 )
-    return found
+    return rows_written
 
 
 def owners(writers: Iterable[Row], shared: Set[str]) -> list[Row]:
@@ -122,14 +122,14 @@ def owners(writers: Iterable[Row], shared: Set[str]) -> list[Row]:
     that provably never completed. Where two clusters may write it, the answers are those that keep
     most.
     """
-    found = []
+    owner_rows = []
     for key, of in by(writers, *JOB_DIRECTORY, "job_id").items():
         # One job that is known by the names of two clusters began once.
         began = {job["started_at"] or job["cluster"] for job in of}
         is_shared = key[-2] in shared or len(began) > 1
         suspects = max(len({job["cluster"] for job in of}), 1 + is_shared)
         claims = suspects if any(job["writes"] for job in of) else 0
-        found.append(
+        owner_rows.append(
             {
                 **dict(zip((*JOB_DIRECTORY, "job_id"), key, strict=True)),
                 "suspects": suspects,
@@ -152,7 +152,7 @@ def owners(writers: Iterable[Row], shared: Set[str]) -> list[Row]:
                 "failed": _failed([end for job in of for end in job["checkpoints_ended"] or ()]),
             }
         )
-    return found
+    return owner_rows
 
 
 def _failed(ended: Iterable[Row]) -> list[Row]:

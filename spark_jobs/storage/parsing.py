@@ -114,8 +114,8 @@ def successors(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     directory that cannot be listed yields nothing: then the vanished file stays a doubt.
     """
     for batch in batches:
-        found = [entry for row in batch.to_pylist() for entry in _beside(row)]
-        yield pa.RecordBatch.from_pylist(found, schema=WANTED)
+        beside = [entry for row in batch.to_pylist() for entry in _beside(row)]
+        yield pa.RecordBatch.from_pylist(beside, schema=WANTED)
 
 
 def _beside(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -125,8 +125,8 @@ def _beside(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     try:
         listable = directories(local_path(read_root))
         below = read_directory.removeprefix(read_root)
-        found = [entry.name for entry in listable.entries(below) if entry.kind is Kind.DIRECTORY]
-        for name in sorted(name for name in found if name.startswith("chk-")):
+        names = [entry.name for entry in listable.entries(below) if entry.kind is Kind.DIRECTORY]
+        for name in sorted(name for name in names if name.startswith("chk-")):
             files = listable.entries(f"{below}/{name}")
             if any(file.name == METADATA_NAME and file.kind is Kind.FILE for file in files):
                 yield {

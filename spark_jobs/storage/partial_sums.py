@@ -28,13 +28,15 @@ _SMALLEST = ("metadata_path",)
 
 def added_up(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     """The same parts, with one row for each key."""
-    found = {
+    summed_tables = {
         name: arrays.summed(rows, KEYS[name], _SMALLEST)
         for name, rows in parts.items()
         if name not in _FIRST
     }
-    found |= {name: first(parts[name]) for name, first in _FIRST.items() if name in parts}
-    return {name: rows.select(path_facts.SCHEMAS[name].names) for name, rows in found.items()}
+    summed_tables |= {name: first(parts[name]) for name, first in _FIRST.items() if name in parts}
+    return {
+        name: rows.select(path_facts.SCHEMAS[name].names) for name, rows in summed_tables.items()
+    }
 
 
 _FIRST = {"missing": reference_sums.first_missing, "merged": reference_sums.most_unused}

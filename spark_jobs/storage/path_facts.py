@@ -169,7 +169,7 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     sums = sums_of(resolved, references, checkpoints, roots, count)
     elsewhere = carried.marked_elsewhere(before.others, earlier.others, by_audit)
     not_found = pa.concat_tables([sums["not_found"], elsewhere])
-    found = {
+    facts_by_part = {
         "files": files,
         "unread": unread.append_column("is_covered", pa.array(is_covered, pa.bool_())),
         "storage_absent": pa.concat_tables([absent, before.others.select(KNOWN_FILES.names)]),
@@ -192,7 +192,8 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
         .rename_columns({"count_all": "not_found"}),
     }
     return {
-        name: rows.select(SCHEMAS[name].names).cast(SCHEMAS[name]) for name, rows in found.items()
+        name: rows.select(SCHEMAS[name].names).cast(SCHEMAS[name])
+        for name, rows in facts_by_part.items()
     }
 
 
@@ -219,14 +220,14 @@ def _vanished_referrers(files: pa.Table) -> pa.Table:
 
 def _are_below_whole(referred: pa.Table, roots: pa.Table) -> Flags:
     """Which paths lie below a root that was listed whole."""
-    found = np.zeros(referred.num_rows, np.bool_)
+    is_below_whole = np.zeros(referred.num_rows, np.bool_)
     paths, audit_ids = column(referred, "path"), column(referred, "audit_id")
     for root in roots.to_pylist() if referred.num_rows else ():
         if root["unlisted"] == 0:
-            found |= arrays.flags(
+            is_below_whole |= arrays.flags(
                 pc.and_(are_below(paths, root["root"]), pc.equal(audit_ids, root["audit_id"]))
             )
-    return found
+    return is_below_whole
 
 
 def _files(
@@ -301,8 +302,10 @@ def _files(
 
 
 def _listed_metadata(files: pa.Table, roots: pa.Table) -> pa.Table:
-    found = files.filter(is_metadata(files.column("path")))
-    return found.append_column("root", column(roots, "root").take(column(found, "root_no")))
+    metadata_files = files.filter(is_metadata(files.column("path")))
+    return metadata_files.append_column(
+        "root", column(roots, "root").take(column(metadata_files, "root_no"))
+    )
 
 
 def _held(files: pa.Table) -> pa.Table:

@@ -38,12 +38,12 @@ def _whole(kind: pa.DataType) -> pa.DataType:
 
 def by(rows: Iterable[Row], *names: str) -> dict[Key, list[Row]]:
     """Rows by key; those of which a part of the key is unknown equal no other and are left out."""
-    found: dict[Key, list[Row]] = {}
+    groups: dict[Key, list[Row]] = {}
     for row in rows:
         key = tuple(row[name] for name in names)
         if None not in key:
-            found.setdefault(key, []).append(row)
-    return found
+            groups.setdefault(key, []).append(row)
+    return groups
 
 
 def keys(rows: Iterable[Row], *names: str) -> set[Key]:
@@ -67,12 +67,12 @@ def first_by(rows: Iterable[Row], order: Callable[[Row], Any], most: int) -> lis
     return sorted(rows, key=order)[:most]
 
 
-def is_less(one: Any, other: Any, *, unknown: bool = False) -> bool:
-    return unknown if one is None or other is None else one < other
+def is_less(left: Any, other: Any, *, unknown: bool = False) -> bool:
+    return unknown if left is None or other is None else left < other
 
 
-def is_at_most(one: Any, other: Any, *, unknown: bool = False) -> bool:
-    return unknown if one is None or other is None else one <= other
+def is_at_most(left: Any, other: Any, *, unknown: bool = False) -> bool:
+    return unknown if left is None or other is None else left <= other
 
 
 def is_below(path: str | None, directory: str | None) -> bool:

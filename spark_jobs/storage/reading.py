@@ -56,13 +56,13 @@ def left_behind(failed: Iterable[Row], wanted: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(first, WANTED)
 
 
-def new_ones(found: pa.Table, wanted: pa.Table) -> pa.Table:
+def new_ones(new_rows: pa.Table, wanted: pa.Table) -> pa.Table:
     known = keys(wanted.select(["audit_id", "path"]).to_pylist(), "audit_id", "path")
     is_new = [
         (row["audit_id"], row["path"]) not in known
-        for row in found.select(["audit_id", "path"]).to_pylist()
+        for row in new_rows.select(["audit_id", "path"]).to_pylist()
     ]
-    return found.filter(pa.array(is_new, pa.bool_()))
+    return new_rows.filter(pa.array(is_new, pa.bool_()))
 
 
 def placed_snapshots(snapshots: pa.Table) -> list[Row]:

@@ -160,8 +160,8 @@ def _met(keys: Numbers, wanted: Numbers) -> Numbers:
     """Where each wanted number stands among ``keys``, -1 where it does not."""
     order = np.argsort(keys, kind="stable")
     at = np.minimum(np.searchsorted(keys, wanted, sorter=order), max(len(keys) - 1, 0))
-    found: Numbers = np.where(keys[order[at]] == wanted, order[at], -1) if len(keys) else at
-    return found
+    positions: Numbers = np.where(keys[order[at]] == wanted, order[at], -1) if len(keys) else at
+    return positions
 
 
 def _nonzero(key: str, figures: dict[str, Numbers]) -> pa.Table:

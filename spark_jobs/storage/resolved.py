@@ -64,7 +64,7 @@ def resolve(
     of_path = placed(texts)
     unlisted = np.append(arrays.numbers(column(roots, "unlisted")), 0)[at_root]
     there = file_bytes[paths.references]
-    found = arrays.known(there)
+    is_there = arrays.known(there)
     is_covered = (
         (at_root >= 0)
         & (unlisted == 0)
@@ -84,13 +84,13 @@ def resolve(
         checkpoint=checkpoint,
         path=paths.references,
         bytes=bytes_of,
-        on_disk=np.where(segmented & found, there, bytes_of),
+        on_disk=np.where(segmented & is_there, there, bytes_of),
         file_bytes=there,
         segmented=segmented,
         root=at_root,
-        found=found,
-        missing=~found & is_covered,
-        uncovered=~found & ~is_covered,
+        found=is_there,
+        missing=~is_there & is_covered,
+        uncovered=~is_there & ~is_covered,
         own=own,
         placed=of_path,
         texts=texts,

@@ -102,7 +102,7 @@ def read_checkpoints(
     whole = arrays.marked(code[arrays.numbers(column(rows, "ordinal")) == 0], size)
     handles = rows.append_column("code", pa.array(code))
     unplaced = pc.and_(pc.is_null(rows.column("path")), pc.is_valid(rows.column("written_path")))
-    found = {
+    tables = {
         "snapshots": _snapshots(rows, code, size, unplaced),
         "operators": operators,
         "bad_paths": _bad_paths(rows.filter(unplaced)),
@@ -114,7 +114,7 @@ def read_checkpoints(
         ),
     }
     return {
-        name: rows.select(SCHEMAS[name].names).cast(SCHEMAS[name]) for name, rows in found.items()
+        name: rows.select(SCHEMAS[name].names).cast(SCHEMAS[name]) for name, rows in tables.items()
     }
 
 
@@ -142,11 +142,11 @@ def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> 
     grouped = of_file.select(["audit_id", "metadata_path", *names]).append_column(
         "code", pa.array(code[ends])
     )
-    found = grouped.group_by(["code", "audit_id", "metadata_path"]).aggregate(
+    snapshot_rows = grouped.group_by(["code", "audit_id", "metadata_path"]).aggregate(
         [(name, "max") for name in names]
     )
-    at = arrays.numbers(column(found, "code"))
-    renamed = found.rename_columns({f"{name}_max": name for name in names})
+    at = arrays.numbers(column(snapshot_rows, "code"))
+    renamed = snapshot_rows.rename_columns({f"{name}_max": name for name in names})
     return pa.table(
         {
             **{name: renamed.column(name) for name in renamed.column_names},
@@ -193,10 +193,10 @@ def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
 
 
 def _bad_paths(unplaced: pa.Table) -> pa.Table:
-    found = unplaced.group_by(["audit_id", "metadata_path"]).aggregate(
+    bad_paths = unplaced.group_by(["audit_id", "metadata_path"]).aggregate(
         [("root", "max"), ("written_path", "min")]
     )
-    return found.rename_columns({"root_max": "root", "written_path_min": "written_path"})
+    return bad_paths.rename_columns({"root_max": "root", "written_path_min": "written_path"})
 
 
 def _referred(handles: pa.Table) -> dict[str, pa.Table]:
@@ -217,7 +217,7 @@ def _referred(handles: pa.Table) -> dict[str, pa.Table]:
         .group_by([*key, "offset_bytes"])
         .aggregate([("size_bytes", "max")])
     )
-    found = {name: column(whole, name) for name in key}
+    columns_by_name = {name: column(whole, name) for name in key}
     bytes_of = arrays.numbers(column(whole, "size_bytes_max"), 0)
     segmented = np.zeros(len(bytes_of), np.bool_)
     if segments.num_rows:
@@ -229,7 +229,9 @@ def _referred(handles: pa.Table) -> dict[str, pa.Table]:
             bytes_of,
         )
     return {
-        "storage_reference": pa.table({**found, "bytes": bytes_of, "segmented": segmented}),
+        "storage_reference": pa.table(
+            {**columns_by_name, "bytes": bytes_of, "segmented": segmented}
+        ),
         "segments": segments.rename_columns({"size_bytes_max": "bytes"}),
     }
 

@@ -118,7 +118,7 @@ def of_roots(
     nothing = dict.fromkeys(
         (*_SUMS, *(f"{verdict}_{unit}" for verdict in VERDICTS for unit in ("files", "bytes"))), 0
     )
-    found = []
+    root_rows = []
     for root in roots:
         key = key_of(root, _ROOT)
         in_doubt = len(doubted.get((root["audit_id"],), ()))
@@ -129,7 +129,7 @@ def of_roots(
             "unreachable_cluster": root["unreachable"],
         }
         not_cleanable = [reason for reason, is_one in reasons.items() if is_one]
-        found.append(
+        root_rows.append(
             root
             | sums.get(key, nothing | {"raw_bytes": None})
             | lost.get(key, {"missing_files": 0, "missing_bytes": 0})
@@ -141,7 +141,7 @@ def of_roots(
                 "not_cleanable": _json(not_cleanable),
             }
         )
-    return found
+    return root_rows
 
 
 def _histogram(steps: Iterable[Row]) -> list[Row]:

@@ -426,8 +426,8 @@ def _kinds(files: _Files, failed: FailedCheckpoints, orphans: Numbers) -> pa.Arr
     merged = arrays.flags(pc.is_in(files.text("place"), value_set=pa.array(MERGED)))
     undeleted = arrays.flags(pc.is_valid(files.text("last_referrer")))
     dead = files.is_of_directory("terminal") & ~files.is_of_directory("job_needed")
-    found = np.full(files.rows.num_rows, -1)
-    found[orphans] = _KINDS.index("unknown")
+    kind_codes = np.full(files.rows.num_rows, -1)
+    kind_codes[orphans] = _KINDS.index("unknown")
     for which, kind in (
         (dead, "dead_job"),
         (undeleted, "undeleted"),
@@ -435,5 +435,5 @@ def _kinds(files: _Files, failed: FailedCheckpoints, orphans: Numbers) -> pa.Arr
         (lost, "unacknowledged"),
         (merged, "merging_remainder"),
     ):
-        found[orphans[which[orphans]]] = _KINDS.index(kind)
-    return arrays.taken(pa.array(_KINDS), found)
+        kind_codes[orphans[which[orphans]]] = _KINDS.index(kind)
+    return arrays.taken(pa.array(_KINDS), kind_codes)

@@ -103,7 +103,7 @@ class Journal:
 
         Raises :class:`PlanDamaged` for what this Weir does not write.
         """
-        found: dict[int, list[str]] = {}
+        paths_by_number: dict[int, list[str]] = {}
         for name in self._names():
             match = _NAME.fullmatch(name)
             if match is None:
@@ -111,8 +111,8 @@ class Journal:
                     f"{self._folder.uri}/{self._path(name)} is no file of a journal; remove it, "
                     "then continue."
                 )
-            found.setdefault(int(match[1]), []).append(name)
-        return found
+            paths_by_number.setdefault(int(match[1]), []).append(name)
+        return paths_by_number
 
     def intents(self, chunk: int) -> list[str]:
         """Paths that an interrupted try wanted to touch."""
@@ -248,8 +248,12 @@ def _is_effect(name: str) -> bool:
 
 
 def _is_of(row: Row, planned: Mapping[str, tuple[int, str]]) -> bool:
-    found = planned.get(row.path)
-    return found is not None and row.bytes == found[0] and row.quarantine in (None, found[1])
+    planned_row = planned.get(row.path)
+    return (
+        planned_row is not None
+        and row.bytes == planned_row[0]
+        and row.quarantine in (None, planned_row[1])
+    )
 
 
 def _bytes(lines: Sequence[Mapping[str, Any]]) -> bytes:

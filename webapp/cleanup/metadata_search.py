@@ -45,13 +45,13 @@ def _of_snapshot(root: Root, folder: str) -> Iterator[MetadataFile]:
     """One look, however many files are beside it."""
     place = f"{folder}/{METADATA_NAME}"
     try:
-        found = tree.stat(f"{root.reading.rstrip('/')}{place}", root.reading)
+        status = tree.stat(f"{root.reading.rstrip('/')}{place}", root.reading)
     except tree.Gone:
         return
     except tree.NotAFile:
         yield _file(root, place, Entry(METADATA_NAME, Kind.LINK))
     else:
-        yield _file(root, place, Entry(METADATA_NAME, Kind.FILE, found.bytes, found.modified))
+        yield _file(root, place, Entry(METADATA_NAME, Kind.FILE, status.bytes, status.modified))
 
 
 def _entries(listable: Directories, folder: str) -> list[Entry]:

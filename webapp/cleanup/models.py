@@ -111,8 +111,8 @@ class CleanupPlan(models.Model):
 
     def done(self, verb: str) -> dict[str, Any]:
         """Files and bytes by outcome; ``chunks`` and ``chunks_done`` say how far it is."""
-        found: dict[str, Any] = self.progress.get(verb, {})
-        return found
+        progress: dict[str, Any] = self.progress.get(verb, {})
+        return progress
 
 
 @fleet_wide()

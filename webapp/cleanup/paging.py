@@ -57,11 +57,11 @@ def journal_page(journal: Journal, asked: str, size: int = PAGE_ROWS) -> Slice:
     previous = _before(chunk, offset, size, done[place - 1] if place else None)
     rows: list[dict[str, Any]] = []
     for read, number in enumerate(done[place:]):
-        found = journal.read(number).rows
-        taken = found[offset : offset + size - len(rows)]
+        journal_rows = journal.read(number).rows
+        taken = journal_rows[offset : offset + size - len(rows)]
         rows += [asdict(row) for row in taken]
         offset += len(taken)
-        if offset < len(found):
+        if offset < len(journal_rows):
             return Slice(rows, f"{number}.{offset}", previous)
         offset = 0
         following = f"{done[place + read + 1]}.0" if place + read + 1 < len(done) else ""

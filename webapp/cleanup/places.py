@@ -108,10 +108,10 @@ class Planned:
     def bytes(self) -> int:
         return self.stat.bytes
 
-    def is_kept_as(self, found: Stat) -> bool:
+    def is_kept_as(self, status: Stat) -> bool:
         """Whether what is found in quarantine can be the file that was moved there."""
-        return found.bytes == self.bytes and (
-            not self.renamed or found.modified == self.stat.modified
+        return status.bytes == self.bytes and (
+            not self.renamed or status.modified == self.stat.modified
         )
 
 

@@ -92,11 +92,11 @@ def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
     folder = PlanFolder(plan.folder)
     folder.remove()  # what a killed process had begun
     planned, withheld = sort_roots(audit, plan.roots)
-    found = loading.read_manifest(audit)
+    audit_manifest = loading.read_manifest(audit)
     say(f"planning from audit {audit.audit_id}, which began at {audit.as_of:%Y-%m-%d %H:%M:%S} UTC")
     name, manifest = build(
         PlanRequest(
-            verdict_files=file_uris(found, STORAGE_FILE.name),
+            verdict_files=file_uris(audit_manifest, STORAGE_FILE.name),
             audit_id=audit.audit_id,
             audits=[searched(one) for one in (audit.previous, audit) if one is not None],
             as_of=audit.as_of,

@@ -29,8 +29,8 @@ def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = No
     refuse_unsafe(manifest.roots, manifest.searched_roots)
     run.reader.verify()
     applied, journal = run.journal(APPLY), run.journal(PURGE)
-    for one in (applied, journal):
-        run.verify(one)
+    for journal_file in (applied, journal):
+        run.verify(journal_file)
     close_open_chunks(run)
     wanted, done = set(applied.done()), set(journal.done())
     watch.begin()
@@ -61,16 +61,16 @@ def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = No
 
 def _delete(run: Run, file: Planned, *, tried: Collection[str]) -> Row:
     run.refuse_linked(file)
-    found = run.files.stat(file.target)
-    if found is None:
+    status = run.files.stat(file.target)
+    if status is None:
         return run.row(file, FileOutcome.PURGED if file.path in tried else FileOutcome.GONE)
-    if not file.is_kept_as(found):
+    if not file.is_kept_as(status):
         return run.row(
             file,
             FileOutcome.CHANGED,
-            f"{found.bytes} bytes of {found.modified} in quarantine, not what was moved there",
+            f"{status.bytes} bytes of {status.modified} in quarantine, not what was moved there",
         )
-    run.files.delete(file.target, found)
+    run.files.delete(file.target, status)
     return run.row(file, FileOutcome.PURGED)
 
 

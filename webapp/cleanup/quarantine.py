@@ -53,9 +53,9 @@ def refuse_unsafe(
                 )
 
 
-def _overlap(one: str, other: str) -> bool:
+def _overlap(other_place: str, other: str) -> bool:
     """Either holds the other, by name or behind links of the local file system."""
-    return any(are_nested(place(one), place(other)) for place in (_plainly, _really))
+    return any(are_nested(place(other_place), place(other)) for place in (_plainly, _really))
 
 
 def _plainly(uri: str) -> str:

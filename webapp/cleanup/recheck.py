@@ -82,18 +82,20 @@ class Anew:
         ]
         by_path = {row["path"]: row for row in rows}
         doubles = Counter(row["path"] for row in rows)
-        found = {}
+        objections_by_path = {}
         for file in files:
             row = by_path.get(file.path)
             if row is None:
-                found[file.path] = "the audit right before finds it in use, or not at all"
+                objections_by_path[file.path] = (
+                    "the audit right before finds it in use, or not at all"
+                )
             elif doubles[file.path] > 1 or row["listed_path"] != file.source:
-                found[file.path] = "another file has the same canonical name by now"
+                objections_by_path[file.path] = "another file has the same canonical name by now"
             elif row["verdict"] not in _still(file.verdict) and not _is_left_by(
                 row, file, quarantined
             ):
-                found[file.path] = f"now {row['verdict']}, {row['reason']}"
-        return found
+                objections_by_path[file.path] = f"now {row['verdict']}, {row['reason']}"
+        return objections_by_path
 
 
 def _is_left_by(row: Mapping[str, Any], file: Planned, quarantined: Set[str]) -> bool:

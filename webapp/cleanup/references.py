@@ -30,7 +30,7 @@ def references_in(
     """To files with a name of the plan: of any checkpoint that the audit read, but those that are
     ``leaving``, and of those of earlier audits that nobody knows to be needed no more.
     """
-    found: dict[str, dict[str, Reference]] = {}
+    references_by_path: dict[str, dict[str, Reference]] = {}
     going = pa.array(sorted(leaving), pa.string())
     for file in (*audit.reference_files, *audit.pending_files):
         with fsspec.open(file, "rb") as stream:
@@ -44,10 +44,10 @@ def references_in(
                 for row in batch.filter(
                     pc.is_in(paths, pa.array(planned.among(paths), pa.string()))
                 ).to_pylist():
-                    found.setdefault(name_of(row["path"]), {})[row["path"]] = Reference(
-                        row["path"], row["metadata_path"]
+                    references_by_path.setdefault(name_of(row["path"]), {})[row["path"]] = (
+                        Reference(row["path"], row["metadata_path"])
                     )
-    return {name: list(references.values()) for name, references in found.items()}
+    return {name: list(references.values()) for name, references in references_by_path.items()}
 
 
 @dataclass(frozen=True)

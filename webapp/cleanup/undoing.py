@@ -24,8 +24,8 @@ def undo(run: Run) -> None:
     """
     refuse_unsafe(run.reader.manifest.roots, run.reader.manifest.searched_roots)
     applied, journal = run.journal(APPLY), run.journal(UNDO)
-    for one in (applied, journal):
-        run.verify(one)
+    for file in (applied, journal):
+        run.verify(file)
     close_open_chunks(run)
     wanted, done = set(applied.done()), set(journal.done())
     for chunk in run.reader.chunks(backwards=True):

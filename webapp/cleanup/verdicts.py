@@ -67,7 +67,7 @@ class InStep:
 
     def of(self, root: str, paths: Sequence[str]) -> list[dict[str, Any]]:
         """Rows of these sorted paths of one root. Requests must come in the order of the table."""
-        found: list[dict[str, Any]] = []
+        rows: list[dict[str, Any]] = []
         wanted = pa.array(paths, pa.string())
         first, last = VerdictKey(root, paths[0]), VerdictKey(root, paths[-1])
         while (batch := self._next()) is not None:
@@ -76,13 +76,13 @@ class InStep:
                 continue
             if key_at(batch, 0) > last:
                 break
-            found += batch.filter(
+            rows += batch.filter(
                 pc.and_(pc.equal(batch["root"], root), pc.is_in(batch["path"], wanted))
             ).to_pylist()
             if key_at(batch, batch.num_rows - 1) > last:
                 break
             self._ahead = None
-        return found
+        return rows
 
     def _next(self) -> pa.RecordBatch | None:
         if self._ahead is None:

@@ -79,11 +79,11 @@ def make(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def plan(request: HttpRequest, pk: int) -> HttpResponse:
-    found = _plan(pk)
+    shown_plan = _plan(pk)
     return render(
         request,
         "storage/cleanup/plan.html",
-        {**_state(request, found), **_contents(request, found)},
+        {**_state(request, shown_plan), **_contents(request, shown_plan)},
     )
 
 
@@ -92,9 +92,9 @@ def progress(request: HttpRequest, pk: int) -> HttpResponse:
     """The part of the page that changes while the plan is at work; once it no longer is, the whole
     page is fetched again.
     """
-    found = _plan(pk)
-    response = render(request, "storage/cleanup/_progress.html", _state(request, found))
-    if found.state not in AT_WORK:
+    shown_plan = _plan(pk)
+    response = render(request, "storage/cleanup/_progress.html", _state(request, shown_plan))
+    if shown_plan.state not in AT_WORK:
         response["HX-Refresh"] = "true"
     return response
 
@@ -102,17 +102,18 @@ def progress(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def approve(request: HttpRequest, pk: int) -> HttpResponse:
     """Approved by the signed-in user, who typed the plan's name."""
-    found = _plan(pk)
-    if request.POST.get("name", "").strip() != found.short_name:
+    shown_plan = _plan(pk)
+    if request.POST.get("name", "").strip() != shown_plan.short_name:
         messages.error(
             request,
-            gettext("Type %(short_name)s to approve the plan.") % {"short_name": found.short_name},
+            gettext("Type %(short_name)s to approve the plan.")
+            % {"short_name": shown_plan.short_name},
         )
         return redirect("cleanup-plan", pk)
     return _ordered(
         request,
-        found,
-        lambda: orders.approve(found, request.user, timezone.now()),
+        shown_plan,
+        lambda: orders.approve(shown_plan, request.user, timezone.now()),
         gettext("is approved; nothing is moved yet"),
     )
 
@@ -121,102 +122,104 @@ def approve(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def order(request: HttpRequest, pk: int | str, verb: str) -> HttpResponse:
     """``apply``, ``undo``, ``purge`` or ``withdraw``."""
-    found, name, now = _plan(pk), request.user.get_username(), timezone.now()
+    shown_plan, name, now = _plan(pk), request.user.get_username(), timezone.now()
     acts: dict[str, tuple[Callable[[], None], str]] = {
         "apply": (
-            lambda: orders.start_apply(found, name, now),
+            lambda: orders.start_apply(shown_plan, name, now),
             gettext("is being applied: first everything is audited again"),
         ),
-        "undo": (lambda: orders.start_undo(found, name, now), gettext("is being undone")),
+        "undo": (lambda: orders.start_undo(shown_plan, name, now), gettext("is being undone")),
         "purge": (
-            lambda: orders.start_purge(found, name, now),
+            lambda: orders.start_purge(shown_plan, name, now),
             gettext("is being purged: first everything is audited again"),
         ),
         "withdraw": (
-            lambda: orders.withdraw(found, name),
+            lambda: orders.withdraw(shown_plan, name),
             gettext("is withdrawn; nobody can apply it any more"),
         ),
     }
-    return _ordered(request, found, *acts[verb])
+    return _ordered(request, shown_plan, *acts[verb])
 
 
 @require_GET
 def export(request: HttpRequest, pk: int | str, form: str) -> HttpResponseBase:
     """All files of the plan with their proof."""
-    found = _plan(pk)
+    shown_plan = _plan(pk)
     return export_response(
         form,
-        f"weir-plan-{found.short_name}",
+        f"weir-plan-{shown_plan.short_name}",
         SCHEMA.names,
-        reader_of(found).rows() if found.name else (),
+        reader_of(shown_plan).rows() if shown_plan.name else (),
     )
 
 
 @require_GET
 def journal_export(request: HttpRequest, pk: int | str, verb: str, form: str) -> HttpResponseBase:
     """What became of every file."""
-    found = _plan(pk)
+    shown_plan = _plan(pk)
     return export_response(
         form,
-        f"weir-plan-{found.short_name}-{verb}",
+        f"weir-plan-{shown_plan.short_name}-{verb}",
         [field.name for field in fields(Row)],
-        _journal_rows(found, verb),
+        _journal_rows(shown_plan, verb),
     )
 
 
 def _ordered(
-    request: HttpRequest, found: CleanupPlan, act: Callable[[], None], word: str
+    request: HttpRequest, shown_plan: CleanupPlan, act: Callable[[], None], word: str
 ) -> HttpResponse:
     with refusal_as_message(request):
         act()
         messages.success(
             request,
             gettext("Plan %(short_name)s %(word)s.")
-            % {"short_name": found.short_name, "word": word},
+            % {"short_name": shown_plan.short_name, "word": word},
         )
-    return redirect("cleanup-plan", found.pk)
+    return redirect("cleanup-plan", shown_plan.pk)
 
 
 def _plan(pk: int | str) -> CleanupPlan:
     return get_object_or_404(CleanupPlan.objects.select_related("audit"), pk=row_number(pk))
 
 
-def _state(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
+def _state(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
     now = timezone.now()
-    expired = found.is_expired(now)
+    expired = shown_plan.is_expired(now)
     operates = may_operate(request.user)
-    open_ = found.state in (PlanState.PLANNED, PlanState.APPROVED)
+    open_ = shown_plan.state in (PlanState.PLANNED, PlanState.APPROVED)
     done = [
-        (verb, found.done(verb), _outcomes(found.done(verb))) for verb in VERBS if found.done(verb)
+        (verb, shown_plan.done(verb), _outcomes(shown_plan.done(verb)))
+        for verb in VERBS
+        if shown_plan.done(verb)
     ]
-    applied = found.done(APPLY)
-    over = found.state in (PlanState.QUARANTINED, PlanState.HALTED) and (
-        found.purge_at is None or found.purge_at <= now
+    applied = shown_plan.done(APPLY)
+    over = shown_plan.state in (PlanState.QUARANTINED, PlanState.HALTED) and (
+        shown_plan.purge_at is None or shown_plan.purge_at <= now
     )
     return {
-        "plan": found,
-        "badge": plan_badge(found, expired=expired),
+        "plan": shown_plan,
+        "badge": plan_badge(shown_plan, expired=expired),
         "expired": expired,
         "done": done,
-        "at_work": found.state in AT_WORK,
+        "at_work": shown_plan.state in AT_WORK,
         "may_approve": orders.may_approve(request.user)
-        and found.state == PlanState.PLANNED
+        and shown_plan.state == PlanState.PLANNED
         and not expired
-        and bool(found.files),
+        and bool(shown_plan.files),
         "moved": {
             "files": applied.get(FileOutcome.QUARANTINED, 0),
             "bytes": applied.get(f"{FileOutcome.QUARANTINED}_bytes", 0),
         },
         "may_apply": operates
         and not expired
-        and found.approved_at
-        and found.state in (PlanState.APPROVED, PlanState.HALTED),
+        and shown_plan.approved_at
+        and shown_plan.state in (PlanState.APPROVED, PlanState.HALTED),
         "may_undo": operates
-        and found.state in (PlanState.APPLYING, PlanState.HALTED, PlanState.QUARANTINED),
+        and shown_plan.state in (PlanState.APPLYING, PlanState.HALTED, PlanState.QUARANTINED),
         "may_purge": operates
         and over
-        and bool(found.trouble)
-        and found.state == PlanState.QUARANTINED,
+        and bool(shown_plan.trouble)
+        and shown_plan.state == PlanState.QUARANTINED,
         "may_withdraw": operates and open_ and not expired,
     }
 
@@ -229,18 +232,20 @@ def _outcomes(done: dict[str, Any]) -> list[tuple[Any, str, int, int]]:
     ]
 
 
-def _contents(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
+def _contents(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
     """From the files of the plan, one chunk of them at most."""
-    if not found.name:
+    if not shown_plan.name:
         return {}
-    reader = reader_of(found)
+    reader = reader_of(shown_plan)
     try:
         files = files_page(reader, request.GET.get("files", ""))
         verb = request.GET.get("verb", "")
-        journals = [known for known in VERBS if found.done(known)]
+        journals = [known for known in VERBS if shown_plan.done(known)]
         verb = verb if verb in journals else (journals[-1] if journals else "")
         journal_slice = (
-            journal_page(Journal(reader.folder, found.name, verb), request.GET.get("journal", ""))
+            journal_page(
+                Journal(reader.folder, shown_plan.name, verb), request.GET.get("journal", "")
+            )
             if verb
             else None
         )
@@ -293,8 +298,8 @@ def _why(row: dict[str, Any]) -> str:
     return join_messages(sentences, " ")
 
 
-def _journal_rows(found: CleanupPlan, verb: str) -> Iterator[dict[str, Any]]:
-    journal = Journal(PlanFolder(found.folder), found.name or "", verb)
+def _journal_rows(shown_plan: CleanupPlan, verb: str) -> Iterator[dict[str, Any]]:
+    journal = Journal(PlanFolder(shown_plan.folder), shown_plan.name or "", verb)
     for chunk in journal.done():
         for row in journal.read(chunk).rows:
             yield asdict(row)

@@ -45,8 +45,8 @@ class PlannedPaths:
             return []
         hashes = _hashes(names_of(paths))
         places = np.minimum(np.searchsorted(self._sorted, hashes), len(self._sorted) - 1)
-        found: list[str] = paths.filter(pa.array(self._sorted[places] == hashes)).to_pylist()
-        return found
+        matching: list[str] = paths.filter(pa.array(self._sorted[places] == hashes)).to_pylist()
+        return matching
 
 
 @dataclass(frozen=True)

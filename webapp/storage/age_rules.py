@@ -17,8 +17,8 @@ def of_root(result: Mapping[str, Any] | None, root: str) -> dict[str, Any] | Non
     """Of the JSON that ``python -m spark_jobs age_rule`` writes; ``None`` where it does not contain
     this root.
     """
-    found = (result or {}).get("roots") or []
-    return next((dict(one) for one in found if one.get("root") == root), None)
+    root_results = (result or {}).get("roots") or []
+    return next((dict(one) for one in root_results if one.get("root") == root), None)
 
 
 def directory_below(written: str, root: str) -> str:

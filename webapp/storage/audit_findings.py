@@ -107,10 +107,10 @@ def _is_outdated(row: RootFigures) -> bool:
 
 def _standing(roots: set[str]) -> dict[Identity, Finding]:
     rules = [*registry.rules_for(StorageRootSample), *registry.rules_for(StorageJobSample)]
-    found = Finding.objects.open().filter(rule__in=rules).order_by("id")
+    standing = Finding.objects.open().filter(rule__in=rules).order_by("id")
     return {
         (finding.cluster, finding.job_id, finding.rule, finding.subject_id): finding
-        for finding in found
+        for finding in standing
         if finding.data.get("root") in roots
     }
 

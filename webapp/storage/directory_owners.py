@@ -17,8 +17,8 @@ def owner_of(directory: str) -> JobCurrent | None:
     audited = JobStorage.objects.filter(audit__in=latest_audits(), directory=directory)
     cluster = audited.exclude(cluster="").values_list("cluster", flat=True).first()
     jobs = JobCurrent.objects.filter(job_id=job_id)
-    found = list(jobs.filter(cluster=cluster) if cluster else jobs[:2])
-    if len(found) != 1:
+    owners = list(jobs.filter(cluster=cluster) if cluster else jobs[:2])
+    if len(owners) != 1:
         return None
-    written = owner_directory((found[0].last_completed_path or "").rstrip("/"))
-    return None if not cluster and written and written != directory else found[0]
+    written = owner_directory((owners[0].last_completed_path or "").rstrip("/"))
+    return None if not cluster and written and written != directory else owners[0]

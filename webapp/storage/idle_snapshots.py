@@ -133,7 +133,7 @@ def ended_jobs(figures: RootFigures) -> tuple[EndedJob, ...]:
 
 def _restored_from() -> dict[str, list[str]]:
     """Canonical directory → ids of jobs that have not ended and were restored from it."""
-    found: dict[str, list[str]] = defaultdict(list)
+    paths_by_snapshot: dict[str, list[str]] = defaultdict(list)
     rows = (
         JobCurrent.objects.exclude(terminal=True)
         .exclude(restored_path=None)
@@ -141,10 +141,12 @@ def _restored_from() -> dict[str, list[str]]:
     )
     for job_id, path in rows.values_list("job_id", "restored_path")[:MOST_JOBS]:
         try:
-            found[canonical(path or "", spellings()).removesuffix("/_metadata")].append(job_id)
+            paths_by_snapshot[canonical(path or "", spellings()).removesuffix("/_metadata")].append(
+                job_id
+            )
         except BadUri:
             continue
-    return found
+    return paths_by_snapshot
 
 
 def _newest_whole(figures: RootFigures, ids: set[str]) -> dict[tuple[str, str], datetime]:

@@ -111,9 +111,9 @@ def declared_on() -> list[str]:
 
 def samples_of(clusters: Sequence[str], start: datetime, end: datetime) -> dict[str, list[Row]]:
     """Oldest first; of clusters with any. Raises what the lake's storage raises."""
-    found, _since = read_newest(TABLE, {}, start, end, _COLUMNS, MOST_SAMPLES)
+    lines, _since = read_newest(TABLE, {}, start, end, _COLUMNS, MOST_SAMPLES)
     by_cluster: dict[str, dict[datetime, Row]] = {}
-    for row in found.to_pylist():
+    for row in lines.to_pylist():
         if start <= row["ts"] < end and row["cluster"] in clusters:  # the lake prunes by files
             by_cluster.setdefault(row["cluster"], {})[row["ts"]] = row
     return {name: [of[ts] for ts in sorted(of)] for name, of in by_cluster.items()}

@@ -42,14 +42,14 @@ class ReadMetadata:
 def newest_metadata(cluster: str, job_id: str, at: datetime) -> ReadMetadata | None:
     """None where nobody read one; raises what the storage raises."""
     for look_back in LOOK_BACKS:
-        found = [
+        candidates = [
             (row, table)
             for table in with_same_rows(REFERENCES.name)
             for row in _files(table, cluster, job_id, at - look_back, at)
         ]
-        if found:
+        if candidates:
             row, table = max(
-                found, key=lambda pair: (pair[0]["checkpoint_id"] or 0, pair[0]["observed_at"])
+                candidates, key=lambda pair: (pair[0]["checkpoint_id"] or 0, pair[0]["observed_at"])
             )
             return _read(row, table)
     return None

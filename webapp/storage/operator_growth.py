@@ -62,14 +62,14 @@ def operator_trends(
     for row in sorted(rows, key=_place):
         of_operator[row["operator_id"]].append(row)
     names = _names(cluster, job_id)
-    found = (
+    trends = (
         _trend(points[-MOST_POINTS:], states, names)
         for points in of_operator.values()
         if points[-1]["metadata_path"] == newest
     )
     return tuple(
         sorted(
-            found,
+            trends,
             key=lambda trend: (
                 -trend.newest.elements,
                 -trend.newest.operator_bytes,

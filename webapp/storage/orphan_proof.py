@@ -52,9 +52,9 @@ def unreferenced(
     )
 
 
-def together(found: Iterable[Unreferenced]) -> Unreferenced | None:
+def together(of_roots: Iterable[Unreferenced]) -> Unreferenced | None:
     """Of several roots."""
-    parts = list(found)
+    parts = list(of_roots)
     if not parts:
         return None
     times = [one.provable_from for one in parts if one.provable_from]

@@ -61,9 +61,9 @@ def _of(row: Any, name: str, unit: str) -> int:
 def summed(rows: Iterable[RootFigures]) -> dict[str, int]:
     """Over roots, with the columns of one."""
     names = [f"{name}_{unit}" for name in (*VERDICTS, MISSING) for unit in ("files", "bytes")]
-    found = list(rows)
+    all_rows = list(rows)
     return {
-        name: sum(getattr(row, name) for row in found)
+        name: sum(getattr(row, name) for row in all_rows)
         for name in (*names, "files", "bytes", "checkpoints")
     }
 

@@ -34,10 +34,10 @@ def recovery_points(cluster: str = "", job_id: str = "") -> list[dict[str, Any]]
         lacking.filter(cluster=cluster, job_id=job_id) if cluster else lacking.exclude(cluster="")
     )
     newest = lacking.filter(~Exists(later), ~Exists(ended), checkpoint_id__isnull=False)
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    points_by_job: dict[tuple[str, str], dict[str, Any]] = {}
     for row in newest.select_related("audit").order_by("-missing_files", "id").iterator():
-        found.setdefault((row.cluster, row.job_id), _plain(row))
-    return list(found.values())
+        points_by_job.setdefault((row.cluster, row.job_id), _plain(row))
+    return list(points_by_job.values())
 
 
 def recovery_point_of(cluster: str, job_id: str) -> RecoveryPoint | None:

@@ -98,11 +98,11 @@ def factors_of_clusters() -> dict[str, ReplicationFactor]:
     """
     roots = list(StorageRoot.objects.prefetch_related("clusters"))
     of_root = factors_of(roots)
-    found: dict[str, list[ReplicationFactor]] = defaultdict(list)
+    factors_by_cluster: dict[str, list[ReplicationFactor]] = defaultdict(list)
     for root in roots:
         for cluster in root.clusters.all():
-            found[cluster.name].append(of_root[root.uri])
-    return {name: common(factors) for name, factors in found.items()}
+            factors_by_cluster[cluster.name].append(of_root[root.uri])
+    return {name: common(factors) for name, factors in factors_by_cluster.items()}
 
 
 def common(factors: Iterable[ReplicationFactor]) -> ReplicationFactor:
@@ -148,14 +148,17 @@ def _factor(root: StorageRoot, configured: Mapping[str, set[int]]) -> Replicatio
         return ReplicationFactor(root.replication, gettext("as declared for the root"))
     if not is_replicated(root.uri):
         return NONE
-    found = set().union(*(configured.get(cluster.name, set()) for cluster in root.clusters.all()))
-    if len(found) == 1 and 0 not in found:
+    configured_factors = set().union(
+        *(configured.get(cluster.name, set()) for cluster in root.clusters.all())
+    )
+    if len(configured_factors) == 1 and 0 not in configured_factors:
         return ReplicationFactor(
-            found.pop(), gettext("as %(option)s of its clusters says") % {"option": OPTION}
+            configured_factors.pop(),
+            gettext("as %(option)s of its clusters says") % {"option": OPTION},
         )
     several = (
         gettext("its clusters differ")
-        if found
+        if configured_factors
         else gettext("neither listed, declared nor configured")
     )
     return ReplicationFactor(

@@ -52,13 +52,13 @@ class Suggestion:
 
 def suggestions() -> list[Suggestion]:
     """Unregistered directories of all clusters, recordings included; made anew every few minutes."""
-    found: list[Suggestion] = (
+    suggested: list[Suggestion] = (
         cache.get_or_set("storage-suggestions", lambda: _found(MOST_PATHS), KEPT_S) or []
     )
     roots = list(StorageRoot.objects.values_list("uri", flat=True))
     return [
         suggestion
-        for suggestion in found
+        for suggestion in suggested
         if not any(is_below(suggestion.uri, root) for root in roots)
     ]
 
@@ -147,11 +147,11 @@ def _of_paths(most: int) -> Iterator[tuple[str, str, str, str]]:
     lasting = Q(is_savepoint=True) | Q(trigger_time__gte=timezone.now() - _OF_PATHS)
     recent = with_path.filter(lasting)[:most]
     recorded = with_path.filter(cluster__in=recordings)[:most]
-    found = (
+    path_rows = (
         facts.values_list("cluster", "external_path").iterator(5_000)
         for facts in (recent, recorded)
     )
-    for paths in (*found, _of_last_paths()):
+    for paths in (*path_rows, _of_last_paths()):
         for cluster, reported_path in paths:
             path = (reported_path or "").rstrip("/")
             for kind, pattern in (

@@ -14,7 +14,7 @@ def files_by_directory(checkpoints: "QuerySet[CheckpointStorage]") -> dict[str, 
     against the retained one before, shared over the checkpoints between; all that it refers to
     where there is none before.
     """
-    found: dict[str, tuple[int, float]] = {}
+    counts_by_directory: dict[str, tuple[int, float]] = {}
     names = ("metadata_path", "checkpoint_id", "files", "new_files", "previous_path")
     for path, checkpoint, files, new, before in checkpoints.filter(is_savepoint=False).values_list(
         *names
@@ -22,6 +22,9 @@ def files_by_directory(checkpoints: "QuerySet[CheckpointStorage]") -> dict[str, 
         directory = _CHECKPOINT.sub("", path)
         earlier = _CHECKPOINT.search(before or "")
         between = max((checkpoint or 0) - int(earlier[1]), 1) if earlier else 1
-        if (checkpoint or 0) >= found.get(directory, (-1, 0.0))[0]:
-            found[directory] = (checkpoint or 0, files if new is None else new / between)
-    return {directory: files for directory, (_checkpoint, files) in found.items()}
+        if (checkpoint or 0) >= counts_by_directory.get(directory, (-1, 0.0))[0]:
+            counts_by_directory[directory] = (
+                checkpoint or 0,
+                files if new is None else new / between,
+            )
+    return {directory: files for directory, (_checkpoint, files) in counts_by_directory.items()}

@@ -118,20 +118,20 @@ def _states(file: MetadataFile, names: Mapping[str, str]) -> list[NamedState]:
             for part in piece.parts:
                 if isinstance(part, Handle) and part.kind in _DESCRIBES and part.stream is not None:
                     first.setdefault(piece.operator.operator_id, (piece.operator, part.stream))
-    found: list[NamedState] = []
+    states: list[NamedState] = []
     until = monotonic() + MOST_READING_S
     for number, (key, (operator, stream)) in enumerate(first.items()):
         name = operator.name or names.get(key) or key
         may_open = number < MOST_FILES and monotonic() < until
         content = _description(file, stream) if stream.inline_at is not None or may_open else None
         if content is None:
-            found.append(NamedState(key, name, "", "", None))
+            states.append(NamedState(key, name, "", "", None))
         else:
-            found += [
+            states += [
                 NamedState(key, name, state.name, state.kind, state.expires)
                 for state in described_states(content)
             ]
-    return found[:SHOWN]
+    return states[:SHOWN]
 
 
 def _description(file: MetadataFile, stream: Stream) -> bytes | None:

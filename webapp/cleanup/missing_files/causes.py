@@ -70,7 +70,7 @@ class Circumstances:
 
 def causes(known: Circumstances) -> tuple[Cause, ...]:
     """Best founded first."""
-    found = [
+    candidates = [
         _clean_up(known),
         _age(known),
         _directory(known),
@@ -78,7 +78,7 @@ def causes(known: Circumstances) -> tuple[Cause, ...]:
         _claim(known),
         _running(known),
     ]
-    return tuple(sorted(found, key=lambda cause: RANK.index(cause.verdict)))
+    return tuple(sorted(candidates, key=lambda cause: RANK.index(cause.verdict)))
 
 
 def _clean_up(known: Circumstances) -> Cause:

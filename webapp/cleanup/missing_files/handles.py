@@ -32,7 +32,7 @@ class Handle:
 def handles(
     file: NamedFile, referrers: Sequence[Referrer], unknown: list[str]
 ) -> tuple[Handle, ...]:
-    found: list[Handle] = []
+    handles_found: list[Handle] = []
     jobs = reported_jobs((referrer.cluster, referrer.job_id) for referrer in referrers[:MOST_READ])
     for referrer in referrers[:MOST_READ]:
         try:
@@ -52,7 +52,7 @@ def handles(
         names = {
             vertex.get("vertex_id"): vertex.get("name") for vertex in graph.get("vertices") or ()
         }
-        found += [
+        handles_found += [
             Handle(
                 referrer.metadata_path,
                 row["operator_id"],
@@ -63,4 +63,4 @@ def handles(
             )
             for row in rows
         ]
-    return tuple(found[:MOST_HANDLES])
+    return tuple(handles_found[:MOST_HANDLES])

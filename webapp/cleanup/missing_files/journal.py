@@ -55,14 +55,14 @@ class Deed:
 
 def deeds(path: str) -> tuple[list[Deed], list[str]]:
     """In order of time, and plans whose files cannot be read."""
-    found: list[Deed] = []
+    deeds_done: list[Deed] = []
     unreadable: list[str] = []
     for plan in CleanupPlan.objects.exclude(state__in=_NOTHING_DONE).order_by("-id")[:MOST_PLANS]:
         try:
-            found += _of_plan(plan, path)
+            deeds_done += _of_plan(plan, path)
         except (PlanDamaged, OSError):
             unreadable.append(plan.short_name)
-    return sorted(found, key=lambda one: one.at), unreadable
+    return sorted(deeds_done, key=lambda one: one.at), unreadable
 
 
 def _of_plan(plan: CleanupPlan, path: str) -> Iterator[Deed]:

@@ -126,7 +126,7 @@ def triage(written: str) -> Triage:
 
 def _history(file: NamedFile, unknown: list[str]) -> History:
     try:
-        found = audited_files.history(file.path)
+        file_history = audited_files.history(file.path)
     except TooMany:
         unknown.append(gettext("The newest audits list more files than are looked through here."))
     except (OSError, BadManifest):
@@ -137,9 +137,9 @@ def _history(file: NamedFile, unknown: list[str]) -> History:
             )
         )
     else:
-        if file.root and not found.looked:
+        if file.root and not file_history.looked:
             unknown.append(gettext("No audit of its root has kept its list of files."))
-        return found
+        return file_history
     return History(None, None, 0, None)
 
 

@@ -18,13 +18,13 @@ def missing_file(request: HttpRequest) -> HttpResponse:
     status = 200
     if written:
         try:
-            found = triage(written)
+            triaged = triage(written)
         except BadUri as error:
             context["refused"], status = str(error), 404
         else:
             causes = [
                 (VERDICTS[cause.verdict], LABELS[cause.key], cause.because)
-                for cause in found.causes
+                for cause in triaged.causes
             ]
-            context |= {"triage": found, "summary": summary(found), "causes": causes}
+            context |= {"triage": triaged, "summary": summary(triaged), "causes": causes}
     return render(request, "cleanup/missing_file.html", context, status=status)

@@ -137,7 +137,7 @@ def _write_request(
     row: StorageAudit, request: AuditRequest, root_listings: list[listings.RootListing]
 ) -> None:
     known_jobs.write(f"{row.run_dir}/jobs.parquet", timezone.now(), request.jobs_left_out())
-    one = {
+    request_row = {
         "audit_id": row.audit_id,
         "as_of": row.as_of.isoformat() if row.as_of else None,
         "age_guard_h": row.age_guard_h,
@@ -146,7 +146,7 @@ def _write_request(
         "jobs": f"{row.run_dir}/jobs.parquet",
     }
     with fsspec.open(f"{row.run_dir}/request.json", "wb") as file:
-        file.write(json.dumps({"audits": [one]}, indent=1).encode())
+        file.write(json.dumps({"audits": [request_row]}, indent=1).encode())
 
 
 def _run_spark(row: StorageAudit, request: AuditRequest, lease: Lease, record: RunRecord) -> None:
@@ -192,8 +192,8 @@ def _command(row: StorageAudit) -> list[str]:
         settings.WEIR.lake_root,
     ]
     command += ["--run-dir", row.run_dir, "--attempt", row.audit_id]
-    for one in _carried(row):
-        command += ["--previous", one.manifest_path]
+    for carried_audit in _carried(row):
+        command += ["--previous", carried_audit.manifest_path]
     if row.fresh:
         command.append("--fresh")
     return command

@@ -24,10 +24,10 @@ def copy_to_fleet(audit: StorageAudit, lease: Lease) -> int:
     )
     changed = 0
     for part in chunks(list(met.values_list("job_id", flat=True).distinct()), JOBS_AT_ONCE):
-        found = JobStorage.objects.filter(audit__in=latest_audits(), job_id__in=part).values_list(
+        storage = JobStorage.objects.filter(audit__in=latest_audits(), job_id__in=part).values_list(
             "cluster", "job_id"
         )
-        sums = found.annotate(total=Sum("orphan_bytes"), unproven=Sum("recent_bytes"))
+        sums = storage.annotate(total=Sum("orphan_bytes"), unproven=Sum("recent_bytes"))
         # None proven while something is unreferenced is not the same as none there.
         orphans = {
             (cluster, job_id): None if unproven and not total else total

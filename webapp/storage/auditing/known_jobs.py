@@ -177,14 +177,14 @@ def _ended(facts: Any, at: datetime) -> dict[tuple[str, str], list[dict[str, Any
         "end_time",
         "reason",
     )
-    found: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    jobs_by_place: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for row in (
         periodic.filter(never | discarded)
         .order_by("cluster", "job_id", "-trigger_time", "-id")
         .values(*fields)
         .iterator(2_000)
     ):
-        of_job = found[row["cluster"], row["job_id"]]
+        of_job = jobs_by_place[row["cluster"], row["job_id"]]
         if len(of_job) < MOST_ENDED:
             of_job.append(
                 {
@@ -196,22 +196,24 @@ def _ended(facts: Any, at: datetime) -> dict[tuple[str, str], list[dict[str, Any
                     "reason": row["reason"],
                 }
             )
-    _without_reused(periodic.exclude(never | discarded), found)
-    return found
+    _without_reused(periodic.exclude(never | discarded), jobs_by_place)
+    return jobs_by_place
 
 
-def _without_reused(others: Any, found: dict[tuple[str, str], list[dict[str, Any]]]) -> None:
+def _without_reused(
+    others: Any, jobs_by_place: dict[tuple[str, str], list[dict[str, Any]]]
+) -> None:
     """A job that starts again under its own id counts from 1 again: the directory may be of the one
     that lives.
     """
-    ids = {entry["checkpoint_id"] for entries in found.values() for entry in entries}
+    ids = {entry["checkpoint_id"] for entries in jobs_by_place.values() for entry in entries}
     if not ids:
         return
-    keys = others.filter(job_id__in={job_id for _cluster, job_id in found}).values_list(
+    keys = others.filter(job_id__in={job_id for _cluster, job_id in jobs_by_place}).values_list(
         "cluster", "job_id", "checkpoint_id"
     )
     living = {key for key in keys.iterator(5_000) if key[2] in ids}
-    for (cluster, job_id), entries in found.items():
-        found[cluster, job_id] = [
+    for (cluster, job_id), entries in jobs_by_place.items():
+        jobs_by_place[cluster, job_id] = [
             entry for entry in entries if (cluster, job_id, entry["checkpoint_id"]) not in living
         ]

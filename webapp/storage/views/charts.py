@@ -26,14 +26,14 @@ def over_time(request: HttpRequest) -> HttpResponse:
     rows = loaded_figures().order_by("-as_of", "-id")
     if uri:
         rows = rows.filter(root=uri)
-    found = list(reversed(rows.values("root", "as_of", *_NAMES)[:MOST_AUDITS]))
-    if not found:
+    newest_first = list(reversed(rows.values("root", "as_of", *_NAMES)[:MOST_AUDITS]))
+    if not newest_first:
         empty = {
             "title": gettext("No audit yet"),
             "text": gettext("Totals show from the first audit on."),
         }
         return JsonResponse({"figure": None, "note": "", "empty": empty})
-    points = _points(found)
+    points = _points(newest_first)
     note = (
         gettext("%(points)s audits.") % {"points": f"{len(points):,}"}
         if len(points) > 1

@@ -62,7 +62,7 @@ def xray(request: HttpRequest) -> HttpResponse:
     return render(request, "storage/xray.html", context, status=status)
 
 
-def _contents(request: HttpRequest, path: str, found: Xray) -> dict[str, Any]:
+def _contents(request: HttpRequest, path: str, contents: Xray) -> dict[str, Any]:
     directory = owner_directory(path.rpartition("/")[0])
     job_id = job_id_of(directory) or ""
     job = owner_of(directory)
@@ -78,22 +78,23 @@ def _contents(request: HttpRequest, path: str, found: Xray) -> dict[str, Any]:
         .first()
     )
     return {
-        "xray": found,
+        "xray": contents,
         "path": path,
         "job": job,
         "job_id": job_id,
-        "fact": _fact(job, found),
+        "fact": _fact(job, contents),
         "audited": audited,
-        "self_contained": answer(found.self_contained, PLAIN_NO),
-        "relocatable": answer(found.relocatable, PLAIN_NO),
+        "self_contained": answer(contents.self_contained, PLAIN_NO),
+        "relocatable": answer(contents.relocatable, PLAIN_NO),
         "resolvable": answer(audited.resolvable if audited else None, NO),
-        "treemap": xray_treemap.treemap(found, names),
-        "treemap_narrow": xray_treemap.treemap(found, names, xray_treemap.NARROW),
+        "treemap": xray_treemap.treemap(contents, names),
+        "treemap_narrow": xray_treemap.treemap(contents, names, xray_treemap.NARROW),
         "operators": [
             (operator, xray_treemap.name_of(operator, names))
-            for operator in found.operators[:OPERATORS_SHOWN]
+            for operator in contents.operators[:OPERATORS_SHOWN]
         ],
-        "more_operators": max(len(found.operators) - OPERATORS_SHOWN, 0) + found.operators_left_out,
+        "more_operators": max(len(contents.operators) - OPERATORS_SHOWN, 0)
+        + contents.operators_left_out,
         "states": [
             (
                 state,
@@ -101,12 +102,12 @@ def _contents(request: HttpRequest, path: str, found: Xray) -> dict[str, Any]:
                 or names.get(state.operator_id)
                 or gettext("operator %(operator_id)s") % {"operator_id": state.operator_id[:8]},
             )
-            for state in found.states[:STATES_SHOWN]
+            for state in contents.states[:STATES_SHOWN]
         ],
-        "more_states": max(len(found.states) - STATES_SHOWN, 0) + found.states_left_out,
+        "more_states": max(len(contents.states) - STATES_SHOWN, 0) + contents.states_left_out,
         "others": _others(directory, path) if job_id else [],
-        "most_files": max((bucket.files for bucket in found.sizes), default=0),
-        "jobs": _names_of(found),
+        "most_files": max((bucket.files for bucket in contents.sizes), default=0),
+        "jobs": _names_of(contents),
         "replicated": factor_of_path(path),
     }
 
@@ -125,12 +126,12 @@ def _compared(file: Any, other: str) -> dict[str, Any]:
         }
 
 
-def _fact(job: JobCurrent | None, found: Xray) -> Any:
+def _fact(job: JobCurrent | None, contents: Xray) -> Any:
     """The page of the same checkpoint, where it is still known."""
     if job is None:
         return None
     facts = CheckpointFact.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, checkpoint_id=found.checkpoint_id
+        cluster=job.cluster, job_id=job.job_id, checkpoint_id=contents.checkpoint_id
     )
     fact = (
         facts.order_by("-trigger_time")
@@ -153,8 +154,10 @@ def _others(directory: str, path: str) -> list[CheckpointStorage]:
     )
 
 
-def _names_of(found: Xray) -> dict[str, JobCurrent]:
+def _names_of(contents: Xray) -> dict[str, JobCurrent]:
     """By directory."""
-    of_jobs = [directory.path for directory in found.directories if directory.job_id][:JOBS_NAMED]
+    of_jobs = [directory.path for directory in contents.directories if directory.job_id][
+        :JOBS_NAMED
+    ]
     owners = {directory: owner_of(directory) for directory in of_jobs}
     return {directory: job for directory, job in owners.items() if job}

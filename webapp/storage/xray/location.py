@@ -64,7 +64,7 @@ def _file_at(path: str) -> MetadataFile:
     root = Root(row.uri, row.read_at or None)
     reading = root.readable(path)
     try:
-        found = tree.stat(reading, root.reading)
+        status = tree.stat(reading, root.reading)
     except tree.Gone as error:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), reading) from error
     except (tree.Linked, ValueError) as error:
@@ -74,4 +74,4 @@ def _file_at(path: str) -> MetadataFile:
         ) from error
     except tree.TreeError as error:
         raise OSError(str(error)) from error
-    return MetadataFile(path, found.bytes, found.modified, reading, root.reading)
+    return MetadataFile(path, status.bytes, status.modified, reading, root.reading)

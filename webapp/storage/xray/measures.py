@@ -39,13 +39,13 @@ def distinct_files(table: pa.Table) -> pa.Table:
     once = referring.group_by(["path", "offset_bytes"]).aggregate(
         [("size_bytes", "max"), ("size_bytes", "count")]
     )
-    found = once.group_by("path").aggregate(
+    files_once = once.group_by("path").aggregate(
         [("size_bytes_max", "sum"), ("size_bytes_count", "sum")]
     )
     renamed = {
-        "path": found["path"],
-        "bytes": found["size_bytes_max_sum"],
-        "references": found["size_bytes_count_sum"],
+        "path": files_once["path"],
+        "bytes": files_once["size_bytes_max_sum"],
+        "references": files_once["size_bytes_count_sum"],
     }
     return pa.table(
         {
@@ -150,7 +150,7 @@ def _sums(table: pa.Table, column: str, how: str) -> dict[str, int]:
 
 
 def _operator(
-    one: Operator,
+    operator: Operator,
     subtasks: dict[int, int],
     finished: Mapping[str, int],
     kinds: Mapping[str, dict[str, int]],
@@ -158,19 +158,19 @@ def _operator(
     files: Mapping[str, int],
     uploaded: Mapping[str, int | None],
 ) -> OperatorContents:
-    key = one.operator_id
+    key = operator.operator_id
     largest = sorted(
         ((number, size) for number, size in subtasks.items() if number >= 0),
         key=lambda item: (-item[1], item[0]),
     )
-    running = max(one.parallelism - finished.get(key, 0), len(largest))
+    running = max(operator.parallelism - finished.get(key, 0), len(largest))
     spread = [size for _number, size in largest] + [0] * (running - len(largest))
     return OperatorContents(
         operator_id=key,
-        name=one.name or one.uid or "",
-        parallelism=one.parallelism,
+        name=operator.name or operator.uid or "",
+        parallelism=operator.parallelism,
         subtasks=len(largest),
-        finished=one.parallelism if one.fully_finished else finished.get(key, 0),
+        finished=operator.parallelism if operator.fully_finished else finished.get(key, 0),
         state_bytes=sum(subtasks.values()),
         uploaded_bytes=uploaded.get(key, 0),
         files=files.get(key, 0),
@@ -214,11 +214,11 @@ def listed_states(
             merged[key].append((state["offsets"], row["size_bytes"] or 0))
             if row["path"] is not None:
                 files[key].add(row["path"])
-    found = []
+    listed_rows = []
     for (operator_id, name, mode), parts in merged.items():
         operator = declared[operator_id]
         handle_bytes = sum(size for _offsets, size in parts)
-        found.append(
+        listed_rows.append(
             ListedState(
                 operator_id=operator_id,
                 operator_name=operator.name or "",
@@ -235,8 +235,8 @@ def listed_states(
                 ),
             )
         )
-    found.sort(key=lambda state: (-state.restore_bytes, state.operator_id, state.name))
-    return tuple(found[:MOST_STATES]), max(len(found) - MOST_STATES, 0)
+    listed_rows.sort(key=lambda state: (-state.restore_bytes, state.operator_id, state.name))
+    return tuple(listed_rows[:MOST_STATES]), max(len(listed_rows) - MOST_STATES, 0)
 
 
 def _restored(mode: str, parallelism: int, sizes: Sequence[int]) -> int:

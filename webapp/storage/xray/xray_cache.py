@@ -37,8 +37,8 @@ def _kept(kind: str, files: tuple[MetadataFile, ...], make: Callable[[], ResultT
     facts = "\n".join(f"{file.path}\t{file.size}\t{file.modified}" for file in files)
     digest = hashlib.sha256(facts.encode("utf-8", "surrogatepass")).hexdigest()
     key = f"{kind}:{_FORM}:{READER_VERSION}:{digest}"
-    found: ResultT | None = cache.get(key)
-    if found is None:
-        found = make()
-        cache.set(key, found, KEPT_S)
-    return found
+    cached: ResultT | None = cache.get(key)
+    if cached is None:
+        cached = make()
+        cache.set(key, cached, KEPT_S)
+    return cached

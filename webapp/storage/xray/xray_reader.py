@@ -64,11 +64,13 @@ def segments(file: MetadataFile) -> dict[tuple[str, int], int]:
     merged files. Raises as :func:`read`.
     """
     _seen, table = _table(file)
-    found = table.filter(pc.and_(pc.is_valid(table["path"]), pc.is_valid(table["offset_bytes"])))
+    segment_rows = table.filter(
+        pc.and_(pc.is_valid(table["path"]), pc.is_valid(table["offset_bytes"]))
+    )
     rows = zip(
-        found["path"].to_pylist(),
-        found["offset_bytes"].to_pylist(),
-        found["size_bytes"].to_pylist(),
+        segment_rows["path"].to_pylist(),
+        segment_rows["offset_bytes"].to_pylist(),
+        segment_rows["size_bytes"].to_pylist(),
         strict=True,
     )
     return {(path, offset): size for path, offset, size in rows}
@@ -79,8 +81,8 @@ def handles_of(file: MetadataFile, path: str) -> list[dict[str, Any]]:
     ``state_bytes``. Raises as :func:`read`.
     """
     seen, table = _table(file)
-    found = table.filter(pc.equal(canonical_column(table["path"], spellings()), path))
-    rows = found.select(["operator_id", "subtask", "kind", "state_bytes"]).to_pylist()
+    handle_rows = table.filter(pc.equal(canonical_column(table["path"], spellings()), path))
+    rows = handle_rows.select(["operator_id", "subtask", "kind", "state_bytes"]).to_pylist()
     return [row | {"operator_name": seen.operators[row["operator_id"]].name or ""} for row in rows]
 
 

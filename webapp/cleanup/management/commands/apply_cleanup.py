@@ -85,7 +85,7 @@ class Command(PreparedCommand):
             raise CommandError(str(error), returncode=1) from error
 
     def _look(self, plan: CleanupPlan) -> None:
-        found = dry_run(reader_of(plan))
+        rehearsed = dry_run(reader_of(plan))
         if self.quiet:
             self.stdout.write(
                 json.dumps(
@@ -93,7 +93,7 @@ class Command(PreparedCommand):
                         "plan": plan.name,
                         "state": plan.state,
                         "approved_by": plan.approved_name or None,
-                        **found,
+                        **rehearsed,
                     }
                 )
             )
@@ -102,8 +102,8 @@ class Command(PreparedCommand):
             f"Plan {plan.name}: {plan.get_state_display()}. This is a dry run: nothing is touched."
         )
         self.stdout.write(
-            f"  {count_text(found['unchanged'])} files, {bytes_text(found['unchanged_bytes'])}, "
-            "are as planned."
+            f"  {count_text(rehearsed['unchanged'])} files, "
+            f"{bytes_text(rehearsed['unchanged_bytes'])}, are as planned."
         )
         for outcome in (
             FileOutcome.CHANGED,
@@ -111,8 +111,8 @@ class Command(PreparedCommand):
             FileOutcome.LINKED,
             FileOutcome.FAILED,
         ):
-            if found[outcome]:
-                self.stdout.write(f"  {count_text(found[outcome])} files: {SENTENCES[outcome]}")
+            if rehearsed[outcome]:
+                self.stdout.write(f"  {count_text(rehearsed[outcome])} files: {SENTENCES[outcome]}")
         if plan.approved_at is None:
             self.stdout.write("It is not approved.")
         elif plan.is_expired(timezone.now()):

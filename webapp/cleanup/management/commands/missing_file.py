@@ -27,29 +27,29 @@ class Command(PreparedCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = triage(options["path"])
+        triaged = triage(options["path"])
         if options["json"]:
-            print_document(self.stdout, as_document(found))
+            print_document(self.stdout, as_document(triaged))
         else:
-            print_lines(self.stdout, _words(found))
+            print_lines(self.stdout, _words(triaged))
 
 
-def _words(found: Triage) -> Iterator[str]:
-    yield found.path
-    yield summary(found).word
-    if found.owner:
+def _words(triaged: Triage) -> Iterator[str]:
+    yield triaged.path
+    yield summary(triaged).word
+    if triaged.owner:
         known = (
-            f"{found.owner.name or ''} on {found.owner.cluster}, {found.owner.state}"
-            if found.owner.cluster
+            f"{triaged.owner.name or ''} on {triaged.owner.cluster}, {triaged.owner.state}"
+            if triaged.owner.cluster
             else "not reported by any cluster"
         )
-        yield f"  in the directory of  {found.owner.job_id} ({known})"
+        yield f"  in the directory of  {triaged.owner.job_id} ({known})"
     yield (
         "  last listed          "
-        f"{found.seen.as_of.isoformat() if found.seen else 'by no audit whose list is kept'}"
+        f"{triaged.seen.as_of.isoformat() if triaged.seen else 'by no audit whose list is kept'}"
     )
-    yield f"  gone by              {found.gone_by.isoformat() if found.gone_by else 'not known'}"
-    for referrer in found.referrers:
+    yield f"  gone by              {triaged.gone_by.isoformat() if triaged.gone_by else 'not known'}"
+    for referrer in triaged.referrers:
         ended = {True: "ended", False: "has not ended", None: "not known whether it ended"}[
             referrer.ended
         ]
@@ -57,12 +57,12 @@ def _words(found: Triage) -> Iterator[str]:
             f"  needed by            {referrer.metadata_path} (job "
             f"{referrer.job_name or referrer.job_id or 'not known'}: {ended})"
         )
-    for handle in found.handles:
+    for handle in triaged.handles:
         yield (
             f"    operator           {handle.operator or handle.operator_id}, subtask "
             f"{handle.subtask}, {handle.kind}"
         )
-    for cause in found.causes:
+    for cause in triaged.causes:
         yield f"  {VERDICTS[cause.verdict].word!s:<20} {LABELS[cause.key]}: {cause.because}"
-    for line in found.unknown:
+    for line in triaged.unknown:
         yield f"  ? {line}"

@@ -110,12 +110,12 @@ class TriageSerializer(serializers.Serializer[Triage]):
     )
 
     @extend_schema_field(serializers.CharField())
-    def get_summary(self, found: Triage) -> str:
-        return summary(found).word
+    def get_summary(self, triaged: Triage) -> str:
+        return summary(triaged).word
 
 
-def as_document(found: Triage) -> dict[str, Any]:
-    return dict(TriageSerializer(found).data)
+def as_document(triaged: Triage) -> dict[str, Any]:
+    return dict(TriageSerializer(triaged).data)
 
 
 class MissingFileParameters(ListFilters):
@@ -131,7 +131,7 @@ class MissingFileTriageView(APIView):
     )
     def get(self, request: Request) -> Response:
         try:
-            found = triage(given(MissingFileParameters, request).values.get("path", ""))
+            triaged = triage(given(MissingFileParameters, request).values.get("path", ""))
         except BadUri as error:
             raise Http404(str(error)) from error
-        return Response(as_document(found))
+        return Response(as_document(triaged))
