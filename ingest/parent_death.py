@@ -1,7 +1,7 @@
 """Ends this process with its parent. Linux only; elsewhere nothing happens.
 
 A process that is killed cannot stop what it started; the kernel can. This file run as a program,
-``PARENT COMMAND…``, becomes COMMAND and keeps what the kernel was told. PARENT is a pid, or
+``PARENT COMMAND…``, becomes COMMAND and keeps what the kernel was asked to do. PARENT is a pid, or
 ``parent`` for whoever started it.
 """
 

@@ -157,7 +157,7 @@ class ClusterSource:
     request_timeout_s: float = 10
     max_response_bytes: int = 64 * 1024 * 1024
     operator_events: tuple[OperatorEvent, ...] = ()
-    """What an operator said lately of jobs of this cluster; each is taken once."""
+    """What an operator said recently of jobs of this cluster; each is taken once."""
     flame_graphs: tuple[WantedFlameGraph, ...] = ()
     """What users want to see now, the most urgent first."""
     thread_dumps: tuple[str, ...] = ()

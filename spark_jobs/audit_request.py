@@ -83,9 +83,9 @@ class AuditedRoot:
     """``uri`` is canonical. ``listing`` is a directory or glob of Parquet; ``read_at`` where its
     files are read instead.
 
-    ``clusters`` may write below it (none named: any). ``unreachable`` are those of them that cannot be
-    seen at present, ``unreachable_elsewhere`` the others: a job of theirs may have been restored from
-    here.
+    ``clusters`` may write below it (none named: any). ``unreachable`` are those of them that cannot
+    be seen at present, ``unreachable_elsewhere`` the others: a job of theirs may have been restored
+    from here.
     """
 
     uri: str

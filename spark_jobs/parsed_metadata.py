@@ -29,7 +29,7 @@ KEPT_FOR = timedelta(days=30)
 """Older rows are not looked at: to parse a file again costs less than to read a year of them."""
 SOURCE = "metadata"
 ROUNDS = 3
-"""How often checkpoints that were replaced while they were read are looked for anew."""
+"""How often checkpoints that were replaced while they were read are looked for again."""
 
 _KEY = ("metadata_path", "metadata_bytes", "metadata_modified")
 _HIT = pa.schema(

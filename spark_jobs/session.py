@@ -57,7 +57,7 @@ SMALL_INPUT_OPTIONS = {
     # against 9 s with all of these).
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # Planning every stage anew after the one before it does not pay where every stage is small.
+    # Planning every stage again after the one before it does not pay where every stage is small.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
 }

@@ -38,8 +38,8 @@ EXECUTION = pa.schema(
         ("log", pa.string()),
     ]
 )
-"""Where an attempt of a subtask ran; ``log``: the process in whose log its TaskManager told that it
-received it.
+"""Where an attempt of a subtask ran; ``log``: the process in whose log its TaskManager logged that
+it received it.
 """
 LEARNT_EXECUTION = pa.schema([*EXECUTION, ("newly_placed", pa.bool_())])
 """``newly_placed``: job, task and host are known, which the last run did not know."""

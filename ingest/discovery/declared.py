@@ -1,4 +1,4 @@
-"""The file of ``sources:``, which operators write: read anew each time, refused as a whole where
+"""The file of ``sources:``, which operators write: read each time, refused as a whole where
 anything in it makes no sense.
 
 A new way to find clusters is a key here, and in ``reading`` what fetches it within its time and

@@ -115,7 +115,7 @@ class FoundCluster:
 
 @dataclass(frozen=True, slots=True)
 class RefusedTarget:
-    """What was listed and is not followed; ``name`` is that of the cluster where it could be told,
+    """What was listed and is not followed; ``name`` is that of the cluster where it is known,
     else "".
     """
 

@@ -108,7 +108,7 @@ def opened_log(node: str, open_node: Callable[[], IO[bytes]], path: str) -> IO[b
 
 
 class _LogStream(io.RawIOBase):
-    """Going back begins anew, as in other packed files."""
+    """Going back begins again, as in other packed files."""
 
     def __init__(self, node: IO[bytes], log: ContainerLog) -> None:
         self._node, self._log, self._at = node, log, 0

@@ -209,7 +209,7 @@ def read_file(
 ) -> Iterator[tuple[list[LogRecord], Sequence[Skip]]]:
     """Records of one whole file in batches, with what was skipped; never raises for a bad file.
 
-    ``forms`` is told what it was.
+    ``forms`` counts what it was.
     """
     compiled = layout_of(layout)
     reader = LogReader(

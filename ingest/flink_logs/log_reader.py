@@ -55,7 +55,7 @@ class LogReader:
     """Feed it the bytes of a file in order; it returns the records that are complete.
 
     ``layout`` is tried first. ``day`` is that of times without a date where their envelope does not
-    say it. ``begin`` is how far the file has been read; :meth:`resumption` says it anew.
+    say it. ``begin`` is how far the file has been read; :meth:`resumption` says it again.
     ``mid_line`` says that what is fed begins within a line, which is dropped.
 
     ``forms`` counts what was recognised: pairs of envelope ("" for none) and layout, with how many

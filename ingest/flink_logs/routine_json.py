@@ -1,4 +1,4 @@
-"""JSON records that are not kept, told without decoding them."""
+"""JSON records that are not kept, recognised without decoding them."""
 
 import re
 
@@ -19,7 +19,7 @@ def is_routine(line: bytes) -> bool:
     quote = at + (line[at : at + 1] == b" ")
     if line[quote : quote + 1] != b'"' or may_be_read(line, quote + 1):
         return False
-    # Of several messages or levels, some in inner objects, the record's own is not told without
+    # Of several messages or levels, some in inner objects, the record's own is not known without
     # decoding.
     if (
         line.count(b'essage"') != 1

@@ -65,7 +65,7 @@ class JobAnswers:
     tasks run.
     """
     starts_known: bool = False
-    """Whether an earlier reading told when these tasks were started."""
+    """Whether an earlier reading showed when these tasks were started."""
     backpressure: dict[str, Answer] = field(default_factory=dict)
     metrics: dict[str, list[Answer]] = field(default_factory=dict)
     gauges: dict[str, list[Answer]] = field(default_factory=dict)

@@ -135,7 +135,7 @@ def _job_to_json(job: JobCursor) -> dict[str, Any]:
         "exceptions": job.exceptions,
         "started": job.started,
         "turn": job.turn,
-        "told": job.reported[: MAX_VERTICES + 1],
+        "reported": job.reported[: MAX_VERTICES + 1],
         "vertices": dict(list(job.vertices.items())[:MAX_VERTICES]),
         "gauges": dict(list(job.gauges.items())[:MAX_VERTICES]),
         "checkpoints": [
@@ -150,7 +150,7 @@ def _job_from_json(fields: Any) -> JobCursor:
     vertices = fields.get("vertices")
     checkpoints = fields.get("checkpoints")
     gauges = fields.get("gauges")
-    reported = fields.get("told")
+    reported = fields.get("reported")
     return JobCursor(
         modified_ms=int(_number(fields.get("modified_ms"))),
         state=str(fields.get("state") or ""),

@@ -36,7 +36,7 @@ class RequestLimits:
     changed or not.
     """
     static_refresh_s: float = 900
-    """Configuration of cluster and checkpoints: fixed while a process lives, and read anew in case
+    """Configuration of cluster and checkpoints: fixed while a process lives, and read again in case
     it was lost.
     """
 

@@ -33,7 +33,7 @@ class RestSession:
     async def get(self, path: str, *, may_be_gone: bool = False) -> Answer | None:
         """The answer, or ``None`` after noting why there is none: as a skip, a 404 in ``gone``
         where it ``may_be_gone``, and what Flink cannot tell yet in ``not_yet``, with the reason:
-        whoever asked has it told once it lasts.
+        whoever asked gets a skip once it lasts.
         """
         if self.down:
             return None

@@ -63,7 +63,7 @@ def dataset(
 
 
 class _Storage(DeltaStorageHandler):
-    """The files of a table, of which each use is told."""
+    """The files of a table, of which each use is recorded."""
 
     def open_input_file(self, path: str) -> pa.PythonFile:
         with _calls:

@@ -90,7 +90,7 @@ def read_evidence(
     waiting = list(dict.fromkeys([*waiting, *selection.wanted(observed)]))[-MOST_WAITING:]
     records: list[Record] = []
     reader = _Reader(
-        source, cluster, dict(cursor.get("told") or {}), at, budget or EvidenceBudget()
+        source, cluster, dict(cursor.get("reported") or {}), at, budget or EvidenceBudget()
     )
     done = 0
     while done < min(len(waiting), source.files_per_cycle) and reader.budget.seconds > 0:
@@ -100,7 +100,7 @@ def read_evidence(
     remembered = {
         "jobs": selection.remembered(at),
         "waiting": waiting[done:],
-        "told": reader.newest_unreachable(),
+        "reported": reader.newest_unreachable(),
     }
     return observations, {name: value for name, value in remembered.items() if value}
 

@@ -54,7 +54,8 @@ async def read_metrics(
 ) -> SourceRead:
     """Rows of the steps that are new; the cursor is to be saved after they are safe.
 
-    Jobs and TaskManagers are told where the cluster has no REST address, which knows more of both.
+    Jobs and TaskManagers are reported where the cluster has no REST address, which knows more of
+    both.
     """
     span = _due(cursor, at().timestamp(), max(1, round(source.metrics_interval_s)))
     if span is None:

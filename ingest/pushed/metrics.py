@@ -37,7 +37,8 @@ def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) 
     """Rows of the steps that are new; the cursor is to be saved after they are safe. Where nothing
     came for long, the cluster is not seen.
 
-    Jobs and TaskManagers are told where the cluster has no REST address, which knows more of both.
+    Jobs and TaskManagers are reported where the cluster has no REST address, which knows more of
+    both.
     """
     spool = MetricsSpool(Path(source.pushed_metrics))
     step_s = max(1, round(source.metrics_interval_s))

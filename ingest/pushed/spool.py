@@ -182,7 +182,7 @@ def _keys(entries: Sequence[Entry]) -> list[bytes]:
     """What a repetition is known by: stamp and text; where a shipper stamps nothing, only a batch
     as a whole can be one.
 
-    Equal lines of one batch are told apart by their number.
+    Equal lines of one batch are distinguished by their number.
     """
     batch = (
         ""

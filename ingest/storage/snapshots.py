@@ -86,7 +86,7 @@ class Snapshot:
         self._put_at_once = (protocol if isinstance(protocol, str) else protocol[0]) in _PUT_AT_ONCE
 
     def begin(self, begun: dict[str, Any]) -> None:
-        """Starts anew: whatever lies there goes."""
+        """Starts again: whatever lies there goes."""
         if self._filesystem.exists(self._path):
             if not self._mine():
                 raise Refused(

@@ -72,7 +72,7 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
     "checkpoint.failed": _LOST_CHECKPOINTS,
     "checkpoint.stalled": {"sink.transaction_timeout": "job", "replication.lag": "job"},
     # A restart drops the checkpoints that are pending, leaves transactions open, and loads user
-    # classes anew.
+    # classes again.
     "restart.loop": {
         "checkpoint.failed": "job",
         "start.slow_phase": "job",

@@ -4,7 +4,7 @@ tell it by no other figure.
 What a feeder sent on may lie in buffers still, an idle input is waited for by nobody, and two
 vertices are sampled at two moments. The event time that the vertex itself received and sent on
 tells the first two apart from an input that is late; where it does not fit what the slowest feeder
-sent, the distance is not told.
+sent, the distance is not reported.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,8 +26,8 @@ UnknownBecause = Literal["no_watermark", "in_flight", "marked_idle"]
 @dataclass(frozen=True, slots=True)
 class Fed:
     """One sample. ``sent_ms``: feeder → watermark, in the order of the plan; None: none yet, ended,
-    or not known. ``unknown_because``: why the distance between them says nothing of the inputs; None where
-    it does.
+    or not known. ``unknown_because``: why the distance between them says nothing of the inputs;
+    None where it does.
     """
 
     vertex_id: str
@@ -55,8 +55,8 @@ class Fed:
 def fed_samples(
     vertex_id: str, feeders: Sequence[str], samples: Mapping[str, Sequence[VertexGauges]]
 ) -> list[Fed]:
-    """Of a vertex with several feeders, as often as it told the event time it received; ``samples``
-    by vertex.
+    """Of a vertex with several feeders, as often as it reported the event time it received;
+    ``samples`` by vertex.
     """
     if len(feeders) < 2:
         return []

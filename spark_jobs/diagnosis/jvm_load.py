@@ -104,7 +104,7 @@ def jvm_cause(
 ) -> JvmCause:
     """``busy``: threads of these tasks that were busy, by TaskManager.
 
-    The JVM that collects most is told of, else the busiest.
+    The JVM that collects most is reported, else the busiest.
     """
     loads = [load for name, load in jvm_loads(window).items() if name in busy]
     collecting = [load for load in loads if load.gc_ratio is not None]

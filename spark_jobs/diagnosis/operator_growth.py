@@ -1,8 +1,8 @@
 """How operator state of one operator grew, from its sizes in checkpoints: pure functions.
 
 A function that keeps all elements of a union list which a restore hands to each of its subtasks
-has, after k restores, subtasks^k times as many: that is how it is told apart from a list that grows
-because more is put into it.
+has, after k restores, subtasks^k times as many: that is how it is distinguished from a list that
+grows because more is put into it.
 """
 
 import math

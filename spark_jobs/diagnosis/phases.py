@@ -241,7 +241,7 @@ def _jvm(cost: PhaseCost) -> JvmCause:
     where = taskmanager_of(window.vertex_windows, newest.slowest_vertex_id, newest.slowest_subtask)
     if where is None or newest.ended_ms < window.window_start_ms:
         return JvmCause()
-    # What a snapshot waits for is not known to be its own threads: only collections are told of.
+    # What a snapshot waits for is not known to be its own threads: only collections are reported.
     return jvm_cause(window, cost.limits, cost.rule_id, {where: 0.0})
 
 

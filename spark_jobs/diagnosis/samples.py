@@ -452,8 +452,8 @@ class JobWindow:
     around restores and savepoints whose ``_metadata`` could be read, ``recovery_point`` where an
     audit of the storage found the newest retained checkpoint not to be whole. ``version``: (major,
     minor, patch), the patch only where ``flink_version`` names one. ``taskmanagers`` are samples of
-    those it has slots on, before the window's end, oldest first: lately one of each minute, before
-    that the last one before each restart of the job.
+    those it has slots on, before the window's end, oldest first: recently one of each minute,
+    before that the last one before each restart of the job.
     """
 
     cluster: str

@@ -173,7 +173,7 @@ def checkpoint_files(
 
 
 def _written(kind: str, path: str | None, own: str) -> int:
-    """What is not shared is written anew by each checkpoint, RocksDB's own files to ``shared`` as
+    """What is not shared is written again by each checkpoint, RocksDB's own files to ``shared`` as
     well (seen in 1.20 and 2.3). What lies in the directory of another checkpoint is that one's: of
     subtasks that kept their state.
     """

@@ -1,4 +1,4 @@
-"""Restarts under the adaptive scheduler, told as other schedulers log them.
+"""Restarts under the adaptive scheduler, written as other schedulers log them.
 
 It cancels what runs and makes another execution graph of the job, be it after a failure or to
 change its parallelism: the log says CANCELLING, CANCELED, then CREATED to RUNNING, where others say

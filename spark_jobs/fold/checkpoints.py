@@ -65,8 +65,8 @@ NO_CHECKPOINTS = (0, -1)
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """``recomputed``: facts that come out anew; ``retracted``: keys of earlier ones that turned out
-    to be others.
+    """``recomputed``: facts that come out again; ``retracted``: keys of earlier ones that turned
+    out to be others.
 
     ``known``: all facts at hand, those recomputed among them; ``older``: what is known of the
     others. ``rows``: of those recomputed. ``remembered``: fields of the job's next state.

@@ -1,5 +1,5 @@
-"""TaskManagers that were lost while tasks of a job ran on them, or had lately: what the lines about
-TaskManagers say, which name no job.
+"""TaskManagers that were lost while tasks of a job ran on them, or had recently: what the lines
+about TaskManagers say, which name no job.
 
 The first to notice says why; ResourceManager and JobMaster log the same loss apart, within the
 interval of heartbeats.

@@ -94,7 +94,7 @@ def _uncounted_restarts(jobs: Sequence[Row], logged: Sequence[int]) -> Iterator[
 
 
 def recreated_restarts(jobs: Sequence[Row]) -> Iterator[Mention]:
-    """Restarts under the adaptive scheduler, which dates only the graph that it made anew: the
+    """Restarts under the adaptive scheduler, which dates only the graph that it made again: the
     tasks were cancelled before.
     """
     for row, since in _graphs(jobs):

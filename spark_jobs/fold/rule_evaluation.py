@@ -105,8 +105,8 @@ def _if_allowed(key: str, value: float) -> dict[str, float]:
 def judged(
     windows: Sequence[JobWindow], limits: Limits, point: RecoveryPoint | None = None
 ) -> dict[str, Any]:
-    """Windows of one job, at least one, in order → what ``job_judgement`` and ``finding_occurrence`` get
-    of them.
+    """Windows of one job, at least one, in order → what ``job_judgement`` and
+    ``finding_occurrence`` get of them.
     """
     occurrences: dict[tuple[str, str, int], dict[str, Any]] = {}
     unknowns: tuple[Unknown, ...] = ()

@@ -43,7 +43,7 @@ def is_savepoint(path: str | None, reported: bool | None, types: Types) -> bool 
 
 
 def types_of(snapshots: Iterable[Row]) -> Types:
-    """Of rows of ``snapshots``; of a file that was written anew, the last one read counts."""
+    """Of rows of ``snapshots``; of a file that was written again, the last one read counts."""
     known = [
         (row["observed_at"], row["is_savepoint"], row["metadata_path"])
         for row in snapshots

@@ -51,7 +51,7 @@ def restarts_of(states: Iterable[tuple[int, str]]) -> list[int]:
 
 
 class TaskManagerHistory:
-    """What windows see: samples before their end, of each minute lately, and before that the last
+    """What windows see: samples before their end, of each minute recently, and before that the last
     of each spell between restarts.
     """
 

@@ -205,7 +205,7 @@ class Cycle(ABC):
 
     @cached_property
     def _names_executions(self) -> bool:
-        """Whether where tasks ran is told by any new line, or matters to it."""
+        """Whether where tasks ran is reported by any new line, or matters to it."""
         return self._has_new("log_records") and self._holds(
             self._read_events.rows, locations.NAMED_BY
         )
@@ -217,7 +217,7 @@ class Cycle(ABC):
             executions.telling_batches,
             executions.TOLD,
         )
-        rows = self._in_order({"carried": self._carried_executions, "told": reported}, CLUSTER)
+        rows = self._in_order({"carried": self._carried_executions, "reported": reported}, CLUSTER)
         return self._made("state/executions", rows, executions.learnt_batches, LEARNT_EXECUTION)
 
     @cached_property

@@ -52,10 +52,10 @@ def telling_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
 
 def learnt_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """``LEARNT_EXECUTION`` rows of each cluster out of its parts ``carried`` (what the last run
-    knew) and ``told``.
+    knew) and ``reported``.
     """
     for group in groups(batches, keys=1):
-        rows = executions(group.rows("told"), group.rows("carried"))
+        rows = executions(group.rows("reported"), group.rows("carried"))
         yield batch_from_rows(({**row, "cluster": group.key[0]} for row in rows), LEARNT_EXECUTION)
 
 

@@ -54,7 +54,7 @@ class Places:
         self._ran: dict[str, Row] = {}
         self._runs: dict[Any, list[Row]] = defaultdict(list)
         self._came: dict[str, list[Row]] = defaultdict(list)
-        """Those whose TaskManager told in a log that it received them, by log."""
+        """Those whose TaskManager logged that it received them, by log."""
 
     def take(self, executions: Iterable[Row]) -> None:
         for row in executions:
@@ -127,7 +127,7 @@ def taskmanager_line_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.R
 
 def taskmanager_locations(lines: Iterable[Row], executions: Iterable[Row]) -> list[Row]:
     """Lines of one cluster, one for each job that had tasks on their TaskManager, or had until
-    lately.
+    recently.
     """
     reported: dict[str, list[Row]] = defaultdict(list)
     for line in lines:

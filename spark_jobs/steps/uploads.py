@@ -175,7 +175,7 @@ def _bytes(mine: Files, theirs: Files) -> dict[str, int]:
         )
         if size is None or (their_file is not None and their_size is None):
             continue
-        # Of equal numbers in a RocksDB that was built anew, the size tells that they are different
+        # Of equal numbers in a RocksDB that was built again, the size tells that they are different
         # files.
         same = their_file is not None and size == their_size
         reported[

@@ -46,7 +46,7 @@ from spark_jobs.storage_words import LIVE
 Rows = Any
 """Rows of files as an engine holds them: a table of Arrow, or what Spark has of them."""
 Step = Callable[[Mapping[str, pa.Table], Mapping[str, pa.Table]], dict[str, pa.Table]]
-"""Rows by part, and what all calls are told besides → rows by part."""
+"""Rows by part, and what all calls get besides → rows by part."""
 
 
 class Engine(Protocol):

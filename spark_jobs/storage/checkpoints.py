@@ -231,8 +231,8 @@ def _left(weaned: Iterable[Row], sole: Iterable[Row]) -> dict[Key, int | None]:
 
 
 def _is_since_restore(row: Row, job: Row) -> bool:
-    """A restored job goes on counting: a lower number is of somebody else who writes there. Where the
-    job is known to have completed none since, it is of the run before, by another clock.
+    """A restored job goes on counting: a lower number is of somebody else who writes there. Where
+    the job is known to have completed none since, it is of the run before, by another clock.
     """
     counts_on = is_less(job["from_checkpoint_id"], row["checkpoint_id"], unknown=True)
     has_completed = is_less(job["restored_at"], job["last_completed_at"], unknown=True)
@@ -259,7 +259,7 @@ def _is_accounted(job: Row, own: Iterable[Row], left: Mapping[Key, int | None]) 
         end["triggered_at"] is None or is_of_time(last_at, end) for end in ends
     ):
         return True
-    # A JobManager that takes over starts a job anew, which need not complete a checkpoint before it
+    # A JobManager that takes over starts a job again, which need not complete a checkpoint before it
     # ends.
     since = smallest((job["started_at"], last_at - CLOCKS_APART_S * US_PER_S))
     return any(

@@ -10,8 +10,8 @@ from spark_jobs.storage.owners import JOB_DIRECTORY
 from spark_jobs.storage.plain import US_PER_H, Key, Row, is_below, key_of
 
 FUTURE_AFTER_H = 1
-"""A file that was written while the listing ran is recent; one from later than this has a clock that
-cannot be trusted.
+"""A file that was written while the listing ran is recent; one from later than this has a clock
+that cannot be trusted.
 """
 
 _OF_OWNER = (

@@ -20,7 +20,7 @@ FAILED = in_microseconds(JOB_SCHEMA.field("checkpoints_ended").type)
 
 class FailedCheckpoints:
     """``failed``: a list for each directory, in the order in which directories are numbered;
-    ``lost``: reasons that are told apart.
+    ``lost``: reasons that are distinguished.
     """
 
     def __init__(self, failed: pa.Array, lost: tuple[str, ...]) -> None:

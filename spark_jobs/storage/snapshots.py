@@ -69,7 +69,7 @@ SCHEMAS = {
     "bad_paths": pa.schema([*_CHECKPOINT, ("root", _TEXT), ("written_path", _TEXT)]),
     "failed": FAILED,
 }
-"""``bad_paths``: of references that are written in no way from which a path can be told, one of
+"""``bad_paths``: of references that are written in no way from which a path can be derived, one of
 each file.
 """
 

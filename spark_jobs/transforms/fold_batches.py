@@ -107,7 +107,7 @@ _FOUND_BY = {
     "found_vertex_checkpoints": ("trigger_time", 0),
     "found_lines": ("ts", LINES_AFTER_TRIGGER // timedelta(milliseconds=1)),
 }
-"""Rows that were looked up are read for several jobs at once: how it is told which are in the span
+"""Rows that were looked up are read for several jobs at once: how it is known which are in the span
 that one asked for.
 """
 _UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)

@@ -1,8 +1,8 @@
-"""Lines of a JSON log of which nothing is kept, told for a whole column at once, as
+"""Lines of a JSON log of which nothing is kept, recognised for a whole column at once, as
 ``whole_records`` does for Flink's own layout.
 
-Only what :mod:`ingest.flink_logs.routine_json` tells of each of them is told; of the others, which
-are decoded, it may still tell some.
+Only what :mod:`ingest.flink_logs.routine_json` tells of each of them is recognised; of the others,
+which are decoded, it may still tell some.
 """
 
 from functools import cache

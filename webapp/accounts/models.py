@@ -230,7 +230,7 @@ class NeverChanged(Exception):
 
 
 class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
-    """Only added to: an entry is told its outcome once, and goes when it is old."""
+    """Only added to: an entry gets its outcome once, and goes when it is old."""
 
     def end(
         self, pk: int, details: dict[str, str] | None = None, subject: str = "", **ending: Any
@@ -253,7 +253,7 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
 
 
 class AuditEntry(models.Model):
-    """One thing that somebody did or tried. Written once, told how it ended once, and then never
+    """One thing that somebody did or tried. Written once, given how it ended once, and then never
     changed; only age removes it.
 
     ``outcome`` is empty where Weir ended before it had answered: the write may have been done.

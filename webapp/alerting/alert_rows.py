@@ -67,7 +67,7 @@ def life_of(row: Alert) -> Life:
 def put(row: Alert, life: Life) -> None:
     """The life into the row, which is not saved."""
     if row.notified == Notified.RESOLVED and life.notified == Notified.NOTHING:
-        # It begins anew: an acknowledgement of its last time does not count for this one.
+        # It begins again: an acknowledgement of its last time does not count for this one.
         row.acknowledged_by, row.acknowledged_name, row.acknowledged_at, row.acknowledge_comment = (
             None,
             "",

@@ -1,8 +1,8 @@
-"""Alerts of one incident: told of in one notice, acknowledged together.
+"""Alerts of one incident: reported in one notice, acknowledged together.
 
-Receivers fold by the group of a notice, so that an alert somebody was told of stays in the group it
-was told in: what was not told yet goes there, or, where nothing of the incident was, into the group
-of its cause.
+Receivers fold by the group of a notice, so that an alert somebody was notified of stays in the
+group it was reported in: what was not notified yet goes there, or, where nothing of the incident
+was, into the group of its cause.
 """
 
 from collections.abc import Iterable
@@ -54,7 +54,7 @@ def join_incident(row: Alert, incident: Incident, now: datetime) -> Iterable[Eve
 
 
 def gather_unnotified() -> int:
-    """Puts what nobody was told of yet into the group of its incident; returns how many alerts
+    """Puts what nobody was notified of yet into the group of its incident; returns how many alerts
     moved. Call it in a transaction.
     """
     unnotified = Alert.objects.to_notify().filter(notified_at__isnull=True, incident__isnull=False)
@@ -81,7 +81,7 @@ def _homes(uids: list[str]) -> dict[str, int]:
     )
     homes = dict(
         notified.values_list("incident__uid", "group")
-    )  # the first that was told of comes last, and stays
+    )  # the first that was notified comes last, and stays
     causes = {
         uid: (cluster, rule.partition(".")[0])
         for uid, cluster, rule in Incident.objects.filter(

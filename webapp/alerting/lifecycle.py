@@ -233,7 +233,7 @@ def _go_on(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> 
 
 
 def _pending(life: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
-    """Begun anew: what counts is how long its present episode is seen."""
+    """Begun again: what counts is how long its present episode is seen."""
     begun = _begin(life.fired, episode, policy, now)
     if begun.life is None or begun.life.state == AlertState.PENDING:
         is_earlier = not episode.is_open and episode.first_seen < life.episode_at

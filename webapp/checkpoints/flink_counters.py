@@ -98,7 +98,7 @@ def counters_of(job: JobCurrent) -> Counters | None:
 
 def _outcomes(job: JobCurrent, since: datetime, at: datetime) -> Counter[str]:
     """How many of each. Days are summed up some minutes late: those from ``since`` on are counted
-    anew, unless what was summed up is not kept any more.
+    again, unless what was summed up is not kept any more.
     """
     of = {"cluster": job.cluster, "job_id": job.job_id}
     days = CheckpointRollup.objects.filter(**of, period="day")

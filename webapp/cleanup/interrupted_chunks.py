@@ -10,11 +10,11 @@ from webapp.cleanup.run import Run
 
 def settle(run: Run, journal: Journal, chunk: int, files: Sequence[Planned]) -> list[Row]:
     """What an interrupted try already did to the files it intended; the others are to be decided
-    anew.
+    again.
 
     A file is moved where it is in quarantine and no longer at its source. Where the same file is at
     both, the move had not ended: the one in quarantine is taken away, and the file at its source is
-    decided anew.
+    decided again.
     """
     intended = set(journal.intents(chunk))
     rows = []

@@ -123,7 +123,7 @@ def _redis_url() -> str:
 class Environment:
     """All settings that come from outside. Paths are absolute; ``*_s`` are seconds.
 
-    Made anew it reads every variable; raises ``RefusedSetting`` at the first that makes no sense.
+    Made again it reads every variable; raises ``RefusedSetting`` at the first that makes no sense.
     """
 
     home: Path = _read(_home)

@@ -22,7 +22,7 @@ _around: list[Around] = []
 
 
 def surround(around: Around) -> None:
-    """From now on every command runs within ``around``, which is told its name and options: how the
+    """From now on every command runs within ``around``, which gets its name and options: how the
     audit log hears of them.
     """
     _around[:] = [around]

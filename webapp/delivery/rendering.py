@@ -30,7 +30,7 @@ def still_news(row: Delivery) -> Notice | None:
     :class:`CannotRender`.
 
     A delivery that failed and comes round again hours later still says that an alert fires. A
-    person reads when it was made; an Alertmanager or PagerDuty would open the alert anew.
+    person reads when it was made; an Alertmanager or PagerDuty would open the alert again.
     """
     try:
         notice = row.notice

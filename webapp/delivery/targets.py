@@ -42,7 +42,7 @@ class RefusedTarget(ValueError):
 
 @dataclass(frozen=True)
 class Target:
-    """``host`` is an A-label or the shortest spelling of an address; ``url`` is put together anew
+    """``host`` is an A-label or the shortest spelling of an address; ``url`` is put together again
     from the parts.
     """
 

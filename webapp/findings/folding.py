@@ -7,7 +7,7 @@ same findings come out.
    kept for days, findings longer.
 3. A finding keeps its number as long as its episode overlaps what it was, or is no further from it
    than the hold time, so that links to it stay good: while a minute runs, what is seen in it is
-   told anew, of a later instant each time.
+   reported again, of a later instant each time.
 """
 
 from collections import defaultdict

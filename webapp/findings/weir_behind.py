@@ -1,5 +1,5 @@
-"""``weir.behind``: whether Weir itself gets on, judged by its due work, so that endpoints are told
-of it as of everything else.
+"""``weir.behind``: whether Weir itself gets on, judged by its due work, so that endpoints are
+notified of it as of everything else.
 """
 
 from collections.abc import Iterator

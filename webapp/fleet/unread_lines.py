@@ -1,5 +1,5 @@
 """Log lines that begin as known ones and read otherwise, by release of Flink and by how they begin:
-what a release words anew.
+what a release words again.
 """
 
 from collections import Counter

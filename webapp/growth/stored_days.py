@@ -12,7 +12,7 @@ from webapp.storage.newest_audits import loaded_figures
 
 
 def take_up(cluster: str, now: datetime) -> list[StoredDay]:
-    """Rows of the days since the newest that is known, this day anew: each job over all its roots,
+    """Rows of the days since the newest that is known, this day again: each job over all its roots,
     as their newest audits had it.
     """
     known = (

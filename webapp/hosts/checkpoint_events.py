@@ -1,5 +1,5 @@
-"""What happened on hosts with a checkpoint is told by its fact: told anew, it takes the place of
-all that was told of it before.
+"""What happened on hosts with a checkpoint is reported by its fact: reported again, it takes the
+place of all that was reported of it before.
 """
 
 from collections import defaultdict
@@ -27,7 +27,7 @@ class CheckpointEvents:
 
     def __init__(self) -> None:
         self._reported_before: dict[Key, int] = {}
-        """Events of checkpoints whose facts are told anew, by id."""
+        """Events of checkpoints whose facts are reported again, by id."""
 
     def before(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
         if table == "checkpoint_fact":
@@ -43,7 +43,7 @@ class CheckpointEvents:
                 )
 
     def finish(self) -> int:
-        """Delete what was not told again; returns how many. Call it in a transaction."""
+        """Delete what was not reported again; returns how many. Call it in a transaction."""
         deleted = 0
         for ids in chunks(list(self._reported_before.values()), IDS_AT_ONCE):
             gone = HostEvent.objects.filter(id__in=ids)

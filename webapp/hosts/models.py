@@ -57,7 +57,7 @@ class HostLoad(models.Model):
 class HostDay(models.Model):
     """What happened on one host on one UTC day, counted over :class:`HostEvent` by
     :mod:`webapp.hosts.days`; days without anything have none. ``losses``: of TaskManagers, however
-    many jobs were told of one.
+    many jobs report one.
     """
 
     cluster = models.CharField(max_length=100)

@@ -1,4 +1,4 @@
-"""What happened on a host across all jobs, in order: what is told of it, findings that name it,
+"""What happened on a host across all jobs, in order: what is reported of it, findings that name it,
 jobs that came and left.
 """
 
@@ -73,7 +73,7 @@ def timeline(
 
 
 def _happened(rows: Sequence[HostEvent]) -> Iterator[Moment]:
-    """A loss that several jobs were told of is one."""
+    """A loss that several jobs report is one."""
     known = jobs_called([(row.cluster, row.job_id) for row in rows])
     alike: dict[tuple[Any, ...], list[HostEvent]] = {}
     for row in rows:

@@ -105,7 +105,7 @@ def join(findings: Sequence[Finding], now: datetime) -> Joined:
 
 
 def forget_deleted_findings() -> int:
-    """Findings that were made anew, or too old: incidents are outlined without them.
+    """Findings that were made again, or too old: incidents are outlined without them.
 
     Returns how many. Call it in a transaction.
     """

@@ -44,7 +44,7 @@ class Incident(models.Model):
     job_id = models.CharField(max_length=64, blank=True)
     job_name = models.CharField(max_length=300, null=True)
     rule = models.CharField(max_length=64)
-    # No constraints in the database: findings are made anew by another process, which must not wait
+    # No constraints in the database: findings are made again by another process, which must not wait
     # for incidents or fail of them.
     cause = models.ForeignKey(
         "findings.Finding",

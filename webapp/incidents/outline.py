@@ -31,7 +31,7 @@ WRITTEN = (
 
 
 def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]]) -> None:
-    """Writes these incidents anew; ``near``: findings that are at hand, with their incident.
+    """Writes these incidents again; ``near``: findings that are at hand, with their incident.
 
     Call it in a transaction.
     """
@@ -135,7 +135,7 @@ def _cause(row: Incident, at_hand: Collection[IncidentFinding]) -> int | None:
 
 
 def _any_of(incident: int) -> int | None:
-    """Of one whose cause was made anew under another number: among its newest findings."""
+    """Of one whose cause was made again under another number: among its newest findings."""
     rows = Finding.objects.filter(incident_member__incident=incident).order_by("-last_seen", "-pk")[
         :MOST_COMPARED
     ]

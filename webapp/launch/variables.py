@@ -1,7 +1,7 @@
 """What the programs of ``programs.conf`` are given by their environment.
 
-A program of ``make run`` is a section of that file, which supervisord reads. ``make bench BENCH=idle``
-compares memory and CPU of the idle whole with their budgets."""
+A program of ``make run`` is a section of that file, which supervisord reads. ``make bench
+BENCH=idle`` compares memory and CPU of the idle whole with their budgets."""
 
 import importlib.util
 import os

@@ -130,7 +130,7 @@ def _shut_all() -> None:
 
 
 def _why_file_is_away(file: str) -> str:
-    """Django would make a file that was moved away anew, without a table in it."""
+    """Django would make a file that was moved away again, without a table in it."""
     try:
         with closing(
             sqlite3.connect(f"file:{quote(file)}?mode=rw", uri=True, timeout=LOCKED_S)

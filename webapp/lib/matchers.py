@@ -3,7 +3,7 @@
 
 All matchers of a list have to match. A label that is missing counts as empty. Regular expressions
 are anchored at both ends and run by RE2 (which Arrow carries): its time is linear, so that nobody's
-pattern can hold up an alert. Arrow compiles a pattern for each array anew: so its size is bounded,
+pattern can hold up an alert. Arrow compiles a pattern for each array again: so its size is bounded,
 and texts of many rows are matched as one array (:func:`match_each`).
 """
 

@@ -6,7 +6,7 @@ database.
 3. The job runs as a subprocess, with Spark where there is much, writes its tables and, last, a
    manifest; only that makes the run real.
 4. The manifest is loaded; run directories nobody needs any more are removed.
-5. Where an attempt failed or was killed lately, the next ones take what waits in slices, the oldest
+5. Where an attempt failed or was killed recently, the next ones take what waits in slices, the oldest
    commits first, without Spark.
 
 Whatever of a run directory is lost or damaged is made again from the lake.

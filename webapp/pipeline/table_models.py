@@ -22,7 +22,7 @@ class TableModel:
     """Columns that exist in the model only: ``derived`` ones follow from a row, ``later`` ones are
     filled in after loading.
 
-    ``summed`` is told of rows once they are loaded, in the transaction that loads them.
+    ``summed`` gets rows once they are loaded, in the transaction that loads them.
     """
 
     table: ServingTable

@@ -82,7 +82,7 @@ def newest_sample(cluster: str, job_id: str, vertex_id: str, until: datetime) ->
 
 
 def in_order(subtasks: Sequence[SubtaskSample], by: str) -> list[SubtaskSample]:
-    """By a key of :data:`SORTS`; those that Flink told nothing of come last."""
+    """By a key of :data:`SORTS`; those that Flink reported nothing of come last."""
     column = SORTS[by]
     if column == "subtask":
         return list(subtasks)

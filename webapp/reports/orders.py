@@ -85,7 +85,7 @@ def request_digest(
 
 
 def again(report: IncidentReport, at: datetime) -> bool:
-    """Make one anew that was not made; False where it is at work or done."""
+    """Make one again that was not made; False where it is at work or done."""
     with transaction.atomic():
         failed = IncidentReport.objects.filter(pk=report.pk, state=ReportState.FAILED)
         if not failed.update(state=ReportState.QUEUED, progress=0, step="", error="", attempts=0):

@@ -1,4 +1,4 @@
-"""What is kept of a report that was made: its document, and its files or the same made anew from
+"""What is kept of a report that was made: its document, and its files or the same made again from
 it.
 """
 

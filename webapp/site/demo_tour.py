@@ -33,7 +33,7 @@ from webapp.work.lease import Lease
 from webapp.work.runs import RunRecord
 
 NAME = "the demo"
-"""Who does these things; they are told by it, since no user does any of them."""
+"""Who does these things; they are named by it, since no user does any of them."""
 KEY = "demo/tour"
 
 AGE_RULE_DAYS = 3

@@ -51,7 +51,7 @@ class Suggestion:
 
 
 def suggestions() -> list[Suggestion]:
-    """Unregistered directories of all clusters, recordings included; made anew every few minutes."""
+    """Unregistered directories of all clusters, recordings included; made again every few minutes."""
     suggested: list[Suggestion] = (
         cache.get_or_set("storage-suggestions", lambda: _found(MOST_PATHS), KEPT_S) or []
     )

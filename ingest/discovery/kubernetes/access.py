@@ -43,7 +43,7 @@ class Credentials:
 
 
 def in_cluster(folder: str = SERVICE_ACCOUNT) -> ApiServer:
-    """Read anew each time, since the token of a pod is replaced every hour. Raises ``Skipped``."""
+    """Read each time, since the token of a pod is replaced every hour. Raises ``Skipped``."""
     host = os.environ.get("KUBERNETES_SERVICE_HOST", "")
     port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:

@@ -1,4 +1,4 @@
-"""A kubeconfig, read anew each time: one of its contexts, with its cluster and its user.
+"""A kubeconfig, read each time: one of its contexts, with its cluster and its user.
 
 https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/. No program is started and nothing is
 asked for it: a user that signs in by ``exec`` or ``auth-provider`` is refused, since the file would

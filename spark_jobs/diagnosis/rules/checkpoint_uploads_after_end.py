@@ -2,8 +2,8 @@
 than max-concurrent-checkpoints lets.
 
 Flink bounds the checkpoints that its JobManager waits for. One that expired, failed or was aborted
-leaves that count at once; what its tasks snapshot and upload goes on until they are told, and have
-time to be told: until their late acknowledgement, where one came.
+leaves that count at once; what its tasks snapshot and upload goes on until they are notified, and
+have time to react: until their late acknowledgement, where one came.
 """
 
 from collections.abc import Iterator, Sequence

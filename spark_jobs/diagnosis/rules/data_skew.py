@@ -173,8 +173,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _state_is_unreported(window: JobWindow) -> bool:
-    """Checkpoints completed, and REST either told nothing of the job or had the time to tell of one
-    of them.
+    """Checkpoints completed, and REST either reported nothing of the job or had the time to tell of
+    one of them.
     """
     since_ms = min(
         (sample.ended_ms for sample in completed(window.checkpoints)), default=window.at_ms

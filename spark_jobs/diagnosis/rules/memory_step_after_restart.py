@@ -1,9 +1,10 @@
 """Memory that each restart of a job leaves behind in its TaskManagers, outside the heap: metaspace
 and direct memory.
 
-Flink loads user classes anew for each attempt of a job on a TaskManager (``flink-docs``, "Unloading
-of Dynamically Loaded Classes in User Code"); whatever still refers to an earlier attempt keeps its
-classes and buffers. What RocksDB allocates is in neither figure: Flink reports no resident size.
+Flink loads user classes again for each attempt of a job on a TaskManager (``flink-docs``,
+"Unloading of Dynamically Loaded Classes in User Code"); whatever still refers to an earlier attempt
+keeps its classes and buffers. What RocksDB allocates is in neither figure: Flink reports no
+resident size.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,5 @@
-"""Collect cycles against a simulated JobManager: one that is lost becomes unreachable, and its jobs are
-never shown as healthy.
+"""Collect cycles against a simulated JobManager: one that is lost becomes unreachable, and its jobs
+are never shown as healthy.
 """
 
 import os

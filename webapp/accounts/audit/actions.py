@@ -2,8 +2,8 @@
 names.
 
 A new write gets its code here (a command in ``COMMANDS``); fields that may be shown stand in
-``told.py`` beside it, an allow-list. The middleware makes the entry; an API permission that is not
-``ScopedAccess`` ends with ``noted(…)`` (:mod:`webapp.accounts.permissions`).
+``entered_fields.py`` beside it, an allow-list. The middleware makes the entry; an API permission
+that is not ``ScopedAccess`` ends with ``noted(…)`` (:mod:`webapp.accounts.permissions`).
 ``tests/attacks/test_audit.py`` plays what ``tests/attacks/writes.py`` declares.
 """
 

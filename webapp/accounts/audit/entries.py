@@ -1,5 +1,5 @@
 """Making entries: one begins before the write is done, so that none is done without one, and is
-told the outcome afterwards.
+given the outcome afterwards.
 """
 
 import logging
@@ -76,7 +76,7 @@ def was_carried_out(request: HttpRequest) -> bool:
 
 
 def reads_later(request: HttpRequest, entered: Callable[[], Any]) -> None:
-    """What the API was told is known once a view has read it."""
+    """What the API was sent is known once a view has read it."""
     setattr(request, _ENTERED, entered)
 
 

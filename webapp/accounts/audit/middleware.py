@@ -122,8 +122,8 @@ def _note_sign_in(request: HttpRequest, response: HttpResponseBase) -> None:
 
 
 def _attempt(request: HttpRequest, response: HttpResponseBase) -> None:
-    """Of a name that nobody has nothing is told: it may be a password that was typed into the wrong
-    field.
+    """Of a name that nobody has nothing is recorded: it may be a password that was typed into the
+    wrong field.
     """
     given = request.POST.get("username", "")[:150].replace("\x00", "")
     if _has_signed_in(request):

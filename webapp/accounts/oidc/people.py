@@ -1,5 +1,5 @@
 """Who somebody is whom the provider knows: found by issuer and subject, with role and scope as its
-claims say, anew at each sign-in.
+claims say, again at each sign-in.
 """
 
 from collections.abc import Mapping

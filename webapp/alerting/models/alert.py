@@ -79,7 +79,7 @@ class Alert(models.Model):
     )
     rule = models.CharField(max_length=64)
     subject_id = models.CharField(max_length=300)
-    # No constraint in the database: findings are made anew by another process, which must not wait
+    # No constraint in the database: findings are made again by another process, which must not wait
     # for alerts or fail of them.
     finding = models.ForeignKey(
         "findings.Finding",

@@ -49,8 +49,8 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
         return self.collected().exclude(operator_state=OperatorState.SUSPENDED)
 
     def unseen(self, now: datetime) -> Self:
-        """Live clusters whose jobs' state cannot be known now: unreachable, silent, paused, never seen,
-        not listed any more, or without a JobManager as their operator says.
+        """Live clusters whose jobs' state cannot be known now: unreachable, silent, paused, never
+        seen, not listed any more, or without a JobManager as their operator says.
         """
         silent = models.Q(last_success_at__isnull=True) | models.Q(
             last_success_at__lt=now - silence_allowed()

@@ -167,8 +167,8 @@ class JobCurrent(models.Model):
 
     @property
     def health_badge(self) -> Badge:
-        """Of a job with its ``status``: whose state nobody can know now, its health neither, whatever
-        it was when last judged.
+        """Of a job with its ``status``: whose state nobody can know now, its health neither,
+        whatever it was when last judged.
         """
         if self.status in (UNKNOWN_STATUS, UNWATCHED_STATUS):
             return JOB_BADGES[self.status]

@@ -20,7 +20,7 @@ SLACK = timedelta(seconds=2 * schedule.TICK_S)
 TICK = "tick"
 SILENCE = timedelta(seconds=MISSED_CYCLES * schedule.TICK_S) + SLACK
 UNREAD_FOR = timedelta(seconds=60)
-"""A source of clusters that is deployed anew is no problem."""
+"""A source of clusters that is deployed again is no problem."""
 
 
 def problems(now: datetime) -> list[Problem]:

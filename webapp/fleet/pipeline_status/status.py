@@ -65,7 +65,7 @@ class PipelineStatus:
 def status(now: datetime) -> PipelineStatus:
     """Read it from the database: six small queries.
 
-    Who sees some clusters is told how those are, and no names of others.
+    Who sees some clusters sees how those are, and no names of others.
     """
     with (
         scopes.everything()

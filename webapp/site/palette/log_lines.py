@@ -133,7 +133,7 @@ def _rules(event: LogEvent | None) -> Iterator[Hit]:
         return
     kind = rule_kind(event.kind, event.to_state)
     for rule in all_rules().values():
-        # What a checkpoint became, rules read off its row, which has what lines told: of expired
+        # What a checkpoint became, rules read off its row, which has what lines reported: of expired
         # ones, ``checkpoint.expired``.
         if kind in rule.reads or rule.id == event.kind.replace("_", ".", 1):
             yield Hit(
