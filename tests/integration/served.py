@@ -15,7 +15,7 @@ TABLES = {
     "job_exception": "fleet_jobexception",
     "job_annotation": "fleet_jobannotation",
     "skipped_input": "work_skippedinput",
-    "finding_occurrence": "findings_findingsight",
+    "finding_occurrence": "findings_findingoccurrence",
 }
 """``job_judgement`` is left out: it tells of the last run alone, and another instance cuts its runs
 otherwise.

@@ -26,7 +26,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize(
-    ("flink", "weir", "notified"),
+    ("flink", "weir", "told"),
     [
         (Counts(completed=5, failed=2), Counts(completed=5, failed=2, dropped=0, refused=0), ""),
         # Before 1.14 refusals are no failures of Flink's either.

@@ -40,7 +40,7 @@ TABLES = (
     "checkpoints_checkpointupload",
     "pressure_pressurewindow",
     "findings_finding",
-    "findings_findingsight",
+    "findings_findingoccurrence",
     "findings_jobjudgement",
     "work_skippedinput",
 )

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from django.db.models import Max, Min, Q
 
+from ingest.flink_rest.versions import major
 from spark_jobs.audit_request import JOB_SCHEMA
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
@@ -99,7 +100,7 @@ def reads_restored(checkpoint_config: dict[str, Any] | None, version: str | None
     lies elsewhere.
     """
     backend = (checkpoint_config or {}).get("state_backend")
-    return "forst" in backend.lower() if backend else not (version or "1.").startswith("1.")
+    return "forst" in backend.lower() if backend else bool(version) and major(version) != 1
 
 
 def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
