@@ -70,6 +70,10 @@ class CheckpointFact(models.Model):
         indexes = [
             models.Index(fields=["cluster", "job_id", "trigger_time", "id"], name="fact_of_job"),
             models.Index(fields=["trigger_time"], name="fact_age"),
+            # Savepoints of any age are few among checkpoints.
+            models.Index(
+                fields=["id"], name="fact_savepoint", condition=models.Q(is_savepoint=True)
+            ),
         ]
 
     def __str__(self) -> str:

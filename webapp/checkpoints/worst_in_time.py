@@ -43,27 +43,27 @@ def worst_in_time(facts: Any, *wanted: Wanted) -> list[Worst]:
     if spans.pop("total") > MOST_FACTS:
         facts = _newest(facts)
         spans = _spans(facts, wanted)
-    worsts = []
-    for number, column in enumerate(wanted):
+    worst = []
+    for number, criterion in enumerate(wanted):
         first, last, total = (spans[f"{name}_{number}"] for name in ("first", "last", "total"))
-        rows = facts.filter(column.among)
-        if total <= column.limit:
+        rows = facts.filter(criterion.among)
+        if total <= criterion.limit:
             ids = list(rows.order_by("trigger_time", "id").values_list("pk", flat=True))
         else:
             ids = _worst_of_each(
-                rows.order_by(*column.worst_first, "trigger_time", "id"),
-                list(_slices(first, last, column.limit)),
+                rows.order_by(*criterion.worst_first, "trigger_time", "id"),
+                list(_slices(first, last, criterion.limit)),
             )
-        worsts.append(Worst(ids, total))
-    return worsts
+        worst.append(Worst(ids, total))
+    return worst
 
 
 def _spans(facts: Any, wanted: Sequence[Wanted]) -> dict[str, Any]:
     asked: dict[str, Any] = {"total": Count("pk")}
-    for number, column in enumerate(wanted):
-        asked[f"first_{number}"] = Min("trigger_time", filter=column.among)
-        asked[f"last_{number}"] = Max("trigger_time", filter=column.among)
-        asked[f"total_{number}"] = Count("pk", filter=column.among)
+    for number, criterion in enumerate(wanted):
+        asked[f"first_{number}"] = Min("trigger_time", filter=criterion.among)
+        asked[f"last_{number}"] = Max("trigger_time", filter=criterion.among)
+        asked[f"total_{number}"] = Count("pk", filter=criterion.among)
     spans: dict[str, Any] = facts.order_by().aggregate(**asked)
     return spans
 

@@ -10,7 +10,7 @@ from itertools import chain
 
 from django.conf import settings
 from django.core.cache import cache
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -143,13 +143,13 @@ def _of_paths(most: int) -> Iterator[tuple[str, str, str, str]]:
     with_path = (
         CheckpointFact.objects.exclude(external_path=None).exclude(external_path="").order_by("-id")
     )
-    # Nobody deletes a savepoint but its owner, however old it is.
-    lasting = Q(is_savepoint=True) | Q(trigger_time__gte=timezone.now() - _OF_PATHS)
-    recent = with_path.filter(lasting)[:most]
+    recent = with_path.filter(trigger_time__gte=timezone.now() - _OF_PATHS)[:most]
+    # Nobody deletes a savepoint but its owner, however old it is: checkpoints do not crowd it out.
+    savepoints = with_path.filter(is_savepoint=True)[:most]
     recorded = with_path.filter(cluster__in=recordings)[:most]
     path_rows = (
         facts.values_list("cluster", "external_path").iterator(5_000)
-        for facts in (recent, recorded)
+        for facts in (recent, savepoints, recorded)
     )
     for paths in (*path_rows, _of_last_paths()):
         for cluster, reported_path in paths:

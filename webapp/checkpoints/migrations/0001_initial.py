@@ -75,6 +75,11 @@ class Migration(migrations.Migration):
                         fields=["cluster", "job_id", "trigger_time", "id"], name="fact_of_job"
                     ),
                     models.Index(fields=["trigger_time"], name="fact_age"),
+                    models.Index(
+                        condition=models.Q(("is_savepoint", True)),
+                        fields=["id"],
+                        name="fact_savepoint",
+                    ),
                 ],
                 "constraints": [
                     models.UniqueConstraint(

@@ -1,0 +1,24 @@
+"""Where live clusters write outside of the roots, however long ago and whatever was written since."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from tests.webapp.builders import cluster, fact, job
+from webapp.storage import suggestions
+
+SAVEPOINT = "s3://elsewhere/savepoint-000000-0123456789ab"
+
+
+@pytest.mark.django_db
+def test_an_old_savepoint_is_not_crowded_out_by_newer_checkpoints(monkeypatch) -> None:
+    monkeypatch.setattr(suggestions, "MOST_PATHS_OF_AN_AUDIT", 1)
+    now = timezone.now()
+    cluster("prod-eu", at=now)
+    own = job("prod-eu", at=now)
+    long_ago = now - timedelta(days=400)
+    fact(own, 1, long_ago, is_savepoint=True, external_path=SAVEPOINT)
+    for number in (2, 3):
+        fact(own, number, now, external_path=f"s3://bucket/{own.job_id}/chk-{number}")
+    assert suggestions.uncovered(["s3://bucket"]) == ["s3://elsewhere"]
