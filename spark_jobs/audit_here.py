@@ -77,9 +77,9 @@ class Here:
             [(name, in_microseconds(declared.schema.field(name).type)) for name in names]
         )
         paths = [
-            data_path(lake, row, file)
-            for row in with_same_rows(table)
-            for file in lake.files(row, from_time=since)
+            data_path(lake, source_table, file)
+            for source_table in with_same_rows(table)
+            for file in lake.files(source_table, from_time=since)
         ]
         condition = pc.field(declared.time_column) >= pa.scalar(since, INSTANT)
         for name, value in where.items():

@@ -41,26 +41,29 @@ class PinnedLake:
     def new_rows(self, table: str, after: Mapping[str, int]) -> DataFrame:
         """Rows that commits after ``after`` up to the pinned version brought."""
         seq, frames = F.col("commit_seq"), []
-        for row in with_same_rows(table):
-            if files := self._new_files(row, after):
+        for source_table in with_same_rows(table):
+            if files := self._new_files(source_table, after):
                 frames.append(
-                    self._frame(row, files).where(
-                        (seq > after.get(row, 0)) & (seq <= self.versions[row])
+                    self._frame(source_table, files).where(
+                        (seq > after.get(source_table, 0)) & (seq <= self.versions[source_table])
                     )
                 )
         return self._all(table, frames)
 
     def has_new_rows(self, table: str, after: Mapping[str, int]) -> bool:
         """Whether those commits brought any rows: one that only compacts does not."""
-        files_by_row = {row: self._new_files(row, after) for row in with_same_rows(table)}
+        files_by_table = {
+            source_table: self._new_files(source_table, after)
+            for source_table in with_same_rows(table)
+        }
         if any(
-            file.last_seq is not None and file.last_seq <= self.versions[text]
-            for text, files in files_by_row.items()
+            file.last_seq is not None and file.last_seq <= self.versions[source_table]
+            for source_table, files in files_by_table.items()
             for file in files
         ):
             return True
         # Files that hold rows of later commits may hold none of these.
-        return any(files_by_row.values()) and not self.new_rows(table, after).isEmpty()
+        return any(files_by_table.values()) and not self.new_rows(table, after).isEmpty()
 
     def times_of_new(
         self, table: str, after: Mapping[str, int]
@@ -70,8 +73,8 @@ class PinnedLake:
         """
         return [
             (file.first_time, file.last_time)
-            for row in with_same_rows(table)
-            for file in self._new_files(row, after)
+            for source_table in with_same_rows(table)
+            for file in self._new_files(source_table, after)
         ]
 
     def is_small(self, after: Mapping[str, int]) -> bool:
@@ -88,13 +91,18 @@ class PinnedLake:
         inside = F.lit(False)
         for start, end in spans:
             inside = inside | time.between(F.lit(start), F.lit(end))
-        files_by_row = {row: self._files_in(row, spans) for row in with_same_rows(table)}
+        files_by_table = {
+            source_table: self._files_in(source_table, spans)
+            for source_table in with_same_rows(table)
+        }
         seq = F.col("commit_seq")
         return self._all(
             table,
             [
-                self._frame(text, files).where(inside & (seq <= self.versions[text]))
-                for text, files in files_by_row.items()
+                self._frame(source_table, files).where(
+                    inside & (seq <= self.versions[source_table])
+                )
+                for source_table, files in files_by_table.items()
                 if files
             ],
         )

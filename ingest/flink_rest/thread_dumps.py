@@ -34,7 +34,10 @@ async def request(
 ) -> tuple[ThreadDumpAnswer, ...]:
     """Of the TaskManagers that come first, one after the other."""
     return tuple(
-        [await _request_one(client, text, version, at) for text in wanted[:DUMPS_PER_CYCLE]]
+        [
+            await _request_one(client, taskmanager_id, version, at)
+            for taskmanager_id in wanted[:DUMPS_PER_CYCLE]
+        ]
     )
 
 

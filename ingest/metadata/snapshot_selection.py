@@ -67,7 +67,7 @@ class SnapshotSelection:
             paths += self._of_job(job, at)
         for at, checkpoint in sorted(
             checkpoints,
-            key=lambda checkpoint: (checkpoint[1].trigger_time, checkpoint[1].checkpoint_id),
+            key=lambda pair: (pair[1].trigger_time, pair[1].checkpoint_id),
         ):
             paths += self._of_checkpoint(checkpoint, at)
         return list(dict.fromkeys(paths))

@@ -130,7 +130,7 @@ async def read_history(
     skips: list[Skip] = []
     requests = 0
     while jobs and not at.is_done and budget.is_left and requests < MOST_REQUESTS:
-        job_id = next((job for job in jobs if job > at.after_job), "")
+        job_id = next((name for name in jobs if name > at.after_job), "")
         if job_id:
             requests += 1
             start_s = max(at.oldest_s, at.before_s - CHUNK_S)

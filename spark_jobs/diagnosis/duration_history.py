@@ -82,8 +82,8 @@ class Durations:
 
     def longer_than(self, duration_ms: int) -> tuple[int, int]:
         """How many completed checkpoints and savepoints took longer."""
-        return sum(checkpoint > duration_ms for checkpoint in self.checkpoints), sum(
-            savepoint > duration_ms for savepoint in self.savepoints
+        return sum(took_ms > duration_ms for took_ms in self.checkpoints), sum(
+            took_ms > duration_ms for took_ms in self.savepoints
         )
 
 

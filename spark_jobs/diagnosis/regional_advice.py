@@ -164,7 +164,7 @@ def region_size(vertices: Iterable[Vertex], edges: Iterable[Edge], vertex_id: st
                 fresh = {edge.source, edge.target} - reached
                 reached |= fresh
                 waiting.extend(fresh)
-    counts = [parallelism.get(text) for text in reached]
+    counts = [parallelism.get(vertex_id) for vertex_id in reached]
     known = [count for count in counts if count]
     if len(known) < len(counts):
         return None

@@ -35,18 +35,18 @@ def task_success(history: Iterable[Tried]) -> float | None:
     """The rate at which a task succeeds that makes this history likeliest; of one job completed
     share ** (1 / tasks). None without any.
     """
-    known = [pair for pair in history if pair.tasks > 0 and pair.completed + pair.failed > 0]
+    known = [tried for tried in history if tried.tasks > 0 and tried.completed + tried.failed > 0]
     if not known:
         return None
-    if not any(pair.failed for pair in known) or not any(pair.completed for pair in known):
-        return 1.0 if any(pair.completed for pair in known) else 0.0
+    if not any(tried.failed for tried in known) or not any(tried.completed for tried in known):
+        return 1.0 if any(tried.completed for tried in known) else 0.0
     low, high = 1e-15, 50.0
     for _ in range(200):
         rate = sqrt(low * high)
         pull = sum(
-            pair.failed * pair.tasks / expm1(min(rate * pair.tasks, 700))
-            - pair.completed * pair.tasks
-            for pair in known
+            tried.failed * tried.tasks / expm1(min(rate * tried.tasks, 700))
+            - tried.completed * tried.tasks
+            for tried in known
         )
         low, high = (rate, high) if pull > 0 else (low, rate)
     return exp(-low)

@@ -129,5 +129,5 @@ def _state(
 def _vertex_states(history: History, start_ms: int) -> tuple[samples.VertexState, ...]:
     """Of the newest checkpoint before the window's end, as far as kept: one for each ten minutes."""
     chunk_end = floor_ms(start_ms, CHUNK_MS) + CHUNK_MS
-    known = [state for state in history.vertex_states if state[0] < chunk_end][-2:]
+    known = [pair for pair in history.vertex_states if pair[0] < chunk_end][-2:]
     return next((states for at_ms, states in reversed(known) if at_ms < start_ms + WINDOW_MS), ())

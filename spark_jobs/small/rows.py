@@ -57,35 +57,41 @@ class SmallLake:
         """
         return [
             (file.first_time, file.last_time)
-            for row in with_same_rows(table)
-            for file in self._new_files(row, after)
+            for source_table in with_same_rows(table)
+            for file in self._new_files(source_table, after)
         ]
 
     def has_new_rows(self, table: str, after: Mapping[str, int]) -> bool:
         """Whether those commits brought any rows; a file may hold rows of earlier and of later
         ones, and none of them.
         """
-        for row in with_same_rows(table):
-            files, version = self._new_files(row, after), self.versions.get(row, 0)
+        for source_table in with_same_rows(table):
+            files, version = (
+                self._new_files(source_table, after),
+                self.versions.get(source_table, 0),
+            )
             if self.clusters is None and any(
                 file.last_seq is not None and file.last_seq <= version for file in files
             ):
                 return True
-            newer = self._up_to(row) & (pc.field("commit_seq") > after.get(row, 0))
+            newer = self._up_to(source_table) & (
+                pc.field("commit_seq") > after.get(source_table, 0)
+            )
             if files and ds.dataset(
-                [data_path(self.lake, row, file) for file in files], format="parquet"
+                [data_path(self.lake, source_table, file) for file in files], format="parquet"
             ).count_rows(filter=newer):
                 return True
         return False
 
     def new_rows(self, table: str, after: Mapping[str, int]) -> pa.Table:
         newer = {
-            row: self._up_to(row) & (pc.field("commit_seq") > after.get(row, 0))
-            for row in with_same_rows(table)
+            source_table: self._up_to(source_table)
+            & (pc.field("commit_seq") > after.get(source_table, 0))
+            for source_table in with_same_rows(table)
         }
         return _as_one(
-            self._read(text, self._new_files(text, after), is_newer)
-            for text, is_newer in newer.items()
+            self._read(source_table, self._new_files(source_table, after), is_newer)
+            for source_table, is_newer in newer.items()
         )
 
     def rows_in(self, table: str, spans: Sequence[Span]) -> pa.Table:
@@ -97,8 +103,12 @@ class SmallLake:
             pc.scalar(False),
         )
         return _as_one(
-            self._read(row, self._files_in(row, spans), inside & self._up_to(row))
-            for row in with_same_rows(table)
+            self._read(
+                source_table,
+                self._files_in(source_table, spans),
+                inside & self._up_to(source_table),
+            )
+            for source_table in with_same_rows(table)
         )
 
     def new_rows_of_clusters(self, after: Mapping[str, int]) -> Counter[str]:

@@ -111,12 +111,14 @@ class Uploads:
 
     @cached_property
     def _news(self) -> list[Compared]:
-        return [pair for pair in self.compared if {pair.directory, pair.compared_with} & self.read]
+        return [row for row in self.compared if {row.directory, row.compared_with} & self.read]
 
     @cached_property
     def _wanted(self) -> set[str]:
         return {
-            directory for pair in self._news for directory in (pair.directory, pair.compared_with)
+            directory
+            for compared in self._news
+            for directory in (compared.directory, compared.compared_with)
         }
 
     def take(self, row: Row) -> None:
@@ -139,14 +141,14 @@ class Uploads:
             )
 
     def rows(self) -> Iterator[Row]:
-        for pair in self._news:
-            if pair.directory in self._whole and pair.compared_with in self._whole:
+        for compared in self._news:
+            if compared.directory in self._whole and compared.compared_with in self._whole:
                 (mine, at), (theirs, their_at) = (
-                    self._newest(pair.directory),
-                    self._newest(pair.compared_with),
+                    self._newest(compared.directory),
+                    self._newest(compared.compared_with),
                 )
                 of_checkpoint = {
-                    name: value for name, value in pair._asdict().items() if name != "directory"
+                    name: value for name, value in compared._asdict().items() if name != "directory"
                 }
                 yield {
                     "cluster": self.cluster,

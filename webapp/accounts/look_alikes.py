@@ -48,9 +48,9 @@ _GLYPHS = (
     ("ıĸ〇丨", "ikol"),
 )
 _LATIN = {
-    ord(text): latin
+    ord(glyph): latin
     for others, letters in _GLYPHS
-    for text, latin in zip(others, letters, strict=True)
+    for glyph, latin in zip(others, letters, strict=True)
 }
 _ALIKE = str.maketrans("01i", "oll", "\u115f\u1160\u0307")
 """Left out: letters that are shown as nothing, and the dot that a small form of İ keeps."""

@@ -107,12 +107,20 @@ def analysis(
     is_slow: bool = False,
     action: Action | None = None,
 ) -> Callable[[Answer], Analysis]:
-    def declare(answer: Answer) -> Analysis:
-        declared = Analysis(name, title, summary, answer, parameters, is_slow)
-        declared.tab, declared.in_report, declared.action = tab, in_report, action
-        return _add(OF_JOB, declared)
-
-    return declare
+    return lambda answer: _add(
+        OF_JOB,
+        Analysis(
+            name,
+            title,
+            summary,
+            answer,
+            parameters,
+            is_slow,
+            tab=tab,
+            in_report=in_report,
+            action=action,
+        ),
+    )
 
 
 def fleet_analysis(

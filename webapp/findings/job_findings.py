@@ -70,7 +70,7 @@ def of_job(
         first_seen__lte=end, last_seen__gte=start
     )
     rows = list(overlapping.order_by("-state", *WORST_FIRST)[:MOST])
-    others = [attempt for attempt in attempts if attempt != job_id]
+    others = [other for other in attempts if other != job_id]
     of_others = Finding.objects.of_attempts(cluster, others).filter(
         first_seen__lte=end, last_seen__gte=start
     )

@@ -12,7 +12,7 @@ def rule_control() -> Control:
 
 
 def severity_control(severities: Collection[str] = tuple(SEVERITY_BADGES)) -> Control:
-    badges = [(badge, SEVERITY_BADGES[badge]) for badge in SEVERITY_BADGES if badge in severities]
+    badges = [(code, SEVERITY_BADGES[code]) for code in SEVERITY_BADGES if code in severities]
     return Control(
         "severity",
         "Severity",

@@ -115,12 +115,12 @@ def slowest_here(
         .values_list("cluster", "job_id")
         .annotate(here=Count("pk", filter=Q(slowest_host=host)), total=Count("pk"))
     )
-    heres = [
+    shares = [
         SlowestHere(cluster, job_id, names.get((cluster, job_id), job_id), here, total)
         for cluster, job_id, here, total in counted
         if here
     ]
-    return sorted(heres, key=lambda here: (-here.here, here.cluster, here.job_id))
+    return sorted(shares, key=lambda share: (-share.here, share.cluster, share.job_id))
 
 
 def _happened(

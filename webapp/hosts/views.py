@@ -113,7 +113,7 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
         "name": host,
         "is_known": bool(set(known) & set(clusters)),
         "clusters": clusters,
-        "other_clusters": [text for text in known if text not in clusters],
+        "other_clusters": [name for name in known if name not in clusters],
         "time_range": time_range,
         "range_query": time_range.query if time_range.chosen else "",
         "counts": lookup.counts_of(host, clusters, start, end),

@@ -189,13 +189,13 @@ def _written(text: str) -> tuple[str, tzinfo]:
 
 
 def _in(zone: tzinfo, clock: datetime, later: bool) -> datetime:
-    astimezone = clock.replace(tzinfo=zone, fold=int(later)).astimezone(UTC)
-    if astimezone.astimezone(zone).replace(tzinfo=None, fold=0) != clock:
+    utc = clock.replace(tzinfo=zone, fold=int(later)).astimezone(UTC)
+    if utc.astimezone(zone).replace(tzinfo=None, fold=0) != clock:
         raise NoSuchTime(
             f"{clock:%Y-%m-%d %H:%M} does not exist in {zone}: the clocks are put forward over it. "
             "Give a time before or after."
         )
-    return astimezone
+    return utc
 
 
 ZONE = "zone"

@@ -33,8 +33,8 @@ def held(place: str | Path) -> Held:
     total = Held()
     if "://" in str(place):
         return sum((Held(size, 1) for size in _sizes_elsewhere(str(place))), total)
-    for pair in _stats(str(place)):
-        total += Held(pair.st_size, 1, datetime.fromtimestamp(pair.st_mtime, UTC))
+    for status in _stats(str(place)):
+        total += Held(status.st_size, 1, datetime.fromtimestamp(status.st_mtime, UTC))
     return total
 
 

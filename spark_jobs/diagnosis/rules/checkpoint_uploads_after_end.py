@@ -77,11 +77,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     works.sort(key=lambda work: by_time(work.checkpoint))
     allowed = window.config.max_concurrent or FLINK_MAX_CONCURRENT
     together, most, over_ms = _most_together(works, allowed)
-    given_up = [pair for pair in together if _after_its_end(pair)]
+    given_up = [work for work in together if _after_its_end(work)]
     if not given_up or over_ms < limits[TOGETHER]:
         return
-    newest = max(given_up, key=lambda pair: pair.until_ms)
-    beside = next(pair for pair in reversed(together) if pair is not newest)
+    newest = max(given_up, key=lambda work: work.until_ms)
+    beside = next(work for work in reversed(together) if work is not newest)
     yield job_finding(
         window,
         RULE,
@@ -135,8 +135,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             ),
         ),
         data={
-            "together": [pair.checkpoint.checkpoint_id for pair in together],
-            "given_up": [pair.checkpoint.checkpoint_id for pair in given_up],
+            "together": [work.checkpoint.checkpoint_id for work in together],
+            "given_up": [work.checkpoint.checkpoint_id for work in given_up],
             "allowed": allowed,
             "over_ms": over_ms,
         },

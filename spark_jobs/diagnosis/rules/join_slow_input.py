@@ -182,7 +182,7 @@ def _by_its_feeders(
         or _is_held(window, fast_id)
     ):
         return
-    name, slow, fast = (brief(window.vertex_name(text)) for text in (vertex_id, slow_id, fast_id))
+    name, slow, fast = (brief(window.vertex_name(id_)) for id_ in (vertex_id, slow_id, fast_id))
     yield vertex_finding(
         window,
         vertex_id,

@@ -58,7 +58,7 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
 
 def _finding(sample: StorageRootSample, limits: Limits, severity: Severity) -> Finding:
     of = sample.orphans
-    kinds = sorted(sample.orphan_kinds, key=lambda kind: -kind[1].bytes)
+    kinds = sorted(sample.orphan_kinds, key=lambda pair: -pair[1].bytes)
     left_by = list_text(
         message(
             "{kind_words:message} ({bytes:bytes})", kind_words=KIND_WORDS[kind], bytes=some.bytes
@@ -95,7 +95,7 @@ def _finding(sample: StorageRootSample, limits: Limits, severity: Severity) -> F
 def _evidence(sample: StorageRootSample, limits: Limits) -> Iterator[Evidence]:
     at_ms = sample.audited_at_ms
     yield from space_evidence(sample, sample.orphans, limits, RULE, message("orphaned"))
-    for kind, some in sorted(sample.orphan_kinds, key=lambda kind: -kind[1].bytes):
+    for kind, some in sorted(sample.orphan_kinds, key=lambda pair: -pair[1].bytes):
         of_all = some.bytes / sample.orphans.bytes if sample.orphans.bytes else 0.0
         yield Evidence(
             message("of kind {kind:name}", kind=kind),

@@ -108,8 +108,8 @@ def _is_allowed(claims: Mapping[str, Any]) -> bool:
         return True
     address = str(claims.get("email") or "").lower()
     return "@" in address and any(
-        address == text.lower() or (text.startswith("@") and address.endswith(text.lower()))
-        for text in allowed
+        address == entry.lower() or (entry.startswith("@") and address.endswith(entry.lower()))
+        for entry in allowed
     )
 
 

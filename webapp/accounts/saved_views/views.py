@@ -32,8 +32,8 @@ def menu(request: HttpRequest) -> HttpResponse:
 @require_GET
 def listed(request: HttpRequest) -> HttpResponse:
     views = [(view, PAGES.get(view.page, view.page)) for view in rows.seen_by(me(request))]
-    mine = [view for view in views if view[0].user_id == request.user.pk]
-    shared = [view for view in views if view[0].user_id != request.user.pk]
+    mine = [pair for pair in views if pair[0].user_id == request.user.pk]
+    shared = [pair for pair in views if pair[0].user_id != request.user.pk]
     return render(
         request,
         "accounts/saved_views.html",

@@ -177,7 +177,7 @@ def _telling_both(rows: Mapping[str, Rows]) -> set[str]:
     return {
         vertex_id
         for vertex_id, of_vertex in rows.items()
-        if any(all(row[text] is not None for text in OF_INPUTS) for row in of_vertex)
+        if any(all(row[column] is not None for column in OF_INPUTS) for row in of_vertex)
     }
 
 

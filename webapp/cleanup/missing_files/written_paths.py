@@ -33,14 +33,14 @@ class NamedFile:
 def named_file(written: str) -> NamedFile:
     """Raises :class:`BadUri` where neither a path nor an exception that names one was written."""
     text = written.strip()
-    file = missing_file(text) or text
+    path_in_text = missing_file(text) or text
     roots = list(StorageRoot.objects.all())
-    path = canonical(file, spellings())
+    path = canonical(path_in_text, spellings())
     if _SNAPSHOT.search(path):
         # A checkpoint or savepoint as a whole is its _metadata.
         path = f"{path}/{METADATA_NAME}"
     root = _root_of(path, roots)
-    if root is None and file.startswith("/"):
+    if root is None and path_in_text.startswith("/"):
         # A NameNode answers with the path alone.
         for other in roots:
             scheme, _, rest = other.uri.partition("://")

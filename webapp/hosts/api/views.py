@@ -206,7 +206,7 @@ class HostView(APIView):
     def get(self, request: Request, host: str) -> Response:
         asked = given(HostFilters, request).values
         known = lookup.clusters_of(host)
-        clusters = [text for text in known if asked.get("cluster") in (None, text)]
+        clusters = [name for name in known if asked.get("cluster") in (None, name)]
         if not clusters:
             raise Http404
         return Response(as_document(host, clusters, *span_of(asked)))

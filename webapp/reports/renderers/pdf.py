@@ -43,8 +43,8 @@ class NoPdf(Exception):
 def chromium() -> str:
     """Path of the browser; raises :class:`NoPdf`."""
     wanted = settings.WEIR.chromium
-    which = shutil.which(wanted) if wanted else next(filter(None, map(shutil.which, NAMES)), None)
-    if which is None:
+    path = shutil.which(wanted) if wanted else next(filter(None, map(shutil.which, NAMES)), None)
+    if path is None:
         missing = (
             message("There is no {wanted:name} on this machine", wanted=str(wanted))
             if wanted
@@ -57,7 +57,7 @@ def chromium() -> str:
                 missing=missing,
             )
         )
-    return which
+    return path
 
 
 def render(document: Document) -> bytes:

@@ -138,8 +138,10 @@ def operators(
         ),
     )
     shown = tuple(
-        _operator(pair, by_subtask[pair.operator_id], finished, kinds, inline, files, uploaded)
-        for pair in ordered[:MOST_OPERATORS]
+        _operator(
+            operator, by_subtask[operator.operator_id], finished, kinds, inline, files, uploaded
+        )
+        for operator in ordered[:MOST_OPERATORS]
     )
     return shown, len(ordered) - len(shown)
 
