@@ -105,11 +105,11 @@ class _Progress:
     """A progress line every few seconds."""
 
     def __init__(self, root: str) -> None:
-        self.root, self.said = root, time.monotonic()
+        self.root, self.reported_s = root, time.monotonic()
 
     def __call__(self, files: int, directories: int) -> None:
-        if time.monotonic() - self.said >= SECONDS_A_LINE:
-            self.said = time.monotonic()
+        if time.monotonic() - self.reported_s >= SECONDS_A_LINE:
+            self.reported_s = time.monotonic()
             print(
                 f"{self.root}: {files:,} files in {directories:,} directories so far",
                 file=sys.stderr,

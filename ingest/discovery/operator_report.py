@@ -75,7 +75,7 @@ class OperatorReport:
         return "broken" if self.job_manager == "MISSING" and not is_changing else ""
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """One line for people."""
         words = [self.lifecycle.lower().replace("_", " ")] if self.lifecycle else []
         if self.job_manager and self.job_manager != _READY:
@@ -91,7 +91,7 @@ class OperatorReport:
 
     def plain(self) -> dict[str, Any]:
         """For JSON; :func:`events_of` reads its events again."""
-        return asdict(self) | {"said": self.said}
+        return asdict(self) | {"sentence": self.sentence}
 
 
 def events_of(plain: Any) -> tuple[OperatorEvent, ...]:

@@ -86,8 +86,8 @@ def needed_jobs(
                 and not job["job_id"].startswith(prefix)
                 and (audit_id, prefix) in of_prefix
             )
-        is_one = not is_given(job_id) or (audit_id, job["from_job_directory"]) in written
-        return bool(job_id != job["job_id"] and is_one)
+        is_distinguished = not is_given(job_id) or (audit_id, job["from_job_directory"]) in written
+        return bool(job_id != job["job_id"] and is_distinguished)
 
     unknown_origins = [
         *(job for job in restores if not tells_origin(job)),

@@ -124,14 +124,15 @@ def owners(writers: Iterable[Row], shared: Set[str]) -> list[Row]:
     """
     owner_rows = []
     for key, of in by(writers, *JOB_DIRECTORY, "job_id").items():
+        place = dict(zip((*JOB_DIRECTORY, "job_id"), key, strict=True))
         # One job that is known by the names of two clusters began once.
         began = {job["started_at"] or job["cluster"] for job in of}
-        is_shared = key[-2] in shared or len(began) > 1
+        is_shared = place["job_directory"] in shared or len(began) > 1
         suspects = max(len({job["cluster"] for job in of}), 1 + is_shared)
         claims = suspects if any(job["writes"] for job in of) else 0
         owner_rows.append(
             {
-                **dict(zip((*JOB_DIRECTORY, "job_id"), key, strict=True)),
+                **place,
                 "suspects": suspects,
                 "shared": is_shared,
                 "claims": claims,

@@ -74,7 +74,7 @@ def main(findings: int) -> None:
     later = now + timedelta(minutes=1)
     first_s = timed(lambda: evaluate(later))
     assert Alert.objects.filter(
-        told="firing"
+        notified="firing"
     ).count() == findings + 1 and Delivery.objects.count() >= len(RULES)
     figures = {"first_s": first_s, "inserted_s": inserted_s()}
     figures["idle_s"] = timed(lambda: evaluate(later + timedelta(seconds=15)))

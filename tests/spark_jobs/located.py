@@ -13,7 +13,7 @@ NONE = EXECUTION.empty_table()
 def learnt(events: pa.Table, carried: pa.Table = NONE) -> pa.Table:
     told = mapped(events.select(executions.TOLD.names), executions.telling_batches, executions.TOLD)
     return mapped(
-        in_order({"carried": carried, "told": told}, CLUSTER),
+        in_order({"carried": carried, "reported": told}, CLUSTER),
         executions.learnt_batches,
         LEARNT_EXECUTION,
     )

@@ -5,7 +5,7 @@ A wrong value selects no rows, and the answer names the parameter, the value and
 the API and downloads with status 400, pages beside their filters, commands with exit code 2.
 
 A feature declares a ``ListFilters`` in its ``filters.py``, with parameters of
-:mod:`webapp.lib.query_parameters` and the orders of the list. The page calls ``of_page(request.GET,
+:mod:`webapp.lib.query_parameters` and the orders of the list. The page calls ``from_page(request.GET,
 rows)``, its download ``.checked()``; the API names it as ``filterset_class``; commands make their
 options of it (``webapp/fleet/rows_command.py``). List pages state their query count in a test.
 """

@@ -100,7 +100,7 @@ def _kept(name: str, record: RunRecord) -> Iterator[Path]:
         path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", errors="replace", delay=True
     )
     file.setFormatter(log_lines.formatter(settings.WEIR.log_format))
-    progress_log = logging.getLogger("spark_jobs.said")
+    progress_log = logging.getLogger("spark_jobs.progress")
     noted = _Noted(record)
     handlers: list[logging.Handler] = [file, noted]
 

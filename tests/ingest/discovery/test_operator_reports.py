@@ -40,13 +40,13 @@ def test_an_application_that_runs_is_said_with_its_job():
     assert [(one.name, one.job_id, one.state) for one in said.jobs] == [
         ("orders pipeline", JOB, "RUNNING")
     ]
-    assert said.said == "stable, orders pipeline running"
+    assert said.sentence == "stable, orders pipeline running"
 
 
 def test_a_jobmanager_that_crashes_is_broken_with_the_operators_words():
     said = report(deployment(status=FAILED_DEPLOY))
     assert said.state == "broken" and "CrashLoopBackOff" in said.error
-    assert said.said.startswith("failed, JobManager error") and "back-off 5m0s" in said.said
+    assert said.sentence.startswith("failed, JobManager error") and "back-off 5m0s" in said.sentence
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_only_what_no_jobmanager_can_answer_for_is_broken(status, state):
 def test_a_refused_change_is_said_beside_a_jobmanager_that_is_ready():
     assert (
         "must be larger"
-        in report(deployment(status={"error": "parallelism must be larger than 0"})).said
+        in report(deployment(status={"error": "parallelism must be larger than 0"})).sentence
     )
 
 

@@ -385,7 +385,7 @@ class Cluster(LogStoreFields):
     @property
     def operator_message(self) -> str:
         """One line of the operator; "" where there is none."""
-        text = self.operator.get("said") if isinstance(self.operator, dict) else ""
+        text = self.operator.get("sentence") if isinstance(self.operator, dict) else ""
         return text if isinstance(text, str) else ""
 
     def _prometheus(self) -> PrometheusSource | None:

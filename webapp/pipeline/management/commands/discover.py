@@ -80,7 +80,7 @@ def _as_json(source: DiscoverySource, listing: Listing, changes: Changes) -> dic
     ]
     for listed, cluster in zip(clusters, listing.clusters, strict=True):
         if cluster.operator:
-            listed["operator"] = cluster.operator.said
+            listed["operator"] = cluster.operator.sentence
     return {
         "source": source.name,
         "kind": source.kind,
@@ -103,7 +103,7 @@ def _in_words(source: DiscoverySource, listing: Listing, changes: Changes) -> st
         more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
         lines += [f"  {word:8} {', '.join(names[:NAMES_SHOWN])}{more}"] if names else []
     lines += [
-        f"  broken   {cluster.name}: {cluster.operator.said}"
+        f"  broken   {cluster.name}: {cluster.operator.sentence}"
         for cluster in listing.clusters
         if cluster.operator and cluster.operator.state == "broken"
     ]
