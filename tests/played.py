@@ -41,18 +41,18 @@ def _judged(played: str) -> tuple[dict[str, Any], ...]:
 
 
 def of_rule(played: str, rule: str) -> list[dict[str, Any]]:
-    return [one for one in sights(played) if one["rule"] == rule]
+    return [one for one in occurrences(played) if one["rule"] == rule]
 
 
-def sights(played: str) -> list[dict[str, Any]]:
+def occurrences(played: str) -> list[dict[str, Any]]:
     """All findings, in order of their windows."""
     folder, _, job = played.partition(":")
     return [one for one in _judged(folder) if job in ("", one["job_name"])]
 
 
-def evidence(sight: dict[str, Any], name: str) -> Any:
+def evidence(occurrence: dict[str, Any], name: str) -> Any:
     """The value of its evidence of this name."""
-    (value,) = [one["value"] for one in sight["evidence"] if one["name"] == name]
+    (value,) = [one["value"] for one in occurrence["evidence"] if one["name"] == name]
     return value
 
 

@@ -95,11 +95,13 @@ def judged(folder: Path, way: Way, home: Path) -> Judged:
 
 def of_lake(lake: Lake, home: Path) -> Judged:
     """What a first cycle over it finds."""
-    sights, windows = cycled(lake, home, FINDING_OCCURRENCE, JOB_JUDGEMENT)
+    occurrences, windows = cycled(lake, home, FINDING_OCCURRENCE, JOB_JUDGEMENT)
     unknown = {(row["job_id"], one["rule"]) for row in windows for one in row["unknowns"]}
     return Judged(
         tuple(
-            sorted(sights, key=lambda row: (row["window_start"], row["rule"], row["subject_id"]))
+            sorted(
+                occurrences, key=lambda row: (row["window_start"], row["rule"], row["subject_id"])
+            )
         ),
         frozenset(unknown),
     )

@@ -26,16 +26,16 @@ def main() -> int:
         recorded = FindingOccurrence.objects.filter(cluster=job.cluster, job_id=job.job_id).exclude(
             rule__in=NOT_READ
         )
-        for sight in recorded:
+        for occurrence in recorded:
             _print(
                 job,
                 "recorded",
-                sight.rule,
-                sight.subject_id,
-                sight.window_start,
-                sight.severity,
-                sight.title,
-                sight.cause,
+                occurrence.rule,
+                occurrence.subject_id,
+                occurrence.window_start,
+                occurrence.severity,
+                occurrence.title,
+                occurrence.cause,
             )
         for again in _what_if(job):
             _print(job, "what-if", *again)

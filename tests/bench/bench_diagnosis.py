@@ -47,7 +47,7 @@ def run(report: Report) -> None:
         judged(session, 500)  # compiled and loaded once, as in a warm session
         half_s, _ = judged(session, JOBS // 2)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        whole_s, (jobs, sights, origins) = judged(session, JOBS)
+        whole_s, (jobs, occurrences, origins) = judged(session, JOBS)
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     finally:
         session.stop()
@@ -55,12 +55,12 @@ def run(report: Report) -> None:
     assert origins == WINDOWS * JOBS // PRESSURED_EVERY, origins
     report(f"diagnosis, {JOBS:,} jobs × {VERTICES} vertices", whole_s, "s", budget=BUDGET_S)
     report("diagnosis, twice the jobs", whole_s, "s", baseline=half_s, budget=2.5)
-    report("diagnosis, sights a pressured job", WINDOWS * sights / origins, "sights")
+    report("diagnosis, occurrences a pressured job", WINDOWS * occurrences / origins, "occurrences")
     report("diagnosis, growth of the client's memory", grown / 1024, "MiB", budget=50)
 
 
 def judged(session: SparkSession, jobs: int) -> tuple[float, tuple[int, int, int]]:
-    """Wall time, and how many jobs were judged, sights made and origins of pressure named, in each
+    """Wall time, and how many jobs were judged, occurrences made and origins of pressure named, in each
     window.
     """
     with tempfile.TemporaryDirectory() as folder:
@@ -80,12 +80,16 @@ def _judged(rows: DataFrame) -> tuple[float, tuple[int, int, int]]:
         folding.in_order(parts), partial(folded_batches, settings=Settings()), FOLDED
     )
     jobs = folds.frame().where(F.size("job_judgement") > 0).select("finding_occurrence")
-    roots = F.size(F.filter("finding_occurrence", lambda sight: sight["rule"] == "pressure.root"))
-    sights = F.size("finding_occurrence")
+    roots = F.size(
+        F.filter("finding_occurrence", lambda occurrence: occurrence["rule"] == "pressure.root")
+    )
+    occurrences = F.size("finding_occurrence")
     counted = jobs.agg(
-        F.count(F.lit(1)).alias("jobs"), F.sum(sights).alias("sights"), F.sum(roots).alias("roots")
+        F.count(F.lit(1)).alias("jobs"),
+        F.sum(occurrences).alias("occurrences"),
+        F.sum(roots).alias("roots"),
     ).collect()[0]
-    return time.monotonic() - started, (counted.jobs, counted.sights, counted.roots)
+    return time.monotonic() - started, (counted.jobs, counted.occurrences, counted.roots)
 
 
 def told(session: SparkSession, jobs: int) -> DataFrame:

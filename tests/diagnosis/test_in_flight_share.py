@@ -27,16 +27,18 @@ def test_the_share_is_that_of_flinks_own_counters(played):
     told = {}
     for answer in answers(played, r"/jobs/[0-9a-f]{32}/checkpoints"):
         told |= {one["id"]: one for one in answer.body["history"] if one["status"] == "COMPLETED"}
-    sights = of_rule(played, RULE)
-    assert sights and {one["severity"] for one in sights} == {"info"}
-    for sight in sights:
-        counted = [told[number] for number in sight["data"]["checkpoints"]]
+    occurrences = of_rule(played, RULE)
+    assert occurrences and {one["severity"] for one in occurrences} == {"info"}
+    for occurrence in occurrences:
+        counted = [told[number] for number in occurrence["data"]["checkpoints"]]
         share = sum(one["persisted_data"] for one in counted) / sum(
             one["checkpointed_size"] for one in counted
         )
-        assert evidence(sight, "data in flight of all that was written") == pytest.approx(share)
+        assert evidence(occurrence, "data in flight of all that was written") == pytest.approx(
+            share
+        )
         assert share > 0.8
-        assert "buffer-debloat.enabled: true" in sight["next_step"]
+        assert "buffer-debloat.enabled: true" in occurrence["next_step"]
 
 
 @pytest.mark.parametrize("played", ["1.20.5/summed-merged", "2.3.0/summed-merged"])

@@ -19,7 +19,7 @@ from spark_jobs.diagnosis.incidents import (
     trace_of,
 )
 from tests.diagnosis.jobs import LIMITS
-from tests.played import sights
+from tests.played import occurrences as recorded_occurrences
 from tests.windows import recorded_windows
 
 T0 = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -84,7 +84,7 @@ def lab(name: str) -> list[IncidentFinding]:
         "seen_at",
         "data",
     )
-    return seen(tuple(one[name] for name in names) for one in sights(name))
+    return seen(tuple(one[name] for name in names) for one in recorded_occurrences(name))
 
 
 def told(findings) -> list[list[str]]:

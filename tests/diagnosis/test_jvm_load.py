@@ -74,18 +74,20 @@ def test_a_job_whose_taskmanagers_were_not_sampled_in_the_minute_is_judged_as_be
     assert found == before
 
 
-def collected(sight, played):
+def collected(occurrence, played):
     """Share of the time in collections from the last answer of the minute before to the last one of
     the minute, as Flink answered.
     """
-    (name,) = [one["name"] for one in sight["evidence"] if one["name"].endswith(" in collections")]
-    begin, last = sight["window_start"].timestamp(), {}
+    (name,) = [
+        one["name"] for one in occurrence["evidence"] if one["name"].endswith(" in collections")
+    ]
+    begin, last = occurrence["window_start"].timestamp(), {}
     for one in answers(played, rf"/taskmanagers/{name.split()[0]}:[^/]+"):
         if one.body["metrics"]["heapCommitted"]:
             times = {gc["name"]: gc["time"] for gc in one.body["metrics"]["garbageCollectors"]}
             last[int(one.at // 60)] = one.at, times.get("All", sum(times.values()))
     before, after = last[int(begin // 60) - 1], last[int(begin // 60)]
-    return evidence(sight, name), (after[1] - before[1]) / (after[0] - before[0]) / 1000
+    return evidence(occurrence, name), (after[1] - before[1]) / (after[0] - before[0]) / 1000
 
 
 def told(played, rule):

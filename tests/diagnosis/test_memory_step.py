@@ -11,7 +11,7 @@ import pytest
 from spark_jobs.diagnosis.registry import diagnose
 from spark_jobs.diagnosis.samples import Annotation, JobWindow, TaskManagerSample
 from tests.diagnosis.jobs import LIMITS, MIB, ms
-from tests.played import answers, evidence, of_rule, sights
+from tests.played import answers, evidence, occurrences, of_rule
 
 RULE = "memory.step_after_restart"
 LEAKED = 4_000_000
@@ -80,7 +80,7 @@ def test_what_a_thread_keeps_of_each_attempt_is_found(played):
     "played", ["1.20.5/slow-restore", "2.3.0/slow-restore", "1.20.5/lost-file", "2.3.0/lost-file"]
 )
 def test_restarts_that_leave_nothing_behind_are_no_finding(played):
-    assert RULE not in {one["rule"] for one in sights(played)}
+    assert RULE not in {one["rule"] for one in occurrences(played)}
 
 
 def judged(*metaspaces, **values):

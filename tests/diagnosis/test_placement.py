@@ -8,7 +8,7 @@ import pytest
 
 from ingest.flink_rest.versions import release
 from spark_jobs.diagnosis.registry import diagnose, limits
-from tests.played import answers, of_rule, sights
+from tests.played import answers, occurrences, of_rule
 from tests.replayed import RECORDINGS
 from tests.windows import recorded_windows
 
@@ -69,7 +69,7 @@ def test_small_differences_are_no_finding(recording):
 
 
 def test_flinks_balanced_scheduling_is_no_finding():
-    assert RULE not in {one["rule"] for one in sights("2.3.0/balanced")}
+    assert RULE not in {one["rule"] for one in occurrences("2.3.0/balanced")}
 
 
 def test_on_2_3_0_too_a_taskmanager_with_ten_of_twelve_tasks_is_found():

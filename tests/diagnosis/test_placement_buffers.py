@@ -10,7 +10,7 @@ import pytest
 
 from spark_jobs.diagnosis.registry import diagnose, limits
 from spark_jobs.diagnosis.samples import JobFailure, JobWindow, LogEvent
-from tests.played import FOLDER, answers, evidence, of_rule, sights
+from tests.played import FOLDER, answers, evidence, occurrences, of_rule
 
 RULE = "placement.network_buffers"
 VERSIONS = ("1.20.5", "2.3.0")
@@ -109,7 +109,7 @@ def test_other_failures_are_none_of_it():
         )
         == ()
     )
-    assert not [one for one in sights("2.3.0/balanced") if one["rule"] == RULE]
+    assert not [one for one in occurrences("2.3.0/balanced") if one["rule"] == RULE]
 
 
 def test_a_text_without_the_size_of_the_pool_is_understood():

@@ -11,7 +11,7 @@ import pytest
 
 from spark_jobs.diagnosis import registry
 from tests.diagnosis.graphs import LIMITS
-from tests.played import FOLDER, answers, evidence, of_rule, sights, vertices
+from tests.played import FOLDER, answers, evidence, occurrences, of_rule, vertices
 from tests.windows import recorded_windows
 
 CHECKPOINT = r"/jobs/[0-9a-f]{32}/checkpoints/details/([0-9]+)"
@@ -123,7 +123,7 @@ def test_no_other_phase_is_blamed(played: str, phase: str) -> None:
         "checkpoint.alignment",
         "checkpoint.start_delay",
     }
-    assert {one["rule"] for one in sights(played)} & phases == {f"checkpoint.{phase}"}
+    assert {one["rule"] for one in occurrences(played)} & phases == {f"checkpoint.{phase}"}
 
 
 @pytest.mark.parametrize("played", ["1.20.5/expired", "2.3.0/expired"])
@@ -140,14 +140,14 @@ def test_work_on_an_expired_checkpoint_beside_a_later_one_is_that_of_the_jobmana
             late[int(one[1])] = line[:23]
     told = of_rule(played, "checkpoint.uploads_after_end")
     assert told and {one["severity"] for one in told} == {"warning"}
-    for sight in told:
-        newest = max(sight["data"]["together"])
-        assert sight["data"]["given_up"] and newest not in sight["data"]["given_up"]
+    for occurrence in told:
+        newest = max(occurrence["data"]["together"])
+        assert occurrence["data"]["given_up"] and newest not in occurrence["data"]["given_up"]
         assert all(
             number not in late or late[number] > begun[newest]
-            for number in sight["data"]["given_up"]
+            for number in occurrence["data"]["given_up"]
         )
-    assert any(number in late for sight in told for number in sight["data"]["given_up"])
+    assert any(number in late for occurrence in told for number in occurrence["data"]["given_up"])
 
 
 @pytest.mark.parametrize("name", ["1.20.5-A", "1.20.5-B", "1.20.5-F", "1.20.5-G", "1.20.5-L2"])

@@ -9,7 +9,7 @@ import pytest
 
 from spark_jobs.diagnosis import registry
 from tests.diagnosis.graphs import LIMITS
-from tests.played import answers, evidence, of_rule, sights, vertices
+from tests.played import answers, evidence, occurrences, of_rule, vertices
 from tests.windows import recorded_windows
 
 VERTEX_METRICS = r"/jobs/[0-9a-f]{32}/vertices/([0-9a-f]{32})/metrics\?.*"
@@ -61,7 +61,7 @@ def test_a_slow_network_holds_what_produces_more_than_it_carries(played):
 
 @pytest.mark.parametrize("played", ["1.20.5/slow-network", "2.3.0/slow-network"])
 def test_nothing_else_is_blamed_for_a_slow_network(played):
-    assert {one["rule"] for one in sights(played)} == {"pressure.outbound"}
+    assert {one["rule"] for one in occurrences(played)} == {"pressure.outbound"}
 
 
 def state_of(played: str, vertex: str) -> dict[int, list[int]]:

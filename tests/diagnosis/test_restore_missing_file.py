@@ -16,7 +16,7 @@ from spark_jobs.diagnosis.samples import (
     JobWindow,
     LogEvent,
 )
-from tests.played import answers, evidence, of_rule, sights
+from tests.played import answers, evidence, occurrences, of_rule
 
 RULE = "restore.missing_file"
 VERSIONS = ("1.20.5", "2.3.0")
@@ -65,7 +65,7 @@ def test_attempts_are_counted_once_though_two_processes_log_them(version):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_checkpoint_that_is_gone_as_a_whole_is_told_of_the_job_that_did_not_start(version):
     """Flink refuses the submission and lists the job as failed; the job beside it is healthy."""
-    (told,) = sights(f"{version}/lost-checkpoint")
+    (told,) = occurrences(f"{version}/lost-checkpoint")
     states = {
         one.found[0]: one.body["state"]
         for one in answers(f"{version}/lost-checkpoint", "/jobs/([0-9a-f]{32})")
@@ -78,7 +78,7 @@ def test_a_checkpoint_that_is_gone_as_a_whole_is_told_of_the_job_that_did_not_st
 
 
 def test_other_restarts_are_none_of_it():
-    assert not [one for one in sights("2.3.0/few-buffers") if one["rule"] == RULE]
+    assert not [one for one in occurrences("2.3.0/few-buffers") if one["rule"] == RULE]
 
 
 @pytest.mark.parametrize(

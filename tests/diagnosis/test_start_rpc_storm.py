@@ -10,7 +10,7 @@ import pytest
 
 from spark_jobs.diagnosis.samples import LogEvent, Vertex
 from tests.diagnosis.jobs import found, ms, window
-from tests.played import FOLDER, of_rule, sights
+from tests.played import FOLDER, occurrences, of_rule
 
 RULE = "start.rpc_storm"
 PLAYED = sorted(path.parent.name for path in FOLDER.glob("*/short-ask"))
@@ -82,7 +82,7 @@ def test_requests_for_the_state_of_partitions_are_counted_as_taskmanagers_log_th
         "tasks_asking": len({task for _, task in seen}),
     }
     assert {one["severity"] for one in told} == {"info"}
-    assert "restart.loop" not in {one["rule"] for one in sights(f"{version}/slow-jar")}
+    assert "restart.loop" not in {one["rule"] for one in occurrences(f"{version}/slow-jar")}
 
 
 def asked(at, number):
@@ -120,7 +120,7 @@ def test_checkpoints_of_that_job_are_deleted_when_it_is_cancelled(version):
 def test_other_failures_while_jobs_are_deployed_are_no_storm(played):
     """Of many-tasks a few consumers asked for the state of partitions."""
     assert {RULE, "checkpoint.deleted_on_cancel", "checkpoint.uploads_after_end"}.isdisjoint(
-        one["rule"] for one in sights(played)
+        one["rule"] for one in occurrences(played)
     )
 
 

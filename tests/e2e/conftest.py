@@ -31,9 +31,9 @@ from tests.webapp.builders import (
     fact,
     finding,
     job,
+    occurrences,
     person,
     replica,
-    sights,
     start,
     window,
 )
@@ -142,7 +142,7 @@ def fill(lake: Lake) -> None:
     replica(of, now - timedelta(minutes=2))
     for vertex_id in ("v1", "v2", "v3", "v4"):
         window(of, vertex_id, now - timedelta(minutes=1))
-    sights(finding(of, at=now - timedelta(minutes=1)))
+    occurrences(finding(of, at=now - timedelta(minutes=1)))
     finding(
         of,
         "data.skew",

@@ -181,13 +181,13 @@ def test_a_submission_is_told_once_although_the_log_is_seconds_earlier() -> None
 
 
 def test_a_changed_parallelism_is_a_rescale_of_that_vertex() -> None:
-    def sight(at_s: float, parallelism: int) -> dict[str, Any]:
+    def occurrence(at_s: float, parallelism: int) -> dict[str, Any]:
         return {
             "observed_at": noon(at_s),
             "vertices": [{"vertex_id": VERTEX, "name": "map", "parallelism": parallelism}],
         }
 
-    row = only(notes([sight(0, 2), sight(30, 2), sight(60, 4), sight(90, 4)]))
+    row = only(notes([occurrence(0, 2), occurrence(30, 2), occurrence(60, 4), occurrence(90, 4)]))
     assert (row["kind"], row["subject"], row["at"], row["label"]) == (
         "rescale",
         VERTEX,

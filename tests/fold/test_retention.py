@@ -134,9 +134,10 @@ def test_of_many_lines_the_newest_and_the_first_are_kept() -> None:
 
 
 def test_a_placement_is_dated_by_its_first_sight() -> None:
-    sights = ((9, ["a"]), (5, ["a"]), (7, ["b"]), (1, []))
+    occurrences = ((9, ["a"]), (5, ["a"]), (7, ["b"]), (1, []))
     seen = [
-        {"vertex_id": VERTEX, "ts": noon(at), "host": host, "attempt": [0]} for at, host in sights
+        {"vertex_id": VERTEX, "ts": noon(at), "host": host, "attempt": [0]}
+        for at, host in occurrences
     ]
     assert sorted((row["ts"], row["host"]) for row in retention.placements(seen)) == [
         (noon(5), ["a"]),

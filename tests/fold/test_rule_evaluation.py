@@ -15,15 +15,17 @@ BROKEN = RecoveryPoint(3, ms(600), "s3://b/chk-3/_metadata", missing_files=2, mi
 
 def rules_told(point, *checkpoints, at=700):
     return {
-        sight["rule"]: sight
-        for sight in judged([window(*checkpoints, at=at)], registry.limits(), point)["occurrences"]
+        finding["rule"]: finding
+        for finding in judged([window(*checkpoints, at=at)], registry.limits(), point)[
+            "occurrences"
+        ]
     }
 
 
 def test_a_checkpoint_that_lacks_files_leaves_its_job_unprotected():
-    sight = rules_told(BROKEN, *minutely(12))["checkpoint.unprotected"]
-    assert sight["severity"] == "critical"
-    assert sight["data"]["missing_files"] == 2
+    finding = rules_told(BROKEN, *minutely(12))["checkpoint.unprotected"]
+    assert finding["severity"] == "critical"
+    assert finding["data"]["missing_files"] == 2
 
 
 def test_windows_before_the_audit_know_nothing_of_it():

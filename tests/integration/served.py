@@ -30,7 +30,7 @@ _FINDINGS = (
 
 def served_rows(weir: RunningWeir) -> dict[str, list[tuple[Any, ...]]]:
     """Every serving table by name, its rows in the order of their key, all declared columns; and
-    what sights fold into.
+    what occurrences fold into.
     """
     return {name: weir.rows(_query(name)) for name in SERVING_TABLES if name in TABLES} | {
         "finding": weir.rows(_FINDINGS)

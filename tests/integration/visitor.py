@@ -85,7 +85,7 @@ class Visitor:
         for _ in range(PRESSES):
             if self.page.evaluate(FOCUSED, selector):
                 if not self.page.evaluate(IN_SIGHT):
-                    self.fault(f"{selector} has the focus and is not in sight")
+                    self.fault(f"{selector} has the focus and is not in occurrence")
                 return
             self.page.keyboard.press(key)
         raise AssertionError(f"{selector} is not reached by {key} on {self.page.url}")

@@ -123,7 +123,7 @@ class Instance:
         return kept
 
 
-def _without_judged_again(sights: Rows, manifest: Manifest) -> Rows:
+def _without_judged_again(occurrences: Rows, manifest: Manifest) -> Rows:
     """A verdict takes the place of all that was said of its minute before."""
     judged: set[tuple[str, str, datetime]] = set()
     for row in _rows(manifest, "job_judgement"):
@@ -135,7 +135,7 @@ def _without_judged_again(sights: Rows, manifest: Manifest) -> Rows:
             )
     return {
         key: row
-        for key, row in sights.items()
+        for key, row in occurrences.items()
         if (row["cluster"], row["job_id"], row["window_start"]) not in judged
     }
 

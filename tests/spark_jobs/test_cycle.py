@@ -154,8 +154,8 @@ def test_both_sides_of_an_upload_may_come_in_different_runs(
         if (row["cluster"], row["checkpoint_id"]) == (UPLOAD, 8)
     ]
     assert {**upload, "as_of": None} == {**same, "as_of": None}
-    sights = _of(later.rows("finding_occurrence"), [UPLOAD]).values()
-    subjects = ((json.loads(row["subject"], object_hook=as_message), row) for row in sights)
+    occurrences = _of(later.rows("finding_occurrence"), [UPLOAD]).values()
+    subjects = ((json.loads(row["subject"], object_hook=as_message), row) for row in occurrences)
     of_it = (row for subject, row in subjects if subject == "checkpoint 8")
     told = [row for row in of_it if "old files" in row["evidence"]]
     assert {row["confidence"] for row in told} == {"high"}

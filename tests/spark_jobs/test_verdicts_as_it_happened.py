@@ -51,7 +51,7 @@ def played(instance: Instance, steps: Sequence[Sequence[Observed]]) -> Instance:
     return instance
 
 
-def sights(instance: Instance, steps: Sequence[Sequence[Observed]]) -> Rows:
+def occurrences(instance: Instance, steps: Sequence[Sequence[Observed]]) -> Rows:
     return played(instance, steps).rows("finding_occurrence")
 
 
@@ -91,11 +91,11 @@ def test_what_was_measured_is_looked_up_where_it_is_not_remembered(
     tmp_path: Path, recording: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorded = observed(recording)
-    whole = sights(SmallInstance(None, tmp_path / "whole"), [recorded])
+    whole = occurrences(SmallInstance(None, tmp_path / "whole"), [recorded])
     monkeypatch.setattr(retention, "MINUTES_KEPT", 0)
     monkeypatch.setattr(retention, "READINGS_KEPT", 0)
     steps = SmallInstance(None, tmp_path / "steps")
-    assert sights(steps, logs_last(recorded)) == whole
+    assert occurrences(steps, logs_last(recorded)) == whole
     assert any(
         "jobs_looked_up" in path
         for manifest in steps.manifests
@@ -109,11 +109,11 @@ def test_spark_looks_up_what_was_measured_in_minutes_of_long_ago(
     """Of ten minutes each vertex has remembered windows; logs of before come an hour late."""
     recorded = observed("recordings/1.20.5/F")
     first, *later = logs_last(recorded)
-    whole = sights(SmallInstance(None, tmp_path / "whole"), [recorded])
+    whole = occurrences(SmallInstance(None, tmp_path / "whole"), [recorded])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(retention, "MINUTES_KEPT", 0)
         patch.setattr(retention, "READINGS_KEPT", 0)
         steps = SmallInstance(None, tmp_path / "steps")
-        sights(steps, [first, *later[:-1]])
+        occurrences(steps, [first, *later[:-1]])
     by_spark = Instance(spark, tmp_path / "steps", steps.manifests)
-    assert sights(by_spark, later[-1:]) == whole
+    assert occurrences(by_spark, later[-1:]) == whole

@@ -444,10 +444,10 @@ def finding(
     return row
 
 
-def sights(
+def occurrences(
     of: Finding, every: timedelta = timedelta(minutes=1), value: float = 0.96
 ) -> list[FindingOccurrence]:
-    """One a judged window, from its first to its last sight."""
+    """One a judged window, from its first to its last occurrence."""
     copied = (
         "cluster",
         "job_id",

@@ -266,8 +266,12 @@ def test_no_row_page_or_answer_has_one(loaded: str, viewer: Client) -> None:
 
 
 def test_figures_and_names_of_weirs_own_stay(loaded: str) -> None:
-    sight = SERVED["finding_occurrence"].model._default_manager.first()
-    assert sight is not None and sight.evidence[0]["value"] == 5 and sight.evidence[0]["unit"] == ""
+    occurrence = SERVED["finding_occurrence"].model._default_manager.first()
+    assert (
+        occurrence is not None
+        and occurrence.evidence[0]["value"] == 5
+        and occurrence.evidence[0]["unit"] == ""
+    )
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS, ids=lambda one: one.name)

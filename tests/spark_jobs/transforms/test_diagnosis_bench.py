@@ -8,6 +8,8 @@ from tests.bench import bench_diagnosis
 def test_each_job_of_the_bench_is_judged_and_each_origin_named_in_each_window(
     spark: SparkSession,
 ) -> None:
-    _, (jobs, sights, origins) = bench_diagnosis.judged(spark, 2 * bench_diagnosis.PRESSURED_EVERY)
+    _, (jobs, occurrences, origins) = bench_diagnosis.judged(
+        spark, 2 * bench_diagnosis.PRESSURED_EVERY
+    )
     assert (jobs, origins) == (2 * bench_diagnosis.PRESSURED_EVERY, 2 * bench_diagnosis.WINDOWS)
-    assert sights >= origins
+    assert occurrences >= origins

@@ -21,7 +21,7 @@ def at(seconds: float) -> datetime:
 
 @dataclass(frozen=True)
 class Span:
-    """Seconds of an episode: from its first to its last sight."""
+    """Seconds of an episode: from its first to its last occurrence."""
 
     start: int
     end: int

@@ -49,7 +49,7 @@ def imported(name: str) -> None:
     """Sights and judgements of a recording as Spark hands them over; only the windows were made by
     it before.
     """
-    sights, starts, ends = [], defaultdict(list), defaultdict(int)
+    occurrences, starts, ends = [], defaultdict(list), defaultdict(int)
     for window in recorded_windows(name):
         starts[window.cluster, window.job_id].append(window.window_start_ms)
         ends[window.cluster, window.job_id] = max(ends[window.cluster, window.job_id], window.at_ms)
@@ -61,7 +61,7 @@ def imported(name: str) -> None:
                 "seen_at": instant(plain["seen_at_ms"]),
                 "as_of": instant(window.at_ms),
             }
-            sights.append(
+            occurrences.append(
                 row(
                     "finding_occurrence",
                     cluster=window.cluster,
@@ -84,7 +84,7 @@ def imported(name: str) -> None:
         Cluster.objects.get_or_create(
             name=cluster, defaults={"kind": "recording", "enabled": False}
         )
-    load(judgements, sights, jobs)
+    load(judgements, occurrences, jobs)
 
 
 def told(receiver: Receiver) -> list[dict[str, Any]]:

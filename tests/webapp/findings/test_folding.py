@@ -37,7 +37,9 @@ def minute(number: float) -> datetime:
     return AT + timedelta(minutes=number)
 
 
-def sight(number: int, subject: str = "v", seen_at: datetime | None = None, **fields: Any) -> Row:
+def occurrence(
+    number: int, subject: str = "v", seen_at: datetime | None = None, **fields: Any
+) -> Row:
     """Seen in the window of this minute, at its end unless said otherwise."""
     seen = seen_at or minute(number + 1)
     texts = {
@@ -75,13 +77,15 @@ def judgement(first: int, last: int) -> Row:
     )
 
 
-def load(judgements: Sequence[Row], sights: Iterable[Row] = (), jobs: Sequence[Row] = ()) -> None:
+def load(
+    judgements: Sequence[Row], occurrences: Iterable[Row] = (), jobs: Sequence[Row] = ()
+) -> None:
     """As the loader does, without files."""
     findings = FindingLoad(Guard(), lambda line: None)
     for name, rows in (
         ("job_current", list(jobs)),
         ("job_judgement", list(judgements)),
-        ("finding_occurrence", list(sights)),
+        ("finding_occurrence", list(occurrences)),
     ):
         findings.before(name, rows)
         upsert(SERVED[name].table, SERVED[name].model, rows, SERVED[name].derived)
@@ -113,12 +117,12 @@ pytestmark = pytest.mark.usefixtures("recording")
 
 
 def test_sights_close_together_are_one_finding_with_the_newest_words() -> None:
-    load([judgement(0, 2)], [sight(0), sight(1), sight(2)])
+    load([judgement(0, 2)], [occurrence(0), occurrence(1), occurrence(2)])
     assert found() == [("v", 1, 3, "open", None, "in window 2")]
 
 
 def test_a_pause_longer_than_the_hold_time_begins_another() -> None:
-    load([judgement(0, 9)], [sight(0), sight(9)])
+    load([judgement(0, 9)], [occurrence(0), occurrence(9)])
     assert found() == [
         ("v", 1, 1, "closed", timedelta(minutes=4), "in window 0"),
         ("v", 10, 10, "open", None, "in window 9"),
@@ -126,7 +130,7 @@ def test_a_pause_longer_than_the_hold_time_begins_another() -> None:
 
 
 def test_a_finding_closes_when_its_job_was_judged_for_long_without_a_sight() -> None:
-    load([judgement(0, 0)], [sight(0)])
+    load([judgement(0, 0)], [occurrence(0)])
     load([judgement(1, 3)])
     assert [state for _, _, _, state, _, _ in found()] == ["open"]
     load([judgement(4, 4)])
@@ -136,31 +140,31 @@ def test_a_finding_closes_when_its_job_was_judged_for_long_without_a_sight() -> 
 def test_the_end_of_a_job_closes_its_findings() -> None:
     load(
         [judgement(0, 0)],
-        [sight(0)],
+        [occurrence(0)],
         [job(JOB, terminal=True, state="CANCELED", end_time=minute(2), as_of=minute(2))],
     )
     assert found() == [("v", 1, 1, "closed", timedelta(minutes=2), "in window 0")]
 
 
 def test_a_window_judged_again_takes_its_sights_back() -> None:
-    load([judgement(0, 1)], [sight(0), sight(1)])
-    load([judgement(0, 1)], [sight(0)])
+    load([judgement(0, 1)], [occurrence(0), occurrence(1)])
+    load([judgement(0, 1)], [occurrence(0)])
     assert found() == [("v", 1, 1, "open", None, "in window 0")]
     load([judgement(0, 0)])
     assert (found(), FindingOccurrence.objects.count()) == ([], 0)
 
 
 def test_a_window_taken_from_the_middle_parts_a_finding() -> None:
-    load([judgement(0, 8)], [sight(number) for number in range(9)])
+    load([judgement(0, 8)], [occurrence(number) for number in range(9)])
     load([judgement(2, 6)])
     assert [(first, last) for _, first, last, *_ in found()] == [(1, 2), (8, 9)]
 
 
 def test_a_late_run_joins_two_findings_and_keeps_the_number_of_the_first() -> None:
-    load([judgement(0, 0)], [sight(0)])
+    load([judgement(0, 0)], [occurrence(0)])
     number = Finding.objects.get().pk
-    load([judgement(5, 5)], [sight(5)])
-    load([judgement(2, 3)], [sight(2), sight(3)])
+    load([judgement(5, 5)], [occurrence(5)])
+    load([judgement(2, 3)], [occurrence(2), occurrence(3)])
     assert [(first, last) for _, first, last, *_ in found()] == [(1, 6)]
     assert Finding.objects.get().pk == number
 
@@ -171,28 +175,28 @@ def test_a_finding_keeps_its_number_while_its_only_minute_runs_and_is_told_of_la
     """As a decline after a decline within one minute is: links that were sent of the first lead to
     what is known now.
     """
-    load([judgement(0, 0)], [sight(0, seen_at=minute(0.2))])
+    load([judgement(0, 0)], [occurrence(0, seen_at=minute(0.2))])
     number = Finding.objects.get().pk
     for seen in (0.5, 0.9):
-        load([judgement(0, 0)], [sight(0, seen_at=minute(seen))])
+        load([judgement(0, 0)], [occurrence(0, seen_at=minute(seen))])
         assert [(first, last) for _, first, last, *_ in found()] == [(seen, seen)]
     assert Finding.objects.get().pk == number
 
 
 def test_of_two_episodes_that_one_became_the_one_that_overlaps_it_keeps_its_number() -> None:
-    load([judgement(0, 8)], [sight(number) for number in range(2, 9)])
+    load([judgement(0, 8)], [occurrence(number) for number in range(2, 9)])
     number = Finding.objects.get().pk
-    load([judgement(0, 6)], [sight(0)])
+    load([judgement(0, 6)], [occurrence(0)])
     assert [one.pk == number for one in Finding.objects.order_by("first_seen")] == [False, True]
 
 
 def test_an_event_seen_from_several_windows_is_told_by_the_first() -> None:
-    load([judgement(0, 2)], [sight(number, seen_at=minute(0.5)) for number in range(3)])
+    load([judgement(0, 2)], [occurrence(number, seen_at=minute(0.5)) for number in range(3)])
     assert found() == [("v", 0.5, 0.5, "open", None, "in window 0")]
 
 
 def test_what_a_killed_process_took_away_is_folded_by_the_next() -> None:
-    load([judgement(0, 1)], [sight(0), sight(1)])
+    load([judgement(0, 1)], [occurrence(0), occurrence(1)])
     killed = FindingLoad(Guard(), lambda line: None)
     killed.before("job_judgement", [judgement(1, 1)])
     FindingLoad(Guard(), lambda line: None).finish([])
@@ -201,9 +205,9 @@ def test_what_a_killed_process_took_away_is_folded_by_the_next() -> None:
 
 def test_purged_sights_do_not_shorten_a_finding() -> None:
     Cluster.objects.update(kind=ClusterKind.LIVE)
-    load([judgement(0, 5)], [sight(number) for number in range(6)])
+    load([judgement(0, 5)], [occurrence(number) for number in range(6)])
     FindingOccurrence.objects.all().delete()
-    load([judgement(6, 6)], [sight(6)])
+    load([judgement(6, 6)], [occurrence(6)])
     assert [(first, last) for _, first, last, *_ in found()] == [(1, 7)]
 
 
@@ -218,9 +222,9 @@ def test_health_comes_with_the_judgement_and_goes_with_the_job() -> None:
 
 def test_a_job_that_ended_keeps_what_its_worst_finding_took() -> None:
     ended = job(JOB, terminal=True, state="CANCELED", end_time=minute(3), as_of=minute(3))
-    bad = sight(1, "w", severity="critical", confidence="low", title="worse")
-    wasted = sight(1, rule="storage.orphans", severity="critical")
-    load([judgement(0, 1)], [sight(0), bad, wasted], [ended])
+    bad = occurrence(1, "w", severity="critical", confidence="low", title="worse")
+    wasted = occurrence(1, rule="storage.orphans", severity="critical")
+    load([judgement(0, 1)], [occurrence(0), bad, wasted], [ended])
     assert JobCurrent.objects.get().worst_finding_points == 15
     load([], [], [ended | {"as_of": minute(9)}])
     assert JobCurrent.objects.get().worst_finding_points == 15
@@ -242,7 +246,7 @@ class AnyOrder(TestCase):
         def load_window(number: int) -> None:
             load(
                 [judgement(number, number)],
-                [sight(number, subject) for subject in sorted(said[number])],
+                [occurrence(number, subject) for subject in sorted(said[number])],
             )
 
         order = draw.draw(st.permutations(sorted(said)))
@@ -263,7 +267,7 @@ class AnyOrder(TestCase):
                 [json.loads(judgement(number, number)["windows"])[0] for number in sorted(said)]
             ),
         )
-        load([whole], [sight(number, subject) for number in said for subject in said[number]])
+        load([whole], [occurrence(number, subject) for number in said for subject in said[number]])
         assert piecewise == found()
 
     @given(first=windows, second=windows)
@@ -275,18 +279,18 @@ class AnyOrder(TestCase):
             for number in sorted(said):
                 load(
                     [judgement(number, number)],
-                    [sight(number, subject) for subject in said[number]],
+                    [occurrence(number, subject) for subject in said[number]],
                 )
         after = found()
         for model in (Finding, FindingOccurrence, JobJudgement):
             model.objects.all().delete()
         for number, subjects in sorted((first | second).items()):
-            load([judgement(number, number)], [sight(number, subject) for subject in subjects])
+            load([judgement(number, number)], [occurrence(number, subject) for subject in subjects])
         assert after == found()
 
 
 def test_what_was_taken_back_is_remembered_under_its_number() -> None:
-    load([judgement(0, 0)], [sight(0)])
+    load([judgement(0, 0)], [occurrence(0)])
     number = Finding.objects.get().pk
     load([judgement(0, 0)])
     gone = WithdrawnFinding.objects.get()
@@ -297,5 +301,5 @@ def test_what_was_taken_back_is_remembered_under_its_number() -> None:
         RULE,
         "v",
     )
-    load([judgement(0, 0)], [sight(0)])
+    load([judgement(0, 0)], [occurrence(0)])
     assert Finding.objects.get().pk != number

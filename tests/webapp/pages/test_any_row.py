@@ -12,7 +12,16 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp.alerting import builders as alerts
-from tests.webapp.builders import cluster, event, exception, expired, fact, finding, job, sights
+from tests.webapp.builders import (
+    cluster,
+    event,
+    exception,
+    expired,
+    fact,
+    finding,
+    job,
+    occurrences,
+)
 from tests.webapp.storage.builders import audit, job_storage, root, root_figures
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
@@ -109,7 +118,7 @@ def test_times_at_the_ends_of_the_calendar_cost_no_page(viewer, at):
         expired(of, 2, at, end_time=at, late_messages=[])
         event(of, "job_state", at)
         exception(of, at)
-        sights(finding(of, at=at, lasted=timedelta(), first_seen=at))
+        occurrences(finding(of, at=at, lasted=timedelta(), first_seen=at))
     for name in LISTS:
         assert viewer.get(reverse(name)).status_code == 200, name
     for of in (row, ended):

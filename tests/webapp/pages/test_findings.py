@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from spark_jobs.diagnosis.registry import all_rules
-from tests.webapp.builders import annotation, cluster, finding, job, sights
+from tests.webapp.builders import annotation, cluster, finding, job, occurrences
 from webapp.findings.models import Finding, ThresholdOverride, WithdrawnFinding
 
 pytestmark = pytest.mark.django_db
@@ -150,7 +150,7 @@ def test_what_was_found_at_the_same_time_is_beside_it(viewer, now):
 
 def test_the_query_count_of_a_finding_is_constant(viewer, now, django_assert_max_num_queries):
     one = finding(job(at=now), at=now)
-    sights(one)
+    occurrences(one)
     with django_assert_max_num_queries(PAGE_QUERIES):
         page_of(viewer, one)
 
@@ -158,7 +158,7 @@ def test_the_query_count_of_a_finding_is_constant(viewer, now, django_assert_max
 def test_its_figure_is_drawn_over_time_with_its_threshold_and_what_happened(viewer, now):
     of = job(at=now)
     one = finding(of, at=now)
-    sights(one)
+    occurrences(one)
     annotation(of, "restart", now - timedelta(minutes=5), "restart 1")
     figure = viewer.get(reverse("finding-chart", args=(one.pk,))).json()["figure"]
     assert figure["data"][0]["y"] == [0.96] * 12

@@ -361,7 +361,7 @@ def test_subtasks_come_from_the_lake_the_silent_ones_first(viewer, now, lake):
     of = job(at=now)
     at = now.replace(microsecond=0)
     one = fact(of, 5, at)
-    sight = VertexCheckpoint(
+    occurrence = VertexCheckpoint(
         job_id=of.job_id,
         checkpoint_id=5,
         trigger_time=at,
@@ -392,8 +392,8 @@ def test_subtasks_come_from_the_lake_the_silent_ones_first(viewer, now, lake):
     ]
     lake.append(
         [
-            Observed(of.cluster, now, "rest", (older, sight, *placed)),
-            Observed(of.cluster, now, "rest", (sight,)),
+            Observed(of.cluster, now, "rest", (older, occurrence, *placed)),
+            Observed(of.cluster, now, "rest", (occurrence,)),
         ]
     )
     context = viewer.get(checkpoint_url(one)).context

@@ -79,7 +79,7 @@ def test_a_subtask_whose_snapshot_was_aborted_had_not_acknowledged():
         name: [1, 1]
         for name in ("end_to_end_ms", "start_delay_ms", "alignment_ms", "sync_ms", "async_ms")
     }
-    sight = {
+    occurrence = {
         **{f"subtask_{name}": values for name, values in lists.items()},
         "subtask_ack_time": [at, at],
         "subtask_aborted": [False, True],
@@ -93,6 +93,6 @@ def test_a_subtask_whose_snapshot_was_aborted_had_not_acknowledged():
         "observed_at": at,
         "commit_seq": 1,
     }
-    silent, acknowledged = parts_of([sight], {"e": "enrich"})
+    silent, acknowledged = parts_of([occurrence], {"e": "enrich"})
     assert (silent.subtask, silent.acknowledged_at, acknowledged.acknowledged_at) == (1, None, at)
     assert (acknowledged.state_bytes, acknowledged.checkpointed_bytes) == (None, 5)
