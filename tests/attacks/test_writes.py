@@ -51,7 +51,7 @@ def test_no_form_writes_for_who_may_not(role: Role | None) -> None:
     for place, write in form_places():
         path, body = place.filled(known=True), write.body()
         before = before or snapshot()
-        for said in (body, {})[: examples(1, 2)]:
+        for said in (body, {}):
             if not is_below(role, write):
                 continue
             with statements() as seen:
@@ -217,9 +217,9 @@ def test_members_of_the_admin_role_change_nothing_in_the_administration() -> Non
         before = before or snapshot()
         path = place.filled(known=True)
         for body in (
-            {"action": "delete_selected", "_selected_action": "1", "post": "yes"},
             {"post": "yes"},
-        )[: examples(1, 2)]:
+            {"action": "delete_selected", "_selected_action": "1", "post": "yes"},
+        ):
             assert client.post(path, body).status_code < 500, path
     assert snapshot() == before
 

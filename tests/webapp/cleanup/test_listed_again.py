@@ -71,7 +71,8 @@ def test_that_time_does_not_end_in_an_audit_with_doubts(home: Path) -> None:
     assert fleet.clean_up_all() == {*others}
 
 
-@pytest.mark.parametrize(("moved", "later"), [("checkpoint", False), ("savepoint", True)])
+@pytest.mark.parametrize("moved", ["checkpoint", "savepoint"])
+@pytest.mark.parametrize("later", [False, True], ids=["at once", "later"])
 def test_a_file_never_goes_whose_referrer_was_moved_away_while_it_was_not_listed(
     home: Path, moved: str, later: bool
 ) -> None:
@@ -87,7 +88,7 @@ def test_a_file_never_goes_whose_referrer_was_moved_away_while_it_was_not_listed
             audit(29)
         first.rename(home / "put-elsewhere")
         audit(28)
-    for days_ago in (25, 15, 5):
+    for days_ago in (25, 20, 15, 10, 5):
         audit(days_ago)
     run("audit_storage")
     assert not fleet.clean_up_all()
@@ -105,7 +106,7 @@ def test_a_file_never_goes_whose_referrer_in_another_root_was_moved_away_while_i
     with aside(one.job(5)):
         audit(29)
     audit(28, str(other.root))
-    for days_ago in (25, 15):
+    for days_ago in (25, 20, 15):
         audit(days_ago)
     run("audit_storage")
     assert not fleet.clean_up_all() & {*needed}
@@ -123,7 +124,7 @@ def test_a_file_never_goes_that_came_back_under_another_name_of_its_root(
     with aside(one.job(5)):
         audit(29)
     rename(one, settings)
-    for days_ago in (25, 15):
+    for days_ago in (25, 20, 15):
         audit(days_ago)
     run("audit_storage")
     assert not fleet.clean_up_all()

@@ -35,15 +35,9 @@ def aside(directory: Path, *, leaves_empty: bool = False) -> Iterator[None]:
     hidden.rename(directory)
 
 
-@pytest.mark.parametrize(
-    ("moved", "hidden", "leaves_empty"),
-    [
-        ("checkpoint", "job", False),
-        ("checkpoint", "shared", True),
-        ("savepoint", "job", True),
-        ("savepoint", "shared", False),
-    ],
-)
+@pytest.mark.parametrize("leaves_empty", [False, True], ids=["absent", "empty"])
+@pytest.mark.parametrize("hidden", ["job", "shared"])
+@pytest.mark.parametrize("moved", ["checkpoint", "savepoint"])
 def test_files_stay_that_listed_short_while_their_checkpoint_was_moved_away(
     home: Path, hidden: str, moved: str, leaves_empty: bool
 ) -> None:
