@@ -10,7 +10,7 @@ from itertools import chain
 
 from django.conf import settings
 from django.core.cache import cache
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -40,6 +40,10 @@ _SETTINGS = {
 }
 
 
+Place = tuple[str, str, str, str]
+"""Cluster, kind of root, directory as it is written, and from what it is known."""
+
+
 @dataclass(frozen=True)
 class Suggestion:
     """``uri`` is canonical; ``clusters`` write to it; ``why`` is where Weir has it from."""
@@ -53,7 +57,7 @@ class Suggestion:
 def suggestions() -> list[Suggestion]:
     """Unregistered directories of all clusters, recordings included; made again every few minutes."""
     suggested: list[Suggestion] = (
-        cache.get_or_set("storage-suggestions", lambda: _found(MOST_PATHS), KEPT_S) or []
+        cache.get_or_set("storage-suggestions", lambda: _found(_of_paths(MOST_PATHS)), KEPT_S) or []
     )
     roots = list(StorageRoot.objects.values_list("uri", flat=True))
     return [
@@ -64,23 +68,25 @@ def suggestions() -> list[Suggestion]:
 
 
 def uncovered(uris: Sequence[str]) -> list[str]:
-    """Directories that live clusters write to and that lie below none of ``uris``."""
+    """Directories that live clusters write to, or hold savepoints in, and that lie below none of
+    ``uris``.
+    """
     live = set(Cluster.objects.filter(kind=ClusterKind.LIVE).values_list("name", flat=True))
     return [
         suggestion.uri
-        for suggestion in _found(MOST_PATHS_OF_AN_AUDIT)
+        for suggestion in _found(
+            chain(_of_paths(MOST_PATHS_OF_AN_AUDIT), _of_savepoints(MOST_PATHS_OF_AN_AUDIT))
+        )
         if live.intersection(suggestion.clusters)
         and not any(is_below(suggestion.uri, root) for root in uris)
     ]
 
 
-def _found(most_paths: int) -> list[Suggestion]:
+def _found(of_paths: Iterable[Place]) -> list[Suggestion]:
     known = Spellings(tuple(settings.WEIR.storage_aliases.items()))
     places: dict[str, tuple[str, set[str], str]] = {}
     # Thousands of checkpoints lie in few directories.
-    for cluster, kind, written, why in dict.fromkeys(
-        chain(_of_configuration(), _of_paths(most_paths))
-    ):
+    for cluster, kind, written, why in dict.fromkeys(chain(_of_configuration(), of_paths)):
         try:
             uri = canonical(written, known)
         except BadUri:
@@ -95,7 +101,7 @@ def _found(most_paths: int) -> list[Suggestion]:
     ]
 
 
-def _of_configuration() -> Iterator[tuple[str, str, str, str]]:
+def _of_configuration() -> Iterator[Place]:
     """Settings of every cluster, as its newest job saw them: one look into an index for each, not
     one at every job.
     """
@@ -135,28 +141,37 @@ def _of_last_paths() -> Iterator[tuple[str, str | None]]:
     yield from written.values_list("cluster", "last_completed_path").iterator(5_000)
 
 
-def _of_paths(most: int) -> Iterator[tuple[str, str, str, str]]:
+def _of_paths(most: int) -> Iterator[Place]:
     """Where completed checkpoints say that they lie: a job may be configured otherwise than its
     cluster.
     """
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values("name")
-    with_path = (
-        CheckpointFact.objects.exclude(external_path=None).exclude(external_path="").order_by("-id")
-    )
+    with_path = _with_path()
     recent = with_path.filter(trigger_time__gte=timezone.now() - _OF_PATHS)[:most]
-    # Nobody deletes a savepoint but its owner, however old it is: checkpoints do not crowd it out.
-    savepoints = with_path.filter(is_savepoint=True)[:most]
     recorded = with_path.filter(cluster__in=recordings)[:most]
-    path_rows = (
-        facts.values_list("cluster", "external_path").iterator(5_000)
-        for facts in (recent, savepoints, recorded)
-    )
-    for paths in (*path_rows, _of_last_paths()):
-        for cluster, reported_path in paths:
-            path = (reported_path or "").rstrip("/")
-            for kind, pattern in (
-                (RootKind.CHECKPOINTS, _JOB_AND_CHECKPOINT),
-                (RootKind.SAVEPOINTS, _SAVEPOINT),
-            ):
-                if match := pattern.search(path):
-                    yield cluster, str(kind), path[: match.start()], gettext("paths of checkpoints")
+    yield from _places(chain(_read(recent), _read(recorded), _of_last_paths()))
+
+
+def _of_savepoints(most: int) -> Iterator[Place]:
+    """Of any age, since nobody deletes one but its owner; checkpoints do not crowd them out."""
+    yield from _places(_read(_with_path().filter(is_savepoint=True)[:most]))
+
+
+def _with_path() -> "QuerySet[CheckpointFact]":
+    facts = CheckpointFact.objects.exclude(external_path=None).exclude(external_path="")
+    return facts.order_by("-id")
+
+
+def _read(facts: "QuerySet[CheckpointFact]") -> Iterator[tuple[str, str | None]]:
+    return facts.values_list("cluster", "external_path").iterator(5_000)
+
+
+def _places(paths: Iterable[tuple[str, str | None]]) -> Iterator[Place]:
+    for cluster, reported_path in paths:
+        path = (reported_path or "").rstrip("/")
+        for kind, pattern in (
+            (RootKind.CHECKPOINTS, _JOB_AND_CHECKPOINT),
+            (RootKind.SAVEPOINTS, _SAVEPOINT),
+        ):
+            if match := pattern.search(path):
+                yield cluster, str(kind), path[: match.start()], gettext("paths of checkpoints")
