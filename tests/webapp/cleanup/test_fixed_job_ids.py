@@ -105,7 +105,11 @@ def test_a_second_cluster_that_wrote_to_the_directory_is_not_forgotten_with_its_
     tell("app-a", **ENDED, **completed(shared, 50, OLD, number))
     succeed(fleet, shared, number, 50)
     of_other = job(
-        "app-b", at=NOW, job_id=name_of_job(number), **ENDED, **completed(shared, 9, OLD, number)
+        "app-b",
+        at=timezone.now(),
+        job_id=name_of_job(number),
+        **ENDED,
+        **completed(shared, 9, OLD, number),
     )
     fleet.audit_twice()
     of_other.delete()
@@ -129,7 +133,7 @@ def test_a_second_writer_of_the_same_time_is_remembered_by_audits(
     write(shared, number, 50)
     tell("app-a", **ENDED, **completed(shared, 50, OLD, number))
     of_other = completed(shared, 9, before, number)
-    other = job("app-b", at=NOW, job_id=name_of_job(number), **ENDED, **of_other)
+    other = job("app-b", at=timezone.now(), job_id=name_of_job(number), **ENDED, **of_other)
     succeed(fleet, shared, number, 50)
     audit(40)
     other.delete()

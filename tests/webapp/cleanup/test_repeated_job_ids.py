@@ -50,7 +50,7 @@ class Fleet:
             "last_completed_id": None,
             "last_completed_at": None,
         }
-        job(name, at=NOW, job_id=name_of_job(number), **row | told)
+        job(name, at=timezone.now(), job_id=name_of_job(number), **row | told)
         run("add_storage_root", str(world.root), "--attest", "olga", "--cluster", name)
         return world
 
@@ -198,7 +198,7 @@ def test_in_one_root_nothing_of_applications_that_share_a_directory_is_deletable
     )
     job(
         "app-b",
-        at=NOW,
+        at=timezone.now(),
         job_id=name_of_job(REPEATED),
         state="CANCELED",
         terminal=True,

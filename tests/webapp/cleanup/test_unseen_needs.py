@@ -185,7 +185,7 @@ def test_a_checkpoint_of_another_application_does_not_stand_for_one_of_a_job_res
     tell("app-a", **completed(other, 90, lately), restored_at=OLD, restored_path=None)
     cluster("app-b", at=timezone.now() + timedelta(days=1))
     restore = {"restored_path": None, "restored_at": OLD + timedelta(days=3)}
-    job("app-b", at=NOW, job_id=name_of_job(REPEATED), **restore, **NOTHING_COMPLETED)
+    job("app-b", at=timezone.now(), job_id=name_of_job(REPEATED), **restore, **NOTHING_COMPLETED)
     fleet.audit_twice()
     assert not fleet.clean_up_all()
 
@@ -348,7 +348,7 @@ def test_a_second_writer_of_a_shared_directory_is_not_forgotten_with_its_row(hom
     tell("app-y", **restored(shared, 50, OLD + timedelta(days=1)), **completed(heir, 51, later, 7))
     of_other = job(
         "app-b",
-        at=NOW,
+        at=timezone.now(),
         job_id=name_of_job(REPEATED),
         state="CANCELED",
         terminal=True,

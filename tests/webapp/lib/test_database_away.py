@@ -34,7 +34,7 @@ from webapp.config.databases import from_environment
 from webapp.config.environment import PROJECT_DIR
 from webapp.lib.database_errors import why_away
 
-ANSWERS_WITHIN_S = 2.0
+ANSWERS_WITHIN_S = 5.0
 PAGES = (
     "/",
     "/findings/",
