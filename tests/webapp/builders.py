@@ -8,6 +8,7 @@ from webapp.accounts.models import User
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.choices import SEVERITY_RANK
 from webapp.findings.models import Finding, FindingOccurrence
+from webapp.fleet.attempts import link_loaded
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.fleet.trouble_score import trouble
 from webapp.pressure.models import PressureWindow
@@ -77,6 +78,7 @@ def unsaved_job(cluster: str = "prod-eu", *, at: datetime, **fields: Any) -> Job
     row: dict[str, Any] = {
         "cluster": cluster,
         "job_id": f"{number:032x}",
+        "first_attempt_id": fields.get("job_id", f"{number:032x}"),
         "name": f"job {number}",
         "state": "RUNNING",
         "terminal": False,
@@ -121,6 +123,8 @@ def unsaved_job(cluster: str = "prod-eu", *, at: datetime, **fields: Any) -> Job
 def job(cluster: str = "prod-eu", *, at: datetime, **fields: Any) -> JobCurrent:
     row = unsaved_job(cluster, at=at, **fields)
     row.save()
+    link_loaded([{"cluster": row.cluster, "name": row.name, "job_id": row.job_id}])
+    row.refresh_from_db(fields=["first_attempt_id", "is_newest_attempt"])
     return row
 
 
@@ -429,6 +433,7 @@ def unsaved_finding(
     return Finding(
         cluster=of.cluster,
         job_id=of.job_id,
+        first_attempt_id=of.first_attempt_id or of.job_id,
         job_name=of.name,
         rule=rule,
         severity_rank=SEVERITY_RANK[row["severity"]],

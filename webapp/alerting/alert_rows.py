@@ -28,6 +28,7 @@ SAME = (
     "notify_since",
 )
 TEXTS = (
+    "job_id",
     "job_name",
     "subject_kind",
     "subject",
@@ -40,8 +41,7 @@ TEXTS = (
 WRITTEN = (
     *SAME,
     *TEXTS,
-    "job_id",
-    "earlier_job_ids",
+    "first_attempt_id",
     "incident",
     "fired",
     "severity",

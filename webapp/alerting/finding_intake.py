@@ -14,16 +14,13 @@ from webapp.alerting.incident_alerts import follow, join_incident
 from webapp.alerting.lifecycle import FLAP_WINDOW, take
 from webapp.alerting.models import Alert
 from webapp.alerting.policies import Policies
-from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding
-from webapp.fleet.attempts import predecessors
 from webapp.incidents.joining import join
 from webapp.incidents.models import Incident
 from webapp.lib.chunks import chunks
 from webapp.lib.row_updates import write
 
 FINDINGS_AT_ONCE = 500
-EARLIER_KEPT = 20
 
 Identity = tuple[str, str, str, str]
 
@@ -58,7 +55,7 @@ def _take(
     written: Written,
     now: datetime,
 ) -> None:
-    identity = (finding.cluster, finding.job_id, finding.rule, finding.subject_id)
+    identity = finding.identity
     rule_policy = policies.rule_policy(
         finding.rule, finding.cluster, finding.job_id, finding.job_name
     )
@@ -66,12 +63,6 @@ def _take(
     policy = policies.policy(
         finding.rule, finding.cluster, finding.job_id, finding.job_name, finding.severity_rank
     )
-    if (
-        finding.job_name
-        and finding.state == FindingState.OPEN
-        and not any(row.is_open for row in known[identity])
-    ):
-        _hand_over(finding, known)
     lives = [(row, life_of(row)) for row in known[identity]]
     row, last = next(
         ((row, life) for row, life in lives if life.is_open),
@@ -89,7 +80,7 @@ def _take(
     if step.is_new or row is None:
         row = Alert(
             cluster=finding.cluster,
-            job_id=finding.job_id,
+            first_attempt_id=finding.first_attempt_id,
             rule=finding.rule,
             subject_id=finding.subject_id,
             created_at=now,
@@ -104,7 +95,7 @@ def _take(
         copy_texts(row, finding)
     elif (
         step.life == last
-        and row.finding_id == finding.pk
+        and (row.finding_id, row.job_id) == (finding.pk, finding.job_id)
         and row.incident_id == (incident.uid if incident else None)
     ):
         return
@@ -119,39 +110,6 @@ def _take(
         row.incident_id is None or finding.first_seen >= step.life.episode_at
     ):
         written.note(row, join_incident(row, incident, now))
-
-
-def _hand_over(finding: Finding, known: dict[Identity, list[Alert]]) -> None:
-    """The open alert of the attempt before becomes that of this one: a job with a new id is the
-    same job.
-    """
-    same = {
-        row.pk: row
-        for rows in known.values()
-        for row in rows
-        if row.is_open and row.job_name == finding.job_name
-    }
-    row = next(
-        (
-            alert
-            for alert in same.values()
-            if (alert.cluster, alert.rule, alert.subject_id) == _of_any_job(finding)
-        ),
-        None,
-    )
-    if (
-        row is None
-        or row.job_id
-        not in predecessors([(finding.cluster, finding.job_id)])[finding.cluster, finding.job_id]
-    ):
-        return
-    row.earlier_job_ids = [*row.earlier_job_ids, row.job_id][-EARLIER_KEPT:]
-    row.job_id = finding.job_id
-    known[finding.cluster, finding.job_id, finding.rule, finding.subject_id].insert(0, row)
-
-
-def _of_any_job(finding: Finding) -> tuple[str, str, str]:
-    return finding.cluster, finding.rule, finding.subject_id
 
 
 def changed_texts() -> Iterator[list[int]]:
@@ -183,8 +141,8 @@ def _known(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
     findings = list(findings)
     since = min(finding.first_seen for finding in findings) - FLAP_WINDOW
     near = Q(state__in=OPEN) | Q(ends_at__gte=since) | Q(notify_since__isnull=False)
-    of_job = Q(job_id__in={finding.job_id for finding in findings}) | Q(
-        job_name__in={finding.job_name for finding in findings if finding.job_name}
+    of_job = Q(first_attempt_id__in={finding.first_attempt_id for finding in findings}) | Q(
+        finding__in=[finding.pk for finding in findings]
     )
     rows = Alert.objects.filter(
         near,
@@ -194,9 +152,19 @@ def _known(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
         subject_id__in={finding.subject_id for finding in findings},
     )
     alerts_by_identity: dict[Identity, list[Alert]] = defaultdict(list)
+    identities = {finding.pk: finding.identity for finding in findings}
+    moved = []
     # Locked, since what is written back includes who acknowledged them, which may be changed just
     # now.
     for row in rows.order_by("-id").select_for_update():
-        for job_id in (row.job_id, *row.earlier_job_ids):
-            alerts_by_identity[row.cluster, job_id, row.rule, row.subject_id].append(row)
+        if identities.get(row.finding_id or 0, row.identity) != row.identity:
+            moved.append(row)
+        else:
+            alerts_by_identity[row.identity].append(row)
+    for row in moved:
+        # Its attempt turned out to be one of another job, whose own open alert goes on.
+        new = identities[row.finding_id or 0]
+        if not (row.is_open and any(alert.is_open for alert in alerts_by_identity[new])):
+            row.first_attempt_id = new[1]
+        alerts_by_identity[row.identity].append(row)
     return alerts_by_identity

@@ -58,7 +58,7 @@ def compare(wanted: RuleSetting, now: datetime) -> SettingComparison:
 def _count(rows: list[Finding], policies: Policies, end: datetime, cut: bool) -> WouldHave:
     by_identity: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
     for row in rows:
-        by_identity[row.cluster, row.job_id, row.subject_id].append(row)
+        by_identity[row.cluster, row.first_attempt_id, row.subject_id].append(row)
     ranks = [rank for findings in by_identity.values() for rank in _alerts(findings, policies, end)]
     return WouldHave(len(ranks), sum(rank >= 3 for rank in ranks), len(rows), cut)
 

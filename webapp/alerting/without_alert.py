@@ -64,8 +64,7 @@ def _incident_of_their_alert(findings: Sequence[Finding]) -> str:
     ).overlapping(min(row.first_seen for row in findings), max(row.last_seen for row in findings))
     read = (
         "cluster",
-        "job_id",
-        "earlier_job_ids",
+        "first_attempt_id",
         "rule",
         "subject_id",
         "starts_at",
@@ -84,8 +83,7 @@ def _incident_of_their_alert(findings: Sequence[Finding]) -> str:
 
 
 def _is_of(alert: Alert, row: Finding) -> bool:
-    same = (alert.cluster, alert.rule, alert.subject_id) == (row.cluster, row.rule, row.subject_id)
     is_near = alert.starts_at <= row.last_seen and (
         alert.ends_at is None or alert.ends_at >= row.first_seen
     )
-    return same and is_near and row.job_id in (alert.job_id, *alert.earlier_job_ids)
+    return is_near and alert.identity == row.identity

@@ -21,7 +21,7 @@ from webapp.checkpoints.subtask_hosts import read_hosts
 from webapp.checkpoints.subtasks import read_parts
 from webapp.checkpoints.xray_address import address_of
 from webapp.config.row_retention import routine
-from webapp.fleet.attempts import ids_of_line
+from webapp.fleet.attempts import attempt_ids
 from webapp.fleet.job_lookup import look_up
 from webapp.fleet.models import LogEvent
 from webapp.lib.instants import drawable, epoch_ms, instant_of
@@ -43,7 +43,7 @@ def by_id(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: int) -
     fact = own.filter(job_id=job_id).order_by("-trigger_time").first()
     fact = (
         fact
-        or own.filter(job_id__in=ids_of_line(cluster, job_id)).order_by("-trigger_time").first()
+        or own.filter(job_id__in=attempt_ids(cluster, job_id)).order_by("-trigger_time").first()
     )
     if fact is None:
         raise Http404(

@@ -24,6 +24,7 @@ from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.episodes import FindingEpisode, Span, closed_at, episodes
 from webapp.findings.models import Finding, FindingOccurrence, JobJudgement, WithdrawnFinding
 from webapp.findings.occurrences import Changed, Identity, Job
+from webapp.fleet.attempts import ids_by_first_attempt
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent, RemovedCluster
 from webapp.lib.chunks import chunks
@@ -31,6 +32,7 @@ from webapp.lib.chunks import chunks
 OCCURRENCES_KEPT = timedelta(days=2)
 JOBS_AT_ONCE = 50
 OCCURRENCE_FIELDS = (
+    "job_id",
     "job_name",
     "severity",
     "confidence",
@@ -56,19 +58,20 @@ def hold_of(rule: str) -> timedelta:
 
 @dataclass(frozen=True)
 class Life:
-    """Up to when a job was judged, and when it ended."""
+    """Up to when a job was judged, and when its newest attempt ended."""
 
     judged_to: datetime | None = None
     ended_at: datetime | None = None
 
 
 def lives_of(jobs: Iterable[Job]) -> dict[Job, Life]:
-    """What is known of these jobs; one query a cluster and table."""
-    ids: dict[str, list[str]] = defaultdict(list)
-    for cluster, job_id in set(jobs):
-        ids[cluster].append(job_id)
+    """What is known of these jobs, each by its first attempt; one query a cluster and table."""
     lives: dict[Job, Life] = {}
-    for cluster, wanted in ids.items():
+    by_cluster: dict[str, dict[str, list[str]]] = defaultdict(dict)
+    for (cluster, first_id), ids in ids_by_first_attempt(set(jobs)).items():
+        by_cluster[cluster][first_id] = ids
+    for cluster, ids_by_first in by_cluster.items():
+        wanted = [job_id for ids in ids_by_first.values() for job_id in ids]
         judged = dict(
             JobJudgement.objects.filter(cluster=cluster, job_id__in=wanted).values_list(
                 "job_id", "judged_to"
@@ -84,11 +87,12 @@ def lives_of(jobs: Iterable[Job]) -> dict[Job, Life]:
         removed_at = (
             RemovedCluster.objects.filter(name=cluster).values_list("removed_at", flat=True).first()
         )
-        if removed_at is not None:
-            ended = {job_id: min(ended.get(job_id) or removed_at, removed_at) for job_id in wanted}
-        lives |= {
-            (cluster, job_id): Life(judged.get(job_id), ended.get(job_id)) for job_id in wanted
-        }
+        for first_id, ids in ids_by_first.items():
+            end = ended.get(ids[-1])
+            if removed_at is not None:
+                end = min(end or removed_at, removed_at)
+            judged_to = max((judged[job_id] for job_id in ids if job_id in judged), default=None)
+            lives[cluster, first_id] = Life(judged_to, end)
     return lives
 
 
@@ -153,39 +157,41 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
 def _known(identities: Sequence[Identity], changed: Changed) -> dict[Identity, list[Finding]]:
     """Findings that may be touched, and open ones from before, by identity and time."""
     findings_by_identity: dict[Identity, list[Finding]] = {identity: [] for identity in identities}
-    for finding in Finding.objects.filter(
-        _near(identities, changed, "last_seen__gte", Q(state=FindingState.OPEN))
-    ).order_by("first_seen", "id"):
-        identity = (finding.cluster, finding.job_id, finding.rule, finding.subject_id)
-        if identity in findings_by_identity:
-            findings_by_identity[identity].append(finding)
+    condition = Q(pk__in=[])
+    for (cluster, first_id), since in _reached(identities, changed).items():
+        near = Q(last_seen__gte=since) | Q(state=FindingState.OPEN)
+        condition |= Q(cluster=cluster, first_attempt_id=first_id) & near
+    for finding in Finding.objects.filter(condition).order_by("first_seen", "id"):
+        if finding.identity in findings_by_identity:
+            findings_by_identity[finding.identity].append(finding)
     return findings_by_identity
 
 
 def _occurrences(identities: Sequence[Identity], changed: Changed) -> dict[Identity, list[Span]]:
     occurrences: dict[Identity, list[Span]] = {identity: [] for identity in identities}
+    condition, first_of = Q(pk__in=[]), {}
+    ids_by_job = ids_by_first_attempt({identity[:2] for identity in identities})
+    for (cluster, first_id), since in _reached(identities, changed).items():
+        ids = ids_by_job[cluster, first_id]
+        first_of.update({(cluster, job_id): first_id for job_id in ids})
+        condition |= Q(cluster=cluster, job_id__in=ids, seen_at__gte=since)
     names = ("cluster", "job_id", "rule", "subject_id", "id", "seen_at", "window_start")
-    for *identity, id_, seen_at, window in FindingOccurrence.objects.filter(
-        _near(identities, changed, "seen_at__gte")
+    for cluster, job_id, rule, subject, id_, seen_at, window in FindingOccurrence.objects.filter(
+        condition
     ).values_list(*names):
-        if tuple(identity) in occurrences:
-            occurrences[tuple(identity)].append(Span(seen_at, seen_at, id_, window))
+        identity = (cluster, first_of[cluster, job_id], rule, subject)
+        if identity in occurrences:
+            occurrences[identity].append(Span(seen_at, seen_at, id_, window))
     return occurrences
 
 
-def _near(
-    identities: Sequence[Identity], changed: Changed, lookup: str, otherwise: Q | None = None
-) -> Q:
-    """Rows of these jobs from where a change can reach on, or for which ``otherwise`` holds."""
+def _reached(identities: Sequence[Identity], changed: Changed) -> dict[Job, datetime]:
+    """From when on a change reaches rows of each job."""
     since: dict[Job, datetime] = {}
     for identity in identities:
         job, first = identity[:2], changed.spans[identity][0] - hold_of(identity[2])
         since[job] = min(first, since.get(job, first))
-    condition = Q(pk__in=[])
-    for (cluster, job_id), first in since.items():
-        near = Q(**{lookup: first})
-        condition |= Q(cluster=cluster, job_id=job_id) & (near | otherwise if otherwise else near)
-    return condition
+    return since
 
 
 def _close(earlier: Iterable[Finding], hold: timedelta, life: Life) -> None:
@@ -253,7 +259,10 @@ def _write(
             continue
         if row is None:
             row = Finding(
-                cluster=identity[0], job_id=identity[1], rule=identity[2], subject_id=identity[3]
+                cluster=identity[0],
+                first_attempt_id=identity[1],
+                rule=identity[2],
+                subject_id=identity[3],
             )
         if source is None and row.last_seen != episode.last_seen:
             # Its end is known from another finding that it has now become one with.

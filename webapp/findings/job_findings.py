@@ -4,6 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import Q
+
 from spark_jobs.diagnosis.health import health_of
 from webapp.findings.choices import FindingState
 from webapp.findings.models import WORST_FIRST, Finding
@@ -21,7 +23,7 @@ class JobFindings:
     """``in_full`` and ``in_brief`` are open, or of a job that is past; ``earlier`` are closed ones
     of a job that lives on.
 
-    ``of_others`` were found on other attempts of the job, as far as they are more than notes.
+    ``of_others`` were last seen on other attempts of the job, as far as they are more than notes.
     """
 
     in_full: list[PresentedFinding]
@@ -64,16 +66,16 @@ def of_job(
 ) -> JobFindings:
     """One query, two with other ``attempts``.
 
-    Of a recording or an ended job everything is closed, and is what the reader came for.
+    What is open is of the job, whichever attempt it was seen on. Of a recording or an ended job
+    everything is closed, and is what the reader came for.
     """
     overlapping = Finding.objects.of_job(cluster, job_id).filter(
         first_seen__lte=end, last_seen__gte=start
     )
-    rows = list(overlapping.order_by("-state", *WORST_FIRST)[:MOST])
+    on_other = Q(state=FindingState.CLOSED) & ~Q(job_id=job_id)
+    rows = list(overlapping.exclude(on_other).order_by("-state", *WORST_FIRST)[:MOST])
     others = [other for other in attempts if other != job_id]
-    of_others = Finding.objects.of_attempts(cluster, others).filter(
-        first_seen__lte=end, last_seen__gte=start
-    )
+    of_others = overlapping.filter(on_other, job_id__in=others)
     newest_of_others = list(of_others.order_by("-last_seen", "-id")[:MOST]) if others else []
     findings = matters(rows)
     current = [finding for finding in findings if finding.is_open or is_past]

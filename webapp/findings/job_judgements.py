@@ -17,6 +17,7 @@ from spark_jobs.diagnosis.samples import JobWindow
 from webapp.findings.choices import FindingState
 from webapp.findings.episodes import closed_at
 from webapp.findings.folding import hold_of, lives_of
+from webapp.findings.job_attempts import STORAGE_RULES, by_attempt, of_these
 from webapp.findings.models import Finding, JobJudgement
 from webapp.findings.occurrences import JOBS_AT_ONCE
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState
@@ -24,7 +25,6 @@ from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib.chunks import chunks
 
 ROWS_AT_ONCE = 500
-STORAGE_RULES = "storage."
 
 
 def close_unseen() -> int:
@@ -32,7 +32,7 @@ def close_unseen() -> int:
 
     Call it in a transaction.
     """
-    names = ("id", "cluster", "job_id", "rule", "last_seen")
+    names = ("id", "cluster", "first_attempt_id", "rule", "last_seen")
     # What an audit of the storage found, the next audit settles.
     rows = list(
         Finding.objects.open()
@@ -42,9 +42,9 @@ def close_unseen() -> int:
     )
     over: list[tuple[int, datetime]] = []
     for part in chunks(rows, ROWS_AT_ONCE):
-        lives = lives_of((cluster, job_id) for _id, cluster, job_id, _rule, _last in part)
-        for id_, cluster, job_id, rule, last_seen in part:
-            life = lives[cluster, job_id]
+        lives = lives_of((cluster, first_id) for _id, cluster, first_id, _rule, _last in part)
+        for id_, cluster, first_id, rule, last_seen in part:
+            life = lives[cluster, first_id]
             at = closed_at(last_seen, hold_of(rule), life.judged_to, life.ended_at)
             if at is not None:
                 over.append((id_, at))
@@ -88,16 +88,12 @@ def _give_health(cluster: str, jobs: Mapping[str, bool], *, is_seen: bool) -> No
     if not is_seen:
         running.update(health=None, health_state=HealthState.UNKNOWN, judged_at=Subquery(judged))
         return
-    findings_by_job: dict[str, list[Finding]] = defaultdict(list)
-    for finding in (
-        Finding.objects.open()
-        .filter(cluster=cluster, job_id__in=list(jobs))
-        .only("job_id", "rule", "severity", "confidence")
-    ):
-        findings_by_job[finding.job_id].append(finding)
+    attempts = list(running.only("cluster", "job_id", "first_attempt_id"))
+    read = ("cluster", "first_attempt_id", "job_id", "rule", "severity", "confidence")
+    open_findings = Finding.objects.open().filter(of_these(attempts)).only(*read)
     by_health: dict[int | None, list[str]] = defaultdict(list)
-    for job, judged_at_all in jobs.items():
-        by_health[health_of(findings_by_job[job], judged=judged_at_all).value].append(job)
+    for (_, job_id), findings in by_attempt(attempts, open_findings).items():
+        by_health[health_of(findings, judged=jobs[job_id]).value].append(job_id)
     for health, of_health in by_health.items():
         state = HealthState.UNKNOWN if health is None else HealthState.JUDGED
         running.filter(job_id__in=of_health).update(

@@ -34,10 +34,11 @@ class FindingLoad:
     def finish(self, judgements: Iterable[Rows]) -> None:
         now = timezone.now()
         occurrences.left_to_fold(self.changed)
+        changed = self.changed.of_jobs()
         folded = 0
-        for identities in folding.some_jobs_at_once(self.changed):
+        for identities in folding.some_jobs_at_once(changed):
             with self.guard.writing():
-                folded += folding.fold(identities, self.changed, now)
+                folded += folding.fold(identities, changed, now)
         with self.guard.writing():
             closed = job_judgements.close_unseen()
         for rows in judgements:

@@ -1,7 +1,7 @@
 """The mark by which alerting learns of a finding: set in the transaction that opens, ends or
 changes one.
 
-Only what changes an alert marks: beginning, end and severity. That it was seen once more does not.
+Only what changes an alert marks: beginning, end, severity and attempt. That it was seen once more does not.
 """
 
 from collections.abc import Collection
@@ -22,10 +22,11 @@ class FindingMark:
     state: str
     first_seen: datetime
     severity: str
+    job_id: str
 
     @classmethod
     def of(cls, row: Finding) -> "FindingMark":
-        return cls(row.state, row.first_seen, row.severity)
+        return cls(row.state, row.first_seen, row.severity, row.job_id)
 
 
 def save(row: Finding, before: FindingMark | None) -> None:

@@ -1,12 +1,12 @@
 """What the rules found: occurrences as Spark hands them over, and the findings they make."""
 
-from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
 
 from webapp.findings.choices import FindingState, Severity
+from webapp.fleet.attempts import of_job
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import scoped
 
@@ -86,11 +86,8 @@ class FindingQuerySet(models.QuerySet["Finding"]):
         return self.filter(state=FindingState.CLOSED)
 
     def of_job(self, cluster: str, job_id: str) -> Self:
-        return self.filter(cluster=cluster, job_id=job_id)
-
-    def of_attempts(self, cluster: str, job_ids: Sequence[str]) -> Self:
-        """Of one job under any of these ids."""
-        return self.filter(cluster=cluster, job_id__in=job_ids)
+        """Of the job that has this id, whichever of its attempts they were seen on."""
+        return self.filter(of_job(job_id, cluster), cluster=cluster)
 
     def worst_first(self) -> Self:
         """By severity, then newest."""
@@ -102,12 +99,18 @@ class Finding(models.Model):
     """One episode of one rule about one subject: occurrences no further apart than the rule's hold
     time.
 
-    Texts and evidence are those of its newest occurrence; ``job_id`` is empty where the subject is
-    a cluster.
+    Texts and evidence are those of its newest occurrence, ``job_id`` is the attempt that it was
+    seen on; empty where the subject is a cluster.
     """
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64, blank=True)
+    first_attempt_id = models.CharField(
+        max_length=64,
+        blank=True,
+        help_text="of its job, which it belongs to whatever id that has; job_id where it is about "
+        "one attempt alone",
+    )
     job_name = models.CharField(max_length=300, null=True)
     rule = models.CharField(max_length=64)
     severity = models.CharField(max_length=16, choices=Severity.choices)
@@ -139,19 +142,21 @@ class Finding(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["cluster", "job_id", "rule", "subject_id"],
+                fields=["cluster", "first_attempt_id", "rule", "subject_id"],
                 condition=models.Q(state="open"),
                 name="one_open_finding",
             )
         ]
         indexes = [
             models.Index(
-                fields=["cluster", "job_id", "rule", "subject_id", "last_seen"],
+                fields=["cluster", "first_attempt_id", "rule", "subject_id", "last_seen"],
                 name="finding_of_subject",
             ),
             models.Index(
-                fields=["cluster", "job_id", "state", "-last_seen", "-id"], name="finding_of_job"
+                fields=["cluster", "first_attempt_id", "state", "-last_seen", "-id"],
+                name="finding_of_job",
             ),
+            models.Index(fields=["cluster", "job_id"], name="finding_of_attempt"),
             models.Index(
                 fields=["state", "-severity_rank", "-last_seen", "-id"], name="finding_by_severity"
             ),
@@ -168,6 +173,14 @@ class Finding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.title}"
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        return self.cluster, self.first_attempt_id, self.rule, self.subject_id
+
+    def save(self, **options: Any) -> None:
+        self.first_attempt_id = self.first_attempt_id or self.job_id
+        super().save(**options)
 
 
 @scoped()

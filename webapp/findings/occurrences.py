@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from webapp.findings.models import Finding, FindingOccurrence
+from webapp.fleet.attempts import first_attempts
 from webapp.lib.chunks import chunks
 
 JOBS_AT_ONCE = 400
@@ -21,12 +22,15 @@ IDS_AT_ONCE = 500
 
 Job = tuple[str, str]
 Identity = tuple[str, str, str, str]
-"""cluster, job_id, rule, subject_id."""
+"""cluster, id of the first attempt of the job, rule, subject_id."""
 
 
 @dataclass
 class Changed:
-    """Identities whose occurrences changed, with the first and the last instant that did."""
+    """Identities whose occurrences changed, with the first and the last instant that did.
+
+    While rows are read they have the id of the attempt: see :meth:`of_jobs`.
+    """
 
     spans: dict[Identity, tuple[datetime, datetime]] = field(default_factory=dict)
 
@@ -39,6 +43,15 @@ class Changed:
             self.add(
                 (row["cluster"], row["job_id"], row["rule"], row["subject_id"]), row["seen_at"]
             )
+
+    def of_jobs(self) -> "Changed":
+        """The same by the first attempt of each job."""
+        first = first_attempts(identity[:2] for identity in self.spans)
+        changed = Changed()
+        for (cluster, job_id, rule, subject), instants in self.spans.items():
+            for at in instants:
+                changed.add((cluster, first[cluster, job_id], rule, subject), at)
+        return changed
 
 
 def delete_superseded(judgements: Sequence[Mapping[str, Any]], changed: Changed) -> int:
@@ -94,17 +107,19 @@ def _mark(cluster: str, touched: Mapping[Identity, datetime]) -> None:
     if not touched:
         return
     newest: dict[Identity, Finding] = {}
-    jobs = {identity[1] for identity in touched}
+    first = first_attempts(identity[:2] for identity in touched)
     of_jobs = Finding.objects.filter(
-        cluster=cluster, job_id__in=list(jobs), last_seen__gte=min(touched.values())
+        cluster=cluster,
+        first_attempt_id__in=set(first.values()),
+        last_seen__gte=min(touched.values()),
     )
-    for finding in of_jobs.only("cluster", "job_id", "rule", "subject_id", "refold_from").order_by(
-        "last_seen", "id"
-    ):
-        newest[finding.cluster, finding.job_id, finding.rule, finding.subject_id] = finding
+    read = ("cluster", "first_attempt_id", "rule", "subject_id", "refold_from")
+    for finding in of_jobs.only(*read).order_by("last_seen", "id"):
+        newest[finding.identity] = finding
     marked = []
-    for identity, at in touched.items():
-        known = newest.get(identity)  # None where occurrences were never folded: they come again
+    for (_, job_id, rule, subject), at in touched.items():
+        # None where occurrences were never folded: they come again
+        known = newest.get((cluster, first[cluster, job_id], rule, subject))
         if known is not None and (known.refold_from is None or known.refold_from > at):
             known.refold_from = at
             marked.append(known)
@@ -113,7 +128,7 @@ def _mark(cluster: str, touched: Mapping[Identity, datetime]) -> None:
 
 def left_to_fold(changed: Changed) -> None:
     """Add what a process that was killed had marked and not folded."""
-    names = ("cluster", "job_id", "rule", "subject_id", "refold_from", "last_seen")
+    names = ("cluster", "first_attempt_id", "rule", "subject_id", "refold_from", "last_seen")
     for *identity, since, last in Finding.objects.filter(refold_from__isnull=False).values_list(
         *names
     ):

@@ -1,6 +1,5 @@
 """Why each job of a page of the fleet stands where it stands, in one line a job."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +8,7 @@ from django.db.models import Q
 
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
+from webapp.findings.job_attempts import by_attempt, of_these
 from webapp.findings.models import WORST_FIRST, Finding
 from webapp.findings.presentation import precedence
 from webapp.fleet.models import JobCurrent
@@ -39,14 +39,13 @@ def reasons(jobs: Sequence[JobCurrent]) -> dict[tuple[str, str], StatusReason]:
     """
     ended = [job.job_id for job in jobs if job.terminal]
     listed = Finding.objects.filter(
+        of_these(jobs),
         Q(state=FindingState.OPEN) | Q(job_id__in=ended),
-        cluster__in={job.cluster for job in jobs},
-        job_id__in=[job.job_id for job in jobs],
         severity_rank__gt=SEVERITY_RANK[Severity.INFO],
     )
-    findings_by_job: dict[tuple[str, str], dict[tuple[str, str], Finding]] = defaultdict(dict)
     columns = (
         "cluster",
+        "first_attempt_id",
         "job_id",
         "rule",
         "subject_id",
@@ -58,11 +57,15 @@ def reasons(jobs: Sequence[JobCurrent]) -> dict[tuple[str, str], StatusReason]:
         "job_name",
         "related",
     )
-    for finding in listed.only(*columns).order_by(*WORST_FIRST)[:MOST_FINDINGS]:
-        findings_by_job[finding.cluster, finding.job_id].setdefault(
-            (finding.rule, finding.subject_id), finding
-        )
-    return {key: _reason(list(matters.values())) for key, matters in findings_by_job.items()}
+    findings = list(listed.only(*columns).order_by(*WORST_FIRST)[:MOST_FINDINGS])
+    reason_by_job = {}
+    for key, of_job in by_attempt(jobs, findings).items():
+        matters: dict[tuple[str, str], Finding] = {}
+        for finding in of_job:
+            matters.setdefault((finding.rule, finding.subject_id), finding)
+        if matters:
+            reason_by_job[key] = _reason(list(matters.values()))
+    return reason_by_job
 
 
 def _reason(matters: list[Finding]) -> StatusReason:

@@ -1,50 +1,134 @@
-"""The line of ids that one logical job had: jobs of one name on one cluster, each submitted after
-the one before was over.
+"""The attempts of a job: the ids that it had one after the other on its cluster.
 
-A JobManager that comes back at its address, or somebody who submits a job again, gives it a new id.
-Jobs of one name that run side by side are different jobs: none of them follows another.
+A JobManager that comes back at its address, or a person who submits a job again, gives it a new id.
+It is the same job: attempts of one name follow each other where one began after another was over.
+Jobs of one name that run side by side are different jobs. Each row of :class:`JobCurrent` notes the
+first attempt of its job, and whether it is the newest.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
+
+from django.db.models import F, Q
 
 from webapp.fleet.models import JobCurrent
+from webapp.lib.chunks import chunks
 
 MOST_SHOWN = 20
-MOST_OF_LINES = 20_000
+MOST_LINKED = 2_000
+"""Of one name on one cluster, the newest; retention deletes older ones."""
+ROWS_AT_ONCE = 500
 PARAMETER, ALL, THIS = "attempts", "all", "this"
 """Of queries: rows of all attempts of a job, or of the one that is named."""
 READ = (
     "job_id",
     "name",
-    "state",
     "terminal",
     "start_time",
     "first_seen_at",
     "end_time",
     "last_seen_at",
-    "as_of",
     "cluster",
-    "restored_at",
+    "first_attempt_id",
+    "is_newest_attempt",
 )
+_LINKS = ("first_attempt_id", "is_newest_attempt")
+
+Job = tuple[str, str]
+"""cluster, job id."""
 
 
-def line_of(job: JobCurrent) -> list[JobCurrent]:
-    """Attempts before and after this one, the newest first, without it; 20 at most."""
-    if not job.name:
-        return []
-    of_name = (
-        JobCurrent.objects.filter(cluster=job.cluster, name=job.name)
-        .exclude(job_id=job.job_id)
-        .only(*READ)
-    )
-    others = [
-        other
-        for other in of_name.order_by("-start_time", "-id")[: 5 * MOST_SHOWN]
-        if follows(job, other) or follows(other, job)
-    ]
-    return others[:MOST_SHOWN]
+@dataclass(frozen=True)
+class ChangedLinks:
+    """``moved``: (cluster, job id) → the first attempt of its job, which was another one until now.
+
+    ``followed``: attempts that were the newest of their job until now, as (cluster, job id).
+    """
+
+    moved: dict[Job, str]
+    followed: list[Job]
+
+
+def link_loaded(rows: Sequence[Mapping[str, Any]]) -> ChangedLinks:
+    """``rows`` of the serving table ``job_current`` that were just loaded: see :func:`link`.
+
+    Jobs without a name have one attempt.
+    """
+    nameless: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        if not row["name"]:
+            nameless[row["cluster"]].append(row["job_id"])
+    for cluster, job_ids in nameless.items():
+        for some in chunks(job_ids, ROWS_AT_ONCE):
+            JobCurrent.objects.filter(cluster=cluster, job_id__in=some, first_attempt_id="").update(
+                first_attempt_id=F("job_id")
+            )
+    return link({(row["cluster"], row["name"]) for row in rows if row["name"]})
+
+
+def link(names: Iterable[tuple[str, str]]) -> ChangedLinks:
+    """Note at all rows of these (cluster, name) the first attempt of its job and the newest one.
+
+    Call it in a transaction, after rows of these names were written. Two queries for 500 names of
+    a cluster.
+    """
+    links = ChangedLinks({}, [])
+    by_cluster: dict[str, set[str]] = defaultdict(set)
+    for cluster, name in names:
+        by_cluster[cluster].add(name)
+    for cluster, of_cluster in by_cluster.items():
+        for some in chunks(sorted(of_cluster), ROWS_AT_ONCE):
+            _link(cluster, some, links)
+    return links
+
+
+def _link(cluster: str, names: Sequence[str], links: ChangedLinks) -> None:
+    by_name: dict[str, list[JobCurrent]] = defaultdict(list)
+    rows = JobCurrent.objects.filter(cluster=cluster, name__in=names).only(*READ)
+    for job in rows.order_by("-start_time", "-id").iterator():
+        if len(by_name[job.name or ""]) < MOST_LINKED:
+            by_name[job.name or ""].append(job)
+    changed = [job for jobs in by_name.values() for job in _changed(jobs, links)]
+    JobCurrent.objects.bulk_update(changed, _LINKS, batch_size=ROWS_AT_ONCE)
+
+
+def _changed(jobs: Sequence[JobCurrent], links: ChangedLinks) -> Iterable[JobCurrent]:
+    """Rows of one name whose links are not what they should be, with these set."""
+    taken = {job.job_id for job in jobs}
+    for attempts in attempts_in_order(jobs):
+        known = attempts[0].first_attempt_id
+        # Stays as it was where retention deleted the first attempt.
+        first_id = known if known and known not in taken else attempts[0].job_id
+        taken.add(first_id)
+        for job in attempts:
+            is_newest = job is attempts[-1]
+            if (job.first_attempt_id, job.is_newest_attempt) == (first_id, is_newest):
+                continue
+            if (job.first_attempt_id or job.job_id) != first_id:
+                links.moved[job.cluster, job.job_id] = first_id
+            if job.is_newest_attempt and not is_newest:
+                links.followed.append((job.cluster, job.job_id))
+            job.first_attempt_id, job.is_newest_attempt = first_id, is_newest
+            yield job
+
+
+def attempts_in_order(jobs: Iterable[JobCurrent]) -> list[list[JobCurrent]]:
+    """Rows of one name on one cluster, job by job, each with its attempts from the first on.
+
+    Where several jobs of the name were over when an attempt began, it follows the one that was
+    over last.
+    """
+    attempts_by_job: list[list[JobCurrent]] = []
+    for job in sorted(jobs, key=lambda job: (began_at(job) is not None, began_at(job), job.pk)):
+        before = [attempts for attempts in attempts_by_job if follows(job, attempts[-1])]
+        if before:
+            max(before, key=lambda attempts: (over_at(attempts[-1]), attempts[-1].pk)).append(job)
+        else:
+            attempts_by_job.append([job])
+    return attempts_by_job
 
 
 def follows(later: JobCurrent, earlier: JobCurrent) -> bool:
@@ -68,13 +152,22 @@ def over_at(job: JobCurrent) -> datetime | None:
     return over
 
 
-def ids_of_line(cluster: str, job_id: str) -> list[str]:
+def other_attempts(job: JobCurrent) -> list[JobCurrent]:
+    """Of the same job, the newest first, without this one; 20 at most."""
+    if not job.first_attempt_id:
+        return []
+    same = JobCurrent.objects.filter(cluster=job.cluster, first_attempt_id=job.first_attempt_id)
+    others = same.exclude(job_id=job.job_id).only(*READ, "state", "as_of", "restored_at")
+    return list(others.order_by("-start_time", "-id")[:MOST_SHOWN])
+
+
+def attempt_ids(cluster: str, job_id: str) -> list[str]:
     """This id and those of the other attempts of its job; this one alone where it is not known.
 
     Two queries.
     """
     job = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).only(*READ).first()
-    return [job_id, *(other.job_id for other in line_of(job))] if job else [job_id]
+    return [job_id, *(other.job_id for other in other_attempts(job))] if job else [job_id]
 
 
 def lived_in(job: JobCurrent, start: datetime, end: datetime) -> bool:
@@ -85,53 +178,56 @@ def lived_in(job: JobCurrent, start: datetime, end: datetime) -> bool:
     return (first is None or first <= end) and (last is None or last >= start)
 
 
-def predecessors(jobs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], set[str]]:
-    """Of each job (cluster, id): the ids that it follows."""
-    wanted = set(jobs)
-    own = JobCurrent.objects.filter(
-        cluster__in={pair[0] for pair in wanted}, job_id__in={pair[1] for pair in wanted}
-    ).only(*READ)
-    job_ids_by_job = {
-        (job.cluster, job.job_id): {one.job_id for one in line_of(job) if follows(job, one)}
-        for job in own
-        if job.name
-    }
-    return {key: job_ids_by_job.get(key, set()) for key in wanted}
-
-
-def oldest_of_lines(jobs: Iterable[tuple[str, str]], since: datetime) -> dict[tuple[str, str], str]:
-    """Of each job (cluster, id), and of those of its line that lived after ``since``: the oldest id
-    of these. Two queries a cluster.
+def first_attempts(jobs: Iterable[Job]) -> dict[Job, str]:
+    """Of each (cluster, job id) the id of the first attempt of its job: its own where no other is
+    known. One query a cluster and 500 jobs.
     """
     ids: dict[str, set[str]] = defaultdict(set)
     for cluster, job_id in jobs:
         ids[cluster].add(job_id)
-    oldest = {
-        (cluster, job_id): job_id for cluster, of_cluster in ids.items() for job_id in of_cluster
-    }
+    first = {(cluster, job_id): job_id for cluster, some in ids.items() for job_id in some}
     for cluster, of_cluster in ids.items():
-        of_name: dict[str, list[JobCurrent]] = defaultdict(list)
-        names = (
-            JobCurrent.objects.filter(cluster=cluster, job_id__in=of_cluster)
-            .exclude(name="")
-            .values("name")
-        )
-        same = JobCurrent.objects.filter(
-            cluster=cluster, name__in=names, last_seen_at__gte=since
-        ).only(*READ)
-        for job in same.order_by("-start_time", "-id")[:MOST_OF_LINES].iterator():
-            of_name[job.name or ""].append(job)
-        for alike in of_name.values():
-            for job in alike[: 5 * MOST_SHOWN]:
-                line = [
-                    job,
-                    *(
-                        other
-                        for other in alike[: 5 * MOST_SHOWN]
-                        if follows(job, other) or follows(other, job)
-                    ),
-                ]
-                oldest[cluster, job.job_id] = min(
-                    line, key=lambda job: (began_at(job) or job.as_of, job.pk)
-                ).job_id
-    return oldest
+        for part in chunks(sorted(of_cluster), ROWS_AT_ONCE):
+            rows = JobCurrent.objects.filter(cluster=cluster, job_id__in=part)
+            for job_id, first_id in rows.values_list("job_id", "first_attempt_id"):
+                first[cluster, job_id] = first_id or job_id
+    return first
+
+
+def of_job(job_id: str, cluster: str = "") -> Q:
+    """Rows with a ``first_attempt_id`` that are of the job which has this id; without a cluster of
+    any that has one.
+    """
+    rows = JobCurrent.objects.filter(job_id=job_id).exclude(first_attempt_id="")
+    if cluster:
+        rows = rows.filter(cluster=cluster)
+    return Q(first_attempt_id=job_id) | Q(first_attempt_id__in=rows.values("first_attempt_id"))
+
+
+def has_id_like(beginning: str) -> Q:
+    """Rows of :class:`JobCurrent` of jobs of which any attempt has an id that begins like this."""
+    rows = JobCurrent.objects.filter(job_id__startswith=beginning).exclude(first_attempt_id="")
+    same_job = Q(first_attempt_id__in=rows.values("first_attempt_id"))
+    return Q(job_id__startswith=beginning) | same_job
+
+
+def ids_by_first_attempt(firsts: Iterable[Job]) -> dict[Job, list[str]]:
+    """Of each (cluster, id of a first attempt) the ids of all attempts of the job, its own among
+    them, the newest last. One query a cluster and 500 jobs.
+    """
+    wanted: dict[str, set[str]] = defaultdict(set)
+    for cluster, first_id in firsts:
+        wanted[cluster].add(first_id)
+    ids: dict[Job, list[str]] = {}
+    for cluster, of_cluster in wanted.items():
+        for part in chunks(sorted(of_cluster), ROWS_AT_ONCE):
+            rows = JobCurrent.objects.filter(cluster=cluster, first_attempt_id__in=part)
+            for first_id, job_id in rows.order_by("is_newest_attempt", "id").values_list(
+                "first_attempt_id", "job_id"
+            ):
+                ids.setdefault((cluster, first_id), []).append(job_id)
+        for first_id in of_cluster:
+            known = ids.setdefault((cluster, first_id), [])
+            if first_id not in known:
+                known.insert(0, first_id)
+    return ids

@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 
-from webapp.fleet.attempts import ALL, THIS, ids_of_line
+from webapp.fleet.attempts import ALL, THIS, attempt_ids, has_id_like
 from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind, HealthState
 from webapp.fleet.log_kinds import ROUTINE_KINDS
@@ -103,10 +103,26 @@ class JobFilters(ListFilters):
     failing: Parameter = Whole(
         "recent_failed", "gt", about="more failed checkpoints than this among the last 16"
     )
+    attempts = Choice(
+        (ALL,),
+        method="with_earlier",
+        about="all: also the earlier attempts of jobs, each with its own id (default: the newest "
+        "attempt of each job)",
+    )
     sort = Order(
         [f"{sign}{name}" for name in FLEET_SORTS for sign in ("", "-")],
         about="- turns the order round",
     )
+
+    def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Ids and their beginnings are looked for among all attempts."""
+        given = self.form.cleaned_data
+        if given.get("attempts") != ALL:
+            queryset = queryset.newest_attempts()
+        return super().filter_queryset(queryset)
+
+    def with_earlier(self, jobs: QuerySet[Any], name: str, value: str) -> QuerySet[Any]:
+        return jobs
 
     def filter_status(self, jobs: QuerySet[Any], name: str, status: str) -> QuerySet[Any]:
         states = STATUS_GROUPS[status].states if status in STATUS_GROUPS else (status,)
@@ -117,7 +133,7 @@ class JobFilters(ListFilters):
         return matching
 
     def called(self, jobs: QuerySet[Any], name: str, text: str) -> QuerySet[Any]:
-        return jobs.filter(Q(name__icontains=text) | Q(job_id__startswith=text.lower()))
+        return jobs.filter(Q(name__icontains=text) | has_id_like(text.lower()))
 
     def filter_health(self, jobs: QuerySet[Any], name: str, group: str) -> QuerySet[Any]:
         return jobs.filter(HEALTH_GROUPS[group].condition)
@@ -178,7 +194,7 @@ class OfAttempts(OfJob):
         given = self.form.cleaned_data
         if given.get("attempts") != ALL:
             return super().filter_queryset(queryset)
-        rows = queryset.filter(job_id__in=ids_of_line(given["cluster"], given["job_id"]))
+        rows = queryset.filter(job_id__in=attempt_ids(given["cluster"], given["job_id"]))
         for name, value in given.items():
             if name != "job_id":
                 rows = self.filters[name].filter(rows, value)

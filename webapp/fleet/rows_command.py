@@ -23,7 +23,8 @@ def job_named(cluster: str, job: str) -> JobCurrent:
     Raises ``CommandError`` where there is none, or several.
     """
     of_cluster = JobCurrent.objects.filter(cluster=cluster)
-    jobs = list(of_cluster.filter(job_id=job) or of_cluster.filter(name=job)[:2])
+    newest = of_cluster.newest_attempts()
+    jobs = list(of_cluster.filter(job_id=job) or newest.filter(name=job)[:2])
     if not jobs:
         raise CommandError(
             f"There is no job {job} on a cluster called {cluster}.", returncode=REFUSED

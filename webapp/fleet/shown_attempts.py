@@ -12,7 +12,7 @@ from functools import cached_property
 
 from django.http import HttpRequest
 
-from webapp.fleet.attempts import ALL, PARAMETER, THIS, line_of, lived_in
+from webapp.fleet.attempts import ALL, PARAMETER, THIS, lived_in, other_attempts
 from webapp.fleet.attempts import began_at as began
 from webapp.fleet.job_lookup import LEAST_AIR, MARGIN, JobView, whole_life
 from webapp.fleet.models import JobCurrent
@@ -109,7 +109,7 @@ def shown_attempts(request: HttpRequest, view: JobView) -> ShownAttempts:
     own life.
     """
     start, end = view.time_range.from_time, view.time_range.to_time
-    others = line_of(view.job)
+    others = other_attempts(view.job)
     asked = request.GET.get(PARAMETER, "")
     alone = asked == THIS or (asked != ALL and view.is_past and not view.time_range.chosen)
     lived = [] if alone else [job for job in others if lived_in(job, start, end)]

@@ -28,7 +28,9 @@ def _count(cluster: str, now: datetime) -> dict[str, int]:
         *(When(group.condition, then=Value(slug)) for slug, group in HEALTH_GROUPS.items()),
         default=Value("unknown"),
     )
-    jobs = JobCurrent.objects.filter(cluster=cluster) if cluster else JobCurrent.objects.all()
+    jobs = JobCurrent.objects.newest_attempts()
+    if cluster:
+        jobs = jobs.filter(cluster=cluster)
     by_band: dict[str, int] = dict(
         jobs.with_status(now).order_by().values_list(band).annotate(jobs=Count("*"))
     )

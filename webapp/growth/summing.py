@@ -15,11 +15,10 @@ from django.db.models import Model
 from django.utils import timezone
 
 from webapp.checkpoints.models import CheckpointRollup
-from webapp.fleet.attempts import READ, over_at
+from webapp.fleet.attempts import MOST_SHOWN, READ, began_at, over_at
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.growth.figures import HISTORY_DAYS, Days, figures
-from webapp.growth.lines import lines_of
 from webapp.growth.models import ClusterDay, JobGrowth, StoredDay
 from webapp.growth.stored_days import take_up
 from webapp.growth.trends import WINDOWS, filled, total
@@ -64,17 +63,22 @@ def sum_cluster(
         if is_recording
         else now.astimezone(UTC).toordinal()
     )
-    jobs = JobCurrent.objects.filter(cluster=cluster).only(*READ, "checkpoint_timeout_ms")
+    jobs = JobCurrent.objects.filter(cluster=cluster).only(*READ, "as_of", "checkpoint_timeout_ms")
     rows: list[JobGrowth] = []
     series: list[Days] = []
-    for line in lines_of(jobs):
+    by_job: dict[str, list[JobCurrent]] = defaultdict(list)
+    for job in jobs:
+        by_job[job.first_attempt_id].append(job)
+    for attempts in by_job.values():
+        attempts.sort(key=lambda job: (began_at(job) or job.as_of, job.pk))
+        newest_first = attempts[: -MOST_SHOWN - 1 : -1]
         joined = _joined(
-            [days.pop(job.job_id) for job in reversed(line) if job.job_id in days],
-            _last_day(line[0], newest),
+            [days.pop(job.job_id) for job in reversed(newest_first) if job.job_id in days],
+            _last_day(newest_first[0], newest),
         )
         if joined is not None:
             series.append(joined)
-            rows += _rows(cluster, line, joined, newest, now)
+            rows += _rows(cluster, newest_first, joined, newest, now)
     series += [
         joined for day in days.values() if (joined := _joined([day], 0))
     ]  # of jobs that are forgotten

@@ -21,7 +21,6 @@ from spark_jobs.diagnosis.incidents import (
 from webapp.findings.choices import FindingState
 from webapp.findings.folding import hold_of
 from webapp.findings.models import Finding
-from webapp.fleet.attempts import oldest_of_lines
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident, IncidentMember, SharedCause
 from webapp.incidents.outline import outline
@@ -34,6 +33,7 @@ READ = (
     "id",
     "cluster",
     "job_id",
+    "first_attempt_id",
     "rule",
     "subject_kind",
     "subject_id",
@@ -128,19 +128,17 @@ def _read(findings: Sequence[Finding]) -> dict[int, IncidentFinding]:
     """These findings and all that may belong with one of them, as plain data."""
     rows = {row["id"]: row for row in _rows(Q(pk__in=[finding.pk for finding in findings]))}
     since = min(row["first_seen"] for row in rows.values()) - max(LONGEST_HOLD, RECURS_WITHIN)
-    lines = oldest_of_lines(
-        ((row["cluster"], row["job_id"]) for row in rows.values() if row["job_id"]), since
-    )
     until = max(row["last_seen"] for row in rows.values()) + max(LONGEST_HOLD, RECURS_WITHIN)
     ids: dict[str, set[str]] = defaultdict(set)
     for row in rows.values():
-        ids[row["cluster"]].add(row["job_id"])
-    for cluster, job_id in lines:
-        ids[cluster].add(job_id)
+        ids[row["cluster"]].add(row["first_attempt_id"])
     for cluster, of_cluster in ids.items():
         for some in chunks(sorted(of_cluster), ROWS_AT_ONCE):
             of_jobs = Q(
-                cluster=cluster, job_id__in=some, last_seen__gte=since, first_seen__lte=until
+                cluster=cluster,
+                first_attempt_id__in=some,
+                last_seen__gte=since,
+                first_seen__lte=until,
             )
             rows |= {row["id"]: row for row in _rows(of_jobs)}
     traced = {key: _trace(row) for key, row in rows.items()}
@@ -167,7 +165,7 @@ def _read(findings: Sequence[Finding]) -> dict[int, IncidentFinding]:
         key: IncidentFinding(
             key,
             row["cluster"],
-            lines.get((row["cluster"], row["job_id"]), row["job_id"]),
+            row["first_attempt_id"],
             row["rule"],
             row["subject_id"],
             row["first_seen"],

@@ -24,11 +24,10 @@ class Member:
 
 
 def from_row(row: Finding) -> IncidentFinding:
-    """Jobs of one name in one incident are taken as one."""
     return IncidentFinding(
         row.pk,
         row.cluster,
-        row.job_name or row.job_id,
+        row.first_attempt_id,
         row.rule,
         row.subject_id,
         row.first_seen,

@@ -8,7 +8,6 @@ from django.db.models import Count, F, Max, Min, OuterRef, Q, Subquery
 from spark_jobs.diagnosis.incidents import MOST_COMPARED, IncidentFinding, cause_of
 from webapp.findings.choices import SEVERITY_RANK, FindingState
 from webapp.findings.models import Finding
-from webapp.fleet.attempts import oldest_of_lines
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.members import from_row
 from webapp.incidents.models import Incident
@@ -109,18 +108,11 @@ def _logical_jobs(ids: Collection[int]) -> dict[int, int]:
     its ids.
     """
     named = Finding.objects.filter(incident_member__incident__in=ids).exclude(job_id="").order_by()
-    read = named.values_list("incident_member__incident", "cluster", "job_id").annotate(
-        first=Min("first_seen")
-    )
-    rows = list(read)
-    if not rows:
-        return {}
-    lines = oldest_of_lines(
-        {(cluster, job_id) for _, cluster, job_id, _ in rows}, min(first for *_, first in rows)
-    )
     jobs_by_incident: dict[int, set[tuple[str, str]]] = defaultdict(set)
-    for incident, cluster, job_id, _ in rows:
-        jobs_by_incident[incident].add((cluster, lines[cluster, job_id]))
+    for incident, *job in named.values_list(
+        "incident_member__incident", "cluster", "first_attempt_id"
+    ).distinct():
+        jobs_by_incident[incident].add((job[0], job[1]))
     return {incident: len(jobs) for incident, jobs in jobs_by_incident.items()}
 
 

@@ -15,7 +15,7 @@ from webapp.checkpoints.api.views import SizeTrendSerializer
 from webapp.checkpoints.flink_counters import Counters, Counts, counters_of
 from webapp.checkpoints.line_trend import trend_of
 from webapp.fleet.api.serializers import JobSerializer
-from webapp.fleet.attempts import line_of
+from webapp.fleet.attempts import other_attempts
 from webapp.fleet.models import JobCurrent
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
 from webapp.lib.path_names import without_nul
@@ -93,4 +93,4 @@ class JobDetailView(APIView):
     def get(self, request: Request, cluster: str, job_id: str) -> Response:
         jobs = JobCurrent.objects.with_status(timezone.now())
         job = get_object_or_404(jobs, cluster=without_nul(cluster), job_id=without_nul(job_id))
-        return Response(JobDetailSerializer(job, context={"others": line_of(job)}).data)
+        return Response(JobDetailSerializer(job, context={"others": other_attempts(job)}).data)

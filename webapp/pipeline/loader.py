@@ -104,8 +104,8 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
                 findings.before(name, rows)
                 of_checkpoints.before(name, rows)
                 changed[name] += upsert(served.table, served.model, rows, served.derived)
-                if served.summed is not None:
-                    served.summed(rows)
+                if served.after_load is not None:
+                    served.after_load(rows)
         if manifest.tables[name].rows:
             say(f"loaded {name}: {manifest.tables[name].rows} rows, {changed[name]} changed")
     with lease.writing():

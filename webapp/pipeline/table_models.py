@@ -7,7 +7,9 @@ from django.db import models
 
 from spark_jobs.serving import SERVING_TABLES, ServingTable
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
+from webapp.findings.job_attempts import follow_links
 from webapp.findings.models import FindingOccurrence, JobJudgement
+from webapp.fleet.attempts import link_loaded
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.fleet.trouble_score import trouble
 from webapp.hosts import days, loads
@@ -22,29 +24,38 @@ class TableModel:
     """Columns that exist in the model only: ``derived`` ones follow from a row, ``later`` ones are
     filled in after loading.
 
-    ``summed`` gets rows once they are loaded, in the transaction that loads them.
+    ``after_load`` gets rows once they are loaded, in the transaction that loads them.
     """
 
     table: ServingTable
     model: type[models.Model]
     derived: Mapping[str, Callable[[Row], object]] = field(default_factory=dict)
     later: tuple[str, ...] = ()
-    summed: Callable[[Sequence[Row]], None] | None = None
+    after_load: Callable[[Sequence[Row]], None] | None = None
 
 
-SUMMED: dict[str, Callable[[Sequence[Row]], None]] = {
+AFTER_LOAD: dict[str, Callable[[Sequence[Row]], None]] = {
+    "job_current": lambda rows: follow_links(link_loaded(rows)),
     "job_host": loads.record_loaded,
     "host_event": days.record_loaded,
 }
 
 SERVED: dict[str, TableModel] = {
-    name: TableModel(SERVING_TABLES[name], model, derived, later, SUMMED.get(name))
+    name: TableModel(SERVING_TABLES[name], model, derived, later, AFTER_LOAD.get(name))
     for name, model, derived, later in (
         (
             "job_current",
             JobCurrent,
             {"trouble": trouble},
-            ("health", "health_state", "judged_at", "orphan_bytes", "worst_finding_points"),
+            (
+                "health",
+                "health_state",
+                "judged_at",
+                "orphan_bytes",
+                "worst_finding_points",
+                "first_attempt_id",
+                "is_newest_attempt",
+            ),
         ),
         ("checkpoint_fact", CheckpointFact, {}, ()),
         ("checkpoint_rollup", CheckpointRollup, {}, ()),

@@ -263,6 +263,7 @@ class JobStory:
     restarts: int
     restored_from: str
     checkpoints: CheckpointFigures
+    first_attempt_id: str = ""
     uploaded_bytes: int | None = None
     counters: ReportedCounters | None = None
     outages: tuple[Outage, ...] = ()

@@ -9,6 +9,7 @@ from django.http import QueryDict
 
 from webapp.alerting.models import Alert
 from webapp.findings.models import Finding
+from webapp.fleet.attempts import has_id_like
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.job_lookup import whole_life
 from webapp.fleet.models import Cluster, JobCurrent
@@ -164,7 +165,8 @@ def scope_of_incident(incident: Incident, at: datetime) -> ReportScope:
 
 def _worst_of(cluster: str) -> list[JobKey]:
     rows = (
-        JobCurrent.objects.filter(cluster=cluster)
+        JobCurrent.objects.newest_attempts()
+        .filter(cluster=cluster)
         .order_by("-trouble", "-last_seen_at", "id")
         .values_list("cluster", "job_id")
     )
@@ -181,12 +183,13 @@ def _jobs(keys: Sequence[JobKey]) -> list[JobCurrent]:
 
 def _found(search: str, keys: Sequence[JobKey]) -> list[JobCurrent]:
     """The worst that match, without those chosen already."""
-    rows = JobCurrent.objects.defer("graph", "configuration", "checkpoint_config").order_by(
+    newest = JobCurrent.objects.newest_attempts()
+    rows = newest.defer("graph", "configuration", "checkpoint_config").order_by(
         "-trouble", "-last_seen_at", "id"
     )
     if search:
         rows = rows.filter(
-            Q(name__icontains=search) | Q(job_id__startswith=search.lower()) | Q(cluster=search)
+            Q(name__icontains=search) | has_id_like(search.lower()) | Q(cluster=search)
         )
     return [
         row for row in rows[: MOST_FOUND + len(keys)] if JobKey(row.cluster, row.job_id) not in keys

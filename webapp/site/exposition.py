@@ -99,7 +99,8 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
         "Collect cycles in a row that failed.",
         [({"cluster": cluster.name}, cluster.consecutive_failures) for cluster in clusters],
     )
-    states = JobCurrent.objects.with_status(now).values_list("status").annotate(jobs=Count("id"))
+    newest = JobCurrent.objects.with_status(now).filter(is_newest_attempt=True)
+    states = newest.values_list("status").annotate(jobs=Count("id"))
     yield (
         "weir_jobs",
         "Jobs by the state shown.",

@@ -14,6 +14,7 @@ from spark_jobs.serving import FAILED_OUTCOMES, UNSETTLED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
 from webapp.delivery.badges import DELIVERY_BADGES
 from webapp.delivery.models import Delivery
+from webapp.findings.job_attempts import attempts_of
 from webapp.findings.presentation import PresentedFinding, shown
 from webapp.fleet.models import JobAnnotation, JobCurrent
 from webapp.incidents.members import Member
@@ -52,7 +53,7 @@ def matters(members: Iterable[Member]) -> list[Matter]:
     matters_by_key: dict[tuple[str, ...], Matter] = {}
     for member in members:
         row = member.finding
-        key = (row.cluster, row.job_name or row.job_id, row.rule, row.subject_id)
+        key = row.identity
         known = matters_by_key.get(key)
         if known is None:
             matters_by_key[key] = Matter(
@@ -73,14 +74,10 @@ def matters(members: Iterable[Member]) -> list[Matter]:
 def cost(
     members: Sequence[Member], began_at: datetime, ended_at: datetime | None, now: datetime
 ) -> list[str]:
-    """Sentences on its jobs from its beginning to its end; three queries, none of jobs that are not
+    """Sentences on its jobs from its beginning to its end; four queries, none of jobs that are not
     there.
     """
-    jobs = {
-        (member.finding.cluster, member.finding.job_id)
-        for member in members
-        if member.finding.job_id
-    }
+    jobs = attempts_of(member.finding for member in members)
     if not jobs:
         return []
     of_jobs = Q(
@@ -117,7 +114,10 @@ def cost(
 def _recovery_point(of_jobs: Q, now: datetime) -> list[str]:
     """Of the job whose newest completed checkpoint is oldest, among those that have not ended."""
     completed = (
-        JobCurrent.objects.filter(of_jobs).exclude(terminal=True).order_by("last_completed_at")
+        JobCurrent.objects.newest_attempts()
+        .filter(of_jobs)
+        .exclude(terminal=True)
+        .order_by("last_completed_at")
     )
     oldest = (
         completed.exclude(last_completed_at=None)

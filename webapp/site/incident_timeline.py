@@ -17,6 +17,7 @@ from webapp.alerting.models import AlertEvent, Silence
 from webapp.alerting.story_texts import story_words
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.reasons import in_words
+from webapp.findings.job_attempts import attempts_of
 from webapp.fleet.models import JobAnnotation, JobException
 from webapp.incidents.members import Member
 from webapp.incidents.models import Incident
@@ -51,12 +52,8 @@ class IncidentTimeline:
 def timeline(
     incident: Incident, members: Sequence[Member], time_range: TimeRange
 ) -> IncidentTimeline:
-    """Of the jobs of these findings. Six queries, each bounded."""
-    jobs = {
-        (member.finding.cluster, member.finding.job_id): member.finding.job_name or ""
-        for member in members
-        if member.finding.job_id
-    }
+    """Of the jobs of these findings. Seven queries, each bounded."""
+    jobs = attempts_of(member.finding for member in members)
     span = time_range.from_time, time_range.to_time
     moments = [
         *_findings(members),

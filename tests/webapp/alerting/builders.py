@@ -43,6 +43,7 @@ def unsaved(
         "as_of": at(start),
         **fields,
     }
+    row.setdefault("first_attempt_id", row["job_id"])
     return Finding(rule=rule, severity_rank=SEVERITY_RANK[row["severity"]], **row)
 
 

@@ -63,13 +63,13 @@ def occurrence(
     )
 
 
-def judgement(first: int, last: int) -> Row:
+def judgement(first: int, last: int, job_id: str = JOB) -> Row:
     runs = [{"first": int(minute(first).timestamp()), "last": int(minute(last).timestamp())}]
     judged_to = minute(last + 1)
     return row(
         "job_judgement",
         cluster="c",
-        job_id=JOB,
+        job_id=job_id,
         judged_to=judged_to,
         as_of=judged_to,
         windows=json.dumps(runs),
@@ -89,6 +89,8 @@ def load(
     ):
         findings.before(name, rows)
         upsert(SERVED[name].table, SERVED[name].model, rows, SERVED[name].derived)
+        if (after_load := SERVED[name].after_load) is not None:
+            after_load(rows)
     findings.finish([judgements])
 
 

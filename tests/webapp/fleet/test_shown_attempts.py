@@ -198,20 +198,25 @@ def test_an_attempt_that_began_with_nothing_begins_the_trend_anew(viewer, line, 
     assert viewer.get(f"/api/v1/jobs/prod-eu/{fresh.job_id}/").json()["size_trend"]["points"] == 6
 
 
-def test_findings_of_earlier_attempts_are_listed_apart_and_lower_no_health(viewer, line, now):
-    before = finding(line[1], at=now - 2 * HOUR, title="Sink waits")
+def test_what_has_ended_on_earlier_attempts_is_listed_apart_and_lowers_no_health(viewer, line, now):
+    before = finding(line[1], at=now - 2 * HOUR, title="Sink waits", state="closed")
     page = shown(viewer, line[2])
     assert [one.finding.pk for one in page.context["findings"].of_others] == [before.pk]
     assert not page.context["findings"].current and "1 on other attempts in this time" in page.text
     assert "on other attempts" not in shown(viewer, line[2], attempts="this").text
 
 
+def test_what_is_open_is_shown_on_the_newest_attempt_whichever_it_was_seen_on(viewer, line, now):
+    seen = finding(line[1], at=now - 2 * HOUR)
+    page = shown(viewer, line[2])
+    assert [one.finding.pk for one in page.context["findings"].current] == [seen.pk]
+
+
 @pytest.mark.parametrize(
     ("path", "more", "count"),
-    [("checkpoints", {}, 42), ("annotations", {}, 2), ("findings", {"state": "any"}, 1)],
+    [("checkpoints", {}, 42), ("annotations", {}, 2)],
 )
 def test_the_api_lists_rows_of_all_attempts_where_asked(viewer, line, now, path, more, count):
-    finding(line[0], at=now - 4 * HOUR)
     asked = {
         "cluster": "prod-eu",
         "job_id": line[2].job_id,

@@ -238,11 +238,16 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("cluster", models.CharField(blank=True, max_length=100)),
-                ("job_id", models.CharField(blank=True, max_length=64)),
                 (
-                    "earlier_job_ids",
-                    models.JSONField(
-                        default=list, help_text="that its job had while it was open, oldest first"
+                    "job_id",
+                    models.CharField(
+                        blank=True, help_text="the attempt on which it was seen last", max_length=64
+                    ),
+                ),
+                (
+                    "first_attempt_id",
+                    models.CharField(
+                        blank=True, help_text="of its job, as its finding has it", max_length=64
                     ),
                 ),
                 ("rule", models.CharField(max_length=64)),
@@ -524,7 +529,8 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="alert",
             index=models.Index(
-                fields=["cluster", "job_id", "rule", "subject_id", "-id"], name="alert_of_subject"
+                fields=["cluster", "first_attempt_id", "rule", "subject_id", "-id"],
+                name="alert_of_subject",
             ),
         ),
         migrations.AddIndex(
@@ -548,7 +554,7 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="alert",
             index=models.Index(
-                fields=["cluster", "job_id", "-starts_at", "-id"], name="alert_of_job"
+                fields=["cluster", "first_attempt_id", "-starts_at", "-id"], name="alert_of_job"
             ),
         ),
         migrations.AddIndex(
@@ -585,7 +591,7 @@ class Migration(migrations.Migration):
             model_name="alert",
             constraint=models.UniqueConstraint(
                 condition=models.Q(("state__in", ("pending", "firing"))),
-                fields=("cluster", "job_id", "rule", "subject_id"),
+                fields=("cluster", "first_attempt_id", "rule", "subject_id"),
                 name="one_open_alert",
             ),
         ),

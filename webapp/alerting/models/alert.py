@@ -13,6 +13,7 @@ from webapp.alerting.models.group import AlertGroup
 from webapp.alerting.models.mutes import MaintenanceWindow, Silence
 from webapp.alerting.story_texts import story_words
 from webapp.findings.choices import Severity
+from webapp.fleet.attempts import of_job
 from webapp.incidents.models import Incident
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import scoped, scoped_as
@@ -32,7 +33,8 @@ class AlertQuerySet(models.QuerySet["Alert"]):
         return self.filter(state=AlertState.FIRING)
 
     def of_job(self, cluster: str, job_id: str) -> Self:
-        return self.filter(cluster=cluster, job_id=job_id)
+        """Of the job that has this id, whichever of its attempts they were seen on."""
+        return self.filter(of_job(job_id, cluster), cluster=cluster)
 
     def unacknowledged(self) -> Self:
         """Firing, not acknowledged, not muted, and not long over in a recording: what the header
@@ -73,9 +75,11 @@ class Alert(models.Model):
 
     uid = models.CharField(max_length=40, unique=True, default=alert_uid, editable=False)
     cluster = models.CharField(max_length=100, blank=True)
-    job_id = models.CharField(max_length=64, blank=True)
-    earlier_job_ids = models.JSONField(
-        default=list, help_text="that its job had while it was open, oldest first"
+    job_id = models.CharField(
+        max_length=64, blank=True, help_text="the attempt on which it was seen last"
+    )
+    first_attempt_id = models.CharField(
+        max_length=64, blank=True, help_text="of its job, as its finding has it"
     )
     rule = models.CharField(max_length=64)
     subject_id = models.CharField(max_length=300)
@@ -169,14 +173,15 @@ class Alert(models.Model):
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["cluster", "job_id", "rule", "subject_id"],
+                fields=["cluster", "first_attempt_id", "rule", "subject_id"],
                 condition=models.Q(state__in=OPEN),
                 name="one_open_alert",
             )
         ]
         indexes = [
             models.Index(
-                fields=["cluster", "job_id", "rule", "subject_id", "-id"], name="alert_of_subject"
+                fields=["cluster", "first_attempt_id", "rule", "subject_id", "-id"],
+                name="alert_of_subject",
             ),
             models.Index(
                 fields=["state", "-severity_rank", "-starts_at", "-id"], name="alert_by_severity"
@@ -184,7 +189,9 @@ class Alert(models.Model):
             models.Index(fields=["-starts_at", "-id"], name="alert_newest"),
             models.Index(fields=["cluster", "-starts_at", "-id"], name="alert_of_cluster"),
             models.Index(fields=["rule", "-starts_at", "-id"], name="alert_of_rule"),
-            models.Index(fields=["cluster", "job_id", "-starts_at", "-id"], name="alert_of_job"),
+            models.Index(
+                fields=["cluster", "first_attempt_id", "-starts_at", "-id"], name="alert_of_job"
+            ),
             models.Index(
                 fields=["group", "notify_since"],
                 name="alert_to_tell",
@@ -204,7 +211,7 @@ class Alert(models.Model):
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
-        return self.cluster, self.job_id, self.rule, self.subject_id
+        return self.cluster, self.first_attempt_id, self.rule, self.subject_id
 
     @property
     def family(self) -> str:

@@ -12,7 +12,7 @@ from webapp.analyses.before_after.windows import Windows, windows
 from webapp.analyses.document import Unit
 from webapp.checkpoints.models import CheckpointFact
 from webapp.config.row_retention import routine
-from webapp.fleet.attempts import began_at, line_of, lived_in, over_at
+from webapp.fleet.attempts import began_at, lived_in, other_attempts, over_at
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent
 from webapp.pressure.models import PressureWindow
@@ -90,7 +90,7 @@ class JobChange:
 
 
 def job_change(job: JobCurrent, at: datetime, length: timedelta, now: datetime) -> JobChange:
-    line = [job, *line_of(job)]
+    line = [job, *other_attempts(job)]
     begins = [began for job in line if (began := began_at(job))]
     ends = [over for job in line if (over := over_at(job))]
     # Of recordings nothing is deleted.
@@ -134,9 +134,9 @@ def job_change(job: JobCurrent, at: datetime, length: timedelta, now: datetime) 
 
 def marks_of(job: JobCurrent, start: datetime, end: datetime) -> list[Mark]:
     """What may be asked about, the newest first."""
-    return _marks(job.cluster, [job.job_id, *(one.job_id for one in line_of(job))], start, end)[
-        ::-1
-    ]
+    return _marks(
+        job.cluster, [job.job_id, *(one.job_id for one in other_attempts(job))], start, end
+    )[::-1]
 
 
 def _marks(cluster: str, ids: Sequence[str], start: datetime, end: datetime) -> list[Mark]:

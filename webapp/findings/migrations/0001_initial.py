@@ -26,6 +26,14 @@ class Migration(migrations.Migration):
                 ),
                 ("cluster", models.CharField(max_length=100)),
                 ("job_id", models.CharField(blank=True, max_length=64)),
+                (
+                    "first_attempt_id",
+                    models.CharField(
+                        blank=True,
+                        help_text="of its job, which it belongs to whatever id that has; job_id where it is about one attempt alone",
+                        max_length=64,
+                    ),
+                ),
                 ("job_name", models.CharField(max_length=300, null=True)),
                 ("rule", models.CharField(max_length=64)),
                 (
@@ -82,13 +90,14 @@ class Migration(migrations.Migration):
             options={
                 "indexes": [
                     models.Index(
-                        fields=["cluster", "job_id", "rule", "subject_id", "last_seen"],
+                        fields=["cluster", "first_attempt_id", "rule", "subject_id", "last_seen"],
                         name="finding_of_subject",
                     ),
                     models.Index(
-                        fields=["cluster", "job_id", "state", "-last_seen", "-id"],
+                        fields=["cluster", "first_attempt_id", "state", "-last_seen", "-id"],
                         name="finding_of_job",
                     ),
+                    models.Index(fields=["cluster", "job_id"], name="finding_of_attempt"),
                     models.Index(
                         fields=["state", "-severity_rank", "-last_seen", "-id"],
                         name="finding_by_severity",
@@ -112,7 +121,7 @@ class Migration(migrations.Migration):
                 "constraints": [
                     models.UniqueConstraint(
                         condition=models.Q(("state", "open")),
-                        fields=("cluster", "job_id", "rule", "subject_id"),
+                        fields=("cluster", "first_attempt_id", "rule", "subject_id"),
                         name="one_open_finding",
                     )
                 ],

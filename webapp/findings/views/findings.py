@@ -28,6 +28,7 @@ from webapp.findings.presentation import rule_of, shown
 from webapp.findings.sampled_vertices import sampled_vertex_of
 from webapp.findings.slow_starts import starting_threads_of
 from webapp.findings.thresholds import rows
+from webapp.fleet.attempts import ids_by_first_attempt
 from webapp.fleet.list_controls import clusters_control
 from webapp.fleet.models import JobAnnotation, JobCurrent
 from webapp.lib.instants import drawable
@@ -189,9 +190,11 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
     first, last = drawable(finding.first_seen), drawable(finding.last_seen)
     air = max((last - first) / 10, LEAST_AIR)
     start, end = first - air, last + air
+    job = (finding.cluster, finding.first_attempt_id)
+    job_ids = ids_by_first_attempt([job])[job]
     seen = FindingOccurrence.objects.filter(
         cluster=finding.cluster,
-        job_id=finding.job_id,
+        job_id__in=job_ids,
         rule=finding.rule,
         subject_id=finding.subject_id,
         seen_at__gte=start,
@@ -215,7 +218,7 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
         )
     threshold = drawn.get("threshold")
     happened = JobAnnotation.objects.filter(
-        cluster=finding.cluster, job_id=finding.job_id, at__gte=start, at__lte=end
+        cluster=finding.cluster, job_id__in=job_ids, at__gte=start, at__lte=end
     ).order_by("-at")
     events = [
         Annotation(at, kind, label or subject or kind)

@@ -600,6 +600,20 @@ class Migration(migrations.Migration):
                         help_text="the instant up to which its data were judged", null=True
                     ),
                 ),
+                (
+                    "first_attempt_id",
+                    models.CharField(
+                        db_default="",
+                        help_text="id of the first attempt of this job: see webapp.fleet.attempts",
+                        max_length=64,
+                    ),
+                ),
+                (
+                    "is_newest_attempt",
+                    models.BooleanField(
+                        db_default=True, help_text="whether no later attempt of this job is known"
+                    ),
+                ),
             ],
             options={
                 "indexes": [
@@ -693,6 +707,7 @@ class Migration(migrations.Migration):
                     ),
                     models.Index(
                         fields=[
+                            "is_newest_attempt",
                             "terminal",
                             "state",
                             "cluster",
@@ -703,6 +718,8 @@ class Migration(migrations.Migration):
                         ],
                         name="job_totals",
                     ),
+                    models.Index(fields=["cluster", "first_attempt_id"], name="attempt_of_job"),
+                    models.Index(fields=["cluster", "name"], name="job_of_name"),
                     models.Index(
                         condition=models.Q(("configuration__isnull", False)),
                         fields=["cluster", "-id"],

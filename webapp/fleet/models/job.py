@@ -20,6 +20,10 @@ HEAVY = ("graph", "configuration", "checkpoint_config")
 
 
 class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
+    def newest_attempts(self) -> Any:
+        """One row a job: that of its newest attempt."""
+        return self.filter(is_newest_attempt=True)
+
     def with_status(
         self, now: datetime
     ) -> Any:  # a queryset of jobs; the type plugin does not let one filter by annotations
@@ -127,6 +131,14 @@ class JobCurrent(models.Model):
     judged_at = models.DateTimeField(
         null=True, help_text="the instant up to which its data were judged"
     )
+    first_attempt_id = models.CharField(
+        max_length=64,
+        db_default="",
+        help_text="id of the first attempt of this job: see webapp.fleet.attempts",
+    )
+    is_newest_attempt = models.BooleanField(
+        db_default=True, help_text="whether no later attempt of this job is known"
+    )
 
     if TYPE_CHECKING:
         status: str  # annotated by JobCurrentQuerySet.with_status
@@ -143,6 +155,7 @@ class JobCurrent(models.Model):
             # wide rows.
             models.Index(
                 fields=[
+                    "is_newest_attempt",
                     "terminal",
                     "state",
                     "cluster",
@@ -153,6 +166,8 @@ class JobCurrent(models.Model):
                 ],
                 name="job_totals",
             ),
+            models.Index(fields=["cluster", "first_attempt_id"], name="attempt_of_job"),
+            models.Index(fields=["cluster", "name"], name="job_of_name"),
             models.Index(
                 fields=["cluster", "-id"],
                 name="job_newest_configured",

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.db.models import Q, QuerySet
 
 from ingest.messages import message
-from webapp.fleet.attempts import line_of, lived_in
+from webapp.fleet.attempts import first_attempts, lived_in, other_attempts
 from webapp.fleet.models import JobCurrent
 from webapp.lib.refusals import InputRefused
 
@@ -34,15 +34,14 @@ class ReportScope:
 
     @property
     def rows(self) -> Q:
-        """Of models with ``cluster`` and ``job_id``: rows of these jobs, and of their clusters as a
-        whole (with no job).
+        """Of findings and alerts: rows of these jobs, and of their clusters as a whole (with no
+        job).
         """
         query = Q(job_id="", cluster__in={job.cluster for job in self.jobs})
         for cluster in {job.cluster for job in self.jobs}:
-            query |= Q(
-                cluster=cluster,
-                job_id__in=[job.job_id for job in self.jobs if job.cluster == cluster],
-            )
+            ids = [job.job_id for job in self.jobs if job.cluster == cluster]
+            firsts = first_attempts((cluster, job_id) for job_id in ids).values()
+            query |= Q(cluster=cluster, first_attempt_id__in={*ids, *firsts})
         return query
 
     @property
@@ -69,7 +68,7 @@ def with_attempts(scope: ReportScope, jobs: Iterable[JobCurrent]) -> ReportScope
     keys = dict.fromkeys(scope.jobs)
     for job in jobs:
         if JobKey(job.cluster, job.job_id) in keys:
-            lived = [one for one in line_of(job) if lived_in(one, scope.start, scope.end)]
+            lived = [one for one in other_attempts(job) if lived_in(one, scope.start, scope.end)]
             keys.update(dict.fromkeys(JobKey(job.cluster, job.job_id) for job in lived))
     return replace(scope, jobs=tuple(keys)[:MOST_JOBS])
 

@@ -69,6 +69,7 @@ def of_job(
     story = JobStory(
         cluster=job.cluster,
         job_id=job.job_id,
+        first_attempt_id=job.first_attempt_id,
         name=texts.name(job.name, job.job_id),
         state=job.state or "",
         flink_version=texts.name(job.flink_version),

@@ -106,7 +106,13 @@ def _tone(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -> st
 
 
 def _headline(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -> str:
-    troubled = {(finding.cluster, finding.job_id) for finding in notable if finding.job_id}
+    jobs = {
+        (story.cluster, story.job_id): (story.cluster, story.first_attempt_id or story.job_id)
+        for story in stories
+    }
+    named = {(finding.cluster, finding.job_id) for finding in notable if finding.job_id}
+    troubled = {jobs.get(attempt, attempt) for attempt in named}
+    job_count = len(set(jobs.values()))
     worst = symptom(
         [
             finding
@@ -126,11 +132,11 @@ def _headline(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -
         gathered = worst.title + (
             message(", and {alike:number} more like it", alike=alike) if alike else ""
         )
-        if len(stories) > 1 and troubled:
+        if job_count > 1 and troubled:
             return message(
                 "{troubled:number} of {stories:number} jobs in trouble, {name:name} worst",
                 troubled=len(troubled),
-                stories=len(stories),
+                stories=job_count,
                 name=stories[0].name,
             )
         return gathered

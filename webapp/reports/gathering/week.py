@@ -14,6 +14,7 @@ from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.models import CheckpointRollup
 from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.models import WORST_FIRST, Finding
+from webapp.fleet.attempts import ids_by_first_attempt
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import begin_of_day, day_of
 from webapp.reports.document import Day, ReportedFinding
@@ -102,11 +103,14 @@ def read(start: datetime, end: datetime) -> tuple[Week, int]:
         end=end,
         jobs=JobCurrent.objects.filter(
             Q(start_time__lt=end) | Q(start_time=None), last_seen_at__gte=start
-        ).count(),
+        )
+        .values("cluster", "first_attempt_id")
+        .distinct()
+        .count(),
         worst=_worst(active, hours),
         troubled=active.exclude(job_id="")
         .order_by()
-        .values("cluster", "job_id")
+        .values("cluster", "first_attempt_id")
         .distinct()
         .count(),
         checkpoints=_checkpoints(hours),
@@ -129,19 +133,21 @@ def read(start: datetime, end: datetime) -> tuple[Week, int]:
 
 
 def _worst(active: Any, hours: Any) -> tuple[JobWeek, ...]:
-    of_jobs = active.exclude(job_id="").order_by().values("cluster", "job_id")
+    of_jobs = active.exclude(job_id="").order_by().values("cluster", "first_attempt_id")
     counted = of_jobs.annotate(
         critical=Count("id", filter=Q(severity=Severity.CRITICAL)),
         warning=Count("id", filter=Q(severity=Severity.WARNING)),
         worst=Max("severity_rank"),
         newest=Max("last_seen"),
-    ).order_by("-critical", "-warning", "-newest", "cluster", "job_id")[:MOST_JOBS]
-    keys = [(row["cluster"], row["job_id"]) for row in counted]
-    checkpoints = _of_jobs(hours, keys)
+    ).order_by("-critical", "-warning", "-newest", "cluster", "first_attempt_id")[:MOST_JOBS]
+    keys = [(row["cluster"], row["first_attempt_id"]) for row in counted]
+    attempts = ids_by_first_attempt(keys)
+    checkpoints = _of_jobs(hours, attempts)
     reasons: dict[JobId, Finding] = {}
-    ids = {job_id for _cluster, job_id in keys}
-    for finding in active.filter(job_id__in=ids).order_by(*WORST_FIRST)[:MOST_NEW]:
-        reasons.setdefault((finding.cluster, finding.job_id), finding)
+    firsts = {first_id for _cluster, first_id in keys}
+    of_these = active.filter(first_attempt_id__in=firsts)
+    for finding in of_these.order_by(*WORST_FIRST)[:MOST_NEW]:
+        reasons.setdefault((finding.cluster, finding.first_attempt_id), finding)
     weeks = []
     for row, key in zip(counted, keys, strict=True):
         reason = reasons.get(key)
@@ -150,7 +156,8 @@ def _worst(active: Any, hours: Any) -> tuple[JobWeek, ...]:
         name = reported.job_name if reported else key[1]
         weeks.append(
             JobWeek(
-                *key,
+                key[0],
+                attempts[key][-1],
                 name,
                 row["critical"],
                 row["warning"],
@@ -170,17 +177,24 @@ def _failed(row: Mapping[str, int | None]) -> int:
     return sum(row[outcome] or 0 for outcome in FAILED_OUTCOMES)
 
 
-def _of_jobs(hours: Any, keys: Sequence[JobId]) -> dict[JobId, tuple[int, int]]:
+def _of_jobs(hours: Any, attempts: Mapping[JobId, Sequence[str]]) -> dict[JobId, tuple[int, int]]:
+    """Of each job the checkpoints that ended and those that failed, over all its attempts."""
+    key_of = {(key[0], job_id): key for key, ids in attempts.items() for job_id in ids}
     rows = (
-        hours.filter(job_id__in={job_id for _cluster, job_id in keys})
+        hours.filter(job_id__in={job_id for _cluster, job_id in key_of})
         .order_by()
         .values("cluster", "job_id")
         .annotate(**_sums())
     )
-    return {
-        (row["cluster"], row["job_id"]): ((row["completed"] or 0) + _failed(row), _failed(row))
-        for row in rows
-    }
+    counts: dict[JobId, tuple[int, int]] = {}
+    for row in rows:
+        if key := key_of.get((row["cluster"], row["job_id"])):
+            settled, failed = counts.get(key, (0, 0))
+            counts[key] = (
+                settled + (row["completed"] or 0) + _failed(row),
+                failed + _failed(row),
+            )
+    return counts
 
 
 def _checkpoints(hours: Any) -> tuple[ClusterCheckpoints, ...]:

@@ -10,6 +10,7 @@ from django.urls import Resolver404, resolve, reverse
 from django.utils.translation import gettext
 
 from webapp.checkpoints.models import CheckpointFact
+from webapp.fleet.attempts import has_id_like
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filters import words
 from webapp.lib.instants import epoch_ms
@@ -62,7 +63,8 @@ def jobs(text: str, page: str) -> Iterator[Group]:
 
 
 def _named(text: str) -> list[JobCurrent]:
-    jobs = JobCurrent.objects.filter(Q(name__icontains=text) | Q(job_id__startswith=text.lower()))
+    newest = JobCurrent.objects.newest_attempts()
+    jobs = newest.filter(Q(name__icontains=text) | has_id_like(text.lower()))
     return list(
         jobs.only("cluster", "job_id", "name", "state", "terminal").order_by(
             "terminal", "-last_seen_at", "id"

@@ -1,0 +1,93 @@
+"""Findings follow their job: it is the same one under the id of each of its attempts."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from django.db.models import F, Q
+
+from webapp.findings.choices import FindingState
+from webapp.findings.models import Finding
+from webapp.fleet.attempts import ChangedLinks, Job, ids_by_first_attempt
+from webapp.fleet.models import JobCurrent
+from webapp.lib.chunks import chunks
+
+JOBS_AT_ONCE = 500
+STORAGE_RULES = "storage."
+"""What lies in the directories of an attempt is about that attempt alone."""
+
+
+def follow_links(links: ChangedLinks) -> None:
+    """Findings of attempts that turned out to be of another job are folded again with those of
+    that job, and so are findings that ended with an attempt which has been followed since.
+
+    Call it in the transaction that changed the links.
+    """
+    for (cluster, job_id), first_id in links.moved.items():
+        moved = Finding.objects.filter(cluster=cluster, job_id=job_id).exclude(
+            rule__startswith=STORAGE_RULES
+        )
+        # One at most is open of each rule and subject: folding opens the one that lasts.
+        moved.filter(state=FindingState.OPEN).update(
+            state=FindingState.CLOSED, closed_at=F("last_seen"), to_alert=True
+        )
+        moved.update(first_attempt_id=first_id, refold_from=F("first_seen"))
+    by_cluster: dict[str, list[str]] = defaultdict(list)
+    for cluster, job_id in links.followed:
+        by_cluster[cluster].append(job_id)
+    for cluster, of_cluster in by_cluster.items():
+        for job_ids in chunks(of_cluster, JOBS_AT_ONCE):
+            ends = JobCurrent.objects.filter(
+                cluster=cluster, job_id__in=job_ids, end_time__isnull=False
+            ).values_list("job_id", "end_time")
+            ended_with = Q(pk__in=[])
+            for job_id, end in ends:
+                ended_with |= Q(job_id=job_id, closed_at=end)
+            Finding.objects.filter(
+                ended_with, cluster=cluster, state=FindingState.CLOSED, refold_from__isnull=True
+            ).exclude(rule__startswith=STORAGE_RULES).update(refold_from=F("last_seen"))
+
+
+def of_these(jobs: Iterable[JobCurrent]) -> Q:
+    """Findings that :func:`by_attempt` gives to one of these rows, and few others."""
+    firsts: dict[str, set[str]] = defaultdict(set)
+    for job in jobs:
+        firsts[job.cluster] |= {job.job_id, job.first_attempt_id or job.job_id}
+    condition = Q(pk__in=[])
+    for cluster, ids in firsts.items():
+        condition |= Q(cluster=cluster, first_attempt_id__in=ids)
+    return condition
+
+
+def by_attempt(jobs: Sequence[JobCurrent], findings: Iterable[Finding]) -> dict[Job, list[Finding]]:
+    """(cluster, job id) of each row → the findings of its job; those on storage only where they
+    are about this attempt.
+    """
+    by_first: dict[Job, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        by_first[finding.cluster, finding.first_attempt_id].append(finding)
+    of_rows: dict[Job, list[Finding]] = {}
+    for job in jobs:
+        firsts = dict.fromkeys((job.first_attempt_id or job.job_id, job.job_id))
+        of_rows[job.cluster, job.job_id] = [
+            finding
+            for first_id in firsts
+            for finding in by_first[job.cluster, first_id]
+            if finding.job_id == job.job_id or not finding.rule.startswith(STORAGE_RULES)
+        ]
+    return of_rows
+
+
+def attempts_of(findings: Iterable[Finding]) -> dict[Job, str]:
+    """(cluster, job id) of all attempts of the jobs of these findings → the name of the job, ""
+    where it has none. One query a cluster and 500 jobs.
+    """
+    names = {
+        (finding.cluster, finding.first_attempt_id): finding.job_name or ""
+        for finding in findings
+        if finding.job_id
+    }
+    return {
+        (cluster, job_id): names[cluster, first_id]
+        for (cluster, first_id), ids in ids_by_first_attempt(names).items()
+        for job_id in ids
+    }
