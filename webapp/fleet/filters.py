@@ -118,7 +118,7 @@ class JobFilters(ListFilters):
         """Ids and their beginnings are looked for among all attempts."""
         given = self.form.cleaned_data
         if given.get("attempts") != ALL:
-            queryset = queryset.newest_attempts()
+            queryset = queryset.filter(is_newest_attempt=True)
         return super().filter_queryset(queryset)
 
     def with_earlier(self, jobs: QuerySet[Any], name: str, value: str) -> QuerySet[Any]:

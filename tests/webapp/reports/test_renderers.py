@@ -68,8 +68,9 @@ SCALARS = {
     if kind in SENTINELS
 }
 TUPLES = {name: hint for name, hint in HINTS.items() if get_origin(hint) is tuple}
-ELSEWHERE = {"judged_at"}
-"""What is not judged is told by the first screen and under what is not known."""
+ELSEWHERE = {"first_attempt_id", "judged_at"}
+"""What is not judged is told by the first screen and under what is not known; attempts are counted
+as one job there."""
 NOT_IN_MARKDOWN = ELSEWHERE | {"is_recording", "parallelism", "restored_from", "uploaded_bytes"}
 
 

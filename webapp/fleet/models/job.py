@@ -1,7 +1,7 @@
 """One row per job: everything the fleet page shows and sorts by."""
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -20,7 +20,7 @@ HEAVY = ("graph", "configuration", "checkpoint_config")
 
 
 class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
-    def newest_attempts(self) -> Any:
+    def newest_attempts(self) -> Self:
         """One row a job: that of its newest attempt."""
         return self.filter(is_newest_attempt=True)
 
