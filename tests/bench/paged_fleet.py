@@ -316,6 +316,7 @@ def _alert(number: int, of: Finding, group: AlertGroup, incident: Incident) -> A
     return Alert(
         cluster=of.cluster,
         job_id=of.job_id,
+        first_attempt_id=of.job_id,
         job_name=of.job_name,
         rule=of.rule,
         subject_id=of.subject_id,
