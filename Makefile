@@ -38,7 +38,7 @@ test-fast: $(VENV)/.installed-dev ## the tests that start no JVM, no browser and
 	$(PY) -m pytest -m "not integration and not cluster and not browser" $(PYTEST)
 
 integration: preflight-java $(VENV)/.installed-dev ## the tests against a real Flink and the running whole, the longest stories among them
-	$(PY) -m pytest -m "integration or long" $(PYTEST)
+	$(PY) -m pytest -m integration tests/integration $(PYTEST)
 
 # Whose random worlds are few in `make test`, and many here.
 RANDOM_WORLDS := tests/spark_jobs/storage/test_worlds.py tests/webapp/cleanup/test_applying.py tests/webapp/findings/test_folding.py \

@@ -160,7 +160,6 @@ def test_every_finding_says_what_to_do_with_figures(found: dict[str, list[dict]]
         assert {"name", "value", "unit", "threshold"} <= finding["evidence"][0].keys()
 
 
-@pytest.mark.long
 def test_a_recording_in_pieces_and_again_has_the_same_findings(
     found: dict[str, list[dict]], out_of_order: Instance
 ) -> None:

@@ -203,7 +203,6 @@ def listed_by_flink(version: str, files: list[str], classes: Path) -> Streams:
     )
 
 
-@pytest.mark.long
 def test_every_stream_is_the_one_that_flinks_loader_sees(played: Played) -> None:
     assert played.ours == played.of_flink
     classes = {key[3] for key in played.ours}

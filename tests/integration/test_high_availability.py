@@ -105,7 +105,6 @@ def folder(tmp_path, settings):
     object.__setattr__(settings.WEIR, "sources", "")
 
 
-@pytest.mark.long
 def test_a_jobmanager_that_is_killed_is_followed_to_its_successor(folder):
     with high_availability.start(folder / "lab", taskmanagers=1) as (lab, ensemble):
         watch = Watch(folder, ensemble, f"{folder}/lab/flink/log/flink-*.log*")

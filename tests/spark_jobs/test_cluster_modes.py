@@ -132,7 +132,6 @@ def test_killed_at_each_step_without_spark_the_next_attempt_completes(
     assert served(lake, tmp_path / "run", "again", {}) == locally
 
 
-@pytest.mark.long
 @pytest.mark.usefixtures("connected")
 def test_after_clients_killed_at_each_step_and_a_closed_session_the_next_attempt_completes(
     lake: Path, locally: Rows, warm_spark: str, tmp_path: Path

@@ -66,9 +66,9 @@ def without_as_of(rows: Rows) -> Rows:
     ("recording", "order"),
     [
         ("recordings/1.20.5/B", as_it_happened),
-        pytest.param("recordings/1.20.5/F", as_it_happened, marks=pytest.mark.long),
-        pytest.param("incidents/1.20.5/burst", as_it_happened, marks=pytest.mark.long),
-        pytest.param("incidents/1.20.5/idle-partition", as_it_happened, marks=pytest.mark.long),
+        ("recordings/1.20.5/F", as_it_happened),
+        ("incidents/1.20.5/burst", as_it_happened),
+        ("incidents/1.20.5/idle-partition", as_it_happened),
         ("incidents/2.3.0/expired", as_it_happened),
         ("recordings/1.20.5/F", logs_last),
         ("incidents/1.20.5/slow-savepoint", logs_last),

@@ -116,7 +116,6 @@ def flaps(every_s: int, until: int, first: str, then: str) -> None:
     ("first", "then", "expected"),
     [("critical", "warning", ["firing"]), ("warning", "critical", ["firing", "changed"])],
 )
-@pytest.mark.long
 def test_a_severity_that_flaps_every_minute_for_two_hours_is_told_once(first, then, expected):
     opened(0, severity=first)
     flaps(60, 7_200, first, then)

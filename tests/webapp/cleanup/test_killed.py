@@ -127,7 +127,6 @@ def test_killed_in_the_middle_the_next_run_goes_on_and_the_journal_tells_everyth
     assert not gone(orphans)
 
 
-@pytest.mark.long
 def test_a_purge_killed_in_the_middle_goes_on_and_deletes_nothing_else(
     commands: Commands, tmp_path: Path
 ) -> None:

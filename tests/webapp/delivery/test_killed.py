@@ -148,7 +148,6 @@ def all_told(site: Delivering, counting: Counting) -> None:
     assert site.count("delivery_attempt WHERE number <> 1") == 0
 
 
-@pytest.mark.long
 def test_workers_killed_at_every_step_lose_nothing_and_ids_are_stable(
     site: Delivering, counting: Counting
 ) -> None:

@@ -68,7 +68,6 @@ def facts(seen: dict[str, Any]) -> set[tuple[Any, ...]]:
     return {tuple(row[name] for name in names) for row in seen["checkpoints"]}
 
 
-@pytest.mark.long
 def test_an_installation_on_sqlite_is_there_again_with_what_came_while_it_was_saved(
     tmp_path: Path,
 ) -> None:

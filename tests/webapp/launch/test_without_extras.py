@@ -55,7 +55,6 @@ def answers(url: str) -> bool:
         return False
 
 
-@pytest.mark.long
 def test_checks_of_django_and_the_clock_of_celery_load(installation: WithoutExtras) -> None:
     celery = ["-m", "celery", "--app", "webapp.config.celery", "report"]
     for words in (["manage.py", "check"], celery):

@@ -108,9 +108,7 @@ class Home:
         )
 
 
-@pytest.fixture(
-    params=[pytest.param(0, marks=pytest.mark.long), 40_000], ids=["with Spark", "without"]
-)
+@pytest.fixture(params=[0, 40_000], ids=["with Spark", "without"])
 def home(request: pytest.FixtureRequest, tmp_path: Path, warm_spark: str) -> Home:
     return Home(home_with_database(tmp_path / "home"), warm_spark, request.param)
 

@@ -75,7 +75,6 @@ def test_a_worker_killed_during_spark_takes_its_client_along_and_another_finishe
     settle(site)
 
 
-@pytest.mark.long
 def test_collections_go_on_and_have_their_news_computed_without_any_beat(site: Site) -> None:
     """The beat is for what is lost: who has done something says what is to be done next, and
     when.
@@ -123,7 +122,6 @@ def test_a_worker_killed_while_it_collects_is_followed_by_another_which_reads_th
     settle(site)
 
 
-@pytest.mark.long
 def test_two_workers_beat_and_the_web_write_at_once_without_a_lock_or_an_overlap(
     site: Site,
 ) -> None:

@@ -18,7 +18,6 @@ def site(tmp_path: Path) -> Iterator[Site]:
         yield site
 
 
-@pytest.mark.long
 def test_a_worker_killed_while_it_prints_takes_the_browser_along_and_another_process_makes_the_report(
     site, tmp_path
 ):
