@@ -105,6 +105,14 @@ def canonical(uri: str, spellings: Spellings = PLAIN) -> str:
     return spellings.apply(_normalised(uri))
 
 
+def refuse_undecodable(uri: str) -> None:
+    """Raises ``BadUri`` for a name that no text can hold: it could be neither stored nor compared."""
+    if _UNDECODABLE.search(uri):
+        raise BadUri(
+            uri, message("is not UTF-8; rename the directory, or read it by another mount.")
+        )
+
+
 def is_below(path: str, root: str) -> bool:
     """Both canonical; a root is below itself."""
     return path.startswith(root) and (

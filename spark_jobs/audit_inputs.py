@@ -18,7 +18,7 @@ from spark_jobs.audit_request import Audit, AuditedRoot, UnlistedDirectory
 from spark_jobs.audit_tables import PENDING
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root
-from spark_jobs.storage.carried import JOB_DIRECTORIES
+from spark_jobs.storage.carried import JOB_DIRECTORIES, REMEMBERED, RESTORES
 from spark_jobs.storage.carried import LISTED as LISTED_WHOLE
 from spark_jobs.storage.plain import US_PER_S, Row, plain_rows
 from spark_jobs.storage.reading import JOBS, job_rows
@@ -126,6 +126,22 @@ def listed(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
     rows = plain_rows(Here().read(state_files(previous, ("storage_listed",)), LISTED_WHOLE))
     for spellings in spellings_of(audits).values():
         rows = [row | {"root": canonical(row["root"], spellings)} for row in rows]
+    return rows
+
+
+def remembered(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
+    """``REMEMBERED`` of the audits before, by the names that directories have now."""
+    rows = plain_rows(Here().read(state_files(previous, ("storage_remembered",)), REMEMBERED))
+    for spellings in spellings_of(audits).values():
+        rows = [row | {"job_directory": canonical(row["job_directory"], spellings)} for row in rows]
+    return rows
+
+
+def restores(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
+    """``RESTORES`` of the audits before, by the names that directories have now."""
+    rows = plain_rows(Here().read(state_files(previous, ("storage_restores",)), RESTORES))
+    for spellings in spellings_of(audits).values():
+        rows = [row | {"restored_path": canonical(row["restored_path"], spellings)} for row in rows]
     return rows
 
 

@@ -41,6 +41,7 @@ JOB_SCHEMA = pa.schema(
         ("name", pa.string()),
         ("state", pa.string()),
         ("started_at", _INSTANT),
+        ("ended_at", _INSTANT),
         ("terminal", pa.bool_()),
         ("seen", pa.bool_()),
         ("restored_path", pa.string()),
@@ -51,6 +52,7 @@ JOB_SCHEMA = pa.schema(
         ("last_completed_id", pa.int64()),
         ("last_completed_at", _INSTANT),
         ("last_completed_path", pa.string()),
+        ("completed_unread", pa.bool_()),
         ("keeps_last", pa.bool_()),
         ("in_flight_since", _INSTANT),
         ("checkpoints_ended", pa.list_(_ENDED)),
@@ -61,7 +63,8 @@ JOB_SCHEMA = pa.schema(
 ``last_completed_path``: where its newest checkpoint was written, which tells the directory that the
 job writes. ``keeps_last``: whether Flink leaves the last checkpoint of a job that ended as this one
 did; null counts as true. ``terminal``: seen FINISHED, CANCELED or FAILED. ``seen``: its cluster is
-not unreachable. ``started_at``: of its present run, which one of the same id may have gone before.
+not unreachable. ``started_at`` and ``ended_at``: of its present run, which one of the same id may
+have gone before. ``completed_unread``: it may have completed later ones, of which nobody read.
 ``restore_unread``: nobody has read whether it was restored. ``reads_restored``: as long as it runs
 its database may read the files of what it was restored from, whatever its checkpoints refer to;
 null counts as false. ``in_flight_since``: when the oldest pending checkpoint was triggered.

@@ -391,6 +391,9 @@ PENDING = "storage_pending"
 to know.
 """
 
+NEEDED = "storage_needed"
+"""State: (job_id) of jobs whose task-owned files may be needed; null where those of all may be."""
+
 FILE_TABLES: dict[str, ServingTable] = {
     table.name: table for table in (STORAGE_FILE, STORAGE_LIVE, STORAGE_REFERENCE)
 }

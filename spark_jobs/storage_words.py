@@ -124,6 +124,9 @@ REASONS: dict[str, dict[str, str]] = {
             "It is older than the known run of its job, which did not begin from a checkpoint of "
             "this directory: the last checkpoint of an earlier run is not known."
         ),
+        "later_run": message(
+            "It was written after its job had ended: somebody else may write to this directory."
+        ),
         "other_spelling": message(
             "A reference, or another file, ends in the same path elsewhere: it may be this very "
             "file under another name."

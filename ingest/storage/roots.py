@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ingest.uris import PLAIN, Spellings, canonical, is_below
+from ingest.uris import PLAIN, Spellings, canonical, is_below, refuse_undecodable
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,8 @@ class Root:
         """``written`` in any spelling; it is read by that spelling unless ``read_at`` says
         otherwise. Raises ``BadUri``.
         """
+        for name in (written, read_at or ""):
+            refuse_undecodable(name)
         uri = canonical(written, spellings)
         if read_at is None and written not in (uri, local_path(uri)):
             read_at = local_path(written)

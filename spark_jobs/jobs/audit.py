@@ -22,7 +22,7 @@ from spark_jobs import manifest as manifests
 from spark_jobs.arrow_schemas import arrow_schema
 from spark_jobs.audit_here import Here
 from spark_jobs.audit_request import Audit
-from spark_jobs.audit_tables import STORAGE_FILE
+from spark_jobs.audit_tables import NEEDED, STORAGE_FILE
 from spark_jobs.job_arguments import add_attempt, add_lake, interrupt_attempts, lake_at
 from spark_jobs.manifest import Manifest
 from spark_jobs.parsed_metadata import ParsedMetadata
@@ -136,6 +136,8 @@ class AuditRun:
             spellings_of=audit_inputs.spellings_of(self.audits),
             lost=audit_inputs.job_directories("storage_lost", self.previous, self.audits),
             shared=audit_inputs.job_directories("storage_shared", self.previous, self.audits),
+            remembered=audit_inputs.remembered(self.previous, self.audits),
+            restores=audit_inputs.restores(self.previous, self.audits),
         )
         self._write(judge(inputs, engine))
 
@@ -175,6 +177,9 @@ class AuditRun:
             ("storage_listed", judged.listed),
             ("storage_lost", judged.lost),
             ("storage_shared", judged.shared),
+            ("storage_remembered", judged.remembered),
+            ("storage_restores", judged.restores),
+            (NEEDED, judged.needed),
         ):
             run_dir.take_state(name, run_dir.write_rows(f"state/{name}", rows))
 

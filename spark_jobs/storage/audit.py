@@ -78,7 +78,8 @@ class Inputs:
     with ordinal 0 for each ``_metadata`` that was read to its end, and one with a ``failure`` for
     each that was not. ``known_files``, ``earlier`` and ``listed`` are what the audit before left:
     files, who referred to them, and when each root was listed whole. ``lost`` and ``shared``:
-    directories of jobs (``carried.JOB_DIRECTORIES``).
+    directories of jobs (``carried.JOB_DIRECTORIES``); ``remembered`` and ``restores``:
+    ``carried.REMEMBERED`` and ``RESTORES``.
     """
 
     roots: Sequence[Row]
@@ -92,12 +93,16 @@ class Inputs:
     spellings_of: Mapping[str, Spellings]
     lost: Set[str] = frozenset()
     shared: Set[str] = frozenset()
+    remembered: Sequence[Row] = ()
+    restores: Sequence[Row] = ()
 
 
 @dataclass(frozen=True)
 class Judged:
     """``live`` and ``not_live``: all listed files with their verdict. ``absent``, ``pending``,
-    ``listed``, ``lost`` and ``shared``: what the next audit must know besides.
+    ``listed``, ``lost``, ``shared``, ``remembered``, ``restores``: what the next audit must know
+    besides.
+    ``needed``: ``audit_tables.NEEDED``.
     """
 
     live: Rows
@@ -108,6 +113,9 @@ class Judged:
     listed: pa.Table
     lost: pa.Table
     shared: pa.Table
+    remembered: pa.Table
+    restores: pa.Table
+    needed: pa.Table
     tables: dict[str, pa.Table]
 
 
@@ -154,14 +162,21 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     ]
     job_directories = owners.directories(held, retained)
     writers = owners.writers(jobs, job_directories, roots)
-    owned = owners.owners(writers, inputs.shared)
+    owned = owners.owners(writers, inputs.shared, inputs.remembered)
     sole = owners.sole_writers(owned)
     restores = owners.restores(jobs)
 
     of_jobs = checkpoints.owned(
         checkpoints.with_figures(retained, sums.by_number("figures", "checkpoint_no")), owned
     )
-    weaned = checkpoints.weaned_restores(of_jobs, restores, sole)
+    remembered = carried.remembered(inputs.remembered, owned, retained)
+    all_restores = [
+        *restores,
+        *owners.earlier_restores(
+            inputs.restores, jobs, dict.fromkeys(root["audit_id"] for root in roots)
+        ),
+    ]
+    weaned = checkpoints.weaned_restores(of_jobs, all_restores, sole, remembered)
     judged = checkpoints.judged(of_jobs, weaned, roots, checkpoints.written_at(metadata))
 
     alike = _alike(engine, of_paths, sums, held, roots)
@@ -183,12 +198,19 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     unlisted = plain_rows(engine.collected(of_paths["unlisted_metadata"]))
     unread_rows = sums.rows("unread_checkpoints")
     unread = history.unread(unread_rows, metadata, unlisted, jobs, sole, roots)
-    unfound = checkpoints.last_unfound(of_jobs, weaned, jobs, sole)
+    unfound = checkpoints.last_unfound(of_jobs, weaned, jobs, sole, remembered)
     elsewhere = history.elsewhere(unread_rows, unread, sums.rows("vanished_checkpoints"))
     family = lineage.Family(jobs, restores, chains, sole, unfound)
-    needed, all_needed = lineage.needed_jobs([*metadata, *elsewhere], family, held)
+    needed, all_needed = lineage.needed_jobs([*metadata, *elsewhere], family, held, roots)
+    # Of a cluster that cannot be seen, nobody knows from what its jobs stem.
+    all_needed |= {root["audit_id"] for root in roots if root["any_unreachable"]}
     known = directories.Known(
-        owned, needed, all_needed, {doubt["audit_id"] for doubt in all_doubts}, unfound, inputs.lost
+        owned,
+        needed,
+        all_needed,
+        {doubt["audit_id"] for doubt in all_doubts},
+        unfound,
+        inputs.lost,
     )
     of_directories = directories.judged_directories(held, roots, known)
     files = engine.run(
@@ -252,6 +274,16 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         lost=_directories({*inputs.lost, *lost_now}),
         shared=_directories(
             {*inputs.shared, *(owner["job_directory"] for owner in owned if owner["shared"])}
+        ),
+        remembered=table_of(remembered, carried.REMEMBERED),
+        restores=table_of(carried.unsettled(weaned), carried.RESTORES),
+        needed=pa.table(
+            {
+                "job_id": pa.array(
+                    [*sorted({job_id for _, job_id in needed}), *([None] if all_needed else [])],
+                    pa.string(),
+                )
+            }
         ),
         tables={name: named[name] for name in AUDIT_TABLES},
     )

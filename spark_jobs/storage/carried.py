@@ -13,7 +13,7 @@ from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import UNKNOWN, Flags, Numbers, column, known, numbers
 from spark_jobs.storage.layout_columns import are_below
-from spark_jobs.storage.plain import US_PER_H, Row, is_below
+from spark_jobs.storage.plain import US_PER_H, Row, by, is_below, key_of, largest
 
 KNOWN_OF_FILE = (
     "first_seen_at",
@@ -44,6 +44,29 @@ the others are forgotten, its files would look as if they were of the one that i
 
 ``storage_lost``: where files were not listed when a checkpoint that referred to them was gone
 without having been seen discarded: of these files nothing is remembered.
+"""
+REMEMBERED = pa.schema(
+    [
+        ("job_directory", pa.string()),
+        ("began_at", INSTANT),
+        ("went_on_at", INSTANT),
+        ("checkpoint_id", pa.int64()),
+        ("modified", INSTANT),
+    ]
+)
+"""``storage_remembered``: of job directories, when the newest runs began that did not go on from
+there, and that did, and the newest checkpoint that was read. Rows of jobs do not say it for long.
+"""
+RESTORES = pa.schema(
+    [
+        ("cluster", pa.string()),
+        ("job_id", pa.string()),
+        ("restored_path", pa.string()),
+        ("restored_at", INSTANT),
+    ]
+)
+"""``storage_restores``: of jobs that had neither ended nor completed a checkpoint of their own
+since: that a job is forgotten, or was restored again, does not say that it has.
 """
 APPEARS_WITHIN_H = 24
 """How long after its time of modification a file may appear: an object store gives the time at
@@ -249,6 +272,33 @@ def _must_be_listed(modified: Numbers, as_of: Numbers) -> Flags:
     """Whether a whole listing of that time has every file of this time of modification."""
     must_be_listed: Flags = modified <= as_of - APPEARS_WITHIN_H * US_PER_H
     return must_be_listed
+
+
+def remembered(before: Iterable[Row], owners: Iterable[Row], snapshots: Iterable[Row]) -> list[Row]:
+    """``REMEMBERED`` after an audit, one row for each directory."""
+    nothing = dict.fromkeys(REMEMBERED.names)
+    of_owners = (
+        nothing | {name: owner[name] for name in ("job_directory", "began_at", "went_on_at")}
+        for owner in owners
+    )
+    read = (
+        nothing | {name: row[name] for name in ("job_directory", "checkpoint_id", "modified")}
+        for row in snapshots
+        if row["place"] == "metadata" and row["modified"] is not None
+    )
+    rows = []
+    for (directory,), of in sorted(by([*before, *of_owners, *read], "job_directory").items()):
+        newest = max(of, key=lambda row: (row["modified"] or 0, row["checkpoint_id"] or 0))
+        began = {name: largest(row[name] for row in of) for name in ("began_at", "went_on_at")}
+        rows.append(newest | {"job_directory": directory} | began)
+    return rows
+
+
+def unsettled(weaned: Iterable[Row]) -> list[Row]:
+    """``RESTORES`` after an audit, each once."""
+    left = (job for job in weaned if not job["weaned"] and not job["ended"])
+    distinct = dict.fromkeys(key_of(job, RESTORES.names) for job in left)
+    return [dict(zip(RESTORES.names, key, strict=True)) for key in distinct]
 
 
 def roots_listed(listed: Iterable[Row], roots: Iterable[Row]) -> list[Row]:

@@ -4,6 +4,7 @@ anyone will.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, JOB_DIRECTORY, is_given, is_of_time
@@ -83,7 +84,7 @@ def owned(checkpoints: Iterable[Row], owners: Iterable[Row]) -> list[Row]:
 
 
 def judged(
-    checkpoints: Iterable[Row],
+    checkpoints: Sequence[Row],
     weaned: Iterable[Row],
     roots: Iterable[Row],
     written_at: Mapping[Key, int],
@@ -96,10 +97,24 @@ def judged(
     never are.
     """
     of_origin = by(weaned, "audit_id", "from_job_directory")
+    # Restored from a directory of which nothing was read: it may be this one by another name.
+    read = keys(checkpoints, "audit_id", "job_directory")
+    by_other_name = by(
+        (
+            heir
+            for heir in weaned
+            if (heir["audit_id"], heir["from_job_directory"]) not in read and not heir["weaned"]
+        ),
+        "audit_id",
+        "from_job_id",
+    )
     root_of = {key_of(root, ("audit_id", "root")): root for root in roots}
     judgements = []
     for row in checkpoints:
-        heirs = of_origin.get((row["audit_id"], row["job_directory"]), [])
+        heirs = [
+            *of_origin.get((row["audit_id"], row["job_directory"]), ()),
+            *by_other_name.get((row["audit_id"], row["job_id"]), ()),
+        ]
         # A job that was restored from a checkpoint of its own is no successor of itself.
         succeeded = [heir for heir in heirs if heir["weaned"] and not heir["is_own"]]
         age_from = written_at.get(key_of(row, CHECKPOINT))
@@ -130,6 +145,12 @@ def _is_waste(
         # One of another run under the same id is not what this run's successor took over.
         and is_at_most(row["started_at"], row["modified"], unknown=not is_given(row["job_id"]))
         and is_at_most(row["modified"], _with_clocks_apart(row["last_completed_at"]))
+        # Where several clusters write, only the last one is known to be of this job: others may
+        # have its id.
+        and (
+            len(root["clusters"] or ()) == 1
+            or is_at_most(row["last_completed_id"], row["checkpoint_id"])
+        )
         and any(_has_left_behind(heir, row, guard) for heir in succeeded)
         # What it refers to may go only where its own file may.
         and is_at_most(age_from, guard)
@@ -159,7 +180,10 @@ def _has_left_behind(heir: Row, row: Row, guard: int) -> bool:
 
 
 def weaned_restores(
-    checkpoints: Iterable[Row], restores: Iterable[Row], sole: Sequence[Row]
+    checkpoints: Iterable[Row],
+    restores: Iterable[Row],
+    sole: Sequence[Row],
+    remembered: Iterable[Row] = (),
 ) -> list[Row]:
     """Restores with what became of the job since, by what was read of its own directories.
 
@@ -185,7 +209,7 @@ def weaned_restores(
                 "is_own": (*key_of(job, JOB), job["from_job_directory"]) in homes,
             }
         )
-    left = _left(weaned, sole)
+    left = _Left.of(weaned, sole, remembered)
     return [
         job
         | {
@@ -197,7 +221,11 @@ def weaned_restores(
 
 
 def last_unfound(
-    checkpoints: Iterable[Row], weaned: Iterable[Row], jobs: Iterable[Row], sole: Sequence[Row]
+    checkpoints: Iterable[Row],
+    weaned: Iterable[Row],
+    jobs: Iterable[Row],
+    sole: Sequence[Row],
+    remembered: Iterable[Row] = (),
 ) -> set[Key]:
     """``JOB`` of those that ended and of which nobody knows where the last checkpoint is: somebody
     may have put it elsewhere.
@@ -205,8 +233,12 @@ def last_unfound(
     What it refers to may lie in the directory of its job. ``checkpoints`` are :func:`owned`.
     """
     own = by((row for row in checkpoints if not row["is_savepoint"] and row["claims"] == 1), *JOB)
-    left = _left(weaned, sole)
-    ended = (job for job in jobs if job["terminal"] and job["last_completed_id"] is not None)
+    left = _Left.of(weaned, sole, remembered)
+    ended = (
+        job
+        for job in jobs
+        if job["terminal"] and (job["last_completed_id"] is not None or job["completed_unread"])
+    )
     return {
         key_of(job, JOB)
         for job in ended
@@ -214,20 +246,35 @@ def last_unfound(
     }
 
 
-def _left(weaned: Iterable[Row], sole: Iterable[Row]) -> dict[Key, int | None]:
-    """``JOB`` → the last checkpoint that a job took over: who claims one deletes it in the end, and
-    then needs it no more.
+@dataclass(frozen=True)
+class _Left:
+    """``up_to``: ``JOB`` → the last checkpoint that a job took over: who claims one deletes it in
+    the end, and then needs it no more.
+
+    ``read``: ``JOB`` → the newest checkpoints that audits read (``carried.REMEMBERED``): what these
+    referred to is known and kept, one that nobody read may have been put elsewhere.
     """
-    succeeded = by(
-        (job for job in weaned if job["weaned"] and not job["is_own"]),
-        "audit_id",
-        "from_job_directory",
-    )
-    left: dict[Key, list[int | None]] = {}
-    for home in sole:
-        heirs = succeeded.get((home["audit_id"], home["job_directory"]), ())
-        left.setdefault(key_of(home, JOB), []).extend(heir["from_checkpoint_id"] for heir in heirs)
-    return {job: largest(numbers) for job, numbers in left.items()}
+
+    up_to: Mapping[Key, int | None]
+    read: Mapping[Key, Sequence[Row]]
+
+    @classmethod
+    def of(cls, weaned: Iterable[Row], sole: Iterable[Row], remembered: Iterable[Row]) -> "_Left":
+        succeeded = by(
+            (job for job in weaned if job["weaned"] and not job["is_own"]),
+            "audit_id",
+            "from_job_directory",
+        )
+        read_in = by(remembered, "job_directory")
+        taken: dict[Key, list[int | None]] = {}
+        read: dict[Key, list[Row]] = {}
+        for home in sole:
+            heirs = succeeded.get((home["audit_id"], home["job_directory"]), ())
+            taken.setdefault(key_of(home, JOB), []).extend(
+                heir["from_checkpoint_id"] for heir in heirs
+            )
+            read.setdefault(key_of(home, JOB), []).extend(read_in.get((home["job_directory"],), ()))
+        return cls({job: largest(numbers) for job, numbers in taken.items()}, read)
 
 
 def _is_since_restore(row: Row, job: Row) -> bool:
@@ -239,17 +286,15 @@ def _is_since_restore(row: Row, job: Row) -> bool:
     return counts_on and has_completed and is_less(job["restored_at"], row["modified"])
 
 
-def _is_accounted(job: Row, own: Iterable[Row], left: Mapping[Key, int | None]) -> bool:
+def _is_accounted(job: Row, own: Iterable[Row], left: _Left) -> bool:
     """Whether the last checkpoint of a job was read, or is known to be gone. Numbers repeat where
     applications start again under the id that all have: one of an earlier run is another one.
     """
     last_id, last_at = job["last_completed_id"], job["last_completed_at"]
-    if (
-        last_at is None
-        or job["keeps_last"] is False
-        or is_at_most(last_id, left.get(key_of(job, JOB)))
-    ):
+    if job["keeps_last"] is False:
         return True
+    if last_at is None or job["completed_unread"]:
+        return not job["completed_unread"]
     ends = [
         end
         for end in job["checkpoints_ended"] or ()
@@ -262,10 +307,15 @@ def _is_accounted(job: Row, own: Iterable[Row], left: Mapping[Key, int | None]) 
     # A JobManager that takes over starts a job again, which need not complete a checkpoint before it
     # ends.
     since = smallest((job["started_at"], last_at - CLOCKS_APART_S * US_PER_S))
-    return any(
-        is_at_most(last_id, row["checkpoint_id"]) and not is_less(row["modified"], since)
-        for row in own
-    )
+
+    def has_last(rows: Iterable[Row]) -> bool:
+        return any(
+            is_at_most(last_id, row["checkpoint_id"]) and not is_less(row["modified"], since)
+            for row in rows
+        )
+
+    was_taken_over = is_at_most(last_id, left.up_to.get(key_of(job, JOB)))
+    return has_last(own) or (was_taken_over and has_last(left.read.get(key_of(job, JOB), ())))
 
 
 def previous_of(snapshots: Sequence[Row]) -> dict[int, int]:

@@ -24,6 +24,7 @@ _OF_OWNER = (
     "seen",
     "failed",
     "began_at",
+    "ended_at",
 )
 _NOBODY = dict.fromkeys(_OF_OWNER) | {"suspects": 0, "claims": 0, "terminal": False, "seen": False}
 

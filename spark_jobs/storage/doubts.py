@@ -177,7 +177,9 @@ def restored_from_gone(
         path = job["restored_path"]
         found_at = newest.get(key_of(job, JOB), {}).get("modified")
         has_own = is_less(job["restored_at"], found_at) and not job["reads_restored"]
-        is_of_other = job["from_prefix"] is None and job["from_job_id"] != job["job_id"]
+        # Others may have its id: that it went on from its own is known where it writes there alone.
+        is_own = job["from_job_directory"] == job["written_directory"] is not None
+        is_of_other = job["from_prefix"] is None and not is_own
         has_moved_on = is_less(job["restored_at"], job["last_completed_at"]) and (
             has_own or not is_of_other
         )
@@ -207,10 +209,14 @@ def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> lis
         may_be = (job["restored_at"] is not None and job["restored_path"] is None) or job[
             "restore_unread"
         ]
+        # One that is written where nobody knows may refer to anything.
+        has_completed = job["written_directory"] is not None and is_less(
+            began_at, job["last_completed_at"]
+        )
         found_at = newest.get(key_of(job, JOB), {}).get("modified")
         found_after = None if found_at is None else found_at - CLOCKS_APART_S * US_PER_S
-        has_own = job["restored_at"] is not None and is_less(began_at, found_after)
-        if may_be and not is_less(began_at, job["last_completed_at"]) and not has_own:
+        has_own = is_less(began_at, found_after)
+        if may_be and not has_completed and not has_own:
             detail = message(
                 "Job of {cluster:name}; wait for its next checkpoint and audit again.",
                 cluster=job["cluster"],

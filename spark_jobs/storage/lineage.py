@@ -26,7 +26,7 @@ class Family:
 
 
 def needed_jobs(
-    metadata: Sequence[Row], family: Family, held: Iterable[Row]
+    metadata: Sequence[Row], family: Family, held: Iterable[Row], roots: Sequence[Row]
 ) -> tuple[set[Key], set[str]]:
     """(audit_id, job_id) of jobs whose task-owned files may be needed, and the audits where those
     of all may be: a snapshot is there whose job nobody can tell or remembers, or a job stems from
@@ -45,9 +45,17 @@ def needed_jobs(
         for row in savepoints
         if (named := _SAVEPOINT.search(row["path"]))
     }
+    # From there another one may be, though nothing else is known of the place.
+    outside = [
+        job for job in restores if root_around(job["audit_id"], job["restored_path"], roots) is None
+    ]
+    prefixes |= {
+        (job["audit_id"], job["from_prefix"]) for job in outside if job["from_prefix"] is not None
+    }
     holders = {
         *keys((row for row in metadata if row["job_id"] is not None), "audit_id", "job_id"),
         *(job for prefix in prefixes for job in of_prefix.get(prefix, ())),
+        *keys((job for job in outside if job["from_job_id"]), "audit_id", "from_job_id"),
         *keys(may_run(jobs), "audit_id", "job_id"),
         *keys(chains, "audit_id", "other_job_id"),
         *((audit_id, job_id) for audit_id, _, job_id in family.unfound),

@@ -12,8 +12,19 @@ from collections.abc import Iterable, Sequence, Set
 import pyarrow as pa
 
 from ingest.storage.layout import QUARANTINE_SUFFIX
+from spark_jobs.audit_request import JOB_SCHEMA
 from spark_jobs.storage.layout_columns import METADATA_SUFFIX, placed
-from spark_jobs.storage.plain import US_PER_S, Row, by, is_below, key_of, keys, largest, smallest
+from spark_jobs.storage.plain import (
+    US_PER_S,
+    Row,
+    by,
+    is_at_most,
+    is_below,
+    key_of,
+    keys,
+    largest,
+    smallest,
+)
 
 MOST_ENDED = 1000
 """Checkpoints of a job that tell why a file was left; older ones say nothing of what is there."""
@@ -28,6 +39,10 @@ _GIVEN_ID = re.compile(
 """What a program makes of a hash or a number of 32 bits; a half of a drawn id looks so once in a
 billion.
 """
+_FORGOTTEN = dict.fromkeys([*JOB_SCHEMA.names, "written_directory"]) | {
+    "terminal": False,
+    "seen": False,
+}
 JOB_DIRECTORY = ("audit_id", "root", "job_directory")
 JOB = ("audit_id", "cluster", "job_id")
 _SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}(?:/|$)")
@@ -66,6 +81,24 @@ def restores(jobs: Iterable[Row]) -> list[Row]:
         }
         for job, job_id, directory, number in origins
     ]
+
+
+def earlier_restores(
+    before: Iterable[Row], jobs: Sequence[Row], audit_ids: Iterable[str]
+) -> list[Row]:
+    """Restores that audits before knew (``carried.RESTORES``) and that no row of a job says any
+    more, as :func:`restores` has them. A job that nobody reports may run.
+    """
+    known = {key_of(job, JOB): job for job in jobs}
+    rows = []
+    for audit_id in audit_ids:
+        for restore in before:
+            job = known.get((audit_id, restore["cluster"], restore["job_id"]))
+            if job is None:
+                rows.append(_FORGOTTEN | {"audit_id": audit_id} | restore)
+            elif job["restored_path"] != restore["restored_path"]:
+                rows.append(job | restore)
+    return restores(rows)
 
 
 def directories(held: Iterable[Row], snapshots: Iterable[Row]) -> list[Row]:
@@ -112,17 +145,19 @@ def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row
     return rows_written
 
 
-def owners(writers: Iterable[Row], shared: Set[str]) -> list[Row]:
+def owners(writers: Iterable[Row], shared: Set[str], remembered: Iterable[Row] = ()) -> list[Row]:
     """Per job directory: how many clusters have ``claims`` to it, and what is known of the job.
 
     ``claims`` is 0 where no job is known to write it; ``suspects`` are those that may, with one
     that nobody remembers where there was any (``shared``: ``carried.JOB_DIRECTORIES``). ``cluster``
     and ``job_name`` are null unless there is one claim. ``began_at``: of a run that did not go on
-    from this directory: what is older is of runs that nobody remembers. ``failed`` are checkpoints
+    from this directory, now or when an audit before saw it (``remembered``: ``carried.REMEMBERED``):
+    what is older is of runs that nobody remembers. ``failed`` are checkpoints
     that provably never completed. Where two clusters may write it, the answers are those that keep
     most.
     """
     owner_rows = []
+    known_before = {row["job_directory"]: row for row in remembered}
     for key, of in by(writers, *JOB_DIRECTORY, "job_id").items():
         place = dict(zip((*JOB_DIRECTORY, "job_id"), key, strict=True))
         # One job that is known by the names of two clusters began once.
@@ -138,12 +173,9 @@ def owners(writers: Iterable[Row], shared: Set[str]) -> list[Row]:
                 "claims": claims,
                 "cluster": largest(job["cluster"] for job in of) if claims == 1 else None,
                 "job_name": largest(job["name"] for job in of) if claims == 1 else None,
-                "began_at": largest(
-                    job["started_at"]
-                    for job in of
-                    if not is_below(job["restored_path"], job["job_directory"])
-                ),
+                **_beginning(of, known_before.get(place["job_directory"], {})),
                 "started_at": largest(job["started_at"] for job in of),
+                "ended_at": largest(job["ended_at"] for job in of),
                 "terminal": all(job["terminal"] for job in of),
                 "seen": all(job["seen"] for job in of),
                 **{
@@ -154,6 +186,27 @@ def owners(writers: Iterable[Row], shared: Set[str]) -> list[Row]:
             }
         )
     return owner_rows
+
+
+def _beginning(of: Iterable[Row], known_before: Row) -> Row:
+    """``began_at`` and ``went_on_at``, the start of a run that went on from this directory: it was
+    restored from there when it started, or was when an audit saw it. Of one that was restored from
+    there later, nobody knows with what it began.
+    """
+    went_on = {
+        known_before.get("went_on_at"),
+        *(job["started_at"] for job in of if _goes_on(job)),
+    }
+    began = {known_before.get("began_at"), *(job["started_at"] for job in of)} - went_on
+    return {"began_at": largest(began), "went_on_at": largest(went_on)}
+
+
+def _goes_on(job: Row) -> bool:
+    restored_at, started_at = job["restored_at"], job["started_at"]
+    at_start = started_at is None or is_at_most(
+        restored_at, started_at + CLOCKS_APART_S * US_PER_S, unknown=True
+    )
+    return at_start and is_below(job["restored_path"], job["job_directory"])
 
 
 def _failed(ended: Iterable[Row]) -> list[Row]:

@@ -28,7 +28,8 @@ from spark_jobs.storage.layout_columns import (
     is_metadata,
     with_places,
 )
-from spark_jobs.storage.owners import CLOCKS_APART_S
+from spark_jobs.storage.owners import CLOCKS_APART_S, LEFT_AFTER_S
+from spark_jobs.storage.plain import US_PER_S
 from spark_jobs.storage_words import KEPT, KINDS, LIVE, ORPHAN, RECENT, RETAINED_WASTE
 
 _TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
@@ -45,6 +46,7 @@ DIRECTORIES = pa.schema(
                 "in_flight_since",
                 "last_completed_at",
                 "began_at",
+                "ended_at",
             )
         ),
         *(
@@ -369,6 +371,10 @@ def _lines(
     # What no two audits have to confirm could be needed by a checkpoint that completed while the
     # root was listed.
     ended_recently = later(last_completed_at, guarded_from) & terminal
+    ended_at = files.of_directory("ended_at")
+    left_until = np.where(
+        known(ended_at), ended_at + (LEFT_AFTER_S + CLOCKS_APART_S) * US_PER_S, UNKNOWN
+    )
     live, waste = facts.live >= 0, facts.waste >= 0
     was_referred = arrays.flags(pc.is_valid(files.text("vanished_referrer"))) | arrays.flags(
         pc.is_valid(facts.newly_vanished)
@@ -410,6 +416,7 @@ def _lines(
         (files.is_of_directory("in_doubt"), KEPT, "in_doubt"),
         (files.is_of_directory("last_unfound"), KEPT, "last_unfound"),
         (~waste & later(files.of_directory("began_at"), modified), KEPT, "earlier_run"),
+        (~waste & terminal & later(modified, left_until), KEPT, "later_run"),
         (waste, RETAINED_WASTE, "superseded"),
         (np.ones(files.rows.num_rows, np.bool_), ORPHAN, "unreferenced"),
     ]

@@ -20,6 +20,7 @@ from ingest.storage.instants import CLOCK_SKEW
 from ingest.storage.tree import Changed, Gone
 from webapp.cleanup.errors import Halted, PutBack
 from webapp.cleanup.file_names import name_of
+from webapp.cleanup.hidden_needs import HiddenNeeds
 from webapp.cleanup.interrupted_chunks import settle
 from webapp.cleanup.journal import APPLY, UNDO, Row
 from webapp.cleanup.manifest import instant_of
@@ -62,6 +63,7 @@ class Applying:
         self._quarantined: set[str] = set()
         self._fresh: FreshAudit | None = None
         self._anew: Anew
+        self._needs: HiddenNeeds
         self._references: References = {}
         self._names_checked: set[str] = set()
 
@@ -101,6 +103,13 @@ class Applying:
             if left
             else {}
         )
+        stranger = next(
+            (path for path in sorted(self._watch.appeared) if not self._needs.knows(path)), None
+        )
+        if stranger is not None:
+            # Nobody looked for what it may need besides what it names.
+            why = f"{stranger} appeared in between, and may need it"
+            objections |= dict.fromkeys(self._needs.among(chunk, of_any=True), why)
         going = []
         for file in left:
             refused = self._refusal(file, objections)
@@ -176,7 +185,7 @@ class Applying:
             self._restored = self._restored_from(self._leaving)
             self._fresh = self._recheck.fresh()
             refuse_doubt(self._fresh, [root.uri for root in manifest.roots if root.files])
-            self._anew = Anew(self._fresh)
+            self._anew, self._needs = Anew(self._fresh), HiddenNeeds(self._fresh)
             self._references = references_in(self._fresh, self._watch.planned, self._leaving)
 
     def _is_outdated(self, audit: FreshAudit) -> bool:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from spark_jobs.audit_tables import PENDING, STORAGE_FILE, STORAGE_REFERENCE
+from spark_jobs.audit_tables import NEEDED, PENDING, STORAGE_FILE, STORAGE_REFERENCE
+from webapp.cleanup.errors import Halted
 from webapp.cleanup.planning import sort_roots
 from webapp.cleanup.recheck import FreshAudit
 from webapp.storage.auditing import audit_request, loading
@@ -33,6 +34,11 @@ class FreshAudits:
 
     def fresh(self) -> FreshAudit:
         rows = list(StorageRoot.objects.prefetch_related("clusters"))
+        if not rows:
+            raise Halted(
+                "No root is registered any more, so nothing says who needs these files: register "
+                "it again, or undo the plan."
+            )
         asked = audit_request.AuditRequest(
             roots=audit_request.registered(rows, audit_request.unreachable_clusters()),
             age_guard_h=max(self.age_guard_h, settings.WEIR.storage_age_guard_h),
@@ -55,5 +61,6 @@ def fresh_of(row: StorageAudit, roots: list[str]) -> FreshAudit:
         verdict_files=file_uris(manifest, STORAGE_FILE.name),
         reference_files=file_uris(manifest, STORAGE_REFERENCE.name),
         pending_files=state_uris(manifest, PENDING),
+        needed_files=state_uris(manifest, NEEDED),
         not_cleanable={root.uri: root.reasons for root in withheld},
     )

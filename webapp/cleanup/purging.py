@@ -7,6 +7,7 @@ from functools import partial
 
 from webapp.cleanup.errors import Halted
 from webapp.cleanup.file_names import name_of
+from webapp.cleanup.hidden_needs import HiddenNeeds
 from webapp.cleanup.interrupted_chunks import close_open_chunks
 from webapp.cleanup.journal import APPLY, PURGE, Row
 from webapp.cleanup.outcomes import FileOutcome
@@ -23,7 +24,7 @@ NAMED = 3
 
 def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = None) -> None:
     """Raises :class:`Halted` where a checkpoint refers to any of the files by now, by whatever
-    name: none of those is deleted.
+    name, or may need one that it does not name: none of those is deleted.
     """
     manifest, storage = run.reader.manifest, storage or Storage()
     refuse_unsafe(manifest.roots, manifest.searched_roots)
@@ -37,8 +38,13 @@ def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = No
     audit = recheck.fresh()
     refuse_doubt(audit, [root.uri for root in manifest.roots if root.files])
     watch.look(at_once=True)
-    referred = references_in(audit, watch.planned)
+    referred, needs = references_in(audit, watch.planned), HiddenNeeds(audit)
     left = wanted - done
+    for chunk in run.reader.chunks():
+        if chunk.number in left and (needed := needs.among(chunk)):
+            _refuse_needed(
+                [file for file in quarantined(run, applied, chunk) if file.path in needed]
+            )
     if referred or watch.referred:
         # Before anything is deleted: usually nothing has a name of the plan any more.
         for chunk in run.reader.chunks():
@@ -74,10 +80,21 @@ def _delete(run: Run, file: Planned, *, tried: Collection[str]) -> Row:
     return run.row(file, FileOutcome.PURGED)
 
 
+def _refuse_needed(files: Sequence[Planned]) -> None:
+    if files:
+        raise Halted(
+            f"{len(files):,} files in quarantine may be needed by now, such as {files[0].path}: a "
+            "snapshot is retained of their job, or of one that stems from it. None of these was "
+            "purged: undo the plan."
+        )
+
+
 def _refuse_missed(
     files: Sequence[Planned], referred: References, watch: Watch, storage: Storage
 ) -> None:
-    """A reference by another path may be to a copy that is there; then nobody misses this one."""
+    """A reference by another path may be to a copy that is there; then nobody misses this one,
+    unless what is there is what lies in quarantine.
+    """
     hits: list[Reference] = []
     for file in files:
         name = name_of(file.path)
@@ -85,7 +102,7 @@ def _refuse_missed(
         hits += [
             reference
             for reference in references
-            if reference.path == file.path or not storage.has(reference.path)
+            if reference.path == file.path or not storage.has(reference.path, besides=file.target)
         ][:1]
     if hits:
         named = "; ".join(map(str, hits[:NAMED]))

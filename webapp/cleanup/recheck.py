@@ -31,6 +31,8 @@ class FreshAudit:
     """References of checkpoints that earlier audits read and this one did not, of files of which it
     does not tell.
     """
+    needed_files: Sequence[str] = ()
+    """Jobs whose task-owned files may be needed (``spark_jobs.audit_tables.NEEDED``)."""
 
 
 class Recheck(Protocol):

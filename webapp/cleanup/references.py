@@ -3,7 +3,9 @@ and whether they still lead to it.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import fsspec
 import pyarrow as pa
@@ -12,7 +14,7 @@ import pyarrow.compute as pc
 from ingest.parquet_stream import ParquetStream
 from ingest.storage import tree
 from ingest.storage.roots import Root, local_path
-from ingest.uris import is_below
+from ingest.uris import canonical, is_below
 from webapp.cleanup.file_names import name_of
 from webapp.cleanup.recheck import FreshAudit
 from webapp.cleanup.watching import PlannedPaths, Reference
@@ -58,12 +60,14 @@ class Storage:
 
     roots: Sequence[Root] = field(default_factory=tuple)
 
-    def has(self, path: str) -> bool | None:
-        """Whether the file is there; ``None`` where that cannot be known."""
+    def has(self, path: str, besides: str = "") -> bool | None:
+        """Whether the file is there, and is another one than that at ``besides``; ``None`` where
+        that cannot be known.
+        """
         answers: list[bool | None] = []
         for place, within in dict.fromkeys(self._places(path)):
             try:
-                answers.append(tree.exists(place, within))
+                answers.append(tree.exists(place, within) and not _is_one(place, besides))
             except tree.TreeError:
                 answers.append(None)
         if any(answers):
@@ -78,6 +82,15 @@ class Storage:
             yield local_path(path), None
         elif not within:
             yield path, None
+
+
+def _is_one(place: str, other: str) -> bool:
+    """Whether two places that are read are one file; hard links of one count as one."""
+    if "://" in place or "://" in other or not other:
+        return bool(other) and canonical(place) == canonical(other)
+    with suppress(OSError):
+        return Path(place).samefile(other)
+    return False
 
 
 def missed(references: References, gone: Collection[str], storage: Storage) -> list[Reference]:

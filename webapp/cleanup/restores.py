@@ -6,23 +6,24 @@ from collections.abc import Hashable, Set
 
 from ingest.storage.layout import METADATA_NAME
 from ingest.uris import BadUri, Spellings, canonical
+from webapp.cleanup.file_names import name_of
 from webapp.fleet.models import JobCurrent
 from webapp.storage.auditing import audit_request
 
 
 def restored_from(metadata: Set[str]) -> Set[Hashable]:
     """Restores (cluster, job id, instant) of jobs that may run, from checkpoints of these canonical
-    ``_metadata``.
+    ``_metadata``, by whatever name of their directories.
     """
     if not metadata:
         return set()
-    spellings = audit_request.spellings()
-    jobs = JobCurrent.objects.filter(terminal=False, restored_path__isnull=False)
+    spellings, names = audit_request.spellings(), {name_of(path) for path in metadata}
+    jobs = JobCurrent.objects.exclude(terminal=True).filter(restored_path__isnull=False)
     rows = jobs.values_list("cluster", "job_id", "restored_at", "restored_path").iterator(2_000)
     return {
         (cluster, job_id, at)
         for cluster, job_id, at, path in rows
-        if path and _metadata_of(path, spellings) in metadata
+        if path and name_of(_metadata_of(path, spellings)) in names
     }
 
 

@@ -62,7 +62,7 @@ class Reference:
 
 class Watch:
     """``referred`` has the references that appeared to files of the plan: name of the file → path →
-    ``_metadata``.
+    ``_metadata``. ``appeared``: the ``_metadata`` that were not there when it began.
     """
 
     def __init__(
@@ -78,10 +78,12 @@ class Watch:
         self._known: dict[str, tuple[object, object]] = {}
         self._next_look = 0.0
         self.referred: dict[str, dict[str, str]] = {}
+        self.appeared: set[str] = set()
         self._folders: dict[str, str] = {}
 
     def begin(self) -> None:
         self._known = {file.path: (file.size, file.modified) for file in self._listed()}
+        self.appeared.clear()
         self._next_look = 0.0
 
     def look(self, *, at_once: bool = False) -> None:
@@ -94,6 +96,7 @@ class Watch:
         for file in self._listed():
             if self._known.get(file.path) != (file.size, file.modified):
                 self.read(file)
+                self.appeared.add(file.path)
                 self._known[file.path] = (file.size, file.modified)
         ended = self._clock()
         self._next_look = ended + (ended - began)

@@ -11,7 +11,7 @@ from ingest.errors import Refused
 from ingest.local_directories import refusal_of_tree
 from ingest.storage.identities import same_directory
 from ingest.storage.roots import Root
-from ingest.uris import BadUri, are_nested, canonical
+from ingest.uris import BadUri, are_nested, canonical, refuse_undecodable
 from webapp.accounts.models import User
 from webapp.fleet.models import Cluster
 from webapp.lib.messages.rendering import localised
@@ -92,6 +92,7 @@ def _outside(row: StorageRoot) -> str:
     if not row.quarantine_uri:
         return ""
     try:
+        refuse_undecodable(row.quarantine_uri)
         uri = canonical(row.quarantine_uri, spellings())
     except BadUri as error:
         raise ValidationError({"quarantine_uri": str(error)}) from error

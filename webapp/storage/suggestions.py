@@ -26,7 +26,8 @@ MOST_PATHS, MOST_PATHS_OF_AN_AUDIT = 5_000, 200_000
 """Newest checkpoints whose paths are looked at, for a page and before an attestation counts."""
 KEPT_S = 300
 _OF_PATHS = timedelta(days=7)
-_JOB_AND_CHECKPOINT = re.compile(r"/[0-9a-f]{32}/chk-\d+$")
+_JOB_AND_CHECKPOINT = re.compile(r"(?:/[0-9a-f]{32})?/chk-\d+$")
+"""Flink may leave out the directory of the job (``execution.checkpointing.create-subdir``)."""
 _SAVEPOINT = re.compile(r"/savepoint-[0-9a-f]{6}-[0-9a-f]{12}$")
 _SETTINGS = {
     RootKind.CHECKPOINTS: (

@@ -162,6 +162,7 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
                     "last_completed_path": job.last_path,
                     "in_flight_since": job.in_flight_since,
                     "started_at": job.started,
+                    "ended_at": job.ended_at,
                     "checkpoints_ended": ended,
                 }
             )

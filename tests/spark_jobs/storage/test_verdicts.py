@@ -260,6 +260,24 @@ def a_file_from_before_a_jobmanager_took_over_is_one_of_this_run(scene: Scene) -
     scene.job.started, scene.job.restored, scene.job.restored_at = ago(199), before, ago(199)
 
 
+@case("orphan", "unreferenced")
+def a_file_of_an_upload_that_went_on_for_a_moment_is_one_of_this_run(scene: Scene) -> None:
+    scene.job.ended_at = ago(200) - timedelta(seconds=90)
+
+
+@case("kept", "later_run")
+def a_file_that_was_written_after_its_job_had_ended_is_kept(scene: Scene) -> None:
+    scene.job.ended_at = ago(201)
+
+
+@case("kept", "earlier_run")
+def a_run_that_was_restored_from_its_own_checkpoint_later_may_have_begun_afresh(
+    scene: Scene,
+) -> None:
+    before = scene.add_snapshot(scene.job, 6, (), 201)
+    scene.job.started, scene.job.restored, scene.job.restored_at = ago(199), before, ago(198)
+
+
 @case("kept", "last_unfound")
 def a_dead_job_whose_last_checkpoint_was_not_found_keeps_its_files(scene: Scene) -> None:
     scene.snapshot.listed = False

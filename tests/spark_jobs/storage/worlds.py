@@ -82,6 +82,7 @@ class Job:
     """Whether its cluster says where its checkpoints lie."""
     restored_path_reported: bool = True
     started: datetime | None = None
+    ended_at: datetime | None = None
 
     @property
     def directory(self) -> str:
@@ -203,6 +204,8 @@ class _Maker:
             self.list_short()
         if self.chance(0.1):
             self.begin_anew()
+        if self.chance(0.1):
+            self.end_early()
         return self.world
 
     # Files
@@ -613,6 +616,14 @@ class _Maker:
         job.started = ago(90)
         for file in self.world.files.values():
             file.surely_dead = file.surely_dead and not is_within(file.path, job.directory)
+
+    def end_early(self) -> None:
+        """Somebody of whom nobody knows wrote to the directory of a job that had ended."""
+        if ended := [job for job in self.world.jobs if job.terminal]:
+            job = self.rng.choice(ended)
+            job.ended_at = ago(300)
+            for file in self.world.files.values():
+                file.surely_dead = file.surely_dead and not is_within(file.path, job.directory)
 
     def unlist_something(self) -> None:
         job = self.rng.choice(self.world.jobs)

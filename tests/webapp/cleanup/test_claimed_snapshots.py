@@ -238,3 +238,47 @@ def test_of_two_directories_whose_names_are_alike_each_keeps_what_it_needs(
     tell("app-a", **ENDED, **path)
     fleet.audit_twice()
     assert not fleet.clean_up_all() and NOW
+
+
+def write_whole_heir(fleet: Fleet, origin: World) -> None:
+    """Job 7 of app-c was restored from chk-5 and needs it no more."""
+    heir = fleet.application("app-c", 7)
+    heir.checkpoint(7, 6, [heir.file(heir.job(7) / "shared", at=LATER)], at=LATER)
+    tell("app-c", **restored(origin, 5, OLD + timedelta(days=1), 5), **completed(heir, 6, LATER, 7))
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+def test_that_an_heir_is_whole_does_not_say_that_the_last_checkpoint_was_deleted(
+    home: Path, is_read: bool
+) -> None:
+    """It was put elsewhere. Where an audit read it, what it needs is known, and the rest goes."""
+    fleet = Fleet(home)
+    one, _, left = write_origin(fleet)
+    write_whole_heir(fleet, one)
+    if is_read:
+        audit(40)
+    (one.job(5) / "chk-5").rename(home / "put-elsewhere")
+    fleet.audit_twice()
+    assert fleet.clean_up_all() == ({*left} if is_read else set())
+
+
+@pytest.mark.parametrize("checkpoints", ["put elsewhere", "without a level of jobs", "never read"])
+def test_what_an_heir_claimed_stays_whose_checkpoint_lies_where_nobody_looks(
+    home: Path, checkpoints: str
+) -> None:
+    fleet = Fleet(home)
+    one, needed, _ = write_origin(fleet)
+    write_whole_heir(fleet, one)
+    second = fleet.application("app-d", 8)
+    tell("app-d", **ENDED, **restored(one, 5, OLD + timedelta(days=1), 5))
+    shutil.rmtree(one.job(5) / "chk-5")
+    if checkpoints == "put elsewhere":
+        second.checkpoint(8, 9, needed, at=LATER).rename(home / "put-elsewhere")
+        tell("app-d", **completed(second, 9, LATER, 8))
+    else:
+        second.snapshot(home / "elsewhere" / "chk-9", 9, needed, at=LATER)
+    if checkpoints == "without a level of jobs":
+        path = f"file:{home}/elsewhere/chk-9"
+        tell("app-d", last_completed_id=9, last_completed_at=LATER, last_completed_path=path)
+    fleet.audit_twice()
+    assert not fleet.clean_up_all() & {*needed}

@@ -17,14 +17,20 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.parametrize(
-    "backend", ["ForStStateBackend", "org.apache.flink.state.forst.ForStStateBackend", None]
+    ("backend", "version"),
+    [
+        ("ForStStateBackend", "2.1.0"),
+        ("org.apache.flink.state.forst.ForStStateBackend", "2.1.0"),
+        (None, "2.1.0"),
+        (None, None),
+    ],
 )
 def test_what_a_database_was_restored_from_stays_while_its_job_runs_although_its_checkpoints_are_whole(
-    home: Path, backend: str
+    home: Path, backend: str | None, version: str | None
 ) -> None:
     fleet = Fleet(home)
     forked(fleet)
-    tell("app-c", checkpoint_config={"state_backend": backend}, flink_version="2.1.0")
+    tell("app-c", checkpoint_config={"state_backend": backend}, flink_version=version)
     fleet.audit_twice()
     assert not fleet.clean_up_all()
 

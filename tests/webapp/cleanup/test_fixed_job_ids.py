@@ -242,3 +242,79 @@ def test_a_job_that_another_jobmanager_took_over_is_the_same_run(home: Path, num
     tell("app-a", **restored(one, 12, OLD - timedelta(days=1), number))
     fleet.audit_twice()
     assert fleet.clean_up_all() == {left, *left_before}
+
+
+@FIXED
+@pytest.mark.parametrize("clusters", [["app-a"], ["app-a", "app-b"]], ids=["one", "two"])
+def test_what_was_written_after_the_known_run_had_ended_stays(
+    home: Path, number: int, clusters: list[str]
+) -> None:
+    """By a run of which nobody heard, whose last checkpoint was put elsewhere."""
+    fleet = Fleet(home)
+    of_run = {"start_time": OLD - timedelta(days=1), "end_time": OLD}
+    one = fleet.application("app-a", number, **ENDED, **of_run)
+    if len(clusters) > 1:
+        cluster("app-b", at=timezone.now() + timedelta(days=1))
+    named = [word for name in clusters for word in ("--cluster", name)]
+    run("add_storage_root", str(one.root), "--attest", "olga", "--replace", *named)
+    write(one, number, 50)
+    left = one.file(one.job(number) / "shared", at=OLD)
+    tell("app-a", **completed(one, 50, OLD, number))
+    needed = write(one, number, 9, OLD + timedelta(days=9))
+    (one.job(number) / "chk-9").rename(home / "put-elsewhere")
+    fleet.audit_twice()
+    gone = fleet.clean_up_all()
+    assert not gone & {*needed} and (left in gone or (len(clusters) > 1 and number != DRAWN))
+
+
+@FIXED
+def test_that_a_run_began_afresh_is_not_forgotten_when_another_jobmanager_takes_over(
+    home: Path, number: int
+) -> None:
+    fleet = Fleet(home)
+    one, needed, left = write_two_runs(fleet, number)
+    audit(40)
+    start, last = NOW - timedelta(days=35), NOW - timedelta(days=34)
+    write(one, number, 14, last)
+    tell(
+        "app-a",
+        **restored(one, 13, start, number),
+        **completed(one, 14, last, number),
+        start_time=start,
+    )
+    fleet.audit_twice()
+    gone = fleet.clean_up_all()
+    assert left in gone and not gone & {*needed}
+
+
+def test_of_a_directory_of_two_clusters_the_last_checkpoint_alone_is_surely_of_the_job(
+    home: Path,
+) -> None:
+    """Checkpoint 9 is of another one, of which no audit heard, and of the same time."""
+    fleet = Fleet(home)
+    shared = fleet.application("app-a", DRAWN, start_time=OLD - timedelta(days=5))
+    cluster("app-b", at=timezone.now() + timedelta(days=1))
+    register = ("add_storage_root", str(shared.root), "--attest", "olga", "--replace")
+    run(*register, "--cluster", "app-a", "--cluster", "app-b")
+    needed = write(shared, DRAWN, 9, OLD - timedelta(days=1))
+    left = write(shared, DRAWN, 50)
+    tell("app-a", **ENDED, **completed(shared, 50, OLD, DRAWN))
+    succeed(fleet, shared, DRAWN, 50)
+    fleet.audit_twice()
+    gone = fleet.clean_up_all()
+    assert {*left} < gone and not gone & {*needed, shared.job(DRAWN) / "chk-9" / "_metadata"}
+
+
+@pytest.mark.parametrize("is_seen_before", [False, True])
+def test_that_a_run_went_on_is_not_forgotten_when_it_is_restored_again(
+    home: Path, is_seen_before: bool
+) -> None:
+    """Where no audit saw it, it may have begun afresh."""
+    fleet = Fleet(home)
+    one, left_before, left = write_two_runs(fleet, DRAWN)
+    tell("app-a", **restored(one, 12, OLD - timedelta(days=1), DRAWN))
+    if is_seen_before:
+        audit(40)
+    tell("app-a", **restored(one, 13, OLD - timedelta(hours=1), DRAWN))
+    fleet.audit_twice()
+    assert fleet.clean_up_all() == {left, *(left_before if is_seen_before else ())}

@@ -181,3 +181,16 @@ def test_what_an_earlier_run_discarded_says_nothing_of_a_checkpoint_of_that_numb
     run("audit_storage", "--as-of", (NOW - timedelta(hours=1)).isoformat())
     run("audit_storage")
     assert not fleet.clean_up_all()
+
+
+@pytest.mark.parametrize("minutes", [0, -9], ids=["after its end", "before"])
+def test_files_of_a_dead_job_go_only_where_it_was_read_after_its_end(
+    home: Path, minutes: int
+) -> None:
+    """Else it may have completed one more checkpoint, which was put elsewhere."""
+    fleet = Fleet(home)
+    _, others = write_ended_job(fleet, "app-a", 5)
+    counts = {"at": (OLD + timedelta(minutes=minutes)).isoformat(), "total": 13, "restored": 0}
+    tell("app-a", flink_counts=counts, end_time=OLD)
+    fleet.audit_twice()
+    assert fleet.clean_up_all() == (set() if minutes else {*others})

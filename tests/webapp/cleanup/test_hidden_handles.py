@@ -14,7 +14,8 @@ from tests.webapp.cleanup.test_repeated_job_ids import NOW, OLD, Fleet, complete
 from tests.webapp.cleanup.test_unseen_needs import audit
 from tests.webapp.cleanup.test_whole import home, run
 from tests.webapp.cleanup.worlds import World, date, name_of_job
-from webapp.fleet.models import JobCurrent
+from webapp.checkpoints.models import CheckpointFact
+from webapp.fleet.models import Cluster, JobCurrent
 from webapp.storage.models import StorageRoot
 
 __all__ = ["home"]
@@ -235,5 +236,49 @@ def test_a_changelog_stays_whose_base_is_referred_to_by_a_checkpoint_that_was_mo
     changes = one.file(one.job(5) / "dstl", at=OLD)
     write_changelog(one.root / "put-elsewhere" / "before-upgrade", [base], [changes])
     tell("app-a", **FINISHED, **completed(one, 9, OLD, 5), **NEVER_RESTORED)
+    fleet.audit_twice()
+    assert not fleet.clean_up_all()
+
+
+@pytest.mark.parametrize("is_attested_again", [False, True])
+def test_it_stays_where_a_savepoint_was_written_outside_of_the_roots_and_is_forgotten(
+    home: Path, is_attested_again: bool
+) -> None:
+    fleet = Fleet(home)
+    one, hidden = write_dead_job(fleet)
+    path = f"file:{home}/elsewhere/savepoint-000000-0123456789ab"
+    of_one = JobCurrent.objects.get(cluster="app-a")
+    fact(of_one, 6, NOW - timedelta(days=200), is_savepoint=True, external_path=path)
+    audit(60)
+    CheckpointFact.objects.all().delete()
+    audit(30)
+    run("audit_storage")
+    if is_attested_again:
+        again = ("--attest", "olga", "--replace")
+        run("add_storage_root", str(one.root), *again, "--cluster", "app-a")
+        run("audit_storage")
+    assert fleet.clean_up_all() == (hidden if is_attested_again else set())
+
+
+def test_it_stays_where_a_cluster_cannot_be_seen(home: Path) -> None:
+    """One of its jobs may stem from the dead one."""
+    fleet = Fleet(home)
+    write_dead_job(fleet)
+    fleet.application("app-b", 8)
+    Cluster.objects.filter(name="app-b").update(last_success_at=OLD, unreachable_since=OLD)
+    JobCurrent.objects.filter(cluster="app-b").delete()
+    fleet.audit_twice()
+    assert not fleet.clean_up_all()
+
+
+@pytest.mark.parametrize("below", ["savepoint-000000-0123456789ab", f"{name_of_job(5)}/chk-5"])
+def test_it_stays_where_a_job_was_restored_from_a_snapshot_outside_of_the_roots(
+    home: Path, below: str
+) -> None:
+    """That job is over; the snapshot lies there still."""
+    fleet = Fleet(home)
+    write_dead_job(fleet)
+    path = f"file:{home}/archive/{below}"
+    fleet.application("app-c", 8, **FINISHED, restored_path=path, restored_at=OLD)
     fleet.audit_twice()
     assert not fleet.clean_up_all()

@@ -205,3 +205,22 @@ def test_nothing_is_purged_from_which_a_job_was_restored_meanwhile(origin: World
         do(plan, "purge")
     do(plan, "undo")
     assert origin.all_files() == files
+
+
+def test_nothing_goes_from_which_a_job_was_restored_by_another_name_amid_the_apply(
+    origin: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, files = approve_plan(), origin.all_files()
+    (mount := origin.root.with_name("mnt")).symlink_to(origin.root)
+    path, audited = f"file:{mount}/{name_of_job(5)}/chk-5", FreshAudits.fresh
+
+    def fresh(self: FreshAudits) -> FreshAudit:
+        found = audited(self)
+        restore = {"restored_path": path, "restored_at": timezone.now(), **NOTHING_COMPLETED}
+        tell("app-b", state="RUNNING", terminal=False, **restore)
+        return found
+
+    monkeypatch.setattr(FreshAudits, "fresh", fresh)
+    with pytest.raises(CommandError, match="may not be cleaned"):
+        do(plan, "apply")
+    assert origin.all_files() == files

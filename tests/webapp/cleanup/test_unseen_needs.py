@@ -36,6 +36,12 @@ NOTHING_COMPLETED = {
     "last_completed_at": None,
     "last_completed_path": None,
 }
+COMPLETED_ANYWHERE = {
+    "last_completed_id": 9,
+    "last_completed_at": NOW - timedelta(minutes=1),
+    "last_completed_path": None,
+}
+DRAWN = int("9e107d9d372bb6826bd81d3542a419d6", 16)
 
 
 def forked(fleet: Fleet) -> World:
@@ -400,3 +406,122 @@ def test_a_checkpoint_with_a_reference_that_is_no_path_is_not_called_self_contai
     fleet.audit_twice()
     found = CheckpointStorage.objects.latest("id")
     assert (found.self_contained, found.resolvable) == (False, None)
+
+
+@pytest.mark.parametrize("number", [REPEATED, DRAWN], ids=["repeated", "drawn"])
+def test_a_reader_of_the_same_id_by_another_name_that_writes_where_nobody_knows_keeps_its_origin(
+    home: Path, number: int
+) -> None:
+    fleet = Fleet(home)
+    origin = fleet.application("app-x", number, state="CANCELED", terminal=True)
+    origin.checkpoint(number, 5, [origin.file(origin.job(number) / "shared", at=OLD)], at=OLD)
+    tell("app-x", **completed(origin, 5, OLD, number), start_time=OLD - timedelta(days=1))
+    heir, later = fleet.application("app-c", 7), OLD + timedelta(days=2)
+    heir.checkpoint(7, 6, [heir.file(heir.job(7) / "shared", at=later)], at=later)
+    of_restore = restored(origin, 5, OLD + timedelta(days=1), number)
+    tell("app-c", **of_restore, **completed(heir, 6, later, 7))
+    fleet.application("app-b", number)
+    (home / "mnt").symlink_to(origin.root)
+    path = f"file:{home}/mnt/{name_of_job(number)}/chk-5"
+    tell("app-b", **of_restore | {"restored_path": path}, **COMPLETED_ANYWHERE)
+    fleet.audit_twice()
+    assert not fleet.clean_up_all()
+
+
+def test_a_job_that_was_restored_from_and_writes_where_nobody_knows_keeps_all(home: Path) -> None:
+    fleet = Fleet(home)
+    forked(fleet)
+    fleet.application("app-b", 8)
+    tell("app-b", restored_path=None, restored_at=OLD + timedelta(days=1), **COMPLETED_ANYWHERE)
+    fleet.audit_twice()
+    assert not fleet.clean_up_all()
+
+
+def test_an_heir_that_ended_and_of_which_no_checkpoint_was_read_keeps_its_origin(
+    home: Path,
+) -> None:
+    """It may have claimed it, and left one that was put elsewhere."""
+    fleet = Fleet(home)
+    origin = forked(fleet)
+    fleet.application("app-b", 8)
+    of_restore = restored(origin, 5, OLD + timedelta(days=1), 5)
+    tell("app-b", state="CANCELED", terminal=True, **of_restore, **NOTHING_COMPLETED)
+    fleet.audit_twice()
+    assert not fleet.clean_up_all()
+
+
+def test_it_goes_where_all_of_that_heir_was_read_and_it_completed_none(home: Path) -> None:
+    fleet = Fleet(home)
+    origin = forked(fleet)
+    fleet.application("app-b", 8)
+    counts = {"at": NOW.isoformat(), "total": 0, "restored": 1}
+    tell("app-b", state="FAILED", terminal=True, end_time=OLD, flink_counts=counts)
+    tell("app-b", **restored(origin, 5, OLD + timedelta(days=1), 5), **NOTHING_COMPLETED)
+    fleet.audit_twice()
+    assert {path.name for path in fleet.clean_up_all()} > {"_metadata"}
+
+
+def test_an_heir_that_ended_by_another_name_of_its_origin_keeps_it_where_its_last_was_put_elsewhere(
+    home: Path,
+) -> None:
+    fleet = Fleet(home)
+    origin, other = forked(fleet), fleet.application("app-b", 8)
+    (home / "mnt").symlink_to(origin.root)
+    later = OLD + timedelta(days=2)
+    own = other.file(other.job(8) / "shared", at=later)
+    other.checkpoint(8, 9, [own], at=later).rename(home / "put-elsewhere")
+    tell(
+        "app-b",
+        state="CANCELED",
+        terminal=True,
+        restored_path=f"file:{home}/mnt/{name_of_job(5)}/chk-5",
+        restored_at=OLD + timedelta(days=1),
+        **completed(other, 9, later, 8),
+    )
+    fleet.audit_twice()
+    assert not fleet.clean_up_all()
+
+
+@pytest.mark.parametrize("forgotten", ["job", "cluster", "restored again"])
+def test_an_heir_that_is_not_whole_is_remembered_by_audits(home: Path, forgotten: str) -> None:
+    fleet = Fleet(home)
+    origin = forked(fleet)
+    fleet.application("app-b", 8)
+    tell("app-b", **restored(origin, 5, OLD + timedelta(days=1), 5), **NOTHING_COMPLETED)
+    audit(40)
+    if forgotten == "restored again":
+        path = f"file:{origin.root}/savepoint-123456-0123456789ab"
+        origin.savepoint(path.rpartition("/")[2], [origin.file(origin.root / "x")], at=OLD)
+        tell("app-b", restored_path=path, restored_at=OLD + timedelta(days=3))
+    else:
+        JobCurrent.objects.filter(cluster="app-b").delete()
+    if forgotten == "cluster":
+        Cluster.objects.get(name="app-b").delete()
+    fleet.audit_twice()
+    assert not fleet.clean_up_all()
+
+
+def test_a_cluster_that_is_known_by_its_history_alone_may_have_an_heir_that_runs(
+    home: Path,
+) -> None:
+    fleet = Fleet(home)
+    forked(fleet)
+    Cluster.objects.filter(name="app-x").update(url="", history_url="http://127.0.0.1:8082")
+    fleet.audit_twice()
+    assert not fleet.clean_up_all()
+
+
+def test_what_a_job_that_writes_outside_of_the_roots_without_a_level_of_jobs_refers_to_stays(
+    home: Path,
+) -> None:
+    fleet = Fleet(home)
+    one, other = fleet.application("app-a", 5), fleet.application("app-d", 8)
+    needed, own = (one.file(one.job(5) / "shared", at=OLD) for _ in range(2))
+    one.checkpoint(5, 5, [own], at=OLD)
+    tell("app-a", state="CANCELED", terminal=True, **completed(one, 5, OLD, 5))
+    other.snapshot(home / "elsewhere" / "chk-9", 9, [needed], at=OLD)
+    path = f"file:{home}/elsewhere/chk-9"
+    tell("app-d", state="CANCELED", terminal=True, last_completed_id=9)
+    tell("app-d", last_completed_at=OLD, last_completed_path=path)
+    fleet.audit_twice()
+    assert not fleet.clean_up_all()

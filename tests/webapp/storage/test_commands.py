@@ -242,3 +242,20 @@ def test_an_inventory_with_a_time_of_the_future_is_refused(tmp_path, spark):
 def test_a_clock_that_is_a_little_ahead_is_borne_with(tree, spark):
     call_command("audit_storage", tree, "--as-of", (timezone.now() + CLOCK_SKEW / 2).isoformat())
     assert StorageAudit.objects.get().state == "loaded"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("add_storage_root", "{odd}"),
+        ("add_storage_root", ROOT, "--read-at", "{odd}"),
+        ("add_storage_root", ROOT, "--quarantine", "{odd}"),
+        ("audit_storage", "{odd}"),
+    ],
+)
+def test_a_name_that_is_not_utf8_is_refused(tmp_path, arguments):
+    odd = tmp_path / os.fsdecode(b"caf\xe9")
+    odd.mkdir()
+    with pytest.raises(CommandError, match="UTF-8") as error:
+        call_command(*(word.format(odd=odd) for word in arguments))
+    assert error.value.returncode == 2 and not StorageRoot.objects.exists()

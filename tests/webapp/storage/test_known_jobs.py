@@ -135,3 +135,18 @@ def test_many_jobs_cost_few_queries(told, django_assert_max_num_queries):
         job(at=NOW, name=f"{number}")
     with django_assert_max_num_queries(30):
         assert len(told()) == 450
+
+
+@pytest.mark.parametrize(
+    ("counted_at", "known_at", "unread"),
+    [(None, None, True), (0, None, False), (-5, None, True), (None, -9, False), (-5, -9, True)],
+)
+def test_that_nobody_read_what_a_job_completed_last_is_told(told, counted_at, known_at, unread):
+    """Minutes after its end."""
+    at, known = (
+        None if minutes is None else NOW + timedelta(minutes=minutes)
+        for minutes in (counted_at, known_at)
+    )
+    counts = None if at is None else {"at": at.isoformat(), "total": 0, "restored": 0}
+    job(at=NOW, name="x", end_time=NOW, last_completed_at=known, flink_counts=counts)
+    assert told()["x"]["completed_unread"] == unread

@@ -126,10 +126,15 @@ def of_command(
         action=action,
         door=Door.COMMAND,
         person=person[:150],
-        subject=subject[:_LONGEST_SUBJECT],
-        details=details or {},
+        subject=_stored(subject)[:_LONGEST_SUBJECT],
+        details={name: _stored(text) for name, text in (details or {}).items()},
         **ending,
     )
+
+
+def _stored(text: str) -> str:
+    """An argument need not be UTF-8; a database takes nothing else."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _whence(request: HttpRequest) -> dict[str, str]:

@@ -60,6 +60,16 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
             silent | models.Q(unreachable_since__isnull=False) | models.Q(enabled=False) | gone
         )
 
+    def without_running_jobs(self) -> Self:
+        """Live clusters whose sources tell of jobs that ended alone: a History Server or its
+        archives.
+        """
+        logs = (
+            ~models.Q(log_globs=[]) | ~models.Q(log_store_kind="") | models.Q(logs_are_pushed=True)
+        )
+        archives = ~models.Q(history_url="") | ~models.Q(archive_dir="")
+        return self.live().filter(archives, url="", prometheus_url="").exclude(logs)
+
     def free_shard(self) -> int:
         """The first shard that has room."""
         sizes = dict(self.collected().values_list("shard").annotate(size=models.Count("id")))

@@ -12,19 +12,19 @@ from django.utils import timezone
 
 from ingest.errors import Refused
 from ingest.storage.roots import Root
-from ingest.uris import Spellings, are_nested
+from ingest.uris import Spellings, are_nested, is_below
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster
 from webapp.storage.auditing import known_jobs
 from webapp.storage.choices import RootKind
-from webapp.storage.models import StorageRoot
+from webapp.storage.models import StorageAudit, StorageRoot
 from webapp.storage.suggestions import uncovered
 
 
 @dataclass(frozen=True)
 class RequestedRoot:
     """``withheld`` says why an attestation does not count this time; empty where it does, or where
-    there is none.
+    there is none. ``outside``: where live clusters write besides.
     """
 
     root: Root
@@ -33,6 +33,7 @@ class RequestedRoot:
     unreachable_elsewhere: tuple[str, ...] = ()
     attested: bool = False
     withheld: str = ""
+    outside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -99,11 +100,43 @@ def registered(
     idle = Cluster.objects.filter(Q(left_at__isnull=False) | ~Q(operator_state="")).values_list(
         "name", flat=True
     )
-    return tuple(_of_row(row, unseen, unseen.difference(idle), withheld) for row in rows)
+    may_start_jobs = unseen.difference(idle).union(
+        Cluster.objects.without_running_jobs().values_list("name", flat=True)
+    )
+    forgotten = _forgotten(rows)
+    return tuple(
+        _of_row(row, unseen, may_start_jobs, withheld or forgotten.get(row.uri, ""), outside)
+        for row in rows
+    )
+
+
+def _forgotten(rows: Sequence[StorageRoot]) -> dict[str, str]:
+    """Root → why an attestation does not count that was given before an audit knew where live
+    clusters write besides: rows that say so are forgotten in time, what lies there need not be.
+    """
+    uris = [row.uri for row in rows]
+    since = min((row.attested_at for row in rows if row.attested_at), default=None)
+    if since is None:
+        return {}
+    audits = StorageAudit.objects.filter(created_at__gt=since).exclude(outside=[])
+    withheld = {}
+    for created_at, outside in audits.values_list("created_at", "outside"):
+        left = [place for place in outside if not any(is_below(place, uri) for uri in uris)]
+        for row in rows if left else ():
+            if row.attested_at and row.attested_at < created_at:
+                withheld[row.uri] = (
+                    f"Live clusters once wrote below {left[0]}, which is no registered root: add "
+                    "it, or look at what is left there and attest again."
+                )
+    return withheld
 
 
 def _of_row(
-    row: StorageRoot, unseen: set[str], may_start_jobs: set[str], withheld: str
+    row: StorageRoot,
+    unseen: set[str],
+    may_start_jobs: set[str],
+    withheld: str,
+    outside: Sequence[str],
 ) -> RequestedRoot:
     names = tuple(sorted(cluster.name for cluster in row.clusters.all()))
     # Where none is named, any may write there.
@@ -115,6 +148,7 @@ def _of_row(
         unreachable_elsewhere=tuple(sorted(may_start_jobs - unreachable)),
         attested=row.is_attested and not withheld and row.kind != RootKind.HIGH_AVAILABILITY,
         withheld=withheld if row.is_attested else "",
+        outside=tuple(outside),
     )
 
 

@@ -99,6 +99,7 @@ def _begin(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAud
             run_dir=run_dir,
             manifest_path=f"{run_dir}/manifest.json",
             withheld={root.root.uri: root.withheld for root in request.roots if root.withheld},
+            outside=sorted({place for root in request.roots for place in root.outside}),
         )
 
 

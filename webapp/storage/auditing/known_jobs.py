@@ -26,6 +26,8 @@ JOBS_AT_ONCE = 200
 MOST_ENDED = 1_000
 """Per job, newest first. What is left out counts as not known to have ended, which deletes less."""
 DISCARDS_SINCE = timedelta(days=7)
+CLOCKS_APART = timedelta(minutes=1)
+"""Between a JobManager and Weir."""
 _NEVER_COMPLETED = (*FAILED_OUTCOMES, "aborted")
 _MAYBE_WRITTEN = "FINALIZE_CHECKPOINT_FAILURE"
 """Flink itself does not know then whether the _metadata was written."""
@@ -48,8 +50,10 @@ def write(target: str, at: datetime, left_out: Q = NONE) -> int:
                 {
                     **job,
                     "started_at": job["start_time"],
+                    "ended_at": job["end_time"],
                     "terminal": bool(job["terminal"]),
                     "restore_unread": is_restore_unread(job),
+                    "completed_unread": is_completed_unread(job),
                     "reads_restored": reads_restored(
                         job["checkpoint_config"], job["flink_version"]
                     ),
@@ -92,15 +96,25 @@ def is_restore_unread(job: Mapping[str, Any]) -> bool:
     return bool(counts.get("restored"))
 
 
+def is_completed_unread(job: Mapping[str, Any]) -> bool:
+    """Whether the job may have completed checkpoints after the last one that was read of it."""
+    read_at = from_json(job["flink_counts"].get("at")) if job["flink_counts"] else None
+    if read_at is None:
+        is_any_known = job["last_completed_at"] is not None
+        return not is_any_known and bool(job["graph__isnull"] or job["checkpoint_config"])
+    over_at = job["end_time"] or job["start_time"]
+    return bool(over_at and read_at < over_at - CLOCKS_APART)
+
+
 def reads_restored(checkpoint_config: dict[str, Any] | None, version: str | None) -> bool:
-    """Whether its state backend may be ForSt (of Flink 2): restored without copying, it reads the
-    files of that snapshot where they are.
+    """Whether its state backend may be ForSt (of Flink 2; where nobody knows the version, too):
+    restored without copying, it reads the files of that snapshot where they are.
 
     Source: Flink's ``DataTransferStrategyBuilder``. Its checkpoints copy them where its database
     lies elsewhere.
     """
     backend = (checkpoint_config or {}).get("state_backend")
-    return "forst" in backend.lower() if backend else bool(version) and major(version) != 1
+    return "forst" in backend.lower() if backend else not version or major(version) != 1
 
 
 def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
@@ -111,6 +125,7 @@ def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
         "name",
         "state",
         "start_time",
+        "end_time",
         "flink_version",
         "graph__isnull",
         "flink_counts",

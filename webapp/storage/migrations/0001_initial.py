@@ -77,6 +77,14 @@ class Migration(migrations.Migration):
                         help_text="root → why its attestation does not count this time",
                     ),
                 ),
+                (
+                    "outside",
+                    models.JSONField(
+                        blank=True,
+                        default=list,
+                        help_text="where live clusters were known to write, below none of its roots",
+                    ),
+                ),
                 ("error", webapp.lib.messages.fields.MessageField(blank=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("finished_at", models.DateTimeField(blank=True, null=True)),

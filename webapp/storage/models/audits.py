@@ -69,6 +69,11 @@ class StorageAudit(models.Model):
     withheld = MessagesField(
         default=dict, blank=True, help_text="root → why its attestation does not count this time"
     )
+    outside = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="where live clusters were known to write, below none of its roots",
+    )
     error = MessageField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)

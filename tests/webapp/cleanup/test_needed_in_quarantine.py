@@ -1,0 +1,112 @@
+"""Files that come to be needed while they wait in quarantine: real audits, plans, applies and
+purges take none of them.
+"""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError
+from django.utils import timezone
+
+from tests.webapp.cleanup.test_hidden_handles import FINISHED, NEVER_RESTORED, write_dead_job
+from tests.webapp.cleanup.test_repeated_job_ids import OLD, Fleet, completed, restored, tell
+from tests.webapp.cleanup.test_two_plans import approve_plan, do
+from tests.webapp.cleanup.test_unseen_needs import NOTHING_COMPLETED, forked
+from tests.webapp.cleanup.test_whole import home
+from webapp.cleanup.fresh_audits import FreshAudits
+from webapp.cleanup.recheck import FreshAudit
+from webapp.storage.models import StorageRoot
+
+__all__ = ["home"]
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize("of", ["savepoint", "checkpoint", "heir"])
+def test_what_no_reference_names_is_not_purged_once_a_snapshot_of_its_job_or_an_heir_is_there(
+    home: Path, of: str
+) -> None:
+    fleet = Fleet(home)
+    one, hidden = write_dead_job(fleet)
+    heir = fleet.application("app-c", 8)
+    tell("app-c", **FINISHED, **NOTHING_COMPLETED, **NEVER_RESTORED)
+    fleet.audit_twice()
+    plan = do(approve_plan(), "apply")
+    assert not any(path.exists() for path in hidden)
+    now = timezone.now()
+    if of == "savepoint":
+        one.savepoint("savepoint-000000-0123456789ab", [one.file(one.root / "x", at=OLD)], at=now)
+    elif of == "checkpoint":
+        one.checkpoint(5, 5, [one.file(one.job(5) / "shared", at=OLD)], at=now)
+    else:
+        heir.checkpoint(8, 7, [heir.file(heir.job(8) / "shared", at=now)], at=now)
+        runs = {"state": "RUNNING", "terminal": False}
+        tell("app-c", **runs, **restored(one, 5, OLD, 5), **completed(heir, 7, now, 8))
+    with pytest.raises(CommandError, match="may be needed by now"):
+        do(plan, "purge")
+    do(plan, "undo")
+    assert all(path.exists() for path in hidden)
+
+
+def test_it_is_purged_where_nothing_came(home: Path) -> None:
+    fleet = Fleet(home)
+    write_dead_job(fleet)
+    fleet.audit_twice()
+    assert do(do(approve_plan(), "apply"), "purge").done("purge")["purged"] == 4
+
+
+def test_what_a_job_claimed_that_was_restored_from_quarantine_is_not_purged(home: Path) -> None:
+    fleet = Fleet(home)
+    origin, heir = forked(fleet), fleet.application("app-b", 8)
+    tell("app-b", **FINISHED, **NOTHING_COMPLETED)
+    fleet.audit_twice()
+    plan = do(approve_plan(), "apply")
+    files = [path for path in origin.quarantine.rglob("*") if path.is_file()]
+    claimed = [path for path in files if path.name != "_metadata"]
+    (metadata,) = {*files} - {*claimed}
+    now = timezone.now()
+    heir.checkpoint(8, 9, claimed, at=now)
+    tell(
+        "app-b",
+        state="RUNNING",
+        terminal=False,
+        restored_path=f"file:{metadata.parent}",
+        restored_at=now - timedelta(minutes=9),
+        **completed(heir, 9, now, 8),
+    )
+    with pytest.raises(CommandError, match="referred to by now"):
+        do(plan, "purge")
+    assert claimed and all(path.exists() for path in claimed)
+
+
+def test_a_plan_whose_root_is_registered_no_more_is_not_purged_and_can_be_undone(
+    home: Path,
+) -> None:
+    fleet = Fleet(home)
+    _, hidden = write_dead_job(fleet)
+    fleet.audit_twice()
+    plan = do(approve_plan(), "apply")
+    StorageRoot.objects.all().delete()
+    with pytest.raises(CommandError, match="No root is registered"):
+        do(plan, "purge")
+    do(plan, "undo")
+    assert all(path.exists() for path in hidden)
+
+
+def test_what_no_reference_names_is_not_moved_once_a_snapshot_appears_that_no_audit_saw(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet = Fleet(home)
+    one, hidden = write_dead_job(fleet)
+    other = one.file(one.root / "x", at=OLD)
+    fleet.audit_twice()
+    plan, audited = approve_plan(), FreshAudits.fresh
+
+    def fresh(self: FreshAudits) -> FreshAudit:
+        found = audited(self)
+        one.savepoint("savepoint-000000-0123456789ab", [other], at=timezone.now())
+        return found
+
+    monkeypatch.setattr(FreshAudits, "fresh", fresh)
+    assert do(plan, "apply").done("apply").get("judged_again") == len(hidden)
+    assert all(path.exists() for path in hidden)
