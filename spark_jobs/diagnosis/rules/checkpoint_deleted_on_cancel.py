@@ -87,8 +87,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         "high",
         title=message("Cancelling this job deletes its checkpoints"),
         cause=message(
-            "With DELETE_ON_CANCELLATION Flink removes its checkpoints as soon as it is CANCELED; "
-            "they outlive failures only. "
+            "With DELETE_ON_CANCELLATION Flink removes its checkpoints as soon as it is "
+            "CANCELED; they survive only failures. "
         )
         + (
             message("Its newest savepoint is {age_ms:duration} old.", age_ms=age_ms)

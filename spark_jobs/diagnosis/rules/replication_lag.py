@@ -72,7 +72,7 @@ def judge(sample: ReplicaSample, limits: Limits) -> Iterator[Finding]:
         else message("The copy lies {lost_ms:duration} behind", lost_ms=lost_ms),
         cause=(
             message(
-                "The last try failed: {without_middle:text}",
+                "The last attempt failed: {without_middle:text}",
                 without_middle=without_middle(sample.trouble, 300),
             )
             if sample.trouble

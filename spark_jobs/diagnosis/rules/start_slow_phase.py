@@ -21,7 +21,7 @@ BEGINS = ("deploy", "restart", "rescale")
 """Annotations that a start follows."""
 _DOING = {
     "graph": message("building the execution graph and reading the snapshot that it restores"),
-    "cancel": message("cancelling the tasks of the attempt before"),
+    "cancel": message("cancelling the tasks of the previous attempt"),
     "slots": message("waiting for slots"),
     "deploy": message("deploying the tasks"),
     "restore": message("restoring state and opening operators"),

@@ -309,7 +309,7 @@ def test_the_jobmanager_that_leads_is_followed_as_it_moves(api, before_1_15):
     found = read(api, **wanted)
     assert urls(found) == {"shop.orders": "http://10.0.0.2:8081"}
     assert [(one.name, one.why) for one in found.refused] == [
-        ("shop.alone", "nobody leads it now; it stays as it was")
+        ("shop.alone", "it has no leader now; it stays unchanged")
     ]
     assert urls(read(api)) == {"shop.orders": "http://orders-rest.shop:8081"}
 

@@ -28,7 +28,7 @@ def streams(*values, labels=None):
     ("kind", "reply", "said"),
     [
         ("loki", Reply(b"<html>sign in</html>"), "HTML"),
-        ("loki", Reply(b'{"status": "success", "data": {"resultT'), "half a JSON document"),
+        ("loki", Reply(b'{"status": "success", "data": {"resultT'), "an incomplete JSON document"),
         ("loki", Reply(b"[" * 100_000), "JSON"),
         (
             "loki",
@@ -55,7 +55,7 @@ def streams(*values, labels=None):
         (
             "elasticsearch",
             Reply(b'{"timed_out": false, "hits": {"hits": [{"_id"'),
-            "half a JSON document",
+            "an incomplete JSON document",
         ),
         ("elasticsearch", Reply(b"[" * 100_000), "JSON"),
     ],

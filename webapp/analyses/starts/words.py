@@ -19,7 +19,7 @@ PHASES = {
             "snapshot's _metadata is read"
         ),
     ),
-    "cancel": (message("Cancel"), message("until the last task of the attempt before had ended")),
+    "cancel": (message("Cancel"), message("until the last task of the previous attempt had ended")),
     "wait": (
         message("Wait"),
         message("until the job was RUNNING again: the delay of its restart strategy, or no slots"),
