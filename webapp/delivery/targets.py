@@ -74,8 +74,8 @@ def parsed(url: str, rules: Policy) -> Target:
     ):
         raise RefusedTarget(
             gettext(
-                "The address is longer than %(longest_url)s characters, or holds spaces or signs "
-                "that no address has."
+                "The address is longer than %(longest_url)s characters, or contains spaces or "
+                "characters that are not allowed in an address."
             )
             % {"longest_url": LONGEST_URL}
         )
@@ -103,7 +103,7 @@ def parsed(url: str, rules: Policy) -> Target:
         )
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if not _SENDABLE.fullmatch(path):
-        raise RefusedTarget(gettext("The path holds signs that have to be percent-encoded."))
+        raise RefusedTarget(gettext("The path contains characters that must be percent-encoded."))
     target = Target(parts.scheme, host, chosen, path)
     if target.scheme == "http" and not (rules.allow_http or rules.networks):
         raise RefusedTarget(

@@ -279,8 +279,8 @@ def test_the_query_count_does_not_grow_with_the_jobs(
 
 def test_a_fleet_without_a_day_says_so(viewer):
     page = viewer.get("/growth/").content.decode()
-    assert "No day is summed up yet" in page and "No quota is set" in page
-    assert viewer.get("/growth/chart").json()["empty"]["title"] == "No day is summed up yet"
+    assert "No day has been aggregated yet" in page and "No quota is set" in page
+    assert viewer.get("/growth/chart").json()["empty"]["title"] == "No day has been aggregated yet"
 
 
 def test_wrong_parameters_are_refused_and_unknown_groupings_named(viewer):

@@ -181,7 +181,7 @@ def test_a_job_that_has_ended_falls_behind_no_further(job: JobCurrent, client: C
     assert job_replication(job, now) is None
     client.force_login(builders.person())
     assert (
-        "No copy was asked for" in client.get(f"/jobs/prod-eu/{JOB}/replication/").content.decode()
+        "No copy was requested" in client.get(f"/jobs/prod-eu/{JOB}/replication/").content.decode()
     )
     assert client.get(f"/api/v1/jobs/prod-eu/{JOB}/replication/").status_code == 404
     Replica.objects.create(

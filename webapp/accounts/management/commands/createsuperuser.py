@@ -26,7 +26,7 @@ class Command(PreparedCommand, createsuperuser.Command):
         except (
             IntegrityError
         ):  # Django looks for the name as it was entered, and makes its usual form of it afterwards
-            raise CommandError("There is somebody of this name.") from None
+            raise CommandError("There is already a person with this name.") from None
         finally:
             post_save.disconnect(_made, sender=User)
 
