@@ -97,8 +97,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         ),
         next_step=message(
             "Set execution.checkpointing.externalized-checkpoint-retention to "
-            "RETAIN_ON_CANCELLATION, and remove checkpoints of ended jobs by proof. Until "
-            "then end it only by stop with savepoint."
+            "RETAIN_ON_CANCELLATION, and remove checkpoints of ended jobs with a clean-up "
+            "plan. Until then, end it only by stop with savepoint."
         ),
         seen_at_ms=window.at_ms,
         evidence=evidence,

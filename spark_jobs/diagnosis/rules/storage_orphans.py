@@ -27,7 +27,7 @@ KIND_WORDS = {
     "failed_checkpoint": message("checkpoints that expired, were declined or aborted"),
     "dead_job": message("jobs that ended without a retained snapshot"),
     "merging_remainder": message("merged files of jobs that ended"),
-    "undeleted": message("discarded checkpoints that were not deleted whole"),
+    "undeleted": message("discarded checkpoints that were not deleted completely"),
 }
 
 

@@ -362,7 +362,8 @@ def test_what_was_set_differently_when_it_ended_is_not_explained_by_what_is_set_
     look(105)
     assert (
         why(otto, 106)
-        == NOTHING_ALERTS + "With the current settings it would alert; with the settings at that time it did not."
+        == NOTHING_ALERTS
+        + "With the current settings it would alert; with the settings at that time it did not."
     )
 
 

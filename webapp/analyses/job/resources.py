@@ -90,8 +90,8 @@ def memory(job: JobCurrent, asked: Asked) -> Drawn:
         (localised(message("configured")), localised(message("used"))),
     )
     note = message(
-        "From the TaskManager that uses most of each part. Used: the highest value in the "
-        "hour; for the heap, what remained after a garbage collection."
+        "Of the TaskManager that uses most of each part. Used: the most in the hour; of the heap "
+        "what a collection left."
     )
     return Drawn(figure, note)
 
@@ -158,17 +158,17 @@ def _memory(job_resources: JobResources) -> Table:
         ),
         subtitle=message("the one that uses most of each part"),
         note=message(
-            "Used: the highest value in the examined hour; for the heap the lowest value, "
-            "which is what remained after a garbage collection. Managed memory is reserved as "
-            "a whole, so only memory that nothing reserves is called spare. Of the overhead, "
-            "code and compiler data are known; threads and native libraries are not. Network: "
-            "the page Placement shows how many buffers the plan needs at least."
+            "Used: the most in the hour looked at; of the heap the least, which is what a "
+            "collection left. Managed memory is reserved as a whole by what asks for it, so only "
+            "memory that nothing reserves is called spare. Of the overhead, code and compiler data "
+            "are known; threads and native libraries are not. Network: Placement says how many "
+            "buffers the plan needs at least."
         ),
     )
 
 
 def _share(job_resources: JobResources) -> Facts:
-    by_slots = message("by slots in use; free slots count for the jobs on the same TaskManager")
+    by_slots = message("by slots in use: free slots count with the jobs beside them")
     cores = message("cores")
     return Facts(
         (
@@ -238,8 +238,8 @@ def _advice(job_resources: JobResources, configuration: dict[str, str] | None) -
     process = size_bytes((configuration or {}).get(_PROCESS), 0)
     if spare and process:
         yield message(
-            "{option:name} is set, so memory taken from another part is added to the heap: "
-            "lower it too, from {now:name} to {then:name}.",
+            "{option:name} is set, so what is taken from a part goes to the heap: lower it too, "
+            "from {now:name} to {then:name}.",
             option=_PROCESS,
             now=binary_text(process),
             then=binary_text(process - spare),
@@ -294,16 +294,16 @@ def _lower(part: MemoryPart) -> Message:
 def _unknown(job_resources: JobResources) -> Iterator[str]:
     if job_resources.slots is None:
         yield message(
-            "Flink before 1.13 does not report which job uses a slot: all TaskManagers of the "
-            "cluster are shown."
+            "Flink before 1.13 does not say whose slots are: all TaskManagers of the cluster are "
+            "shown."
         )
     lacking = _names(
         [part for part in job_resources.parts if part.state == "unknown" and part.name != OVERHEAD]
     )
     if lacking:
         yield message(
-            "Not known: {parts:names}. The heap is known if a garbage collection ran in the "
-            "examined hour.",
+            "Not known: {parts:names}. Of the heap it is known once a collection ran in the hour "
+            "looked at.",
             parts=lacking,
         )
 
@@ -318,9 +318,9 @@ def _bounds(job_resources: JobResources) -> Message:
         for taskmanager in job_resources.taskmanagers
     )
     return message(
-        "Samples of {minutes:number} min were examined; they do not show the use at other "
-        "hours. Flink reports no resident size: memory that RocksDB and other native "
-        "libraries use beyond what is reserved is visible only in the container.",
+        "Samples of {minutes:number} min were looked at: what it uses at other hours is not in "
+        "them. Flink reports no resident size: what RocksDB and other native libraries take beyond "
+        "what is reserved shows in the container alone.",
         minutes=round(seconds / 60),
     )
 
