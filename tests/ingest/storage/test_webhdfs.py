@@ -87,8 +87,8 @@ def test_a_link_is_a_second_name_and_reported(server: WebHdfsServer, tmp_path: P
         ),
         (401, b"<html>Authentication required</html>", "401"),
         (503, b"", "503"),
-        (200, b"<html>a proxy</html>", "no JSON"),
-        (200, b"[" * 100_000, "no JSON"),
+        (200, b"<html>a proxy</html>", "not JSON"),
+        (200, b"[" * 100_000, "not JSON"),
         (200, b'{"DirectoryListing": {"remainingEntries": 0}}', "has no"),
         (
             200,

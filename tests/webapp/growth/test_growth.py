@@ -198,7 +198,7 @@ def test_a_quota_that_is_taken_up_is_reached_whatever_the_trend(growing):
 
 @pytest.mark.parametrize("text", ["", "20", "20 XB", "-1 TB", "0 B", "9999 PB", "1e3 GB", "NaN GB"])
 def test_what_is_no_size_is_refused(text):
-    with pytest.raises(InputRefused, match="is no size"):
+    with pytest.raises(InputRefused, match="is not a size"):
         size_of(text)
 
 
@@ -296,7 +296,7 @@ def test_an_operator_sets_and_removes_a_quota_and_a_viewer_does_not(growing, ope
     page = operator.post("/growth/quotas/set", body, follow=True).content.decode()
     assert "The quota of cluster prod-eu is set." in page
     assert (
-        "is no size"
+        "is not a size"
         in operator.post(
             "/growth/quotas/set", body | {"size": "much"}, follow=True
         ).content.decode()

@@ -145,7 +145,7 @@ def test_where_a_copy_may_not_lie_none_is_asked_for(world: World, job: JobCurren
     for place in (world.root, world.root / "copy", world.root.parent):
         assert refused(str(place))[0] == 2
     assert refused("copies/one") == (2, refused("copies/one")[1])
-    assert refused()[1] == "No copy of this job was asked for: name a DESTINATION."
+    assert refused()[1] == "No copy of this job was requested: name a DESTINATION."
     assert refused(str(world.copy), "--source", "file:/elsewhere/x")[0] == 2
     assert not Replica.objects.exists()
     run(str(world.copy))

@@ -125,7 +125,7 @@ def test_the_analysis_of_the_fleet_shows_how_loaded_it_is(viewer, nn, monkeypatc
         30.0,
         "active",
     )
-    assert "Where calls wait, each writer waits with them" in tables["namenodes"]["note"]
+    assert "If calls wait, every writer waits" in tables["namenodes"]["note"]
     assert (
         "Checkpoints of the jobs known here should cost 0.0 calls/s" in tables["namenodes"]["note"]
     )

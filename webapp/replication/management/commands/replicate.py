@@ -80,7 +80,7 @@ class Command(PreparedCommand):
         replication = job_replication(job, timezone.now())
         if replication is None:
             raise CommandError(
-                "No copy of this job was asked for: name a DESTINATION.", returncode=REFUSED
+                "No copy of this job was requested: name a DESTINATION.", returncode=REFUSED
             )
         if options["stop"]:
             replication.replica.enabled = False
