@@ -98,7 +98,7 @@ def test_a_disk_that_stops_collection_is_told() -> None:
     )
     tick(0, until=6)
     assert kinds() == [("firing", "Weir: disk")]
-    assert "1 MB are free" in told()[0].alerts[0].cause
+    assert "1 MB free" in told()[0].alerts[0].cause
 
 
 def test_its_pages_are_there(operator) -> None:
