@@ -157,7 +157,9 @@ def test_junk_that_calls_itself_gzip_is_a_bad_answer() -> None:
 
 def test_an_answer_shorter_than_it_says_is_unanswered() -> None:
     error, _ = ask(always(Reply(b"{}", length=1000, close=True)))
-    assert isinstance(error, Unanswered) and "before /overview was answered whole" in str(error)
+    assert isinstance(error, Unanswered) and "before /overview was answered completely" in str(
+        error
+    )
 
 
 def test_what_does_not_speak_http_is_a_clear_fault() -> None:
