@@ -100,8 +100,8 @@ def refusal_of_chain(uri: str) -> str:
         return message("Give one path or URI, not a chain of them.")
     if refused := sorted(schemes_of(uri) & NO_STORES):
         return message(
-            "{refused:name}:// is no storage that Flink writes to; give a path, or a URI such as "
-            "s3://bucket/directory.",
+            "{refused:name}:// is not a storage that Flink writes to; give a path, or a URI "
+            "such as s3://bucket/directory.",
             refused=refused[0],
         )
     return ""

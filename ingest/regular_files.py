@@ -74,7 +74,7 @@ def _refuse_others(mode: int) -> None:
     if not stat.S_ISREG(mode):
         raise NotRegular(
             message(
-                "it is {next:name} and no regular file",
+                "it is {next:name}, not a regular file",
                 next=next((name for is_it, name in _KINDS if is_it(mode)), message("a device")),
             )
         )

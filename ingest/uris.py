@@ -206,7 +206,11 @@ def _or_none(uri: str, spellings: Spellings) -> str | None:
 def _normalised(uri: str) -> str:
     if "\x00" in uri:
         raise BadUri(
-            uri, message("holds a null character, which no path can; look where it was read from.")
+            uri,
+            message(
+                "contains a null character, which is not allowed in a path; check "
+                "where it was read from."
+            ),
         )
     scheme, authority, path = _split(_UNDECODABLE.sub("\ufffd", uri))
     path = _path(_decoded(path, uri))
@@ -256,8 +260,8 @@ def _decoded(path: str, uri: str) -> str:
             raise BadUri(
                 uri,
                 message(
-                    "holds an encoded null character, which no path can; look where it was read "
-                    "from."
+                    "contains an encoded null character, which is not allowed in a path; "
+                    "check where it was read from."
                 ),
             )
     raise BadUri(

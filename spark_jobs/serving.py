@@ -113,7 +113,7 @@ _AS_OF = Column("as_of", "instant", "newest observation this row rests on", requ
 
 JOB_CURRENT = ServingTable(
     "job_current",
-    "one job as last seen, with what the fleet page shows of it",
+    "one job as last seen, with the columns of the fleet page",
     ("cluster", "job_id"),
     (
         *_key("cluster", "job_id"),
@@ -189,9 +189,9 @@ JOB_CURRENT = ServingTable(
         Column(
             "flink_counts",
             "json",
-            "checkpoints and savepoints as Flink counts them since its JobManager leads the job, "
-            "of one answer: {at: epoch ms, total, completed, failed, in_progress, restored}; "
-            "failed has aborted ones and, since 1.14, refusals before the start too",
+            "checkpoints and savepoints as counted by Flink since its JobManager leads the job, "
+            "from one answer: {at: epoch ms, total, completed, failed, in_progress, restored}; "
+            "failed includes aborted ones and, since 1.14, those refused before the start",
         ),
         Column("first_seen_at", "instant"),
         Column("last_seen_at", "instant", "when any source last showed the job"),
@@ -411,7 +411,7 @@ JOB_ANNOTATION = ServingTable(
 
 JOB_START = ServingTable(
     "job_start",
-    "one start of a job, a first one or a restart, by its phases; there once all of its tasks ran",
+    "one start or restart of a job, by phases; written when all of its tasks run",
     ("cluster", "job_id", "at"),
     (
         *_key("cluster", "job_id", "at"),
@@ -421,46 +421,48 @@ JOB_START = ServingTable(
             "start, restart or rescale (a restart with another parallelism)",
             required=True,
         ),
-        Column("begun_at", "instant", "submission, or of a restart RESTARTING"),
-        Column("deployed_at", "instant", "the deployment of its last task began", required=True),
-        Column("running_at", "instant", "its last task ran", required=True),
+        Column("begun_at", "instant", "submission; for a restart, when the job became RESTARTING"),
+        Column(
+            "deployed_at", "instant", "when the deployment of its last task began", required=True
+        ),
+        Column("running_at", "instant", "when its last task ran", required=True),
         Column(
             "total_ms",
             "int",
-            "from its beginning until its last task ran: of a restart the downtime",
+            "from its beginning until its last task ran; for a restart, the downtime",
         ),
         Column(
             "detect_ms",
             "int",
-            "before a restart: from the first failed task to the decision to restart",
+            "before a restart, from the first failed task to the decision to restart",
         ),
         Column("graph_ms", "int", "from the submission until the job's state was RUNNING"),
         Column(
-            "cancel_ms", "int", "of a restart: until the last task of the attempt before had ended"
+            "cancel_ms", "int", "for a restart, until the last task of the previous attempt ended"
         ),
         Column(
             "wait_ms",
             "int",
             (
-                "of a restart: from there until the job's state was RUNNING; with cancel_ms where "
+                "for a restart, from then until the job's state was RUNNING; includes cancel_ms if "
                 "no log was read"
             ),
         ),
         Column(
             "failed_attempts_ms",
             "int",
-            "of a restart: in deployments whose tasks failed before all ran",
+            "for a restart, in deployments whose tasks failed before all ran",
         ),
         Column("slots_ms", "int", "until the last task had its slot", required=True),
         Column(
             "deploy_ms",
             "int",
-            "from there until the last task began to restore; before 1.14 until it ran",
+            "from then until the last task began to restore; before 1.14, until it ran",
             required=True,
         ),
-        Column("restore_ms", "int", "from there until the last task ran; null before 1.14"),
-        Column("tasks", "int", "that were deployed", required=True),
-        Column("taskmanagers", "int", "that they were deployed to"),
+        Column("restore_ms", "int", "from then until the last task ran; null before 1.14"),
+        Column("tasks", "int", "number of deployed tasks", required=True),
+        Column("taskmanagers", "int", "number of TaskManagers of these tasks"),
         Column("hosts", "int"),
         Column(
             "stragglers",
@@ -474,15 +476,15 @@ JOB_START = ServingTable(
         Column(
             "held_up_ms",
             "int",
-            "how much later the last straggler ran than all other tasks",
+            "time from when all other tasks ran until the last straggler ran",
             required=True,
         ),
         Column("reported_by", "text", "rest or log", required=True),
         Column(
             "detail",
             "json",
-            "the slowest 12 of each, in median and largest ms of each phase and of deploy and "
-            "restore together (own_ms): "
+            "the slowest 12 of each, with median and largest ms of each phase, and of deploy plus "
+            "restore (own_ms): "
             "{vertices, taskmanagers, hosts, slowest: the slowest 1 % of tasks and the stragglers}",
             required=True,
         ),
@@ -492,7 +494,7 @@ JOB_START = ServingTable(
 
 JOB_HOST = ServingTable(
     "job_host",
-    "what one job runs on one host, or ran there, as REST shows the placement of its subtasks",
+    "the subtasks that one job runs, or ran, on one host, from the placement in REST",
     ("cluster", "job_id", "host"),
     (
         *_key("cluster", "job_id", "host"),
@@ -500,8 +502,8 @@ JOB_HOST = ServingTable(
             "subtasks",
             "int",
             (
-                "in the newest placement of each vertex; of a host that it has left, those it had "
-                "there last"
+                "in the newest placement of each vertex; on a host that the job has left, the last "
+                "ones there"
             ),
             required=True,
         ),
@@ -509,15 +511,17 @@ JOB_HOST = ServingTable(
             "slots",
             "int",
             (
-                "that these take at least: the most of one vertex, since subtasks of one vertex "
-                "share none"
+                "least number of slots of these subtasks: the most of one vertex, because subtasks "
+                "of one vertex do not share a slot"
             ),
             required=True,
         ),
-        Column("vertices", "int", "of which these are", required=True),
+        Column("vertices", "int", "number of vertices of these subtasks", required=True),
         Column("first_seen_at", "instant", required=True),
         Column(
-            "left_at", "instant", "when another placement was first seen; null while it runs there"
+            "left_at",
+            "instant",
+            "when another placement was first seen; null while the job runs there",
         ),
         _AS_OF,
     ),

@@ -17,12 +17,12 @@ KEPT = "kept"
 VERDICTS = {
     LIVE: message("A retained checkpoint or savepoint, or a job that runs, needs the file."),
     RETAINED_WASTE: message(
-        "Only checkpoints need it that nobody will restore: the job that followed has a whole "
-        "checkpoint of its own."
+        "Only checkpoints that nobody will restore from need it: the job that followed has a "
+        "complete checkpoint of its own."
     ),
     ORPHAN: message("Flink wrote it and nothing refers to it any more."),
     RECENT: message("Nothing refers to it, but it is too early to say that nothing will."),
-    KEPT: message("It may be needed, or Weir cannot know: it stays."),
+    KEPT: message("It may be needed, or Weir cannot know, so it is kept."),
 }
 """Every file has exactly one.
 
@@ -34,13 +34,13 @@ REASONS: dict[str, dict[str, str]] = {
         "referred": message("The _metadata of a retained checkpoint or savepoint refers to it."),
         "snapshot": message("It is the _metadata of a retained checkpoint or savepoint."),
         "restored_from": message(
-            "It lies in the directory that a job which has not ended was restored from."
+            "It is in a directory from which a job that has not ended was restored."
         ),
     },
     RETAINED_WASTE: {
         "superseded": message(
-            "Its job has ended, the job restored from it has since completed a checkpoint that is "
-            "whole and its own."
+            "Its job has ended. The job restored from it has since completed a whole "
+            "checkpoint that needs only its own files."
         ),
     },
     ORPHAN: {
@@ -81,7 +81,7 @@ REASONS: dict[str, dict[str, str]] = {
             "audit."
         ),
         "unreadable_snapshot": message("It is a _metadata that could not be read."),
-        "vanished": message("It was listed and gone when it was to be read."),
+        "vanished": message("It was listed, but was no longer there when it was read."),
         "bad_time": message("Its modification time is missing or lies in the future."),
         "two_owners": message(
             "More than one registered cluster writes to the directory of this job, or may: "
@@ -96,12 +96,12 @@ REASONS: dict[str, dict[str, str]] = {
             "running."
         ),
         "task_owned": message(
-            "Task-owned, changelog or merged file of a job of which, or of whose successors, a "
-            "snapshot is retained."
+            "A task-owned, changelog or merged file of a job. A snapshot of this job or of a "
+            "successor is retained."
         ),
         "was_referred": message(
-            "A checkpoint or savepoint referred to it, and is gone without Weir having seen it "
-            "discarded."
+            "A checkpoint or savepoint that referred to it is gone, and Weir did not see "
+            "Flink discard it."
         ),
         "was_unlisted": message(
             "An earlier audit did not list it although it is older. Once audits have listed it "
@@ -109,12 +109,13 @@ REASONS: dict[str, dict[str, str]] = {
             "the last of them without doubts, it counts as a file that was never seen before."
         ),
         "referrer_lost": message(
-            "It was not listed when a checkpoint that referred to files of its job was gone "
-            "without having been seen discarded: that one may need it."
+            "When it was not listed, a checkpoint that referred to files of its job "
+            "disappeared, and Weir did not see Flink discard it. That checkpoint may need the "
+            "file."
         ),
         "referrer_unread": message(
-            "A checkpoint refers to it where this audit did not look: audit all roots, register "
-            "its root again."
+            "A checkpoint that this audit did not read refers to it: audit all roots, and "
+            "register that checkpoint's root again."
         ),
         "last_unfound": message(
             "Its job ended, and its last checkpoint was neither found nor seen discarded: its "
@@ -139,11 +140,11 @@ KINDS = {
     "unacknowledged": message(
         "Left by a TaskManager that died or lost its task before it acknowledged the checkpoint."
     ),
-    "failed_checkpoint": message("Left of a checkpoint that expired, was declined or was aborted."),
-    "dead_job": message("Left of a job that has ended and of which no snapshot is retained."),
-    "merging_remainder": message("Left of merged files (file merging) of a job that has ended."),
+    "failed_checkpoint": message("Left by a checkpoint that expired, was declined or was aborted."),
+    "dead_job": message("Left by a job that has ended and has no retained snapshot."),
+    "merging_remainder": message("Merged file (file merging) left by a job that has ended."),
     "undeleted": message("Its checkpoint was discarded, but this file was not deleted."),
-    "unknown": message("Why is not known."),
+    "unknown": message("The cause is not known."),
 }
 """Why an orphan is one; null for all other verdicts."""
 
@@ -159,33 +160,33 @@ DOUBTS = {
     ),
     "unreadable_file": message("A _metadata could not be opened or read."),
     "vanished_metadata": message(
-        "A _metadata was listed, gone when it was to be read, and nothing followed it."
+        "A _metadata was listed, but was no longer there when it was read, and no newer one "
+        "followed."
     ),
     "unlisted": message("A directory could not be listed."),
-    "bad_path": message("A path cannot be brought to one spelling."),
+    "bad_path": message("A path cannot be normalised."),
     "unknown_authority": message(
-        "A reference names a file system that no audited root is on; declare what it is in the "
-        "spellings."
+        "A reference names a file system that no audited root is on; declare an alias for it."
     ),
     "other_spelling": message(
         "A reference of which no file was found ends like a listed file: it may be that file under "
         "another name."
     ),
     TWO_NAMES: message(
-        "A directory is, or seems to be, registered under two names: what is needed under the one "
-        "looks dead under the other."
+        "A directory is, or seems to be, registered under two names: a file that is needed "
+        "under one name looks unneeded under the other."
     ),
     "restored_from_gone": message(
-        "A job runs that was restored from a snapshot which is gone, and no checkpoint of "
-        "it since was found, or it reads on from there (ForSt)."
+        "A running job was restored from a snapshot that is gone. No newer checkpoint of the "
+        "job was found, or it still reads files there (ForSt)."
     ),
     "restored_from_elsewhere": message(
-        "A job runs that was restored from a snapshot outside of these roots, and no "
-        "checkpoint of it since was found, or it reads on from there (ForSt)."
+        "A running job was restored from a snapshot outside these roots. No newer checkpoint "
+        "of the job was found, or it still reads files there (ForSt)."
     ),
     "restored_from_unknown": message(
-        "A job runs that was restored from a snapshot of which no path is known, and has none of "
-        "its own."
+        "A running job was restored from a snapshot with an unknown path, and has no snapshot "
+        "of its own."
     ),
     "writes_elsewhere": message(
         "A job that stems from an audited root writes to a directory that is not audited, and may "
@@ -202,8 +203,8 @@ cleaned.
 NOT_CLEANABLE = {
     "not_attested": message("Nobody has attested that every reader of this root is known."),
     TWO_NAMES: message(
-        "It is, or seems to be, one directory with another root: what is needed under one name "
-        "looks dead under the other."
+        "It is, or seems to be, one directory with another root: a file that is needed under "
+        "one name looks unneeded under the other."
     ),
     "in_doubt": message("The audit has doubts."),
     "unreachable_cluster": message("A cluster of this root cannot be seen at present."),

@@ -27,7 +27,7 @@ def from_json(content: bytes) -> Any:
     except TooManyValues as error:
         raise Skipped(message("it was not read: {error:text}", error=str(error))) from error
     except (ValueError, RecursionError) as error:
-        raise Skipped(message("it is no whole JSON document")) from error
+        raise Skipped(message("it is not a complete JSON document")) from error
 
 
 def from_yaml(content: bytes) -> Any:
@@ -57,6 +57,6 @@ def from_yaml(content: bytes) -> Any:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = message(" at line {line:name}", line=str(mark.line + 1)) if mark else ""
-        raise Skipped(message("it is no YAML{where:message}", where=where)) from error
+        raise Skipped(message("it is not YAML{where:message}", where=where)) from error
     except (ValueError, RecursionError) as error:  # such as a date that no calendar has
-        raise Skipped(message("it is no YAML: a value in it cannot be read")) from error
+        raise Skipped(message("it is not YAML: a value in it cannot be read")) from error

@@ -57,7 +57,7 @@ def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = 
             if before != cluster:
                 raise _Refused(
                     message(
-                        "{url:name} goes by the name {name:name} already; set 'cluster' of the "
+                        "{url:name} already has the name {name:name}; set 'cluster' of the "
                         "source to labels that differ",
                         url=before.url,
                         name=name,
@@ -91,8 +91,8 @@ def _name(source: DiscoverySource, labels: Mapping[str, str]) -> str:
     if not CLUSTER_NAME.fullmatch(written):
         raise _Refused(
             message(
-                "{written:text} is no name of a cluster: letters, digits, dots, dashes and "
-                "underscores, 100 at most",
+                "{written:text} is not a valid cluster name: letters, digits, dots, dashes "
+                "and underscores, 100 at most",
                 written=f"{written[:100]!r}",
             )
         )
@@ -119,20 +119,22 @@ def _url(source: DiscoverySource, labels: Mapping[str, str]) -> str:
             )
         )
     if not _ADDRESS.fullmatch(address):
-        raise _Refused(message("it is no address of the form host:port"))
+        raise _Refused(message("it is not an address of the form host:port"))
     path = "" if path in ("", METRICS_PATH) else path
     url = f"{scheme}://{address}{path}".rstrip("/")
     if not _PATH.fullmatch(path) or len(url) > LONGEST_URL:
-        raise _Refused(message("__metrics_path__ is no plain path, such as /proxy/application_1"))
+        raise _Refused(
+            message("__metrics_path__ is not a plain path, such as /proxy/application_1")
+        )
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise _Refused(message("it is no address of the form host:port")) from None
+        raise _Refused(message("it is not an address of the form host:port")) from None
     if port == 0:
-        raise _Refused(message("port 0 leads nowhere"))
+        raise _Refused(message("port 0 is not a valid port"))
     if source.hosts and not any(fnmatchcase(host, glob.lower()) for glob in source.hosts):
-        raise _Refused(message("its host fits none of 'hosts' of the source"))
+        raise _Refused(message("its host matches none of the source's 'hosts'"))
     try:
         why = refusal(str(ipaddress.ip_address(host)))
     except ValueError:

@@ -136,14 +136,15 @@ def read_files(source: DiscoverySource) -> Listing:
         if not paths:
             wrong.append(
                 message(
-                    "no file is at {pattern:name}; to drop its clusters, leave one that holds []",
+                    "there is no file at {pattern:name}; to remove its clusters, put a file "
+                    "with [] there",
                     pattern=pattern,
                 )
             )
         if len(paths) > MAX_FILES:
             wrong.append(
                 message(
-                    "more than {max_files:count} files are at {pattern:name}",
+                    "more than {max_files:count} files match {pattern:name}",
                     max_files=MAX_FILES,
                     pattern=pattern,
                 )
@@ -165,8 +166,8 @@ def read_files(source: DiscoverySource) -> Listing:
     if len(targets) > MAX_TARGETS:
         return Listing(
             error=message(
-                "{place:name} lists more than {max_targets:count} targets and was not taken; split "
-                "it into several sources.",
+                "{place:name} lists more than {max_targets:count} targets and was ignored; "
+                "split it into several sources.",
                 place=source.place,
                 max_targets=MAX_TARGETS,
             )

@@ -102,7 +102,7 @@ def _labels(given: Any, where: str) -> Iterator[tuple[str, str]]:
         if not isinstance(name, str) or not _LABEL.fullmatch(name):
             raise Skipped(
                 message(
-                    "{where:text}: {name:text} is no name of a label: letters, digits and "
+                    "{where:text}: {name:text} is not a valid label name: letters, digits and "
                     "underscores, 64 at most",
                     where=where,
                     name=f"{str(name)[:64]!r}",

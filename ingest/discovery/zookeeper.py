@@ -79,7 +79,7 @@ def _read(client: KazooClient, root: str) -> tuple[list[Target], list[RefusedTar
             if address:
                 targets.append(_target(address, cluster_id))
                 continue
-            why: str = message("nobody leads it now; it stays as it was")
+            why: str = message("it has no leader now; it stays unchanged")
         except ValueError as error:
             why = str(error)
         unled.append(RefusedTarget(f"{path}", why, cluster_id.replace("/", "-")))

@@ -265,7 +265,7 @@ def unreadable(path: str, error: BaseException) -> Skip:
         redact(path),
         "unreadable_file",
         message(
-            "It could not be read to its end ({why:name}); check that it is whole and readable.",
+            "It could not be read to its end ({why:name}); check that it is complete and readable.",
             why=why(error, remote="://" in path),
         ),
     )
@@ -276,8 +276,8 @@ def no_header(path: str) -> Skip:
         redact(path),
         "no_header",
         message(
-            "No line of it begins a log record, neither in the declared layout nor in one "
-            "that is known; declare its log4j pattern, or leave it out of the globs."
+            "No line of it begins a log record in the declared layout or in a known one; "
+            "declare its log4j pattern, or exclude it from the globs."
         ),
     )
 

@@ -171,8 +171,9 @@ def _require_ends(pattern: str, parts: Sequence[_Part]) -> None:
             raise no_layout(
                 pattern,
                 message(
-                    "nothing stands between {written:name} and {written2:name}, so where one ends "
-                    "is not known: write what is printed between them, or one %x for both",
+                    "there is no text between {written:name} and {written2:name}, so the end "
+                    "of the first one is ambiguous: write the text that is printed between "
+                    "them, or one %x for both",
                     written=part.written,
                     written2=following.written,
                 ),

@@ -67,8 +67,8 @@ async def read_endpoint(run: ClusterRun) -> SourceRead | None:
             )
         except TimeoutError:
             detail = message(
-                "Its log files did not come within {log_endpoint_timeout_s:number} s; they are "
-                "read from where they were left.",
+                "Its log files were not delivered within {log_endpoint_timeout_s:number} s; "
+                "reading continues from the last position.",
                 log_endpoint_timeout_s=LOG_ENDPOINT_TIMEOUT_S,
             )
             return SourceRead((), again, (Skip("/jobmanager/logs", "timeout", detail),))

@@ -56,7 +56,7 @@ async def unpacked(
     if encoding not in ("gzip", "x-gzip", "deflate"):
         raise BadAnswer(
             message(
-                "{path:name} came packed as {encoding:text}, which was not asked for.",
+                "{path:name} was answered with encoding {encoding:text}, which was not requested.",
                 path=path,
                 encoding=f"{encoding[:40]!r}",
             ),
@@ -74,7 +74,8 @@ async def unpacked(
     except zlib.error as error:
         raise BadAnswer(
             message(
-                "{path:name} came as {encoding:name} but does not unpack.",
+                "{path:name} was answered with encoding {encoding:name} but cannot be "
+                "decompressed.",
                 path=path,
                 encoding=encoding,
             ),
@@ -89,7 +90,7 @@ def too_large(path: str, limit_bytes: int) -> BadAnswer:
     return BadAnswer(
         message(
             "{path:name} answered more than {mebibytes:name} MiB and was cut off there; raise "
-            "max_response_bytes if that is right.",
+            "max_response_bytes if that is expected.",
             path=path,
             mebibytes=f"{mebibytes:.4g}",
         ),

@@ -132,8 +132,8 @@ class RestClient:
             if self.held_bytes > MAX_HELD_BYTES:
                 raise BadAnswer(
                     message(
-                        "{path:name} was not asked: the answers before it take {held_bytes:count} "
-                        "bytes.",
+                        "{path:name} was not requested: earlier answers already take "
+                        "{held_bytes:count} bytes.",
                         path=path,
                         held_bytes=self.held_bytes,
                     ),
@@ -251,7 +251,7 @@ class RestClient:
                 raise BadAnswer(
                     message(
                         "{path:name} is redirected to {host:name}; register the address that "
-                        "answers itself.",
+                        "it redirects to.",
                         path=path,
                         host=host,
                     ),
@@ -261,7 +261,7 @@ class RestClient:
                 )
             url = target
         raise BadAnswer(
-            message("{path:name} is redirected in a circle.", path=path), "redirected", path
+            message("{path:name} is redirected in a loop.", path=path), "redirected", path
         )
 
     async def _ticket(self, path: str) -> dict[str, str]:
@@ -352,7 +352,7 @@ class RestClient:
             )
         return Unanswered(
             message(
-                "{base:name} closed the connection before {path:name} was answered whole.",
+                "{base:name} closed the connection before {path:name} was answered completely.",
                 base=base,
                 path=path,
             ),
@@ -395,4 +395,4 @@ def _what_it_is(body: bytes) -> str:
         return "nothing"
     if start[:1] == b"<":
         return "HTML"
-    return message("half a JSON document") if start[:1] in b"{[" else "text"
+    return message("an incomplete JSON document") if start[:1] in b"{[" else "text"

@@ -147,8 +147,8 @@ class _Cycle:
         self.timed_out = True
         read, seen, limit_s = self.jobs_read, self.jobs_seen, self.limits.cycle_timeout_s
         detail = message(
-            "The cycle's {limit_s:number} s were over when {read:number} of {seen:number} jobs "
-            "were read; the others come next.",
+            "The cycle's limit of {limit_s:number} s was reached after {read:number} of "
+            "{seen:number} jobs; the next cycle reads the others.",
             limit_s=limit_s,
             read=read,
             seen=seen,
@@ -160,8 +160,8 @@ class _Cycle:
         if session.budget.left_out:
             left_out, budget = session.budget.left_out, self.limits.requests
             detail = message(
-                "{left_out:number} requests that were due did not fit into the cycle's budget of "
-                "{budget:number}; they come next.",
+                "{left_out:number} due requests did not fit into the cycle's budget of "
+                "{budget:number}; the next cycle sends them.",
                 left_out=left_out,
                 budget=budget,
             )
@@ -220,8 +220,8 @@ class _Cycle:
         self.cursor.flink_version = version
         if not is_known(version):
             detail = message(
-                "Flink {version:name} is not one of the known releases 1.12 to 2.3; it is read as "
-                "far as it is understood.",
+                "Flink {version:name} is not one of the known releases 1.12 to 2.3; Weir "
+                "reads what it understands.",
                 version=version,
             )
             self.session.skip("/overview", "unknown_version", detail)

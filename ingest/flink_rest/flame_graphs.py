@@ -57,7 +57,7 @@ async def _request_one(
             ),
         )
     if not (is_flink_id(wanted.job_id) and is_flink_id(wanted.vertex_id)):
-        return FlameGraphAnswer(wanted, at(), error=message("Its ids are none that Flink gives."))
+        return FlameGraphAnswer(wanted, at(), error=message("Its ids are not valid Flink ids."))
     # Of an unknown release the whole vertex: an older one ignores the index, and its answer would
     # be taken for one subtask's.
     subtask = wanted.subtask if known is not None and known >= OF_SUBTASKS_SINCE else None

@@ -71,8 +71,8 @@ async def read_history(
             if left_s < SECONDS_A_JOB:
                 break
             detail = message(
-                "Its documents did not come within {seconds_a_job:number} s; it is not asked for "
-                "again until it changes.",
+                "Its documents were not delivered within {seconds_a_job:number} s; Weir does "
+                "not request it again until it changes.",
                 seconds_a_job=SECONDS_A_JOB,
             )
             session.skip(f"/jobs/{job.job_id}", "timeout", detail)

@@ -31,7 +31,7 @@ async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
         if not is_version(version):  # then it is no JobManager, and what it says is not repeated
             notes.misses.append(
                 message(
-                    "{base:name} answers, but not as a Flink JobManager does.",
+                    "{base:name} answers, but not like a Flink JobManager.",
                     base=client.address.base,
                 )
             )
@@ -80,8 +80,8 @@ def _say_version(notes: ProbeNotes) -> None:
     if not is_known(notes.flink_version):
         notes.misses.append(
             message(
-                "Flink {flink_version:name} is not one of the known releases 1.12 to 2.3; it is "
-                "read as far as understood",
+                "Flink {flink_version:name} is not one of the known releases 1.12 to 2.3; "
+                "Weir reads what it understands",
                 flink_version=str(notes.flink_version),
             )
         )

@@ -70,7 +70,7 @@ def _documents(content: bytes, skips: list[Skip]) -> Iterator[tuple[str, Any]]:
         raise Skipped(message("the archive is not read: {error:text}", error=str(error))) from None
     except (ValueError, RecursionError):
         raise Skipped(
-            message("the file is no JSON document; Flink may still be writing it")
+            message("the file is not a JSON document; Flink may still be writing it")
         ) from None
     left = MAX_HELD_BYTES - left
     for place, entry in elements(archive.raw("archive"), "archive"):
@@ -104,9 +104,7 @@ def _documents(content: bytes, skips: list[Skip]) -> Iterator[tuple[str, Any]]:
                     )
                 )
             except (ValueError, AttributeError, RecursionError):
-                skips.append(
-                    Skip(path, "bad_json", message("the archived document is no JSON text"))
-                )
+                skips.append(Skip(path, "bad_json", message("the archived document is not JSON")))
         if len(skips) > MAX_SKIPS:
             skips.append(
                 Skip(

@@ -44,9 +44,9 @@ def readable_errors(
 def damaged(table: Table, uri: str, why: str) -> LakeDamaged:
     return LakeDamaged(
         message(
-            "Lake table {name:name} at {uri:name} cannot be used: {why:name}. Put back a "
-            "copy of it, or move its folder away and run manage.py run_pipeline "
-            "--from-start; the other tables are not touched.",
+            "Lake table {name:name} at {uri:name} cannot be used: {why:name}. Restore it from "
+            "a copy, or move its folder away and run manage.py run_pipeline --from-start; the "
+            "other tables are not affected.",
             name=table.name,
             uri=uri,
             why=why,
@@ -68,7 +68,7 @@ def broken_file(table: Table, paths: Iterable[Path]) -> str:
                 first_line=_first_line(error),
             )
         if not set(table.identity) <= names | {"date"}:
-            return message("{path:name} has other columns than this table", path=str(path))
+            return message("{path:name} has different columns than this table", path=str(path))
     return ""
 
 
@@ -78,7 +78,7 @@ def _in_log(folder: Path | None) -> str:
     if log is None or not log.exists():
         return ""
     if not log.is_dir():
-        return message("{log:name} is no directory", log=str(log))
+        return message("{log:name} is not a directory", log=str(log))
     entries = sorted(path for path in log.glob("*.json") if path.stem.isdigit())[
         -MAX_FILES_CHECKED:
     ]

@@ -210,8 +210,8 @@ class _Reading:
             self._skip(
                 "over_budget",
                 message(
-                    "At {when:name} {limit:count} lines have the same instant; further ones of it, "
-                    "if any, are left out.",
+                    "At {when:name} {limit:count} lines have the same instant; any further "
+                    "lines of it are skipped.",
                     when=when,
                     limit=limit,
                 ),
@@ -249,8 +249,8 @@ class _Reading:
             self._skip(
                 error.reason,
                 message(
-                    "The line of {when:name} UTC cannot be read; it is left out, with others of "
-                    "this millisecond. {error:text}",
+                    "The line of {when:name} UTC cannot be read; it is skipped, with others "
+                    "of this millisecond. {error:text}",
                     when=when,
                     error=str(error),
                 ),
@@ -281,15 +281,15 @@ class _Reading:
         if page.lines and not inside:
             raise Skipped(
                 message(
-                    "{name:name} answered no line of the time that was asked for; does a proxy "
-                    "change or repeat answers?",
+                    "{name:name} returned no line of the requested time; does a proxy change "
+                    "or repeat answers?",
                     name=self._store.name,
                 )
             )
         outside = Skip(
             self._client.address.base,
             "bad_payload",
-            message("A line is not of the time that was asked for."),
+            message("A line is not in the requested time."),
         )
         for at, content in page.lines:
             if not begin <= at < end:

@@ -69,7 +69,7 @@ class Elasticsearch:
             case _:
                 raise Skipped(
                     message(
-                        "The answer is none of {name:name}'s _search; check the address.",
+                        "The answer is not from {name:name}'s _search API; check the address.",
                         name=self.name,
                     )
                 )
@@ -108,7 +108,7 @@ class Elasticsearch:
                 Skip(
                     shown(hit),
                     "bad_payload",
-                    message("It is no hit with an id that is sorted by {time:text}.", time=TIME),
+                    message("It is not a hit with an id that is sorted by {time:text}.", time=TIME),
                 ),
             )
         source = hit.get("_source")

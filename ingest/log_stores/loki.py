@@ -45,7 +45,7 @@ class Loki:
                 )
             case _:
                 raise Skipped(
-                    message("The answer is none of Loki's query_range; check the address.")
+                    message("The answer is not from Loki's query_range API; check the address.")
                 )
         entries = [line for stream in streams for line in _lines(stream)]
         entries.sort(key=lambda pair: pair[0])
@@ -86,7 +86,7 @@ def _line(labels: dict[str, Any], value: Any) -> tuple[int, Entry | Skip]:
             )
         case _:
             return NOWHEN, Skip(
-                shown(value), "bad_payload", message("It is no pair of nanoseconds and line.")
+                shown(value), "bad_payload", message("It is not a pair of nanoseconds and line.")
             )
 
 

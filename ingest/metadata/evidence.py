@@ -113,8 +113,8 @@ def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference | Snapshot]:
     if file.size is not None and file.size > most_bytes:
         raise TooLarge(
             message(
-                "It has {size:count} bytes, and at most {most_bytes:count} are read; raise the "
-                "bound to have it read.",
+                "It has {size:count} bytes, and at most {most_bytes:count} are read; raise "
+                "the limit to read it.",
                 size=file.size,
                 most_bytes=most_bytes,
             )

@@ -92,7 +92,7 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
         if path.count("/") > MAX_DEPTH:
             raise WebHdfsError(
                 message(
-                    "{path:name}… is deeper than HDFS allows ({max_depth:count}); look at what "
+                    "{path:name}… is deeper than HDFS allows ({max_depth:count}); check what "
                     "answers as the NameNode.",
                     path=str(path[:80]),
                     max_depth=MAX_DEPTH,
@@ -127,8 +127,7 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
             if not last or (after is not None and _order(last) <= _order(after)):
                 raise WebHdfsError(
                     message(
-                        "The pages of {path:name} come to no end; look at what answers as the "
-                        "NameNode.",
+                        "The pages of {path:name} never end; check what answers as the NameNode.",
                         path=str(path),
                     )
                 )
@@ -169,8 +168,8 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
         except (ValueError, RecursionError) as error:
             raise WebHdfsError(
                 message(
-                    "The answer to {op:text} of {path:name} is no JSON ({error:text}); is this the "
-                    "address of a NameNode?",
+                    "The answer to {op:text} of {path:name} is not JSON ({error:text}); is "
+                    "this the address of a NameNode?",
                     op=op,
                     path=path,
                     error=str(error),
@@ -247,8 +246,8 @@ class _Bounded(TimedAdapter):
         except Late:
             raise WebHdfsError(
                 message(
-                    "{host:name} did not answer to the end within {whole_s:number} s; look how "
-                    "loaded it is.",
+                    "{host:name} did not answer completely within {whole_s:number} s; check "
+                    "its load.",
                     host=host,
                     whole_s=self.whole_s,
                 )
@@ -325,7 +324,7 @@ def _child(status: Any) -> str:
     if not isinstance(name, str) or "/" in name or "\x00" in name or name in (".", ".."):
         raise WebHdfsError(
             message(
-                "The NameNode lists {name:text}, which is no name of a file.",
+                "The NameNode lists {name:text}, which is not a valid file name.",
                 name=f"{str(name)[:80]!r}",
             )
         )
@@ -345,7 +344,7 @@ def _entry(status: Any, path: str) -> dict[str, Any]:
     ):
         raise WebHdfsError(
             message(
-                "What the NameNode says of {path:name} is not in the published form.", path=path
+                "The NameNode's answer about {path:name} is not in the published form.", path=path
             )
         )
     try:

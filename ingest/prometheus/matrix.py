@@ -33,7 +33,7 @@ def series(body: Any) -> Iterator[Series]:
                 message("Prometheus refused the query: {answer:name}", answer=answer[:300])
             )
         case _:
-            raise Skipped(message("The answer is no matrix of series."))
+            raise Skipped(message("The answer is not a matrix of series."))
     for entry in result:
         match entry:
             case {"metric": dict(labels), "values": list(values)} if all(

@@ -70,8 +70,8 @@ def second_name(name: DirectoryName, other: DirectoryName) -> Skip:
         name.uri,
         SECOND_NAME,
         message(
-            "It is the same directory as {uri:text}: declare the one name an alias of "
-            "the other (WEIR_STORAGE_ALIASES), and keep only one of them as a root.",
+            "It is the same directory as {uri:text}: declare one name as an alias of the "
+            "other (WEIR_STORAGE_ALIASES), and register only one of them as a root.",
             uri=other.uri,
         ),
     )

@@ -124,8 +124,8 @@ def import_inventory(
     except (OSError, pa.ArrowException, ValueError, ImportError) as error:
         raise Refused(
             message(
-                "The inventory {file:name} cannot be read ({error:text}); it has to be CSV, TSV or "
-                "Parquet, packed or not.",
+                "The inventory {file:name} cannot be read ({error:text}); it must be CSV, TSV "
+                "or Parquet, compressed or not.",
                 file=file,
                 error=str(error),
             )
@@ -190,8 +190,8 @@ class _Rows:
     def reported(self) -> list[Skip]:
         if self.bad > len(self.examples):
             more = message(
-                "{bad:number} more rows have no usable path or size; look at what wrote the "
-                "inventory.",
+                "{bad:number} more rows have no usable path or size; check the program that "
+                "wrote the inventory.",
                 bad=self.bad - len(self.examples),
             )
             return [*self.examples, Skip(self.root.uri, "bad_row", more)]
@@ -241,7 +241,8 @@ class _Rows:
                     str(path),
                     "bad_row",
                     message(
-                        "Its row has no usable path or size; look at what wrote the inventory."
+                        "Its row has no usable path or size; check the program that wrote the "
+                        "inventory."
                     ),
                 )
             )
@@ -300,8 +301,8 @@ def _read(file: str, columns: Sequence[str] | None) -> tuple[_Columns, Iterator[
     if len(header.names) > len(fields):
         raise Refused(
             message(
-                "{file:name} has {fields:number} columns, not {names:number} ({join:name}); name "
-                "those that it has.",
+                "{file:name} has {fields:number} columns, not {names:number} ({join:name}); "
+                "name the columns that it has.",
                 file=file,
                 fields=len(fields),
                 names=len(header.names),

@@ -171,8 +171,8 @@ def copy(
     if stat(path, within[0]) != before:
         raise Changed(
             message(
-                "{path:name} was written to while it was copied; it was left alone, and so was the "
-                "copy {target:name}.",
+                "{path:name} changed while it was copied; it was left unchanged, and so was "
+                "the copy {target:name}.",
                 path=path,
                 target=target,
             )

@@ -108,7 +108,7 @@ def checkpoints_are_off(window: JobWindow) -> bool:
 def name_of(checkpoint: CheckpointSample) -> str:
     """``checkpoint 8`` or ``savepoint 7``."""
     if checkpoint.checkpoint_id == NO_ID:
-        return message("a checkpoint that got no id")
+        return message("a checkpoint without an id")
     return message(
         "{words:message} {checkpoint_id:number}",
         words=message("savepoint") if checkpoint.is_savepoint else message("checkpoint"),

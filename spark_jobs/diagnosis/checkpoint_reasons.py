@@ -123,8 +123,8 @@ REASON_WORDS: dict[str, ReasonWords] = {
             "`_metadata` file."
         ),
         message(
-            "Check the JobManager's way to the checkpoint directory and to the high-availability "
-            "storage, and its heap for large metadata."
+            "Check the JobManager's connection to the checkpoint directory and to the "
+            "high-availability storage, and its heap for large metadata."
         ),
     ),
     "TRIGGER_CHECKPOINT_FAILURE": ReasonWords(
@@ -133,8 +133,8 @@ REASON_WORDS: dict[str, ReasonWords] = {
     ),
     "UNKNOWN_TASK_CHECKPOINT_NOTIFICATION_FAILURE": ReasonWords(
         message(
-            "A TaskManager did not know the task it was asked to snapshot: the JobManager and it "
-            "disagree on where the task runs."
+            "A TaskManager did not know the task it was asked to snapshot: the JobManager and "
+            "the TaskManager disagree on where the task runs."
         ),
         message("Look for a restart or a lost connection around that instant."),
     ),

@@ -156,8 +156,8 @@ def _explained(load: JvmLoad, collects: bool, busy: float) -> tuple[str, str]:
                 gc_ratio=load.gc_ratio,
             ),
             message(
-                "First give {where:name} more heap or fewer objects: the job's resources page "
-                "shows what a collection leaves. ",
+                "First give {where:name} more heap, or create fewer objects: the job's "
+                "resources page shows how much heap is in use after a garbage collection. ",
                 where=load.where,
             ),
         )

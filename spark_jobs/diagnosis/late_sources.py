@@ -32,9 +32,9 @@ class LateSource:
     @property
     def cause(self) -> str:
         return message(
-            "{brief:name} started its part {delay_ms:duration} after the trigger. A source gets "
-            "the trigger itself instead of a barrier: its task thread was busy, or held the "
-            "checkpoint lock, and took the trigger from its mailbox that late.",
+            "{brief:name} started its part {delay_ms:duration} after the trigger. A source "
+            "receives the trigger itself instead of a barrier. Its task thread was busy or "
+            "held the checkpoint lock, so it took the trigger from its mailbox late.",
             brief=subtask_text(self.brief, self.subtask),
             delay_ms=self.delay_ms,
         )
@@ -42,11 +42,11 @@ class LateSource:
     @property
     def next_step(self) -> str:
         return message(
-            "Look at the flame graph of {brief:name}: the page of this finding asks Flink "
-            "for it and shows it (Flink needs rest.flamegraph.enabled: true). Or take a "
-            "thread dump of its TaskManager while a checkpoint is pending. What this "
-            "thread does is what the trigger waits for: often a blocking call or one "
-            "record that becomes many, in the source or what is chained to it.",
+            "Look at the flame graph of {brief:name}: the page of this finding asks Flink for "
+            "it and shows it (Flink needs rest.flamegraph.enabled: true). Or take a thread "
+            "dump of its TaskManager while a checkpoint is pending. The trigger waits for "
+            "what this thread does: often a blocking call, or one record that becomes many, "
+            "in the source or an operator chained to it.",
             brief=self.brief,
         )
 

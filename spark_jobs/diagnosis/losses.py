@@ -68,7 +68,9 @@ def loss_thresholds(rule_id: str) -> tuple[Threshold, ...]:
             "failures",
             0,
             1_000,
-            message("With one tolerable failure left, the next but one restarts the job."),
+            message(
+                "With one tolerable failure left, the second failure from now restarts the job."
+            ),
         ),
     )
 
@@ -199,8 +201,8 @@ def consequence(lost_checkpoints: Losses) -> str:
     left = lost_checkpoints.tolerance_left
     if left is None and lost_checkpoints.tolerable is not None:
         return message(
-            "The settings let the job continue however many checkpoints it loses; what grows is "
-            "what a recovery must replay."
+            "The settings let the job continue no matter how many checkpoints it loses, but a "
+            "recovery must replay more and more records."
         )
     if left is None:
         return message(

@@ -65,8 +65,8 @@ def phase_thresholds(
             1,
             100,
             message(
-                "One slow checkpoint may be chance: a compaction, a garbage collection, a busy "
-                "disk. Where the holder of its barrier was seen, one is enough."
+                "One slow checkpoint may be chance: a compaction, a garbage collection, a "
+                "busy disk. If the operator that delayed its barrier is known, one is enough."
             ),
         ),
         Threshold(

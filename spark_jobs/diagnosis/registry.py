@@ -111,7 +111,9 @@ def diagnose(
         except Exception as error:
             logger.exception("Rule %s broke on %s", asked.id, sample.called)
             unknowns.append(
-                Unknown(asked.id, message("the rule broke: {name:name}", name=type(error).__name__))
+                Unknown(
+                    asked.id, message("the rule failed: {name:name}", name=type(error).__name__)
+                )
             )
     return Diagnosis(tuple(findings), tuple(unknowns))
 

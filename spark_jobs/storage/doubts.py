@@ -187,8 +187,8 @@ def restored_from_gone(
             continue
         root = root_around(job["audit_id"], path, roots)
         detail = message(
-            "Job {job_id:name} was restored from it, and no checkpoint of it since was found, or "
-            "it reads on from there (ForSt).",
+            "Job {job_id:name} was restored from it. No newer checkpoint of that job was "
+            "found, or the job still reads files there (ForSt).",
             job_id=job["job_id"],
         )
         reason = "restored_from_elsewhere" if root is None else "restored_from_gone"
@@ -302,7 +302,8 @@ def no_checkpoint_found(
         # one began.
         if last is None or is_older or is_less(last["modified"], job["started_at"]):
             detail = message(
-                "Job of {cluster:name}; audit again, and look whether its checkpoints are kept.",
+                "Job of {cluster:name}; audit again, and check whether its checkpoints are "
+                "retained.",
                 cluster=job["cluster"],
             )
             doubts.append(_doubt(job, job["job_id"], "no_checkpoint_found", detail))

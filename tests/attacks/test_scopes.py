@@ -298,7 +298,7 @@ WRITES_OF_THEIR_OWN = {
 }
 """What concerns nobody but whoever sends it.
 
-A view that is shared is seen by who sees the same clusters.
+A view that is shared is seen by people who see the same clusters.
 """
 
 

@@ -263,7 +263,7 @@ def test_without_counters_the_meter_counts_where_its_hot_subtask_works_more():
 def test_without_counters_an_uneven_meter_alone_is_unknown():
     as_busy = metered(900.0, 100.0, 110.0, busy=(0.2, 0.2, 0.2))
     assert not found(as_busy, RULE)
-    assert "counted for each subtask of agg" in unknown(as_busy, RULE)
+    assert "record counters of each subtask of agg" in unknown(as_busy, RULE)
     assert not unknown(metered(100.0, 100.0, 110.0), RULE)
     assert not unknown(replace(as_busy, terminal=True), RULE)
 
@@ -276,7 +276,7 @@ def test_without_counters_a_meter_says_nothing_for_a_minute_after_a_start():
         replace(uneven, start_time_ms=begun),
     ):
         assert not found(young, RULE)
-        assert "remember a minute" in unknown(young, RULE)
+        assert "average over a minute" in unknown(young, RULE)
     assert found(replace(uneven, annotations=(Annotation(begun - 40_000, "restart"),)), RULE)
     assert found(replace(agg(900.0, 100.0, 110.0), start_time_ms=begun), RULE), (
         "counters do not remember"

@@ -129,7 +129,7 @@ def test_a_source_that_started_late_is_named_though_a_task_behind_it_was_slowest
     late = window(*slow_ones("start_delay", **LATE), vertex_windows=pressed(**CALM), **PLAN)
     [finding] = found(late, "checkpoint.start_delay")
     assert finding.cause.startswith(
-        "source/2 started its part 36 s after the trigger. A source gets the trigger itself"
+        "source/2 started its part 36 s after the trigger. A source receives the trigger itself"
     )
     assert "flame graph of source" in finding.next_step
     assert evidence(finding, "start delay of the source") == 36_000

@@ -39,7 +39,9 @@ def test_the_figures_are_those_of_flinks_exception(version):
     assert evidence(newest, "buffers that were available") == available
     assert evidence(newest, "buffers of the TaskManager") == total == 32
     assert evidence(newest, "its network memory") == total * segment_bytes
-    assert evidence(newest, "failures for want of buffers") == len({at for at, _figures in told})
+    assert evidence(newest, "failures because buffers were missing") == len(
+        {at for at, _figures in told}
+    )
     assert newest["severity"] == "critical"
 
 

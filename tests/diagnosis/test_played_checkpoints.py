@@ -243,7 +243,7 @@ def test_a_source_whose_thread_is_blocked_starts_late_by_what_flink_reports_of_i
         assert (
             evidence(finding, "start delay of the source") == delays[told["checkpoint_id"]] > 8_000
         )
-        assert "A source gets the trigger itself" in finding["cause"]
+        assert "A source receives the trigger itself" in finding["cause"]
         assert slowest(played)[told["checkpoint_id"]].vertex != told["name"]
 
 

@@ -32,13 +32,13 @@ def said(sample: ReplicaSample) -> list[tuple[str, str]]:
     [
         (COPIED, []),
         (replace(COPIED, behind_ms=899_999, trouble="full"), []),
-        (replace(COPIED, behind_ms=900_000), [("warning", "The copy lies 15 min behind")]),
-        (replace(COPIED, behind_ms=7_200_000), [("critical", "The copy lies 2 h behind")]),
+        (replace(COPIED, behind_ms=900_000), [("warning", "The copy is 15 min behind")]),
+        (replace(COPIED, behind_ms=7_200_000), [("critical", "The copy is 2 h behind")]),
         (replace(COPIED, behind_ms=7_200_000, ended=True), []),
         (replace(COPIED, checkpoint_id=None, behind_ms=None, asked_ms=60_000), []),
         (
             replace(COPIED, checkpoint_id=None, behind_ms=None, asked_ms=1_200_000),
-            [("warning", "No copy is complete 20 min after it was asked for")],
+            [("warning", "No copy is complete 20 min after it was requested")],
         ),
     ],
 )

@@ -57,7 +57,7 @@ def test_the_missing_file_lies_in_the_directory_of_the_job_before(version):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_attempts_are_counted_once_though_two_processes_log_them(version):
     *_, newest = of_rule(f"{version}/lost-file", RULE)
-    assert evidence(newest, "restores that lacked a file") == sum(
+    assert evidence(newest, "restores with a missing file") == sum(
         one["attempts"] for one in newest["data"]["files"]
     )
 

@@ -26,7 +26,7 @@ def test_the_task_that_restores_slowly_is_named_with_the_time_that_all_others_wa
         first["RUNNING"] - first["INITIALIZING"]
     )
     assert newest["subject_id"] == vertices(f"{version}/{PLAYED}")["enrich"]
-    assert newest["title"].startswith("enrich/0 held the restart up for 1")
+    assert newest["title"].startswith("enrich/0 delayed the restart by 1")
     assert newest["data"]["phase"] == "restore"
     assert newest["data"]["hosts"][0] in newest["cause"]
 

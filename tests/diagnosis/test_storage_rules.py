@@ -211,7 +211,7 @@ def test_the_amplification_is_that_of_a_plain_recount():
     [finding] = said(MERGED, "storage.amplification")
     assert finding.evidence[0].value == pytest.approx(76_000_000 / 11_330_996)
     assert finding.severity == "warning"
-    assert "nothing to delete by hand" in finding.next_step
+    assert "Do not delete anything yourself" in finding.next_step
 
 
 def test_a_job_that_nobody_has_told_of_is_named_by_its_directory():

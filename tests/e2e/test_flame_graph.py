@@ -47,7 +47,7 @@ def test_it_is_asked_for_on_the_page_of_the_finding_and_seen_there(page, of, add
     page.goto(address)
     page.get_by_role("button", name="Ask Flink for its flame graph").click()
     expect(page.locator(".flame-words")).to_have_text(
-        "A flame graph is wanted; the next collect cycle asks for it."
+        "A flame graph was requested; the next collect cycle asks Flink for it."
     )
     sampled(of, SOURCE, BODY)
     page.goto(address)

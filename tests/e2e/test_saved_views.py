@@ -13,7 +13,7 @@ def test_a_filtered_list_is_saved_from_its_menu_and_opened_by_it_again(page, sit
     menu = page.locator("details.saved")
     menu.locator("summary").press("Enter")
     menu.get_by_label("Save what is shown as").fill("Mine")
-    menu.get_by_label("share with who sees the same clusters").check()
+    menu.get_by_label("share with people who see the same clusters").check()
     menu.get_by_role("button", name="Save view").click()
     page.wait_for_url("**/?q=clickstream&status=unsteady")
     expect(page.locator(".banner.ok")).to_contain_text("The view Mine is saved.")

@@ -224,7 +224,7 @@ def test_a_history_server_that_answers_slowly_is_left_after_its_time(
         assert time.monotonic() - began < 30
         known = outcome.cursor["history"]["jobs"]
     assert 0 < len(known) < 20
-    assert any("did not come within" in row["detail"] for row in rows(lake, "skips"))
+    assert any("were not delivered within" in row["detail"] for row in rows(lake, "skips"))
 
 
 def vertices(count: int) -> list[dict[str, Any]]:

@@ -71,7 +71,9 @@ def add(by: User, name: str, role: str, sees: str, lines: str) -> tuple[User, st
             {field: " ".join(texts) for field, texts in error.message_dict.items()}
         ) from None
     except IntegrityError:
-        raise InputRefused({"username": gettext("There is somebody of this name.")}) from None
+        raise InputRefused(
+            {"username": gettext("There is already a person with this name.")}
+        ) from None
     return user, password
 
 
@@ -145,7 +147,7 @@ def _changing(by: User, user: User) -> Iterator[None]:
     with transaction.atomic():
         lock_administrators()
         if not User.objects.filter(administrators(), pk=by.pk).exists():
-            raise ActionRefused(gettext("You administer the whole fleet no longer."))
+            raise ActionRefused(gettext("You no longer administer the whole fleet."))
         yield
 
 

@@ -49,9 +49,9 @@ class SessionLimits:
         if began is None or active is None or max(began, active) > now + NOTED_EVERY_S:
             begin(request, now)
         elif now - began >= settings.WEIR.session_age_s:
-            _end(request, gettext("You were signed in for as long as it lasts."))
+            _end(request, gettext("Your sign-in has expired."))
         elif idle_s and now - active >= idle_s:
-            _end(request, gettext("Nothing was done for a while."))
+            _end(request, gettext("You were not active for a while."))
         elif _is_activity(request) and now - active >= min(
             NOTED_EVERY_S, (idle_s or NOTED_EVERY_S) // 2
         ):

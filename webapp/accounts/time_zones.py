@@ -73,8 +73,8 @@ def choose(request: HttpRequest) -> HttpResponse:
         messages.warning(
             request,
             _(
-                "Your browser does not say in which time zone it is. Until it does, times are UTC; "
-                "choose a zone here instead."
+                "Your browser does not report its time zone. Until it does, times are in UTC; "
+                "choose a time zone here instead."
             ),
         )
         response = redirect("account")

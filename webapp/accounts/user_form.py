@@ -21,9 +21,9 @@ class UserForm(UserChangeForm):  # type: ignore[type-arg]  # generic in its stub
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text=_(
-            'Clusters that one of these lines fits, such as team="payments", environment="prod" or '
-            'cluster=~"prod-.*"; '
-            "no line: no cluster. Superusers see everything."
+            'Clusters that match one of these lines, such as team="payments", '
+            'environment="prod" or cluster=~"prod-.*"; no line: no cluster. Superusers '
+            "see everything."
         ),
     )
 
@@ -53,7 +53,7 @@ class UserForm(UserChangeForm):  # type: ignore[type-arg]  # generic in its stub
         ):
             self.add_error(
                 "sees_only",
-                gettext("Sees everything is ticked: leave this empty, or take the tick away."),
+                gettext("Sees everything is selected: leave this empty, or clear the selection."),
             )
         return cleaned
 

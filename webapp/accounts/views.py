@@ -42,8 +42,8 @@ class TokenForm(forms.Form):
         max_length=grants.LONGEST_TEXT,
         label=_("Sees only"),
         help_text=_(
-            'One grant a line, such as cluster="prod-eu-1"; empty: what you see. It never sees '
-            "more than you."
+            'One grant per line, such as cluster="prod-eu-1"; empty: what you see. It never '
+            "sees more than you."
         ),
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
     )
@@ -172,7 +172,7 @@ def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(ApiToken, pk=pk, user=me(request))
     token.delete()
     messages.success(
-        request, gettext("%(name)s is revoked; it does not work any more.") % {"name": token.name}
+        request, gettext("%(name)s is revoked; it no longer works.") % {"name": token.name}
     )
     return redirect("account")
 

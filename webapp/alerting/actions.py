@@ -156,7 +156,7 @@ def save_window(window: MaintenanceWindow, user: Any, now: datetime) -> Maintena
             )
         )
     if not window.is_weekly and window.ends_at is None:
-        raise InputRefused(gettext("Say when the window ends."))
+        raise InputRefused(gettext("Set when the window ends."))
     if window.ends_at is not None and window.ends_at <= max(window.starts_at, now):
         raise InputRefused(gettext("A window has to end after it begins, and in the future."))
     window.author, window.author_name, window.created_at = user, user.get_username()[:200], now

@@ -51,7 +51,7 @@ def acknowledge(incident: Incident, user: Any, comment: str, now: datetime) -> i
             raise ActionRefused(
                 gettext("It is over.")
                 if not incident.is_open
-                else gettext("It is acknowledged by %(acknowledged_name)s already.")
+                else gettext("%(acknowledged_name)s has already acknowledged it.")
                 % {"acknowledged_name": incident.acknowledged_name}
             )
     incident.refresh_from_db()

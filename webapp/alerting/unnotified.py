@@ -181,7 +181,7 @@ def _no_taker(row: Alert, endpoints: Sequence[Endpoint] | None, least: Sequence[
     if not least:
         return gettext("No enabled endpoint matches the labels.")
     if row.severity_rank < min(least):
-        return gettext("Less severe than what the enabled endpoints that match the labels take.")
+        return gettext("The enabled endpoints that match the labels take only more severe alerts.")
     return ""
 
 

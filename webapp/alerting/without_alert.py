@@ -23,7 +23,7 @@ def why_no_alert(findings: Sequence[Finding]) -> Unnotified:
         )
         return Unnotified(((0, gone),), is_known=False)
     if other := _incident_of_their_alert(findings):
-        went_on = gettext("Its alert lasted on, and is part of another incident.")
+        went_on = gettext("Its alert continued, and is part of another incident.")
         return Unnotified(((len(findings), went_on),), is_known=False, elsewhere=other)
     policies = Policies()
     return Unnotified.counted(_why(row, policies) for row in findings)
@@ -42,13 +42,15 @@ def _why(row: Finding, policies: Policies) -> str:
     if policies.why_ended(row.cluster):
         return gettext("The cluster is no longer watched.")
     if row.to_alert:
-        return gettext("The next evaluation takes it up.")
+        return gettext("The next evaluation processes it.")
     if (
         row.state == FindingState.CLOSED
         and timedelta() < policy.hold_before > row.last_seen - row.first_seen
     ):
         return gettext("What ends within the hold time does not alert.")
-    return gettext("By what is set now it would alert; when it was evaluated it did not.")
+    return gettext(
+        "With the current settings it would alert; with the settings at that time it did not."
+    )
 
 
 def _incident_of_their_alert(findings: Sequence[Finding]) -> str:

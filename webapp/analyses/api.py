@@ -104,7 +104,7 @@ def document_schema() -> dict[str, Any]:
 
 class AnalysesView(APIView):
     @extend_schema(
-        summary="Which analyses there are of a job",
+        summary="Analyses available for a job",
         operation_id="job_analyses",
         responses={200: LISTED, **ERRORS, **NOT_FOUND},
     )

@@ -82,13 +82,14 @@ _NEXT_STEPS = {
         "or writing state."
     ),
     "NOT_ALL_REQUIRED_TASKS_RUNNING": _(
-        "Nothing, unless tasks stay away: then look for missing slots or restarts."
+        "Nothing, unless tasks stay missing: then look for missing slots or restarts."
     ),
     "MINIMUM_TIME_BETWEEN_CHECKPOINTS": _(
-        "Nothing: the pause between checkpoints is doing what it is for."
+        "Nothing: the pause between checkpoints works as intended."
     ),
     "TOO_MANY_CONCURRENT_CHECKPOINTS": _(
-        "See why the checkpoint before it takes so long; more of them at once would not help it."
+        "Find out why the checkpoint before it takes so long; more concurrent checkpoints "
+        "would not help."
     ),
     "CHECKPOINT_SUBSUMED": _("Nothing: a newer checkpoint protects the job."),
     "CHECKPOINT_COORDINATOR_SHUTDOWN": _("Nothing, if the job was meant to end."),
@@ -110,8 +111,8 @@ _OF_PHASE = {
         "its disk and locks in its code."
     ),
     "async": _(
-        "The slowest subtask spent longest on writing: look at its state size, its disk and the "
-        "way to the checkpoint storage."
+        "The slowest subtask spent longest on writing: look at its state size, its disk and "
+        "its connection to the checkpoint storage."
     ),
 }
 

@@ -143,7 +143,7 @@ class CleanupPlanViews(ListView):
         return Response(CleanupPlanSerializer(_plan(pk)).data)
 
     @extend_schema(
-        summary="Ask for a plan of the newest audit; the workers make it, nothing is moved",
+        summary="Request a plan from the newest audit; a worker makes it, and nothing is moved",
         request=PlanRequestSerializer,
         responses={202: CleanupPlanSerializer, **ERRORS, **CONFLICT},
     )
@@ -215,7 +215,7 @@ class CleanupPlanViews(ListView):
         )
 
     @extend_schema(
-        summary="What became of the files of a plan",
+        summary="What happened to the files of a plan",
         parameters=[
             AT,
             OpenApiParameter(

@@ -148,8 +148,8 @@ def _check_credential(
     stored = bool(endpoint.credential_encrypted) and endpoint.format == entered.format
     if given and (len(given) > LONGEST_CREDENTIAL or not given.isprintable()):
         wrong["credential"] = gettext(
-            "It is longer than %(longest_credential)s characters, or holds signs that cannot be "
-            "sent."
+            "It is longer than %(longest_credential)s characters, or contains characters that "
+            "cannot be sent."
         ) % {"longest_credential": LONGEST_CREDENTIAL}
     if form.credential_required and not given and not (stored and given is None):
         wrong["credential"] = gettext("%(credential)s is needed.") % {

@@ -25,7 +25,7 @@ def rotate(endpoint: Endpoint, name: str, now: datetime) -> str:
     """A new secret, shown once; both sign for a day. Raises :class:`ActionRefused`."""
     if not FORMATS[endpoint.format].has_secret:
         raise ActionRefused(
-            gettext("%(name)s has no secret of ours: what it is sent is not signed by Weir.")
+            gettext("Weir has no secret for %(name)s, so it does not sign what it sends there.")
             % {"name": endpoint.name}
         )
     secret = signing.new_secret()

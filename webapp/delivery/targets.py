@@ -74,8 +74,8 @@ def parsed(url: str, rules: Policy) -> Target:
     ):
         raise RefusedTarget(
             gettext(
-                "The address is longer than %(longest_url)s characters, or holds spaces or signs "
-                "that no address has."
+                "The address is longer than %(longest_url)s characters, or contains spaces or "
+                "characters that are not allowed in an address."
             )
             % {"longest_url": LONGEST_URL}
         )
@@ -103,7 +103,7 @@ def parsed(url: str, rules: Policy) -> Target:
         )
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if not _SENDABLE.fullmatch(path):
-        raise RefusedTarget(gettext("The path holds signs that have to be percent-encoded."))
+        raise RefusedTarget(gettext("The path contains characters that must be percent-encoded."))
     target = Target(parts.scheme, host, chosen, path)
     if target.scheme == "http" and not (rules.allow_http or rules.networks):
         raise RefusedTarget(
@@ -182,7 +182,7 @@ def _host(netloc: str) -> str:
             return str(ipaddress.IPv6Address(text))
         except ValueError:
             raise RefusedTarget(
-                gettext("What stands between [ and ] is no IPv6 address.")
+                gettext("The text between [ and ] is not an IPv6 address.")
             ) from None
     name = netloc.partition(":")[0]
     try:
@@ -192,7 +192,7 @@ def _host(netloc: str) -> str:
             else name.removesuffix(".").lower()
         )
     except (idna.IDNAError, UnicodeError):
-        raise RefusedTarget(gettext("The host is no name that can be looked up.")) from None
+        raise RefusedTarget(gettext("The host is not a name that can be resolved.")) from None
     if _ends_in_number(ascii_name):
         try:
             return str(ipaddress.IPv4Address(ascii_name))
@@ -201,7 +201,7 @@ def _host(netloc: str) -> str:
                 gettext("Write an address as four decimal numbers, such as 192.0.2.1.")
             ) from None
     if not _NAME.fullmatch(ascii_name) or ascii_name in _REFUSED_NAMES:
-        raise RefusedTarget(gettext("The host is no name that alerts may be sent to."))
+        raise RefusedTarget(gettext("Alerts may not be sent to this host."))
     return ascii_name
 
 

@@ -29,8 +29,8 @@ FLEET_COLUMNS = (
         _("Health"),
         "health",
         hint=_(
-            "100 less what open findings take off; ? where nothing is known, which is not the same "
-            "as healthy"
+            "100 minus what open findings deduct; ? if nothing is known, which is not the "
+            "same as healthy"
         ),
     ),
     Column(_("Status"), "state", "medium"),

@@ -37,14 +37,13 @@ def tried_connection(cluster: Cluster) -> TestReport:
             True,
             gettext("It answers.")
             if not seen.misses
-            else gettext("It answers, but not everything can be seen."),
+            else gettext("It answers, but some data is missing."),
             seen.sees,
             seen.misses,
         )
     return TestReport(
         False,
-        " ".join(map(localised, seen.misses))
-        or gettext("Nothing is declared that could be asked."),
+        " ".join(map(localised, seen.misses)) or gettext("No source is declared."),
         (),
         seen.misses,
     )

@@ -119,7 +119,8 @@ class ClusterForm(forms.ModelForm):
         }
         help_texts = {
             "name": _(
-                "Letters, digits, dots, dashes. It never changes: the lake knows the cluster by it."
+                "Letters, digits, dots, dashes. You cannot change it later: it identifies the "
+                "cluster in the lake."
             )
         }
 

@@ -67,8 +67,8 @@ def size_of(text: str) -> int:
         raise InputRefused(
             {
                 "size": gettext(
-                    "%(strip)s is no size; write 20 TB (10¹² bytes) or 20 TiB (2⁴⁰ bytes), up to 1 "
-                    "EiB."
+                    "%(strip)s is not a size; write 20 TB (10¹² bytes) or 20 TiB (2⁴⁰ bytes), "
+                    "up to 1 EiB."
                 )
                 % {"strip": f"{text.strip()[:40]!r}"}
             }

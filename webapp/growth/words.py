@@ -9,10 +9,10 @@ from webapp.lib.quantities import UNKNOWN
 from webapp.lib.translations import gettext_lazy as _
 
 EMPTY = {
-    "title": _("No day is summed up yet"),
+    "title": _("No day has been aggregated yet"),
     "text": _(
-        "Days are summed up every 15 minutes: look again then. Files count once their root is "
-        "registered on the storage page and audited."
+        "Days are aggregated every 15 minutes. Files count once their root is registered on "
+        "the storage page and audited."
     ),
 }
 

@@ -46,7 +46,7 @@ _COLUMNS = (
         gettext_noop("Last"),
         "last_at",
         "n medium",
-        gettext_noop("when anything of it happened last"),
+        gettext_noop("when any of this last happened"),
     ),
 )
 

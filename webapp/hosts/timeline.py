@@ -159,4 +159,4 @@ def _moves(jobs: Iterable[HostJob]) -> Iterator[Moment]:
             job.row.first_seen_at, "done", gettext("A job was first seen to run here"), "", key
         )
         if job.row.left_at is not None:
-            yield Moment(job.row.left_at, "done", gettext("A job runs here no longer"), "", key)
+            yield Moment(job.row.left_at, "done", gettext("A job no longer runs here"), "", key)

@@ -39,7 +39,7 @@ def parse_line(line: str) -> Grant:
     grant = parse_lines("\n".join(_PART.findall(line)))
     if not grant:
         raise BadMatcher(
-            gettext('%(line)s says nothing: write label="value", such as team="payments".')
+            gettext('%(line)s restricts nothing: write label="value", such as team="payments".')
             % {"line": f"{line[:80]!r}"}
         )
     return grant

@@ -73,12 +73,14 @@ def matcher(label: str, operator: str, value: str) -> Matcher:
     """Raises :class:`BadMatcher`."""
     if not _LABEL.fullmatch(label):
         raise BadMatcher(
-            gettext("%(label)s is no label: use letters, digits, dots and underscores, 64 at most.")
+            gettext(
+                "%(label)s is not a label: use letters, digits, dots and underscores, 64 at most."
+            )
             % {"label": f"{label[:64]!r}"}
         )
     if operator not in OPERATORS:
         raise BadMatcher(
-            gettext("%(operator)s is no operator: use =, !=, =~ or !~.")
+            gettext("%(operator)s is not an operator: use =, !=, =~ or !~.")
             % {"operator": f"{operator[:10]!r}"}
         )
     if "\x00" in value or len(value) > LONGEST_VALUE:
@@ -107,7 +109,7 @@ def matcher(label: str, operator: str, value: str) -> Matcher:
             _fits(value, [""])
         except ValueError:  # Arrow's, and what is no UTF-8
             raise BadMatcher(
-                gettext("%(value)s for %(label)s is no regular expression that RE2 understands.")
+                gettext("%(value)s for %(label)s is not a regular expression that RE2 understands.")
                 % {"value": f"{value[:80]!r}", "label": label}
             ) from None
     return Matcher(label, operator, value)
@@ -129,7 +131,7 @@ def parse_lines(text: str) -> tuple[Matcher, ...]:
         written = _WRITTEN.match(line)
         if written is None:
             raise BadMatcher(
-                gettext('%(line)s is no matcher: write label=value, such as cluster="prod-eu".')
+                gettext('%(line)s is not a matcher: write label=value, such as cluster="prod-eu".')
                 % {"line": f"{line[:80]!r}"}
             )
         label, operator = written.groups()

@@ -69,21 +69,16 @@ def sentence(error: Http404, request: HttpRequest) -> str:
     kind = kind_of(error)
     parameters = request.resolver_match.kwargs if request.resolver_match else {}
     if kind is None:
-        return gettext(
-            "What this address names is not there: it was removed, or it is outside of what you "
-            "may see."
-        )
+        return gettext("There is nothing at this address: it was removed, or you may not see it.")
     which = next((str(parameters[name])[:100] for name in kind.names if name in parameters), "")
     if not which:
         return gettext(
-            "There is no such %(kind)s: it was never there, was removed, or is outside of what you "
-            "may see."
+            "There is no such %(kind)s: it never existed, was removed, or you may not see it."
         ) % {"kind": kind.words}
     named = {"kind": kind.words, "which": which}
     return (
         gettext(
-            "There is no %(kind)s %(which)s: it was never there, was removed, or is outside of "
-            "what you may see."
+            "There is no %(kind)s %(which)s: it never existed, was removed, or you may not see it."
         )
         % named
     )

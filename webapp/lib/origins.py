@@ -11,8 +11,8 @@ Origin = tuple[str, str, int | None]
 _PORTS = {"http": 80, "https": 443}
 
 ENTER_AGAIN = _(
-    "The address leads to another host, port or scheme than before: enter it again, so that nobody "
-    "is sent what was meant for another."
+    "The address has a different host, port or scheme than before: enter the secret again, so "
+    "that it is not sent to a server that it was not meant for."
 )
 
 

@@ -2,9 +2,10 @@
 strings of code that read as words.
 
 Strings of code are findings and their advice, messages, notices, the help of commands and settings,
-and what the API and the tables say of their fields; strings of the pages' own scripts and the
-comments of the example settings are among them, too. Names of fields, paths, queries and docstrings
-are no sentences. What comes from users' jobs or from Flink is not among them.
+and what the API and the tables say of their fields; strings of the pages' own scripts, the comments
+of the example settings and the documentation that is written, not made, are among them, too. Names
+of fields, paths, queries and docstrings are no sentences. What comes from users' jobs or from Flink
+is not among them.
 """
 
 import ast
@@ -19,6 +20,7 @@ CODE = ("ingest", "spark_jobs", "webapp")
 TEMPLATES = "templates"
 SCRIPTS = "static/js"
 SETTINGS = "compose.env.example"
+DOCUMENTATION, MADE = "webapp/site/docs", "reference"
 LEFT_OUT = ("migrations", "__pycache__")
 NO_TERMS = (
     "told",
@@ -72,6 +74,7 @@ reading.
 _MARKUP = re.compile(r"{#.*?#}|{%\s*comment.*?endcomment\s*%}|<(script|style|code)\b.*?</\1>", re.S)
 _TAG = re.compile(r"<[^>]*>")
 _SPOKEN = re.compile(r"""\b(?:title|placeholder|aria-label)="([^"]*)\"""")
+_BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _SCRIPT_COMMENT = re.compile(r"(?m)//[^\n]*$|/\*.*?\*/", re.S)
 _SCRIPT_STRING = re.compile(r"""\"([^"\n]*)\"|`([^`]*)`""")
 _SCRIPT_VALUE = re.compile(r"\$\{[^}]*\}")
@@ -111,6 +114,9 @@ def sentences() -> Iterator[Sentence]:
     for path in sorted((base / SCRIPTS).glob("*.js")):
         yield from sentences_in_script(path.relative_to(base), path.read_text())
     yield from sentences_in_settings(Path(SETTINGS), (base / SETTINGS).read_text())
+    for path in sorted((base / DOCUMENTATION).rglob("*.md")):
+        if MADE not in path.parts:
+            yield from sentences_in_page(path.relative_to(base), path.read_text())
 
 
 def sentences_in_script(path: Path, text: str) -> Iterator[Sentence]:
@@ -127,6 +133,14 @@ def sentences_in_settings(path: Path, text: str) -> Iterator[Sentence]:
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("#") and _WORDS.search(line):
             yield Sentence(str(path), number, line.lstrip("# "))
+
+
+def sentences_in_page(path: Path, text: str) -> Iterator[Sentence]:
+    """Lines of a page in Markdown, without its blocks of commands."""
+    bare = _BLOCK.sub(lambda match: "\n" * match.group().count("\n"), text)
+    for number, line in enumerate(bare.splitlines(), 1):
+        if _WORDS.search(line):
+            yield Sentence(str(path), number, line)
 
 
 def sentences_in_template(path: Path, text: str) -> Iterator[Sentence]:

@@ -166,7 +166,7 @@ def instant(text: str, at: datetime, *, later: bool = False) -> datetime:
         absolute = datetime.fromisoformat(written)
     except ValueError as error:
         raise BadTimeRange(
-            gettext("%(text)s is no time; write now-6h or 2026-11-21T04:10:00Z.")
+            gettext("%(text)s is not a time; write now-6h or 2026-11-21T04:10:00Z.")
             % {"text": f"{text[:40]!r}"}
         ) from error
     try:

@@ -116,7 +116,7 @@ RULES = (
     Rule(_("starts of jobs"), JobStart, "at", notable),
     Rule(_("what happened on hosts"), HostEvent, "at", notable),
     Rule(_("jobs that were not seen since"), JobCurrent, "as_of", notable),
-    Rule(_("hosts that a job runs on no longer"), JobHost, "left_at", notable),
+    Rule(_("hosts that a job no longer runs on"), JobHost, "left_at", notable),
     Rule(_("hosts of jobs that are not kept"), JobHost, "as_of", notable, Q(~Exists(_JOB))),
     Rule(_("trends of state sizes"), SizeTrend, "as_of", notable),
     Rule(_("skipped inputs"), SkippedInput, "observed_at", routine),

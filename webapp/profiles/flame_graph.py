@@ -67,9 +67,9 @@ def _sentence(row: FlameGraph, waited_for: bool) -> str:
         else ""
     )
     if waited_for and row.asked == 0:
-        return gettext("A flame graph is wanted; the next collect cycle asks for it.%(newest)s") % {
-            "newest": newest
-        }
+        return gettext(
+            "A flame graph was requested; the next collect cycle asks Flink for it.%(newest)s"
+        ) % {"newest": newest}
     if row.state == State.SAMPLING:
         return gettext("Flink is sampling it; it is asked again in a few seconds.%(newest)s") % {
             "newest": newest
@@ -92,7 +92,7 @@ def _sentence(row: FlameGraph, waited_for: bool) -> str:
             "again": again,
             "newest": newest,
         }
-    return gettext("It was wanted, and the cluster could not be asked since.%(newest)s") % {
+    return gettext("It was requested, but the cluster could not be asked since.%(newest)s") % {
         "newest": newest
     }
 

@@ -179,7 +179,7 @@ def _sentence(row: ThreadDump, waited_for: bool) -> str:
     newest = message(" The one shown was taken before.") if row.taken_at else ""
     if waited_for and row.asked == 0:
         return message(
-            "A dump is wanted; the next collect cycle asks for it.{newest:message}",
+            "A dump was requested; the next collect cycle asks Flink for it.{newest:message}",
             newest=newest,
         )
     if row.state == State.TAKEN:
@@ -193,6 +193,6 @@ def _sentence(row: ThreadDump, waited_for: bool) -> str:
             newest=newest,
         )
     return message(
-        "It was wanted, and the cluster could not be asked since.{newest:message}",
+        "It was requested, but the cluster could not be asked since.{newest:message}",
         newest=newest,
     )

@@ -28,7 +28,7 @@ def ask_dumps(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     if view.is_past:
         messages.error(
             request,
-            gettext("This job does not run any more, so that there is nothing to dump."),
+            gettext("This job no longer runs, so there is nothing to dump."),
         )
     else:
         until = min(view.time_range.to_time, view.at)
@@ -74,7 +74,7 @@ def ask_flame_graph(
     if view.is_past:
         messages.error(
             request,
-            gettext("This job does not run any more, so that there is nothing to sample."),
+            gettext("This job no longer runs, so there is nothing to sample."),
         )
     elif flame_graphs.want(
         cluster,

@@ -61,6 +61,6 @@ def revoke(request: HttpRequest, cluster: str, pk: int) -> HttpResponse:
     token.delete()
     messages.success(
         request,
-        gettext("%(name)s is revoked; nothing is taken by it any more.") % {"name": token.name},
+        gettext("%(name)s is revoked; it is no longer accepted.") % {"name": token.name},
     )
     return redirect("push-tokens", cluster)

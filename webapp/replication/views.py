@@ -47,8 +47,8 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
             }
         )
     note_form = gettext(
-        "Grows by a second each second, and falls when a newer copy is complete; instants are "
-        "%(zone)s."
+        "Grows by one second per second, and falls when a newer copy is complete; instants "
+        "are %(zone)s."
     )
     note = note_form % {"zone": shown_zone.label()}
     return JsonResponse(answer(lag_over_time(points), note))
@@ -73,7 +73,7 @@ def ask(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         with refusal_as_message(request):
             orders.ask(view.job, destination, int(every_s), request.user, timezone.now())
             messages.success(
-                request, gettext("The copy is asked for; a worker begins within a minute.")
+                request, gettext("The copy is requested; a worker begins within a minute.")
             )
     return redirect("replication", cluster, job_id)
 
@@ -85,7 +85,7 @@ def order(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     replication = job_replication(view.job, view.now)
     if replication is None:
-        raise Http404(gettext("No copy of this job was asked for."))
+        raise Http404(gettext("No copy of this job was requested."))
     with refusal_as_message(request):
         messages.success(
             request,

@@ -127,7 +127,7 @@ class ReportViews(ListView):
         return Response(ReportSerializer(_report(uid)).data)
 
     @extend_schema(
-        summary="Ask for a report; a worker makes it",
+        summary="Request a report; a worker makes it",
         request=ReportRequest,
         responses={202: ReportSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
     )

@@ -105,8 +105,8 @@ def _requested(**fields: Any) -> IncidentReport:
     if IncidentReport.objects.to_make().count() >= MOST_WAITING:
         raise ActionRefused(
             gettext(
-                "%(most_waiting)s reports are waiting to be made already; look at why on the "
-                "pipeline page."
+                "%(most_waiting)s reports are already waiting to be made; the pipeline page "
+                "shows why."
             )
             % {"most_waiting": MOST_WAITING}
         )

@@ -142,7 +142,7 @@ def again(request: HttpRequest, uid: str) -> HttpResponse:
     if not orders.again(_report(uid), timezone.now()):
         messages.error(
             request,
-            gettext("Only a report that was not made can be made again; ask for a new one."),
+            gettext("Only a report that was not made can be made again; request a new one."),
         )
     return redirect("report", uid)
 

@@ -124,7 +124,7 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     )
     yield (
         "weir_runs",
-        "Runs kept (30 days), by kind and state.",
+        "Runs of the last 30 days, by kind and state.",
         [({"kind": kind, "state": state}, count) for kind, state, count in runs],
     )
 
@@ -134,12 +134,12 @@ def _work() -> Iterator[tuple[str, str, Iterable[Sample]]]:
     work = list(DueWork.objects.all())
     yield (
         "weir_work_failures",
-        "Failures in a row, by piece of due work.",
+        "Consecutive failures, by due work.",
         [({"work": row.key}, row.failures) for row in work],
     )
     yield (
         "weir_work_success_timestamp_seconds",
-        "Last success, by piece of due work.",
+        "Time of the last success, by due work.",
         [
             ({"work": row.key}, row.last_success_at.timestamp())
             for row in work
@@ -148,7 +148,7 @@ def _work() -> Iterator[tuple[str, str, Iterable[Sample]]]:
     )
     yield (
         "weir_work_seconds",
-        "How long the newest attempt that ended took, by piece of due work.",
+        "Duration of the newest finished attempt, by due work.",
         [
             ({"work": row.key}, (row.last_finished_at - row.last_started_at).total_seconds())
             for row in work
@@ -164,7 +164,7 @@ def _deliveries(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     counts = dict(Delivery.objects.order_by().values_list("state").annotate(rows=Count("id")))
     yield (
         "weir_deliveries",
-        "Deliveries kept (30 days), by state.",
+        "Deliveries of the last 30 days, by state.",
         [({"state": state}, counts.get(state, 0)) for state in DeliveryState.values],
     )
     oldest = (
@@ -173,7 +173,7 @@ def _deliveries(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     age_s = max((now - oldest).total_seconds(), 0) if oldest else 0.0
     yield (
         "weir_delivery_oldest_pending_seconds",
-        "Age of the oldest delivery that has not arrived.",
+        "Age of the oldest pending delivery.",
         [({}, age_s)],
     )
     disabled = Endpoint.objects.filter(enabled=False).count()
@@ -203,7 +203,7 @@ def _alerts() -> Iterator[tuple[str, str, Iterable[Sample]]]:
     )
     yield (
         "weir_alerts_waiting",
-        "Firing, not muted, and acknowledged by nobody.",
+        "Firing alerts that are neither muted nor acknowledged.",
         [({}, Alert.objects.unacknowledged().count())],
     )
 
@@ -223,7 +223,7 @@ def _storage() -> Iterator[tuple[str, str, Iterable[Sample]]]:
         )
     yield (
         "weir_storage_doubts",
-        "Doubts that forbid cleaning.",
+        "Doubts that prevent a clean-up.",
         [({"root": row.root}, row.doubts) for row in roots],
     )
     yield (
@@ -234,7 +234,7 @@ def _storage() -> Iterator[tuple[str, str, Iterable[Sample]]]:
     every_h = StorageRoot.objects.audited().values_list("uri", "audit_every_h")
     yield (
         "weir_storage_audit_interval_seconds",
-        "How often a registered root that is not paused is to be audited.",
+        "Audit interval of each registered root that is not paused.",
         [({"root": uri}, 3600.0 * (own or settings.WEIR.storage_audit_h)) for uri, own in every_h],
     )
 
@@ -244,15 +244,15 @@ def _room() -> Iterator[tuple[str, str, Iterable[Sample]]]:
     free = [
         ({"folder": str(folder)}, float(free_bytes)) for folder, free_bytes in disk_budget.disks()
     ]
-    yield "weir_disk_free_bytes", "Free on each disk that Weir writes to.", free
+    yield "weir_disk_free_bytes", "Free space on each disk that Weir writes to.", free
     yield (
         "weir_disk_least_free_bytes",
-        "With less nothing is collected (WEIR_LEAST_FREE_MB).",
+        "Free space below which nothing is collected (WEIR_LEAST_FREE_MB).",
         [({}, settings.WEIR.least_free_mb * 1e6)],
     )
     yield (
         "weir_collecting_stopped",
-        "1 while nothing is collected, for want of room.",
+        "1 while nothing is collected because disk space is low.",
         [({}, float(bool(disk_budget.problems())))],
     )
     areas = (
@@ -263,7 +263,7 @@ def _room() -> Iterator[tuple[str, str, Iterable[Sample]]]:
     )
     yield (
         "weir_kept_bytes",
-        "What Weir keeps, by area, as last measured.",
+        "Bytes that Weir stores, by area, as last measured.",
         [({"area": area}, float(size or 0)) for area, size in areas],
     )
 

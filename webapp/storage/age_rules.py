@@ -34,7 +34,7 @@ def directory_below(written: str, root: str) -> str:
     if not is_below(directory, root) or len(directory) > MOST_CHARS:
         raise BadUri(
             directory,
-            gettext("is no directory below %(root)s; give one, or none for the whole root")
+            gettext("is not a directory below %(root)s; give one, or none for the whole root")
             % {"root": root},
         )
     return directory

@@ -38,8 +38,8 @@ class StorageRootForm(forms.ModelForm):
             "uri": _("state.checkpoints.dir, such as s3://bucket/flink or hdfs://ns/flink"),
             "audit_every_h": _("hours between two audits; empty for the setting"),
             "replication": _(
-                "copies that HDFS keeps of each block; empty: as the configuration of Flink says, "
-                "else unknown"
+                "copies that HDFS stores of each block; empty: from Flink's configuration, "
+                "otherwise unknown"
             ),
             "read_at": _(
                 "Where Weir reads the same files, if elsewhere: another mount or endpoint."

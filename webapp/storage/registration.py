@@ -80,9 +80,10 @@ def _refuse_second_name(row: StorageRoot, root: Root) -> None:
         place = Root(other.uri, other.read_at or None).reading
         if same_directory(root.reading, place):
             why = gettext(
-                "%(reading)s and %(place)s, where the root %(uri)s is read, are one directory, or "
-                "one in the other: what is needed under one name would look dead under the other. "
-                "Declare one an alias of the other (WEIR_STORAGE_ALIASES), keep one root."
+                "%(reading)s and %(place)s, where the root %(uri)s is read, are the same "
+                "directory, or one contains the other: a file that is needed under one name "
+                "would look unneeded under the other. Declare one as an alias of the other "
+                "(WEIR_STORAGE_ALIASES), and register only one root."
             ) % {"reading": root.reading, "place": place, "uri": other.uri}
             raise ValidationError({"read_at" if row.read_at else "uri": why})
 

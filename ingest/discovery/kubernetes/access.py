@@ -116,7 +116,7 @@ def context(ca: str, credentials: Credentials, *, verify: bool = True) -> ssl.SS
         made = ssl.create_default_context(cadata=ca or None)
     except (ssl.SSLError, ValueError) as error:
         raise Skipped(
-            message("the certificate authority of the API server is no PEM certificate")
+            message("the certificate authority of the API server is not a PEM certificate")
         ) from error
     if not verify:
         made.check_hostname = False

@@ -109,7 +109,7 @@ class Api:
             document.get("metadata"), dict
         ):
             raise ApiFault(
-                message("{path:name} answers something that is no list of Kubernetes", path=path),
+                message("{path:name} answers something that is not a Kubernetes list", path=path),
                 200,
             )
         return document
@@ -194,8 +194,8 @@ class Api:
         ):
             return ApiFault(
                 message(
-                    "no trusted TLS connection to {host:name} comes about; check certificate "
-                    "authority, client certificate and name",
+                    "no trusted TLS connection to {host:name} could be made; check "
+                    "certificate authority, client certificate and name",
                     host=host,
                 )
             )
@@ -212,7 +212,7 @@ class Api:
         if isinstance(error, aiohttp.ClientConnectorError):
             return ApiFault(message("{host:name} cannot be reached", host=host))
         return ApiFault(
-            message("{host:name} does not answer {path:name} whole", host=host, path=path)
+            message("{host:name} does not answer {path:name} completely", host=host, path=path)
         )
 
 
@@ -222,8 +222,8 @@ _MEANING = {
     ),
     403: message("HTTP 403: RBAC does not allow 'list' and 'watch' of it"),
     404: message("HTTP 404: there is no such resource; is its CustomResourceDefinition installed?"),
-    410: message("HTTP 410: that version is not kept any more"),
-    429: message("HTTP 429: the API server has too much to do"),
+    410: message("HTTP 410: that version is no longer available"),
+    429: message("HTTP 429: the API server is overloaded"),
 }
 
 
@@ -232,7 +232,7 @@ def _change(line: bytes, path: str) -> Change:
     kind, resource = document.get("type"), document.get("object")
     if not isinstance(kind, str) or not isinstance(resource, dict):
         raise ApiFault(
-            message("{path:name} sends something that is no change of a watch", path=path), 200
+            message("{path:name} sends something that is not a watch event", path=path), 200
         )
     if kind == "ERROR":
         code = resource.get("code")
@@ -255,11 +255,11 @@ def _decoded(content: bytes, most: int, path: str) -> dict[str, Any]:
         ) from error
     except (json.JSONDecodeError, UnicodeDecodeError, ValueError, RecursionError) as error:
         raise ApiFault(
-            message("{path:name} answers no whole JSON document", path=path), 200
+            message("{path:name} does not answer with a complete JSON document", path=path), 200
         ) from error
     if not isinstance(document, dict):
         raise ApiFault(
-            message("{path:name} answers something that is no object of Kubernetes", path=path), 200
+            message("{path:name} answers something that is not a Kubernetes object", path=path), 200
         )
     return document
 

@@ -59,7 +59,7 @@ def targets(source: KubernetesSource, listing: Found) -> tuple[list[Target], lis
             unled.append(
                 RefusedTarget(
                     f"ConfigMap {'/'.join(_id(leader))}",
-                    "nobody leads it now; it stays as it was",
+                    "it has no leader now; it stays unchanged",
                     ".".join(key),
                 )
             )

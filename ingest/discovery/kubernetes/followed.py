@@ -52,8 +52,8 @@ class Followed:
         if now_s() < self.not_before_s:
             raise ApiFault(
                 message(
-                    "{path:name} is not asked for {not_before_s:count} s, as the API server wants "
-                    "it",
+                    "{path:name} is not requested for {not_before_s:count} s, because the API "
+                    "server asked Weir to wait",
                     path=self.path,
                     not_before_s=self.not_before_s - now_s(),
                 ),
@@ -114,7 +114,7 @@ class Followed:
                 return resources, version
             if more == asked.get("continue") or not page["items"]:
                 raise ApiFault(
-                    message("{path:name} lists the same page for ever", path=self.path), 200
+                    message("{path:name} returns the same page repeatedly", path=self.path), 200
                 )
             asked["continue"] = more
 

@@ -32,7 +32,7 @@ def read_kubeconfig(path: str, named: str = "") -> ApiServer:
     document = from_yaml(read_text(path).encode())
     if not isinstance(document, dict):
         raise Skipped(
-            message("{path:name} is no kubeconfig: names with values are expected", path=path)
+            message("{path:name} is not a kubeconfig: names with values are expected", path=path)
         )
     folder = Path(path).parent
     wanted = named or _text(document, "current-context")
@@ -46,11 +46,11 @@ def read_kubeconfig(path: str, named: str = "") -> ApiServer:
     url = checked_url(_text(cluster, "server"))
     credentials = _credentials(user, folder)
     if _text(cluster, "proxy-url"):
-        raise Skipped(message("its cluster has a 'proxy-url', and Weir goes through no proxy"))
+        raise Skipped(message("its cluster has a 'proxy-url', and Weir uses no proxy"))
     if url.startswith("http:"):
         if credentials != Credentials():
             raise Skipped(
-                message("its server is asked by plain HTTP, and credentials are only sent by HTTPS")
+                message("its server uses plain HTTP, and Weir sends credentials only over HTTPS")
             )
         return ApiServer(url, None, namespace=_text(chosen, "namespace"))
     verify = cluster.get("insecure-skip-tls-verify") is not True
@@ -65,23 +65,23 @@ def _credentials(user: dict[str, Any], folder: Path) -> Credentials:
         if user.get(key):
             raise Skipped(
                 message(
-                    "its user signs in by {key:text}, and no program that a file names is run: use "
-                    "a service account's token or a certificate",
+                    "its user signs in with {key:text}, and Weir runs no program that a file "
+                    "names: use a service account's token or a certificate",
                     key=f"{key!r}",
                 )
             )
     if user.get("username") or user.get("password"):
         raise Skipped(
             message(
-                "its user has a password, which API servers take no more since 1.19: use a token "
-                "or a certificate"
+                "its user has a password, which API servers no longer accept since 1.19: use "
+                "a token or a certificate"
             )
         )
     certificate = _content(user, "client-certificate", folder)
     key = _content(user, "client-key", folder)
     if bool(certificate) != bool(key):
         raise Skipped(
-            message("its user has one of client certificate and key; both belong together")
+            message("its user has only one of client certificate and key; both are needed")
         )
     token_file = _text(user, "tokenFile")
     token = read_text(str(folder / token_file)) if token_file else _text(user, "token")
@@ -89,7 +89,7 @@ def _credentials(user: dict[str, Any], folder: Path) -> Credentials:
         character.isspace() or not character.isprintable() or ord(character) > 126
         for character in token
     ):
-        raise Skipped(message("its token holds characters that no token has"))
+        raise Skipped(message("its token contains characters that are not allowed in a token"))
     return Credentials(token, certificate, key)
 
 
@@ -102,7 +102,9 @@ def _content(given: dict[str, Any], key: str, folder: Path) -> str:
         try:
             return base64.b64decode(data, validate=True).decode()
         except (binascii.Error, ValueError) as error:
-            raise Skipped(message("its {key:text}-data is no base64 of PEM", key=key)) from error
+            raise Skipped(
+                message("its {key:text}-data is not base64-encoded PEM", key=key)
+            ) from error
     path = _text(given, key)
     return read_text(str(folder / path)) if path else ""
 
@@ -121,5 +123,5 @@ def _named(document: dict[str, Any], key: str, inner: str, name: str) -> dict[st
 def _text(given: dict[str, Any], key: str, longest: int = 64 * 1024) -> str:
     text = given.get(key) or ""
     if not isinstance(text, str) or len(text) > longest or "\0" in text:
-        raise Skipped(message("its {key:text} is no text", key=f"{key!r}"))
+        raise Skipped(message("its {key:text} is not text", key=f"{key!r}"))
     return text

@@ -188,7 +188,7 @@ _WITHOUT = {
     "session_jobs": message("jobs of session clusters are known from REST only"),
     "snapshots": message("savepoints of the operator are known from its other resources only"),
     "events": message("when the operator upgraded a job is known from its status only"),
-    "deployments": message("none is taken to be there"),
+    "deployments": message("Weir assumes that there are none"),
 }
 
 

@@ -25,8 +25,8 @@ RULE = "checkpoint.alignment"
         "alignment",
         5_000,
         message(
-            "While it aligns, a task takes no records from channels whose barrier has come: "
-            "seconds of that are seen as latency downstream."
+            "During alignment, a task reads no records from channels whose barrier has "
+            "arrived. Seconds of that show as latency downstream."
         ),
     ),
 )

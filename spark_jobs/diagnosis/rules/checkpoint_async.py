@@ -29,8 +29,8 @@ RULE = "checkpoint.async"
         "async",
         30_000,
         message(
-            "It runs beside the processing and harms only when it nears the interval or "
-            "the time-out: half of the usual interval of a minute."
+            "The upload runs in parallel with processing, and does harm only when it "
+            "approaches the interval or the time-out: half of the usual interval of a minute."
         ),
     ),
 )
@@ -42,8 +42,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     yield phase_finding(
         cost,
         message(
-            "{at:name} needs long to write its state: much state, many small files, or a "
-            "checkpoint storage or network that is slow.{rate:text}",
+            "{at:name} takes long to write its state: the state is large, there are many "
+            "small files, or the checkpoint storage or network is slow.{rate:text}",
             at=at,
             rate=_rate(cost),
         ),

@@ -87,8 +87,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         "high",
         title=message("Cancelling this job deletes its checkpoints"),
         cause=message(
-            "With DELETE_ON_CANCELLATION Flink removes its checkpoints as soon as it is CANCELED; "
-            "they outlive failures only. "
+            "With DELETE_ON_CANCELLATION Flink removes its checkpoints as soon as it is "
+            "CANCELED; they survive only failures. "
         )
         + (
             message("Its newest savepoint is {age_ms:duration} old.", age_ms=age_ms)
@@ -97,8 +97,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         ),
         next_step=message(
             "Set execution.checkpointing.externalized-checkpoint-retention to "
-            "RETAIN_ON_CANCELLATION, and remove checkpoints of ended jobs by proof. Until "
-            "then end it only by stop with savepoint."
+            "RETAIN_ON_CANCELLATION, and remove checkpoints of ended jobs with a clean-up "
+            "plan. Until then, end it only by stop with savepoint."
         ),
         seen_at_ms=window.at_ms,
         evidence=evidence,

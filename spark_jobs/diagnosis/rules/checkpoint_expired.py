@@ -235,8 +235,8 @@ def _next_step(holder: Holder | None, phase: str | None) -> str:
             "many small files."
         )
     return message(
-        "Look at the subtasks named: thread dump of their TaskManager, its log at the time, and "
-        "its way to the checkpoint storage."
+        "Look at the subtasks named: thread dump of their TaskManager, its log at that time, "
+        "and its connection to the checkpoint storage."
     )
 
 

@@ -141,13 +141,13 @@ def _finding(
             again=again,
         ),
         cause=message(
-            "The job was restored in NO_CLAIM mode: it owns nothing of the restored "
-            "snapshot, so its first checkpoint copies every file of it under its own "
-            "directory. That is what makes the old snapshot free to delete."
+            "The job was restored in NO_CLAIM mode: it owns nothing of the restored snapshot, "
+            "so its first checkpoint copies every file of it under its own directory. "
+            "Afterwards the old snapshot can be deleted."
         ),
         next_step=message(
-            "Nothing, if the copy fits into the time-out. Restore in CLAIM mode where the "
-            "old job never comes back and its files may be taken over."
+            "Nothing, if the copy fits into the time-out. Restore in CLAIM mode if the old "
+            "job never comes back and its files may be taken over."
         ),
         evidence=evidence,
         related=(

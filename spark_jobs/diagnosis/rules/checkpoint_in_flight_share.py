@@ -39,7 +39,9 @@ FEWEST = 3
             "ratio",
             0.01,
             1,
-            message("From half on, a checkpoint saves rather what waits between tasks than state."),
+            message(
+                "From half on, a checkpoint saves more data in flight between tasks than state."
+            ),
         ),
         Threshold(
             LEAST,
@@ -175,7 +177,7 @@ def _of(known: Sequence[CheckpointSample]) -> str:
 def _next_step(window: JobWindow) -> str:
     debloat = (
         message(
-            "Buffer debloating needs Flink 1.14: here fewer buffers hold less "
+            "Buffer debloating needs Flink 1.14. On this release, use fewer buffers "
             "(taskmanager.network.memory.buffers-per-channel, "
             "taskmanager.network.memory.floating-buffers-per-gate)."
         )

@@ -67,9 +67,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             words=message(", up to {misses:duration} too late", misses=misses[-1]) if known else "",
         ),
         cause=message(
-            "The tasks finished their part of the checkpoint after the JobManager had "
-            "given it up. What they had written is discarded, and may stay behind as files "
-            "that nothing refers to."
+            "The tasks finished their part of the checkpoint after it had expired. What they "
+            "wrote is discarded, and may stay behind as files that nothing refers to."
         ),
         next_step=_next_step(window, misses),
         seen_at_ms=newest.ended_ms

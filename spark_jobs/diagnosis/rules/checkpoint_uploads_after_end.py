@@ -56,7 +56,8 @@ class _Work(NamedTuple):
             1,
             3_600_000,
             message(
-                "So long more are written at once than is allowed; less costs nobody anything."
+                "How long more checkpoints are written at once than is allowed; a shorter "
+                "time does no harm."
             ),
         ),
     ),
@@ -104,9 +105,10 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             name_of2=name_of(beside.checkpoint),
         ),
         next_step=message(
-            "Give the storage room: set execution.checkpointing.min-pause so that uploads "
-            "of the one before can end, and a time-out above what checkpoints take now. "
-            "What was uploaded for them stays in the storage until an audit finds it."
+            "Relieve the storage: set execution.checkpointing.min-pause so that uploads of "
+            "the previous checkpoint can end, and a time-out above what checkpoints take now. "
+            "Files that were uploaded for ended checkpoints stay in the storage until an "
+            "audit finds them."
         ),
         seen_at_ms=newest.until_ms,
         evidence=(

@@ -18,12 +18,12 @@ RULE = "collect.blind"
 UNSEEN = {
     "rest": message("states of jobs and tasks, checkpoints, back-pressure and exceptions"),
     "log": message(
-        "why and where checkpoints were declined or expired, restarts between two looks, lost "
-        "TaskManagers"
+        "why and where checkpoints were declined or expired, restarts between two readings, "
+        "lost TaskManagers"
     ),
     "logs": message(
-        "why and where checkpoints were declined or expired, restarts between two looks, lost "
-        "TaskManagers"
+        "why and where checkpoints were declined or expired, restarts between two readings, "
+        "lost TaskManagers"
     ),
     "prometheus": message("time and buffer metrics of subtasks"),
     "listing": message("files in the checkpoint storage"),

@@ -117,8 +117,8 @@ class Uneven:
             0.0,
             1.0,
             message(
-                "A hot subtask that works for the larger part of the window is the vertex's limit; "
-                "else it is a fact."
+                "A hot subtask that is busy for more than half of the window limits the "
+                "vertex. Otherwise the finding is only information."
             ),
         ),
     ),
@@ -158,8 +158,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if remembered:
         raise NotJudged(
             message(
-                "records counted for each subtask of {remembered:name}, whose meters are uneven "
-                "but remember a minute",
+                "record counters of each subtask of {remembered:name}, whose meters are "
+                "uneven but average over a minute",
                 remembered=list_text(remembered),
             )
         )

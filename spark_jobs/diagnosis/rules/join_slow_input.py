@@ -29,8 +29,8 @@ What such a feeder sent on may lie in buffers for long.
     RULE,
     message("Slow input of a join"),
     message(
-        "The watermarks of the inputs of an operator lie far apart: it holds what the faster input "
-        "brought."
+        "The watermarks of an operator's inputs are far apart, so it buffers the data of the "
+        "faster input."
     ),
     hold_s=900,
     needs=("gauges",),
@@ -42,7 +42,8 @@ What such a feeder sent on may lie in buffers for long.
             1_000,
             7 * 86_400_000,
             message(
-                "A minute: inputs of one rhythm lie seconds apart. Raise it for joins of old data."
+                "One minute: inputs that keep pace are seconds apart. Raise it for joins of "
+                "old data."
             ),
         ),
         Threshold(
@@ -51,7 +52,10 @@ What such a feeder sent on may lie in buffers for long.
             "count",
             1,
             100,
-            message("So many samples, all of them: a pause of one source is over sooner."),
+            message(
+                "At least this many samples, and all of them must exceed the limit: a "
+                "pause of one source ends sooner."
+            ),
         ),
         Threshold(
             WINDOW,
@@ -132,8 +136,8 @@ def _by_its_inputs(
         cause=(
             message(
                 "In {seen:message} the watermark of the {slow:message} input was at least "
-                "{least:name} behind that of the other{words:message}. Event time of the "
-                "operator is that of the slower input: what the faster one brings waits in "
+                "{least:name} behind that of the other{words:message}. The event time of the "
+                "operator is that of the slower input, so data of the faster one waits in "
                 "state until then.{held:message}",
                 seen=plural(len(seen), "{count:count} sample", "{count:count} samples"),
                 slow=slow,
@@ -145,9 +149,9 @@ def _by_its_inputs(
         next_step=(
             message(
                 "Look at what feeds the {slow:message} input: its sources (lag, idle "
-                "partitions) and operators that are busy or back-pressured. Where it is late "
-                "by nature, align the sources (withWatermarkAlignment, 1.15 and later) so that "
-                "the faster does not run ahead.",
+                "partitions) and operators that are busy or back-pressured. If it is always "
+                "late, align the sources (withWatermarkAlignment, 1.15 and later) so that the "
+                "faster one does not run ahead.",
                 slow=slow,
             )
         ),
@@ -200,9 +204,9 @@ def _by_its_feeders(
         cause=(
             message(
                 "In {seen:message} the watermark that {slow:name} sent on was at least "
-                "{least:name} behind that of {fast:name}{words:message}. Event time of the "
-                "vertex is that of its slowest input: what a faster one brings to a join or a "
-                "window waits in state until then. It holds {state:bytes} of state.",
+                "{least:name} behind that of {fast:name}{words:message}. The event time of "
+                "the vertex is that of its slowest input, so data of a faster one waits in "
+                "the state of a join or window until then. It holds {state:bytes} of state.",
                 seen=plural(len(seen), "{count:count} sample", "{count:count} samples"),
                 slow=slow,
                 least=least,
@@ -213,9 +217,10 @@ def _by_its_feeders(
         ),
         next_step=(
             message(
-                "Look at {slow:name}: its sources (lag, idle partitions) and operators that are "
-                "busy or back-pressured. Where it is late by nature, align the sources "
-                "(withWatermarkAlignment, 1.15 and later) so that the faster does not run ahead.",
+                "Look at {slow:name}: its sources (lag, idle partitions) and operators that "
+                "are busy or back-pressured. If it is always late, align the sources "
+                "(withWatermarkAlignment, 1.15 and later) so that the faster one does not run "
+                "ahead.",
                 slow=slow,
             )
         ),

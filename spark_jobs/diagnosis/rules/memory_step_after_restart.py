@@ -32,9 +32,10 @@ METASPACE, DIRECT = "metaspace", message("direct memory")
 _ACTION = {
     METASPACE: (
         message(
-            "Take a heap dump of the TaskManager and look for what refers to several class loaders "
-            "of the job: a thread, timer or cache that close() does not end. Libraries that do so "
-            "belong into Flink's lib folder. taskmanager.memory.jvm-metaspace.size only buys time."
+            "Take a heap dump of the TaskManager and look for what refers to several class "
+            "loaders of the job: a thread, timer or cache that close() does not end. "
+            "Libraries that do so belong in Flink's lib folder. "
+            "taskmanager.memory.jvm-metaspace.size only buys time."
         )
     ),
     DIRECT: (
@@ -78,8 +79,8 @@ class Steps:
     RULE,
     message("Restarts leave memory behind"),
     message(
-        "Each restart of the job leaves metaspace or direct memory behind in a TaskManager, until "
-        "that is full."
+        "After each restart of the job, a TaskManager has more metaspace or direct memory in "
+        "use, until it is full."
     ),
     needs=("taskmanagers", "annotations"),
     thresholds=(
@@ -108,7 +109,8 @@ class Steps:
             1,
             1e6,
             message(
-                "More restarts than that are weeks of most jobs; TaskManagers are replaced before."
+                "For most jobs, more restarts than that take weeks, and TaskManagers are "
+                "replaced before."
             ),
         ),
         Threshold(
@@ -118,8 +120,8 @@ class Steps:
             0,
             1e6,
             message(
-                "A restart loop makes five in minutes, and then TaskManagers end one after the "
-                "other."
+                "A restart loop makes five restarts within minutes, and then TaskManagers "
+                "fail one after the other."
             ),
         ),
     ),

@@ -27,7 +27,8 @@ overloaded.
     RULE,
     message("NameNode overloaded"),
     message(
-        "Calls wait long in the queue of a NameNode: half of the readings of ten minutes and more."
+        "Calls wait long in the queue of a NameNode, in at least half of the readings of ten "
+        "minutes."
     ),
     hold_s=900,
     judges=NameNodeReadings,
@@ -82,17 +83,17 @@ def judge(sample: NameNodeReadings, limits: Limits) -> Iterator[Finding]:
             cluster=sample.cluster,
         ),
         cause=message(
-            "It gets more calls than it can work on, or something holds its lock. "
-            "Checkpoints of every job that writes to it wait with each call, as do all "
-            "other users of this HDFS.{words:message}",
+            "It gets more calls than it can process, or something holds its lock. Checkpoints "
+            "of every job that writes to it wait with each call, as do all other users of "
+            "this HDFS.{words:message}",
             words=message(" Most calls: {kinds:message}.", kinds=kinds) if kinds else "",
         ),
         next_step=message(
-            "Read on the page File system calls who calls it most in the worst second and which "
-            "jobs take checkpoints together. Fewer files make fewer calls "
+            "The page File system calls shows who calls it most in the worst second, and "
+            "which jobs take checkpoints together. Fewer files make fewer calls "
             "(state.storage.fs.memory-threshold, execution.checkpointing.file-merging.enabled "
-            "since 1.20); longer intervals and checkpoints at different seconds take the bursts; "
-            "jobs that move to another NameNode take their load with them."
+            "since 1.20); longer intervals and checkpoints at different seconds avoid bursts; "
+            "jobs that you move to another NameNode take their load with them."
         ),
         evidence=tuple(_evidence(sample, wait_ms, limits)),
         data={"queue_ms": wait_ms, "calls_per_s": sample.calls_per_s, "kinds": dict(sample.kinds)},

@@ -77,7 +77,9 @@ class Shortage:
             "s",
             60,
             86_400,
-            message("Ten minutes: as long as attempts follow each other, they are one story."),
+            message(
+                "Ten minutes: attempts that follow each other within this time belong together."
+            ),
         ),
     ),
 )
@@ -124,7 +126,7 @@ def _finding(window: JobWindow, limits: Limits, shortages: list[Shortage]) -> Fi
     )
     evidence = [
         limits.compared(
-            message("failures for want of buffers"),
+            message("failures because buffers were missing"),
             len(shortages),
             "count",
             ">=",

@@ -51,7 +51,7 @@ class Load:
             1.1,
             1000.0,
             message(
-                "Half as many again as the mean: all TaskManagers are made as large as the fullest."
+                "Half more than the mean: all TaskManagers must be as large as the fullest one."
             ),
         ),
         Threshold(
@@ -70,7 +70,9 @@ class Load:
             "times",
             1.1,
             1000.0,
-            message("Where the fullest is the busiest by as much, it is the limit of the job."),
+            message(
+                "If the fullest TaskManager is also the busiest by this factor, it limits the job."
+            ),
         ),
     ),
 )
@@ -223,7 +225,7 @@ def _cause(
 
 def _next_step(window: JobWindow) -> str:
     look = message(
-        "The job's placement page shows what is set, and what each rule of placement would bring."
+        "The job's placement page shows what is set, and the result of each placement rule."
     )
     version = window.version
     if version is None:

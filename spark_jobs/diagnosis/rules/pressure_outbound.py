@@ -40,8 +40,8 @@ OUTPUT_LEVEL = f"{RULE}.output_level"
             0.0,
             1.0,
             message(
-                "Of the way from the idle floor of the output to what one hot channel can lift it "
-                "to: half a channel's buffers are queued."
+                "Share of the range from the idle output usage to the usage that one hot "
+                "channel can cause: half of a channel's buffers are queued."
             ),
         ),
     ),

@@ -34,8 +34,8 @@ CRITICAL = f"{RULE}.critical_ratio"
     RULE,
     message("Origin of back-pressure"),
     message(
-        "A vertex is busy and does not wait itself, while a vertex before it waits for the larger "
-        "part of the window."
+        "A vertex is busy and not back-pressured, while a vertex before it is back-pressured "
+        "for more than half of the window."
     ),
     needs=("vertex_windows",),
     lacking=NO_METRICS,
@@ -46,7 +46,7 @@ CRITICAL = f"{RULE}.critical_ratio"
             "ratio",
             0.1,
             1.0,
-            message("The larger part of the window; also where Flink's own page says HIGH."),
+            message("More than half of the window, where Flink's own page says HIGH."),
         ),
         Threshold(
             BUSY,
@@ -55,7 +55,8 @@ CRITICAL = f"{RULE}.critical_ratio"
             0.1,
             1.0,
             message(
-                "What holds others for the larger part of the window works for at least as long."
+                "A vertex that back-pressures others for more than half of the window is busy "
+                "for at least as long."
             ),
         ),
         Threshold(
@@ -97,8 +98,8 @@ CRITICAL = f"{RULE}.critical_ratio"
             0.0,
             0.25,
             message(
-                "A vertex that holds others finds its next record waiting; a nearly empty input "
-                "clears it."
+                "A vertex that back-pressures others always has records in its input; with a "
+                "nearly empty input it is not the origin."
             ),
         ),
         Threshold(
@@ -119,8 +120,8 @@ CRITICAL = f"{RULE}.critical_ratio"
             0.5,
             1.0,
             message(
-                "A source that waits nine tenths of the time reads slower than records arrive, and "
-                "barriers stand in the same queue."
+                "A source that waits nine tenths of the time reads slower than records "
+                "arrive, and barriers wait in the same queue."
             ),
         ),
         gc_threshold(RULE),

@@ -25,8 +25,8 @@ HOT_FLOATING, HOT_EXCLUSIVE = f"{RULE}.floating_ratio", f"{RULE}.exclusive_ratio
     RULE,
     message("Few hot subtasks"),
     message(
-        "Of a vertex that is an origin of back-pressure only a minority of subtasks is busy, the "
-        "others mostly idle."
+        "Only a minority of the subtasks of a vertex that is an origin of back-pressure is "
+        "busy; the others are mostly idle."
     ),
     needs=("vertex_windows",),
     lacking=NO_METRICS,

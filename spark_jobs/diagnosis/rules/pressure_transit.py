@@ -24,7 +24,7 @@ RULE = "pressure.transit"
     RULE,
     message("Held by downstream"),
     message(
-        "A vertex waits for the larger part of the window, and the origin that holds it is known."
+        "A vertex is back-pressured for more than half of the window, and the origin is known."
     ),
     needs=("vertex_windows",),
     lacking=NO_METRICS,
@@ -97,7 +97,7 @@ def _finding(
         "high" if pressure.vertices[held.vertex_id].window.samples > 1 else "medium",
         title=message("{name:name} waits for {origin:name}", name=name, origin=origin),
         cause=message(
-            "{origin:name} does not take records as fast as they come; its full buffers "
+            "{origin:name} processes records more slowly than they arrive; its full buffers "
             "reach back to {name:name}{between:message}.{also:message}{still:message}",
             origin=origin,
             name=name,
@@ -106,7 +106,7 @@ def _finding(
             still=still,
         ),
         next_step=message(
-            "Nothing here: relieve {origin:name}, and this ends by itself.", origin=origin
+            "Do nothing here: relieve {origin:name}, and this ends by itself.", origin=origin
         ),
         evidence=(
             waiting_evidence(window, limits, pressure, held),

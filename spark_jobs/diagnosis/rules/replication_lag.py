@@ -21,8 +21,8 @@ BEHIND, FAR_BEHIND = f"{RULE}.behind_s", f"{RULE}.far_behind_s"
     RULE,
     message("Copy lies behind"),
     message(
-        "The checkpoint that a copy at another place holds was triggered long ago, or no copy is "
-        "complete since one was asked for."
+        "The checkpoint in a copy at another place was triggered long ago, or no copy has "
+        "completed since it was requested."
     ),
     hold_s=TWO_DAYS_S,
     judges=ReplicaSample,
@@ -34,8 +34,8 @@ BEHIND, FAR_BEHIND = f"{RULE}.behind_s", f"{RULE}.far_behind_s"
             10,
             2_592_000,
             message(
-                "A look every five minutes, a checkpoint and its copying take less; set it to what "
-                "may be lost with the original."
+                "A check every five minutes, a checkpoint and its copy take less. Set it to "
+                "what you may lose with the original."
             ),
         ),
         Threshold(
@@ -66,13 +66,13 @@ def judge(sample: ReplicaSample, limits: Limits) -> Iterator[Finding]:
         RULE,
         "critical" if behind_s >= limits[FAR_BEHIND] else "warning",
         title=message(
-            "No copy is complete {lost_ms:duration} after it was asked for", lost_ms=lost_ms
+            "No copy is complete {lost_ms:duration} after it was requested", lost_ms=lost_ms
         )
         if none
-        else message("The copy lies {lost_ms:duration} behind", lost_ms=lost_ms),
+        else message("The copy is {lost_ms:duration} behind", lost_ms=lost_ms),
         cause=(
             message(
-                "The last try failed: {without_middle:text}",
+                "The last attempt failed: {without_middle:text}",
                 without_middle=without_middle(sample.trouble, 300),
             )
             if sample.trouble
@@ -83,13 +83,13 @@ def judge(sample: ReplicaSample, limits: Limits) -> Iterator[Finding]:
         ),
         next_step=(
             message(
-                "Mend what the last try failed on, then run manage.py replicate for the job: what "
-                "is copied already is kept."
+                "Fix the error of the last attempt, then run manage.py replicate for the job: "
+                "files that are already copied stay."
             )
             if sample.trouble
             else message(
-                "Read on the job's page whether its checkpoints complete. Where they do, "
-                "retain more of them (execution.checkpointing.num-retained) or give Spark more "
+                "Check on the job's page whether its checkpoints complete. If they do, retain "
+                "more of them (execution.checkpointing.num-retained) or give Spark more "
                 "executors, so that one is copied before it is replaced."
             )
         ),

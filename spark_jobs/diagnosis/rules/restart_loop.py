@@ -357,9 +357,9 @@ def _next_step(group: str, host: tuple[str, float] | None, only_task: str | None
             host=host[0],
         )
     return message(
-        "Read the root exception. If a record or an outside system causes it, every "
-        "restart will fail alike: stop the job with its last checkpoint retained, "
-        "repair or roll back, and start from that checkpoint."
+        "Read the root exception. If a record or an outside system causes it, every restart "
+        "will fail in the same way: stop the job with its last checkpoint retained, repair or "
+        "roll back, and start from that checkpoint."
     )
 
 

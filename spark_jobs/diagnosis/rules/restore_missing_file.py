@@ -33,9 +33,7 @@ class Attempt:
 @rule(
     RULE,
     message("Restore lacks a file"),
-    message(
-        "Tasks failed while they restored their state since a file of the checkpoint is not there."
-    ),
+    message("Tasks failed to restore their state because a file of the checkpoint is missing."),
     hold_s=600,
     reads=(message("task_state FAILED"), "job_terminal"),
     needs=("events", "failures"),
@@ -54,7 +52,9 @@ class Attempt:
             "s",
             60,
             86_400,
-            message("Ten minutes: as long as attempts follow each other, they are one story."),
+            message(
+                "Ten minutes: attempts that follow each other within this time belong together."
+            ),
         ),
     ),
 )
@@ -130,14 +130,16 @@ def _finding(window: JobWindow, limits: Limits, attempts: list[Attempt]) -> Find
     )
     evidence = [
         limits.compared(
-            message("restores that lacked a file"),
+            message("restores with a missing file"),
             len(attempts),
             "count",
             ">=",
             FAILURES,
             newest.at_ms,
         ),
-        Evidence(message("files that were missed"), len(paths), "count", at_ms=newest.at_ms),
+        Evidence(
+            message("missing files of these restores"), len(paths), "count", at_ms=newest.at_ms
+        ),
         Evidence(message("missing file"), newest.path, at_ms=newest.at_ms, note=newest.task or ""),
     ]
     return job_finding(
@@ -159,11 +161,11 @@ def _finding(window: JobWindow, limits: Limits, attempts: list[Attempt]) -> Find
         ),
         next_step=(
             message(
-                "Open the triage of the missing file: it says which job's directory it was in, "
-                "what else refers to it, when an audit last listed it and what has likely "
-                "deleted it. Bring it back from quarantine, an older version or a backup, or "
-                "start from a checkpoint or savepoint that is whole. Stop what deletes files "
-                "there before the next job restarts."
+                "Open the triage of the missing file: it shows which job's directory it was "
+                "in, what else refers to it, when an audit last listed it and what has likely "
+                "deleted it. Restore it from quarantine, an older version or a backup, or "
+                "start from a checkpoint or savepoint that is whole. Stop whatever deletes "
+                "files there before the next job restarts."
             )
         ),
         seen_at_ms=newest.at_ms,

@@ -38,8 +38,8 @@ _COMPACTION = message("Compactions do not keep up with what is flushed")
             0.05,
             1.0,
             message(
-                "Of the samples: one that meets a flush is nothing, half of them are no chance. "
-                "Fewer are, unless they are the newest."
+                "Share of the samples: one during a flush is normal, half of them are not "
+                "chance. Fewer may be, unless they are the newest."
             ),
         ),
         Threshold(
@@ -49,7 +49,8 @@ _COMPACTION = message("Compactions do not keep up with what is flushed")
             1,
             100,
             message(
-                "So many samples at least with a stall; as many in a row up to now are enough."
+                "At least this many samples with a stall; the same number in a row up to now "
+                "is enough."
             ),
         ),
         Threshold(

@@ -24,8 +24,8 @@ DAY_MS = 86_400_000
     RULE,
     message("Transactions close to their time-out"),
     message(
-        "A two-phase-commit sink keeps transactions open for about as long as its store waits, or "
-        "would, with a restart in between."
+        "Transactions of a two-phase-commit sink are open for nearly as long as their "
+        "time-out, or would be with a restart in between."
     ),
     hold_s=1800,
     reads=TOLD,
@@ -47,7 +47,9 @@ DAY_MS = 86_400_000
             "ratio",
             0.1,
             1.0,
-            message("Of the time-out: one checkpoint that is a little slower takes the rest."),
+            message(
+                "Share of the time-out: one checkpoint that is a little slower uses up the rest."
+            ),
         ),
         Threshold(
             WINDOW,

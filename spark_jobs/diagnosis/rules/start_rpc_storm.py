@@ -39,7 +39,9 @@ PEKKO_SINCE = (1, 18)
             "ratio",
             0.0001,
             100.0,
-            message("Of the tasks of the job: one call in fifty that times out restarts it again."),
+            message(
+                "Share of the tasks of the job: one call in fifty that times out restarts it again."
+            ),
         ),
         Threshold(
             LEAST,
@@ -56,8 +58,8 @@ PEKKO_SINCE = (1, 18)
             1,
             EVENTS,
             message(
-                "The JobManager answers each beside the deployments; fewer in a second are no load "
-                "to it."
+                "The JobManager answers each during the deployment; fewer per second do not "
+                "load it."
             ),
         ),
         Threshold(
@@ -66,7 +68,9 @@ PEKKO_SINCE = (1, 18)
             "s",
             60,
             86_400,
-            message("Ten minutes: as long as attempts follow each other, they are one story."),
+            message(
+                "Ten minutes: attempts that follow each other within this time belong together."
+            ),
         ),
     ),
 )
@@ -129,11 +133,11 @@ def _of_state_requests(
             askers=plural(askers, "{count:count} task", "{count:count} tasks"),
         ),
         next_step=message(
-            "Find what holds up the deployment of the producers: how long TaskManagers took to "
-            "fetch jars stands on the page about starts. Until then let consumers ask less often: "
-            "raise taskmanager.network.request-backoff.initial, and where the release has it (1.20 "
-            "and later) leave taskmanager.network.partition-request-timeout at its 10 s, so that "
-            "requests wait at the producer."
+            "Find what holds up the deployment of the producers: the page about starts shows "
+            "how long TaskManagers took to fetch jars. Until then let consumers ask less "
+            "often: raise taskmanager.network.request-backoff.initial, and where the release "
+            "has it (1.20 and later) leave taskmanager.network.partition-request-timeout at "
+            "its 10 s, so that requests wait at the producer."
         ),
         seen_at_ms=at_ms,
         evidence=(

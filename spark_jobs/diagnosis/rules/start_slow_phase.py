@@ -21,7 +21,7 @@ BEGINS = ("deploy", "restart", "rescale")
 """Annotations that a start follows."""
 _DOING = {
     "graph": message("building the execution graph and reading the snapshot that it restores"),
-    "cancel": message("cancelling the tasks of the attempt before"),
+    "cancel": message("cancelling the tasks of the previous attempt"),
     "slots": message("waiting for slots"),
     "deploy": message("deploying the tasks"),
     "restore": message("restoring state and opening operators"),
@@ -55,7 +55,7 @@ _NEXT_STEPS = {
     RULE,
     message("Slow start"),
     message(
-        "A few tasks hold a start of the job up, or a phase of it takes much longer than at "
+        "A few tasks delay a start of the job, or one of its phases takes much longer than at "
         "earlier starts."
     ),
     needs=("starts", "annotations"),
@@ -66,7 +66,9 @@ _NEXT_STEPS = {
             "ms",
             1_000,
             3_600_000,
-            message("All other tasks wait so long; less is noise of a busy machine."),
+            message(
+                "All other tasks wait for this long; a shorter time is noise on a busy machine."
+            ),
         ),
         Threshold(
             RATIO,
@@ -74,7 +76,7 @@ _NEXT_STEPS = {
             "times",
             1.5,
             1000.0,
-            message("Three times the median of earlier starts is not their usual spread."),
+            message("Three times the median of earlier starts is beyond their usual variation."),
         ),
         Threshold(
             LONGER,
@@ -82,7 +84,7 @@ _NEXT_STEPS = {
             "ms",
             1_000,
             3_600_000,
-            message("Of short phases, many times as long is still short."),
+            message("A short phase that takes many times as long is still short."),
         ),
     ),
 )
@@ -152,7 +154,7 @@ def _finding(
 def _title(start: JobStart, slowest: Any, longer: list[tuple[str, int, int]]) -> str:
     if slowest:
         return message(
-            "{slowest:name} held the {kind:name} up for {held_up_ms:duration}",
+            "{slowest:name} delayed the {kind:name} by {held_up_ms:duration}",
             slowest=subtask_text(slowest["name"], slowest["subtask"]),
             kind=start.kind,
             held_up_ms=start.held_up_ms,

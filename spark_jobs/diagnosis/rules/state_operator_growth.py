@@ -28,8 +28,8 @@ VERY_MANY = 10
     RULE,
     message("Operator state grows"),
     message(
-        "Lists of an operator (its operator state) multiplied since an earlier checkpoint, or have "
-        "a million elements and more."
+        "Lists of an operator (its operator state) multiplied since an earlier checkpoint, or "
+        "have at least a million elements."
     ),
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
@@ -41,8 +41,8 @@ VERY_MANY = 10
             1.1,
             1_000_000,
             message(
-                "Offsets of a source and rules that are broadcast stay as many as they are while "
-                "subtasks do; twice as much is a trend."
+                "The number of source offsets and broadcast rules stays the same while the "
+                "number of subtasks does; twice as many is a trend."
             ),
         ),
         Threshold(
@@ -62,9 +62,7 @@ VERY_MANY = 10
             "bytes",
             1,
             1 << 50,
-            message(
-                "What a restore reads of less is gone in the time that it takes to open the files."
-            ),
+            message("A restore reads less than this in the time that it takes to open the files."),
         ),
         Threshold(
             MANY,
@@ -105,12 +103,12 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
         title=_title(worst, grown if grew else None),
         cause=_cause(worst, grown if grew else None),
         next_step=message(
-            "Read on the page Recovery of the job how its operator state grew and what a "
-            "restore reads of it. Let the function keep of a union list, in "
-            "initializeState, only the elements of its own subtask, and clear a list "
-            "before it is filled in snapshotState. Elements that belong to keys go into "
-            "keyed state; many small ones into few larger elements. What is there already "
-            "goes with a savepoint that the mended function is restored from."
+            "The page Recovery of the job shows how its operator state grew and what a "
+            "restore reads of it. In initializeState, take only the elements of the own "
+            "subtask from a union list. In snapshotState, clear a list before you fill it. "
+            "Move elements that belong to keys into keyed state, and combine many small "
+            "elements into few larger ones. To remove existing elements, restore the fixed "
+            "function from a savepoint."
         ),
         evidence=tuple(_evidence(worst, grown, limits, sample.audited_at_ms)),
         data={
@@ -178,7 +176,7 @@ def _cause(trend: OperatorStateTrend, grown: Growth | None) -> str:
             of=of,
         )
     return message(
-        "Each element is kept with its offset, {offset_bytes:number} bytes, which the "
+        "Each element is stored with its offset, {offset_bytes:number} bytes, which the "
         "JobManager receives with every checkpoint.{of:message}",
         offset_bytes=OFFSET_BYTES,
         of=of,

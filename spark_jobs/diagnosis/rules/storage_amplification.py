@@ -87,9 +87,9 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
         next_step=message(
             "Lower {keys:name}.max-file-size, so that fewer segments share a file, or "
             "{keys2:name}.max-space-amplification, at which Flink uploads live segments "
-            "again; without {keys3:name}.across-checkpoint-boundary files are merged "
-            "within one checkpoint only. There is nothing to delete by hand: needed and "
-            "unused segments are in the same files.",
+            "again; without {keys3:name}.across-checkpoint-boundary files are merged within "
+            "one checkpoint only. Do not delete anything yourself: needed and unused segments "
+            "are in the same files.",
             keys=KEYS,
             keys2=KEYS,
             keys3=KEYS,

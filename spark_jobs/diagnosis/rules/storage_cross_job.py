@@ -40,8 +40,7 @@ MOST_SHOWN = 10
             1,
             1_000,
             message(
-                "With three other jobs behind it nobody keeps in mind any more which directories a "
-                "job needs."
+                "With three other jobs behind it, nobody remembers which directories a job needs."
             ),
         ),
     ),

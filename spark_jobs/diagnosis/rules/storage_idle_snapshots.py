@@ -36,8 +36,8 @@ MOST_SHOWN = 10
             1,
             3650,
             message(
-                "Who wants a job back after a month starts it from newer data; sources keep theirs "
-                "no longer."
+                "After a month, a job is started again from newer data; sources no longer "
+                "have the old records."
             ),
         ),
         *space_thresholds(
@@ -86,10 +86,10 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
         ),
         next_step=(
             message(
-                "Read them on the retention page of the root: age, size, and whether a newer "
-                "snapshot of the same job is whole. Ask the owner of the job, then dispose of "
-                "each by `flink savepoint -d PATH`, or remove the directory of an ended job "
-                "that nothing refers to."
+                "The retention page of the root lists them with age, size, and whether a "
+                "newer snapshot of the same job is whole. Ask the owner of the job, then "
+                "dispose of each with `flink savepoint -d PATH`, or remove the directory of "
+                "an ended job that nothing refers to."
             )
         ),
         evidence=(

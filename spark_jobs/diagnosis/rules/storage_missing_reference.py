@@ -163,9 +163,9 @@ def _cause(worst: IncompleteSnapshot) -> str:
             "share with newer ones as those are subsumed."
         )
     return message(
-        "Somebody or something has deleted files that this snapshot needs: a lifecycle "
-        "rule or a clean-up by age, the removal of another job's directory that its "
-        "files lie in, or a copy that was not whole."
+        "Somebody or something has deleted files that this snapshot needs: a lifecycle rule "
+        "or a clean-up by age, the removal of another job's directory that its files lie in, "
+        "or an incomplete copy."
     )
 
 

@@ -27,7 +27,7 @@ KIND_WORDS = {
     "failed_checkpoint": message("checkpoints that expired, were declined or aborted"),
     "dead_job": message("jobs that ended without a retained snapshot"),
     "merging_remainder": message("merged files of jobs that ended"),
-    "undeleted": message("discarded checkpoints that were not deleted whole"),
+    "undeleted": message("discarded checkpoints that were not deleted completely"),
 }
 
 
@@ -110,6 +110,7 @@ def _evidence(sample: StorageRootSample, limits: Limits) -> Iterator[Evidence]:
         )
     if sample.kept.files:
         note = message(
-            "{bytes:bytes} that may be needed or that nobody can know of", bytes=sample.kept.bytes
+            "{bytes:bytes} that may be needed, or about which nothing is known",
+            bytes=sample.kept.bytes,
         )
         yield Evidence(message("kept in doubt"), sample.kept.files, "count", at_ms=at_ms, note=note)

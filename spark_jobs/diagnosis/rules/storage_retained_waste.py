@@ -38,8 +38,8 @@ RULE = "storage.retained_waste"
         ),
         high_share=0.3,
         high_share_reason=message(
-            "Where a third of the storage is superseded, deployments leave their checkpoints "
-            "behind as a rule."
+            "Where a third of the storage is superseded, deployments usually leave their "
+            "checkpoints behind."
         ),
     ),
 )

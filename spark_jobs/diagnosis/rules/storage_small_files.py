@@ -24,8 +24,8 @@ SMALL = "1 MiB"
     RULE,
     message("Many small files"),
     message(
-        "The directory of a job holds thousands of files of at most 1 MiB, or what it writes of "
-        "them costs many calls a second."
+        "The directory of a job holds thousands of files of at most 1 MiB, or writing them "
+        "costs many calls per second."
     ),
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
@@ -53,7 +53,7 @@ SMALL = "1 MiB"
             1,
             1_000_000_000,
             message(
-                "A hundred thousand files of one job are felt by everybody who uses the same name "
+                "A hundred thousand files of one job affect everybody who uses the same name "
                 "service."
             ),
         ),

@@ -70,8 +70,8 @@ def judge(sample: StageProgress, limits: Limits) -> Iterator[Finding]:
             behind=behind,
         )
         cause = message(
-            "Weir does not ask these clusters: how their jobs are is unknown, and that is no fault "
-            "of theirs.{error:text}",
+            "Weir does not ask these clusters, so the state of their jobs is unknown. The "
+            "clusters are not the cause.{error:text}",
             error=error,
         )
     yield Finding(

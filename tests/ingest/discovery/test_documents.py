@@ -98,7 +98,7 @@ def test_a_cluster_goes_by_its_label_or_by_what_the_source_says() -> None:
         listing([group], cluster="{__meta_zone}-{team}-{cluster}").clusters[0].name == "eu-a-orders"
     )
     refused = listing([group], cluster="{nothing}").refused[0]
-    assert "no name of a cluster" in refused.why
+    assert "not a valid cluster name" in refused.why
 
 
 @pytest.mark.parametrize(
@@ -113,11 +113,11 @@ def test_a_cluster_goes_by_its_label_or_by_what_the_source_says() -> None:
         ("[::ffff:169.254.169.254]:80", {}, "link-local"),
         ("0.0.0.0:8081", {}, "reserved"),
         ("jm:8081", {"__scheme__": "file"}, "http or https"),
-        ("jm:8081", {"__metrics_path__": "/a?b=c"}, "no plain path"),
-        ("jm:8081", {"__metrics_path__": "@evil"}, "no plain path"),
+        ("jm:8081", {"__metrics_path__": "/a?b=c"}, "not a plain path"),
+        ("jm:8081", {"__metrics_path__": "@evil"}, "not a plain path"),
         ("jm:8081", {"__address__": "jm:8081#x"}, "host:port"),
-        ("jm:8081", {"cluster": "../etc"}, "no name of a cluster"),
-        ("other.org:8081", {}, "fits none of 'hosts'"),
+        ("jm:8081", {"cluster": "../etc"}, "not a valid cluster name"),
+        ("other.org:8081", {}, "matches none of the source's 'hosts'"),
     ],
 )
 def test_a_target_that_makes_no_sense_is_refused_alone(target, labels, why) -> None:
@@ -139,7 +139,7 @@ def test_two_addresses_of_one_name_are_told_apart_by_the_reason_and_the_first_st
     assert [one.url for one in found.clusters] == ["http://a:1"]
     assert [(one.what, one.name) for one in found.refused] == [
         ("b:1", "c")
-    ] and "http://a:1 goes by the name c" in found.refused[0].why
+    ] and "http://a:1 already has the name c" in found.refused[0].why
 
 
 def test_credentials_go_to_no_other_scheme() -> None:

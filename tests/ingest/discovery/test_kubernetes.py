@@ -185,24 +185,24 @@ def test_a_context_is_taken_by_its_name(api):
         (
             {"exec": {"command": "/bin/sh", "args": ["-c", "touch /tmp/x"]}},
             {},
-            "no program that a file names is run",
+            "Weir runs no program that a file names",
         ),
-        ({"auth-provider": {"name": "gcp"}}, {}, "no program that a file names is run"),
-        ({"username": "u", "password": "canary-password"}, {}, "API servers take no more"),
-        ({"token": "canary\nX-Evil: 1"}, {}, "no token has"),
-        ({"client-certificate-data": "!!"}, {}, "no base64"),
-        ({"client-certificate-data": base64.b64encode(b"x").decode()}, {}, "both belong together"),
+        ({"auth-provider": {"name": "gcp"}}, {}, "Weir runs no program that a file names"),
+        ({"username": "u", "password": "canary-password"}, {}, "API servers no longer accept"),
+        ({"token": "canary\nX-Evil: 1"}, {}, "not allowed in a token"),
+        ({"client-certificate-data": "!!"}, {}, "not base64"),
+        ({"client-certificate-data": base64.b64encode(b"x").decode()}, {}, "both are needed"),
         ({"tokenFile": "none"}, {}, "cannot be opened"),
-        ({"token": 7}, {}, "is no text"),
+        ({"token": 7}, {}, "is not text"),
         ({}, {}, "HTTP 401"),
         (
             None,
             {"certificate-authority-data": base64.b64encode(b"canary").decode()},
-            "no PEM certificate",
+            "not a PEM certificate",
         ),
         (None, {"certificate-authority-data": ""}, "no trusted TLS connection"),
         (None, {"tls-server-name": "other.example"}, "no trusted TLS connection"),
-        (None, {"server": "http://127.0.0.1:1"}, "credentials are only sent by HTTPS"),
+        (None, {"server": "http://127.0.0.1:1"}, "Weir sends credentials only over HTTPS"),
         (None, {"server": "https://u:p@x"}, "must be such as"),
         (None, {"server": "https://169.254.169.254"}, "never asks"),
         (None, {"server": "https://127.0.0.1:1"}, "cannot be reached"),
@@ -238,7 +238,7 @@ def test_a_server_that_wants_to_be_left_alone_is(api):
     api.odd = {"flinkdeployments": status(429, Retry_After=60)}
     read(api)
     api.odd, before = {}, len(api.asked)
-    assert "as the API server wants it" in read(api).error
+    assert "because the API server asked Weir to wait" in read(api).error
     assert not any("flinkdeployments" in one for one in api.asked[before:])
 
 
@@ -309,7 +309,7 @@ def test_the_jobmanager_that_leads_is_followed_as_it_moves(api, before_1_15):
     found = read(api, **wanted)
     assert urls(found) == {"shop.orders": "http://10.0.0.2:8081"}
     assert [(one.name, one.why) for one in found.refused] == [
-        ("shop.alone", "nobody leads it now; it stays as it was")
+        ("shop.alone", "it has no leader now; it stays unchanged")
     ]
     assert urls(read(api)) == {"shop.orders": "http://orders-rest.shop:8081"}
 

@@ -44,7 +44,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are(tmp_path):
     assert names(found) == ["orders"]
     assert (
         str(tmp_path / "b.json") in found.error
-        and "no whole JSON" in found.error
+        and "not a complete JSON" in found.error
         and "and 3 more" in found.error
     )
 
@@ -68,7 +68,7 @@ def test_an_address_is_asked_as_it_is_declared():
     [
         (told([], 404), "404"),
         (Reply(b"<html>"), "HTML instead of JSON"),
-        (Reply(b"[" * 100_000), "half a JSON"),
+        (Reply(b"[" * 100_000), "an incomplete JSON"),
         (Reply(b"[" + b" " * (MAX_BYTES + 1) + b"]"), "more than 8 MiB"),
         (
             Reply(b"", 302, {"location": "http://169.254.169.254/latest/meta-data"}),
@@ -157,7 +157,7 @@ sources:
         ("{name: a, http_sd: {url: 'http://x'}, labels: {n: 1}}", "quotes"),
         (
             "{name: a, http_sd: {url: 'http://x'}, logs: {globs: [/x], layout: '%d %t%t~%m'}}",
-            "nothing stands between",
+            "there is no text between",
         ),
         (
             "{name: a, http_sd: {url: 'http://x'}, logs: {globs: [/x], layout: '%d{ISO8601}{Mars} "

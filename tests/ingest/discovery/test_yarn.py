@@ -68,7 +68,7 @@ def test_two_of_one_name_are_told_apart_by_what_the_source_says():
     document = {"apps": {"app": [APPLICATION, other]}}
     assert (
         len(read(document)[0].clusters) == 1
-        and "goes by the name orders-pipeline" in read(document)[0].refused[0].why
+        and "already has the name orders-pipeline" in read(document)[0].refused[0].why
     )
     assert len(read(document, cluster="{__meta_yarn_queue}-{cluster}")[0].clusters) == 2
 

@@ -105,7 +105,7 @@ def test_parts_of_any_length_with_nothing_between_are_refused_with_what_to_write
     pattern: str,
 ) -> None:
     with pytest.raises(
-        Refused, match=r"nothing stands between %.* write what is printed between them"
+        Refused, match=r"there is no text between %.* write the text that is printed between them"
     ):
         layout_of(pattern)
 

@@ -180,7 +180,7 @@ def test_one_bad_entry_of_the_list_costs_that_entry_alone():
 )
 def test_a_part_of_a_wrong_shape_leaves_the_job_there(part):
     filled = reading("1.20.5/E")
-    setattr(filled, part, Answer(f"/{part}", AT, "half a JSON"))
+    setattr(filled, part, Answer(f"/{part}", AT, "an incomplete JSON"))
     if part == "plan":
         filled.job = with_body(filled.job, {**filled.job.body, "plan": None})
     found, skips = records(filled)

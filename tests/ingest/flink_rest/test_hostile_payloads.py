@@ -116,7 +116,7 @@ def test_any_overview_gives_jobs_or_skips(body):
 
 
 @pytest.mark.parametrize(
-    "body", ["half a JSON", 7, None, [], [[]], {"jobs": [{"jid": 3}]}, {"jobs": "x"}]
+    "body", ["an incomplete JSON", 7, None, [], [[]], {"jobs": [{"jid": 3}]}, {"jobs": "x"}]
 )
 def test_an_overview_of_a_wrong_shape_says_so(body):
     found, skips = listed_jobs(Answer("/jobs/overview", datetime(2026, 1, 1, tzinfo=UTC), body))

@@ -68,7 +68,7 @@ def test_an_unknown_flink_is_said_to_be_unknown() -> None:
 def test_something_that_is_no_flink_is_said_to_be_none() -> None:
     with serving(lambda path, headers: told({"hello": "world"})) as url:
         found = probe(ClusterSource("lab", url), 5)
-    assert not found.reachable and "not as a Flink JobManager does" in said(found)
+    assert not found.reachable and "not like a Flink JobManager" in said(found)
 
 
 def test_a_wrong_password_is_named_and_not_shown() -> None:
@@ -122,7 +122,7 @@ def test_the_declared_zone_is_compared_with_the_jobmanagers(zone: str, doubted: 
 
 def test_nothing_declared_is_nothing_to_see() -> None:
     found = probe(ClusterSource("lab"))
-    assert not found.reachable and "nothing to see" in said(found)
+    assert not found.reachable and "nothing to read" in said(found)
 
 
 NOW = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC)

@@ -28,7 +28,7 @@ def streams(*values, labels=None):
     ("kind", "reply", "said"),
     [
         ("loki", Reply(b"<html>sign in</html>"), "HTML"),
-        ("loki", Reply(b'{"status": "success", "data": {"resultT'), "half a JSON document"),
+        ("loki", Reply(b'{"status": "success", "data": {"resultT'), "an incomplete JSON document"),
         ("loki", Reply(b"[" * 100_000), "JSON"),
         (
             "loki",
@@ -50,12 +50,12 @@ def streams(*values, labels=None):
             "OpenSearch did not answer for all",
         ),
         ("elasticsearch", told({"error": {}}, 404), "Check the index"),
-        ("elasticsearch", told({"acknowledged": True}), "_search; check the address"),
+        ("elasticsearch", told({"acknowledged": True}), "_search API; check the address"),
         ("elasticsearch", Reply(b"<html>sign in</html>"), "HTML"),
         (
             "elasticsearch",
             Reply(b'{"timed_out": false, "hits": {"hits": [{"_id"'),
-            "half a JSON document",
+            "an incomplete JSON document",
         ),
         ("elasticsearch", Reply(b"[" * 100_000), "JSON"),
     ],
@@ -129,7 +129,7 @@ def test_a_line_that_cannot_be_read_costs_a_millisecond_and_no_line_beyond(
         for skip in reads[0].skips
         if skip.reason == ("too_large" if poison == "huge" else "bad_json")
     ]
-    assert "it is left out" in said.detail
+    assert "it is skipped" in said.detail
     assert not reads[-1].behind
 
 

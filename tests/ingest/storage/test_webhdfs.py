@@ -87,8 +87,8 @@ def test_a_link_is_a_second_name_and_reported(server: WebHdfsServer, tmp_path: P
         ),
         (401, b"<html>Authentication required</html>", "401"),
         (503, b"", "503"),
-        (200, b"<html>a proxy</html>", "no JSON"),
-        (200, b"[" * 100_000, "no JSON"),
+        (200, b"<html>a proxy</html>", "not JSON"),
+        (200, b"[" * 100_000, "not JSON"),
         (200, b'{"DirectoryListing": {"remainingEntries": 0}}', "has no"),
         (
             200,
@@ -96,7 +96,7 @@ def test_a_link_is_a_second_name_and_reported(server: WebHdfsServer, tmp_path: P
                 b'{"DirectoryListing": {"partialListing": {"FileStatuses": {"FileStatus": []}}, '
                 b'"remainingEntries": 5}}'
             ),
-            "no end",
+            "never end",
         ),
         (200, b'{"FileStatuses": "\xff"}', "has no"),
     ],
@@ -146,7 +146,7 @@ def test_pages_that_go_round_come_to_an_end(server: WebHdfsServer, tmp_path: Pat
         "remainingEntries": 1,
     }
     server.answers["LISTSTATUS_BATCH"] = 200, json.dumps({"DirectoryListing": listing}).encode()
-    assert "no end" in unlisted(server, tmp_path / "out")
+    assert "never end" in unlisted(server, tmp_path / "out")
 
 
 def test_an_answer_without_end_is_cut(

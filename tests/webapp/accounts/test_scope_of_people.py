@@ -56,7 +56,7 @@ def test_a_person_is_given_clusters_by_command_and_has_them_taken_away() -> None
     ("arguments", "why"),
     [
         (("nobody", 'team="a"'), "There is no user nobody."),
-        (("ann", "payments"), "is no matcher"),
+        (("ann", "payments"), "is not a matcher"),
         (("ann", " "), "say nothing"),
         (("ann", 'team="a"', "--everything"), "Give grants, or"),
         (("root", 'team="a"'), "superuser"),
@@ -80,7 +80,7 @@ def test_a_token_is_narrowed_within_what_its_person_sees() -> None:
     assert seen(ann, authorization=bearer) == ["of-search"]
     said("ann", 'team="payments"')
     assert seen(ann, authorization=bearer) == []
-    with pytest.raises(CommandError, match="is no matcher"):
+    with pytest.raises(CommandError, match="is not a matcher"):
         call_command("create_token", "ann", "--sees", "search")
     assert ApiToken.objects.count() == 1
 
@@ -108,9 +108,11 @@ def test_a_superuser_scopes_a_person_in_the_administration() -> None:
     client.force_login(User.objects.create_superuser("root"))
     address = reverse("admin:accounts_user_change", args=(ann.pk,))
     both = form_of(client, ann, sees_only='team="payments"')
-    assert "Sees everything is ticked" in client.post(address, both).content.decode()
+    assert "Sees everything is selected" in client.post(address, both).content.decode()
     one = form_of(client, ann, sees_only='team="payments"', sees_everything="")
-    assert "is no matcher" in client.post(address, one | {"sees_only": "payments"}).content.decode()
+    assert (
+        "is not a matcher" in client.post(address, one | {"sees_only": "payments"}).content.decode()
+    )
     assert client.post(address, one).status_code == 302
     ann.refresh_from_db()
     assert seen(ann) == ["of-payments"]

@@ -50,7 +50,7 @@ def test_whoever_does_nothing_for_the_idle_time_is_signed_out_and_told_why(
     assert is_signed_in(ann)
     clock.shift(timedelta(minutes=61))
     assert (
-        "Nothing was done for a while. Sign in again."
+        "You were not active for a while. Sign in again."
         in ann.get("/account/", follow=True).content.decode()
     )
     assert not is_signed_in(ann)

@@ -261,7 +261,7 @@ def test_two_administrators_who_demote_each_other_at_once_leave_one() -> None:
     for thread in threads:
         thread.join()
     assert User.objects.filter(people.administrators()).count() == 1
-    assert refused == ["You administer the whole fleet no longer."]
+    assert refused == ["You no longer administer the whole fleet."]
 
 
 def test_the_last_administrator_is_neither_demoted_nor_closed_nor_deleted_in_the_administration() -> (

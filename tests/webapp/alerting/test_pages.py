@@ -229,7 +229,7 @@ def test_a_weekly_window_is_planned_and_ended(operator):
 
 def test_a_window_without_an_end_or_a_duration_is_refused_in_words(operator):
     page = text(operator.post(reverse("maintenance-new"), {"matchers": "cluster=a", "reason": "x"}))
-    assert "Say when the window ends" in page
+    assert "Set when the window ends" in page
     page = text(
         operator.post(
             reverse("maintenance-new"), {"matchers": "cluster=a", "reason": "x", "weekday": "1"}

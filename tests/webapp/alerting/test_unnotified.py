@@ -108,11 +108,11 @@ def weekly_window(who: User) -> None:
         ),
         (
             (MUST_BE_CRITICAL, {"enabled": False}),
-            "Less severe than what the enabled endpoints that match the labels take.",
+            "The enabled endpoints that match the labels take only more severe alerts.",
         ),
         (
             (MUST_BE_CRITICAL, matching("cluster=other")),
-            "Less severe than what the enabled endpoints that match the labels take.",
+            "The enabled endpoints that match the labels take only more severe alerts.",
         ),
     ],
 )
@@ -151,7 +151,7 @@ def test_a_notice_that_an_endpoint_took_for_another_incident_alone_notified_nobo
     alone = Incident.objects.get(severity="warning")
     assert (
         why(otto, 61, alone)
-        == "Less severe than what the enabled endpoints that match the labels take."
+        == "The enabled endpoints that match the labels take only more severe alerts."
     )
     assert picky.name in said(otto, 61, Incident.objects.get(severity="critical"))
     Endpoint.objects.update(min_severity="warning")
@@ -306,7 +306,7 @@ def test_what_people_set_for_its_rule_is_the_reason_until_they_take_it_back(
     look(15)
     assert why(otto, 16) == NOTHING_ALERTS + reason
     set_for("checkpoint.declined", otto, alerts=True, severity="critical")
-    assert why(otto, 17) == NOTHING_ALERTS + "The next evaluation takes it up."
+    assert why(otto, 17) == NOTHING_ALERTS + "The next evaluation processes it."
     look(18)
     assert on_call.name in said(otto, 19)
 
@@ -348,7 +348,7 @@ def test_an_alert_that_lasted_on_into_a_later_incident_is_said_to_be_there(otto,
     first, second = Incident.objects.order_by("id")
     assert (
         said(otto, 7_261, first)
-        == "? Its alert lasted on, and is part of another incident. Incident"
+        == "? Its alert continued, and is part of another incident. Incident"
     )
     assert reverse("incident", args=[second.uid]) in page(otto, 7_261, first)
     assert on_call.name in said(otto, 7_261, second)
@@ -362,7 +362,8 @@ def test_what_was_set_differently_when_it_ended_is_not_explained_by_what_is_set_
     look(105)
     assert (
         why(otto, 106)
-        == NOTHING_ALERTS + "By what is set now it would alert; when it was evaluated it did not."
+        == NOTHING_ALERTS
+        + "With the current settings it would alert; with the settings at that time it did not."
     )
 
 

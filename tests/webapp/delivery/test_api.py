@@ -69,7 +69,7 @@ def test_a_stored_key_does_not_go_with_a_changed_address_over_the_api() -> None:
     changed = {"name": found.name, "format": "alertmanager", "url": "https://8.8.4.4/"}
     answer = api.put(one, changed, format="json")
     assert answer.status_code == 400
-    assert "enter it again" in answer.content.decode()
+    assert "enter the secret again" in answer.content.decode()
     assert Endpoint.objects.get().url == "https://8.8.8.8/"
     assert api.put(one, {**changed, "credential": ""}, format="json").status_code == 200
     assert Endpoint.objects.get().credential == ""
@@ -91,7 +91,7 @@ def test_a_private_address_is_refused_by_field() -> None:
          {"matchers": [('0.operator: "?" is not a valid '
                        'choice.'), "0.value: This field is required."]}),
         ({"matchers": [{"label": "job", "operator": "=~", "value": "(x"}], "min_severity": "awful"},
-         {"matchers": [("'(x' for job is no regular expression that RE2 "
+         {"matchers": [("'(x' for job is not a regular expression that RE2 "
                        "understands.")], "min_severity": ['"awful" is not a valid choice.']}),
         ({"emails": ["", "a"]}, {"emails": ["0: This field may not be blank."]}),
     ],

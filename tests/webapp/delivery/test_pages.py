@@ -78,7 +78,7 @@ def test_a_stored_key_does_not_go_with_a_changed_address(operator: Client, name:
         secret_encrypted="",
     )
     changed = {**NEW, "name": found.name, "format": name, "url": "https://8.8.4.4/kept"}
-    assert "enter it again" in text(
+    assert "enter the secret again" in text(
         operator.post(reverse("endpoint-edit", args=[found.pk]), changed)
     )
     for moved in ("https://8.8.8.8:8443/kept", "https://dns.google.invalid/kept"):
@@ -136,7 +136,7 @@ def test_a_change_without_an_address_keeps_the_stored_one(operator: Client) -> N
         ({"url": ""}, "Give the address"),
         ({"format": "pagerduty", "url": ""}, "routing"),
         ({"format": "email", "emails": "nobody"}, "mail addresses"),
-        ({"matchers": "nonsense"}, "is no matcher"),
+        ({"matchers": "nonsense"}, "is not a matcher"),
         ({"matchers": 'job=~"(unclosed"'}, "RE2"),
         ({"matchers": 'job=~"(?=look)ahead"'}, "RE2"),
         ({"matchers": "a=b\n" * 11}, "at most 10"),

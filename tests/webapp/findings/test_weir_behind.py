@@ -93,12 +93,12 @@ def test_a_disk_that_stops_collection_is_told() -> None:
     PipelineAlarm.objects.create(
         code="disk.budget",
         subject="/",
-        detail="Nothing is collected: of the disk of / 1 MB are free.",
+        detail="Nothing is collected: the disk of / has 1 MB free.",
         since=NOW,
     )
     tick(0, until=6)
     assert kinds() == [("firing", "Weir: disk")]
-    assert "1 MB are free" in told()[0].alerts[0].cause
+    assert "1 MB free" in told()[0].alerts[0].cause
 
 
 def test_its_pages_are_there(operator) -> None:

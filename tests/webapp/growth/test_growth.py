@@ -198,7 +198,7 @@ def test_a_quota_that_is_taken_up_is_reached_whatever_the_trend(growing):
 
 @pytest.mark.parametrize("text", ["", "20", "20 XB", "-1 TB", "0 B", "9999 PB", "1e3 GB", "NaN GB"])
 def test_what_is_no_size_is_refused(text):
-    with pytest.raises(InputRefused, match="is no size"):
+    with pytest.raises(InputRefused, match="is not a size"):
         size_of(text)
 
 
@@ -279,8 +279,8 @@ def test_the_query_count_does_not_grow_with_the_jobs(
 
 def test_a_fleet_without_a_day_says_so(viewer):
     page = viewer.get("/growth/").content.decode()
-    assert "No day is summed up yet" in page and "No quota is set" in page
-    assert viewer.get("/growth/chart").json()["empty"]["title"] == "No day is summed up yet"
+    assert "No day has been aggregated yet" in page and "No quota is set" in page
+    assert viewer.get("/growth/chart").json()["empty"]["title"] == "No day has been aggregated yet"
 
 
 def test_wrong_parameters_are_refused_and_unknown_groupings_named(viewer):
@@ -296,7 +296,7 @@ def test_an_operator_sets_and_removes_a_quota_and_a_viewer_does_not(growing, ope
     page = operator.post("/growth/quotas/set", body, follow=True).content.decode()
     assert "The quota of cluster prod-eu is set." in page
     assert (
-        "is no size"
+        "is not a size"
         in operator.post(
             "/growth/quotas/set", body | {"size": "much"}, follow=True
         ).content.decode()

@@ -156,7 +156,7 @@ def test_the_page_of_a_host_tells_what_happened_there_across_jobs(viewer, three,
     assert "3 of 4 declines of the jobs that ran here were on this host" in text
     assert len(page.context["findings"]) == 1
     titles = [moment.title for moment, _ in page.context["moments"]]
-    assert "Checkpoint 4 expired" in titles and "A job runs here no longer" in titles
+    assert "Checkpoint 4 expired" in titles and "A job no longer runs here" in titles
     of_kind = viewer.get("/hosts/bad/", {"kind": "expired"}).context["moments"]
     assert [moment.title for moment, _ in of_kind] == ["Checkpoint 4 expired"]
 

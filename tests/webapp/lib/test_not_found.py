@@ -54,7 +54,7 @@ def test_the_api_says_what_is_not_there(viewer):
     answer = viewer.get("/api/v1/findings/4711/")
     assert answer.status_code == 404
     assert answer.json()["error"]["message"].startswith(
-        "There is no finding 4711: it was never there, was removed"
+        "There is no finding 4711: it never existed, was removed"
     )
 
 

@@ -58,11 +58,12 @@ def test_sentences_that_everybody_knows_are_listed(listed: tuple[Sentence, ...])
     known = set(texts(listed))
     assert "No cluster yet" in known
     assert "Skipped: it was not there any more." in known
+    assert "# Cleaning up" in known
 
 
 def test_no_sentence_has_words_that_are_no_terms(listed: tuple[Sentence, ...]) -> None:
-    """Of pages and scripts, findings and messages, the help of commands and settings, and what
-    fields are described by.
+    """Of pages and scripts, findings and messages, the help of commands and settings, what fields
+    are described by, and the documentation.
     """
     assert {"templates", "static", "ingest", "spark_jobs", "webapp", "compose.env.example"} == {
         one.path.partition("/")[0] for one in listed

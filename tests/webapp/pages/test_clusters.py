@@ -266,7 +266,7 @@ def test_a_stored_secret_does_not_go_with_a_changed_address(
         **button,
     }
     page = operator.post(reverse("cluster-edit", args=("lab",)), entered)
-    assert "enter it again" in str(page.context["form"].errors["secret"])
+    assert "enter the secret again" in str(page.context["form"].errors["secret"])
     assert not asked
     assert (Cluster.objects.get().url, Cluster.objects.get().history_url) == (jobmanager, "")
     operator.post(reverse("cluster-edit", args=("lab",)), {**entered, "secret": "entered-again"})
@@ -360,7 +360,7 @@ def test_the_secret_of_its_prometheus_does_not_go_with_a_changed_address(operato
         "prometheus_secret": "",
     }
     page = operator.post(reverse("cluster-edit", args=("lab",)), entered)
-    assert "enter it again" in str(page.context["form"].errors["prometheus_secret"])
+    assert "enter the secret again" in str(page.context["form"].errors["prometheus_secret"])
     assert not asked
     kept = {
         **entered,

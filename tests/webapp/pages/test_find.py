@@ -60,7 +60,7 @@ def test_a_number_behind_a_name_leads_to_that_checkpoint_of_the_jobs_that_have_i
     assert viewer.get(address).status_code == 200
     assert found(viewer, "payments 42")["Checkpoints"] == (
         [],
-        "No checkpoint 42 of these jobs is kept.",
+        "No checkpoint 42 of these jobs is stored.",
     )
 
 

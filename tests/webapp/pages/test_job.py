@@ -102,7 +102,7 @@ def test_a_recording_shows_its_own_time_without_being_asked(viewer, db):
 
 def test_the_page_tells_what_the_newest_audit_found_of_its_storage(viewer, now):
     of = job(at=now)
-    assert "No audit has met" in viewer.get(url(of)).text
+    assert "No audit has seen" in viewer.get(url(of)).text
     job_storage(
         root_figures(audit()).audit,
         of.job_id,
@@ -268,7 +268,7 @@ def test_outages_are_counted_by_all_of_the_range_where_fewer_are_read(viewer, no
         )
     annotation(of, "restart", now - timedelta(minutes=9), "restart", detail=None)
     page = viewer.get(url(of)).content.decode()
-    assert "newest first: 8, 10 s down and more: of 3 no source has the end" in page
+    assert "newest first: 8, 10 s down and more: for 3 no source has the end" in page
     assert "the newest 3 of 8" in page
 
 

@@ -103,7 +103,7 @@ def test_the_stored_secret_stays_when_it_is_left_empty_and_does_not_go_to_anothe
     moved = operator.post(
         reverse("cluster-edit", args=EDIT), {**kept, "log_store_url": "http://127.0.0.1:10"}
     )
-    assert "enter it again" in str(moved.context["form"].errors["log_store_secret"])
+    assert "enter the secret again" in str(moved.context["form"].errors["log_store_secret"])
 
 
 @pytest.mark.parametrize(

@@ -39,12 +39,12 @@ def test_open_alarms_come_first(viewer):
     PipelineAlarm.objects.create(
         code="work.waiting",
         subject="collect/0",
-        detail="It is due and nobody takes it up.",
+        detail="It is due and no worker has started it.",
         since=now,
     )
     page = viewer.get(reverse("pipeline")).content.decode()
     assert "▲ needs attention" in page
-    assert page.index("nobody takes it up") < page.index("Due work")
+    assert page.index("no worker has started it") < page.index("Due work")
 
 
 def test_a_failed_run_shows_its_error_and_the_end_of_its_log(viewer):

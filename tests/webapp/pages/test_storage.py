@@ -94,7 +94,7 @@ def test_the_page_of_a_root_says_why_in_words(viewer):
     verdict_figures(of)
     page = text(viewer, "storage-root", uri=ROOT)
     assert "Two audits found nothing that refers to it" in page
-    assert "Left of a job that has ended" in page
+    assert "Left by a job that has ended" in page
     assert "Nothing can be an orphan before a second audit." in page
 
 

@@ -44,7 +44,7 @@ def ask(client, of):
 def test_an_operator_asks_for_the_flame_graph_of_a_vertex(operator, of):
     assert "Ask Flink for its flame graph" in page(operator, of).content.decode()
     told = ask(operator, of).content.decode()
-    assert "A flame graph is wanted; the next collect cycle asks for it." in told
+    assert "A flame graph was requested; the next collect cycle asks Flink for it." in told
     assert "Ask Flink for" not in told
     row = FlameGraph.objects.get()
     assert (row.vertex_id, row.wanted_by, row.wanted_subtask) == (SOURCE, "olga", None)

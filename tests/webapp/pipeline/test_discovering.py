@@ -117,7 +117,7 @@ def test_a_cluster_that_leaves_is_not_asked_and_neither_healthy_nor_alerting(pla
         and not Finding.objects.open().filter(cluster="orders").exists()
     )
     page = viewer.get(reverse("clusters")).content.decode()
-    assert "left its source" in page and "what it does is unknown" in page
+    assert "left its source" in page and "its state is unknown" in page
     assert (
         "is not listed by its source prod any more"
         in viewer.get(reverse("job", args=("orders", of_left.job_id))).content.decode()

@@ -17,12 +17,12 @@ from webapp.fleet.job_plan import buffer_settings
         (
             "1.20.5",
             {"cluster.evenly-spread-out-slots": "true"},
-            "Flink spreads slots over TaskManagers already",
+            "Flink already spreads slots over TaskManagers",
         ),
         (
             "1.20.5",
             {"taskmanager.load-balance.mode": "SLOTS"},
-            "Flink spreads slots over TaskManagers already",
+            "Flink already spreads slots over TaskManagers",
         ),
         ("1.12.5", None, "Set cluster.evenly-spread-out-slots: true"),
         ("2.3-SNAPSHOT", {}, "Set taskmanager.load-balance.mode: TASKS"),

@@ -48,7 +48,7 @@ def test_what_is_wanted_is_due_at_once_and_only_once():
     assert not want(*KEY, after(seconds=1), "vera")
     assert due(NOW) == (WantedFlameGraph(JOB, SOURCE, 2),)
     assert wanted_of(["other"], NOW) == {}
-    assert words(NOW) == "A flame graph is wanted; the next collect cycle asks for it."
+    assert words(NOW) == "A flame graph was requested; the next collect cycle asks Flink for it."
 
 
 def test_a_graph_that_is_being_sampled_is_asked_for_again_soon_and_not_for_ever():
@@ -124,7 +124,7 @@ def test_a_refused_request_is_tried_three_times_and_says_why():
 def test_nobody_waits_for_ever_for_a_cluster_that_is_not_collected():
     want(*KEY, NOW)
     assert due(after(hours=2)) == ()
-    assert words(after(hours=2)) == "It was wanted, and the cluster could not be asked since."
+    assert words(after(hours=2)) == "It was requested, but the cluster could not be asked since."
     assert FlameGraph.objects.get().ask_at is not None
 
 

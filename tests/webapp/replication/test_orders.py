@@ -69,7 +69,7 @@ def test_an_administrator_asks_for_a_copy_a_worker_makes_it_and_the_page_says_so
     world: World, administrator: Client, tmp_path: Path
 ) -> None:
     page = ask(administrator, f"file:{tmp_path}/copy")
-    assert "The copy is asked for; a worker begins within a minute." in page
+    assert "The copy is requested; a worker begins within a minute." in page
     replica = Replica.objects.get()
     assert (replica.created_name, replica.changed_name, replica.every_s) == ("ada", "ada", 60)
     assert DueWork.objects.filter(key=work_keys.key_of(replica)).exists()

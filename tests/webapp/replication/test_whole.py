@@ -145,7 +145,7 @@ def test_where_a_copy_may_not_lie_none_is_asked_for(world: World, job: JobCurren
     for place in (world.root, world.root / "copy", world.root.parent):
         assert refused(str(place))[0] == 2
     assert refused("copies/one") == (2, refused("copies/one")[1])
-    assert refused()[1] == "No copy of this job was asked for: name a DESTINATION."
+    assert refused()[1] == "No copy of this job was requested: name a DESTINATION."
     assert refused(str(world.copy), "--source", "file:/elsewhere/x")[0] == 2
     assert not Replica.objects.exists()
     run(str(world.copy))
@@ -181,7 +181,7 @@ def test_a_job_that_has_ended_falls_behind_no_further(job: JobCurrent, client: C
     assert job_replication(job, now) is None
     client.force_login(builders.person())
     assert (
-        "No copy was asked for" in client.get(f"/jobs/prod-eu/{JOB}/replication/").content.decode()
+        "No copy was requested" in client.get(f"/jobs/prod-eu/{JOB}/replication/").content.decode()
     )
     assert client.get(f"/api/v1/jobs/prod-eu/{JOB}/replication/").status_code == 404
     Replica.objects.create(

@@ -125,7 +125,7 @@ def test_the_analysis_of_the_fleet_shows_how_loaded_it_is(viewer, nn, monkeypatc
         30.0,
         "active",
     )
-    assert "Where calls wait, each writer waits with them" in tables["namenodes"]["note"]
+    assert "If calls wait, every writer waits" in tables["namenodes"]["note"]
     assert (
         "Checkpoints of the jobs known here should cost 0.0 calls/s" in tables["namenodes"]["note"]
     )
@@ -139,7 +139,7 @@ def test_the_analysis_of_the_fleet_shows_how_loaded_it_is(viewer, nn, monkeypatc
 def test_where_none_is_declared_or_none_answered_it_is_unknown(viewer):
     reasons = [block.get("reason", "") for block in answered(viewer)["blocks"]]
     assert any(
-        one.startswith("No NameNode is declared: how loaded it is, is unknown.") for one in reasons
+        one.startswith("No NameNode is declared, so its load is unknown.") for one in reasons
     )
     Cluster.objects.create(name="nn", namenode_jmx_url="http://nn1:9870")
     assert namenodes_in(datetime(2026, 3, 1, tzinfo=UTC), 600).silent == ["nn"]

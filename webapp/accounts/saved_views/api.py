@@ -82,7 +82,7 @@ class SavedViewViews(ListView):
         )
 
     @extend_schema(
-        summary="Save a view; one of the same page and name is replaced",
+        summary="Save a view; a view with the same page and name is replaced",
         request=SavedViewSerializer,
         responses={200: SavedViewSerializer, **ERRORS},
     )
@@ -94,7 +94,7 @@ class SavedViewViews(ListView):
         return Response(SavedViewSerializer(row).data)
 
     @extend_schema(
-        summary="Rename a view of yours, share it or share it no more",
+        summary="Rename, share or unshare one of your views",
         request=SavedViewChangeSerializer,
         responses={200: SavedViewSerializer, **ERRORS, **NOT_FOUND},
     )
@@ -104,7 +104,7 @@ class SavedViewViews(ListView):
         rows.change(row, given["name"], is_shared=given["is_shared"])
         return Response(SavedViewSerializer(row).data)
 
-    @extend_schema(summary="Remove a view of yours", responses={204: None, **ERRORS, **NOT_FOUND})
+    @extend_schema(summary="Remove one of your views", responses={204: None, **ERRORS, **NOT_FOUND})
     def destroy(self, request: Request, pk: str) -> Response:
         rows.own(me(request), int(pk)).delete()
         return Response(status=status.HTTP_204_NO_CONTENT)

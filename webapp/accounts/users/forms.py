@@ -15,9 +15,9 @@ ROLES = [
     (Role.ADMIN.group, _("admin: approves clean-ups, manages people, reads the audit log")),
 ]
 GRANTS = _(
-    'One grant a line, such as team="payments" or cluster=~"prod-.*", environment="prod". All '
-    "matchers of a line have to fit a cluster, "
-    "one line has to. No line: no cluster."
+    'One grant per line, such as team="payments" or cluster=~"prod-.*", '
+    'environment="prod". A cluster must match all matchers of at least one line. No line: '
+    "no cluster."
 )
 
 

@@ -87,7 +87,7 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
         else:
             messages.success(
                 request,
-                gettext("%(username)s is changed; it holds from their next request on.")
+                gettext("%(username)s is changed; the change applies from their next request.")
                 % {"username": person.user.username},
             )
             return redirect("access-user", pk)
@@ -172,7 +172,7 @@ def revoke_token(request: HttpRequest, pk: int, token: int) -> HttpResponse:
         people.revoke(me(request), api_token)
         messages.success(
             request,
-            gettext("%(name)s is revoked; it does not work any more.") % {"name": api_token.name},
+            gettext("%(name)s is revoked; it no longer works.") % {"name": api_token.name},
         )
     return redirect("access-user", pk)
 

@@ -42,7 +42,7 @@ class AlertViews(ListView):
     lookup_value_regex = "alr_[a-z2-7]{26}"
 
     @extend_schema(
-        summary="One alert with its story",
+        summary="One alert with its history",
         responses={200: AlertWithStorySerializer, **ERRORS, **NOT_FOUND},
     )
     def retrieve(self, request: Request, uid: str) -> Response:
@@ -78,7 +78,7 @@ class AlertViews(ListView):
         return Response(AlertSerializer(get_object_or_404(self.get_queryset(), uid=uid)).data)
 
     @extend_schema(
-        summary="Add a note to the story of an alert",
+        summary="Add a note to the history of an alert",
         request=CommentSerializer,
         responses={200: AlertWithStorySerializer, **ERRORS, **NOT_FOUND},
     )
@@ -100,7 +100,7 @@ class SilenceViews(ListView):
         return Response(SilenceSerializer(get_object_or_404(Silence, pk=pk)).data)
 
     @extend_schema(
-        summary="Send no notification for alerts that match, for a while",
+        summary="Silence matching alerts for a time",
         request=SilenceSerializer,
         responses={201: SilenceSerializer, **ERRORS},
     )
@@ -162,7 +162,7 @@ class MaintenanceWindowViews(ListView):
         return Response(MaintenanceWindowSerializer(maintenance_window).data)
 
 
-@listed(RuleSettingSerializer, "How rules alert, as far as somebody set it")
+@listed(RuleSettingSerializer, "Alert settings of rules that somebody changed")
 class RuleSettingViews(ListView):
     filterset_class = OfRule
     lookup_value_regex = NUMBER
@@ -189,7 +189,7 @@ class RuleSettingViews(ListView):
         wanted = _setting(request)
         return Response(RuleSettingPreviewSerializer(compare(wanted, timezone.now())).data)
 
-    @extend_schema(summary="Remove what is set", responses={204: None, **ERRORS, **NOT_FOUND})
+    @extend_schema(summary="Remove an alert setting", responses={204: None, **ERRORS, **NOT_FOUND})
     def destroy(self, request: Request, pk: str) -> Response:
         setting_actions.remove(get_object_or_404(RuleSetting, pk=pk))
         return Response(status=status.HTTP_204_NO_CONTENT)

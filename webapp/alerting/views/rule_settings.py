@@ -43,7 +43,7 @@ class RuleSettingForm(forms.Form):
         required=False,
         choices=[("", _("as the rule says")), *Severity.choices],
         label=_("Severity"),
-        help_text=_("Below a warning none alerts."),
+        help_text=_("Findings below a warning do not alert."),
     )
     alerts = forms.NullBooleanField(
         required=False,
@@ -138,7 +138,7 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
             messages.success(
                 request,
                 gettext(
-                    "%(title)s: saved %(scope)s; what is open is judged by it at the next look."
+                    "%(title)s: saved %(scope)s; the next evaluation applies it to open alerts."
                 )
                 % {"title": localised(rule_definition.title), "scope": wanted.scope},
             )
@@ -201,7 +201,7 @@ def threshold_save(request: HttpRequest) -> HttpResponse:
         )
     messages.success(
         request,
-        gettext("%(keys)s: saved; the next cycle judges by it.")
+        gettext("%(keys)s: saved; the next cycle uses it.")
         % {"keys": ", ".join(row.key for row in saved)},
     )
     return redirect("alert-settings")
@@ -214,7 +214,8 @@ def threshold_remove(request: HttpRequest, pk: int) -> HttpResponse:
     row.delete()
     messages.success(
         request,
-        gettext("%(key)s is back at what a wider scope or the default says.") % {"key": row.key},
+        gettext("%(key)s again has the value of the wider scope or the default.")
+        % {"key": row.key},
     )
     return redirect("alert-settings")
 

@@ -254,16 +254,16 @@ def _not_known(span: Windows | None, at: datetime, deleted_to: datetime | None) 
     if deleted_to and at <= deleted_to:
         return [
             message(
-                "Routine checkpoints and pressure are deleted after {days:number} days: of that "
-                "time there is nothing left to compare.",
+                "Routine checkpoints and pressure are deleted after {days:number} days: there "
+                "is no data left to compare for that time.",
                 days=routine().days,
             )
         ]
     if span is None:
         return [
             message(
-                "Of one of the sides nothing is known: it lies before the job began, or after what "
-                "was seen last."
+                "There is no data for one of the sides: it is before the job began, or after "
+                "the last data."
             )
         ]
     return []

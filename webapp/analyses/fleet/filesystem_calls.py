@@ -157,7 +157,7 @@ def _unknown(fleet_calls: FleetCalls) -> Iterator[str]:
         )
     elif not namenodes.known:
         yield message(
-            "No NameNode is declared: how loaded it is, is unknown. Give its web address on one "
+            "No NameNode is declared, so its load is unknown. Give its web address on one "
             "cluster that uses it (Clusters, Edit)."
         )
     if observed.why:
@@ -224,7 +224,7 @@ def _period(fleet_calls: FleetCalls) -> Facts:
 
 def _file_systems(systems: Sequence[FileSystemCalls]) -> Table:
     staggered = message(
-        "worst second of jobs that keep a pace, if each began at the second that suits best"
+        "worst second of jobs with a regular interval, if each started at the best second"
     )
 
     def row(system_calls: FileSystemCalls) -> tuple[Value, ...]:
@@ -259,7 +259,7 @@ def _file_systems(systems: Sequence[FileSystemCalls]) -> Table:
             Column("together", message("Jobs in it"), "count"),
             Column(
                 "steady_peak",
-                message("Of jobs with a pace"),
+                message("Of jobs with a regular interval"),
                 "count",
                 message("their worst second"),
             ),
@@ -291,7 +291,7 @@ def _together(systems: Sequence[FileSystemCalls]) -> Table:
             for system, job in rows[:SHOWN]
         ),
         total=len(rows),
-        empty=message("Of no job are the files known."),
+        empty=message("The files of no job are known."),
     )
 
 
@@ -319,8 +319,8 @@ def _namenodes(fleet_calls: FleetCalls) -> Table:
     )
     worst = message("of the samples of these minutes")
     slow = message(
-        "Where calls wait, each writer waits with them: stagger checkpoints, make files fewer, or "
-        "move jobs."
+        "If calls wait, every writer waits: stagger checkpoints, reduce the number of files, "
+        "or move jobs."
     )
     is_slow = any(node.is_slow for node in fleet_calls.namenodes.known)
     return Table(
@@ -440,7 +440,7 @@ def _balance(fleet_calls: FleetCalls) -> Iterator[Block]:
         if fleet_calls.before:
             yield Note(
                 message(
-                    "There is one file system: suppose more of them to see which jobs would move."
+                    "There is one file system: add hypothetical ones to see which jobs would move."
                 )
             )
     else:
@@ -459,9 +459,7 @@ def _balance(fleet_calls: FleetCalls) -> Iterator[Block]:
 
 
 def _loads(fleet_calls: FleetCalls) -> Table:
-    sentence = message(
-        "No other distribution by this rule would relieve the file system that has most to do."
-    )
+    sentence = message("No other distribution by this rule would relieve the busiest file system.")
     if fleet_calls.moves:
         sentence = plural(
             len(fleet_calls.moves),
@@ -489,7 +487,7 @@ def _loads(fleet_calls: FleetCalls) -> Table:
             (name, round(before, 2), round(fleet_calls.after[name], 2))
             for name, before in fleet_calls.before.items()
         ),
-        subtitle=message("job of most calls first, each to the one with least"),
+        subtitle=message("jobs with most calls first, each to the file system with fewest calls"),
         note=sentence,
     )
 

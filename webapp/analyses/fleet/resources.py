@@ -162,9 +162,10 @@ def _groups(fleet_resources: FleetResources) -> Table:
         ),
         subtitle=message("largest saving first"),
         note=message(
-            "Sums over the jobs of which they are known. A job's memory is its share of the "
-            "processes of its TaskManagers, by slots in use: free slots count with the jobs beside "
-            "them. Jobs of Flink before 1.13, which does not say whose its slots are, are left out."
+            "Sums over the jobs with known values. The memory of a job is its share of its "
+            "TaskManager processes, by slots in use. Free slots count for the jobs on the "
+            "same TaskManager. Jobs on Flink before 1.13 are left out, because it does not "
+            "report which job uses a slot."
         ),
     )
 

@@ -39,8 +39,7 @@ SHOWN = 50
     "backend",
     title=message("State backend"),
     summary=message(
-        "how RocksDB is by its own metrics, which input state waits for, and the options that "
-        "decide it"
+        "RocksDB by its own metrics, the input that state waits for, and the options that matter"
     ),
     tab="state",
     in_report=True,
@@ -216,8 +215,8 @@ def _inputs(job_state: JobBackend) -> Iterator[Block]:
             ),
             note=message(
                 "Flink 2.0 and later do not report the watermark of each input of an operator "
-                "with two. What its inputs get is what the last operators before it sent on, the "
-                "least of their subtasks."
+                "with two. Shown is the lowest watermark that the subtasks of the last "
+                "upstream operators sent."
             ),
             total=len(job_state.fed),
         )
@@ -241,11 +240,13 @@ def _why_unknown(vertex: FedVertex) -> str | None:
     if vertex.unknown_because == "in_flight":
         return message("It has not received what was sent to it: data waits in buffers.")
     if vertex.unknown_because == "marked_idle":
-        return message("It does not wait for the slowest: that is marked idle, at least in part.")
+        return message(
+            "It does not wait for the slowest input, which is at least partly marked idle."
+        )
     if vertex.unknown_because:
         return message(
-            "How far they lie apart is unknown: a watermark has not come, its source has ended, or "
-            "it is unknown which operator sends it."
+            "Their distance is unknown: a watermark has not come, its source has ended, or it "
+            "is unknown which operator sends it."
         )
     return None
 

@@ -42,8 +42,9 @@ from webapp.lib.translations import gettext_lazy as _
 NAME = "before-after"
 LARGEST = 3
 SCATTER = message(
-    "A difference counts where it is beyond chance (one in a hundred), holds for most pairs of "
-    "values, and the medians lie a tenth apart. Eight of ten values are between low and high."
+    "A difference counts if chance is unlikely (one in a hundred), if it holds for most pairs "
+    "of values, and if the medians differ by a tenth. Eight of ten values are between low and "
+    "high."
 )
 
 
@@ -98,7 +99,7 @@ def _verdict(change: JobChange) -> Verdict:
         ):
             few = message("Too few checkpoints completed in these windows for a comparison.")
             return Verdict("unknown", few)
-        return Verdict("ok", message("Nothing differs beyond its usual scatter."))
+        return Verdict("ok", message("No difference exceeds the usual variation."))
     largest = sorted(differs, key=lambda measure: -abs(measure.comparison.change or 0))[:LARGEST]
     sentence = message(
         "{differ:count} of {measures:count} measures differ: {largest:message}.",
@@ -198,7 +199,7 @@ def _compared(key: str, title: str, subtitle: str, measures: Sequence[Measure]) 
         if any(measure.vertex for measure in measures)
         else ()
     )
-    higher_in = message("of all pairs of values, those in which the one after is the larger")
+    higher_in = message("share of all pairs of values in which the later value is larger")
 
     def row(measure: Measure) -> tuple[str | float | None, ...]:
         of, before, after = measure.comparison, measure.comparison.before, measure.comparison.after

@@ -131,7 +131,7 @@ def _verdict(calls: JobCalls, limit: float) -> Verdict:
     )
     if calls.per_s < limit:
         return Verdict("ok", paced)
-    above = message("More than {limit:number} calls/s are much for one job.", limit=limit)
+    above = message("More than {limit:number} calls/s is a high rate for one job.", limit=limit)
     return Verdict("warn", join_messages((paced, above), " "))
 
 

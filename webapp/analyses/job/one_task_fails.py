@@ -56,7 +56,7 @@ class RegionalParameters(ListFilters):
     "one-task-fails",
     title=message("If one task fails"),
     summary=message(
-        "what restarts with it, and what regional checkpoints or its return alone would save"
+        "what restarts with it, and what regional checkpoints or restarting it alone would save"
     ),
     tab="checkpoints",
     parameters=RegionalParameters,

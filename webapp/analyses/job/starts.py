@@ -35,9 +35,9 @@ from webapp.profiles.models import StartingThread
 SHOWN = 12
 OWN = message("Deploy + restore")
 DOES_NOT_LOG = message(
-    "Whether consumers asked for the state of partitions is not known: TaskManagers log it at "
-    "DEBUG "
-    "alone, by the logger org.apache.flink.runtime.io.network.partition.consumer.SingleInputGate."
+    "Whether consumers asked for the state of partitions is not known: TaskManagers log it "
+    "only at DEBUG, with the logger "
+    "org.apache.flink.runtime.io.network.partition.consumer.SingleInputGate."
 )
 
 
@@ -104,8 +104,8 @@ def _starts(starts_read: JobStarts) -> Table:
     )
     whole = message("from the submission, or from RESTARTING, until the last task ran")
     gap = message(
-        "from the last completed checkpoint before it to the first one after it: "
-        "so long sinks that commit with checkpoints showed nothing new"
+        "from the last completed checkpoint before it to the first one after it: for this "
+        "time, sinks that commit with checkpoints showed nothing new"
     )
     stragglers = message("tasks that took three times as long as the median task of their vertex")
 

@@ -66,9 +66,10 @@ def _states(expiry: StateExpiry) -> Table:
         ),
         note=message(
             "Without a time-to-live a state keeps each key that it ever saw, unless the job "
-            "clears it: the first place to look at where state grows. How expired entries are "
-            "cleaned up is not written down: RocksDB drops them when it compacts "
-            "(state.backend.rocksdb.compaction.filter.periodic-compaction-time bounds how late); "
-            "a cleanup in full snapshots alone does nothing to incremental checkpoints."
+            "clears it: the first place to look at where state grows. The _metadata does not "
+            "show how expired entries are removed. RocksDB removes them during compaction "
+            "(state.backend.rocksdb.compaction.filter.periodic-compaction-time limits the "
+            "delay). A cleanup that runs only in full snapshots does not affect incremental "
+            "checkpoints."
         ),
     )

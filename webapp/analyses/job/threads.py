@@ -25,14 +25,14 @@ HELD_FROM = 3
 
 
 class ThreadParameters(ListFilters):
-    vertex = Text(about=message("id of a vertex: its threads alone"))
-    taskmanager = Text(about=message("id of a TaskManager: its threads alone"))
+    vertex = Text(about=message("id of a vertex: only its threads"))
+    taskmanager = Text(about=message("id of a TaskManager: only its threads"))
 
 
 @analysis(
     "threads",
     title=message("Threads"),
-    summary=message("what the threads of its tasks do, by dumps of its TaskManagers"),
+    summary=message("what the threads of its tasks do, from thread dumps of its TaskManagers"),
     tab="runtime",
     parameters=ThreadParameters,
     action=Action("threads-ask", message("Dump these threads")),
@@ -120,10 +120,10 @@ def _blocks(dumps: JobThreads, vertex_id: str) -> Iterator[Block]:
         yield _threads("others", title, message("Thread"), others)
     yield Note(
         message(
-            "A dump is one instant, and stops all threads of the TaskManager for it. Ask two or "
-            "three times, some seconds apart: what stands at the same place each time is held "
-            "there, or busy there. Before 1.17 Flink writes only eight frames of a stack; later "
-            "cluster.thread-dump.stacktrace-max-depth says how many."
+            "A dump shows one instant, and pauses all threads of the TaskManager for it. "
+            "Request two or three dumps, some seconds apart: a thread at the same place each "
+            "time is blocked or busy there. Before 1.17 Flink writes only eight frames of a "
+            "stack; later, cluster.thread-dump.stacktrace-max-depth sets the number."
         )
     )
 
@@ -153,7 +153,7 @@ def _threads(
                 "in_a_row",
                 message("Dumps in a row"),
                 "count",
-                message("in which it stood there"),
+                message("in which it was there"),
             ),
             Column("state", message("State")),
             Column("stack", message("Stack"), "stack"),

@@ -38,13 +38,13 @@ def advice(version: tuple[int, ...] | None, configuration: Mapping[str, Any] | N
         )
     if mode == "SLOTS" or str(settings.get(EVENLY) or "").lower() == "true":
         return message(
-            "Flink spreads slots over TaskManagers already; tasks within slots it balances "
-            "since 2.2 ({mode:name}: TASKS). {by_hand:message}",
+            "Flink already spreads slots over TaskManagers. Since 2.2 it also balances tasks "
+            "within slots ({mode:name}: TASKS). {by_hand:message}",
             mode=MODE,
             by_hand=by_hand,
         )
     spread = message(
-        "slots are then spread over TaskManagers. Tasks within slots Flink balances since 2.2."
+        "slots are then spread over TaskManagers. Since 2.2 Flink also balances tasks within slots."
     )
     return message(
         "Set {setting:name} for the cluster: {spread:message} {by_hand:message}",

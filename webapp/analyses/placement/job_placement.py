@@ -125,7 +125,8 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
     elif any((where < 0).any() for where in now):
         unknown.append(
             message(
-                "Some subtasks run at a place that is not known; they are left out of what is now."
+                "The location of some subtasks is not known; they are left out of the current "
+                "state."
             )
         )
     if any(vertex.slot_group is None for vertex in plan.vertices):

@@ -25,9 +25,7 @@ from webapp.storage.models import RootFigures
 @root_analysis(
     "merging",
     title=message("Merging"),
-    summary=message(
-        "what merging small files would save, and what merged files hold that nobody needs"
-    ),
+    summary=message("what merging small files would save, and what in merged files nobody needs"),
 )
 def merging(figures: RootFigures, asked: Asked) -> Document:
     merge_figures = root_merging(figures)

@@ -49,12 +49,12 @@ def _verdict(snapshots: Retention) -> Verdict:
         return Verdict("done", none)
     if snapshots.unsafe_age_ms is None:
         unknown = message(
-            "How old the oldest file is that a job which has not ended needs is not known."
+            "The age of the oldest file needed by a job that has not ended is not known."
         )
         return Verdict("unknown", unknown)
     sentence = message(
-        "A job that has not ended still needs a file written {age:name} before the audit: "
-        "a rule that deletes what is older than less than that breaks its restore.",
+        "A job that has not ended still needs a file written {age:name} before the audit: a "
+        "rule with a lower age limit breaks its restore.",
         age=duration_text(snapshots.unsafe_age_ms),
     )
     return Verdict("warn", sentence)

@@ -19,7 +19,7 @@ PHASES = {
             "snapshot's _metadata is read"
         ),
     ),
-    "cancel": (message("Cancel"), message("until the last task of the attempt before had ended")),
+    "cancel": (message("Cancel"), message("until the last task of the previous attempt had ended")),
     "wait": (
         message("Wait"),
         message("until the job was RUNNING again: the delay of its restart strategy, or no slots"),
@@ -133,8 +133,8 @@ def about_jars(downloads: JarDownloads) -> str:
     if not downloads.high_availability:
         return fetched
     on = message(
-        "High availability is on: TaskManagers read jars from its storage, and from the JobManager "
-        "only where that fails."
+        "High availability is on: TaskManagers read jars from its storage, and from the "
+        "JobManager only if that fails."
     )
     return join_messages((fetched, on), " ")
 
@@ -203,10 +203,10 @@ def _held_up(start: Start) -> str:
     held_up = duration_text(start.held_up_ms)
     if not place:
         return message(
-            " {task:name} held all others up for {held_up_ms:name}.", task=task, held_up_ms=held_up
+            " {task:name} delayed all others by {held_up_ms:name}.", task=task, held_up_ms=held_up
         )
     return message(
-        " {task:name} on {host:name} held all others up for {held_up_ms:name}.",
+        " {task:name} on {host:name} delayed all others by {held_up_ms:name}.",
         task=task,
         host=place,
         held_up_ms=held_up,

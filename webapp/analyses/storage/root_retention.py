@@ -61,16 +61,16 @@ def root_retention(figures: RootFigures) -> Retention:
     if running and oldest is None:
         unknown.append(
             message(
-                "How old the files are that jobs still need is not known: the lists of this audit "
-                "are gone or too long."
+                "The age of the files that jobs still need is not known: the lists of this "
+                "audit are gone or too long."
             )
         )
     ages = [job.oldest_file_age_ms for job in running if job.oldest_file_age_ms is not None]
     if len(running) == MOST_ROWS:
         unknown.append(
             message(
-                "Of more than {most_rows:number} jobs that have not ended those with most bytes "
-                "are listed.",
+                "There are more than {most_rows:number} jobs that have not ended; those with "
+                "most bytes are listed.",
                 most_rows=MOST_ROWS,
             )
         )

@@ -37,14 +37,14 @@ class CheckpointViews(ListView):
     filterset_class = CheckpointFilters
 
 
-@listed(RollupSerializer, "Checkpoints summed up by hour and day, newest first")
+@listed(RollupSerializer, "Checkpoints aggregated by hour and day, newest first")
 class RollupViews(ListView):
     filterset_class = RollupFilters
 
 
 @listed(
     UploadSerializer,
-    "What _metadata has of the uploads around restores and savepoints, newest first",
+    "Uploads around restores and savepoints, from _metadata, newest first",
 )
 class UploadViews(ListView):
     filterset_class = UploadFilters

@@ -272,8 +272,8 @@ def _running(known: Circumstances) -> Cause:
         FLINK_RUNNING,
         POSSIBLE,
         gettext(
-            "That job ran on after another was restored from it; its Flink does not know of the "
-            "other's checkpoints."
+            "That job continued to run after another was restored from it; its Flink does not "
+            "know of the other's checkpoints."
         ),
     )
 
@@ -284,7 +284,7 @@ def _not_compared(known: Circumstances) -> str:
             "That job has not ended: Flink deletes files there itself, so their age shows nothing."
         )
     if known.seen_at is None:
-        return gettext("No audit whose list of files is kept has listed it.")
+        return gettext("No audit with a stored list of files has listed it.")
     return gettext(
         "There are no two audits, with lists of files, of which the first listed the file and the "
         "second did not."

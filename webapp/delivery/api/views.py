@@ -69,7 +69,7 @@ class EndpointViews(ListView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(
-        summary="Make a new secret; the former one signs as well for a day",
+        summary="Create a new secret; the old one stays valid for a day",
         request=None,
         responses={200: NewEndpointSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
     )
@@ -129,7 +129,7 @@ class DeliveryViews(ListView):
         return Response(DeliveryDetailSerializer(delivery).data)
 
     @extend_schema(
-        summary="Send one again, under the same id",
+        summary="Send a delivery again, under the same id",
         request=None,
         responses={202: DeliverySerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
     )
@@ -143,7 +143,7 @@ class DeliveryViews(ListView):
         )
 
     @extend_schema(
-        summary="Send all of a time again",
+        summary="Send all deliveries of a time range again",
         request=ReplayRangeSerializer,
         responses={202: ReplayedSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
     )
@@ -170,7 +170,7 @@ class DeliveryViews(ListView):
 
 class NoticeSchemaView(APIView):
     @extend_schema(
-        summary="JSON schema of what an endpoint of format weir is sent",
+        summary="JSON schema of the notices sent to endpoints of format weir",
         operation_id="notice_schema_retrieve",
         responses={200: OpenApiTypes.OBJECT, **ERRORS},
     )

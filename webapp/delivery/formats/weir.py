@@ -143,7 +143,9 @@ _NOTICE: dict[str, Any] = {
     },
     "alerts_total": {
         **_COUNT,
-        "description": gettext_noop("All of the group, also those the notice has no room for."),
+        "description": gettext_noop(
+            "All alerts of the group, including those that do not fit into the notice."
+        ),
     },
     "firing_total": _COUNT,
     "resolved_total": _COUNT,

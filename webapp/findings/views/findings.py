@@ -213,7 +213,7 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
     if not occurrences:
         return _empty(
             gettext("Nothing to draw"),
-            gettext("%(name)s is no number, or its windows are no longer kept.")
+            gettext("%(name)s is not a number, or its windows are no longer stored.")
             % {"name": localised(name)},
         )
     threshold = drawn.get("threshold")

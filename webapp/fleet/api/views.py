@@ -40,7 +40,7 @@ from webapp.lib.path_names import without_nul
 class UnreadLinesView(APIView):
     @extend_schema(
         summary=(
-            "Log lines that begin as known ones and read otherwise, by release of Flink, of "
+            "Log lines that begin like known lines but differ, by release of Flink, of the last "
             "seven days"
         ),
         operation_id="unread_lines",
@@ -64,7 +64,7 @@ class ClusterViews(ListView):
         )
 
 
-@listed(SourceReadingSerializer, "Declared sources of clusters, and how their last reading went")
+@listed(SourceReadingSerializer, "Declared sources of clusters, with the result of the last read")
 class SourceViews(ListView):
     filterset_class = SourceFilters
 

@@ -116,8 +116,8 @@ def _problem_of(row: DueWork, queue_taken_at: datetime | None, now: datetime) ->
             "work.waiting",
             row.key,
             message(
-                "It is due since {next_attempt_at:name} and nobody takes it up: is a worker of "
-                "queue {queue:name} running?",
+                "It has been due since {next_attempt_at:name}, and no worker has started it: "
+                "is a worker of queue {queue:name} running?",
                 next_attempt_at=utc_text(row.next_attempt_at),
                 queue=queue,
             ),

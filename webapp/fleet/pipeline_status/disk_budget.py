@@ -56,8 +56,9 @@ def problems() -> list[Problem]:
     for folder, free_bytes in disks():
         if free_bytes < least or (free_bytes < least * MORE_TO_RESUME and _is_stopped(str(folder))):
             detail = message(
-                "Nothing is collected: of the disk of {folder:name} {mb:text} are free, and Weir "
-                "leaves {mb2:text} (WEIR_LEAST_FREE_MB). It resumes by itself at {mb3:text}.",
+                "Nothing is collected: the disk of {folder:name} has {mb:text} free, and Weir "
+                "leaves {mb2:text} free (WEIR_LEAST_FREE_MB). It resumes by itself at "
+                "{mb3:text}.",
                 folder=str(folder),
                 mb=_mb(free_bytes),
                 mb2=_mb(least),
@@ -68,7 +69,7 @@ def problems() -> list[Problem]:
     kept = kept_bytes() if most else 0
     if most and (kept > most or (kept > most / MORE_TO_RESUME and _is_stopped(KEPT))):
         detail = message(
-            "Nothing is collected: Weir keeps {mb:text}, and may keep {mb2:text} "
+            "Nothing is collected: Weir stores {mb:text}, and may store {mb2:text} "
             "(WEIR_MOST_KEPT_MB). It resumes by itself below {mb3:text}.",
             mb=_mb(kept),
             mb2=_mb(most),

@@ -24,7 +24,7 @@ def problems() -> list[Problem]:
     listed = []
     if _is_read_only():
         detail = message(
-            "The database is read-only: nothing new is stored, and what is shown gets older."
+            "The database is read-only: nothing new is stored, and the pages become outdated."
         )
         listed.append(Problem("database.read_only", connection.vendor, detail))
     for folder, free_bytes in disk_budget.disks():

@@ -168,7 +168,7 @@ class GrowthGroupsView(APIView):
 
 class StorageQuotasView(APIView):
     @extend_schema(
-        summary="Quotas of roots and clusters, what is taken of them and when they are reached",
+        summary="Quotas of roots and clusters, how much of them is used and when they are reached",
         operation_id="growth_quotas",
         parameters=[_DAYS],
         responses={200: QuotaUseSerializer(many=True), **ERRORS},

@@ -35,7 +35,7 @@ class RoundSerializer(serializers.ModelSerializer[ReplicaRound]):
 
 
 class ReplicationSerializer(serializers.Serializer[JobReplication]):
-    """The copy of a job's checkpoints at another place, and how far it lies behind."""
+    """The copy of a job's checkpoints elsewhere, and how far it lies behind."""
 
     state = serializers.CharField(source="badge.word")
     copied_from = serializers.CharField(
@@ -72,7 +72,7 @@ def as_document(replication: JobReplication) -> dict[str, Any]:
 
 class ReplicationView(APIView):
     @extend_schema(
-        summary="The copy of a job's checkpoints at another place",
+        summary="The copy of a job's checkpoints elsewhere",
         operation_id="jobs_replication",
         responses={200: ReplicationSerializer, **ERRORS, **NOT_FOUND},
     )

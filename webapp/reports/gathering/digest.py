@@ -39,7 +39,7 @@ def gather(
         if left_out
         else "",
         message(
-            "Of {began:number} matters the worst {most_in_full:number} are listed with their "
+            "The worst {most_in_full:number} of {began:number} findings are listed with their "
             "figures.",
             began=len(week.began),
             most_in_full=MOST_IN_FULL,

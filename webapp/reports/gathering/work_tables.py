@@ -33,7 +33,7 @@ def tables(job: JobCurrent, scope: ReportScope, now: datetime) -> Iterator[Table
 
 _COPY_WORDS = {
     "no copy yet": message("There is no copy yet"),
-    "last try failed": message("The last try failed"),
+    "last try failed": message("The last attempt failed"),
     "complete": message("The copy is complete"),
     "stopped": message("Copying is stopped"),
 }
@@ -51,7 +51,7 @@ def _replication(job: JobCurrent, now: datetime) -> Iterator[Table]:
         (message("Restore from"), texts.bounded(copy.location or "–")),
     )
     note = (
-        texts.bounded(message("The last try failed: {trouble:text}", trouble=str(copy.trouble)))
+        texts.bounded(message("The last attempt failed: {trouble:text}", trouble=str(copy.trouble)))
         if copy.trouble
         else ""
     )

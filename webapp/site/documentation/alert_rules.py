@@ -7,8 +7,8 @@ from webapp.site.views.monitoring import FOLDER
 
 HEAD = """# Alert rules about Weir itself
 
-For Prometheus, which scrapes `/metrics` as the job `weir`: `webapp/site/monitoring/weir.rules.yml`,
-and on the page *Pipeline*.
+These rules are for a Prometheus that scrapes `/metrics` as the job `weir`. The file is
+`webapp/site/monitoring/weir.rules.yml`; you can also download it on the page *Pipeline*.
 
 """
 

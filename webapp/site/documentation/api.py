@@ -10,11 +10,11 @@ from webapp.site.documentation.markdown import plain, table
 
 INTRODUCTION = """# API
 
-All of it is below `/api/v1/`, in JSON, by a token: `Authorization: Bearer weir_…`
-(`manage.py create_token USER`, or *Account* in the dashboard). The same as an OpenAPI document, with
-the form of each answer, is at `/api/v1/schema/`. Lists have `results`, `next` and `previous`,
-addresses of the pages beside them. An error is `{"error": {"code": …, "message": …}}`; a parameter
-that is wrong names itself, its value and what is accepted.
+The API is below `/api/v1/` and answers with JSON. Send a token: `Authorization: Bearer weir_…`
+(from `manage.py create_token USER`, or *Account* in the dashboard). The OpenAPI document, with the
+schema of each answer, is at `/api/v1/schema/`. Lists have `results`, and the addresses of the `next`
+and `previous` page. An error is `{"error": {"code": …, "message": …}}`. For an invalid parameter, the
+message names the parameter, its value and the accepted values.
 """
 METHODS = ("get", "post", "put", "patch", "delete")
 

@@ -11,7 +11,7 @@ def pages() -> dict[str, str]:
         (f"`{name}`", plain(load_command_class(get_commands()[name], name).help)) for name in ours
     ]
     head = (
-        "# Commands\n\n`.venv/bin/python manage.py COMMAND`; each has `--help`. Exit code 0 "
-        "when it did what it was asked for.\n\n"
+        "# Commands\n\nRun `.venv/bin/python manage.py COMMAND`. Each command has `--help`. "
+        "The exit code is 0 if it succeeded.\n\n"
     )
     return {"reference/commands.md": f"{head}{table(('command', 'does'), rows)}\n"}

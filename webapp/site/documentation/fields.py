@@ -7,9 +7,9 @@ from webapp.site.documentation.markdown import plain, table
 
 INTRODUCTION = """# Fields
 
-What Weir derives of jobs and checkpoints, under the names that the [API](api.md), exports and `--json` of
-[commands](commands.md) have in common. Instants are UTC; unknown is null. A field that is not
-described is what its name says.
+What Weir derives about jobs and checkpoints. The [API](api.md), exports and `--json` of
+[commands](commands.md) use the same names. Instants are UTC, and unknown is null. The name of a field
+without a description explains the field.
 """
 INTERNAL = ("finding_occurrence", "job_judgement")
 HEADS = ("field", "type", "unit", "meaning")

@@ -28,9 +28,9 @@ def _title(family: str) -> str:
 
 def _index(families: list[tuple[str, list[Rule]]]) -> str:
     parts = [
-        "# Rules\n\nEach minute of each job is judged by these, each audit of checkpoint storage "
-        "by those of storage. "
-        "What a rule lacks to judge is shown as *unknown*, never as healthy."
+        "# Rules\n\nThese rules judge each minute of each job. The rules on storage judge each audit "
+        "of checkpoint storage. "
+        "If a rule lacks data, the result is *unknown*, never healthy."
     ]
     for family, of in families:
         rows = [

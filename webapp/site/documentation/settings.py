@@ -29,8 +29,8 @@ def pages() -> dict[str, str]:
             )
         )
     text = (
-        "# Settings\n\nAll by environment variables; a value that cannot be used is refused at "
-        "start, in one sentence.\n\n"
+        "# Settings\n\nSet these environment variables. Weir refuses an invalid value at start, "
+        "with one sentence that names it.\n\n"
     )
     return {
         "reference/settings.md": f"{text}{table(('variable', 'default', 'meaning', 'may be'), rows)}\n"

@@ -46,7 +46,7 @@ def jobs(text: str, page: str) -> Iterator[Group]:
     elif of:
         yield Group(
             gettext("Checkpoints"),
-            note=gettext("No checkpoint %(checkpoint_id)s of %(job)s is kept.")
+            note=gettext("No checkpoint %(checkpoint_id)s of %(job)s is stored.")
             % {
                 "checkpoint_id": checkpoint_id,
                 "job": gettext("these jobs") if len(of) > 1 else gettext("this job"),

@@ -104,11 +104,13 @@ def _goes(area: str) -> str:
         "database": gettext("rows by age, below"),
         "lake": gettext("replaced files after %(kept_for)s; rows stay")
         % {"kept_for": _text(KEEP_REPLACED_FILES)},
-        "runs": gettext("but the last %(keep_runs)s cycles and %(keep_audits)s audits")
+        "runs": gettext("except the last %(keep_runs)s cycles and %(keep_audits)s audits")
         % {"keep_runs": settings.WEIR.keep_runs, "keep_audits": settings.WEIR.storage_keep_audits},
         "reports": gettext("never: by hand"),
         "plans": gettext("never: they are the proof of what was moved"),
-        "logs": gettext("of Spark jobs: but the last %(kept)s; others are cut as they grow")
+        "logs": gettext(
+            "of Spark jobs: except the last %(kept)s; others are truncated as they grow"
+        )
         % {"kept": LOGS_KEPT},
         "pushed": gettext("when they were read"),
         "other": gettext("never"),
@@ -130,8 +132,8 @@ def _deleted() -> Iterator[Deleted]:
     )
     yield Deleted(
         gettext(
-            "lists of files of audits: never those of the newest audit of a root, on which plans "
-            "stand"
+            "lists of files of audits: never those of the newest audit of a root, which plans "
+            "are based on"
         ),
         ngettext("%(count)s audit", "%(count)s audits", settings.WEIR.storage_keep_audits)
         % {"count": settings.WEIR.storage_keep_audits},

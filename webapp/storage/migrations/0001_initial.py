@@ -501,7 +501,10 @@ class Migration(migrations.Migration):
                     "replication",
                     models.PositiveSmallIntegerField(
                         blank=True,
-                        help_text="copies that HDFS keeps of each block; empty: as the configuration of Flink says, else unknown",
+                        help_text=(
+                            "copies that HDFS stores of each block; empty: from Flink's "
+                            "configuration, otherwise unknown"
+                        ),
                         null=True,
                     ),
                 ),

@@ -51,8 +51,8 @@ class StorageRoot(models.Model):
         null=True,
         blank=True,
         help_text=(
-            "copies that HDFS keeps of each block; empty: as the configuration of Flink "
-            "says, else unknown"
+            "copies that HDFS stores of each block; empty: from Flink's configuration, "
+            "otherwise unknown"
         ),
     )
     quarantine_uri = models.CharField(

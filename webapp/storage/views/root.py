@@ -68,7 +68,7 @@ def root(request: HttpRequest) -> HttpResponse:
     figures, now = latest_of(uri), timezone.now()
     if registered is None and figures is None:
         raise Http404(
-            gettext("%(uri)s is no registered root, and no audit has looked at it.")
+            gettext("%(uri)s is not a registered root, and no audit has looked at it.")
             % {"uri": uri[:200] or "This"}
         )
     context: dict[str, Any] = {

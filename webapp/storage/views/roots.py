@@ -85,9 +85,7 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
     root.delete()
     messages.success(
         request,
-        gettext(
-            "%(uri)s is no longer audited. What audits found of it stays until its time is over."
-        )
+        gettext("%(uri)s is no longer audited. Audit results stay for their retention time.")
         % {"uri": root.uri},
     )
     return redirect("storage")

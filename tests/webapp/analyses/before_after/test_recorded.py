@@ -275,8 +275,8 @@ def test_without_an_instant_there_is_what_happened_to_choose_from(slower, viewer
 def test_before_a_job_began_and_after_rows_are_deleted_nothing_is_compared(slower, viewer):
     first, *_ = slower
     for at, reason in (
-        ("now-3h", "Of one of the sides nothing is known"),
-        ("now-9d", "there is nothing left to compare"),
+        ("now-3h", "There is no data for one of the sides"),
+        ("now-9d", "there is no data left to compare"),
     ):
         document = answered(viewer, first, at=at)
         assert document["verdict"] == {"tone": "unknown", "sentence": "Nothing can be compared."}

@@ -175,7 +175,7 @@ def test_what_held_a_start_up_is_named_in_the_verdict(viewer: Any, home: Path) -
     found = answered(viewer, job)
     assert found["verdict"]["tone"] == "warn"
     assert re.search(
-        "enrich/0 on flink-tm-.* held all others up for 15 s", found["verdict"]["sentence"]
+        "enrich/0 on flink-tm-.* delayed all others by 15 s", found["verdict"]["sentence"]
     )
     assert [one["kind"] for one in found["tables"]["starts"]["rows"]] == [
         "Restart",

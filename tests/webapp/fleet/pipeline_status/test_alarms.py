@@ -112,7 +112,9 @@ def test_a_problem_is_kept_in_english_and_utc_and_shown_in_the_language_and_zone
     with translation.override("zh-hans"), shown_zone.within(lambda: ZoneInfo("Asia/Shanghai")):
         detail = alarms.problems(NOW)[0].detail
         shown = page.render(Context({"detail": detail}))
-    assert detail.startswith("It is due since 2025-03-01 11:55:00 UTC and nobody takes it up")
+    assert detail.startswith(
+        "It has been due since 2025-03-01 11:55:00 UTC, and no worker has started it"
+    )
     assert (
         shown == "自 2025-03-01 19:55:00 +08:00 起到期，却无人接手：队列 spark 的 worker 在运行吗？"
     )

@@ -120,7 +120,7 @@ def test_pages_and_metrics_say_that_nothing_is_collected(
         tasks.tick()
         cache.clear()
         for path in ("/", "/pipeline/", "/pipeline/kept/"):
-            assert "Nothing is collected: of the disk of" in viewer.get(path).content.decode(), path
+            assert "Nothing is collected: the disk of" in viewer.get(path).content.decode(), path
         told = Client().get("/metrics", **ask).content.decode()
         assert "weir_collecting_stopped 1" in told
         assert f'weir_problem{{code="disk.budget",subject="{small.path}"}} 1' in told
@@ -149,4 +149,4 @@ def test_weirs_own_size_is_limited_too(weir: WeirSettings, home: Path, watched: 
     assert collected() == Performed.DONE
     KeptSize.objects.create(area="database", name="in all", size_bytes=2_000_000, as_of=now)
     assert collected() == Performed.IDLE
-    assert "Weir keeps 11 MB, and may keep 10 MB (WEIR_MOST_KEPT_MB)" in disk_budget.why_stopped()
+    assert "Weir stores 11 MB, and may store 10 MB (WEIR_MOST_KEPT_MB)" in disk_budget.why_stopped()

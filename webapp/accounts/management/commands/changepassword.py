@@ -11,8 +11,8 @@ from webapp.config.preparation import PreparedCommand
 
 class Command(PreparedCommand, changepassword.Command):
     help = (
-        "Set a new password of a local account, which is entered twice. The audit log has an "
-        "entry for it. Exit code 0, or 1."
+        "Set a new password for a local account; enter it twice. The audit log gets an entry. Exit "
+        "code 0, or 1."
     )
 
     def handle(self, *args: Any, **options: Any) -> str | None:

@@ -15,10 +15,10 @@ from webapp.lib.matchers import BadMatcher
 
 
 class Command(PreparedCommand):
-    help = "Issue an API token and print it once. Exit code 0, or 2 where there is no such person."
+    help = "Issue an API token and print it once. Exit code 0, or 2 if there is no such person."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("user", help="user name of whom it acts for")
+        parser.add_argument("user", help="user name of its owner")
         parser.add_argument(
             "--name", default="command line", help="what it is for (default: command line)"
         )

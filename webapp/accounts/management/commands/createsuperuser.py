@@ -14,8 +14,8 @@ from webapp.config.preparation import PreparedCommand
 
 class Command(PreparedCommand, createsuperuser.Command):
     help = (
-        "Make an administrator without limits, by name and password. The audit log has an entry "
-        "for it. Exit code 0, or 1."
+        "Create an administrator who sees and may do everything, with name and password. The audit "
+        "log gets an entry. Exit code 0, or 1."
     )
 
     def handle(self, *args: Any, **options: Any) -> str | None:
@@ -26,7 +26,7 @@ class Command(PreparedCommand, createsuperuser.Command):
         except (
             IntegrityError
         ):  # Django looks for the name as it was entered, and makes its usual form of it afterwards
-            raise CommandError("There is somebody of this name.") from None
+            raise CommandError("There is already a person with this name.") from None
         finally:
             post_save.disconnect(_made, sender=User)
 

@@ -21,12 +21,12 @@ NAME = "admin"
 
 class Command(PreparedCommand):
     help = (
-        "Make the administrator 'admin' if there is none yet, and print how to sign in. Exit "
+        "Create the administrator 'admin' if there is none, and print user name and password. Exit "
         "code 0."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--json", action="store_true", help="one JSON object instead of words")
+        parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
 
     def handle(self, *args: Any, **options: Any) -> None:
         user = User.objects.filter(username=NAME).first()

@@ -13,8 +13,8 @@ from webapp.lib.matchers import BadMatcher
 
 class Command(PreparedCommand):
     help = (
-        "Say which clusters a person sees; without grants, show it. Exit code 0, or 2 where "
-        "that is refused."
+        "Set which clusters a person sees. Without grants, show it. Exit code 0, or 2 if the "
+        "change is refused."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -23,8 +23,8 @@ class Command(PreparedCommand):
             "grants",
             nargs="*",
             help=(
-                "matchers of labels, and of the name as cluster: "
-                """'team="payments", environment="prod"'; one grant has to fit"""
+                "matchers on labels; cluster matches the name: "
+                """'team="payments", environment="prod"'; one grant has to match"""
             ),
         )
         wide = parser.add_mutually_exclusive_group()

@@ -26,10 +26,10 @@ WIDEST_COLUMN = 60
 
 class Command(PreparedCommand):
     help = (
-        "Print an analysis of a job, of a ROOT of checkpoint storage by its newest audit, or with "
-        "--fleet of all jobs: its verdict, figures and tables, or with --json the document of the "
-        "API. Without a NAME the analyses that there are. Exit code 0, or 2 where the job, the "
-        "root, the analysis or an option is unknown."
+        "Print an analysis of a job, of a ROOT of checkpoint storage as of its newest audit, or with "
+        "--fleet of all jobs: verdict, figures and tables. With --json, print the document of the "
+        "API. Without NAME, list the analyses. Exit code 0, or 2 if the job, the root, the "
+        "analysis or an option is unknown."
     )
 
     refusals = (BadUri,)
@@ -39,16 +39,16 @@ class Command(PreparedCommand):
             "of",
             metavar="CLUSTER|ROOT",
             nargs="?",
-            help="a cluster and a JOB of it; or a root as Flink names it",
+            help="a cluster, followed by JOB; or the URI of a root as in Flink",
         )
         parser.add_argument(
             "job",
             metavar="JOB",
             nargs="?",
-            help="its id, or its name where one job has it; left out for a root",
+            help="id of the job, or its name if it is unique; omit it for a root",
         )
         parser.add_argument(
-            "name", metavar="NAME", nargs="?", help="such as starts; without it all are listed"
+            "name", metavar="NAME", nargs="?", help="such as starts; without it, all are listed"
         )
         parser.add_argument(
             "--fleet", metavar="NAME", help="an analysis of all jobs, such as resources"

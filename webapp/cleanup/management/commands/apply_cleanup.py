@@ -32,33 +32,33 @@ VERBS = {"apply": orders.start_apply, "undo": orders.start_undo, "purge": orders
 
 class Command(PreparedCommand):
     help = (
-        "Print what carrying out PLAN would do; with --apply move its files to quarantine, with "
-        "--undo put them back, with --purge delete what waited long enough. Everything is audited "
-        "again right before; what changed is skipped and listed. It may be stopped at any time and "
-        "continues where it stopped. Exit code 0, 1 where something failed or doubt stopped it, 2 "
-        "where the input is invalid, 3 where the plan is not approved, has expired, or is past "
-        "that. What is done already is reported again, with exit code 0."
+        "Print what applying PLAN would do. With --apply, move its files to quarantine. With "
+        "--undo, put them back. With --purge, delete files whose grace period is over. A new audit "
+        "runs first; files that changed are skipped and listed. You may stop the command at any "
+        "time; it continues where it stopped. A plan that is already applied is reported again, "
+        "with exit code 0. Exit code 0, 1 if something failed or a doubt stopped it, 2 if the "
+        "input is invalid, 3 if the plan is not approved, has expired, or is past this step."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "plan", metavar="PLAN", help="its name, or at least the first 8 letters of it"
+            "plan", metavar="PLAN", help="name of the plan, or at least its first 8 characters"
         )
         what = parser.add_mutually_exclusive_group()
-        what.add_argument("--dry-run", action="store_true", help="only look (the default)")
+        what.add_argument("--dry-run", action="store_true", help="change nothing (the default)")
         what.add_argument("--apply", action="store_true", help="move its files to quarantine")
         what.add_argument("--undo", action="store_true", help="put back what is in quarantine")
         what.add_argument(
             "--purge",
             action="store_true",
-            help="delete what is in quarantine; only after its time of grace",
+            help="delete what is in quarantine; only after the grace period",
         )
         parser.add_argument(
             "--wait",
             type=float,
             default=60,
             metavar="S",
-            help="wait for a worker that carries it out (default: 60)",
+            help="seconds to wait for a worker that applies it (default: 60)",
         )
         parser.add_argument(
             "--json", action="store_true", help="one JSON object at the end instead of progress"

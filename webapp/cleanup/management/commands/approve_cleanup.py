@@ -22,13 +22,13 @@ NOT_ALLOWED = 3
 class Command(PreparedCommand):
     help = (
         f"Approve PLAN as the person USER. The password is read from the variable {VARIABLE}, from "
-        "standard input, or asked for; it is never an argument. Exit code 0, 2 where there is no "
-        "such plan, 3 where that person may not or it cannot be approved."
+        "standard input, or from a prompt; it is never an argument. Exit code 0, 2 if there is no "
+        "such plan, 3 if that person may not approve it or it cannot be approved."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "plan", metavar="PLAN", help="its name, or at least the first 8 letters of it"
+            "plan", metavar="PLAN", help="name of the plan, or at least its first 8 characters"
         )
         parser.add_argument("--user", required=True, help="who approves it")
 

@@ -14,15 +14,15 @@ from webapp.lib.printing import print_document, print_lines
 
 class Command(PreparedCommand):
     help = (
-        "Say of a file that a restore did not find whose directory it was in, which checkpoints "
-        "and operators need it, when an audit last listed it, and what may have deleted it. "
-        "Nothing in the storage is changed. Exit code 0, 2 where no file is named."
+        "For a file that a restore did not find, show which job's directory it was in, which "
+        "checkpoints and operators need it, when an audit last listed it, and what may have "
+        "deleted it. The storage is not changed. Exit code 0, or 2 if no file is named."
     )
     refusals = (BadUri,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "path", metavar="PATH", help="as Flink names it, or the line of the exception"
+            "path", metavar="PATH", help="path as in Flink, or the line of the exception"
         )
         parser.add_argument("--json", action="store_true", help="one JSON object")
 

@@ -25,10 +25,10 @@ from webapp.work.runs import describe
 
 class Command(PreparedCommand):
     help = (
-        "List what may be removed below ROOT (default: all roots of the newest audit), with the "
-        "proof for each file, as a plan that nobody can change. It needs a loaded audit; it moves "
-        "and deletes nothing. Exit code 0 (also where the plan holds nothing, it says why), 1 "
-        "where something failed, 2 where the input is invalid or there is no audit."
+        "Make a plan that lists what may be removed below ROOT (default: all roots of the newest "
+        "audit), with the proof for each file. Nobody can change the plan. It needs a loaded audit, "
+        "and moves and deletes nothing. If the plan is empty, the reason is printed. Exit code 0, "
+        "1 if something failed, 2 if the input is invalid or there is no audit."
     )
 
     refusals = (BadUri, PlanRefused)
@@ -38,12 +38,12 @@ class Command(PreparedCommand):
             "roots",
             nargs="*",
             metavar="ROOT",
-            help="as Flink names it; one that an audit looked at",
+            help="URI as in Flink, of a root in the newest audit",
         )
         parser.add_argument(
             "--waste",
             action="store_true",
-            help="also checkpoints that nobody will restore, and what only they need",
+            help="include checkpoints that nobody will restore from, and files only they need",
         )
         parser.add_argument("--files", action="store_true", help="print every file of the plan")
         parser.add_argument(

@@ -23,9 +23,9 @@ URL_VARIABLE, CREDENTIAL_VARIABLE = "WEIR_ENDPOINT_URL", "WEIR_ENDPOINT_CREDENTI
 class Command(PreparedCommand):
     help = (
         f"Add an endpoint. Its address is read from the variable {URL_VARIABLE}, from standard "
-        "input, or asked for, since those of chat bots are passwords; its key or sign-in from "
-        f"{CREDENTIAL_VARIABLE}, or asked for where the format needs one. A secret that Weir makes "
-        "is printed once, here. Exit code 0, or 2 where the input is invalid."
+        "input, or from a prompt, because the address of a chat bot is a secret. Its key or "
+        f"sign-in is read from {CREDENTIAL_VARIABLE}, or from a prompt if the format needs one. A "
+        "secret that Weir creates is printed only once. Exit code 0, or 2 if the input is invalid."
     )
 
     refusals = (InputRefused,)
@@ -40,7 +40,7 @@ class Command(PreparedCommand):
             action="append",
             default=[],
             metavar="ADDRESS",
-            help="of format email; may be repeated",
+            help="recipient, for format email; may be repeated",
         )
         parser.add_argument(
             "--match",
@@ -59,9 +59,9 @@ class Command(PreparedCommand):
             "--owner",
             default="",
             metavar="ADDRESS",
-            help="notified by mail when Weir disables the endpoint after failures",
+            help="e-mail address to notify when Weir disables the endpoint after failures",
         )
-        parser.add_argument("--json", action="store_true", help="one JSON object instead of words")
+        parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
 
     def handle(self, *args: Any, **options: Any) -> None:
         entered = EndpointEntry(

@@ -24,9 +24,9 @@ WHO = "command line"
 
 class Command(PreparedCommand):
     help = (
-        "List deliveries of alerts, newest first; with --replay send those again that the other "
-        "arguments choose (dead ones, unless --state says otherwise), under the same ids. Exit "
-        "code 0, 1 where nothing was to be sent again, 2 where the input is invalid."
+        "List deliveries of alerts, newest first. With --replay, send the selected deliveries again, "
+        "under the same ids (dead ones, unless --state selects others). Exit code 0, 1 if there "
+        "was nothing to send again, 2 if the input is invalid."
     )
 
     refusals = (ActionRefused, BadTimeRange)
@@ -47,7 +47,7 @@ class Command(PreparedCommand):
         )
         parser.add_argument("--replay", action="store_true", help="send them again")
         parser.add_argument(
-            "--json", action="store_true", help="one JSON object a line instead of words"
+            "--json", action="store_true", help="one JSON object per line instead of text"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

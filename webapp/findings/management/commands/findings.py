@@ -11,7 +11,7 @@ from webapp.fleet.rows_command import RowsCommand
 class Command(RowsCommand):
     help = (
         "Print what the rules found, open and closed, by cluster, job and time: a table, or with "
-        "--json one object a line. Exit code 0, or 2 where the cluster or job is unknown."
+        "--json one object per line. Exit code 0, or 2 if the cluster or job is unknown."
     )
     model = Finding
     filters = FindingFilters

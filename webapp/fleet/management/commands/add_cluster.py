@@ -45,11 +45,11 @@ OPTIONS = {
 
 class Command(PreparedCommand):
     help = (
-        "Register a Flink cluster, after a connection test that says what it sees. Exit code 0, 1 "
-        "where it does not answer (nothing is registered then), 2 where the input is invalid. A "
-        f"password or token is read from the variable {VARIABLE}, that of its Prometheus from "
-        f"{PROMETHEUS_VARIABLE}, or from standard input, or asked for; that of its store of logs "
-        f"from the variable {STORE_VARIABLE}. None is ever an argument."
+        "Register a Flink cluster, after a connection test that shows what Weir sees. A password or "
+        f"token is read from the variable {VARIABLE}, that of its Prometheus from "
+        f"{PROMETHEUS_VARIABLE}, or from standard input or a prompt; that of its log store from "
+        f"the variable {STORE_VARIABLE}. None is ever an argument. Exit code 0, 1 if the cluster "
+        "does not answer (then nothing is registered), 2 if the input is invalid."
     )
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
@@ -87,7 +87,7 @@ class Command(PreparedCommand):
             "--log-store",
             default="",
             metavar="KIND:URL",
-            help="loki, elasticsearch or opensearch, which holds its logs",
+            help="loki, elasticsearch or opensearch that stores its logs",
         )
         parser.add_argument(
             "--log-auth",
@@ -103,12 +103,12 @@ class Command(PreparedCommand):
         parser.add_argument(
             "--replace",
             action="store_true",
-            help="change a live cluster that is registered already",
+            help="change a live cluster that is already registered",
         )
         parser.add_argument(
-            "--untested", action="store_true", help="register it without asking it anything"
+            "--untested", action="store_true", help="register it without a connection test"
         )
-        parser.add_argument("--json", action="store_true", help="one JSON object instead of words")
+        parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
 
     def handle(self, *args: Any, **options: Any) -> None:
         cluster = self._cluster(options)

@@ -26,9 +26,9 @@ from webapp.lib.quantities import bytes_text, change_text, duration_text
 
 class Command(PreparedCommand):
     help = (
-        "Print growth of jobs over 7, 30 or 90 days: a table, or with --json one object a line; "
-        "with --by of clusters or a label of them, with --quotas when quotas are reached (one "
-        "object). Unknown is null. Exit code 0, or 2 where a parameter cannot be used."
+        "Print the growth of jobs over 7, 30 or 90 days: a table, or with --json one object per "
+        "line. With --by, group by cluster or by a label. With --quotas, print when quotas are "
+        "reached (one object). Unknown is null. Exit code 0, or 2 if a parameter is invalid."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -36,8 +36,10 @@ class Command(PreparedCommand):
             "--by", default=JOB, help="job, cluster, or a label of clusters, such as team"
         )
         parser.add_argument("--days", type=int, default=DEFAULT_DAYS, choices=WINDOWS)
-        parser.add_argument("--cluster", help="only jobs of this one")
-        parser.add_argument("--label", help="only jobs of clusters with it, such as team=payments")
+        parser.add_argument("--cluster", help="only jobs of this cluster")
+        parser.add_argument(
+            "--label", help="only jobs of clusters with this label, such as team=payments"
+        )
         parser.add_argument("--sort", default="growth", choices=list(SORTS))
         parser.add_argument(
             "--quotas", action="store_true", help="quotas of roots and clusters instead"

@@ -14,8 +14,8 @@ from webapp.lib.refusals import InputRefused
 
 class Command(PreparedCommand):
     help = (
-        "Say how much storage a root, or the jobs of a cluster, may take; growth then says when "
-        "it is reached."
+        "Set how much storage a root, or the jobs of a cluster, may take. The command growth then "
+        "shows when the quota is reached."
     )
     refusals = (InputRefused,)
 

@@ -34,13 +34,13 @@ WIDTHS = {
 
 class Command(PreparedCommand):
     help = (
-        "Print hosts with what happened on them in a time, the worst first, or what happened on "
-        "one: a table, or with --json one object a line (of one host, one object). Exit code 0, or "
-        "2 where the host is unknown or an option is wrong."
+        "Print hosts and what happened on them in a time range, the worst first; or what happened "
+        "on one host. Prints a table, or with --json one object per line (for one host, one "
+        "object). Exit code 0, or 2 if the host is unknown or an option is invalid."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("host", nargs="?", help="only this host: all that is known of it")
+        parser.add_argument("host", nargs="?", help="only this host, in detail")
         for name, parameter in HostsOfTimeFilters.parameters().items():
             if name != "after":
                 about = parameter.about or f"only of this {name}"

@@ -12,8 +12,8 @@ from webapp.incidents.models import Incident
 
 class Command(RowsCommand):
     help = (
-        "Print incidents, findings of one cause together, open and closed, by time: a table, or "
-        "with --json one object a line. Exit code 0, or 2 where the cluster or job is unknown."
+        "Print incidents (findings with the same cause), open and closed, by time: a table, or with "
+        "--json one object per line. Exit code 0, or 2 if the cluster or job is unknown."
     )
     model = Incident
     filters = IncidentFilters

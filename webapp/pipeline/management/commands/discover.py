@@ -24,9 +24,9 @@ NAMES_SHOWN = 10
 
 class Command(PreparedCommand):
     help = (
-        "Read the sources that a file declares and say which clusters come, change, leave and are "
-        "refused; --apply does it. "
-        "Exit code 0, 1 where a source could not be read whole, 2 where the file is invalid."
+        "Read the sources that a file declares and show which clusters would be added, changed, "
+        "removed and refused. With --apply, do it. "
+        "Exit code 0, 1 if a source could not be read completely, 2 if the file is invalid."
     )
     refusals = (Refused,)
 
@@ -35,12 +35,14 @@ class Command(PreparedCommand):
             "--file",
             default="",
             metavar="FILE",
-            help="what declares them (default: that of WEIR_SOURCES)",
+            help="file that declares them (default: that of WEIR_SOURCES)",
         )
         parser.add_argument(
-            "--apply", action="store_true", help="follow them now, as the pipeline does by itself"
+            "--apply",
+            action="store_true",
+            help="apply the changes now, as the pipeline does by itself",
         )
-        parser.add_argument("--json", action="store_true", help="one JSON object a source")
+        parser.add_argument("--json", action="store_true", help="one JSON object per source")
 
     def handle(self, *args: Any, **options: Any) -> None:
         path = options["file"] or settings.WEIR.sources

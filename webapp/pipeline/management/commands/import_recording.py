@@ -19,8 +19,8 @@ from webapp.work.lake import commits, lake
 class Command(PreparedCommand):
     help = (
         "Load a recording (folder with rest.jsonl and logs/) into the lake and register it as a "
-        "cluster; run_pipeline then makes it visible. What was imported before is not imported "
-        "again. Exit code 0, 1 where nothing in it could be used, 2 where it was refused."
+        "cluster. Then run run_pipeline to make it visible. A recording that was imported before is "
+        "not imported again. Exit code 0, 1 if nothing in it could be used, 2 if it was refused."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -20,9 +20,9 @@ LOOK_AGAIN_S = 1
 
 class Command(PreparedCommand):
     help = (
-        "Run Spark over everything that is new in the lake and load the result. Needs no running "
-        "service. Exit code 0 when all is loaded, 1 where something failed or another process did "
-        "not finish it."
+        "Process everything that is new in the lake and load the results. Needs no running service. "
+        "Exit code 0 if everything is loaded, 1 if something failed or another process did not "
+        "finish it."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -30,14 +30,14 @@ class Command(PreparedCommand):
         parser.add_argument(
             "--from-start",
             action="store_true",
-            help="read the whole lake again, as after it was replaced",
+            help="read the whole lake again, for example after it was replaced",
         )
         parser.add_argument(
             "--wait",
             type=float,
             default=600,
             metavar="S",
-            help="how long to wait for another process that does it (default: 600)",
+            help="seconds to wait for another process that does it (default: 600)",
         )
         parser.add_argument(
             "--json", action="store_true", help="one JSON object at the end instead of progress"

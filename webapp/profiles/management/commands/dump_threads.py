@@ -14,19 +14,19 @@ from webapp.profiles.thread_dump_requests import MOST_ASKED, want_all
 
 class Command(PreparedCommand):
     help = (
-        f"Ask for thread dumps of TaskManagers that run a job, {MOST_ASKED} at most; the next "
-        "collect cycle takes them, and the analysis threads shows them. Exit code 0, or 2 where "
+        f"Request thread dumps of TaskManagers that run a job, at most {MOST_ASKED}. The next "
+        "collect cycle takes them, and the analysis threads shows them. Exit code 0, or 2 if "
         "the job is unknown."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("cluster")
-        parser.add_argument("job", metavar="JOB", help="its id, or its name where one job has it")
+        parser.add_argument("job", metavar="JOB", help="id of the job, or its name if it is unique")
         parser.add_argument(
             "--vertex",
             metavar="ID",
             default="",
-            help="of the TaskManagers that run this vertex",
+            help="only TaskManagers that run this vertex",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -15,14 +15,14 @@ from webapp.push.issuing import issue
 
 class Command(PreparedCommand):
     help = (
-        "Issue a token to push logs of a cluster, and print it once. Exit code 0, or 2 where "
-        "there is no such live cluster."
+        "Issue a token to push logs and metrics of a cluster, and print it once. Exit code 0, or 2 "
+        "if there is no such live cluster."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("cluster", metavar="CLUSTER")
         parser.add_argument(
-            "--name", default="command line", help="which shipper it is for (default: command line)"
+            "--name", default="command line", help="name of the shipper (default: command line)"
         )
         parser.add_argument(
             "--days",

@@ -24,17 +24,16 @@ from webapp.work.runs import describe
 
 class Command(PreparedCommand):
     help = (
-        "Copy the newest checkpoint of a job to DESTINATION, so that the job can be restored from "
-        "there alone, and keep that copy up to date from then on. Without DESTINATION: bring the "
-        "copy that there is up to date now. Nothing is ever changed where the checkpoints are. "
-        "Exit code 0, 1 where copying failed (the copy before is as it was), 2 where the input is "
-        "invalid."
+        "Copy the newest checkpoint of a job to DESTINATION and keep that copy up to date. The job "
+        "can be restored from the copy alone. Without DESTINATION, update the existing copy now. "
+        "The original checkpoints are never changed. Exit code 0, 1 if copying failed (the "
+        "previous copy is unchanged), 2 if the input is invalid."
     )
     refusals = (InputRefused,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("cluster")
-        parser.add_argument("job", metavar="JOB", help="its id, or its name where one job has it")
+        parser.add_argument("job", metavar="JOB", help="id of the job, or its name if it is unique")
         parser.add_argument(
             "destination",
             nargs="?",
@@ -58,12 +57,12 @@ class Command(PreparedCommand):
             type=int,
             default=DEFAULT_EVERY_S,
             metavar="S",
-            help="seconds between looks (default: %(default)s)",
+            help="seconds between two rounds (default: %(default)s)",
         )
         parser.add_argument(
-            "--stop", action="store_true", help="keep the copy as it is, no longer up to date"
+            "--stop", action="store_true", help="stop updating the copy; its files stay"
         )
-        parser.add_argument("--show", action="store_true", help="copy nothing now")
+        parser.add_argument("--show", action="store_true", help="only show the copy")
         parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -81,7 +80,7 @@ class Command(PreparedCommand):
         replication = job_replication(job, timezone.now())
         if replication is None:
             raise CommandError(
-                "No copy of this job was asked for: name a DESTINATION.", returncode=REFUSED
+                "No copy of this job was requested: name a DESTINATION.", returncode=REFUSED
             )
         if options["stop"]:
             replication.replica.enabled = False

@@ -25,9 +25,9 @@ from webapp.reports.renderers.pdf import NoPdf
 
 class Command(PreparedCommand):
     help = (
-        "Report what happened to jobs in a stretch of time, and write it as files: one HTML file "
-        "with its charts inside, PDF, Markdown, JSON. Nothing is kept in Weir. Exit code 0, 1 "
-        "where a file could not be made (the others are), 2 where the input is invalid."
+        "Report what happened to jobs in a time range, as files: one HTML file that contains its "
+        "charts, PDF, Markdown, JSON. The report is not stored in Weir. Exit code 0, 1 if a file "
+        "could not be made (the others are written), 2 if the input is invalid."
     )
 
     refusals = (BadScope,)
@@ -38,7 +38,7 @@ class Command(PreparedCommand):
             action="append",
             default=[],
             metavar="C",
-            help="of the job that follows; may be given several times",
+            help="cluster of the job that follows; may be repeated",
         )
         parser.add_argument(
             "--job",
@@ -48,10 +48,12 @@ class Command(PreparedCommand):
             help="id or name; one for each --cluster (default: its worst)",
         )
         parser.add_argument(
-            "--alert", metavar="UID", help="of this alert, instead of jobs and a range"
+            "--alert", metavar="UID", help="report on this alert, instead of jobs and a time range"
         )
         parser.add_argument(
-            "--digest", action="store_true", help="of the whole fleet (default: the last 7 days)"
+            "--digest",
+            action="store_true",
+            help="report on the whole fleet (default: the last 7 days)",
         )
         parser.add_argument(
             "--from",
@@ -59,8 +61,7 @@ class Command(PreparedCommand):
             default="",
             metavar="T",
             help=(
-                "now-6h, or 2026-11-21T04:10:00Z (default: 6 hours ago, or the life of a job that "
-                "is past)"
+                "now-6h, or 2026-11-21T04:10:00Z (default: 6 hours ago; for an ended job, its start)"
             ),
         )
         parser.add_argument(
@@ -68,15 +69,15 @@ class Command(PreparedCommand):
             dest="end",
             default="",
             metavar="T",
-            help="(default: now, or the end of that life)",
+            help="(default: now; for an ended job, its end)",
         )
-        parser.add_argument("--title", default="", help="instead of the one it gives itself")
+        parser.add_argument("--title", default="", help="title (default: generated)")
         parser.add_argument(
             "--out",
             type=Path,
             required=True,
             metavar="DIR",
-            help="made where it is missing; files in it are replaced",
+            help="created if it is missing; files in it are replaced",
         )
         parser.add_argument(
             "--format",
@@ -87,7 +88,7 @@ class Command(PreparedCommand):
         parser.add_argument(
             "--json",
             action="store_true",
-            help="one JSON object about what was made, instead of sentences",
+            help="one JSON object about what was made, instead of text",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -11,15 +11,15 @@ from webapp.site.documentation.places import PAGES
 
 class Command(BaseCommand):
     help = (
-        "Write the pages of the documentation that are made from the code: rules, settings, API, "
-        "fields, alert rules, commands. Then `make docs`."
+        "Write the documentation pages that are generated from the code: rules, settings, API, "
+        "fields, alert rules, commands. Then run `make docs`."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--check",
             action="store_true",
-            help="write nothing; exit code 1 where a page is not up to date",
+            help="write nothing; exit code 1 if a page is not up to date",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -25,8 +25,8 @@ KEPT: list[tuple[Any, list[str]]] = [
 class Command(PreparedCommand):
     help = (
         "Encrypt the secrets of all clusters and endpoints with the first key of WEIR_FIELD_KEYS, "
-        "so that the other keys can be dropped. "
-        "Exit code 0, or 1 where a secret fits none of the keys."
+        "so that you can remove the other keys. "
+        "Exit code 0, or 1 if none of the keys can decrypt a secret."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -10,8 +10,8 @@ from webapp.site.removal import remove_demo
 
 class Command(PreparedCommand):
     help = (
-        "Remove the demo: the clusters that are played from the shipped recordings. It stays away "
-        "until WEIR_HOME/demo/removed is deleted and each of its clusters is added again."
+        "Remove the demo: the clusters that replay the shipped recordings. It stays removed until "
+        "you delete WEIR_HOME/demo/removed and add each of its clusters again."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -11,15 +11,15 @@ from webapp.lib.sentences import Sentence, matching, sentences
 
 class Command(BaseCommand):
     help = (
-        "List every sentence of pages, findings, runbooks, commands and API messages, with the "
-        "file and line it stands in; … stands for what is put in."
+        "List every sentence of pages, findings, runbooks, commands and API messages, with its file "
+        "and line. … stands for a value."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--no-terms",
             action="store_true",
-            help="only sentences with words that are no terms of Flink or of operations",
+            help="only sentences with words that are not terms of Flink or of operations",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

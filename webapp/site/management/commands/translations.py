@@ -13,13 +13,13 @@ from webapp.site.translations.extraction import NoPlainText
 
 class Command(BaseCommand):
     help = (
-        "Collect what templates and code mark for translation into the catalogue of each area "
-        "(webapp/AREA/locale), keep what is translated, take over what other areas have "
-        "translated, and compile. Needs the development dependencies."
+        "Collect the texts that templates and code mark for translation into the catalogue of each "
+        "area (webapp/AREA/locale). Existing translations stay, and translations of other areas "
+        "are reused. Then compile. Needs the development dependencies."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("area", nargs="*", help="packages of webapp; all without")
+        parser.add_argument("area", nargs="*", help="packages of webapp (default: all)")
         parser.add_argument(
             "--check",
             action="store_true",

@@ -20,9 +20,9 @@ from webapp.storage.suggestions import suggestions
 class Command(PreparedCommand):
     help = (
         "Register a directory tree that Flink writes checkpoints, savepoints or high-availability "
-        "data to. It is audited from then on, together with all other roots. Without URI: list "
-        "directories that known jobs write to and that are not registered. Exit code 0, or 2 where "
-        "the input is invalid."
+        "data to. From then on it is audited, together with all other roots. Without URI, list "
+        "unregistered directories that known jobs write to. Exit code 0, or 2 if the input is "
+        "invalid."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -30,7 +30,7 @@ class Command(PreparedCommand):
             "uri",
             nargs="?",
             metavar="URI",
-            help="as Flink's configuration names it: s3://bucket/flink, hdfs://…, file:/…",
+            help="URI as in Flink's configuration: s3://bucket/flink, hdfs://…, file:/…",
         )
         parser.add_argument(
             "--read-at",
@@ -61,7 +61,7 @@ class Command(PreparedCommand):
             "--replication",
             type=int,
             metavar="N",
-            help="copies that HDFS keeps of each block, for raw bytes",
+            help="copies that HDFS stores of each block, for raw bytes",
         )
         parser.add_argument(
             "--quarantine",
@@ -73,12 +73,12 @@ class Command(PreparedCommand):
             "--attest",
             default="",
             metavar="NAME",
-            help="NAME says that every reader of this root is known to Weir",
+            help="NAME attests that every reader of this root is known to Weir",
         )
         parser.add_argument(
-            "--replace", action="store_true", help="change a root that is registered already"
+            "--replace", action="store_true", help="change a root that is already registered"
         )
-        parser.add_argument("--json", action="store_true", help="JSON instead of words")
+        parser.add_argument("--json", action="store_true", help="JSON instead of text")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not options["uri"]:

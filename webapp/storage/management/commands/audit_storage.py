@@ -27,10 +27,10 @@ from webapp.storage.verdict_files import VerdictFiles
 
 class Command(PreparedCommand):
     help = (
-        "List for every file below ROOT (default: all registered roots) whether something needs "
-        "it: live, retained waste, orphan, too recent to be judged, or kept because of a doubt. "
-        "Roots need not be registered. Nothing is deleted. Exit code 0, 1 where the audit failed, "
-        "2 where the input is invalid."
+        "Show for every file below ROOT (default: all registered roots) whether something needs it: "
+        "live, retained waste, orphan, too recent to be judged, or kept because of a doubt. Roots "
+        "need not be registered. Nothing is deleted. Exit code 0, 1 if the audit failed, 2 if the "
+        "input is invalid."
     )
 
     refusals = (IngestError,)
@@ -40,7 +40,7 @@ class Command(PreparedCommand):
             "roots",
             nargs="*",
             metavar="ROOT",
-            help="as Flink names it: s3://bucket/flink, hdfs://…, file:/… or a path",
+            help="URI as in Flink: s3://bucket/flink, hdfs://…, file:/… or a path",
         )
         parser.add_argument(
             "--listing",
@@ -63,13 +63,13 @@ class Command(PreparedCommand):
             "--age-guard",
             type=int,
             metavar="HOURS",
-            help="younger files are no orphans (default: WEIR_STORAGE_AGE_GUARD_H)",
+            help="newer files are not orphans (default: WEIR_STORAGE_AGE_GUARD_H)",
         )
         parser.add_argument("--fresh", action="store_true", help="parse every _metadata again")
         parser.add_argument(
             "--json",
             action="store_true",
-            help="per root its figures, then one line for each file that is not live",
+            help="figures of each root, then one line for each file that is not live",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

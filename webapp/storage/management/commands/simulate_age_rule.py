@@ -22,16 +22,15 @@ from webapp.storage.models import AgeRuleResult, RootFigures
 
 class Command(PreparedCommand):
     help = (
-        "Say what 'delete everything older than N days' would have deleted below ROOT at its "
-        "newest audit, how much of that is live, and "
-        "which checkpoints could no longer be restored, of whatever job. Nothing is deleted. "
-        "Exit code 0, 1 where it failed, 2 where there is no audit."
+        "Show what 'delete everything older than N days' would have deleted below ROOT at its "
+        "newest audit, how much of that is live, and which checkpoints of any job could no longer "
+        "be restored. Nothing is deleted. Exit code 0, 1 if it failed, 2 if there is no audit."
     )
 
     refusals = (BadUri,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("root", metavar="ROOT", help="as Flink names it, in any spelling")
+        parser.add_argument("root", metavar="ROOT", help="URI as in Flink, in any spelling")
         parser.add_argument(
             "--days",
             type=int,
@@ -43,9 +42,9 @@ class Command(PreparedCommand):
             "--below",
             default="",
             metavar="DIR",
-            help="delete below this directory of ROOT only, say that of one job",
+            help="only below this directory of ROOT, such as that of one job",
         )
-        parser.add_argument("--json", action="store_true", help="one JSON object instead of words")
+        parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["days"] < 0:
