@@ -41,7 +41,8 @@ def follow_links(links: ChangedLinks) -> None:
             ).values_list("job_id", "end_time")
             ended_with = Q(pk__in=[])
             for job_id, end in ends:
-                ended_with |= Q(job_id=job_id, closed_at=end)
+                # What was seen last when it had ended was closed then.
+                ended_with |= Q(job_id=job_id, closed_at__gte=end)
             Finding.objects.filter(
                 ended_with, cluster=cluster, state=FindingState.CLOSED, refold_from__isnull=True
             ).exclude(rule__startswith=STORAGE_RULES).update(refold_from=F("last_seen"))

@@ -59,8 +59,9 @@ def test_one_trouble_of_two_attempts_is_one_finding_seen_last_on_the_newer() -> 
     assert found() == [("v", 1, 4, "open", None, "in window 3")]
 
 
-def test_a_finding_stays_open_over_a_new_attempt_until_its_hold_time_is_over() -> None:
-    load([judgement(0, 2, FIRST)], [seen_on(FIRST, 2)], [attempt(FIRST, -60, 3, end=3)])
+@pytest.mark.parametrize("end", [3, 2.5], ids=["seen as it ended", "seen after its end"])
+def test_a_finding_stays_open_over_a_new_attempt_until_its_hold_time_is_over(end: float) -> None:
+    load([judgement(0, 2, FIRST)], [seen_on(FIRST, 2)], [attempt(FIRST, -60, 3, end=end)])
     assert [row[3] for row in found()] == ["closed"]
     load([judgement(3, 4, SECOND)], jobs=[attempt(SECOND, 3, 5)])
     assert [row[3] for row in found()] == ["open"]
