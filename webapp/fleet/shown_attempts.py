@@ -1,4 +1,4 @@
-"""Which attempts of a job its page shows: all of its line that lived in the page's time, or the one
+"""Which attempts of a job its page shows: all of its job that lived in the page's time, or the one
 of the address alone.
 
 Checkpoints, sizes, pressure and findings of a job that was submitted again go on where those of the
@@ -36,7 +36,7 @@ class Border:
 
 @dataclass(frozen=True)
 class ShownAttempts:
-    """``others``: the rest of the line, the newest first.
+    """``others``: the other attempts of the job, the newest first.
 
     ``shown``: what is shown, the newest first, the job of the page among it.
     """
@@ -73,7 +73,7 @@ class ShownAttempts:
 
     @cached_property
     def borders(self) -> list[Border]:
-        """Beginnings of attempts within the time, of all but the first of the line."""
+        """Beginnings of attempts within the time, of all but the first."""
         if self.alone:
             return []
         first = min(
@@ -92,8 +92,8 @@ class ShownAttempts:
         return f"{PARAMETER}={THIS if self.alone else ALL}"
 
     @property
-    def whole_line_query(self) -> str:
-        """For a link to all attempts over the whole time of the line."""
+    def all_attempts_query(self) -> str:
+        """For a link to all attempts over the whole time of the job."""
         lives = [
             whole_life(job, drawable(job.last_seen_at or job.as_of))
             for job in (self.job, *self.others)

@@ -129,7 +129,7 @@ def test_a_shorter_time_shows_the_attempts_that_lived_in_it(viewer, line):
 def test_an_ended_attempt_is_shown_alone_until_a_time_is_chosen(viewer, line):
     page = shown(viewer, line[0])
     assert page.context["attempts"].ids == [line[0].job_id]
-    query = page.context["attempts"].whole_line_query
+    query = page.context["attempts"].all_attempts_query
     assert query.replace("&", "&amp;") in page.text
     asked = dict(part.split("=") for part in query.replace("%3A", ":").split("&"))
     assert shown(viewer, line[0], **asked).context["attempts"].ids == [
