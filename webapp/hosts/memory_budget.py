@@ -52,8 +52,9 @@ LEAST_SPARE_RATIO = 0.1
 @dataclass(frozen=True)
 class MemoryPart:
     """``used_bytes``: the most in the time looked at; of heap the least of a quarter of an hour,
-    which is what a collection left, in the one that has most. None is unknown. ``suggested_bytes``: what would be
-    enough, None where unknown or where it has that. ``state``: tight, ok, spare or unknown.
+    which is what a collection left, in the one that has most. None is unknown.
+    ``suggested_bytes``: what would be enough, None where unknown or where it has that. ``state``:
+    tight, ok, spare or unknown.
     """
 
     name: str

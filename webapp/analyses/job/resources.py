@@ -154,10 +154,10 @@ def _memory(job_resources: JobResources) -> Table:
         subtitle=message("the one that uses most of each part"),
         note=message(
             "Used: the most in the day looked at; of the heap the least of a quarter of an hour, "
-            "which is what a collection left, in the one that has most. Managed memory is reserved as a whole "
-            "by what asks for it, so only memory that nothing reserves is called spare. Of the "
-            "overhead, code and compiler data are known; threads and native libraries are not. "
-            "Network: Placement says how many buffers the plan needs at least."
+            "which is what a collection left, in the one that has most. Managed memory is reserved "
+            "as a whole by what asks for it, so only memory that nothing reserves is called spare. "
+            "Of the overhead, code and compiler data are known; threads and native libraries are "
+            "not. Network: Placement says how many buffers the plan needs at least."
         ),
     )
 
