@@ -206,8 +206,9 @@ class CheckpointSample:
     not_acknowledged: Annotated[
         Documents,
         (
-            "[{vertex_id, vertex_name, subtasks: [at most 50 indexes], count, hosts}] at failure "
-            "or expiry"
+            "[{vertex_id, vertex_name, subtasks: [at most 50 indexes], count, hosts, late, "
+            "late_phase}] at failure or expiry; late: how many reported their part afterwards, "
+            "the slowest of them mostly in late_phase"
         ),
     ] = ()
     late_messages: Annotated[
@@ -490,6 +491,11 @@ class JobWindow:
         return message(
             "job {job_id:name} of {cluster:name}", job_id=self.job_id, cluster=self.cluster
         )
+
+    @property
+    def debloats(self) -> bool:
+        """Whether Flink reports how far it debloats buffers: it does so where that is set."""
+        return any(sample.debloated_buffer_bytes is not None for sample in self.gauges)
 
     def vertex_name(self, vertex_id: str) -> str:
         """Its name in the plan, else its id."""

@@ -47,6 +47,7 @@ SPREAD = {
 }
 """Serving prefix → lake column. Each gets p50, max and mean over subtasks."""
 MEASURES = (*SPREAD.values(), "backpressured_ratio", "records_in_per_s", "records_out_per_s")
+OF_TIME = ("busy_ms_per_s", "backpressured_ms_per_s", "idle_ms_per_s")
 PLACE = ("host", "taskmanager_id")
 PER_SUBTASK = (*MEASURES, "watermark_ms", "task_state", *PLACE, *COUNTERS)
 WHOLE = ("parallelism", "samples")
@@ -117,6 +118,9 @@ def _means(cells: Cells) -> dict[str, Reals]:
     running = cells.running()
     read = {name: cells.reals(name) for name in MEASURES}
     read["busy_ms_per_s"] = _busy_or_unknown(read)
+    for name in OF_TIME:
+        # Flink measures these over a little more than a second now and then.
+        read[name] = np.minimum(read[name], FULL_MS_PER_S)
     means = {}
     for name, values in read.items():
         known = running & ~np.isnan(values)

@@ -210,6 +210,15 @@ def test_checkpoints_that_fill_their_interval_get_a_longer_one_advised():
     assert finding.evidence[0].value == pytest.approx(40 / 60)
 
 
+def test_checkpoints_longer_than_their_interval_are_told_in_seconds():
+    calm = {"vertex_windows": CALM, **PLAN}
+    [within] = found(window(*long_ones(54), **calm), "checkpoint.too_frequent")
+    assert within.title == "Checkpoints take 90 % of their interval of 60 s"
+    [beyond] = found(window(*long_ones(75), **calm), "checkpoint.too_frequent")
+    assert "%" not in beyond.title
+    assert beyond.title.startswith("Checkpoints take 75 s, longer than their interval of ")
+
+
 def test_a_pause_between_checkpoints_is_enough():
     paused = replace(MINUTELY, min_pause_ms=30_000)
     assert not found(

@@ -118,6 +118,9 @@ def budget(samples: Samples) -> TaskManagerBudget:
     jobs = None if slots is None else [slot["job_id"] for slot in slots]
     cores = [slot["cpu_cores"] for slot in slots or () if slot["cpu_cores"]]
     gc_ratio = _known(max, [_rate(hour, "gc_ms") for hour in _parts_of_time(samples, HOUR)])
+    if gc_ratio is not None:
+        # Collectors that work beside each other count the same time twice.
+        gc_ratio = min(gc_ratio, 1.0)
     return TaskManagerBudget(
         newest["cluster"],
         newest["taskmanager_id"],
