@@ -4,9 +4,13 @@ Sources: FLINK-12122 (``cluster.evenly-spread-out-slots``, 1.9.2), FLIP-370
 (``taskmanager.load-balance.mode``: SLOTS since 1.19, TASKS since 2.2).
 """
 
-from ingest.messages import message
+from collections.abc import Mapping
+from typing import Any
 
-MODE, EVENLY = "taskmanager.load-balance.mode", "cluster.evenly-spread-out-slots"
+from ingest.messages import message
+from spark_jobs.diagnosis.samples import EVENLY_SPREAD as EVENLY
+from spark_jobs.diagnosis.samples import LOAD_BALANCE_MODE as MODE
+
 TASKS_SINCE = (2, 2)
 """Before it, Flink spreads slots, however full they are."""
 
@@ -20,3 +24,11 @@ def spreading_setting(version: tuple[int, ...]) -> str:
         if version >= (2, 0)
         else message("{evenly:name}: true", evenly=EVENLY)
     )
+
+
+def spreads(version: tuple[int, ...], settings: Mapping[str, Any]) -> bool:
+    """Whether what :func:`spreading_setting` names, or what comes to the same, is set."""
+    mode = str(settings.get(MODE) or "").upper()
+    if version >= TASKS_SINCE:
+        return mode == "TASKS"
+    return mode == "SLOTS" or str(settings.get(EVENLY) or "").lower() == "true"

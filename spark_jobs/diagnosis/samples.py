@@ -19,6 +19,12 @@ Ints = tuple[int | None, ...]
 Texts = tuple[str | None, ...]
 Documents = tuple[Mapping[str, Any], ...]
 
+LOAD_BALANCE_MODE = "taskmanager.load-balance.mode"
+EVENLY_SPREAD = "cluster.evenly-spread-out-slots"
+DEBLOATS = "taskmanager.network.memory.buffer-debloat.enabled"
+READ_SETTINGS = (LOAD_BALANCE_MODE, EVENLY_SPREAD, DEBLOATS)
+"""Settings that rules advise: they read whether they are set."""
+
 EPOCH_MS = "epoch ms"
 """Unit of a field that is an instant: its column has the name without ``_ms``."""
 
@@ -484,6 +490,7 @@ class JobWindow:
     gauges: tuple[VertexGauges, ...] = ()
     recovery_point: RecoveryPoint | None = None
     taskmanagers: tuple[TaskManagerSample, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def called(self) -> str:
@@ -494,8 +501,10 @@ class JobWindow:
 
     @property
     def debloats(self) -> bool:
-        """Whether Flink reports how far it debloats buffers: it does so where that is set."""
-        return any(sample.debloated_buffer_bytes is not None for sample in self.gauges)
+        """Whether that is set, or Flink reports how far it does, as it does where it is set."""
+        return self.settings.get(DEBLOATS, "").lower() == "true" or any(
+            sample.debloated_buffer_bytes is not None for sample in self.gauges
+        )
 
     def vertex_name(self, vertex_id: str) -> str:
         """Its name in the plan, else its id."""

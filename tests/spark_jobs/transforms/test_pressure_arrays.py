@@ -35,3 +35,13 @@ def test_a_subtask_works_and_waits_for_a_whole_second_of_each_at_most() -> None:
     (reading,) = made["readings"].to_pylist()
     assert (reading["busy_ratio"][0], reading["idle_ratio"][0]) == (1.0, 1.0)
     assert made["busy_ms_per_s_max"].to_pylist() == [1000.0]
+
+
+def test_a_task_that_has_ended_has_no_place_though_flink_lists_where_it_ran() -> None:
+    told = samples(minutes=1).slice(0, 1).to_pylist()[0]
+    states = ["FINISHED", "RUNNING", "INITIALIZING", None]
+    row = told | {"task_state": states, "taskmanager_id": ["tm-1"] * 4, "host": ["h"] * 4}
+    made = windows(pa.RecordBatch.from_pylist([row], schema=samples(1).schema))
+    (reading,) = made["readings"].to_pylist()
+    assert reading["taskmanager_id"] == [None, "tm-1", "tm-1", "tm-1"]
+    assert reading["host"] == [None, "h", "h", "h"]

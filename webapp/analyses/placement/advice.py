@@ -6,13 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from ingest.messages import message
-from spark_jobs.diagnosis.placement_settings import EVENLY, MODE, TASKS_SINCE, spreading_setting
+from spark_jobs.diagnosis.placement_settings import (
+    EVENLY,
+    MODE,
+    TASKS_SINCE,
+    spreading_setting,
+    spreads,
+)
 
 
 def advice(version: tuple[int, ...] | None, configuration: Mapping[str, Any] | None) -> str:
     """One or two sentences; what is set already is said."""
     settings = configuration or {}
-    mode = str(settings.get(MODE) or "").upper()
     by_hand = message(
         "Before 2.2, give vertices of smaller parallelism a slot sharing group of their own, or "
         "all vertices the same parallelism."
@@ -25,7 +30,7 @@ def advice(version: tuple[int, ...] | None, configuration: Mapping[str, Any] | N
             evenly=EVENLY,
         )
     if version >= TASKS_SINCE:
-        if mode == "TASKS":
+        if spreads(version, settings):
             return message(
                 "{mode:name} is TASKS already. After failovers, a larger slot.request.max-interval "
                 "lets Flink see all requests at once.",
@@ -36,7 +41,7 @@ def advice(version: tuple[int, ...] | None, configuration: Mapping[str, Any] | N
             "tasks.",
             setting=spreading_setting(version),
         )
-    if mode == "SLOTS" or str(settings.get(EVENLY) or "").lower() == "true":
+    if spreads(version, settings):
         return message(
             "Flink spreads slots over TaskManagers already; tasks within slots it balances "
             "since 2.2 ({mode:name}: TASKS). {by_hand:message}",
