@@ -102,7 +102,7 @@ def _verdict(fleet_resources: FleetResources) -> Verdict:
     tight = sum(group.tight for group in fleet_resources.groups)
     saving = message(
         "{unused:bytes} of {memory:bytes} were not used; what of it could be saved, the page of "
-        "each job says after a day with a peak.",
+        "each job shows after a day with a peak.",
         unused=sum(group.unused_bytes for group in fleet_resources.groups),
         memory=sum(group.memory_bytes for group in fleet_resources.groups),
     )

@@ -43,17 +43,17 @@ class Observed:
     def waits_for(self) -> str:
         if self.hours < LEAST_HOURS:
             return message(
-                "What could be saved is said after a day with a peak: {hours:count} of its hours "
+                "What could be saved shows after a day with a peak: {hours:count} of its hours "
                 "were sampled so far.",
                 hours=self.hours,
             )
         if self.peak_ratio is None:
             return message(
-                "What could be saved is said after a day with a peak: whether this day has one is "
+                "What could be saved shows after a day with a peak: whether this day has one is "
                 "not known, since its TaskManagers report no CPU time."
             )
         return message(
-            "What could be saved is said after a day with a peak: the busiest hour of the last day "
+            "What could be saved shows after a day with a peak: the busiest hour of the last day "
             "took {ratio:decimal1} times the CPU time of the usual one, and {peak:number} times "
             "make a peak.",
             ratio=self.peak_ratio,
