@@ -146,7 +146,7 @@ def _is_worth_balancing(job_placement: JobPlacement) -> bool:
 def _advice(job_placement: JobPlacement) -> Iterator[Block]:
     """Where the verdict finds nothing to mend there is none."""
     short = [taskmanager for taskmanager in job_placement.taskmanagers if taskmanager.short_by]
-    lines = []
+    lines: list[str] = []
     if short:
         lines.append(
             message(

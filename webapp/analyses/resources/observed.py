@@ -82,9 +82,9 @@ def observed(samples: Sequence[Samples], at: datetime) -> Observed:
             if 0 <= hour < DAY / HOUR:
                 hours.setdefault(hour, []).append(rows)
     cores = [
-        sum(used)
+        sum(known)
         for rows in hours.values()
-        if None not in (used := [cpu_used(own) for own in rows])
+        if len(known := [used for own in rows if (used := cpu_used(own)) is not None]) == len(rows)
     ]
     usual = median(cores) if cores else 0.0
     return Observed(len(hours), max(cores) / usual if usual else None)
