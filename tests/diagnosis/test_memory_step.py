@@ -80,7 +80,14 @@ def test_what_a_thread_keeps_of_each_attempt_is_found(played):
 
 
 @pytest.mark.parametrize(
-    "played", ["1.20.5/slow-restore", "2.3.0/slow-restore", "1.20.5/lost-file", "2.3.0/lost-file"]
+    "played",
+    [
+        "1.20.5/slow-restore",
+        "2.3.0/slow-restore",
+        "1.20.5/lost-file",
+        "2.3.0/lost-file",
+        "2.3.0/killed",
+    ],
 )
 def test_restarts_that_leave_nothing_behind_are_no_finding(played):
     assert RULE not in {one["rule"] for one in occurrences(played)}

@@ -447,7 +447,7 @@ def test_what_was_back_pressured_itself_is_not_said_never_to_have_waited():
         edges="source>agg agg>sink",
     )
     assert found(waits, ROOT)["agg"].cause.startswith(
-        "The only subtask of agg worked for 85 % of the time and was back-pressured for 10 %"
+        "The only subtask of agg worked for 85 % of the time and waited for 10 % at most"
     )
     rests = job(held("source", 0.9), hot("agg", 0.85), edges="source>agg")
     assert found(rests, ROOT)["agg"].cause.startswith(

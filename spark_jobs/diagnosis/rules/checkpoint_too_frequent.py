@@ -180,9 +180,7 @@ def _finding(
             )
             if share <= 1
             else message(
-                "Checkpoints take {usual_ms:duration}, longer than their interval of "
-                "{interval_ms:duration}",
-                usual_ms=usual_ms,
+                "Checkpoints take longer than their interval of {interval_ms:duration}",
                 interval_ms=interval_ms,
             )
         )

@@ -7,7 +7,7 @@ keeps its classes and buffers. What RocksDB allocates is in neither figure: Flin
 resident size.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
@@ -154,18 +154,17 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 def _steps(window: JobWindow, least: int) -> Iterator[Steps]:
     repeated = _repeated_restarts(window)
     for name, samples in _newest_processes(window.taskmanagers).items():
-        spells = _comparable(samples, repeated)
+        every = _spells(samples, repeated)
+        ends, spells = {number: spell[-1] for number, spell in every.items()}, _comparable(every)
         newest = samples[-1]
         for kind, used, limit in (
             (METASPACE, "metaspace_used_bytes", newest.metaspace_limit_bytes),
             (DIRECT, "direct_used_bytes", newest.direct_limit_bytes),
         ):
             levels = _levels(spells, used)
-            step = _slope(levels) if len(levels) > least else 0
-            falls = sum(
-                later - earlier < -0.1 * step for (_, _, earlier), (_, _, later) in pairwise(levels)
-            )
-            if step > 0 and falls <= MOST_FALLS * (len(levels) - 1):
+            # What is left out may only speak against it.
+            step = min(_step(levels, least), _step(_levels(ends, used), least))
+            if step > 0:
                 heap = _levels(spells, "heap_used_bytes")
                 yield Steps(
                     name,
@@ -176,6 +175,17 @@ def _steps(window: JobWindow, least: int) -> Iterator[Steps]:
                     _slope(heap) if len(heap) > 1 else None,
                     limit,
                 )
+
+
+def _step(levels: Sequence[tuple[int, int, int]], least: int) -> float:
+    """0 where they are few, or fall now and then."""
+    if len(levels) <= least:
+        return 0
+    step = _slope(levels)
+    falls = sum(
+        later - earlier < -0.1 * step for (_, _, earlier), (_, _, later) in pairwise(levels)
+    )
+    return step if falls <= MOST_FALLS * (len(levels) - 1) else 0
 
 
 def _repeated_restarts(window: JobWindow) -> list[int]:
@@ -209,16 +219,23 @@ def _newest_processes(
     return processes
 
 
-def _comparable(
+def _spells(
     samples: Sequence[TaskManagerSample], repeated: Sequence[int]
-) -> dict[int, TaskManagerSample]:
-    """By restart episode, what was sampled after about as long a time running as after the others;
-    spells that were much shorter or longer are left out, the first one counts as it is.
-    """
+) -> dict[int, list[TaskManagerSample]]:
+    """By how many restart episodes came before."""
     spells: dict[int, list[TaskManagerSample]] = {}
     for sample in samples:
         before = sample.restarts - sum(at_ms < sample.at_ms for at_ms in repeated)
         spells.setdefault(before, []).append(sample)
+    return spells
+
+
+def _comparable(
+    spells: Mapping[int, Sequence[TaskManagerSample]],
+) -> dict[int, TaskManagerSample]:
+    """What was sampled after about as long a time running as after the other restarts; spells that
+    were much shorter or longer are left out, the first one counts as it is.
+    """
     ends = [spell[-1].at_ms for spell in spells.values()]
     ended = [later - earlier for earlier, later in pairwise(ends[:-1])]
     usual_ms = median(ended) if ended else None

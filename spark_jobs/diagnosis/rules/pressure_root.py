@@ -224,8 +224,8 @@ def _works(vertex: Subtasks, origin: Origin, hot: str, name: str) -> str:
     waited = max((ratio for ratio in waits if ratio is not None), default=None)
     if waited is not None and waited >= RARELY:
         return message(
-            "{hot:opening} of {name:name} worked for {busy:share} of the time and was "
-            "back-pressured for {waited:share} at most",
+            "{hot:opening} of {name:name} worked for {busy:share} of the time and waited for "
+            "{waited:share} at most",
             hot=hot,
             name=name,
             busy=busy,
