@@ -59,7 +59,7 @@ def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobReso
     if isinstance(kept, JobResources):
         return kept
     try:
-        samples, _since = read_taskmanagers(at, job.cluster, DAY)
+        samples, since = read_taskmanagers(at, job.cluster, DAY)
     except Exception:  # The lake may be any storage, with any error.
         log.exception("Samples of TaskManagers of %s could not be read from the lake", job.cluster)
         return None
@@ -73,7 +73,7 @@ def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobReso
         job.cluster,
         job.job_id,
         [budget(rows) for rows in own if is_there(rows, own)],
-        observed(own, at),
+        observed(own, at, since),
         [budget(rows) for rows in own if not is_there(rows, own)],
     )
     if resources:

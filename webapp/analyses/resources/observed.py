@@ -29,11 +29,13 @@ _CONFIGURED = (
 @dataclass(frozen=True)
 class Observed:
     """``hours``: of the last day, with samples. ``peak_ratio``: CPU time of the busiest hour over
-    that of the usual one, None where unknown.
+    that of the usual one, None where unknown. ``is_cut``: a day of its cluster is more than is
+    read.
     """
 
     hours: int
     peak_ratio: float | None
+    is_cut: bool = False
 
     @property
     def shows_peak(self) -> bool:
@@ -41,6 +43,12 @@ class Observed:
 
     @property
     def waits_for(self) -> str:
+        if self.hours < LEAST_HOURS and self.is_cut:
+            return message(
+                "What could be saved shows after a day with a peak: its cluster has more samples "
+                "of TaskManagers than are read, {hours:count} h of the last day.",
+                hours=self.hours,
+            )
         if self.hours < LEAST_HOURS:
             return message(
                 "What could be saved shows after a day with a peak: {hours:count} of its hours "
@@ -72,7 +80,8 @@ def is_there(own: Samples, samples: Sequence[Samples]) -> bool:
     return bool(newest - own[-1]["ts"] <= GONE)
 
 
-def observed(samples: Sequence[Samples], at: datetime) -> Observed:
+def observed(samples: Sequence[Samples], at: datetime, since: datetime | None = None) -> Observed:
+    """``since``: from when on samples were read, where that is less than a day."""
     hours: dict[int, list[Samples]] = {}
     for own in samples:
         of_hour: dict[int, list[Mapping[str, Any]]] = {}
@@ -87,7 +96,8 @@ def observed(samples: Sequence[Samples], at: datetime) -> Observed:
         if len(known := [used for own in rows if (used := cpu_used(own)) is not None]) == len(rows)
     ]
     usual = median(cores) if cores else 0.0
-    return Observed(len(hours), max(cores) / usual if usual else None)
+    is_cut = since is not None and at - since < DAY
+    return Observed(len(hours), max(cores) / usual if usual else None, is_cut)
 
 
 def _configured(row: Mapping[str, Any]) -> tuple[Any, ...]:
