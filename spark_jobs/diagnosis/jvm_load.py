@@ -75,6 +75,8 @@ def jvm_loads(window: JobWindow) -> dict[str, JvmLoad]:
         earlier = [sample for sample in samples[:-1] if sample.at_ms <= newest.at_ms - LEAST_MS]
         if newest.at_ms >= window.window_start_ms and earlier:
             gc, cpu = (_rate(earlier[-1], newest, counter) for counter in ("gc_ms", "cpu_ms"))
+            # Collectors that work beside each other count the same time twice.
+            gc = None if gc is None else min(gc, 1.0)
             loads[name] = JvmLoad(name, newest.host, newest.at_ms, gc, cpu, newest.cpu_cores)
     return loads
 

@@ -4,9 +4,12 @@ Sources: FLINK-12122 (``cluster.evenly-spread-out-slots``, 1.9.2), FLIP-370
 (``taskmanager.load-balance.mode``: SLOTS since 1.19, TASKS since 2.2).
 """
 
-from ingest.messages import message
+from collections.abc import Mapping
+from typing import Any
 
-MODE, EVENLY = "taskmanager.load-balance.mode", "cluster.evenly-spread-out-slots"
+from ingest.messages import message
+from spark_jobs.diagnosis.samples import EVENLY_SPREAD, LOAD_BALANCE_MODE
+
 TASKS_SINCE = (2, 2)
 """Before it, Flink spreads slots, however full they are."""
 
@@ -14,9 +17,17 @@ TASKS_SINCE = (2, 2)
 def spreading_setting(version: tuple[int, ...]) -> str:
     """Key and value, as a configuration file has them."""
     if version >= TASKS_SINCE:
-        return message("{mode:name}: TASKS", mode=MODE)
+        return message("{mode:name}: TASKS", mode=LOAD_BALANCE_MODE)
     return (
-        message("{mode:name}: SLOTS", mode=MODE)
+        message("{mode:name}: SLOTS", mode=LOAD_BALANCE_MODE)
         if version >= (2, 0)
-        else message("{evenly:name}: true", evenly=EVENLY)
+        else message("{evenly:name}: true", evenly=EVENLY_SPREAD)
     )
+
+
+def spreads(version: tuple[int, ...], settings: Mapping[str, Any]) -> bool:
+    """Whether what :func:`spreading_setting` names, or what comes to the same, is set."""
+    mode = str(settings.get(LOAD_BALANCE_MODE) or "").upper()
+    if version >= TASKS_SINCE:
+        return mode == "TASKS"
+    return mode == "SLOTS" or str(settings.get(EVENLY_SPREAD) or "").lower() == "true"

@@ -15,6 +15,8 @@ from spark_jobs.diagnosis.thresholds import Limits
 MOST_SUBTASKS = 50
 """Hot subtasks kept in a finding's data; their true count stands beside them."""
 MOST_NAMED = 4
+NEARLY_ALWAYS = 0.9
+"""Of the time: more work than that has no pause."""
 MOST_HELD = 50
 MOST_PATHS = 10
 

@@ -30,6 +30,13 @@ _UNREACHABLE = (
     "TaskExecutor is shutting down",
     "no longer reachable",
 )
+_OF_HOST = re.compile(
+    r"No space left on device|Too many open files|Input/output error|Read-only file system"
+    r"|unable to create (?:new )?native thread|Cannot allocate memory|UnknownHostException"
+    r"|Stale file handle"
+)
+_OF_CONNECTOR = "org.apache.flink.connector"
+"""Also ``org.apache.flink.connectors`` and those of streaming: what they call is outside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +85,21 @@ def root_of(name: str, stacktrace: str | None) -> RootException:
     head = head.removeprefix(WRAPPER)
     exception, _, message = head.partition(": ")
     return RootException(exception.strip() or name, message.strip(), frame or own)
+
+
+def fails_by_host(name: str, stacktrace: str | None) -> bool:
+    """Whether the machine or the JVM may have made it fail, rather than the job's code, its records
+    or an outside system that code calls.
+    """
+    root = root_of(name, stacktrace)
+    if _OF_HOST.search(f"{root.name}: {root.message}"):
+        return True
+    return (
+        root.frame is None
+        and root.name.startswith(("java.lang.", "java.io.", "java.nio.", "org.apache.flink."))
+        and root.name != "java.lang.OutOfMemoryError"
+        and _OF_CONNECTOR not in (stacktrace or "")
+    )
 
 
 def unnumbered(message: str) -> str:

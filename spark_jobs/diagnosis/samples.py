@@ -19,6 +19,12 @@ Ints = tuple[int | None, ...]
 Texts = tuple[str | None, ...]
 Documents = tuple[Mapping[str, Any], ...]
 
+LOAD_BALANCE_MODE = "taskmanager.load-balance.mode"
+EVENLY_SPREAD = "cluster.evenly-spread-out-slots"
+DEBLOATS = "taskmanager.network.memory.buffer-debloat.enabled"
+READ_SETTINGS = (LOAD_BALANCE_MODE, EVENLY_SPREAD, DEBLOATS)
+"""Settings that rules advise: they read whether they are set."""
+
 EPOCH_MS = "epoch ms"
 """Unit of a field that is an instant: its column has the name without ``_ms``."""
 
@@ -206,8 +212,9 @@ class CheckpointSample:
     not_acknowledged: Annotated[
         Documents,
         (
-            "[{vertex_id, vertex_name, subtasks: [at most 50 indexes], count, hosts}] at failure "
-            "or expiry"
+            "[{vertex_id, vertex_name, subtasks: [at most 50 indexes], count, hosts, late, "
+            "late_phase}] at failure or expiry; late: how many reported their part afterwards, "
+            "the slowest of them mostly in late_phase"
         ),
     ] = ()
     late_messages: Annotated[
@@ -483,12 +490,20 @@ class JobWindow:
     gauges: tuple[VertexGauges, ...] = ()
     recovery_point: RecoveryPoint | None = None
     taskmanagers: tuple[TaskManagerSample, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def called(self) -> str:
         """For logs."""
         return message(
             "job {job_id:name} of {cluster:name}", job_id=self.job_id, cluster=self.cluster
+        )
+
+    @property
+    def debloats(self) -> bool:
+        """Whether that is set, or Flink reports how far it does, as it does where it is set."""
+        return self.settings.get(DEBLOATS, "").lower() == "true" or any(
+            sample.debloated_buffer_bytes is not None for sample in self.gauges
         )
 
     def vertex_name(self, vertex_id: str) -> str:

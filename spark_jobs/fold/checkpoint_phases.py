@@ -121,13 +121,16 @@ class Durations:
 @dataclass(frozen=True)
 class Missing:
     """Subtasks of one vertex that have not acknowledged: ``count`` in all, the first ``indexes``
-    and their ``hosts``.
+    and their ``hosts``. ``late`` of them reported their part after the checkpoint had been given
+    up, the slowest of these mostly in ``late_phase``.
     """
 
     vertex_id: str
     count: int
     indexes: tuple[int, ...]
     hosts: tuple[str, ...]
+    late: int = 0
+    late_phase: str | None = None
 
 
 @dataclass(frozen=True)
@@ -275,6 +278,7 @@ def not_acknowledged(
     if phases.missing:
         return [
             _entry(one.vertex_id, names.get(one.vertex_id), one.indexes, one.count, one.hosts)
+            | ({"late": one.late, "late_phase": one.late_phase} if one.late_phase else {})
             for one in phases.missing
         ]
     if (
@@ -335,7 +339,30 @@ def _missing(vertex_id: str, reported: dict[str, Any], hosts: Hosts) -> Missing:
         if known
         else 0
     )
-    return Missing(vertex_id, count, tuple(absent[:INDEXES_KEPT]), tuple(places[:HOSTS_KEPT]))
+    return Missing(
+        vertex_id,
+        count,
+        tuple(absent[:INDEXES_KEPT]),
+        tuple(places[:HOSTS_KEPT]),
+        *_late(reported, aborted),
+    )
+
+
+def _late(reported: Mapping[str, Any], aborted: Collection[int]) -> tuple[int, str | None]:
+    """How many reported their part although it was aborted, and the longest phase of the slowest,
+    the earlier one where two are equal.
+    """
+    columns = [reported[name] or () for name in _TIMES]
+    known = [
+        times
+        for index in aborted
+        if (times := [values[index] if index < len(values) else None for values in columns])[0]
+    ]
+    if not known:
+        return 0, None
+    _, *phases = max(known, key=lambda times: (times[0] or 0, rank(times)))
+    longest = max(range(len(PHASES)), key=lambda place: (phases[place] or 0, -place))
+    return len(known), PHASES[longest] if phases[longest] else None
 
 
 def _aborted(reported: Mapping[str, Any]) -> frozenset[int]:

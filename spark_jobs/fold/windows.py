@@ -69,6 +69,11 @@ def job_windows(
     vertices, edges = plan_of(current["graph"])
     version = release(current["flink_version"])
     config = checkpoint_config(current["checkpoint_config"] or {})
+    settings = {
+        name: str(text)
+        for name in samples.READ_SETTINGS
+        if (text := (current["configuration"] or {}).get(name)) is not None
+    }
     taskmanagers = taskmanagers or TaskManagerHistory()
     windows = []
     for start_ms in starts_ms:
@@ -108,6 +113,7 @@ def job_windows(
                 uploads=tuple(newest(history.uploads, end_ms, UPLOADS)),
                 taskmanagers=taskmanagers.before(end_ms),
                 gauges=tuple(since(history.gauges, end_ms - GAUGES_MS, end_ms)),
+                settings=settings,
             )
         )
     return windows

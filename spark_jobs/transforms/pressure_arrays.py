@@ -32,6 +32,7 @@ from spark_jobs.transforms.sample_cells import (
     wholes,
 )
 
+ENDED = ("FINISHED", "CANCELED", "FAILED")
 HIGH_POOL_USAGE = 0.8
 LARGER_PART = 0.5
 FULL_MS_PER_S = 1000.0
@@ -47,6 +48,7 @@ SPREAD = {
 }
 """Serving prefix → lake column. Each gets p50, max and mean over subtasks."""
 MEASURES = (*SPREAD.values(), "backpressured_ratio", "records_in_per_s", "records_out_per_s")
+OF_TIME = ("busy_ms_per_s", "backpressured_ms_per_s", "idle_ms_per_s")
 PLACE = ("host", "taskmanager_id")
 PER_SUBTASK = (*MEASURES, "watermark_ms", "task_state", *PLACE, *COUNTERS)
 WHOLE = ("parallelism", "samples")
@@ -117,6 +119,9 @@ def _means(cells: Cells) -> dict[str, Reals]:
     running = cells.running()
     read = {name: cells.reals(name) for name in MEASURES}
     read["busy_ms_per_s"] = _busy_or_unknown(read)
+    for name in OF_TIME:
+        # Flink measures these over a little more than a second now and then.
+        read[name] = np.minimum(read[name], FULL_MS_PER_S)
     means = {}
     for name, values in read.items():
         known = running & ~np.isnan(values)
@@ -155,11 +160,15 @@ def _newest_watermarks(cells: Cells) -> tuple[Ints, Flags]:
 
 
 def _newest_places_of_tasks(cells: Cells) -> dict[str, pa.Array]:
-    """Of each slot: host and TaskManager of the last sample that tells one of them."""
+    """Of each slot: host and TaskManager of the last sample that tells one of them; none of a task
+    that has ended by then, which Flink still lists where it ran.
+    """
+    states, names = cells.texts("task_state")
+    ended = np.isin(states, [at for at, name in enumerate(names.to_pylist()) if name in ENDED])
     reported = {name: cells.texts(name) for name in PLACE}
     known = np.flatnonzero(np.any([places >= 0 for places, _ in reported.values()], axis=0))
     newest = np.full(cells.slots, -1)
-    newest[cells.slot[known]] = known
+    newest[cells.slot[known]] = np.where(ended[known], -1, known)
     tasks = {}
     for name, (places, texts) in reported.items():
         of_slot = np.where(newest >= 0, places[newest] if len(places) else -1, -1)

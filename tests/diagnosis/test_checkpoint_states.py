@@ -210,6 +210,14 @@ def test_checkpoints_that_fill_their_interval_get_a_longer_one_advised():
     assert finding.evidence[0].value == pytest.approx(40 / 60)
 
 
+def test_no_checkpoint_takes_more_than_all_of_its_interval():
+    calm = {"vertex_windows": CALM, **PLAN}
+    [within] = found(window(*long_ones(54), **calm), "checkpoint.too_frequent")
+    assert within.title == "Checkpoints take 90 % of their interval of 60 s"
+    [beyond] = found(window(*long_ones(75), **calm), "checkpoint.too_frequent")
+    assert beyond.title == "Checkpoints take longer than their interval of 60 s"
+
+
 def test_a_pause_between_checkpoints_is_enough():
     paused = replace(MINUTELY, min_pause_ms=30_000)
     assert not found(

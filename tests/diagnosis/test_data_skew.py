@@ -281,3 +281,31 @@ def test_without_counters_a_meter_says_nothing_for_a_minute_after_a_start():
     assert found(replace(agg(900.0, 100.0, 110.0), start_time_ms=begun), RULE), (
         "counters do not remember"
     )
+
+
+def beside_slow(busy, hosts=("host-1", "host-2", "host-7")):
+    rates = (300.0, 90.0, 80.0)
+    counted = {"records_in_per_s": rates, "counted_in_per_s": rates, "counted_ms": 60_000}
+    return job(vertex("source"), vertex("agg", busy, host=hosts, **counted), edges="source>agg")
+
+
+def test_siblings_that_take_less_since_their_host_is_slow_make_no_uneven_data():
+    slow = beside_slow((0.3, 0.95, 0.97), ("host-1", "host-7", "host-7"))
+    [skew] = found(slow, RULE).values()
+    assert "those with fewer records, on host-7, are busier: that host is slower" in skew.cause
+    assert skew.next_step.startswith("Compare host-7 with the other hosts first")
+    assert skew.data["hosts"] == ["host-7"]
+
+
+@pytest.mark.parametrize(
+    ("busy", "hosts"),
+    [
+        pytest.param((0.98, 0.3, 0.3), ("host-1", "host-7", "host-7"), id="the hot one works most"),
+        pytest.param((0.2, 0.3, 0.3), ("host-1", "host-7", "host-7"), id="nobody works much"),
+        pytest.param((0.3, 0.95, 0.97), ("host-7", "host-7", "host-7"), id="all on one host"),
+        pytest.param((0.3, 0.95, None), ("host-1", "host-7", "host-7"), id="one is not known"),
+    ],
+)
+def test_uneven_records_stay_uneven_data_where_no_host_explains_them(busy, hosts):
+    [skew] = found(beside_slow(busy, hosts), RULE).values()
+    assert "keys or partitions are not spread evenly" in skew.cause

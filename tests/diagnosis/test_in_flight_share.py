@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from spark_jobs.diagnosis import registry
-from spark_jobs.diagnosis.samples import CheckpointConfig
+from spark_jobs.diagnosis.samples import CheckpointConfig, VertexGauges
 from tests.diagnosis.jobs import LIMITS
 from tests.played import answers, evidence, of_rule
 from tests.windows import recorded_windows
@@ -84,6 +84,14 @@ def test_unaligned_checkpoints_that_write_mostly_state_are_well():
         for one in window.checkpoints
     )
     assert not judged(replace(window, checkpoints=larger)).findings
+
+
+def test_buffers_that_are_debloated_already_are_not_advised_to_be():
+    window = newest_of_l2()
+    gauge = VertexGauges("v", window.at_ms, debloated_buffer_bytes=32_768)
+    (found,) = judged(replace(window, gauges=(gauge,))).findings
+    assert "buffer-debloat.enabled" not in found.next_step
+    assert "buffer-debloat.target" in found.next_step
 
 
 def test_from_a_gib_each_it_is_a_warning():

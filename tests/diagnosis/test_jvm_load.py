@@ -41,6 +41,11 @@ def judged(window, **rates):
     return found
 
 
+def evidence_of(finding, name):
+    (value,) = [one.value for one in finding.evidence if one.name == name]
+    return value
+
+
 @pytest.mark.parametrize("window", windows()[:2])
 def test_collections_are_named_before_anything_else(window):
     found = judged(window, gc_ms=0.3, cpu_ms=0.1)
@@ -48,6 +53,12 @@ def test_collections_are_named_before_anything_else(window):
     assert found.next_step.startswith("First give h more heap")
     (told,) = [one for one in found.evidence if one.name == "h in collections"]
     assert (round(told.value, 3), told.comparison, told.threshold) == (0.3, ">=", 0.1)
+
+
+def test_collectors_that_work_beside_each_other_take_all_of_the_time_at_most():
+    found = judged(windows()[0], gc_ms=1.7, cpu_ms=0.1)
+    assert "collected garbage for 100 % of the time" in found.cause
+    assert evidence_of(found, "h in collections") == 1
 
 
 def test_a_jvm_that_has_all_processors_computes_and_one_that_uses_hardly_any_waits():

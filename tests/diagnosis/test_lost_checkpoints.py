@@ -359,6 +359,51 @@ def test_what_those_did_who_acknowledged_says_nothing_of_those_who_did_not():
     assert finding.data["phase"] is None
 
 
+def told_late(phase, count=2, **values):
+    """Of the two subtasks that had not acknowledged, so many reported afterwards."""
+    missing = tuple({**part, "late": count, "late_phase": phase} for part in MISSING)
+    return window(*minutely(3), expired(4, 180, not_acknowledged=missing), **PLAN, **values)
+
+
+HELD = pressed(source="blocked", enrich="busy", sink="idle")
+
+
+@pytest.mark.parametrize(
+    ("phase", "words", "step"),
+    [
+        ("sync", "synchronous part", "Look at the local disk"),
+        ("async", "asynchronous part", "Check the checkpoint storage"),
+    ],
+)
+def test_tasks_that_reported_after_the_time_out_say_in_which_phase_they_were(phase, words, step):
+    [finding] = found(told_late(phase, vertex_windows=HELD), "checkpoint.expired")
+    assert finding.cause.endswith(
+        "2 subtasks reported after the time-out of checkpoint 4: most of the time of the slowest went into this "
+        f"part: {words}."
+    )
+    assert finding.next_step.startswith(step)
+    assert evidence(finding, "phase at the time-out") == phase
+    assert "barrier" not in finding.title
+
+
+def test_tasks_that_say_they_waited_for_the_barrier_leave_it_to_the_origin_that_held_it():
+    [finding] = found(told_late("start_delay", vertex_windows=HELD), "checkpoint.expired")
+    assert "barrier held by back-pressure from enrich" in finding.title
+    [alone] = found(told_late("start_delay", 1), "checkpoint.expired")
+    assert "1 subtask reported after the time-out" in alone.cause
+    assert "this part: start delay" in alone.cause
+
+
+@pytest.mark.parametrize("unaligned", [True, False, None])
+def test_unaligned_checkpoints_are_advised_where_they_are_not_set(unaligned):
+    config = replace(MINUTELY, unaligned=unaligned)
+    [finding] = found(
+        told_late("start_delay", vertex_windows=HELD, config=config), "checkpoint.expired"
+    )
+    assert "Find out why enrich is slow" in finding.next_step
+    assert ("unaligned" in finding.next_step) is (not unaligned)
+
+
 def late(*late_ms):
     told = tuple(
         {"vertex_id": "sink", "vertex_name": "sink", "subtask": 0, "host": "host-3", "late_ms": one}

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from spark_jobs.diagnosis.samples import VertexGauges
 from tests.diagnosis.jobs import (
     MINUTELY,
     chain,
@@ -97,6 +98,30 @@ def test_start_delay_points_to_the_origin_of_the_pressure():
     assert evidence(finding, "barrier held by") == "enrich"
     assert finding.related[0].path == ("source", "enrich")
     assert finding.confidence == "high"
+
+
+@pytest.mark.parametrize(
+    ("unaligned", "debloated", "advised"),
+    [
+        (False, None, ["unaligned checkpoints (execution.checkpointing.unaligned)", "debloating"]),
+        (True, None, ["debloating"]),
+        (False, 32_768, ["unaligned checkpoints (execution.checkpointing.unaligned)"]),
+        (True, 32_768, []),
+    ],
+)
+def test_what_is_set_already_is_not_advised(unaligned, debloated, advised):
+    held = window(
+        *slow_ones("start_delay"),
+        vertex_windows=pressed(source="blocked", enrich="busy", sink="idle"),
+        config=replace(MINUTELY, unaligned=unaligned),
+        gauges=(VertexGauges("enrich", ms(180), debloated_buffer_bytes=debloated),),
+        **PLAN,
+    )
+    [finding] = found(held, "checkpoint.start_delay")
+    assert finding.next_step.startswith("Relieve enrich")
+    _, _, until_then = finding.next_step.partition("Until then, ")
+    assert bool(until_then) is bool(advised) and all(word in until_then for word in advised)
+    assert ("unaligned" in until_then) is not unaligned
 
 
 def test_start_delay_after_the_pressure_still_points_to_the_origin_of_that_time():

@@ -8,6 +8,7 @@ import pytest
 
 from ingest.flink_rest.versions import release
 from spark_jobs.diagnosis.registry import diagnose, limits
+from spark_jobs.diagnosis.samples import VertexWindow
 from tests.played import answers, occurrences, of_rule
 from tests.replayed import RECORDINGS
 from tests.windows import recorded_windows
@@ -129,3 +130,32 @@ def test_what_to_set_fits_the_version(version, setting):
     window, _found = findings("1.20.5-L2")[0]
     (found,) = judged(replace(window, version=release(version))).findings
     assert setting in found.next_step
+
+
+def test_a_vertex_that_has_ended_leaves_the_others_to_be_judged():
+    """Its tasks have no place any more; half of all tasks would be unknown with it."""
+    (window, _), *_ = findings("1.20.5-L2")
+    running = sum(map(len, (vertex.taskmanager_id for vertex in window.vertex_windows)))
+    gone = VertexWindow("ended", parallelism=3 * running, samples=2)
+    both = judged(replace(window, vertex_windows=(*window.vertex_windows, gone)))
+    assert not both.unknowns
+    assert both.findings[0].title.endswith("runs 11 of 14 tasks")
+
+
+@pytest.mark.parametrize(
+    ("version", "settings", "is_set"),
+    [
+        ("1.20.5", {"cluster.evenly-spread-out-slots": "true"}, True),
+        ("1.20.5", {"taskmanager.load-balance.mode": "SLOTS"}, True),
+        ("1.20.5", {"cluster.evenly-spread-out-slots": "false"}, False),
+        ("1.20.5", {}, False),
+        ("2.3.0", {"taskmanager.load-balance.mode": "TASKS"}, True),
+        ("2.3.0", {"taskmanager.load-balance.mode": "SLOTS"}, False),
+    ],
+)
+def test_what_is_set_already_is_not_advised(version, settings, is_set):
+    (window, _), *_ = findings("1.20.5-L2")
+    window = replace(window, version=release(version), flink_version=version, settings=settings)
+    (found,) = judged(window).findings
+    assert ("is set already" in found.next_step) is is_set
+    assert (", set " in found.next_step) is not is_set

@@ -252,3 +252,37 @@ def test_a_source_whose_thread_is_blocked_starts_late_by_what_flink_reports_of_i
 )
 def test_a_source_that_starts_in_time_is_named_by_no_rule(played: str) -> None:
     assert not [one for one in of_rule(played, "checkpoint.start_delay") if one["data"]["source"]]
+
+
+@pytest.mark.parametrize("played", ["1.20.5/expired", "2.3.0/expired"])
+def test_tasks_that_report_after_the_time_out_say_which_phase_took_so_long(played):
+    """REST lists their parts as completed and aborted."""
+    newest = {}
+    path = r"/jobs/[0-9a-f]{32}/checkpoints/details/(\d+)/subtasks/([0-9a-f]{32})"
+    for answer in answers(played, path):
+        newest[answer.found] = answer.body
+    late = {}
+    for (checkpoint_id, vertex_id), body in newest.items():
+        parts = [
+            part
+            for part in body["subtasks"]
+            if part.get("aborted") and part["status"] == "completed"
+        ]
+        if parts:
+            slowest = max(parts, key=lambda part: part["end_to_end_duration"])
+            took = {
+                "start_delay": slowest["start_delay"],
+                "alignment": slowest["alignment"]["duration"],
+                **slowest["checkpoint"],
+            }
+            late[int(checkpoint_id), vertex_id] = (len(parts), max(took, key=took.get))
+    findings = of_rule(played, "checkpoint.expired")
+    assert late and findings
+    for finding in findings:
+        # Of those that it names, the newest of which a task reported so late.
+        newest_late = max((id for id, _ in late if id in finding["data"]["checkpoints"]), default=0)
+        phases = {phase for (id, _), (_, phase) in late.items() if id == newest_late}
+        assert not newest_late or phases == {finding["data"]["phase"]}
+        words = re.findall(r"after the time-out of checkpoint (\d+): ", finding["cause"])
+        assert words in ([], [str(newest_late)])
+        assert words or not newest_late or "barrier" in finding["cause"]

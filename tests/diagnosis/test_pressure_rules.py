@@ -389,13 +389,72 @@ def test_siblings_that_work_too_are_no_skew():
     assert not found(skewed((0.7, 0.7, 0.7)), SKEW)
 
 
-def test_a_slow_host_with_an_ordinary_share_of_records_is_told_apart():
-    window = job(
-        held("parse", 0.95),
-        vertex("agg", (1.0, 0.3), floating_usage=(1.0, 0.0), records_in_per_s=(50.0, 50.0)),
-        edges="parse>agg",
+def on_hosts(busy, records=(), hosts=("host-7", "host-1", "host-2", "host-3")):
+    """The job that ``agg`` holds up, whose four subtasks are on these hosts."""
+    full = tuple(1.0 if one > 0.5 else 0.0 for one in busy)
+    agg = vertex("agg", busy, floating_usage=full, records_in_per_s=records, host=hosts)
+    return job(held("parse", 0.95), agg, edges="parse>agg")
+
+
+EVEN = (50.0, 50.0, 50.0, 50.0)
+TWO_BUSY, TWO_ON_ONE = (0.98, 0.97, 0.1, 0.1), ("host-7", "host-7", "host-1", "host-2")
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        pytest.param(on_hosts((0.98, 0.1, 0.1, 0.1), EVEN), id="records are even"),
+        pytest.param(on_hosts(TWO_BUSY, EVEN, TWO_ON_ONE), id="two on one host"),
+        pytest.param(on_hosts(TWO_BUSY, (), TWO_ON_ONE), id="two on one host, records unknown"),
+    ],
+)
+def test_where_only_the_subtasks_of_one_host_are_busy_hosts_are_compared_first(window):
+    skew = found(window, SKEW)["agg"]
+    assert "these are all that run on host-7: that host is slower than the others" in skew.cause
+    assert skew.next_step.startswith("Compare host-7 with the other hosts first")
+    assert [related.subject for related in skew.related] == ["host-7"]
+    root = found(window, ROOT)["agg"]
+    assert root.next_step.startswith("Compare host-7 with the other hosts first")
+    assert "hot keys" not in root.next_step
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        pytest.param(on_hosts((0.98, 0.1, 0.1, 0.1), (500.0, 50.0, 50.0, 50.0)), id="hot key"),
+        pytest.param(on_hosts((0.98, 0.1, 0.1, 0.1)), id="records unknown"),
+        pytest.param(
+            on_hosts((0.98, 0.1, 0.1, 0.1), (500.0, 50.0, 50.0, 50.0), ("host-7",) * 4),
+            id="one host",
+        ),
+        pytest.param(
+            on_hosts((0.98, 0.1, 0.1, 0.1), (), TWO_ON_ONE), id="a sibling there has time to spare"
+        ),
+    ],
+)
+def test_no_host_is_named_where_records_or_siblings_say_that_it_is_not_the_host(window):
+    skew = found(window, SKEW)["agg"]
+    assert "the load is uneven" in skew.cause and not skew.related
+    assert "Find the hot keys" in skew.next_step
+    assert "hot keys" in found(window, ROOT)["agg"].next_step
+
+
+def test_what_was_back_pressured_itself_is_not_said_never_to_have_waited():
+    waits = job(
+        held("source", 0.9),
+        vertex("agg", (0.85,), (0.1,), in_pool_usage=(1.0,)),
+        vertex("sink", (0.3,)),
+        edges="source>agg agg>sink",
     )
-    assert "compare its host" in found(window, SKEW)["agg"].next_step
+    assert found(waits, ROOT)["agg"].cause.startswith(
+        "The only subtask of agg worked for 85 % of the time and waited for 10 % at most"
+    )
+    rests = job(held("source", 0.9), hot("agg", 0.85), edges="source>agg")
+    assert found(rests, ROOT)["agg"].cause.startswith(
+        "The only subtask of agg worked for 85 % of the time, while source"
+    )
+    never = job(held("source", 0.9), hot("agg", 0.98), edges="source>agg")
+    assert "worked without pause and never had to wait" in found(never, ROOT)["agg"].cause
 
 
 def test_long_names_are_cut_in_sentences_and_whole_in_subject_and_path():

@@ -140,14 +140,17 @@ def test_a_loop_by_lost_taskmanagers_names_them():
     assert all(name.startswith("flink-tm-") for name in lost)
 
 
-def test_a_loop_by_an_exception_names_it_with_task_and_host():
+def test_a_loop_by_what_the_jobs_code_calls_names_the_task_and_blames_no_host():
     finding = told("1.20.5-J", "restart.loop")[-1]
     assert list(finding.data["groups"]) == [
         "java.io.IOException at lab.LabJob$StateOp.flatMap(LabJob.java:117)"
     ]
     assert "Connection reset by peer" in finding.cause
     assert evidence(finding, "last failed task").startswith("enrich (2/4)")
-    assert evidence(finding, "share of failures on one host") == 1
+    assert "all failures come from enrich (2/4), on " in finding.next_step
+    assert "share of failures on one host" not in {one.name for one in finding.evidence}
+    assert "of the failures were on" not in finding.cause
+    assert "host" not in {related.kind for related in finding.related}
     assert evidence(finding, "tasks restarted per failure") == 10
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from spark_jobs.diagnosis.restart_episodes import episodes
 from spark_jobs.diagnosis.root_exceptions import lost_taskmanager, root_of, unnumbered
-from spark_jobs.diagnosis.samples import Annotation
+from spark_jobs.diagnosis.samples import Annotation, VertexWindow
 from tests import windows
 from tests.diagnosis.jobs import (
     MINUTELY,
@@ -103,18 +103,78 @@ def test_five_lost_taskmanagers_with_cascades_are_five_episodes():
     assert "lost" in finding.title
 
 
-def test_a_host_with_nearly_all_failures_is_named():
-    [finding] = found(loop([0, 60, 120, 180]), RULE)
-    assert evidence(finding, "share of failures on one host") == 1
+def test_a_task_that_fails_each_time_is_named_with_its_host_and_the_host_is_not_blamed():
+    [finding] = found(loop([0, 60, 120, 180], vertex_windows=spread_over(4)), RULE)
+    assert "share of failures on one host" not in {one.name for one in finding.evidence}
+    assert not finding.related
     assert "all failures come from enrich (2/4), on host-3" in finding.next_step
 
 
-def test_a_host_on_which_different_tasks_fail_is_looked_at_first():
+FULL_DISK = (
+    "java.lang.Exception: Could not perform checkpoint 7 for operator enrich (3/4)#0.\n"
+    "\tat org.apache.flink.streaming.runtime.tasks.StreamTask.performCheckpoint(X.java:1314)\n"
+    "Caused by: java.io.IOException: No space left on device\n"
+    "\tat java.base/sun.nio.ch.FileDispatcherImpl.write0(Native Method)\n"
+)
+
+
+def spread_over(hosts, most_on=None):
+    """Eight subtasks, evenly on so many hosts, ``host-3`` among them, or all on one."""
+    where = tuple(most_on or f"host-{index % hosts}" for index in range(8))
+    return (VertexWindow("enrich", parallelism=8, samples=2, host=where),)
+
+
+def on_one_host(text, *, times=4, **values):
     several = tuple(
-        failure(60 * n, trace(), task=f"enrich ({n}/4)", host="host-3") for n in range(3)
+        failure(60 * n, text, task=f"enrich ({n}/4)", host="host-3") for n in range(times)
     )
-    [finding] = found(loop([0, 60, 120], failures=several), RULE)
+    [finding] = found(loop([60 * n for n in range(times)], failures=several, **values), RULE)
+    return finding
+
+
+def test_a_host_whose_disk_is_full_is_looked_at_first():
+    finding = on_one_host(FULL_DISK, vertex_windows=spread_over(4))
     assert finding.next_step.startswith("Look at host-3 first")
+    assert "100 % of the failures were on host-3, which runs 25 % of the tasks" in finding.cause
+    assert [one.subject for one in finding.related] == ["host-3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "tasks"),
+    [
+        pytest.param(FULL_DISK, spread_over(4, most_on="host-3"), id="all its tasks run there"),
+        pytest.param(FULL_DISK, spread_over(1, most_on="host-9"), id="it runs elsewhere by now"),
+        pytest.param(FULL_DISK, (), id="nobody knows where tasks run"),
+        pytest.param(trace(), spread_over(4), id="the job's code calls a database"),
+        pytest.param(
+            "java.lang.IllegalArgumentException: bad record\n\tat shop.Enrich.map(Enrich.java:9)\n",
+            spread_over(4),
+            id="a record",
+        ),
+        pytest.param(
+            "java.sql.SQLException: too many connections\n"
+            "\tat org.apache.flink.connector.jdbc.JdbcOutputFormat.flush(X.java:7)\n",
+            spread_over(4),
+            id="a connector calls a database",
+        ),
+        pytest.param(
+            "java.lang.OutOfMemoryError: Java heap space\n\tat java.util.Arrays.copyOf(X.java:1)\n",
+            spread_over(4),
+            id="what the job keeps",
+        ),
+    ],
+)
+def test_a_host_is_not_blamed_for_what_its_share_of_tasks_or_the_code_explains(text, tasks):
+    finding = on_one_host(text, vertex_windows=tasks)
+    assert "Look at" not in finding.next_step
+    assert not finding.related
+    assert "of the failures were on" not in finding.cause
+
+
+def test_three_of_three_on_one_of_two_hosts_are_chance():
+    two = (VertexWindow("enrich", parallelism=4, samples=2, host=("host-3", "host-1") * 2),)
+    assert "Look at" not in on_one_host(FULL_DISK, times=3, vertex_windows=two).next_step
+    assert "Look at" in on_one_host(FULL_DISK, times=5, vertex_windows=two).next_step
 
 
 def test_failures_on_many_hosts_blame_none():

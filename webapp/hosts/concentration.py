@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext, gettext_noop, ngettext
 
 from ingest.figures import count_text
+from spark_jobs.diagnosis.statistics import at_least_by_chance
 from webapp.lib.translations import ngettext_noop
 
 WORDS = {
@@ -31,6 +32,10 @@ _FORMS = {
 NOTABLE = 2.0
 """Times what its subtasks let expect; of fewer than three nothing follows."""
 LEAST_EVENTS = 3
+MOST_CHANCE = 0.05
+"""Of as many here, were each subtask as likely as the next one: three of three on one of two hosts
+are nothing.
+"""
 
 Job = tuple[str, str]
 
@@ -52,6 +57,7 @@ class Concentration:
             self.here >= LEAST_EVENTS
             and self.expected is not None
             and self.here >= NOTABLE * self.expected
+            and at_least_by_chance(self.here, self.total, self.expected / self.total) <= MOST_CHANCE
         )
 
     @property

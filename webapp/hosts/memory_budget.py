@@ -8,12 +8,16 @@ that is nothing beyond what Flink reserved for them.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
 from ingest.messages import message
 from webapp.hosts.taskmanager_samples import Samples
 
+Number = TypeVar("Number", int, float)
+HOUR = timedelta(hours=1)
+SPELL = timedelta(minutes=15)
+"""As long as a peak lasts at least, and long enough for a collection."""
 HEAP = message("heap")
 OFF_HEAP = message("off-heap")
 NETWORK = message("network")
@@ -37,15 +41,20 @@ ROOM: Mapping[str, float] = {HEAP: 2.5, OFF_HEAP: 1.5, NETWORK: 1.5, METASPACE: 
 
 Of heap that is what a collection leaves: beside it new objects need room.
 """
+TIGHT_ROOM = 1.5
+"""How many times what is configured a part gets that is nearly used up: how much more it needs is
+not known.
+"""
 STEP_BYTES = 32 << 20
 LEAST_SPARE_RATIO = 0.1
 
 
 @dataclass(frozen=True)
 class MemoryPart:
-    """``used_bytes``: the most in the time looked at; of heap the least, which is what a collection
-    left. None is unknown. ``suggested_bytes``: what would be enough, None where unknown or where it
-    is used up. ``state``: tight, ok, spare or unknown.
+    """``used_bytes``: the most in the time looked at; of heap the least of a quarter of an hour,
+    which is what a collection left, in the one that has most. None is unknown.
+    ``suggested_bytes``: what would be enough, None where unknown or where it has that. ``state``:
+    tight, ok, spare or unknown.
     """
 
     name: str
@@ -76,7 +85,8 @@ class MemoryPart:
 class TaskManagerBudget:
     """``since``, ``at``: of its first and newest sample. ``job_slots``: slots by job, None before
     Flink 1.13. ``cpu_used``: cores that its JVM kept busy on average, ``cpu_allotted`` those of its
-    slots; ``gc_ratio``: of the time, in collections.
+    slots; ``gc_ratio``: of the time, in collections, in the hour with most of them.
+    ``physical_bytes``: of the machine.
     """
 
     cluster: str
@@ -92,6 +102,7 @@ class TaskManagerBudget:
     cpu_used: float | None
     gc_ratio: float | None
     parts: tuple[MemoryPart, ...]
+    physical_bytes: int | None = None
 
     def share(self, job_id: str) -> float | None:
         """Of the slots that are given away; 0 where the job has none."""
@@ -106,7 +117,10 @@ def budget(samples: Samples) -> TaskManagerBudget:
     slots = newest["allocated_slots"]
     jobs = None if slots is None else [slot["job_id"] for slot in slots]
     cores = [slot["cpu_cores"] for slot in slots or () if slot["cpu_cores"]]
-    gc_ratio = _rate(samples, "gc_ms")
+    gc_ratio = _known(max, [_rate(hour, "gc_ms") for hour in _parts_of_time(samples, HOUR)])
+    if gc_ratio is not None:
+        # Collectors that work beside each other count the same time twice.
+        gc_ratio = min(gc_ratio, 1.0)
     return TaskManagerBudget(
         newest["cluster"],
         newest["taskmanager_id"],
@@ -118,10 +132,22 @@ def budget(samples: Samples) -> TaskManagerBudget:
         None if jobs is None else {job_id: jobs.count(job_id) for job_id in dict.fromkeys(jobs)},
         newest["process_memory_bytes"],
         sum(cores) / len(cores) * newest["slots"] if cores and newest["slots"] else None,
-        _cpu_used(samples),
+        cpu_used(samples),
         gc_ratio,
         tuple(_parts(samples, newest, gc_ratio)),
+        newest.get("physical_memory_bytes"),
     )
+
+
+def cpu_used(samples: Samples) -> float | None:
+    """Cores, on average."""
+    used = _rate(samples, "cpu_ms")
+    loads = [
+        row["cpu_load"] * row["cpu_cores"]
+        for row in samples
+        if row["cpu_load"] is not None and row["cpu_cores"]
+    ]
+    return used if used is not None else sum(loads) / len(loads) if loads else None
 
 
 def _parts(
@@ -133,7 +159,7 @@ def _parts(
         _live_heap(samples),
     )
     if gc_ratio is not None and gc_ratio >= BUSY_GC_RATIO:
-        heap = MemoryPart(HEAP, heap.configured_bytes, heap.used_bytes, "tight", None)
+        heap = _tight(HEAP, heap.configured_bytes, heap.used_bytes)
     yield _not_below(heap, newest["framework_heap_bytes"])
     beside = [_less(row["direct_used_bytes"], row["network_memory_total_bytes"]) for row in samples]
     off_heap = _part(
@@ -168,11 +194,20 @@ def _part(name: str, configured: int | None, used: int | None) -> MemoryPart:
     if not configured or used is None:
         return MemoryPart(name, configured, used, "unknown", None)
     if used >= TIGHT_RATIO * configured:
-        return MemoryPart(name, configured, used, "tight", None)
-    enough = max(-(-int(used * ROOM[name]) // STEP_BYTES), 1) * STEP_BYTES
+        return _tight(name, configured, used)
+    enough = _in_steps(used * ROOM[name])
     if configured - enough < LEAST_SPARE_RATIO * configured:
         return MemoryPart(name, configured, used, "ok", None)
     return MemoryPart(name, configured, used, "spare", enough)
+
+
+def _tight(name: str, configured: int | None, used: int | None) -> MemoryPart:
+    enough = None if configured is None else _in_steps(TIGHT_ROOM * configured)
+    return MemoryPart(name, configured, used, "tight", enough)
+
+
+def _in_steps(size: float) -> int:
+    return max(-(-int(size) // STEP_BYTES), 1) * STEP_BYTES
 
 
 def _not_below(part: MemoryPart, framework_bytes: int | None) -> MemoryPart:
@@ -196,21 +231,29 @@ def _not_below(part: MemoryPart, framework_bytes: int | None) -> MemoryPart:
 
 
 def _live_heap(samples: Samples) -> int | None:
-    """Unknown until the JVM has collected: until then what is used only grows."""
+    """Unknown until the JVM has collected: until then what is used only grows.
+
+    Spell by spell: what is left at night says nothing of what is needed at noon.
+    """
+    spells = [_least_heap(spell) for spell in _parts_of_time(samples, SPELL)]
+    known = _known(max, spells)
+    return _least_heap(samples) if known is None else known
+
+
+def _least_heap(samples: Samples) -> int | None:
     counts = [row["gc_count"] for row in samples if row["gc_count"] is not None]
     if len(counts) < 2 or counts[-1] <= counts[0]:
         return None
     return _known(min, [row["heap_used_bytes"] for row in samples])
 
 
-def _cpu_used(samples: Samples) -> float | None:
-    used = _rate(samples, "cpu_ms")
-    loads = [
-        row["cpu_load"] * row["cpu_cores"]
-        for row in samples
-        if row["cpu_load"] is not None and row["cpu_cores"]
-    ]
-    return used if used is not None else sum(loads) / len(loads) if loads else None
+def _parts_of_time(samples: Samples, length: timedelta) -> Iterable[Samples]:
+    """Counted from the newest."""
+    end = samples[-1]["ts"]
+    parts: dict[int, list[Mapping[str, Any]]] = {}
+    for row in samples:
+        parts.setdefault(int((end - row["ts"]) / length), []).append(row)
+    return parts.values()
 
 
 def _rate(samples: Samples, counter: str) -> float | None:
@@ -227,7 +270,9 @@ def _most(samples: Samples, name: str) -> int | None:
     return _known(max, [row[name] for row in samples])
 
 
-def _known(which: Callable[[list[int]], int], values: Iterable[int | None]) -> int | None:
+def _known(
+    which: Callable[[list[Number]], Number], values: Iterable[Number | None]
+) -> Number | None:
     known = [value for value in values if value is not None]
     return which(known) if known else None
 

@@ -7,6 +7,7 @@ from typing import Any
 from webapp.work.lake import read_newest
 
 LOOK_BACK = timedelta(hours=1)
+DAY = timedelta(days=1)
 MOST_SAMPLES = 100_000
 OF_BUDGET = (
     "cluster",
@@ -16,6 +17,7 @@ OF_BUDGET = (
     "slots",
     "free_slots",
     "cpu_cores",
+    "physical_memory_bytes",
     "process_memory_bytes",
     "managed_memory_bytes",
     "managed_memory_used_bytes",
@@ -65,13 +67,15 @@ def has_slots(row: Mapping[str, Any], job_id: str) -> bool:
     return any(slot["job_id"] == job_id for slot in row["allocated_slots"] or ())
 
 
-def read_taskmanagers(at: datetime, cluster: str | None = None) -> tuple[list[Samples], datetime]:
-    """By TaskManager, in the hour up to ``at``, and since when; less of it where they are many.
+def read_taskmanagers(
+    at: datetime, cluster: str | None = None, look_back: timedelta = LOOK_BACK
+) -> tuple[list[Samples], datetime]:
+    """By TaskManager, in the time up to ``at``, and since when; less of it where they are many.
 
     Raises what the storage raises.
     """
     where = {"cluster": cluster} if cluster else {}
-    rows, since = read_newest("taskmanagers", where, at - LOOK_BACK, at, OF_BUDGET, MOST_SAMPLES)
+    rows, since = read_newest("taskmanagers", where, at - look_back, at, OF_BUDGET, MOST_SAMPLES)
     rows_by_taskmanager: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in sorted(rows.to_pylist(), key=lambda row: row["ts"]):
         rows_by_taskmanager.setdefault((row["cluster"], row["taskmanager_id"]), []).append(row)

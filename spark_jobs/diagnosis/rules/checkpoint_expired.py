@@ -2,10 +2,11 @@
 who held the barrier.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ingest.messages import brief, join_messages, list_text, message
+from ingest.messages import brief, join_messages, list_text, message, plural
 from spark_jobs.diagnosis.barrier_holders import Holder, holder_between, pressure_is_known
 from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, name_of
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Related
@@ -20,6 +21,7 @@ from spark_jobs.diagnosis.losses import (
     losses,
     severity_of,
 )
+from spark_jobs.diagnosis.phases import BARRIER_PHASES, PHASES, WORDS
 from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.subjects import job_finding
@@ -48,9 +50,12 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if expiries is None:
         return
     newest = expiries.newest
-    holder = _holder(window, limits, expiries)
+    late = next((sample for sample in reversed(expiries.lost) if _late_phase(sample)), None)
+    own = _late_phase(late) if late else None
+    # Where tasks say themselves that no barrier kept them, nobody held it.
+    holder = None if own and own not in BARRIER_PHASES else _holder(window, limits, expiries)
     missing = _missing(newest)
-    phase = _phase(window, newest, holder)
+    phase = own or _phase(window, newest, holder)
     timeout_ms = window.config.timeout_ms
     held_by = (
         message(", barrier held by back-pressure from {brief:name}", brief=holder.brief)
@@ -70,10 +75,10 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             else "",
             held_by=held_by,
         ),
-        cause=_cause(window, newest, holder, phase, missing),
+        cause=_cause(window, newest, holder, phase, missing, late),
         next_step=message(
             "{next_step:text} {consequence:text}",
-            next_step=_next_step(holder, phase),
+            next_step=_next_step(window, holder, phase),
             consequence=consequence(expiries),
         ),
         seen_at_ms=newest.ended_ms,
@@ -114,8 +119,8 @@ def _missing(expired: CheckpointSample) -> list[Missing]:
 
 
 def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) -> str | None:
-    """What those who had not acknowledged were doing, as far as anything tells: start_delay or
-    async.
+    """What those who had not acknowledged were doing, as far as anything but their own reports
+    tells: start_delay or async.
     """
     if (
         2 * _writing(window, expired)
@@ -137,6 +142,15 @@ def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) 
         if not any(waiting) or any(vertex_id in below for vertex_id in waiting)
         else None
     )
+
+
+def _late_phase(expired: CheckpointSample) -> str | None:
+    """Of those that reported their part after the time-out, as most of their vertices say."""
+    late = Counter[str]()
+    for part in expired.not_acknowledged:
+        if (phase := part.get("late_phase")) in PHASES:
+            late[phase] += part.get("late") or 0
+    return max(PHASES, key=lambda phase: late[phase]) if late.total() else None
 
 
 def _writing(window: JobWindow, expired: CheckpointSample) -> int:
@@ -168,6 +182,7 @@ def _cause(
     holder: Holder | None,
     phase: str | None,
     missing: list[Missing],
+    late: CheckpointSample | None,
 ) -> str:
     who = ""
     if expired.subtasks and expired.acknowledged is not None:
@@ -186,6 +201,16 @@ def _cause(
                 subtasks=expired.subtasks,
                 by_vertex=by_vertex,
             )
+    if late and phase and not holder:
+        count = sum(part.get("late") or 0 for part in late.not_acknowledged)
+        return message(
+            "{who:text}{late:message} after the time-out of {name_of:text}: most of the time of "
+            "the slowest went into this part: {phase:name}.",
+            who=who,
+            late=plural(count, "{count:count} subtask reported", "{count:count} subtasks reported"),
+            name_of=name_of(late),
+            phase=WORDS[phase],
+        )
     if holder and phase == "async":
         return message(
             "{who:text}They had taken their snapshots and were still writing; there was "
@@ -221,13 +246,23 @@ def _cause(
     )
 
 
-def _next_step(holder: Holder | None, phase: str | None) -> str:
-    if holder and phase != "async":
-        return message(
+def _next_step(window: JobWindow, holder: Holder | None, phase: str | None) -> str:
+    if holder and (phase is None or phase in BARRIER_PHASES):
+        pass_barriers = message(
             "Find out why {brief:name} is slow (see its pressure finding); more "
-            "parallelism or less work there lets the barrier pass. Until then, unaligned "
-            "checkpoints let barriers overtake records.",
+            "parallelism or less work there lets the barrier pass.",
             brief=holder.brief,
+        )
+        if window.config.unaligned:
+            return pass_barriers
+        return message(
+            "{first:message} Until then, unaligned checkpoints let barriers overtake records.",
+            first=pass_barriers,
+        )
+    if phase == "sync":
+        return message(
+            "Look at the local disk of the hosts named, and at what snapshotState() does: the "
+            "synchronous part stops the task."
         )
     if phase == "async":
         return message(

@@ -183,6 +183,11 @@ def _next_step(window: JobWindow) -> str:
         )
         if window.version is not None and window.version[:2] < DEBLOATS_SINCE
         else message(
+            "Buffers are debloated already: a shorter "
+            "taskmanager.network.memory.buffer-debloat.target (1 s by default) leaves less in them."
+        )
+        if window.debloats
+        else message(
             "Set taskmanager.network.memory.buffer-debloat.enabled: true, so that about a "
             "second of input waits before a task, or fewer buffers "
             "(taskmanager.network.memory.buffers-per-channel, "

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ingest.messages import brief, list_text, message
+from ingest.messages import brief, join_messages, list_text, message
 from spark_jobs.diagnosis.barrier_holders import Holder, pressure_is_known
 from spark_jobs.diagnosis.findings import Finding
 from spark_jobs.diagnosis.late_sources import late_source
@@ -50,7 +50,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             )
         )
         cause = source.cause if source else _cause(window, holder, cost)
-        next_step = source.next_step if source else _next_step(holder)
+        next_step = source.next_step if source else _next_step(window, holder)
         evidence, known = ((source.evidence,), source.as_data()) if source else ((), None)
         yield phase_finding(cost, cause, next_step, evidence, source=known)
 
@@ -79,14 +79,26 @@ def _cause(window: JobWindow, holder: Holder | None, cost: PhaseCost) -> str:
     )
 
 
-def _next_step(holder: Holder | None) -> str:
+def _next_step(window: JobWindow, holder: Holder | None) -> str:
     if holder:
-        return message(
+        relieve = message(
             "Relieve {brief:name} (see its pressure finding): its parallelism, its slow "
-            "calls, its hot keys. Until then, unaligned checkpoints "
-            "(execution.checkpointing.unaligned) or buffer debloating let barriers pass.",
+            "calls, its hot keys.",
             brief=holder.brief,
         )
+        lacking = {
+            (False, False): message(
+                "Until then, unaligned checkpoints (execution.checkpointing.unaligned) or buffer "
+                "debloating let barriers pass."
+            ),
+            (False, True): message(
+                "Until then, unaligned checkpoints (execution.checkpointing.unaligned) let "
+                "barriers pass."
+            ),
+            (True, False): message("Until then, buffer debloating lets barriers pass."),
+        }
+        pass_barriers = lacking.get((bool(window.config.unaligned), window.debloats))
+        return join_messages((relieve, pass_barriers), " ") if pass_barriers else relieve
     return message(
         "Take a thread dump or flame graph of the slowest subtask: long timers, flatMaps that emit "
         "much, or blocking calls."

@@ -172,10 +172,17 @@ def _finding(
         )
         cause = message("Its operator set a minimum for the shared checkpoint storage.")
     else:
-        title = message(
-            "Checkpoints take {share:share} of their interval of {interval_ms:duration}",
-            share=share,
-            interval_ms=interval_ms,
+        title = (
+            message(
+                "Checkpoints take {share:share} of their interval of {interval_ms:duration}",
+                share=share,
+                interval_ms=interval_ms,
+            )
+            if share <= 1
+            else message(
+                "Checkpoints take longer than their interval of {interval_ms:duration}",
+                interval_ms=interval_ms,
+            )
         )
         cause = message(
             "The next checkpoint is due soon after the last one ends, so that uploads, compactions "

@@ -27,6 +27,8 @@ STATE_KEPT_MS = 600_000
 MIN_RECORDS = f"{RULE}.min_records_per_s"
 MIN_STATE = f"{RULE}.min_state_bytes"
 BUSY = f"{RULE}.busy_ratio"
+SLOW_BUSY = 0.5
+"""Of the time: subtasks that work less than that do not hold records up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,24 @@ class Uneven:
             ),
             default=None,
         )
+
+    @property
+    def slow_hosts(self) -> tuple[str, ...]:
+        """Of siblings that get fewer records and yet are busier than the hot subtasks: they are
+        slow, and the others get what these do not take.
+        """
+        if self.window is None or self.records is None or self.busy is None:
+            return ()
+        parallelism = len(self.window.busy_ratio)
+        cold = [index for index in range(parallelism) if index not in self.main.top]
+        works = [value(self.window.busy_ratio, index) for index in cold]
+        hot_hosts = {value(self.window.host, index) for index in self.main.top}
+        hosts = tuple(dict.fromkeys(value(self.window.host, index) for index in cold))
+        if not cold or not all(
+            busy is not None and busy >= SLOW_BUSY and busy > self.busy for busy in works
+        ):
+            return ()
+        return tuple(host for host in hosts if host) if hot_hosts.isdisjoint(hosts) else ()
 
 
 @rule(
@@ -243,9 +263,8 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
             "share": main.top_share,
             "of": uneven.of,
             "counted_ms": uneven.rates.counted_ms if uneven.rates else None,
-            "hosts": list(
-                dict.fromkeys(host for index in main.top if (host := value(hosts, index)))
-            ),
+            "hosts": list(uneven.slow_hosts)
+            or list(dict.fromkeys(host for index in main.top if (host := value(hosts, index)))),
             "state_hot_subtasks": list(uneven.state.top) if uneven.state else [],
         },
     )
@@ -328,6 +347,17 @@ def _cause(name: str, uneven: Uneven, sets_pace: bool) -> str:
         if uneven.of == "state"
         else message("{largest:count} records/s", largest=spread.largest)
     )
+    if hosts := uneven.slow_hosts:
+        return message(
+            "The hottest subtask of {name:name} has {amount:message}, {times:message}, but those "
+            "with fewer records, on {hosts:name}, are busier: {words:message} slower, and the "
+            "others take what is not taken there. That is no unevenness of keys or partitions.",
+            name=name,
+            amount=amount,
+            times=times,
+            hosts=list_text(hosts),
+            words=message("that host is") if len(hosts) == 1 else message("these hosts are"),
+        )
     pace = (
         message(", and its busiest subtask sets the pace: what feeds it is back-pressured")
         if sets_pace
@@ -344,6 +374,12 @@ def _cause(name: str, uneven: Uneven, sets_pace: bool) -> str:
 
 
 def _next_step(name: str, uneven: Uneven) -> str:
+    if hosts := uneven.slow_hosts:
+        return message(
+            "Compare {hosts:name} with the other hosts first: CPU, disk, network, and what else "
+            "runs there.",
+            hosts=list_text(hosts),
+        )
     if uneven.of == "state":
         return message(
             "Its records are not known to be uneven: look at the state of single keys of "

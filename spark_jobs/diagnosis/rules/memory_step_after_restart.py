@@ -7,12 +7,13 @@ keeps its classes and buffers. What RocksDB allocates is in neither figure: Flin
 resident size.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from ingest.messages import bytes_text, join_messages, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.restart_episodes import READS, SAME_MS, episodes
 from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample
 from spark_jobs.diagnosis.statistics import median
@@ -28,6 +29,8 @@ MOST_FALLS = 0.2
 """Of the steps: where levels fall now and then, what was left behind is freed after all, by a
 collection that unloads classes.
 """
+COMPARABLE = 2.0
+"""Times longer or shorter: what a job loads and keeps grows while it runs, too."""
 METASPACE, DIRECT = "metaspace", message("direct memory")
 _ACTION = {
     METASPACE: (
@@ -82,6 +85,7 @@ class Steps:
         "After each restart of the job, a TaskManager has more metaspace or direct memory in "
         "use, until it is full."
     ),
+    reads=READS,
     needs=("taskmanagers", "annotations"),
     thresholds=(
         Threshold(
@@ -138,7 +142,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     grown = [
         step
-        for step in _steps(window.taskmanagers, int(limits[RESTARTS]))
+        for step in _steps(window, int(limits[RESTARTS]))
         if step.step_bytes >= limits[STEP] and (step.left is None or step.left <= limits[LEFT])
     ]
     if grown:
@@ -149,22 +153,20 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         )
 
 
-def _steps(samples: Sequence[TaskManagerSample], least: int) -> Iterator[Steps]:
-    of_taskmanager: dict[str, dict[int, TaskManagerSample]] = {}
-    for sample in sorted(samples, key=lambda sample: sample.at_ms):
-        of_taskmanager.setdefault(sample.taskmanager_id, {})[sample.restarts] = sample
-    for name, spells in of_taskmanager.items():
-        newest = list(spells.values())[-1]
+def _steps(window: JobWindow, least: int) -> Iterator[Steps]:
+    repeated = _repeated_restarts(window)
+    for name, samples in _newest_processes(window.taskmanagers).items():
+        every = _spells(samples, repeated)
+        ends, spells = {number: spell[-1] for number, spell in every.items()}, _comparable(every)
+        newest = samples[-1]
         for kind, used, limit in (
             (METASPACE, "metaspace_used_bytes", newest.metaspace_limit_bytes),
             (DIRECT, "direct_used_bytes", newest.direct_limit_bytes),
         ):
             levels = _levels(spells, used)
-            step = _slope(levels) if len(levels) > least else 0
-            falls = sum(
-                later - earlier < -0.1 * step for (_, _, earlier), (_, _, later) in pairwise(levels)
-            )
-            if step > 0 and falls <= MOST_FALLS * (len(levels) - 1):
+            # What is left out may only speak against it.
+            step = min(_step(levels, least), _step(_levels(ends, used), least))
+            if step > 0:
                 heap = _levels(spells, "heap_used_bytes")
                 yield Steps(
                     name,
@@ -175,6 +177,84 @@ def _steps(samples: Sequence[TaskManagerSample], least: int) -> Iterator[Steps]:
                     _slope(heap) if len(heap) > 1 else None,
                     limit,
                 )
+
+
+def _step(levels: Sequence[tuple[int, int, int]], least: int) -> float:
+    """0 where they are few, or fall now and then."""
+    if len(levels) <= least:
+        return 0
+    step = _slope(levels)
+    falls = sum(
+        later - earlier < -0.1 * step for (_, _, earlier), (_, _, later) in pairwise(levels)
+    )
+    return step if falls <= MOST_FALLS * (len(levels) - 1) else 0
+
+
+def _repeated_restarts(window: JobWindow) -> list[int]:
+    """Instants of restarts that belong to the episode of an earlier one: not all tasks ran in
+    between, so no attempt left anything behind that another had not.
+    """
+    begun = {episode.begun_ms for episode in episodes(window, 0)}
+    return sorted(
+        annotation.at_ms
+        for annotation in window.annotations
+        if annotation.kind == "restart"
+        and not any(abs(annotation.at_ms - at_ms) <= SAME_MS for at_ms in begun)
+    )
+
+
+def _newest_processes(
+    samples: Sequence[TaskManagerSample],
+) -> dict[str, list[TaskManagerSample]]:
+    """By TaskManager, since its JVM began: one that is started again under its id has other memory,
+    and its counters begin anew.
+    """
+    processes: dict[str, list[TaskManagerSample]] = {}
+    for sample in sorted(samples, key=lambda sample: sample.at_ms):
+        own = processes.setdefault(sample.taskmanager_id, [])
+        if own and any(
+            before is not None and now is not None and now < before
+            for before, now in ((own[-1].cpu_ms, sample.cpu_ms), (own[-1].gc_ms, sample.gc_ms))
+        ):
+            own.clear()
+        own.append(sample)
+    return processes
+
+
+def _spells(
+    samples: Sequence[TaskManagerSample], repeated: Sequence[int]
+) -> dict[int, list[TaskManagerSample]]:
+    """By how many restart episodes came before."""
+    spells: dict[int, list[TaskManagerSample]] = {}
+    for sample in samples:
+        before = sample.restarts - sum(at_ms < sample.at_ms for at_ms in repeated)
+        spells.setdefault(before, []).append(sample)
+    return spells
+
+
+def _comparable(
+    spells: Mapping[int, Sequence[TaskManagerSample]],
+) -> dict[int, TaskManagerSample]:
+    """What was sampled after about as long a time running as after the other restarts; spells that
+    were much shorter or longer are left out, the first one counts as it is.
+    """
+    ends = [spell[-1].at_ms for spell in spells.values()]
+    ended = [later - earlier for earlier, later in pairwise(ends[:-1])]
+    usual_ms = median(ended) if ended else None
+    comparable: dict[int, TaskManagerSample] = {}
+    begun_ms = None
+    for number, spell in spells.items():
+        fitting = [
+            sample
+            for sample in spell
+            if usual_ms is None
+            or begun_ms is None
+            or usual_ms / COMPARABLE <= sample.at_ms - begun_ms <= usual_ms * COMPARABLE
+        ]
+        if fitting:
+            comparable[number] = fitting[-1]
+        begun_ms = spell[-1].at_ms
+    return comparable
 
 
 def _levels(spells: dict[int, TaskManagerSample], used: str) -> list[tuple[int, int, int]]:

@@ -8,7 +8,7 @@ from math import fsum
 
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
-from spark_jobs.diagnosis.placement_settings import TASKS_SINCE, spreading_setting
+from spark_jobs.diagnosis.placement_settings import TASKS_SINCE, spreading_setting, spreads
 from spark_jobs.diagnosis.pressure import value
 from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.rule import rule
@@ -79,8 +79,11 @@ class Load:
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
+    # A vertex that has ended has no place any more.
     tasks = sum(
-        vertex.parallelism or len(vertex.taskmanager_id) for vertex in window.vertex_windows
+        vertex.parallelism or len(vertex.taskmanager_id)
+        for vertex in window.vertex_windows
+        if any(vertex.taskmanager_id)
     )
     placed = Counter(
         filter(None, chain.from_iterable(vertex.taskmanager_id for vertex in window.vertex_windows))
@@ -231,6 +234,8 @@ def _next_step(window: JobWindow) -> str:
     if version is None:
         return look
     setting = spreading_setting(version)
+    if spreads(version, window.settings):
+        return message("{setting:text} is set already. {look:message}", setting=setting, look=look)
     if version >= TASKS_SINCE:
         return message(
             "Unless it is set, set {setting:text} for the cluster and restart the job. "

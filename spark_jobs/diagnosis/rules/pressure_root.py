@@ -12,6 +12,7 @@ from spark_jobs.diagnosis.pressure import Subtasks, typical, value
 from spark_jobs.diagnosis.pressure_walk import Origin
 from spark_jobs.diagnosis.pressure_words import (
     MOST_NAMED,
+    NEARLY_ALWAYS,
     brief_name,
     brief_names,
     held_back,
@@ -21,6 +22,7 @@ from spark_jobs.diagnosis.pressure_words import (
 )
 from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.slow_hosts import slow_host
 from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
@@ -28,6 +30,8 @@ RULE = "pressure.root"
 BUSY = f"{RULE}.busy_ratio"
 FULL_INPUT = f"{RULE}.full_input_ratio"
 CRITICAL = f"{RULE}.critical_ratio"
+RARELY = 0.01
+"""Of the time: less waiting than that is none."""
 
 
 @rule(
@@ -183,17 +187,7 @@ def _finding(
     hot = subtasks_text(origin.subtasks, vertex.parallelism)
     held_names = list_text(dict.fromkeys(brief_name(window, one.vertex_id) for one in held))
     jvm = jvm_cause(window, limits, RULE, _busy_threads(vertex, origin))
-    works = (
-        message(
-            "{hot:opening} of {name:name} worked without pause and never had to wait",
-            hot=hot,
-            name=name,
-        )
-        if origin.measured
-        else message(
-            "{hot:opening} of {name:name} had full inputs and did not wait", hot=hot, name=name
-        )
-    )
+    works = _works(vertex, origin, hot, name)
     return vertex_finding(
         window,
         origin.vertex_id,
@@ -217,6 +211,38 @@ def _finding(
         evidence=(*_evidence(window, limits, pressure, origin, held), *jvm.evidence),
         related=held_back(window, ways),
         data=hot_data(window, pressure, origin.vertex_id, origin.subtasks, ways),
+    )
+
+
+def _works(vertex: Subtasks, origin: Origin, hot: str, name: str) -> str:
+    """As much as its figures say: an origin may wait a little, and rest a little."""
+    if not origin.measured:
+        return message(
+            "{hot:opening} of {name:name} had full inputs and did not wait", hot=hot, name=name
+        )
+    busy = typical(vertex.busy(index) for index in origin.subtasks) or 0.0
+    waits = [vertex.backpressured(index) for index in origin.subtasks]
+    waited = max((ratio for ratio in waits if ratio is not None), default=None)
+    if waited is not None and waited >= RARELY:
+        return message(
+            "{hot:opening} of {name:name} worked for {busy:share} of the time and waited for "
+            "{waited:share} at most",
+            hot=hot,
+            name=name,
+            busy=busy,
+            waited=waited,
+        )
+    if busy < NEARLY_ALWAYS or None in waits:
+        return message(
+            "{hot:opening} of {name:name} worked for {busy:share} of the time",
+            hot=hot,
+            name=name,
+            busy=busy,
+        )
+    return message(
+        "{hot:opening} of {name:name} worked without pause and never had to wait",
+        hot=hot,
+        name=name,
     )
 
 
@@ -328,7 +354,18 @@ def _next_step(pressure: Pressure, origin: Origin, name: str) -> str:
     first = origin.subtasks[0]
     where = value(vertex.window.host, first)
     on = message(" on {where:name}", where=where) if where else ""
-    if 2 * len(origin.subtasks) <= vertex.parallelism:
+    is_few = 2 * len(origin.subtasks) <= vertex.parallelism
+    if is_few and (host := slow_host(vertex, origin.subtasks)):
+        return message(
+            "Compare {host:name} with the other hosts first: all subtasks of {name:name} there are "
+            "busy and those elsewhere are not. Flame graph of {name2:name}/{first:number} in "
+            "Flink's page.",
+            host=host,
+            name=name,
+            name2=name,
+            first=first,
+        )
+    if is_few:
         few = list_text((str(index) for index in origin.subtasks), MOST_NAMED)
         return message(
             "Only subtask {few:name} is busy: look for hot keys before adding parallelism. "

@@ -5,14 +5,21 @@ mostly idle under the same upstream.
 from collections.abc import Iterator, Sequence
 
 from ingest.messages import list_text, message, plural
-from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.origins import NO_METRICS, Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import Subtasks, typical, value
 from spark_jobs.diagnosis.pressure_walk import Origin
-from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, hot_data, subtasks_text
+from spark_jobs.diagnosis.pressure_words import (
+    MOST_SUBTASKS,
+    NEARLY_ALWAYS,
+    brief_name,
+    hot_data,
+    subtasks_text,
+)
 from spark_jobs.diagnosis.record_rates import records_in
 from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.slow_hosts import UNEVEN, is_ordinary, slow_host
 from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
@@ -107,6 +114,7 @@ def _finding(
     channels = _hot_channel_subtasks(vertex, origin, limits)
     producers = _producers(window, pressure, origin) if channels else []
     hot = subtasks_text(origin.subtasks, vertex.parallelism)
+    host = slow_host(vertex, origin.subtasks)
     return vertex_finding(
         window,
         origin.vertex_id,
@@ -114,9 +122,10 @@ def _finding(
         "warning",
         _confidence(origin, share, even_share, vertex.window.samples),
         title=message("{name:name}: {hot:text} busy, the others idle", name=name, hot=hot),
-        cause=_cause(hot, vertex.parallelism, share, producers),
-        next_step=_next_step(share, even_share, name),
+        cause=_cause(vertex, origin, hot, share, producers, host),
+        next_step=_next_step(vertex, origin, share, host, name),
         evidence=_evidence(window, limits, vertex, origin, siblings_working, share),
+        related=(Related("host", host, message("all its subtasks are busy")),) if host else (),
         data={
             **hot_data(
                 window,
@@ -131,8 +140,33 @@ def _finding(
     )
 
 
-def _cause(hot: str, parallelism: int, share: float | None, producers: Sequence[str]) -> str:
+def _cause(
+    vertex: Subtasks,
+    origin: Origin,
+    hot: str,
+    share: float | None,
+    producers: Sequence[str],
+    host: str | None,
+) -> str:
+    busy = typical(vertex.busy(index) for index in origin.subtasks)
+    of_all = plural(vertex.parallelism, "{count:count} subtask", "{count:count} subtasks")
+    works = (
+        message("always busy")
+        if busy is None or busy >= NEARLY_ALWAYS
+        else message("busy, for {busy:share} of the time", busy=busy)
+    )
     carried = "" if share is None else message(" with {share:share} of the records", share=share)
+    if host:
+        return message(
+            "Of {parallelism:message} only {hot:text} is {works:message}{carried:message}, "
+            "siblings mostly idle, and these are all that run on {host:name}: that host is slower "
+            "than the others, or something else loads it.",
+            parallelism=of_all,
+            hot=hot,
+            works=works,
+            carried=carried,
+            host=host,
+        )
     few = (
         message(
             " The backlog stands in few input channels, those from {producers:name}.",
@@ -142,10 +176,11 @@ def _cause(hot: str, parallelism: int, share: float | None, producers: Sequence[
         else ""
     )
     return message(
-        "Of {parallelism:message} only {hot:text} is always busy{carried:message}, siblings mostly "
-        "idle: the load is uneven.{few:message}",
-        parallelism=plural(parallelism, "{count:count} subtask", "{count:count} subtasks"),
+        "Of {parallelism:message} only {hot:text} is {works:message}{carried:message}, siblings "
+        "mostly idle: the load is uneven.{few:message}",
+        parallelism=of_all,
         hot=hot,
+        works=works,
         carried=carried,
         few=few,
     )
@@ -251,11 +286,29 @@ def _confidence(origin: Origin, share: float | None, even_share: float, samples:
     """
     if not origin.measured or samples < 2:
         return "low"
-    return "high" if share is not None and share >= 1.5 * even_share else "medium"
+    return "high" if share is not None and share >= UNEVEN * even_share else "medium"
 
 
-def _next_step(share: float | None, even_share: float, name: str) -> str:
-    if share is not None and share < 1.5 * even_share:
+def _next_step(
+    vertex: Subtasks, origin: Origin, share: float | None, host: str | None, name: str
+) -> str:
+    if host:
+        return message(
+            "Compare {host:name} with the other hosts first (CPU, disk, network, what else runs "
+            "there), or move its TaskManager; keys of {name:name} are the cause only if the load "
+            "moves with the subtask.",
+            host=host,
+            name=name,
+        )
+    hosts = vertex.places(origin.subtasks)
+    if hosts and is_ordinary(share, len(origin.subtasks), vertex.parallelism):
+        return message(
+            "Its share of records is ordinary: compare {hosts:name} with the other hosts (CPU, "
+            "disk, network) before looking at keys of {name:name}.",
+            hosts=list_text(hosts),
+            name=name,
+        )
+    if is_ordinary(share, len(origin.subtasks), vertex.parallelism):
         return message(
             "Its share of records is ordinary: compare its host with the others (CPU, "
             "disk, network) before looking at keys of {name:name}.",

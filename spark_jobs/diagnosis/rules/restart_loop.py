@@ -9,11 +9,21 @@ from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.regional_advice import region_size
 from spark_jobs.diagnosis.restart_episodes import READS, Episode, episodes
-from spark_jobs.diagnosis.root_exceptions import is_lost_taskmanager, lost_taskmanager, root_of
+from spark_jobs.diagnosis.root_exceptions import (
+    fails_by_host,
+    is_lost_taskmanager,
+    lost_taskmanager,
+    root_of,
+)
 from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobFailure, JobWindow
 from spark_jobs.diagnosis.stack_traces import without_middle
-from spark_jobs.diagnosis.statistics import counts_of, largest_group, median
+from spark_jobs.diagnosis.statistics import (
+    at_least_by_chance,
+    counts_of,
+    largest_group,
+    median,
+)
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
@@ -26,6 +36,8 @@ MESSAGE_CHARS = 200
 WRAPPED_WITHIN_MS = 5_000
 """What Flink wraps is reported by another task or another source at about the same time."""
 COUNTED = "region_restart"
+MOST_CHANCE = 0.05
+"""Of as many failures on one host, were each task as likely to fail as the next one."""
 
 
 @rule(
@@ -76,8 +88,8 @@ COUNTED = "region_restart"
             0.5,
             1,
             message(
-                "Four of five failures on one host are more than chance on any cluster of two "
-                "hosts or more."
+                "Four of five failures: the host is named where so many are there by less than "
+                "one chance in twenty, by its share of the tasks."
             ),
         ),
     ),
@@ -211,7 +223,7 @@ def _finding(
     stuck: bool,
 ) -> Finding:
     group, often = largest_group([trouble.group for trouble in troubles])
-    host = _host(troubles, limits)
+    host = _host(window, troubles, limits)
     lost = sorted({name for trouble in troubles for name in trouble.lost})
     text = next((trouble.message for trouble in reversed(troubles) if trouble.group == group), "")
     reported = sum(trouble.first is not None for trouble in troubles)
@@ -259,37 +271,49 @@ def _finding(
     )
 
 
-def _host(troubles: Sequence[_Trouble], limits: Limits) -> tuple[str, float] | None:
-    """The host that most failures come from, and its share; None where they are spread, or where
-    the TaskManager was lost.
+def _host(
+    window: JobWindow, troubles: Sequence[_Trouble], limits: Limits
+) -> tuple[str, float, float] | None:
+    """The host that most failures come from, its share of them, and its share of the tasks. None
+    where they are spread, where no more of them are there than of the tasks, where all come from
+    one task, and where what failed is the job's code or what that calls.
     """
-    hosts = [
-        trouble.first.host
-        for trouble in troubles
-        if trouble.first and trouble.first.host and trouble.group != LOST
-    ]
-    if len(hosts) < 2:
+    failures = [trouble.first for trouble in troubles if trouble.first and trouble.first.host]
+    hosts = [failure.host for failure in failures if failure.host]
+    tasks = [host for vertex in window.vertex_windows for host in vertex.host if host]
+    if len(hosts) < 2 or not tasks or _only_task(troubles):
         return None
     host, count = largest_group(hosts)
-    return (
-        (host, count / len(hosts)) if count / len(hosts) >= limits[f"{RULE}.host_share"] else None
-    )
+    there = [failure for failure in failures if failure.host == host]
+    if count / len(hosts) < limits[f"{RULE}.host_share"] or not all(
+        fails_by_host(failure.name, failure.stacktrace) for failure in there
+    ):
+        return None
+    share = tasks.count(host) / len(tasks)
+    by_chance = at_least_by_chance(count, len(hosts), share)
+    # Where none of its tasks run there by now, what share did is not known.
+    return (host, count / len(hosts), share) if share and by_chance <= MOST_CHANCE else None
 
 
-def _only_task(troubles: Sequence[_Trouble]) -> str | None:
-    """The one subtask that all failures come from: it stays on its host, so neither can be
-    distinguished from the other.
+def _only_task(troubles: Sequence[_Trouble]) -> tuple[str, str] | None:
+    """The one subtask that all failures come from, and the one host: the subtask stays there, so
+    neither can be distinguished from the other.
     """
-    tasks = {
-        trouble.first.task.split(" - execution", 1)[0]
-        for trouble in troubles
-        if trouble.first and trouble.first.task
-    }
-    return next(iter(tasks)) if len(tasks) == 1 else None
+    failures = [trouble.first for trouble in troubles if trouble.first]
+    tasks = {failure.task.split(" - execution", 1)[0] for failure in failures if failure.task}
+    hosts = {failure.host for failure in failures if failure.host}
+    if len(failures) < 2 or len(tasks) != 1 or len(hosts) != 1:
+        return None
+    return tasks.pop(), hosts.pop()
 
 
 def _cause(
-    group: str, often: int, of: int, text: str, lost: list[str], host: tuple[str, float] | None
+    group: str,
+    often: int,
+    of: int,
+    text: str,
+    lost: list[str],
+    host: tuple[str, float, float] | None,
 ) -> str:
     if group == UNREPORTED:
         return message("What made it fail is not known: neither REST nor the log has an exception.")
@@ -309,7 +333,13 @@ def _cause(
             death=death,
         )
     where = (
-        message(" {host:share} of the failures were on {host2:name}.", host=host[1], host2=host[0])
+        message(
+            " {host:share} of the failures were on {host2:name}, which runs {tasks:share} of the "
+            "tasks.",
+            host=host[1],
+            host2=host[0],
+            tasks=host[2],
+        )
         if host
         else ""
     )
@@ -333,22 +363,24 @@ def _cause(
     )
 
 
-def _next_step(group: str, host: tuple[str, float] | None, only_task: str | None) -> str:
+def _next_step(
+    group: str, host: tuple[str, float, float] | None, only_task: tuple[str, str] | None
+) -> str:
     if group == LOST:
         return message(
             "Find out why the TaskManagers died: the reason of the container's end "
             "(OOMKilled, evicted, node lost), the end of their logs, dmesg of their host. "
             "Compare resident memory with taskmanager.memory.process.size."
         )
-    if host and only_task:
+    if only_task:
         return message(
             "Read the root exception: all failures come from {only_task:name}, on "
             "{host:name} each time. Where it names a record or an outside system, stop the "
             "job with its last checkpoint retained, repair or roll back, and start from "
             "that checkpoint. If it does not, move the task to another host: if it fails "
             "there too, its records or the system it calls are the cause.",
-            only_task=only_task,
-            host=host[0],
+            only_task=only_task[0],
+            host=only_task[1],
         )
     if host:
         return message(
@@ -368,7 +400,7 @@ def _evidence(
     limits: Limits,
     failing: Sequence[Episode],
     troubles: Sequence[_Trouble],
-    host: tuple[str, float] | None,
+    host: tuple[str, float, float] | None,
     stuck: bool,
 ) -> Iterator[Evidence]:
     key, share_key, at_ms = f"{RULE}.episodes", f"{RULE}.host_share", failing[-1].restarts[-1]
@@ -420,7 +452,7 @@ def _evidence(
             ">=",
             share_key,
             at_ms,
-            host[0],
+            message("{host:name}; of the tasks {tasks:share}", host=host[0], tasks=host[2]),
         )
     per_failure, source = _tasks_per_failure(window, failing[0].begun_ms, last)
     if per_failure is not None:

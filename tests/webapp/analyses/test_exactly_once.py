@@ -108,6 +108,27 @@ def test_a_long_time_out_is_fine_and_one_that_is_entered_counts_instead(
     assert "is lost" in document["verdict"]["sentence"]
 
 
+@pytest.mark.parametrize("recording", ["transactions", "short-transactions"])
+def test_what_is_advised_agrees_with_the_verdict_whatever_the_time_out(
+    recording: str, home: Path, viewer: Client
+) -> None:
+    job = taken_up(f"incidents/1.20.5/{recording}", home)
+    address = reverse("api-job-analysis-exactly-once", args=(CLUSTER, job.job_id))
+    tones = set()
+    for timeout_ms in (2_000, 10_000, 20_000, 30_000, 60_000, 120_000, 900_000):
+        ThresholdOverride.objects.update_or_create(
+            key="sink.transaction_timeout.set_ms",
+            cluster=CLUSTER,
+            job_id=job.job_id,
+            defaults={"value": timeout_ms},
+        )
+        document = viewer.get(address).json()
+        tone = document["verdict"]["tone"]
+        tones.add(tone)
+        assert ("can stay" in advice_of(document)[0]) is (tone == "ok"), (timeout_ms, tone)
+    assert "crit" in tones and (recording == "short-transactions" or "ok" in tones)
+
+
 def test_without_a_log_that_tells_the_time_out_is_unknown_not_fine(
     viewer: Client, django_assert_max_num_queries
 ) -> None:

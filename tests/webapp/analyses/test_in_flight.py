@@ -44,7 +44,9 @@ def said_of(of):
 
 
 def advice_of(of):
-    return next(block for block in answered(of).blocks if isinstance(block, Advice)).lines
+    return [
+        line for block in answered(of).blocks if isinstance(block, Advice) for line in block.lines
+    ]
 
 
 def buffers_by_hand(recording):
@@ -137,6 +139,12 @@ def test_checkpoints_that_write_mostly_what_is_in_flight_are_told_what_to_set():
     lines = advice_of(of)
     assert lines[0].startswith("60 % of what unaligned checkpoints wrote")
     assert "buffer-debloat.enabled: true" in lines[1]
+
+
+def test_where_little_is_in_flight_fewer_buffers_are_not_advised():
+    of = job(at=T0, configuration={"taskmanager.network.memory.buffer-debloat.enabled": "true"})
+    fact(of, 1, T0, unaligned=True, persisted_bytes=10, checkpointed_bytes=1000)
+    assert not advice_of(of)
 
 
 def test_aligned_checkpoints_persist_none_of_it():

@@ -17,6 +17,7 @@ from tests.webapp.builders import cluster, fact, finding, job, person
 from tests.webapp.hosts.builders import happened_on, host_event, names, runs_on
 from webapp.accounts.models import ApiToken
 from webapp.findings.models import FindingHost
+from webapp.hosts.concentration import concentration
 from webapp.hosts.models import HostEvent, JobHost
 from webapp.lib import scopes
 from webapp.pipeline import retention
@@ -176,6 +177,13 @@ def test_three_times_its_share_is_marked_and_its_share_is_not(viewer, three):
     assert (here.here, here.total, here.expected, here.is_notable) == (3, 3, 1.0, True)
     (odd,) = viewer.get("/hosts/odd/").context["concentrations"]
     assert not odd.is_notable
+
+
+def test_three_of_three_on_one_of_two_hosts_are_not_marked():
+    of_job, ran = ("prod", "a"), {("prod", "a"): (4, 8)}
+    three = concentration("failure", {of_job: (3, 3)}, ran)
+    assert three.here >= 2 * (three.expected or 0) and not three.is_notable
+    assert concentration("failure", {of_job: (6, 6)}, ran).is_notable
 
 
 def test_memory_declines_and_losses_are_told_by_taskmanager(viewer, api, three, now):

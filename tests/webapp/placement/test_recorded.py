@@ -8,9 +8,12 @@ from django.core.cache import cache
 from django.urls import reverse
 
 from tests.webapp.placement.recorded import answers, redeployed_tasks, subtasks, taken_up, tasks_of
-from webapp.analyses.document import Asked, Document
+from webapp.analyses.document import Advice, Asked, Document
+from webapp.analyses.placement.job_placement import placement_of
 from webapp.analyses.placement.lookup import look_up_placement
 from webapp.analyses.registry import all_analyses
+from webapp.fleet.job_plan import plan_of
+from webapp.fleet.task_samples import Sampled, SampledVertex
 from webapp.reports.gathering import analysis_tables
 
 pytestmark = pytest.mark.django_db
@@ -136,6 +139,55 @@ def test_an_uneven_placement_is_a_warning_with_what_balancing_would_bring(viewer
     chart = reverse("placement-chart-tasks", args=(job.cluster, job.job_id))
     figure = viewer.get(chart).json()["figure"]
     assert [one["name"] for one in figure["data"]] == ["Observed", "Balanced tasks"]
+
+
+def advice_lines(job):
+    return [
+        line
+        for block in document_of(job).blocks
+        if isinstance(block, Advice)
+        for line in block.lines
+    ]
+
+
+@pytest.mark.parametrize("recording", [OLD, NEW, "incidents/2.3.0/balanced"])
+def test_an_even_placement_is_not_advised_to_be_balanced(recording, home):
+    for job in taken_up(recording, home):
+        verdict = document_of(job).verdict
+        assert (verdict.tone == "ok") is not bool(advice_lines(job)), verdict
+
+
+def test_an_uneven_placement_is_advised_to_be_balanced(home):
+    (job,) = taken_up(L2, home)
+    assert advice_lines(job)[0].startswith("Flink spreads slots over TaskManagers already")
+    cache.clear()
+    job.configuration = {}
+    assert advice_lines(job)[0].startswith("Set cluster.evenly-spread-out-slots: true")
+
+
+def test_the_buffers_that_a_taskmanager_lacks_are_advised_without_taking_them_from_its_heap(home):
+    (job,) = taken_up("incidents/1.20.5/few-buffers", home)
+    line = advice_lines(job)[0]
+    assert line.startswith("Raise taskmanager.memory.network.max, and network.min with it, by 32.8")
+    assert "taskmanager.memory.process.size by as much" in line
+
+
+def test_tasks_that_have_ended_are_counted_nowhere(home):
+    """A bounded source of which Flink still lists where it ran."""
+    (job,) = taken_up(L2, home)
+    plan = plan_of(job)
+    spread_out = {
+        vertex.vertex_id: SampledVertex(
+            job.last_seen_at, tuple(f"tm-{index % 2}" for index in range(vertex.parallelism))
+        )
+        for vertex in plan.vertices
+    }
+    source = plan.vertices[0]
+    ended = SampledVertex(job.last_seen_at, (None,) * source.parallelism)
+    found = placement_of(job, plan, Sampled({**spread_out, source.vertex_id: ended}))
+    now = found.outcome("now")
+    assert sum(now.tasks) == plan.tasks - source.parallelism
+    assert sum(one.tasks for one in found.taskmanagers) == sum(now.tasks)
 
 
 @pytest.mark.parametrize(

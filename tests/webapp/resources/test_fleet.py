@@ -31,7 +31,7 @@ def test_groups_are_sums_over_their_jobs(fleet):
     assert [group.name for group in by_cluster.groups] == [job.cluster]
     assert [group.name for group in by_name.groups] == ["lab"]
     for group in (*by_cluster.groups, *by_name.groups):
-        assert (group.jobs, group.slots, group.spare_bytes) == (1, alone.slots, alone.spare_bytes)
+        assert (group.jobs, group.slots, group.unused_bytes) == (1, alone.slots, alone.unused_bytes)
         assert (group.memory_bytes, group.cpu_used) == (
             alone.memory_bytes,
             pytest.approx(alone.cpu_used),

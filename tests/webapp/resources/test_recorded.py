@@ -5,7 +5,6 @@ import re
 import pytest
 from django.urls import reverse
 
-from ingest.messages import bytes_text
 from tests.webapp.placement.recorded import answers, taken_up
 from webapp.analyses.document import Advice, Asked, NotKnown
 from webapp.analyses.registry import all_analyses
@@ -116,12 +115,13 @@ def test_a_heap_that_is_collected_most_of_the_time_is_close_to_its_limit(recordi
         )
     assert "heap" in [part.name for part in found.tight]
     assert document_of(job).verdict.tone == "warn"
-    assert advice_on(job)[0].startswith(
-        "Raise taskmanager.memory.task.heap.size: collections take "
-    )
+    why, settings, total = advice_on(job)
+    assert why.startswith("Too little heap: collections take ")
+    assert settings == "Set taskmanager.memory.task.heap.size to 288m (now 160m)."
+    assert total.startswith("Set together: Flink then derives ")
 
 
-def test_what_would_be_saved_is_its_share_of_all_taskmanagers_by_slots(home):
+def test_what_is_not_used_is_its_share_of_all_taskmanagers_by_slots(home):
     (job,) = taken_up(LEAKING, home)
     found, raw = look_up_resources(job), told(LEAKING, job.job_id)
     slots = [samples[-1][1]["allocatedSlots"] for samples in raw.values()]
@@ -132,13 +132,14 @@ def test_what_would_be_saved_is_its_share_of_all_taskmanagers_by_slots(home):
     live = max(min(measured(samples, "heapUsed")) for samples in raw.values())
     heap = next(part for part in found.parts if part.name == "heap")
     assert heap.suggested_bytes >= 2.5 * live
-    assert found.spare_bytes == heap.spare_bytes * len(raw)
-    assert any(
-        f"by {bytes_text(heap.spare_bytes)} on each TaskManager: a collection leaves" in line
-        for line in advice_on(job)
-    )
-    job.configuration = {"taskmanager.memory.process.size": "688 mb"}
-    assert "lower it too" in advice_on(job)[-1]
+    assert found.unused_bytes == heap.spare_bytes * len(raw)
+
+
+def test_minutes_of_samples_lower_nothing(home):
+    (job,) = taken_up(LEAKING, home)
+    assert not advice_on(job)
+    reasons = [block.reason for block in document_of(job).blocks if isinstance(block, NotKnown)]
+    assert any("1 of its hours were sampled so far" in reason for reason in reasons)
 
 
 def test_before_1_13_nobody_knows_whose_slots_are(home):

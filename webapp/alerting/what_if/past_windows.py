@@ -180,6 +180,7 @@ class _Known:
             "flink_version",
             "graph",
             "checkpoint_config",
+            "configuration",
         )
         current = in_ms({name: getattr(job, name) for name in read})
         made = job_windows(

@@ -1,4 +1,4 @@
-"""What all jobs have of their TaskManagers, what they use of it, and what would be saved."""
+"""What all jobs have of their TaskManagers, what they use of it, and what they do not."""
 
 from collections.abc import Sequence
 
@@ -30,6 +30,7 @@ from webapp.lib.translations import gettext_lazy as _
 CHARTED = 20
 UNREADABLE = message("The lake could not be read")
 UNREADABLE_TEXT = message("The server's log has the reason.")
+MOST_FIRST = message("most unused memory first")
 NO_JOB = message("No job has slots on a TaskManager that was sampled.")
 
 
@@ -54,7 +55,7 @@ class ResourcesFilters(ListFilters):
     "resources",
     title=message("Resources"),
     summary=message(
-        "memory, CPU and slots of all jobs on their TaskManagers, and what would be saved"
+        "memory, CPU and slots of all jobs on their TaskManagers, and what of them is not used"
     ),
     parameters=ResourcesFilters,
     is_slow=True,
@@ -68,8 +69,8 @@ def resources(asked: Asked) -> Document:
         return Document(Verdict("unknown", NO_JOB), (facts,))
     chart = Chart(
         "memory",
-        message("Memory and what would be saved"),
-        subtitle=message("largest saving first"),
+        message("Memory and what of it is not used"),
+        subtitle=MOST_FIRST,
     )
     return Document(
         _verdict(fleet_resources), (chart, facts, _groups(fleet_resources), _jobs(fleet_resources))
@@ -87,10 +88,10 @@ def memory(asked: Asked) -> Drawn:
     figure = configured_and_used(
         [group.name or "–" for group in groups],
         [group.memory_bytes for group in groups],
-        [group.spare_bytes for group in groups],
-        (localised(message("memory")), localised(message("of it could be saved"))),
+        [group.unused_bytes for group in groups],
+        (localised(message("memory")), localised(message("of it not used"))),
     )
-    return Drawn(figure, message("Largest saving first, twenty at most."))
+    return Drawn(figure, message("Most unused memory first, twenty at most."))
 
 
 def _found(asked: Asked) -> FleetResources | None:
@@ -100,8 +101,9 @@ def _found(asked: Asked) -> FleetResources | None:
 def _verdict(fleet_resources: FleetResources) -> Verdict:
     tight = sum(group.tight for group in fleet_resources.groups)
     saving = message(
-        "{spare:bytes} of {memory:bytes} could be saved.",
-        spare=sum(group.spare_bytes for group in fleet_resources.groups),
+        "{unused:bytes} of {memory:bytes} were not used; what of it could be saved, the page of "
+        "each job shows after a day with a peak.",
+        unused=sum(group.unused_bytes for group in fleet_resources.groups),
         memory=sum(group.memory_bytes for group in fleet_resources.groups),
     )
     if not tight:
@@ -154,13 +156,13 @@ def _groups(fleet_resources: FleetResources) -> Table:
                 group.tight,
                 group.slots,
                 group.memory_bytes,
-                group.spare_bytes,
+                group.unused_bytes,
                 round(group.cpu_allotted, 1),
                 round(group.cpu_used, 1),
             )
             for group in fleet_resources.groups
         ),
-        subtitle=message("largest saving first"),
+        subtitle=MOST_FIRST,
         note=message(
             "Sums over the jobs with known values. The memory of a job is its share of its "
             "TaskManager processes, by slots in use. Free slots count for the jobs on the "
@@ -188,14 +190,14 @@ def _jobs(fleet_resources: FleetResources) -> Table:
                 job_resources.cluster,
                 job_resources.slots,
                 job_resources.memory_bytes,
-                job_resources.spare_bytes,
+                job_resources.unused_bytes,
                 _hundredths(job_resources.cpu_allotted),
                 _hundredths(job_resources.cpu_used),
                 list_text(part.name for part in job_resources.tight) if job_resources.tight else "",
             )
             for name, job_resources in fleet_resources.jobs
         ),
-        subtitle=message("largest saving first"),
+        subtitle=MOST_FIRST,
     )
 
 
@@ -203,7 +205,7 @@ def _figures() -> tuple[Column, ...]:
     return (
         Column("slots", message("Slots"), "count"),
         Column("memory_bytes", message("Memory"), "bytes"),
-        Column("spare_bytes", message("Could be saved"), "bytes"),
+        Column("unused_bytes", message("Not used"), "bytes"),
         Column("cpu_allotted", message("CPU of slots"), "number", message("cores")),
         Column("cpu_used", message("CPU used"), "number", message("cores")),
     )

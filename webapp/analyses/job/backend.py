@@ -33,6 +33,7 @@ from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import count_text, duration_text
 
 SHOWN = 50
+_DEBLOATS = "taskmanager.network.memory.buffer-debloat.enabled"
 
 
 @analysis(
@@ -47,10 +48,10 @@ SHOWN = 50
 )
 def backend(job: JobCurrent, asked: Asked) -> Document:
     job_state = job_backend(job, asked.until)
-    return Document(_verdict(job_state), tuple(_blocks(job_state)))
+    return Document(_verdict(job_state), tuple(_blocks(job, job_state)))
 
 
-def _blocks(job_state: JobBackend) -> Iterator[Block]:
+def _blocks(job: JobCurrent, job_state: JobBackend) -> Iterator[Block]:
     yield Facts(
         (
             Fact("backend", message("Backend"), job_state.backend),
@@ -74,7 +75,7 @@ def _blocks(job_state: JobBackend) -> Iterator[Block]:
             tuple(message("{key:name}: true", key=key) for key in off), message("What is off")
         )
     yield from _inputs(job_state)
-    yield from _buffers(job_state)
+    yield from _buffers(job, job_state)
     yield _options(job_state)
 
 
@@ -251,8 +252,8 @@ def _why_unknown(vertex: FedVertex) -> str | None:
     return None
 
 
-def _buffers(job_state: JobBackend) -> Iterator[Block]:
-    yield Note(_debloating(job_state))
+def _buffers(job: JobCurrent, job_state: JobBackend) -> Iterator[Block]:
+    yield Note(_debloating(job, job_state))
     if shown := job_state.having(OF_BUFFERS):
         yield Table(
             "buffers",
@@ -375,7 +376,7 @@ def _verdict(job_state: JobBackend) -> Verdict:
     return Verdict("ok", message("No stall of writes in these minutes."))
 
 
-def _debloating(job_state: JobBackend) -> str:
+def _debloating(job: JobCurrent, job_state: JobBackend) -> str:
     """What is known of the size of buffers, and what to set."""
     seen = job_state.having(OF_BUFFERS)
     if seen:
@@ -388,6 +389,11 @@ def _debloating(job_state: JobBackend) -> str:
             "{longest:name} at most. Barriers wait no longer than that for data before them; "
             "taskmanager.network.memory.buffer-debloat.target (1 s by default) sets it.",
             longest=duration_text(longest),
+        )
+    if str((job.configuration or {}).get(_DEBLOATS) or "").lower() == "true":
+        return message(
+            "Buffer debloating is set; its figures were not read, so how much it leaves in flight "
+            "is not known."
         )
     return message(
         "Buffer debloating is off, or its figures were not read: buffers have their "

@@ -116,13 +116,14 @@ def exactly_once(job: models.JobCurrent, asked: Asked) -> Document:
     # Commits of a job without a transactional sink hold nothing.
     is_transactional = bool(sinks.timeout_ms is not None or sinks.lost or transactions.committers)
     commits = (_commits(transactions),) if is_transactional else ()
+    verdict = _verdict(transactions)
     blocks = (
         _times(transactions),
-        Advice((_advice(transactions),), message("What to set")),
+        Advice((_advice(transactions, verdict),), message("What to set")),
         Note(_note(transactions)),
         *commits,
     )
-    return Document(_verdict(transactions), blocks)
+    return Document(verdict, blocks)
 
 
 def _times(transactions: JobTransactions) -> Facts:
@@ -302,10 +303,18 @@ def _verdict(transactions: JobTransactions) -> Verdict:
     )
 
 
-def _advice(transactions: JobTransactions) -> str:
+def _advice(transactions: JobTransactions, verdict: Verdict) -> str:
     sinks = transactions.of_sinks
     if sinks.advised_ms is None:
         return message("Nothing can be advised before a checkpoint completed.")
+    is_enough = sinks.timeout_ms is not None and sinks.timeout_ms >= sinks.advised_ms
+    if sinks.lost and is_enough:
+        return message(
+            "Transactions were lost although the time-out is longer than any was open as far as "
+            "seen: look for an outage that lasted longer than {timeout_ms:name}, and for a lower "
+            "limit of the store (Kafka's brokers: transaction.max.timeout.ms), before raising it.",
+            timeout_ms=duration_text(sinks.timeout_ms),
+        )
     restart = (
         message("the longest restart")
         if sinks.restart_ms is not None
@@ -321,7 +330,7 @@ def _advice(transactions: JobTransactions) -> str:
         sentence += message(
             "; brokers have to allow it by transaction.max.timeout.ms, which is 15 min by default"
         )
-    if sinks.timeout_ms is not None and sinks.timeout_ms >= sinks.advised_ms:
+    if is_enough or verdict.tone == "ok":
         return message(
             "{timeout_ms:name} can stay. {needed:text}.",
             timeout_ms=duration_text(sinks.timeout_ms),

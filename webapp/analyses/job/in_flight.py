@@ -180,8 +180,9 @@ def in_flight(job: JobCurrent, asked: Asked) -> Document:
     blocks: list[Block] = [
         _settings(flight),
         _vertices(flight),
-        Advice(tuple(_advice(flight)), message("What to set")),
     ]
+    if lines := tuple(_advice(flight)):
+        blocks.append(Advice(lines, message("What to set")))
     return Document(Verdict(tone, _sentence(flight)), (*blocks, _persisted(job, flight)))
 
 
@@ -344,7 +345,8 @@ def _sentence(flight: JobInFlight) -> str:
 def _advice(flight: JobInFlight) -> list[str]:
     """What to set, most useful first."""
     lines: list[str] = []
-    if flight.written_share is not None and flight.written_share >= MUCH_OF_ALL:
+    is_much = flight.written_share is not None and flight.written_share >= MUCH_OF_ALL
+    if is_much:
         share = percent_text(flight.written_share)
         lines.append(
             message(
@@ -361,7 +363,7 @@ def _advice(flight: JobInFlight) -> list[str]:
                 "about a second of its input."
             )
         )
-    if flight.buffers_per_channel > 0 and flight.vertices is not None:
+    if is_much and flight.buffers_per_channel > 0 and flight.vertices is not None:
         lines.append(
             message(
                 "Fewer buffers also hold less: taskmanager.network.memory.buffers-per-channel "

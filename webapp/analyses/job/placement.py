@@ -1,5 +1,7 @@
 """Where the tasks of a job run, how evenly, and what Flink's own rules would make of it."""
 
+from collections.abc import Iterator
+
 from ingest.messages import join_messages, message
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
@@ -54,7 +56,7 @@ def placement(job: JobCurrent, asked: Asked) -> Document:
         ),
         *([NotKnown(join_messages(job_placement.unknown, " "))] if job_placement.unknown else []),
         _outcomes(job_placement),
-        Advice((job_placement.advice,), message("What to set")),
+        *_advice(job_placement),
         _facts(job_placement),
     ]
     if job_placement.taskmanagers:
@@ -109,7 +111,7 @@ def _verdict(job_placement: JobPlacement) -> Verdict:
             ratio=ratio,
         )
         return Verdict("ok", even)
-    is_better = balanced.max_over_mean is not None and balanced.max_over_mean * EVEN < ratio
+    is_better = _is_worth_balancing(job_placement)
     rest = (
         message("Balanced tasks would bring it to {ratio:decimal2}.", ratio=balanced.max_over_mean)
         if is_better and balanced.max_over_mean is not None
@@ -119,11 +121,46 @@ def _verdict(job_placement: JobPlacement) -> Verdict:
         "The fullest TaskManager has {tasks:count} of {all_tasks:count} tasks, {ratio:decimal2} "
         "times the mean. {rest:message}",
         tasks=now.tasks[0],
-        all_tasks=job_placement.tasks,
+        all_tasks=sum(now.tasks),
         ratio=ratio,
         rest=rest,
     )
     return Verdict("warn" if is_better else "ok", uneven)
+
+
+def _is_worth_balancing(job_placement: JobPlacement) -> bool:
+    """By what is observed; where that is not known, by what Flink does by itself."""
+    now = job_placement.outcome(NOW) or job_placement.outcome(DEFAULT)
+    balanced = job_placement.outcome(BALANCED)
+    return (
+        now is not None
+        and now.max_over_mean is not None
+        and balanced is not None
+        and balanced.max_over_mean is not None
+        and len(now.tasks) > 1
+        and now.max_over_mean > EVEN
+        and balanced.max_over_mean * EVEN < now.max_over_mean
+    )
+
+
+def _advice(job_placement: JobPlacement) -> Iterator[Block]:
+    """Where the verdict finds nothing to mend there is none."""
+    short = [taskmanager for taskmanager in job_placement.taskmanagers if taskmanager.short_by]
+    lines: list[str] = []
+    if short:
+        lines.append(
+            message(
+                "Raise taskmanager.memory.network.max, and network.min with it, by {more:bytes} at "
+                "least, and taskmanager.memory.process.size by as much, so that no other part of "
+                "the memory pays for it; or let fewer tasks share a TaskManager.",
+                more=max(taskmanager.short_by for taskmanager in short)
+                * job_placement.segment_bytes,
+            )
+        )
+    if _is_worth_balancing(job_placement):
+        lines.append(job_placement.advice)
+    if lines:
+        yield Advice(tuple(lines), message("What to set"))
 
 
 def _facts(job_placement: JobPlacement) -> Facts:

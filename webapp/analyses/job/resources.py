@@ -21,12 +21,11 @@ from webapp.analyses.document import (
 )
 from webapp.analyses.resources.job_resources import JobResources
 from webapp.analyses.resources.lookup import look_up_resources
+from webapp.analyses.resources.memory_settings import memory_advice
 from webapp.charts.resources import configured_and_used
 from webapp.fleet.models import JobCurrent
-from webapp.hosts.memory_budget import BUSY_GC_RATIO, HEAP, MANAGED, OVERHEAD, MemoryPart
-from webapp.lib.flink_values import size_bytes
+from webapp.hosts.memory_budget import OVERHEAD, MemoryPart
 from webapp.lib.messages.rendering import localised
-from webapp.lib.quantities import binary_text
 
 STATE_WORDS = {
     "tight": message("tight"),
@@ -35,8 +34,7 @@ STATE_WORDS = {
     "unknown": message("unknown"),
 }
 EMPTY = message("No TaskManager was sampled")
-EMPTY_TEXT = message("No sample of a TaskManager with slots of this job is in the hour looked at.")
-_PROCESS = "taskmanager.memory.process.size"
+EMPTY_TEXT = message("No sample of a TaskManager with slots of this job is in the day looked at.")
 
 
 @analysis(
@@ -64,7 +62,7 @@ def resources(job: JobCurrent, asked: Asked) -> Document:
     ]
     if reasons := tuple(_unknown(job_resources)):
         blocks.append(NotKnown(join_messages(reasons, " ")))
-    if advice := tuple(_advice(job_resources, job.configuration)):
+    if advice := tuple(memory_advice(job_resources, job.configuration, job.flink_version)):
         blocks.append(Advice(advice, message("What to set")))
     return Document(
         _verdict(job_resources),
@@ -90,8 +88,8 @@ def memory(job: JobCurrent, asked: Asked) -> Drawn:
         (localised(message("configured")), localised(message("used"))),
     )
     note = message(
-        "Of the TaskManager that uses most of each part. Used: the most in the hour; of the heap "
-        "what a collection left."
+        "Of the TaskManager that uses most of each part. Used: the most in the day; of the heap "
+        "what collections left at its peak."
     )
     return Drawn(figure, note)
 
@@ -100,19 +98,16 @@ def _verdict(job_resources: JobResources) -> Verdict:
     if job_resources.tight:
         names = join_messages(map(_used_of, job_resources.tight), ", ")
         return Verdict("warn", message("Close to its limit: {names:message}.", names=names))
-    if job_resources.spare_bytes and job_resources.memory_bytes:
+    if job_resources.can_be_lowered and job_resources.memory_bytes:
         saving = message(
-            "Nothing is close to its limit; {spare:bytes} of {memory:bytes} could be saved.",
-            spare=job_resources.spare_bytes,
+            "Nothing is close to its limit; {unused:bytes} of {memory:bytes} were not used on a "
+            "day with a peak.",
+            unused=job_resources.unused_bytes or 0,
             memory=job_resources.memory_bytes,
         )
         return Verdict("ok", saving)
-    if job_resources.spare_bytes:
-        saving = message(
-            "Nothing is close to its limit; {spare:bytes} could be saved.",
-            spare=job_resources.spare_bytes,
-        )
-        return Verdict("ok", saving)
+    if job_resources.unused_bytes:
+        return Verdict("ok", message("Nothing is close to its limit."))
     if all(part.state == "unknown" for part in job_resources.parts):
         unreported = message(
             "What it uses of its memory is not known: its TaskManagers do not report it."
@@ -158,11 +153,11 @@ def _memory(job_resources: JobResources) -> Table:
         ),
         subtitle=message("the one that uses most of each part"),
         note=message(
-            "Used: the most in the hour looked at; of the heap the least, which is what a "
-            "collection left. Managed memory is reserved as a whole by what asks for it, so only "
-            "memory that nothing reserves is called spare. Of the overhead, code and compiler data "
-            "are known; threads and native libraries are not. Network: Placement says how many "
-            "buffers the plan needs at least."
+            "Used: the most in the day looked at; of the heap the least of a quarter of an hour, "
+            "which is what a collection left, in the one that has most. Managed memory is reserved "
+            "as a whole by what asks for it, so only memory that nothing reserves is called spare. "
+            "Of the overhead, code and compiler data are known; threads and native libraries are "
+            "not. Network: Placement says how many buffers the plan needs at least."
         ),
     )
 
@@ -174,7 +169,7 @@ def _share(job_resources: JobResources) -> Facts:
         (
             Fact("slots", message("Slots"), job_resources.slots, "count"),
             Fact("memory_bytes", message("Memory"), job_resources.memory_bytes, "bytes", by_slots),
-            Fact("spare_bytes", message("Could be saved"), job_resources.spare_bytes, "bytes"),
+            Fact("unused_bytes", message("Not used"), job_resources.unused_bytes, "bytes"),
             Fact(
                 "cpu_allotted",
                 message("CPU of its slots"),
@@ -224,73 +219,6 @@ def _taskmanagers(job_resources: JobResources) -> Table:
     )
 
 
-def _advice(job_resources: JobResources, configuration: dict[str, str] | None) -> Iterator[str]:
-    """A sentence a part; option names are the same from Flink 1.10 to 2.3."""
-    gc_ratio = max(
-        (taskmanager.gc_ratio or 0.0 for taskmanager in job_resources.taskmanagers), default=0.0
-    )
-    for part in job_resources.parts:
-        if part.state == "tight":
-            yield _raise(part, gc_ratio)
-        elif part.state == "spare":
-            yield _lower(part)
-    spare = sum(part.spare_bytes for part in job_resources.parts)
-    process = size_bytes((configuration or {}).get(_PROCESS), 0)
-    if spare and process:
-        yield message(
-            "{option:name} is set, so what is taken from a part goes to the heap: lower it too, "
-            "from {now:name} to {then:name}.",
-            option=_PROCESS,
-            now=binary_text(process),
-            then=binary_text(process - spare),
-        )
-
-
-def _raise(part: MemoryPart, gc_ratio: float) -> Message:
-    used, now = _size(part.used_bytes), _size(part.configured_bytes)
-    if part.name == HEAP and gc_ratio >= BUSY_GC_RATIO:
-        return message(
-            "Raise {option:name}: collections take {share:share} of the time, and leave "
-            "{used:message} of {now:message} in use.",
-            option=part.option,
-            share=gc_ratio,
-            used=used,
-            now=now,
-        )
-    return message(
-        "Raise {option:name}: {used:message} of {now:message} are used.",
-        option=part.option,
-        used=used,
-        now=now,
-    )
-
-
-def _lower(part: MemoryPart) -> Message:
-    if part.name == MANAGED:
-        return message(
-            "Set {option:name} to 0, which saves {now:message} on each TaskManager: nothing "
-            "reserves managed memory.",
-            option=part.option,
-            now=_size(part.configured_bytes),
-        )
-    sizes = {"used": _size(part.used_bytes), "now": _size(part.configured_bytes)}
-    if part.name == HEAP:
-        return message(
-            "Lower {option:name} by {spare:bytes} on each TaskManager: a collection leaves "
-            "{used:message} of {now:message}.",
-            option=part.option,
-            spare=part.spare_bytes,
-            **sizes,
-        )
-    return message(
-        "Lower {option:name} by {spare:bytes} on each TaskManager: at most used are {used:message} "
-        "of {now:message}.",
-        option=part.option,
-        spare=part.spare_bytes,
-        **sizes,
-    )
-
-
 def _unknown(job_resources: JobResources) -> Iterator[str]:
     if job_resources.slots is None:
         yield message(
@@ -302,10 +230,12 @@ def _unknown(job_resources: JobResources) -> Iterator[str]:
     )
     if lacking:
         yield message(
-            "Not known: {parts:names}. Of the heap it is known once a collection ran in the hour "
-            "looked at.",
+            "Not known: {parts:names}. Of the heap it is known once a collection ran.",
             parts=lacking,
         )
+    observed = job_resources.observed
+    if job_resources.unused_bytes and observed is not None and not observed.shows_peak:
+        yield observed.waits_for
 
 
 def _names(parts: Sequence[MemoryPart]) -> list[str]:
@@ -318,7 +248,7 @@ def _bounds(job_resources: JobResources) -> Message:
         for taskmanager in job_resources.taskmanagers
     )
     return message(
-        "Samples of {minutes:number} min were looked at: what it uses at other hours is not in "
+        "Samples of {minutes:number} min were looked at: what it uses at other times is not in "
         "them. Flink reports no resident size: what RocksDB and other native libraries take beyond "
         "what is reserved shows in the container alone.",
         minutes=round(seconds / 60),

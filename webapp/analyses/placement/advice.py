@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ingest.messages import message
-from spark_jobs.diagnosis.placement_settings import EVENLY, MODE, TASKS_SINCE, spreading_setting
+from spark_jobs.diagnosis.placement_settings import TASKS_SINCE, spreading_setting, spreads
+from spark_jobs.diagnosis.samples import EVENLY_SPREAD, LOAD_BALANCE_MODE
 
 
 def advice(version: tuple[int, ...] | None, configuration: Mapping[str, Any] | None) -> str:
     """One or two sentences; what is set already is said."""
     settings = configuration or {}
-    mode = str(settings.get(MODE) or "").upper()
     by_hand = message(
         "Before 2.2, give vertices of smaller parallelism a slot sharing group of their own, or "
         "all vertices the same parallelism."
@@ -21,26 +21,26 @@ def advice(version: tuple[int, ...] | None, configuration: Mapping[str, Any] | N
         return message(
             "The version of Flink is not known: {mode:name} TASKS (2.2 and later), "
             "SLOTS (1.19 and later) or {evenly:name} (before) spread tasks.",
-            mode=MODE,
-            evenly=EVENLY,
+            mode=LOAD_BALANCE_MODE,
+            evenly=EVENLY_SPREAD,
         )
     if version >= TASKS_SINCE:
-        if mode == "TASKS":
+        if spreads(version, settings):
             return message(
                 "{mode:name} is TASKS already. After failovers, a larger slot.request.max-interval "
                 "lets Flink see all requests at once.",
-                mode=MODE,
+                mode=LOAD_BALANCE_MODE,
             )
         return message(
             "Set {setting:name} for the cluster and restart the job: Flink then balances its "
             "tasks.",
             setting=spreading_setting(version),
         )
-    if mode == "SLOTS" or str(settings.get(EVENLY) or "").lower() == "true":
+    if spreads(version, settings):
         return message(
             "Flink already spreads slots over TaskManagers. Since 2.2 it also balances tasks "
             "within slots ({mode:name}: TASKS). {by_hand:message}",
-            mode=MODE,
+            mode=LOAD_BALANCE_MODE,
             by_hand=by_hand,
         )
     spread = message(

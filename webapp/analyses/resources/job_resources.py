@@ -1,4 +1,4 @@
-"""What jobs have of their TaskManagers, what they use, and what would be saved: of one job, of all
+"""What jobs have of their TaskManagers, what they use, and what they do not: of one job, of all
 jobs, and of groups of them.
 """
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from webapp.analyses.resources.observed import Observed
 from webapp.hosts.memory_budget import MemoryPart, TaskManagerBudget
 
 STATES = ("tight", "unknown", "ok", "spare")
@@ -16,9 +17,10 @@ _WORD = re.compile(r"[^-_./:\s]+")
 
 @dataclass(frozen=True)
 class JobResources:
-    """``memory_bytes``: its share of its TaskManagers' processes, by slots in use; ``spare_bytes``
-    its share of what would be saved. None is unknown. ``parts``: as large as the largest
-    TaskManager has them, used by the one that uses most.
+    """``memory_bytes``: its share of its TaskManagers' processes, by slots in use; ``unused_bytes``
+    its share of what they did not use. None is unknown. ``parts``: as large as the largest
+    TaskManager has them, used by the one that uses most, with those of the last day that are gone.
+    ``observed``: None where only a moment of the day was looked at.
     """
 
     cluster: str
@@ -28,9 +30,15 @@ class JobResources:
     parts: Sequence[MemoryPart]
     slots: int | None
     memory_bytes: int | None
-    spare_bytes: int | None
+    unused_bytes: int | None
     cpu_allotted: float | None
     cpu_used: float | None
+    observed: Observed | None = None
+
+    @property
+    def can_be_lowered(self) -> bool:
+        """Somewhat less would be enough, and they were seen for long enough to say so."""
+        return bool(self.unused_bytes) and self.observed is not None and self.observed.shows_peak
 
     @property
     def tight(self) -> list[MemoryPart]:
@@ -45,23 +53,27 @@ class Group:
     jobs: int
     slots: int
     memory_bytes: int
-    spare_bytes: int
+    unused_bytes: int
     cpu_allotted: float
     cpu_used: float
     tight: int
 
 
 def resources_of(
-    cluster: str, job_id: str, budgets: Iterable[TaskManagerBudget]
+    cluster: str,
+    job_id: str,
+    budgets: Iterable[TaskManagerBudget],
+    observed: Observed | None = None,
+    gone: Iterable[TaskManagerBudget] = (),
 ) -> JobResources | None:
-    """None where the job has no slot.
+    """None where the job has no slot. ``gone``: TaskManagers that it had before, configured alike.
 
     TaskManagers that do not say whose their slots are count as a whole.
     """
     own = [budget for budget in budgets if budget.share(job_id) != 0]
     if not own:
         return None
-    parts = together(own)
+    parts = together([*own, *gone])
     per_taskmanager = sum(part.spare_bytes for part in parts)
     shares = [1.0 if (share := budget.share(job_id)) is None else share for budget in own]
     return JobResources(
@@ -80,6 +92,7 @@ def resources_of(
             [(budget.job_slots or {}).get(job_id, 0) / (budget.slots or 1) for budget in own],
         ),
         _weighted((budget.cpu_used for budget in own), shares),
+        observed,
     )
 
 
@@ -90,7 +103,12 @@ def together(budgets: Sequence[TaskManagerBudget]) -> list[MemoryPart]:
         state = min((part.state for part in same), key=STATES.index)
         used = [part.used_bytes for part in same if part.used_bytes is not None]
         configured = [part.configured_bytes for part in same if part.configured_bytes is not None]
-        enough = max(part.suggested_bytes or 0 for part in same) if state == "spare" else None
+        suggested = [
+            part.suggested_bytes
+            for part in same
+            if part.state == state and part.suggested_bytes is not None
+        ]
+        enough = max(suggested, default=None) if state in ("tight", "spare") else None
         memory_parts.append(
             MemoryPart(
                 same[0].name, max(configured, default=None), max(used, default=None), state, enough
@@ -106,7 +124,7 @@ def first_word(name: str) -> str:
 
 
 def grouped(jobs: Iterable[JobResources], group_of: Callable[[JobResources], str]) -> list[Group]:
-    """Largest saving first."""
+    """Most that is unused first."""
     members: dict[str, list[JobResources]] = {}
     for job in jobs:
         members.setdefault(group_of(job), []).append(job)
@@ -116,14 +134,14 @@ def grouped(jobs: Iterable[JobResources], group_of: Callable[[JobResources], str
             len(of),
             sum(job.slots or 0 for job in of),
             sum(job.memory_bytes or 0 for job in of),
-            sum(job.spare_bytes or 0 for job in of),
+            sum(job.unused_bytes or 0 for job in of),
             sum(job.cpu_allotted or 0 for job in of),
             sum(job.cpu_used or 0 for job in of),
             sum(bool(job.tight) for job in of),
         )
         for name, of in members.items()
     ]
-    return sorted(groups, key=lambda group: (-group.spare_bytes, group.name))
+    return sorted(groups, key=lambda group: (-group.unused_bytes, group.name))
 
 
 def _weighted(values: Iterable[float | None], shares: Sequence[float]) -> float | None:

@@ -16,10 +16,11 @@ from webapp.analyses.resources.job_resources import (
     grouped,
     resources_of,
 )
+from webapp.analyses.resources.observed import Observed, is_there, observed, of_now
 from webapp.fleet.cluster_labels import label_names
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.hosts.memory_budget import MemoryPart, TaskManagerBudget, budget
-from webapp.hosts.taskmanager_samples import has_slots, read_taskmanagers
+from webapp.hosts.taskmanager_samples import DAY, has_slots, read_taskmanagers
 from webapp.lib import scopes
 from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 
@@ -29,7 +30,7 @@ BY = ("cluster", "name")
 """What all jobs can be grouped by: the cluster, the first word of the job's name; and any label of
 clusters.
 """
-_MADE_OF = (MemoryPart, TaskManagerBudget, JobResources, Group)
+_MADE_OF = (MemoryPart, TaskManagerBudget, Observed, JobResources, Group)
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class FleetResources:
 
 
 def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobResources | None:
-    """As of the last hour in which the job was seen, up to ``until``; None where no TaskManager of
+    """As of the last day in which the job was seen, up to ``until``; None where no TaskManager of
     it was sampled then.
     """
     at = job.last_seen_at or job.as_of
@@ -58,7 +59,7 @@ def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobReso
     if isinstance(kept, JobResources):
         return kept
     try:
-        samples, _since = read_taskmanagers(at, job.cluster)
+        samples, since = read_taskmanagers(at, job.cluster, DAY)
     except Exception:  # The lake may be any storage, with any error.
         log.exception("Samples of TaskManagers of %s could not be read from the lake", job.cluster)
         return None
@@ -67,7 +68,14 @@ def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobReso
         [row for row in sample if row["allocated_slots"] is None or has_slots(row, job.job_id)]
         for sample in samples
     ]
-    resources = resources_of(job.cluster, job.job_id, [budget(one) for one in had if one])
+    own = of_now([rows for rows in had if rows])
+    resources = resources_of(
+        job.cluster,
+        job.job_id,
+        [budget(rows) for rows in own if is_there(rows, own)],
+        observed(own, at, since),
+        [budget(rows) for rows in own if not is_there(rows, own)],
+    )
     if resources:
         cache.set(key, resources, KEPT_S)
     return resources
@@ -78,7 +86,7 @@ def groupings() -> tuple[str, ...]:
 
 
 def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources | None:
-    """All jobs that have slots, largest saving first; ``by`` one of :func:`groupings`.
+    """All jobs that have slots, most unused memory first; ``by`` one of :func:`groupings`.
 
     None where the lake could not be read.
     """
@@ -120,7 +128,7 @@ def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources | None:
     if by not in BY:
         labels = dict(Cluster.objects.values_list("name", "labels"))
         group_of[by] = lambda job: str(labels.get(job.cluster, {}).get(by, ""))
-    jobs.sort(key=lambda job: (-(job.spare_bytes or 0), job.cluster, job.job_id))
+    jobs.sort(key=lambda job: (-(job.unused_bytes or 0), job.cluster, job.job_id))
     idle = [
         (manager_budget, manager_budget.free_slots)
         for manager_budget in every

@@ -1,0 +1,32 @@
+"""Whether a few subtasks work more than their siblings because of the host that they run on, rather
+than because of their data.
+"""
+
+from collections.abc import Sequence
+
+from spark_jobs.diagnosis.pressure import Subtasks, value
+
+UNEVEN = 1.5
+"""Times an even share of the records: less is what key groups make by chance."""
+
+
+def is_ordinary(share: float | None, hot: int, parallelism: int) -> bool:
+    """Whether so many subtasks take no more than their part of the records."""
+    return share is not None and share < UNEVEN * hot / parallelism
+
+
+def slow_host(vertex: Subtasks, hot: Sequence[int]) -> str | None:
+    """The host on which all hot subtasks run, and none that is not hot, while the vertex has
+    subtasks elsewhere; their share of the records is ordinary, or, of several, not known.
+    """
+    hosts = vertex.window.host
+    places = {value(hosts, index) for index in hot}
+    if len(places) != 1 or (host := places.pop()) is None:
+        return None
+    here = [index for index in range(vertex.parallelism) if value(hosts, index) == host]
+    elsewhere = any(other not in (None, host) for other in hosts)
+    if set(here) != set(hot) or not elsewhere:
+        return None
+    share = vertex.records_in_share(hot)
+    is_host = len(hot) > 1 if share is None else is_ordinary(share, len(hot), vertex.parallelism)
+    return host if is_host else None

@@ -1,0 +1,213 @@
+"""How a TaskManager derives the sizes of its memory from its settings, as Flink's own calculation
+of a process's memory does from 1.10 to 2.3, and which settings lead to wanted sizes: pure.
+
+Flink begins with the first of these that is set: task heap and managed memory, the total of Flink,
+the total of the process. What is not set is a fraction within a range, and the heap (with a task
+heap that is set, the network) is the rest. Where that contradicts itself no TaskManager starts.
+"""
+
+import re
+import struct
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from ingest.flink_rest.versions import release
+from webapp.hosts.memory_budget import HEAP, MANAGED, METASPACE, NETWORK, OFF_HEAP, OVERHEAD
+from webapp.lib.flink_values import size_bytes
+
+Sizes = Mapping[str, int]
+"""By part of memory, in bytes; of heap and off-heap with what is Flink's own."""
+
+MIB = 1 << 20
+PROCESS, FLINK = "taskmanager.memory.process.size", "taskmanager.memory.flink.size"
+TASK_HEAP, MANAGED_SIZE = "taskmanager.memory.task.heap.size", "taskmanager.memory.managed.size"
+_FRAMEWORK_HEAP = "taskmanager.memory.framework.heap.size"
+_FRAMEWORK_OFF_HEAP = "taskmanager.memory.framework.off-heap.size"
+_TASK_OFF_HEAP = "taskmanager.memory.task.off-heap.size"
+_METASPACE = "taskmanager.memory.jvm-metaspace.size"
+_NETWORK, _OVERHEAD = "taskmanager.memory.network", "taskmanager.memory.jvm-overhead"
+_MANAGED_FRACTION = "taskmanager.memory.managed.fraction"
+_BUFFERS = "taskmanager.network.numberOfBuffers"
+_OLD = "taskmanager.network.memory"
+_UNBOUNDED_SINCE = (1, 17)
+"""Until then, network memory is 1 GiB at most by default."""
+_NO_LIMIT = 1 << 62
+_DEFAULTS = {
+    _FRAMEWORK_HEAP: 128 * MIB,
+    _FRAMEWORK_OFF_HEAP: 128 * MIB,
+    _TASK_OFF_HEAP: 0,
+    _METASPACE: 256 * MIB,
+    f"{_NETWORK}.min": 64 * MIB,
+    f"{_NETWORK}.max": 1024 * MIB,
+    f"{_OVERHEAD}.min": 192 * MIB,
+    f"{_OVERHEAD}.max": 1024 * MIB,
+}
+_FRACTIONS = {f"{_NETWORK}.fraction": 0.1, f"{_OVERHEAD}.fraction": 0.1, _MANAGED_FRACTION: 0.4}
+_SIZE_OPTIONS = (*_DEFAULTS, PROCESS, FLINK, TASK_HEAP, MANAGED_SIZE)
+
+
+class Refused(Exception):
+    """No TaskManager starts with these settings, or how it derives its sizes is not known."""
+
+
+def derived_sizes(configuration: Mapping[str, Any], version: str | None) -> Sizes:
+    """Raises :class:`Refused`."""
+    sizes = _read_sizes(configuration, version)
+    fractions = {
+        name: _fraction(configuration.get(name), default) for name, default in _FRACTIONS.items()
+    }
+    framework_heap, metaspace = sizes[_FRAMEWORK_HEAP], sizes[_METASPACE]
+    off_heap = sizes[_FRAMEWORK_OFF_HEAP] + sizes[_TASK_OFF_HEAP]
+    process, flink = sizes.get(PROCESS), sizes.get(FLINK)
+    task_heap, managed = sizes.get(TASK_HEAP), sizes.get(MANAGED_SIZE)
+    is_fine = task_heap is not None and managed is not None
+    overhead: int | None = None
+    if flink is None and not is_fine:
+        if process is None:
+            raise Refused
+        overhead = _part(_OVERHEAD, sizes, fractions[f"{_OVERHEAD}.fraction"], process)
+        flink = process - metaspace - overhead
+    if flink is None:
+        fixed = framework_heap + (task_heap or 0) + off_heap + (managed or 0)
+        network = _part(_NETWORK, sizes, _inverse(fractions[f"{_NETWORK}.fraction"]), fixed)
+        flink = fixed + network
+    else:
+        if managed is None:
+            managed = _times(fractions[_MANAGED_FRACTION], flink)
+        if task_heap is None:
+            network = _part(_NETWORK, sizes, fractions[f"{_NETWORK}.fraction"], flink)
+        else:
+            network = flink - framework_heap - task_heap - off_heap - managed
+            _check_range(_NETWORK, sizes, network)
+    heap = flink - off_heap - (managed or 0) - network
+    if overhead is None and process is not None:
+        overhead = process - flink - metaspace
+        _check_range(_OVERHEAD, sizes, overhead)
+    elif overhead is None:
+        inverse = _inverse(fractions[f"{_OVERHEAD}.fraction"])
+        overhead = _part(_OVERHEAD, sizes, inverse, flink + metaspace)
+    # Flink itself accepts a task heap of nothing; no task runs in it.
+    if heap <= framework_heap:
+        raise Refused
+    return {
+        HEAP: heap,
+        OFF_HEAP: off_heap,
+        NETWORK: network,
+        MANAGED: managed or 0,
+        METASPACE: metaspace,
+        OVERHEAD: overhead,
+    }
+
+
+def settings_for(
+    wanted: Sizes, configuration: Mapping[str, Any], version: str | None
+) -> dict[str, int] | None:
+    """Settings to change, in bytes, all of whole MiB, so that each part is as large as wanted, and
+    less than a MiB larger, what is the rest a few; None where none are known.
+    """
+    rounded = {name: -(-size // MIB) * MIB for name, size in wanted.items()}
+    rest = NETWORK if TASK_HEAP in configuration else HEAP
+    most = {**rounded, rest: rounded[rest] + len(rounded) * MIB}
+    sizes = {name: configuration[name] for name in _SIZE_OPTIONS if name in configuration}
+    changed: dict[str, int] = {}
+    if PROCESS in sizes:
+        changed[PROCESS] = sum(rounded.values())
+    if FLINK in sizes:
+        changed[FLINK] = sum(rounded.values()) - rounded[METASPACE] - rounded[OVERHEAD]
+    pins = {
+        METASPACE: {_METASPACE: rounded[METASPACE]},
+        OVERHEAD: {f"{_OVERHEAD}.min": rounded[OVERHEAD], f"{_OVERHEAD}.max": rounded[OVERHEAD]},
+        OFF_HEAP: {
+            _TASK_OFF_HEAP: rounded[OFF_HEAP] - _own(configuration, version, _FRAMEWORK_OFF_HEAP)
+        },
+        MANAGED: {MANAGED_SIZE: rounded[MANAGED]},
+        NETWORK: {f"{_NETWORK}.min": rounded[NETWORK], f"{_NETWORK}.max": rounded[NETWORK]},
+    }
+    if TASK_HEAP in sizes:
+        own_heap = _own(configuration, version, _FRAMEWORK_HEAP)
+        changed[TASK_HEAP] = rounded[HEAP] - own_heap
+    for name, settings in pins.items():
+        if not _is_as_wanted(configuration, version, changed, name, wanted, most):
+            changed |= settings
+    if min(changed.values(), default=-1) < 0 or not all(
+        _is_as_wanted(configuration, version, changed, name, wanted, most) for name in wanted
+    ):
+        return None
+    return {
+        name: size
+        for name, size in changed.items()
+        if name not in sizes or size_bytes(sizes[name], -1) != size
+    }
+
+
+def setting_text(size: int) -> str:
+    """As Flink reads it: a whole number and a unit."""
+    return f"{size // MIB}m" if size % MIB == 0 else f"{size}b"
+
+
+def least_network(configuration: Mapping[str, Any], version: str | None) -> int:
+    return _read_sizes(configuration, version)[f"{_NETWORK}.min"]
+
+
+def _is_as_wanted(
+    configuration: Mapping[str, Any],
+    version: str | None,
+    changed: Mapping[str, int],
+    name: str,
+    wanted: Sizes,
+    most: Sizes,
+) -> bool:
+    try:
+        size = derived_sizes({**configuration, **changed}, version)[name]
+    except Refused:
+        return False
+    return wanted[name] <= size <= most[name]
+
+
+def _own(configuration: Mapping[str, Any], version: str | None, option: str) -> int:
+    return _read_sizes(configuration, version)[option]
+
+
+def _read_sizes(configuration: Mapping[str, Any], version: str | None) -> dict[str, int]:
+    if any(name == _BUFFERS or name.startswith(f"{_OLD}.m") for name in configuration):
+        raise Refused
+    sizes = dict(_DEFAULTS)
+    if (known := release(version)) is not None and known >= _UNBOUNDED_SINCE:
+        sizes[f"{_NETWORK}.max"] = _NO_LIMIT
+    for name in _SIZE_OPTIONS:
+        if name in configuration:
+            sizes[name] = size_bytes(configuration[name], -1)
+            if sizes[name] < 0:
+                raise Refused
+    for option in (_NETWORK, _OVERHEAD):
+        if sizes[f"{option}.min"] > sizes[f"{option}.max"]:
+            raise Refused
+    return sizes
+
+
+def _fraction(text: Any, default: float) -> float:
+    """As Flink reads it, of single precision."""
+    number = str(default if text is None else text).strip()
+    if not re.fullmatch(r"0?\.\d{1,9}|[01](?:\.\d{1,9})?", number):
+        raise Refused
+    return float(struct.unpack("f", struct.pack("f", float(number)))[0])
+
+
+def _inverse(fraction: float) -> float:
+    if fraction >= 1:
+        raise Refused
+    return fraction / (1 - fraction)
+
+
+def _part(option: str, sizes: Mapping[str, int], fraction: float, whole: int) -> int:
+    return min(max(_times(fraction, whole), sizes[f"{option}.min"]), sizes[f"{option}.max"])
+
+
+def _times(fraction: float, whole: int) -> int:
+    return int(whole * Decimal(repr(fraction)))
+
+
+def _check_range(option: str, sizes: Mapping[str, int], size: int) -> None:
+    if not sizes[f"{option}.min"] <= size <= sizes[f"{option}.max"]:
+        raise Refused
