@@ -41,6 +41,7 @@ TEXTS = (
 WRITTEN = (
     *SAME,
     *TEXTS,
+    "resolves_at",
     "first_attempt_id",
     "incident",
     "fired",
@@ -55,7 +56,7 @@ WRITTEN = (
     "acknowledge_comment",
     "ended_because",
 )
-LIFE_ONLY = (*SAME, "fired", "severity", "severity_rank", "ended_because")
+LIFE_ONLY = (*SAME, "resolves_at", "fired", "severity", "severity_rank", "ended_because")
 SEVERITY_OF_RANK = {rank: str(severity) for severity, rank in SEVERITY_RANK.items()}
 
 

@@ -17,6 +17,7 @@ MUTES: dict[str, Badge] = {
     Mute.MAINTENANCE: Badge("in maintenance", "■", "unknown"),
     Mute.SILENCE: Badge("silenced", "■", "unknown"),
 }
+QUIET = Badge("quiet", "○", "done")
 NO_LONGER_WATCHED = Badge("no longer watched", "■", "unknown")
 ACKNOWLEDGED = Badge("acknowledged", "✓", "done")
 FLAPPING = Badge("flapping", "≈", "warn")
@@ -26,8 +27,12 @@ OVER = Badge("over", "■", "unknown")
 
 
 def state_badge(alert: Alert) -> Badge:
-    """What fires has the tone of how bad it is."""
+    """What fires has the tone of how bad it is; it is quiet from when its finding is closed until it
+    is resolved.
+    """
     if alert.state == AlertState.FIRING:
+        if alert.quiet_since is not None:
+            return QUIET
         severe = severity_badge(alert.severity)
         return Badge("firing", severe.shape, severe.tone)
     if alert.ended_because and alert.state == AlertState.RESOLVED:

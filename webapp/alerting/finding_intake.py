@@ -11,7 +11,7 @@ from django.db.models import F, Q
 from webapp.alerting.alert_rows import TEXTS, Written, copy_texts, episode_of, life_of, put
 from webapp.alerting.choices import OPEN
 from webapp.alerting.incident_alerts import follow, join_incident
-from webapp.alerting.lifecycle import FLAP_WINDOW, take
+from webapp.alerting.lifecycle import FLAP_WINDOW, resolves_at, take
 from webapp.alerting.models import Alert
 from webapp.alerting.policies import Policies
 from webapp.findings.models import Finding
@@ -102,6 +102,7 @@ def _take(
     elif finding.first_seen >= step.life.episode_at:
         copy_texts(row, finding)
     put(row, step.life)
+    row.resolves_at = resolves_at(step.life, policy)
     if not row.is_open and last is not None and last.is_open:
         row.ended_because = policies.why_ended(row.cluster)
     written.change(row)

@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from webapp.alerting.alert_rows import LIFE_ONLY, ROWS_AT_ONCE, Written, life_of, put
 from webapp.alerting.choices import OPEN, AlertState
-from webapp.alerting.lifecycle import Policy, Step, gone, tick
+from webapp.alerting.lifecycle import Policy, Step, gone, resolves_at, tick
 from webapp.alerting.models import Alert
 from webapp.alerting.muting import UNREAD
 from webapp.alerting.policies import Policies
@@ -48,8 +48,9 @@ def hold(pks: list[int], policies: Policies, now: datetime) -> int:
         step: Step = tick(last, policy, now) if has_finding else gone(last, policy, now)
         if step.life is None:
             written.drop(row)
-        elif step.life != last:
+        elif (step.life, resolves := resolves_at(step.life, policy)) != (last, row.resolves_at):
             put(row, step.life)
+            row.resolves_at = resolves
             written.change(row)
             written.note(row, step.events)
     written.save(now, LIFE_ONLY)

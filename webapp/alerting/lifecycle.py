@@ -149,13 +149,20 @@ def tick(last: Life, policy: Policy, now: datetime) -> Step:
         if policy.recorded or now - last.episode_at < policy.hold_before:
             return Step(last)
         return _step(last, *_fire(last, last.episode_at, now), now)
-    if last.state == AlertState.FIRING and last.quiet_since is not None:
-        hold = max(policy.hold_after, FLAP_QUIET) if last.flapping else policy.hold_after
-        if policy.recorded or now - last.quiet_since >= hold:
-            return _step(
-                last, _resolved(last, now), [(last.ends_at or now, Happened.RESOLVED)], now
-            )
+    resolves = resolves_at(last, policy)
+    if resolves is not None and now >= resolves:
+        return _step(last, _resolved(last, now), [(last.ends_at or now, Happened.RESOLVED)], now)
     return Step(last)
+
+
+def resolves_at(life: Life, policy: Policy) -> datetime | None:
+    """When a quiet alert is resolved, unless its finding opens again before; None of any other."""
+    if life.state != AlertState.FIRING or life.quiet_since is None:
+        return None
+    if policy.recorded:
+        return life.quiet_since
+    hold = max(policy.hold_after, FLAP_QUIET) if life.flapping else policy.hold_after
+    return life.quiet_since + hold
 
 
 def unmuted(last: Life, now: datetime) -> Life:

@@ -48,6 +48,7 @@ class AlertSerializer(serializers.ModelSerializer[Alert]):
             "resolved_at",
             "ended_because",
             "quiet_since",
+            "resolves_at",
             "firings",
             "flapping",
             "notified",

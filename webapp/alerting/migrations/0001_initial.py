@@ -311,8 +311,12 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "quiet_since",
+                    models.DateTimeField(help_text="since when its finding is closed", null=True),
+                ),
+                (
+                    "resolves_at",
                     models.DateTimeField(
-                        help_text="since when its finding is closed; it is held until it stays so",
+                        help_text="when it is resolved, unless its finding opens again before; null unless quiet",
                         null=True,
                     ),
                 ),

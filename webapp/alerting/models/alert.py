@@ -124,8 +124,10 @@ class Alert(models.Model):
     ended_because = MessageField(
         blank=True, help_text="why it ended, where that is not what its rule saw"
     )
-    quiet_since = models.DateTimeField(
-        null=True, help_text="since when its finding is closed; it is held until it stays so"
+    quiet_since = models.DateTimeField(null=True, help_text="since when its finding is closed")
+    resolves_at = models.DateTimeField(
+        null=True,
+        help_text="when it is resolved, unless its finding opens again before; null unless quiet",
     )
     firings = models.PositiveIntegerField(default=0)
     fired = models.JSONField(

@@ -61,6 +61,8 @@ EXPORTED = (
     "starts_at",
     "ends_at",
     "fired_at",
+    "quiet_since",
+    "resolves_at",
     "resolved_at",
     "ended_because",
     "firings",
