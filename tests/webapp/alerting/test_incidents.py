@@ -160,7 +160,7 @@ def test_one_acknowledgement_is_for_all_of_it_and_for_what_joins_unless_that_is_
     looks(15, 30)
     found, who = the_incident(), person("anna", operator=True)
     assert incident_actions.acknowledge(found, who, "on it", at(40)) == 2
-    with pytest.raises(ActionRefused, match="acknowledged by anna already"):
+    with pytest.raises(ActionRefused, match="anna has already acknowledged"):
         incident_actions.acknowledge(found, who, "", at(41))
     opened(50, rule="checkpoint.uploads_after_end", subject_id="uploads")
     opened(50, rule="checkpoint.stalled", severity="critical", subject_id="stalled")
