@@ -59,9 +59,14 @@ class Setting:
 class Job:
     job_id: Annotated[str, "32 hex digits"]
     name: Annotated[str | None, "job name as submitted"]
-    state: Annotated[str | None, "Flink job state, upper case"]
+    state: Annotated[
+        str | None,
+        "Flink job state, upper case; NOT_LISTED where the JobManager answers and lists it no more",
+    ]
     start_time: Annotated[datetime | None, "submission"] = None
-    end_time: Annotated[datetime | None, "null while it runs"] = None
+    end_time: Annotated[
+        datetime | None, "null while it runs; of NOT_LISTED when it was last listed"
+    ] = None
     flink_version: Annotated[str | None, "of the cluster"] = None
     job_type: Annotated[str | None, "STREAMING or BATCH where the version reports it"] = None
     parallelism: Annotated[int | None, "largest of its vertices", "subtasks"] = None

@@ -118,13 +118,18 @@ JOB_CURRENT = ServingTable(
     (
         *_key("cluster", "job_id"),
         Column("name", "text"),
-        Column("state", "text", "Flink job state as last reported"),
+        Column(
+            "state",
+            "text",
+            "Flink job state as last reported; NOT_LISTED where its JobManager answers and lists "
+            "it no more",
+        ),
         Column("terminal", "flag", "FINISHED, CANCELED or FAILED"),
         Column(
             "states", "json", "the last states it entered, in order of time: [[epoch ms, state]]"
         ),
         Column("start_time", "instant"),
-        Column("end_time", "instant"),
+        Column("end_time", "instant", "of a job that is NOT_LISTED when it was last listed"),
         Column("flink_version", "text"),
         Column("parallelism", "int", "largest of its vertices"),
         Column("vertex_count", "int"),

@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from ingest.due import is_due
@@ -23,12 +23,13 @@ from ingest.flink_rest.job_reader import JobReader, in_trouble
 from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate, sampling_rate
 from ingest.flink_rest.listed_jobs import ListedJob, listed_jobs
 from ingest.flink_rest.payloads.fields import clean_text
+from ingest.flink_rest.payloads.jobs import NOT_LISTED
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.starting_tasks import StartingTask, slow_tasks
 from ingest.flink_rest.taskmanager_reader import read_taskmanagers
 from ingest.flink_rest.versions import MAX_VERSION_CHARS, is_known
 from ingest.messages import message
-from ingest.records import Observed, Skip
+from ingest.records import Job, Observed, Skip
 from ingest.sources import ClusterSource
 
 log = logging.getLogger(__name__)
@@ -136,12 +137,23 @@ class _Cycle:
         listed, skips = listed_jobs(jobs)
         self.session.skips.extend(skips)
         self.listed, self.jobs_seen = True, len(listed)
-        self.cursor.keep_only([job.job_id for job in listed], None)
+        if not skips:
+            # A list that cannot be read whole says of no job that it is missing.
+            self._note_listed([job.job_id for job in listed], jobs.at)
         reader = await self._reader(listed)
         await self._read_jobs(reader, listed)
         self.observed += await read_taskmanagers(
             self.session, self.cursor, self.source.name, self.limits, self.sampling_rate
         )
+
+    def _note_listed(self, job_ids: list[str], at: datetime) -> None:
+        vanished = self.cursor.note_listed(job_ids, at.timestamp())
+        records = tuple(
+            Job(job_id, None, NOT_LISTED, end_time=datetime.fromtimestamp(job.listed_at, UTC))
+            for job_id, job in vanished.items()
+        )
+        if records:
+            self.observed.append(Observed(self.source.name, at, "rest", records))
 
     def cut_off(self) -> None:
         self.timed_out = True

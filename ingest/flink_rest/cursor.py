@@ -8,11 +8,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ingest.flink_rest.payloads.jobs import TERMINAL
+
 MAX_JOBS = 5_000
 MAX_CHECKPOINTS = 120
 """Per job; Flink keeps ten unless ``web.checkpoints.history`` says more."""
 MAX_VERTICES = 300
 MAX_TASKMANAGERS = 5_000
+MISSING_CYCLES = 2
+"""In a row, before a job is taken for one that is listed no more: a JobManager may begin to answer
+just before it has its jobs.
+"""
 
 STORED, DISCARDED, DETAILED = 1, 2, 4
 
@@ -26,6 +32,9 @@ class JobCursor:
 
     modified_ms: int = 0
     state: str = ""
+    listed_at: float = 0
+    missing: int = 0
+    """Cycles in a row that did not list it."""
     full_at: float = 0
     static_at: float = 0
     metrics_at: float = 0
@@ -68,15 +77,31 @@ class ClusterCursor:
     jobs: dict[str, JobCursor] = field(default_factory=dict)
     taskmanagers: dict[str, float] = field(default_factory=dict)
 
-    def keep_only(self, job_ids: Iterable[str], taskmanager_ids: Iterable[str] | None) -> None:
-        """Forget jobs and TaskManagers that the cluster no longer lists."""
-        jobs = set(job_ids)
-        self.jobs = {job_id: job for job_id, job in self.jobs.items() if job_id in jobs}
-        if taskmanager_ids is not None:
-            known = set(taskmanager_ids)
-            self.taskmanagers = {
-                name: at for name, at in self.taskmanagers.items() if name in known
-            }
+    def note_listed(self, job_ids: Iterable[str], at_s: float) -> dict[str, JobCursor]:
+        """Forget jobs that are listed no more; returns those of them that were not seen to end.
+
+        These only after :data:`MISSING_CYCLES`.
+        """
+        listed = set(job_ids)
+        for job_id in listed:
+            job = self.jobs.setdefault(job_id, JobCursor())
+            job.listed_at, job.missing = at_s, 0
+        vanished = {}
+        for job_id in self.jobs.keys() - listed:
+            job = self.jobs[job_id]
+            job.missing += 1
+            was_read = job.full_at and job.listed_at
+            had_ended = job.ended or job.state in TERMINAL
+            if had_ended or not was_read or job.missing >= MISSING_CYCLES:
+                del self.jobs[job_id]
+                if was_read and not had_ended:
+                    vanished[job_id] = job
+        return vanished
+
+    def keep_taskmanagers(self, names: Iterable[str]) -> None:
+        """Forget those that the cluster no longer lists."""
+        known = set(names)
+        self.taskmanagers = {name: at for name, at in self.taskmanagers.items() if name in known}
 
     def forget_settings(self) -> None:
         """Another release answers under this address: what is requested once in a while is due now,
@@ -126,6 +151,8 @@ def _job_to_json(job: JobCursor) -> dict[str, Any]:
     return {
         "modified_ms": job.modified_ms,
         "state": job.state,
+        "listed_at": round(job.listed_at, 3),
+        "missing": job.missing,
         "full_at": round(job.full_at, 1),
         "static_at": round(job.static_at, 1),
         "metrics_at": round(job.metrics_at, 1),
@@ -154,6 +181,8 @@ def _job_from_json(fields: Any) -> JobCursor:
     return JobCursor(
         modified_ms=int(_number(fields.get("modified_ms"))),
         state=str(fields.get("state") or ""),
+        listed_at=_number(fields.get("listed_at")),
+        missing=int(_number(fields.get("missing"))),
         full_at=_number(fields.get("full_at")),
         static_at=_number(fields.get("static_at")),
         metrics_at=_number(fields.get("metrics_at")),

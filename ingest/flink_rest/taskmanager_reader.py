@@ -37,7 +37,7 @@ async def read_taskmanagers(
     if listed is None:
         return ()
     names = taskmanager_ids(listed.body)
-    cursor.keep_only(cursor.jobs, names)
+    cursor.keep_taskmanagers(names)
     due = sorted(names, key=lambda name: cursor.taskmanagers.get(name, 0.0))[
         : limits.taskmanagers_per_cycle
     ]

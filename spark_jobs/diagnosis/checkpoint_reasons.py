@@ -20,6 +20,9 @@ LOST_WITH_JOB = frozenset({"TASK_FAILURE", "JOB_FAILURE", "JOB_FAILOVER_REGION"}
 Flink does not count it against the tolerance.
 """
 
+JOB_NOT_LISTED = "JOB_NOT_LISTED"
+"""Its job was listed no more while it was pending: whether it completed is not known."""
+
 _LOOK_AT_EXCEPTION = message(
     "Read the exception: it comes from the job's own code, from the state backend or from the "
     "checkpoint storage."

@@ -56,6 +56,13 @@ EVENT_KINDS = (
 What rules read they declare: ``registry.events_read``.
 """
 TERMINAL_STATES = ("FINISHED", "CANCELED", "FAILED")
+NOT_LISTED = "NOT_LISTED"
+"""No state of Flink's: the JobManager answers and lists the job no more, and nobody saw it end
+(``ingest/flink_rest/payloads/jobs.py``).
+
+It is judged as one that is over. It is not terminal: for a proof of what may be deleted it runs.
+"""
+OVER_STATES = (*TERMINAL_STATES, NOT_LISTED)
 
 Timed = tuple[list[int], list[Any]]
 """Instants in order, in epoch ms, and what belongs to each."""
@@ -113,8 +120,8 @@ def as_known_at(checkpoint: CheckpointSample, end_ms: int) -> CheckpointSample:
     return CheckpointSample(*key, "in_progress", **known)
 
 
-def is_terminal(state: str | None) -> bool | None:
-    return None if state is None else state in TERMINAL_STATES
+def is_over(state: str | None) -> bool | None:
+    return None if state is None else state in OVER_STATES
 
 
 def checkpoint_config(document: Mapping[str, Any]) -> CheckpointConfig:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from spark_jobs.diagnosis.window_contents import CHECKPOINTS, TERMINAL_STATES
+from spark_jobs.diagnosis.window_contents import CHECKPOINTS, OVER_STATES
 from spark_jobs.fold import triggers
 from spark_jobs.fold.checkpoint_facts import JobSurroundings, checkpoint_facts
 from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
@@ -217,7 +217,7 @@ def _looked_back_ms(before: JobState) -> int:
 
 def _perhaps_ended(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
     """Checkpoints that have no outcome, where the job's end may have given them one."""
-    ended = any(answer["state"] in TERMINAL_STATES for answer in update.answers) or any(
+    ended = any(answer["state"] in OVER_STATES for answer in update.answers) or any(
         event["kind"] in (COORDINATOR_STOPPED, *STATE_CHANGED) for event in update.events
     )
     return {key_of(fact) for fact in before.facts if not fact["final"]} if ended else set()

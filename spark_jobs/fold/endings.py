@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ingest.messages import message
-from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
+from spark_jobs.diagnosis.window_contents import NOT_LISTED, TERMINAL_STATES
 from spark_jobs.fold.rows import Row
 
 COORDINATOR_STOPPED = "coordinator_stopped"
@@ -24,7 +24,7 @@ DEFAULT_TIMEOUT_MS = 10 * 60 * 1000
 @dataclass(frozen=True, order=True)
 class Ending:
     """``ending`` is the job's new state, or ``STOPPED`` where only its checkpoint coordinator was
-    stopped.
+    stopped; ``NOT_LISTED`` is dated when that was noticed: it ended by then at the latest.
     """
 
     ended_at: int
@@ -35,6 +35,11 @@ class Ending:
     def text(self) -> str:
         if self.ending == STOPPED:
             return message("The checkpoint coordinator was stopped before it completed.")
+        if self.ending == NOT_LISTED:
+            return message(
+                "The JobManager listed the job no more; whether the checkpoint completed is not "
+                "known."
+            )
         return message("The job entered {ending:name} before it completed.", ending=self.ending)
 
     @property
@@ -58,9 +63,14 @@ def endings(jobs: Iterable[Row], events: Iterable[Row]) -> list[Ending]:
         for at, state in reported_states(job)
         if state in ENDING_STATES
     )
+    vanished = (
+        Ending(job["observed_at"], NOT_LISTED, job["observed_at"])
+        for job in jobs
+        if job["state"] == NOT_LISTED
+    )
     # A state is reported again and again; the first report counts.
     first: dict[tuple[int, str], Ending] = {}
-    for ending in sorted({*logged, *reported}):
+    for ending in sorted({*logged, *reported, *vanished}):
         first.setdefault((ending.ended_at, ending.ending), ending)
     return list(first.values())
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from spark_jobs.diagnosis import samples
-from spark_jobs.diagnosis.window_contents import PENDING, WINDOW_MS
+from spark_jobs.diagnosis.window_contents import NOT_LISTED, OVER_STATES, PENDING, WINDOW_MS
 from spark_jobs.fold import retention
 from spark_jobs.fold.adaptive_restarts import as_restarts
 from spark_jobs.fold.annotations import annotations
@@ -165,7 +165,9 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         reported_annotations=hashes,
     )
     recomputed = list(folded.recomputed.values())
-    new_hosts, reported_hosts = _new_hosts(update, before, state, ended_at(states))
+    is_listed = current["state"] != NOT_LISTED
+    ended_ms = ended_at(states) if is_listed else current["end_time"]
+    new_hosts, reported_hosts = _new_hosts(update, before, state, ended_ms)
     state = replace(state, reported_hosts=reported_hosts)
     named = {line["container"] for line in update.taskmanager_lines}
     recently_lost = (
@@ -323,7 +325,10 @@ def _to_judge(
         *_instants(update),
     ]
     known = [at for at in instants if at is not None]
-    ended_ms = current["end_time"] if current["terminal"] else None
+    ended_ms = current["end_time"] if current["state"] in OVER_STATES else None
+    if current["state"] == NOT_LISTED:
+        # Lines and samples may be of a later minute than its last listing: that one is its last.
+        ended_ms = largest(ended_ms, before.judged_start)
     return judged_starts(known, before.judged_start, ended_ms), largest(
         *known, before.judged_to
     ) or 0

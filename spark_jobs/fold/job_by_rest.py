@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from spark_jobs.diagnosis.window_contents import NOT_LISTED, TERMINAL_STATES
 from spark_jobs.fold.rows import Row, first_known, largest, least, rank
 
 _RESTORE = ("restored_at", "restored_checkpoint_id", "restored_is_savepoint", "restored_path")
@@ -36,8 +37,18 @@ def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
     Each value is that of the newest answer that had it; those that only make sense together (state
     and end, a restore, the checkpoint settings, Flink's counters) come from one answer.
     """
+    ended = [row["observed_at"] for row in jobs if row["state"] in TERMINAL_STATES]
+    listed = [row for row in jobs if row["state"] != NOT_LISTED]
     state = _newest(
-        jobs, ("state", "end_time", "observed_at"), lambda row: row["state"] is not None
+        jobs,
+        ("state", "end_time", "observed_at"),
+        # Whoever else saw how it ended, such as a History Server, knows better.
+        lambda row: (
+            row["state"] is not None
+            and not (
+                row["state"] == NOT_LISTED and any(at >= (row["end_time"] or 0) for at in ended)
+            )
+        ),
     )
     restore = _newest(jobs, _RESTORE, lambda row: row["restored_at"] is not None)
     settings = _newest(
@@ -75,7 +86,8 @@ def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
         if counts
         else None,
         "first_seen_at": least(*(row["observed_at"] for row in jobs)),
-        "last_seen_at": largest(*(row["observed_at"] for row in jobs)),
+        "last_seen_at": largest(*(row["observed_at"] for row in listed)),
+        "as_of": largest(*(row["observed_at"] for row in jobs)),
     }
 
 

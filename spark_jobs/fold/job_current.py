@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
+from spark_jobs.diagnosis.window_contents import NOT_LISTED, TERMINAL_STATES
 from spark_jobs.fold.job_by_log import job_logged
 from spark_jobs.fold.job_by_rest import job_reported
 from spark_jobs.fold.older_facts import NONE_OLDER, OlderFacts, is_completed_checkpoint
@@ -42,6 +42,7 @@ def job_current(
     state = _state(rest, logged)
     is_terminal = None if state is None else state in TERMINAL_STATES
     log_end = logged["state_at"] if is_terminal and logged["state"] == state else None
+    is_other_end = rest["state"] == NOT_LISTED and state != NOT_LISTED
     restored = logged if _restored_by_log(rest, logged) else rest
     known_at = largest(
         older.as_of, *(fact["as_of"] for fact in facts), *(window["as_of"] for window in windows)
@@ -52,7 +53,7 @@ def job_current(
         "state": state,
         "terminal": is_terminal,
         "start_time": first_known(rest["start_time"], logged["start_time"]),
-        "end_time": first_known(rest["end_time"], log_end),
+        "end_time": log_end if is_other_end else first_known(rest["end_time"], log_end),
         "restarts": first_known(rest["restarts"], logged["restarts"]),
         **_last_completed([*facts, older.last_completed] if older.last_completed else facts),
         **_recent(facts),
@@ -68,13 +69,18 @@ def job_current(
             *(fact["trigger_time"] for fact in facts),
         ),
         "last_seen_at": largest(rest["last_seen_at"], logged["last_seen_at"], known_at),
-        "as_of": largest(rest["last_seen_at"], logged["as_of"], known_at),
+        "as_of": largest(rest["as_of"], logged["as_of"], known_at),
     }
 
 
 def _state(rest: Row, logged: Row) -> str | None:
-    """The later one of the two, and REST in a tie, since it was asked for it."""
-    by_rest = [(rest["state_at"], 1, rest["state"])] if rest["state"] is not None else []
+    """The later one of the two, and REST in a tie, since it was asked for it.
+
+    That REST lists a job no more is noticed after its end, of which a log may tell how it was.
+    """
+    is_end_logged = rest["state"] == NOT_LISTED and logged["state"] in TERMINAL_STATES
+    rest_at = first_known(rest["end_time"] if is_end_logged else None, rest["state_at"])
+    by_rest = [(rest_at, 1, rest["state"])] if rest["state"] is not None else []
     by_log = [(logged["state_at"], 0, logged["state"])] if logged["state"] is not None else []
     newest: tuple[int, int, str | None] = max([*by_rest, *by_log], default=(0, 0, None))
     return newest[2]

@@ -6,7 +6,8 @@ of the job.
 
 A job that leaves RUNNING drops its pending checkpoints with one and the same reason, whatever the
 cause. Lost to a failure of a task or of the job, a checkpoint is failed; dropped by a cancel, a
-stop or the end of the job, on purpose, it is aborted.
+stop or the end of the job, on purpose, it is aborted. So it is where the JobManager lists the job
+no more: nobody knows then what became of it.
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 
 from ingest.flink_logs.reasons import PREFLIGHT, REASONS, reason_of
 from spark_jobs.diagnosis import checkpoint_reasons
+from spark_jobs.diagnosis.window_contents import NOT_LISTED
 from spark_jobs.fold.checkpoint_by_rest import is_final
 from spark_jobs.fold.checkpoint_log import CheckpointLog
 from spark_jobs.fold.endings import Ending, ending_between, first_ending
@@ -136,6 +138,8 @@ def outcome(trigger_time: int, rest: Row, logged: CheckpointLog, job: JobLife) -
         if is_final(rest["status"])
         else first_ending(job.endings, trigger_time, logged.triggered_at, job.timeout_ms)
     )
+    if ending is not None and ending.ending == NOT_LISTED:
+        return Outcome("aborted", checkpoint_reasons.JOB_NOT_LISTED, ending.text, ending)
     if ending is not None:
         lost = _lost_with_job(trigger_time, ending.ended_at, None, ending.text, ending, job)
         return Outcome(lost.outcome, lost.reason, lost.text, ending, lost.failure)

@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from spark_jobs.diagnosis.window_contents import NOT_LISTED
 from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
 from spark_jobs.fold.job_update import JobUpdate
 from tests.fold.rows import JOB, VERTEX, events, lake, noon, serving
@@ -56,7 +57,7 @@ ANSWERS = _rows(
     observed_at=instants,
     commit_seq=st.integers(1, 2),
     name=st.sampled_from([None, "orders"]),
-    state=st.none() | states,
+    state=st.none() | states | st.just(NOT_LISTED),
     start_time=perhaps_instants,
     end_time=perhaps_instants,
     restarts=st.none() | st.integers(0, 3),

@@ -1,6 +1,6 @@
 """Why a checkpoint failed and what to do, in words for somebody who does not know Flink's code."""
 
-from spark_jobs.diagnosis.checkpoint_reasons import UNKNOWN_REASON, words_of
+from spark_jobs.diagnosis.checkpoint_reasons import JOB_NOT_LISTED, UNKNOWN_REASON, words_of
 from webapp.lib.translations import gettext_lazy as _
 
 WORDS: dict[str, str] = {
@@ -58,6 +58,10 @@ WORDS: dict[str, str] = {
     ),
     "MINIMUM_TIME_BETWEEN_CHECKPOINTS": _(
         "The pause between checkpoints was not over, so it was not started."
+    ),
+    JOB_NOT_LISTED: _(
+        "The JobManager listed the job no more while it was pending; whether it completed is not "
+        "known."
     ),
     "ALREADY_QUEUED": _("Another one was already waiting, so it was not started."),
     "BLOCKING_OUTPUT_EXIST": _(

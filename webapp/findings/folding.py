@@ -26,7 +26,7 @@ from webapp.findings.models import Finding, FindingOccurrence, JobJudgement, Wit
 from webapp.findings.occurrences import Changed, Identity, Job
 from webapp.fleet.attempts import ids_by_first_attempt
 from webapp.fleet.choices import ClusterKind
-from webapp.fleet.models import Cluster, JobCurrent, RemovedCluster
+from webapp.fleet.models import OVER, Cluster, JobCurrent, RemovedCluster
 from webapp.lib.chunks import chunks
 
 OCCURRENCES_KEPT = timedelta(days=2)
@@ -80,7 +80,7 @@ def lives_of(jobs: Iterable[Job]) -> dict[Job, Life]:
         ended = {
             job_id: end or seen
             for job_id, end, seen in JobCurrent.objects.filter(
-                cluster=cluster, job_id__in=wanted, terminal=True
+                OVER, cluster=cluster, job_id__in=wanted
             ).values_list("job_id", "end_time", "as_of")
         }
         # Rows that were under way when a cluster was removed open nothing again.

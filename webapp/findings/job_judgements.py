@@ -14,6 +14,7 @@ from django.utils import timezone
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.health import health_of, worst_points
 from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.window_contents import NOT_LISTED
 from webapp.findings.choices import FindingState
 from webapp.findings.episodes import closed_at
 from webapp.findings.folding import hold_of, lives_of
@@ -21,7 +22,7 @@ from webapp.findings.job_attempts import STORAGE_RULES, by_attempt, of_these
 from webapp.findings.models import Finding, JobJudgement
 from webapp.findings.occurrences import JOBS_AT_ONCE
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState
-from webapp.fleet.models import Cluster, JobCurrent
+from webapp.fleet.models import OVER, Cluster, JobCurrent
 from webapp.lib.chunks import chunks
 
 ROWS_AT_ONCE = 500
@@ -80,11 +81,10 @@ def _give_health(cluster: str, jobs: Mapping[str, bool], *, is_seen: bool) -> No
         cluster=OuterRef("cluster"), job_id=OuterRef("job_id")
     ).values("judged_to")[:1]
     rows = JobCurrent.objects.filter(cluster=cluster, job_id__in=list(jobs))
-    rows.filter(terminal=True).update(
-        health=None, health_state=HealthState.ENDED, judged_at=Subquery(judged)
-    )
-    _rank_ended(cluster, rows.filter(terminal=True))
-    running = rows.exclude(terminal=True)
+    over = rows.filter(OVER)
+    over.update(health=None, health_state=HealthState.ENDED, judged_at=Subquery(judged))
+    _rank_ended(cluster, over)
+    running = rows.exclude(OVER)
     if not is_seen:
         running.update(health=None, health_state=HealthState.UNKNOWN, judged_at=Subquery(judged))
         return
@@ -118,12 +118,13 @@ def _rank_ended(cluster: str, ended: QuerySet[JobCurrent]) -> None:
 
 def forget_unseen(now: datetime) -> int:
     """Health of jobs that nobody can know now is unknown, whatever it was, and over where nobody
-    watches them; returns how many changed.
+    watches or lists them; returns how many changed.
     """
     changed = 0
     for status, becomes in (
         (UNKNOWN_STATUS, HealthState.UNKNOWN),
         (UNWATCHED_STATUS, HealthState.ENDED),
+        (NOT_LISTED, HealthState.ENDED),
     ):
         jobs: Any = JobCurrent.objects.with_status(now).filter(
             Q(status=status) & ~Q(health_state=becomes)

@@ -37,7 +37,7 @@ def reasons(jobs: Sequence[JobCurrent]) -> dict[tuple[str, str], StatusReason]:
 
     Of a job that runs what is open counts, of an ended one what was found.
     """
-    ended = [job.job_id for job in jobs if job.terminal]
+    ended = [job.job_id for job in jobs if job.is_over]
     listed = Finding.objects.filter(
         of_these(jobs),
         Q(state=FindingState.OPEN) | Q(job_id__in=ended),

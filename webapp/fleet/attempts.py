@@ -26,6 +26,7 @@ PARAMETER, ALL, THIS = "attempts", "all", "this"
 READ = (
     "job_id",
     "name",
+    "state",
     "terminal",
     "start_time",
     "first_seen_at",
@@ -132,7 +133,7 @@ def attempts_in_order(jobs: Iterable[JobCurrent]) -> list[list[JobCurrent]]:
 
 
 def follows(later: JobCurrent, earlier: JobCurrent) -> bool:
-    """Whether one began when the other was over: ended, or never seen again."""
+    """Whether one began when the other was over: ended, or never listed or seen again."""
     began, over = began_at(later), over_at(earlier)
     return (
         began is not None
@@ -148,7 +149,7 @@ def began_at(job: JobCurrent) -> datetime | None:
 
 
 def over_at(job: JobCurrent) -> datetime | None:
-    over: datetime | None = (job.end_time or job.last_seen_at) if job.terminal else job.last_seen_at
+    over: datetime | None = (job.end_time or job.last_seen_at) if job.is_over else job.last_seen_at
     return over
 
 
@@ -157,7 +158,7 @@ def other_attempts(job: JobCurrent) -> list[JobCurrent]:
     if not job.first_attempt_id:
         return []
     same = JobCurrent.objects.filter(cluster=job.cluster, first_attempt_id=job.first_attempt_id)
-    others = same.exclude(job_id=job.job_id).only(*READ, "state", "as_of", "restored_at")
+    others = same.exclude(job_id=job.job_id).only(*READ, "as_of", "restored_at")
     return list(others.order_by("-start_time", "-id")[:MOST_SHOWN])
 
 

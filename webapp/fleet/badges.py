@@ -6,6 +6,7 @@ from django.db.models import Q
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 
+from spark_jobs.diagnosis.window_contents import NOT_LISTED
 from webapp.fleet.choices import (
     UNKNOWN_STATUS,
     UNWATCHED_STATUS,
@@ -30,6 +31,7 @@ JOB_BADGES: dict[str, Badge] = {
     "CANCELLING": Badge("cancelling", "■", "done"),
     "CANCELED": Badge("canceled", "■", "done"),
     "FINISHED": Badge("finished", "■", "done"),
+    NOT_LISTED: Badge("not listed", "◆", "warn"),
     UNKNOWN_STATUS: UNKNOWN,
     UNWATCHED_STATUS: UNWATCHED,
 }
@@ -69,7 +71,7 @@ STATUS_GROUPS: dict[str, StatusGroup] = {
         StatusGroup("unsteady", _("Unsteady"), ("RESTARTING", "FAILING", "SUSPENDED")),
         StatusGroup("unknown", _("Unknown"), (UNKNOWN_STATUS,)),
         StatusGroup("running", _("Running"), ("RUNNING", "INITIALIZING", "CREATED", "RECONCILING")),
-        StatusGroup("finished", _("Finished"), ("FINISHED", "CANCELED", "CANCELLING")),
+        StatusGroup("finished", _("Finished"), ("FINISHED", "CANCELED", "CANCELLING", NOT_LISTED)),
         StatusGroup("unwatched", _("No longer watched"), (UNWATCHED_STATUS,)),
     )
 }
@@ -142,7 +144,7 @@ HEALTH_GROUPS: dict[str, HealthGroup] = {
             _("Ended"),
             Badge("ended", "■", "done"),
             _OVER,
-            _("finished, canceled, failed or no longer watched"),
+            _("finished, canceled, failed, not listed or no longer watched"),
         ),
     )
 }

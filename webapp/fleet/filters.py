@@ -10,7 +10,7 @@ from webapp.fleet.attempts import ALL, THIS, attempt_ids, has_id_like
 from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind, HealthState
 from webapp.fleet.log_kinds import ROUTINE_KINDS
-from webapp.fleet.models import Cluster
+from webapp.fleet.models import OVER, Cluster
 from webapp.fleet.sorting import FLEET_SORTS, WORST_FIRST, Sort
 from webapp.lib.filter_sets import SORT, ListFilters, OfJob
 from webapp.lib.keysets import KeysetColumn, newest_first
@@ -160,7 +160,7 @@ class FleetFilters(JobFilters):
     failing = Choice(("1",), method="with_failures")
 
     def with_failures(self, jobs: QuerySet[Any], name: str, value: str) -> QuerySet[Any]:
-        return jobs.filter(recent_failed__gt=0).exclude(terminal=True)
+        return jobs.filter(recent_failed__gt=0).exclude(OVER)
 
 
 class JobEventFilters(ListFilters):

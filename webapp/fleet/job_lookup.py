@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
+from spark_jobs.diagnosis.window_contents import NOT_LISTED
 from webapp.fleet.badges import job_badge
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind
 from webapp.fleet.freshness import late_before
@@ -52,6 +53,11 @@ class JobView:
         return bool(self.job.status == UNWATCHED_STATUS)
 
     @property
+    def is_not_listed(self) -> bool:
+        """Its JobManager lists it no more, and nobody saw it end."""
+        return bool(self.job.status == NOT_LISTED)
+
+    @property
     def is_recording(self) -> bool:
         return self.cluster is not None and self.cluster.kind == ClusterKind.RECORDING
 
@@ -75,7 +81,7 @@ class JobView:
     @property
     def is_past(self) -> bool:
         """Ages would count from today, which says nothing about it."""
-        return self.is_recording or self.is_unwatched or bool(self.job.terminal)
+        return self.is_recording or self.is_unwatched or bool(self.job.is_over)
 
     @property
     def known_to(self) -> datetime:
@@ -97,7 +103,7 @@ def look_up(request: HttpRequest, cluster: str, job_id: str) -> JobView:
     registered = Cluster.objects.filter(name=cluster).first()
     unwatched = job.status == UNWATCHED_STATUS
     past = (
-        bool(job.terminal)
+        job.is_over
         or unwatched
         or (registered is not None and registered.kind == ClusterKind.RECORDING)
     )

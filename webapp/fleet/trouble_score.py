@@ -5,9 +5,12 @@ health any more.
 from collections.abc import Mapping
 from typing import Any
 
+from spark_jobs.diagnosis.window_contents import NOT_LISTED
 from spark_jobs.serving import FAILED_OUTCOMES
 
-_OF_STATE = {"FAILED": 100, "FAILING": 95, "RESTARTING": 90, "SUSPENDED": 80}
+# How a job that is listed no more ended is not known: before those that ended as wanted, and after
+# those that failed, whatever was found of it.
+_OF_STATE = {"FAILED": 100, "FAILING": 95, "RESTARTING": 90, "SUSPENDED": 80, NOT_LISTED: 50}
 _ENDED_WELL = ("FINISHED", "CANCELED")
 
 

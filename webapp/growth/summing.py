@@ -154,13 +154,13 @@ def _rows(
 ) -> Iterable[JobGrowth]:
     job = line[0]
     for window in WINDOWS:
-        growth = figures(days, window, newest, job.checkpoint_timeout_ms, ended=bool(job.terminal))
+        growth = figures(days, window, newest, job.checkpoint_timeout_ms, ended=job.is_over)
         yield JobGrowth(
             cluster=cluster,
             job_id=job.job_id,
             name=job.name,
             attempts=[job.job_id for job in line],
-            ended=bool(job.terminal),
+            ended=job.is_over,
             window_days=window,
             timeout_ms=job.checkpoint_timeout_ms,
             as_of=now,

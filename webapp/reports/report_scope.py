@@ -122,7 +122,7 @@ def scope_of_alert(alert: Alert, at: datetime) -> ReportScope:
         if alert.job_id
         else None
     )
-    if job is not None and (job.terminal or alert.recorded):
+    if job is not None and (job.is_over or alert.recorded):
         life = whole_life(job, job.last_seen_at or job.as_of)
         # A short life is covered as a whole; of a long one not more than it lived.
         start = (
@@ -198,6 +198,5 @@ def _found(search: str, keys: Sequence[JobKey]) -> list[JobCurrent]:
 
 def _is_past(job: JobCurrent) -> bool:
     return (
-        bool(job.terminal)
-        or Cluster.objects.filter(name=job.cluster, kind=ClusterKind.RECORDING).exists()
+        job.is_over or Cluster.objects.filter(name=job.cluster, kind=ClusterKind.RECORDING).exists()
     )

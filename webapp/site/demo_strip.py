@@ -15,7 +15,7 @@ from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.models import Finding
 from webapp.fleet.demo import LABEL, LABEL_VALUE
-from webapp.fleet.models import Cluster, JobCurrent
+from webapp.fleet.models import OVER, Cluster, JobCurrent
 from webapp.fleet.sorting import WORST_FIRST
 from webapp.lib.filters import words
 from webapp.lib.instants import epoch_ms
@@ -60,7 +60,7 @@ def stops(clusters: Sequence[Cluster], now: datetime, went: str = "") -> list[St
 
 def _sickest(names: Sequence[str], now: datetime, seen: Collection[str]) -> Stop | None:
     newest = JobCurrent.objects.with_status(now).filter(cluster__in=names, is_newest_attempt=True)
-    jobs = newest.exclude(terminal=True)
+    jobs = newest.exclude(OVER)
     job = (
         jobs.annotate(sort_key=WORST_FIRST.key)
         .order_by("-sort_key" if WORST_FIRST.descending else "sort_key", "-id")

@@ -16,7 +16,7 @@ from webapp.delivery.badges import DELIVERY_BADGES
 from webapp.delivery.models import Delivery
 from webapp.findings.job_attempts import attempts_of
 from webapp.findings.presentation import PresentedFinding, shown
-from webapp.fleet.models import JobAnnotation, JobCurrent
+from webapp.fleet.models import OVER, JobAnnotation, JobCurrent
 from webapp.incidents.members import Member
 from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.instants import age_text
@@ -116,7 +116,7 @@ def _recovery_point(of_jobs: Q, now: datetime) -> list[str]:
     completed = (
         JobCurrent.objects.newest_attempts()
         .filter(of_jobs)
-        .exclude(terminal=True)
+        .exclude(OVER)
         .order_by("last_completed_at")
     )
     oldest = (

@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -600,15 +600,78 @@ def test_a_damaged_cursor_reads_everything_again() -> None:
     ]
 
 
-def test_the_cursor_is_json_and_forgets_jobs_that_are_gone() -> None:
-    first, _ = cycle(recorded("1.20.5/B"))
-    second, _ = cycle(
-        changed(recorded("1.20.5/B"), "/jobs/overview", lambda body: {"jobs": []}),
-        first.cursor,
-        after_s=30,
-    )
-    assert json.loads(json.dumps(first.cursor)) == first.cursor and first.cursor["jobs"]
-    assert second.cursor["jobs"] == {} and second.reachable and second.jobs_seen == 0
+LISTED = recorded("1.20.5/B")
+LISTED_NO_MORE = changed(LISTED, "/jobs/overview", lambda body: {"jobs": []})
+ELECTING = recorded(
+    "1.20.5/B",
+    **{
+        "/jobs/overview": told(
+            {"errors": ["Service temporarily unavailable due to an ongoing leader election."]}, 503
+        )
+    },
+)
+NOT_ALL_READABLE = changed(LISTED, "/jobs/overview", lambda body: {"jobs": [{"jid": "?"}]})
+
+
+def _states(answers: Sequence[Answer]) -> list[list[tuple[str | None, datetime | None]]]:
+    """State and end of each job that each cycle tells of; one every 30 s."""
+    cursor: dict[str, Any] = {}
+    states = []
+    for number, answer in enumerate(answers):
+        found, _ = cycle(answer, cursor, after_s=30 * number)
+        cursor = json.loads(json.dumps(found.cursor))
+        assert cursor == found.cursor
+        states.append([(job.state, job.end_time) for job in of_kind(found, Job)])
+    return states
+
+
+RUNS = ("RUNNING", None)
+AT_ONCE = ("NOT_LISTED", START)
+
+
+def test_a_job_that_two_cycles_in_a_row_do_not_list_is_listed_no_more_once() -> None:
+    found = _states([LISTED, LISTED, *3 * [LISTED_NO_MORE]])
+    assert found == [[RUNS], [RUNS], [], [("NOT_LISTED", START + timedelta(seconds=30))], []]
+
+
+@pytest.mark.parametrize("answer", [ELECTING, NOT_ALL_READABLE])
+def test_a_cycle_in_which_the_jobs_were_not_listed_whole_says_of_none_that_it_is_missing(
+    answer: Answer,
+) -> None:
+    assert _states([LISTED, answer, answer, answer, LISTED])[1:] == [[], [], [], [RUNS]]
+    assert _states([LISTED, LISTED_NO_MORE, answer, answer, LISTED_NO_MORE]) == [
+        [RUNS],
+        [],
+        [],
+        [],
+        [AT_ONCE],
+    ]
+
+
+def test_a_job_that_is_missing_once_is_no_news() -> None:
+    found = _states([LISTED, LISTED_NO_MORE, LISTED, LISTED_NO_MORE, LISTED])
+    assert found == [[RUNS], [], [RUNS], [], [RUNS]]
+
+
+def test_a_job_that_comes_back_under_its_id_is_read_whole_again() -> None:
+    found = _states([LISTED, LISTED_NO_MORE, LISTED_NO_MORE, LISTED])
+    assert found == [[RUNS], [], [AT_ONCE], [RUNS]]
+
+
+def test_a_job_that_was_seen_to_end_or_was_never_read_is_forgotten_at_once() -> None:
+    ended = changed(LISTED, "/jobs/overview", _ended)
+    first, _ = cycle(ended)
+    second, _ = cycle(LISTED_NO_MORE, first.cursor, after_s=30)
+    assert first.cursor["jobs"] and not second.cursor["jobs"]
+    assert second.reachable and second.jobs_seen == 0
+    assert [[state for state, _ in found] for found in _states([ended, *3 * [LISTED_NO_MORE]])] == [
+        ["CANCELED"],
+        [],
+        [],
+        [],
+    ]
+    unread, _ = cycle(LISTED, limits=RequestLimits(requests_per_job=0))
+    assert not cycle(LISTED_NO_MORE, unread.cursor, after_s=30)[0].cursor["jobs"]
 
 
 def test_a_wrong_password_is_unreachable_and_never_shown(caplog: pytest.LogCaptureFixture) -> None:

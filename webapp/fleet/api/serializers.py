@@ -78,8 +78,8 @@ class JobSerializer(ServedSerializer[JobCurrent]):
     status = serializers.CharField(
         read_only=True,
         help_text=(
-            "the reported state; UNKNOWN where nobody can know it now, UNWATCHED where its "
-            "cluster was removed"
+            "the reported state; UNKNOWN where nobody can know it now, NOT_LISTED where its "
+            "JobManager answers and lists it no more, UNWATCHED where its cluster was removed"
         ),
     )
 

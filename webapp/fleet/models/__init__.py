@@ -3,10 +3,11 @@
 from webapp.fleet.models.cluster import Cluster, RemovedCluster
 from webapp.fleet.models.discovery import SourceReading
 from webapp.fleet.models.events import JobAnnotation, JobException, LogEvent
-from webapp.fleet.models.job import JobCurrent
+from webapp.fleet.models.job import OVER, JobCurrent
 from webapp.fleet.models.start import JobStart
 
 __all__ = [
+    "OVER",
     "Cluster",
     "JobAnnotation",
     "JobCurrent",

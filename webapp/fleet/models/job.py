@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from django.conf import settings
 from django.db import models
 
+from spark_jobs.diagnosis.window_contents import NOT_LISTED
 from webapp.fleet.badges import JOB_BADGES, health_badge
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind, HealthState
 from webapp.fleet.freshness import late_before
@@ -15,6 +16,10 @@ from webapp.lib.badges import Badge
 from webapp.lib.scoped_rows import scoped
 
 JOB_FORGOTTEN_AFTER_CYCLES = 20
+OVER = models.Q(terminal=True) | models.Q(state=NOT_LISTED)
+"""Of jobs that run no more, as far as REST tells. Of one that was not seen to end files are needed
+as of one that runs: what may be deleted is proven by ``terminal`` alone.
+"""
 HEAVY = ("graph", "configuration", "checkpoint_config")
 """Columns of jobs that no list shows."""
 
@@ -30,7 +35,7 @@ class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
         """Add ``status``: the reported state, UNKNOWN where nobody can know it now, UNWATCHED where
         its cluster was removed.
 
-        A job that has ended keeps its state; one of a recording is judged at its recorded time.
+        A job that is over keeps its state; one of a recording is judged at its recorded time.
         Otherwise the cluster must be seen, and the job itself must have been seen and judged not
         long ago.
         """
@@ -51,7 +56,7 @@ class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
         unknown: Any = models.Value(UNKNOWN_STATUS)
         unwatched: Any = models.Value(UNWATCHED_STATUS)
         status = models.Case(
-            models.When(models.Q(terminal=True), then=models.F("state")),
+            models.When(OVER, then=models.F("state")),
             models.When(removed, then=unwatched),
             models.When(unseen | models.Q(state__isnull=True), then=unknown),
             default=models.F("state"),
@@ -179,6 +184,11 @@ class JobCurrent(models.Model):
                 condition=models.Q(judged_at__isnull=False),
             ),
         ]
+
+    @property
+    def is_over(self) -> bool:
+        """See :data:`OVER`."""
+        return bool(self.terminal) or self.state == NOT_LISTED
 
     @property
     def health_badge(self) -> Badge:

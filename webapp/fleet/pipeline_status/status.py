@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from webapp.fleet.freshness import late_before
-from webapp.fleet.models import Cluster, JobCurrent
+from webapp.fleet.models import OVER, Cluster, JobCurrent
 from webapp.fleet.pipeline_status import alarms, writability
 from webapp.fleet.pipeline_status.problems import Problem
 from webapp.lib import scopes
@@ -108,7 +108,7 @@ def _judged_to(now: datetime) -> datetime | None:
     # without a look at every job.
     judged = (
         JobCurrent.objects.filter(judged_at__isnull=False, cluster__in=seen)
-        .exclude(terminal=True)
+        .exclude(OVER)
         .order_by("-judged_at")
     )
     return judged.values_list("judged_at", flat=True).first()

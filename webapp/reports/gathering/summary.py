@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from ingest.messages import join_messages, message, plural
+from spark_jobs.diagnosis.window_contents import NOT_LISTED
 from webapp.lib.instants import instant_text, span_text
 from webapp.lib.quantities import bytes_text, count_text, duration_text, percent_text
 from webapp.reports.document import JobStory, Kpi, Point, ReportedAlert, ReportedFinding, Summary
@@ -27,6 +28,7 @@ _ENDED = {
     "FINISHED": "finished",
     "FAILED": message("failed for good"),
     "SUSPENDED": message("was suspended"),
+    NOT_LISTED: message("was listed no more by its JobManager"),
 }
 
 

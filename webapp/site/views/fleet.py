@@ -131,7 +131,7 @@ def _counts_from(job: JobCurrent, recorded: set[str], now: datetime) -> datetime
     """From when the ages of a job count; None where they would say nothing: it is past, or
     unknown.
     """
-    is_past = bool(job.terminal) or job.cluster in recorded
+    is_past = job.is_over or job.cluster in recorded
     return (
         None if is_past or job.status in (UNKNOWN_STATUS, UNWATCHED_STATUS) else known_to(job, now)
     )

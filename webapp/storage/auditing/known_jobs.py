@@ -1,8 +1,8 @@
 """What the database knows of jobs, as the file that an audit reads (``JOB_SCHEMA`` of
 :mod:`spark_jobs.audit_request`).
 
-Only what was seen counts: a job that nobody reports any more, or of a cluster that cannot be seen,
-is still running for an audit.
+Only what was seen counts: a job that nobody reports any more, that its JobManager lists no more, or
+of a cluster that cannot be seen, is still running for an audit.
 """
 
 from collections import defaultdict
@@ -17,6 +17,7 @@ from django.db.models import Max, Min, Q
 
 from ingest.flink_rest.versions import major
 from spark_jobs.audit_request import JOB_SCHEMA
+from spark_jobs.diagnosis.checkpoint_reasons import JOB_NOT_LISTED
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import Cluster, JobCurrent
@@ -29,8 +30,10 @@ DISCARDS_SINCE = timedelta(days=7)
 CLOCKS_APART = timedelta(minutes=1)
 """Between a JobManager and Weir."""
 _NEVER_COMPLETED = (*FAILED_OUTCOMES, "aborted")
-_MAYBE_WRITTEN = "FINALIZE_CHECKPOINT_FAILURE"
-"""Flink itself does not know then whether the _metadata was written."""
+_MAYBE_WRITTEN = ("FINALIZE_CHECKPOINT_FAILURE", JOB_NOT_LISTED)
+"""Of the first Flink itself does not know whether the _metadata was written; of the second nobody
+does, and the job may still be writing.
+"""
 NONE = Q(pk__in=())
 
 
@@ -156,7 +159,7 @@ def _add_checkpoints(jobs: list[dict[str, Any]], at: datetime) -> None:
     ids = [job.pop("id") and job["job_id"] for job in jobs]
     facts = CheckpointFact.objects.filter(job_id__in=ids)
     pending = _by_job(
-        facts.filter(outcome="in_progress")
+        facts.filter(Q(outcome="in_progress") | Q(reason=JOB_NOT_LISTED))
         .values("cluster", "job_id")
         .annotate(value=Min("trigger_time"))
     )
@@ -180,7 +183,7 @@ def _ended(facts: Any, at: datetime) -> dict[tuple[str, str], list[dict[str, Any
     """Checkpoints that never completed, or that Flink was seen to discard; of an id that was used
     twice only if all of them are.
     """
-    never = Q(outcome__in=_NEVER_COMPLETED) & ~Q(reason=_MAYBE_WRITTEN)
+    never = Q(outcome__in=_NEVER_COMPLETED) & ~Q(reason__in=_MAYBE_WRITTEN)
     discarded = Q(outcome="completed", discarded=True, trigger_time__gte=at - DISCARDS_SINCE)
     periodic = facts.filter(Q(is_savepoint=False) | Q(is_savepoint__isnull=True))
     fields = (
