@@ -49,6 +49,21 @@ def test_what_nothing_needs_goes(home: Path) -> None:
     assert fleet.clean_up_all() == set(others)
 
 
+@pytest.mark.parametrize("state", ["RUNNING", "NOT_LISTED"])
+def test_of_a_job_that_its_jobmanager_lists_no_more_all_stays_as_of_one_that_runs(
+    home: Path, state: str
+) -> None:
+    fleet = Fleet(home)
+    one, _ = write_ended_job(fleet, "app-a", 5)
+    end = OLD + timedelta(hours=1) if state == "NOT_LISTED" else None
+    tell("app-a", state=state, terminal=False, end_time=end)
+    fact(
+        JobCurrent.objects.get(cluster="app-a"), 13, OLD, external_path=f"file:{one.job(5)}/chk-13"
+    )
+    fleet.audit_twice()
+    assert not fleet.clean_up_all()
+
+
 def test_what_a_checkpoint_refers_to_stays_when_its_cluster_and_its_root_are_removed(
     home: Path,
 ) -> None:

@@ -13,6 +13,7 @@ from hypothesis.extra.django import TestCase
 
 from tests.attacks.scale import examples
 from tests.webapp.pipeline.runs import job, row
+from webapp.findings.job_judgements import forget_unseen
 from webapp.findings.loading import FindingLoad
 from webapp.findings.models import Finding, FindingOccurrence, JobJudgement, WithdrawnFinding
 from webapp.fleet.choices import ClusterKind
@@ -220,6 +221,39 @@ def test_health_comes_with_the_judgement_and_goes_with_the_job() -> None:
     load([judgement(1, 1)], [], [job(JOB, terminal=True, state="FINISHED", as_of=minute(2))])
     ended = JobCurrent.objects.get()
     assert (ended.health, ended.health_state) == (None, "ended")
+
+
+def test_what_was_found_of_a_job_that_is_listed_no_more_closes_when_it_was_listed_last() -> None:
+    runs = job(JOB, as_of=minute(2))
+    load([judgement(0, 1)], [occurrence(0), occurrence(1)], [runs])
+    assert JobCurrent.objects.get().health_state == "judged"
+    missed = runs | {"state": "NOT_LISTED", "end_time": minute(2.5), "as_of": minute(4)}
+    load([judgement(2, 2)], [], [missed])
+    row = JobCurrent.objects.get()
+    assert (row.health, row.health_state, row.terminal) == (None, "ended", False)
+    assert row.worst_finding_points > 0
+    assert Finding.objects.get().closed_at == minute(2.5)
+
+
+def test_health_of_a_job_that_is_listed_no_more_is_over_without_a_judgement_too() -> None:
+    runs = job(JOB, as_of=minute(2))
+    load([judgement(0, 1)], [occurrence(1)], [runs])
+    load([], [], [runs | {"state": "NOT_LISTED", "end_time": minute(2), "as_of": minute(4)}])
+    forget_unseen(minute(5))
+    row = JobCurrent.objects.get()
+    assert (row.health, row.health_state) == (None, "ended")
+    assert Finding.objects.get().state == "closed"
+
+
+def test_a_job_that_is_listed_again_has_its_findings_and_its_health_again() -> None:
+    runs = job(JOB, as_of=minute(2))
+    load([judgement(0, 1)], [occurrence(1)], [runs])
+    number = Finding.objects.get().pk
+    load([], [], [runs | {"state": "NOT_LISTED", "end_time": minute(2), "as_of": minute(4)}])
+    load([judgement(4, 4)], [occurrence(4)], [runs | {"as_of": minute(5)}])
+    row, finding = JobCurrent.objects.get(), Finding.objects.get()
+    assert row.health_state == "judged" and row.health < 100
+    assert (finding.pk, finding.state) == (number, "open")
 
 
 def test_a_job_that_ended_keeps_what_its_worst_finding_took() -> None:

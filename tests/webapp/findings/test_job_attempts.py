@@ -71,6 +71,18 @@ def test_a_finding_stays_open_over_a_new_attempt_until_its_hold_time_is_over(end
     assert JobCurrent.objects.get(job_id=SECOND).health == 100
 
 
+def test_an_attempt_follows_one_that_is_listed_no_more() -> None:
+    """What is derived of it may be dated later than its last listing."""
+    load([judgement(0, 2, FIRST)], [seen_on(FIRST, 2)], [attempt(FIRST, -60, 3)])
+    missed = {"state": "NOT_LISTED", "end_time": minute(3)}
+    load([], jobs=[attempt(FIRST, -60, 5, **missed)])
+    assert [row[3] for row in found()] == ["closed"]
+    load([judgement(4, 5, SECOND)], [seen_on(SECOND, 4)], [attempt(SECOND, 4, 6)])
+    assert attempt_ids("c", SECOND) == [SECOND, FIRST]
+    assert [row[3] for row in found()] == ["open"]
+    assert Finding.objects.get().first_attempt_id == FIRST
+
+
 def test_a_job_of_another_name_begins_with_nothing_found() -> None:
     load([judgement(0, 2, FIRST)], [seen_on(FIRST, 2)], [attempt(FIRST, -60, 3, end=3)])
     load([judgement(3, 4, OTHER)], jobs=[attempt(OTHER, 3, 5, name="payments")])

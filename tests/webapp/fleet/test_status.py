@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from webapp.fleet.badges import job_badge
 from webapp.fleet.models import Cluster, JobCurrent
 
 pytestmark = pytest.mark.django_db
@@ -55,6 +56,16 @@ def test_a_job_of_a_paused_cluster_is_unknown() -> None:
 
 def test_a_job_that_ended_stays_ended_whatever_its_cluster_does() -> None:
     assert shown(state="FINISHED", terminal=True, unreachable_since=NOW) == "FINISHED"
+
+
+def test_a_job_that_is_listed_no_more_is_shown_so_whatever_its_cluster_does_and_however_long() -> (
+    None
+):
+    day_ago = NOW - timedelta(days=1)
+    assert shown("NOT_LISTED", last_seen_at=day_ago, unreachable_since=NOW) == "NOT_LISTED"
+    badge = job_badge("NOT_LISTED")
+    assert (badge.word, badge.tone) == ("not listed", "warn")
+    assert JobCurrent.objects.get().is_over
 
 
 def test_a_recording_is_judged_at_its_own_time() -> None:

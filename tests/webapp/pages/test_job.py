@@ -90,6 +90,32 @@ def test_a_job_of_an_unreachable_cluster_is_unknown_and_the_page_says_since_when
     assert "● running" not in page
 
 
+def test_a_job_that_is_listed_no_more_is_neither_green_nor_said_to_have_ended_in_some_way(
+    viewer, now
+):
+    of = job(
+        at=now,
+        state="NOT_LISTED",
+        end_time=now - timedelta(hours=2),
+        last_seen_at=now - timedelta(hours=2),
+        health=None,
+        health_state="ended",
+    )
+    job(at=now, name="other")
+    page = " ".join(unescape(viewer.get(url(of)).content.decode()).split())
+    assert "Its JobManager answers and lists this job no more since" in page
+    assert "was lost with the JobManager's memory is not known" in page
+    assert '<span class="chip warn">◆ not listed' in page and "chip ok" not in page
+    fleet = viewer.get("/?status=finished").content.decode()
+    assert of.job_id in fleet and "not listed" in fleet and "other" not in fleet.split("<tbody")[1]
+    found = viewer.get("/api/v1/jobs/?status=NOT_LISTED").json()["results"]
+    assert [(row["job_id"], row["status"], row["terminal"]) for row in found] == [
+        (of.job_id, "NOT_LISTED", False)
+    ]
+    ended = viewer.get("/?health=ended").content.decode()
+    assert of.job_id in ended
+
+
 def test_a_recording_shows_its_own_time_without_being_asked(viewer, db):
     cluster("rec", at=T0, kind="recording", enabled=False)
     of = job("rec", at=T0, start_time=T0 - timedelta(minutes=10))

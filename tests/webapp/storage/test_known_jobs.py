@@ -40,11 +40,36 @@ def test_only_a_job_seen_to_have_ended_is_terminal(told):
     job(at=NOW, name="gone", state="CANCELED", terminal=True)
     job(at=NOW, name="runs")
     job(at=NOW - timedelta(days=20), name="not heard of", terminal=None, state=None)
+    job(at=NOW, name="not listed", state="NOT_LISTED", terminal=False, end_time=NOW)
     assert {name: row["terminal"] for name, row in told().items()} == {
         "gone": True,
         "runs": False,
         "not heard of": False,
+        "not listed": False,
     }
+
+
+def test_a_job_that_is_listed_no_more_is_told_as_if_it_still_ran(told):
+    """Its checkpoint that was pending may have been completed since: nobody would have seen it."""
+
+    def row(name: str, outcome: dict, **fields) -> dict:
+        of = job(at=NOW, name=name, **fields)
+        fact(of, 6, NOW - timedelta(hours=4), outcome="expired")
+        fact(of, 7, NOW - timedelta(hours=2), end_time=NOW - timedelta(hours=1), **outcome)
+        rows = told()
+        return {key: rows[name][key] for key in rows[name].keys() - {"name", "job_id", "state"}}
+
+    runs = row("runs", {"outcome": "in_progress", "final": False})
+    missed = row(
+        "missed",
+        {"outcome": "aborted", "reason": "JOB_NOT_LISTED"},
+        state="NOT_LISTED",
+        terminal=False,
+        end_time=NOW - timedelta(hours=1),
+    )
+    assert missed == runs
+    assert missed["in_flight_since"] == NOW - timedelta(hours=2)
+    assert ended(missed) == [(6, False, False)]
 
 
 def test_jobs_of_a_cluster_that_cannot_be_seen_are_not_seen(told):
