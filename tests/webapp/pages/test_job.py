@@ -103,7 +103,7 @@ def test_a_job_that_is_listed_no_more_is_neither_green_nor_said_to_have_ended_in
     )
     job(at=now, name="other")
     page = " ".join(unescape(viewer.get(url(of)).content.decode()).split())
-    assert "Its JobManager answers and lists this job no more since" in page
+    assert "Its JobManager answers, and has not listed this job since" in page
     assert "was lost with the JobManager's memory is not known" in page
     assert '<span class="chip warn">◆ not listed' in page and "chip ok" not in page
     fleet = viewer.get("/?status=finished").content.decode()

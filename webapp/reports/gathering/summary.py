@@ -28,7 +28,7 @@ _ENDED = {
     "FINISHED": "finished",
     "FAILED": message("failed for good"),
     "SUSPENDED": message("was suspended"),
-    NOT_LISTED: message("was listed no more by its JobManager"),
+    NOT_LISTED: message("was listed by its JobManager for the last time"),
 }
 
 
