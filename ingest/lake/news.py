@@ -7,6 +7,7 @@ A commit of nothing but the latter is marked as routine
 
 from collections.abc import Iterable
 
+from ingest.flink_rest.payloads.jobs import NOT_LISTED
 from ingest.records import Checkpoint, Job, LogRecord, Record, Skip
 
 ROUTINE = "weir.routine"
@@ -26,10 +27,10 @@ def is_news(record: Record) -> bool:
     match record:
         case Checkpoint(status=status):
             return status in ("COMPLETED", "FAILED")
-        case Job(vertices=vertices):
+        case Job(vertices=vertices, state=state):
             # Asked in full, because it changed or a sample was due; the list of jobs alone says
-            # that it is still there.
-            return vertices is not None
+            # that it is still there, or is not any more.
+            return vertices is not None or state == NOT_LISTED
         case LogRecord(level=level):
             return level.upper() in NEWS_LEVELS
         case Skip():

@@ -32,6 +32,7 @@ NEWS = (
     Checkpoint(JOB, 1, AT, "COMPLETED"),
     Checkpoint(JOB, 1, AT, "FAILED"),
     Job(JOB, "job", "RESTARTING", vertices=(Vertex("b" * 32, "source", 1),)),
+    Job(JOB, None, "NOT_LISTED", end_time=AT),
     JobException(JOB, AT, None, "java.io.IOException", None),
     VertexMetrics(JOB, "b" * 32, AT),
     log("WARN"),
