@@ -83,8 +83,15 @@ def reported_states(job: Row) -> list[tuple[int, str]]:
 
 
 def ending_between(every: Sequence[Ending], from_ms: int, to_ms: int) -> Ending | None:
-    """The first of that time."""
-    return next((ending for ending in every if from_ms <= ending.ended_at <= to_ms), None)
+    """The first of that time that was seen."""
+    return next(
+        (
+            ending
+            for ending in every
+            if from_ms <= ending.ended_at <= to_ms and ending.ending != NOT_LISTED
+        ),
+        None,
+    )
 
 
 def first_ending(
