@@ -25,7 +25,13 @@ def test_every_record_class_has_its_table():
     [
         ("checkpoints", "checkpoint_id", pa.int64(), "repeats where a fixed job id restarts", ""),
         ("checkpoints", "discarded", pa.bool_(), "true once subsumed or deleted by Flink", ""),
-        ("jobs", "end_time", INSTANT, "null while it runs", ""),
+        (
+            "jobs",
+            "end_time",
+            INSTANT,
+            "null while it runs; of NOT_LISTED when it was last listed",
+            "",
+        ),
         ("jobs", "min_pause_ms", pa.int64(), "between two checkpoints", "ms"),
         (
             "jobs",
