@@ -173,5 +173,13 @@ def test_that_nobody_read_what_a_job_completed_last_is_told(told, counted_at, kn
         for minutes in (counted_at, known_at)
     )
     counts = None if at is None else {"at": at.isoformat(), "total": 0, "restored": 0}
-    job(at=NOW, name="x", end_time=NOW, last_completed_at=known, flink_counts=counts)
+    job(
+        at=NOW,
+        name="x",
+        state="CANCELED",
+        terminal=True,
+        end_time=NOW,
+        last_completed_at=known,
+        flink_counts=counts,
+    )
     assert told()["x"]["completed_unread"] == unread

@@ -149,6 +149,10 @@ def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
         .values(*fields)[:JOBS_AT_ONCE]
     ):
         last = jobs[-1]["id"]
+        for job in jobs:
+            if not job["terminal"]:
+                # Of a job that is listed no more it is when it was listed last: no end that was seen.
+                job["end_time"] = None
         yield jobs
 
 
