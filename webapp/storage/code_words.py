@@ -35,6 +35,7 @@ CODE_WORDS = (
     _("was unlisted"),
     _("referrer lost"),
     _("earlier run"),
+    _("later run"),
     _("task owned"),
     _("was referred"),
     _("other spelling"),

@@ -159,7 +159,7 @@ def test_an_even_placement_is_not_advised_to_be_balanced(recording, home):
 
 def test_an_uneven_placement_is_advised_to_be_balanced(home):
     (job,) = taken_up(L2, home)
-    assert advice_lines(job)[0].startswith("Flink spreads slots over TaskManagers already")
+    assert advice_lines(job)[0].startswith("Flink already spreads slots over TaskManagers")
     cache.clear()
     job.configuration = {}
     assert advice_lines(job)[0].startswith("Set cluster.evenly-spread-out-slots: true")

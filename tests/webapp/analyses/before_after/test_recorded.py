@@ -15,6 +15,7 @@ from tests.webapp.builders import annotation, cluster, fact, job
 from tests.webapp.placement.recorded import FIXTURES, answers
 from webapp.analyses.before_after.job_change import job_change
 from webapp.checkpoints.models import CheckpointFact
+from webapp.fleet.attempts import link
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent
 from webapp.pressure.models import PressureWindow
 
@@ -103,6 +104,7 @@ def test_a_savepoint_of_1_12_after_which_everything_is_uploaded_is_seen_in_the_f
 def test_attempts_that_restore_one_another_are_compared_with_what_is_configured_otherwise(taken_up):
     taken_up("recordings/1.20.5/H")
     JobCurrent.objects.update(name="restored")
+    link(set(JobCurrent.objects.values_list("cluster", "name")))
     first, second = JobCurrent.objects.order_by("start_time")[:2]
     found = changed(second, second.start_time)
     assert (found.before.job_id, found.after.job_id) == (first.job_id, second.job_id)
