@@ -469,8 +469,8 @@ def _evidence(
 def _tasks_per_failure(
     window: JobWindow, since_ms: int, last: JobFailure | None
 ) -> tuple[float | str | None, str]:
-    """What the log counted, from the fewest to the most; else the pipelined region of the task that failed last, which is what
-    Flink restarts.
+    """What the log counted, from the fewest to the most; else the pipelined region of the task that
+    failed last, which is what Flink restarts.
 
     The lines about global failures name no job; what these restart is known without them.
     """
