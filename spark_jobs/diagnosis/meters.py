@@ -58,7 +58,7 @@ def _remembers_start(window: JobWindow) -> bool:
 
 
 def _started(window: JobWindow) -> list[float]:
-    started = [
+    started: list[float] = [
         annotation.at_ms + (annotation.detail.get("downtime_ms") or 0)
         for annotation in window.annotations
         if annotation.kind in STARTS

@@ -158,7 +158,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         )
         if records and holds_start(window):
             starting.append(brief_name(window, vertex.vertex_id))
-        elif records and rates.counted_ms is None and not meters_are_of_now(window, vertex, records):
+        elif (
+            records and rates.counted_ms is None and not meters_are_of_now(window, vertex, records)
+        ):
             remembered.append(brief_name(window, vertex.vertex_id))
         elif records and (
             rates.counted_ms is None or meters_agree(vertex, is_source, records, limits[RATIO])

@@ -140,7 +140,7 @@ def _sizes(job: JobCurrent, snapshots: Iterable[Restored]) -> dict[Restored, int
         outcome="completed",
         checkpoint_id__in={snapshot.checkpoint_id for snapshot in owners},
     ).order_by("trigger_time")
-    sizes = {
+    sizes: dict[tuple[str, int | None], int | None] = {
         (job_id, number): size
         for job_id, number, size in rows.values_list("job_id", "checkpoint_id", "state_bytes")
     }
