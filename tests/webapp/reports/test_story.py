@@ -394,7 +394,7 @@ def test_what_is_left_out_is_said():
 
 def test_the_queries_of_a_job_do_not_grow_with_its_rows(django_assert_max_num_queries):
     few = expiring()
-    with django_assert_max_num_queries(47) as asked:
+    with django_assert_max_num_queries(48) as asked:
         told(few)
     for number in range(100, 160):
         expired(few, number, T0 - timedelta(seconds=number))
