@@ -66,6 +66,12 @@ STORAGE_ROOT = ServingTable(
         Column(
             "checkpoints", "int", "of them read: retained checkpoints and savepoints", required=True
         ),
+        Column(
+            "replaced",
+            "int",
+            "of those listed: gone when they were to be read, as at short intervals; what they alone "
+            "referred to has no reference. Null in older audits",
+        ),
         Column("unlisted", "int", "directories that could not be listed", required=True),
         Column("doubts", "int", "of the whole audit: each of them blocks this root", required=True),
         *_AMPLIFICATION,

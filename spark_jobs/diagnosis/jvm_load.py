@@ -139,7 +139,7 @@ def jvm_cause(
         evidence.append(
             Evidence(
                 message("{where:name} processors used", where=worst.where),
-                worst.cpu_used,
+                round(worst.cpu_used, 2),
                 "count",
                 at_ms=worst.at_ms,
                 note=of,
@@ -168,7 +168,7 @@ def _explained(load: JvmLoad, collects: bool, busy: float) -> tuple[str, str]:
     if load.cpu_cores and load.cpu_used >= NEARLY_ALL * load.cpu_cores:
         return (
             message(
-                "The JVM of {where:name} used {cpu_used:decimal1} of the {cpu_cores:number} "
+                "The JVM of {where:name} used {cpu_used:decimal2} of the {cpu_cores:number} "
                 "processors that it sees: there are no more.",
                 where=load.where,
                 cpu_used=load.cpu_used,

@@ -41,17 +41,30 @@ def meters_are_of_now(window: JobWindow, vertex: VertexWindow, metered: Spread) 
     return not _remembers_start(window) and _works_more(vertex, metered)
 
 
+def holds_start(window: JobWindow) -> bool:
+    """Whether tasks began to run within this window: buffers and channels fill, subtasks that began
+    later have nothing yet.
+    """
+    return any(window.window_start_ms < at_ms <= window.at_ms for at_ms in _started(window))
+
+
 def _remembers_start(window: JobWindow) -> bool:
     """Whether tasks began to run so shortly before this window that its meters still hold their
     first seconds.
     """
-    started = [
+    return any(
+        window.window_start_ms - METER_MS < at_ms <= window.at_ms for at_ms in _started(window)
+    )
+
+
+def _started(window: JobWindow) -> list[float]:
+    started: list[float] = [
         annotation.at_ms + (annotation.detail.get("downtime_ms") or 0)
         for annotation in window.annotations
         if annotation.kind in STARTS
     ]
     started += [window.start_time_ms] if window.start_time_ms is not None else []
-    return any(window.window_start_ms - METER_MS < at_ms <= window.at_ms for at_ms in started)
+    return started + [start.running_at_ms for start in window.starts]
 
 
 def _works_more(vertex: VertexWindow, metered: Spread) -> bool:

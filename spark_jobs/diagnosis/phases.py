@@ -190,6 +190,8 @@ def phase_finding(
 ) -> Finding:
     """``more_evidence`` and ``more_data``: what the rule of this phase knows besides."""
     newest, window, phase = cost.slow[-1], cost.window, cost.phase
+    # Both figures of one checkpoint: percentiles may be of two.
+    worst = max(cost.slow, key=lambda sample: phase_ms(sample, phase) or 0)
     timeout_ms = window.config.timeout_ms or FLINK_TIMEOUT_MS
     close = (
         cost.end_to_end_p95_ms >= cost.limits[f"{cost.rule_id}.critical_timeout_share"] * timeout_ms
@@ -207,10 +209,10 @@ def phase_finding(
         "critical" if close else "warning",
         _confidence(cost, holder is not None),
         title=message(
-            "Checkpoints spend {p95_ms:duration} of {end_to_end_p95_ms:duration} in the "
+            "Checkpoints spend up to {phase_ms:duration} of {end_to_end_ms:duration} in the "
             "{words:message}{held_by:message}",
-            p95_ms=cost.p95_ms,
-            end_to_end_p95_ms=cost.end_to_end_p95_ms,
+            phase_ms=phase_ms(worst, phase) or 0,
+            end_to_end_ms=end_to_end_ms(worst) or 0,
             words=WORDS[phase],
             held_by=held_by,
         ),

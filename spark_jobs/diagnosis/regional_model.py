@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 PROPOSED_LIMITS = (0.3, 2)
 """Of FLIP-600: the share of regions that may fail, and how often in a row one may be carried."""
+CONFIDENCE = 0.95
 _SPREAD = 12
 """Standard deviations beyond which nothing is left of a binomial distribution, as far as numbers
 tell.
@@ -50,6 +51,23 @@ def task_success(history: Iterable[Tried]) -> float | None:
         )
         low, high = (rate, high) if pull > 0 else (low, rate)
     return exp(-low)
+
+
+def at_least(tried: Tried) -> float | None:
+    """The rate at which a task succeeds, at the least, with 95 % confidence: a lower one would let
+    as few checkpoints of this history fail once in twenty. None without any.
+    """
+    checkpoints = tried.completed + tried.failed
+    if tried.tasks <= 0 or not checkpoints:
+        return None
+    low, high = tried.failed / checkpoints, 1.0
+    for _ in range(60):
+        failure = (low + high) / 2
+        if at_most(checkpoints, tried.failed, failure) > 1 - CONFIDENCE:
+            low = failure
+        else:
+            high = failure
+    return float((1 - high) ** (1 / tried.tasks))
 
 
 def regional_share(part_failure: float, parts: int, allowed: int, reuse: int) -> float:

@@ -246,7 +246,9 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         homes.keys[number]: row for number, row in sums.by_number("reached", "home_no").items()
     }
     tables = {
-        "storage_root": totals.of_roots(cube, of_directories, judged, lost, all_doubts, roots),
+        "storage_root": totals.of_roots(
+            cube, of_directories, judged, lost, all_doubts, missed.of_root, roots
+        ),
         "storage_verdict": totals.of_verdicts(cube, of_directories),
         "storage_job": totals.of_jobs(cube, of_directories, judged, reached, owned),
         "storage_checkpoint": rows,

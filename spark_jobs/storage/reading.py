@@ -1,6 +1,7 @@
 """From a listing to what its ``_metadata`` say, with what could not be read."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -87,6 +88,8 @@ class Missed(NamedTuple):
     doubts: list[Row]
     vanished: set[Key]
     """(audit_id, metadata_path) listed, and gone when read."""
+    of_root: Counter[Key]
+    """Of these, how many in each (audit_id, root)."""
 
 
 def missed(failed: pa.Table, bad_paths: Iterable[Row], snapshots: Sequence[Row]) -> Missed:
@@ -96,10 +99,13 @@ def missed(failed: pa.Table, bad_paths: Iterable[Row], snapshots: Sequence[Row])
     """
     read = by((row for row in snapshots if row["place"] == "metadata"), "audit_id", "job_directory")
     newest = {key: largest(row["number"] for row in rows) for key, rows in read.items()}
-    doubts, vanished = [], set()
+    doubts: list[Row] = []
+    vanished: set[Key] = set()
+    of_root: Counter[Key] = Counter()
     for row in plain_rows(with_places(failed, "metadata_path")):
         if row["failure"] == VANISHED:
             vanished.add((row["audit_id"], row["metadata_path"]))
+            of_root[row["audit_id"], row["root"]] += 1
             if is_less(row["checkpoint_id"], newest.get((row["audit_id"], row["job_directory"]))):
                 continue
         doubts.append(_doubt(row, row["failure"], row["failure_detail"]))
@@ -107,7 +113,7 @@ def missed(failed: pa.Table, bad_paths: Iterable[Row], snapshots: Sequence[Row])
         _doubt(row, "bad_path", f"It refers to {row['written_path'][:200]}, which is no URI.")
         for row in bad_paths
     ]
-    return Missed(doubts, vanished)
+    return Missed(doubts, vanished, of_root)
 
 
 def _doubt(row: Row, reason: str, detail: str) -> Row:

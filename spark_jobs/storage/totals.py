@@ -105,11 +105,13 @@ def of_roots(
     checkpoints: Iterable[Row],
     lost: Mapping[Key, Row],
     doubts: Sequence[Row],
+    replaced: Mapping[Key, int],
     roots: Iterable[Row],
 ) -> list[Row]:
     """``storage_root``; a root without any file has a row, too.
 
-    ``lost``: by root, the files that are missing.
+    ``lost``: by root, the files that are missing; ``replaced``: how many ``_metadata`` were gone
+    when they were to be read.
     """
     sums = {key_of(row, _ROOT): row for row in _of(cube, directories, _ROOT)}
     steps = by(_of(cube, directories, _ROOT, ("le_step",)), *_ROOT)
@@ -135,6 +137,7 @@ def of_roots(
             | lost.get(key, {"missing_files": 0, "missing_bytes": 0})
             | {
                 "checkpoints": len(read.get(key, ())),
+                "replaced": replaced.get(key, 0),
                 "doubts": in_doubt,
                 "size_histogram": _json(_histogram(steps.get(key, ()))),
                 "cleanable": not not_cleanable,

@@ -21,6 +21,7 @@ RECORDINGS = Path(__file__).parents[1] / "fixtures" / "recordings"
 
 RULE = "data.skew"
 GIB = 1 << 30
+LASTED = {"downtime_ms": 40_000}
 
 
 def agg(*rates, busy=0.2, **values) -> JobWindow:
@@ -281,6 +282,19 @@ def test_without_counters_a_meter_says_nothing_for_a_minute_after_a_start():
     assert found(replace(agg(900.0, 100.0, 110.0), start_time_ms=begun), RULE), (
         "counters do not remember"
     )
+
+
+def test_subtasks_that_begin_within_the_minute_are_not_compared():
+    """One that ran before the others, or drained a backlog first, has more for a moment."""
+    uneven = agg(900.0, 100.0, 110.0)
+    begun = uneven.window_start_ms + 20_000
+    for young in (
+        replace(uneven, annotations=(Annotation(begun, "restart"),)),
+        replace(uneven, annotations=(Annotation(begun - 40_000, "restart", detail=LASTED),)),
+        replace(uneven, start_time_ms=begun),
+    ):
+        assert not found(young, RULE)
+        assert unknown(young, RULE) == "records of agg in a minute in which no task began"
 
 
 def beside_slow(busy, hosts=("host-1", "host-2", "host-7")):

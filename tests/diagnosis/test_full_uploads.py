@@ -125,6 +125,8 @@ def test_metadata_with_the_old_files_makes_it_certain_on_any_release():
     )
     assert finding.confidence == "high"
     assert evidence(finding, "old files among those uploaded") == 1
+    # What their names prove needs no chance, which one full upload leaves large.
+    assert "chance that compaction did it" not in {one.name for one in finding.evidence}
 
 
 def test_metadata_with_new_names_is_compaction_on_any_release():

@@ -64,11 +64,13 @@ def test_collectors_that_work_beside_each_other_take_all_of_the_time_at_most():
 def test_a_jvm_that_has_all_processors_computes_and_one_that_uses_hardly_any_waits():
     window = windows()[0]
     assert (
-        "used 1.9 of the 2 processors that it sees" in judged(window, gc_ms=0.01, cpu_ms=1.95).cause
+        "used 1.95 of the 2 processors that it sees"
+        in judged(window, gc_ms=0.01, cpu_ms=1.95).cause
     )
     waits = judged(window, gc_ms=0.01, cpu_ms=0.05)
     assert "they wait for something outside" in waits.cause
     assert "used 0.05 processors while" in waits.cause
+    assert evidence_of(waits, "h processors used") == 0.05
     computes = judged(window, gc_ms=0.01, cpu_ms=1.2)
     assert "JVM" not in computes.cause
     assert {"h in collections", "h processors used"} <= {one.name for one in computes.evidence}

@@ -56,6 +56,13 @@ def test_quick_checkpoints_say_nothing(phase):
     assert not found(window(*minutely(10)), RULES[phase])
 
 
+def test_the_title_has_both_figures_of_one_checkpoint():
+    """The one that took longest spent its time in another phase."""
+    longest = slow(4, 300, "sync", took=60.0)
+    [finding] = found(window(*slow_ones("async"), longest), RULES["async"])
+    assert finding.title == ("Checkpoints spend up to 38 s of 40 s in the asynchronous part")
+
+
 @pytest.mark.parametrize("phase", PHASES)
 def test_one_slow_checkpoint_is_chance(phase):
     assert not found(window(slow(1, 0, phase), *minutely(10, 2, 60)), RULES[phase])

@@ -384,6 +384,14 @@ def test_skew_names_hot_subtasks_with_their_share_and_the_hot_channels():
     assert (skew.data["hot_channel_subtasks"], skew.data["hot_producers"]) == ([0], ["parse/1"])
 
 
+def test_buffers_that_fill_while_tasks_start_are_no_skew():
+    window = skewed((0.1, 0.1, 0.1))
+    starts = replace(window, start_time_ms=window.window_start_ms + 5_000)
+    assert not found(starts, SKEW)
+    assert unknown(starts, SKEW) == "a minute in which no task began"
+    assert found(replace(window, start_time_ms=window.window_start_ms - 5_000), SKEW)
+
+
 def test_siblings_that_work_too_are_no_skew():
     assert found(skewed((0.7, 0.7, 0.7)), ROOT)
     assert not found(skewed((0.7, 0.7, 0.7)), SKEW)

@@ -206,6 +206,15 @@ def test_tasks_restarted_per_failure_are_told():
     assert evidence(finding, "tasks restarted per failure") == 12
 
 
+def test_failures_that_restart_a_few_tasks_and_many_show_both_and_no_middle():
+    counted = tuple(
+        event(60 * n, "region_restart", fields={"count": count})
+        for n, count in enumerate((6, 138, 34, 35))
+    )
+    [finding] = found(loop([0, 60, 120, 180], events=counted), RULE)
+    assert evidence(finding, "tasks restarted per failure") == "6 to 138"
+
+
 def test_a_global_failure_restarts_all_tasks():
     failures = tuple(failure(at, trace(), task=None) for at in (0, 60, 120))
     [finding] = found(loop([0, 60, 120], failures=failures, **chain("source", "enrich")), RULE)

@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from spark_jobs.serving import PHASES
 from webapp.lib.scoped_rows import scoped
 
 
@@ -78,6 +79,19 @@ class CheckpointFact(models.Model):
 
     def __str__(self) -> str:
         return f"checkpoint {self.checkpoint_id} of {self.job_id}: {self.outcome}"
+
+    @property
+    def has_slowest(self) -> bool:
+        """Otherwise phases are known as the largest of any subtask, if at all."""
+        return self.slowest_end_to_end_ms is not None
+
+    @property
+    def shown_phases_ms(self) -> list[tuple[str, int | None]]:
+        """Of its slowest subtask, as charts draw them; the largest of any where that is not
+        known.
+        """
+        of = "slowest_" if self.has_slowest else ""
+        return [(phase, getattr(self, f"{of}{phase}_ms")) for phase in PHASES]
 
 
 @scoped()

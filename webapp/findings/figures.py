@@ -17,7 +17,6 @@ from webapp.lib.quantities import (
     UNKNOWN,
     bytes_rate_text,
     bytes_text,
-    count_text,
     duration_text,
     percent_text,
     times_text,
@@ -64,7 +63,7 @@ def figure_text(value: Any, unit: str = "") -> str:
         "ms": duration_text,
         "bytes": bytes_text,
         "bytes/h": bytes_rate_text,
-        "count": count_text,
+        "count": _number,
         "times": times_text,
     }
     if unit in known:

@@ -90,7 +90,7 @@ class CheckpointFigures:
     ``None`` where it cannot be known.
 
     It is also that from the start of the job to its first one (``gap_is_first``). ``wasted_bytes``
-    were uploaded for checkpoints that did not complete; of ``wasted_unknown`` such it is unknown.
+    were uploaded for checkpoints that failed; of ``wasted_unknown`` such it is unknown.
     ``by_hours`` says that single checkpoints are no longer kept and counts are those of whole
     hours.
     """

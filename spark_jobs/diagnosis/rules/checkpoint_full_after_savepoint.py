@@ -346,18 +346,19 @@ def _evidence(
         elsewhere_full=pattern.elsewhere_full,
         elsewhere=pattern.elsewhere,
     )
-    chance = f"{RULE}.chance"
-    yield limits.compared(
-        message("chance that compaction did it"),
-        pattern.chance,
-        "ratio",
-        "<=",
-        chance,
-        at_ms,
-        message("full uploads: {after:message}", after=after),
-    )
     files = _files(window, upload.checkpoint)
-    if files is not None:
+    if files is None:
+        yield limits.compared(
+            message("chance that compaction did it"),
+            pattern.chance,
+            "ratio",
+            "<=",
+            f"{RULE}.chance",
+            at_ms,
+            message("full uploads: {after:message}", after=after),
+        )
+    else:
+        # Names of files prove it, whatever the chance is by how often it happened.
         again = (files.kept_bytes or 0) + (files.same_name_bytes or 0)
         share = again / max(again + (files.new_name_bytes or 0), 1)
         yield Evidence(

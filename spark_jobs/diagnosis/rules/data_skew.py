@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ingest.messages import bytes_text, list_text, message
 from spark_jobs.diagnosis.checkpoint_history import completed
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
-from spark_jobs.diagnosis.meters import meters_agree, meters_are_of_now
+from spark_jobs.diagnosis.meters import holds_start, meters_agree, meters_are_of_now
 from spark_jobs.diagnosis.origins import pressure_of
 from spark_jobs.diagnosis.pressure import value
 from spark_jobs.diagnosis.pressure_words import brief_name
@@ -149,13 +149,18 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     targets = {edge.target for edge in window.edges}
     uneven_vertices: dict[str, Uneven] = {}
     remembered: list[str] = []
+    starting: list[str] = []
     for vertex in window.vertex_windows:
         is_source = vertex.vertex_id not in targets
         rates = _rates(vertex, is_source)
         records = spread(
             rates.per_s, limits[RATIO], limits[MIN_RECORDS], 0.0 if is_source else REPORTING_SHARE
         )
-        if records and rates.counted_ms is None and not meters_are_of_now(window, vertex, records):
+        if records and holds_start(window):
+            starting.append(brief_name(window, vertex.vertex_id))
+        elif (
+            records and rates.counted_ms is None and not meters_are_of_now(window, vertex, records)
+        ):
             remembered.append(brief_name(window, vertex.vertex_id))
         elif records and (
             rates.counted_ms is None or meters_agree(vertex, is_source, records, limits[RATIO])
@@ -175,6 +180,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         yield _finding(window, limits, uneven)
     if window.terminal:
         return
+    if starting:
+        raise NotJudged(
+            message(
+                "records of {starting:name} in a minute in which no task began",
+                starting=list_text(starting),
+            )
+        )
     if remembered:
         raise NotJudged(
             message(

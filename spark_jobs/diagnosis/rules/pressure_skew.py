@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
+from spark_jobs.diagnosis.meters import holds_start
 from spark_jobs.diagnosis.origins import NO_METRICS, Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import Subtasks, typical, value
 from spark_jobs.diagnosis.pressure_walk import Origin
@@ -89,6 +90,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             continue
         siblings = _siblings(vertex, origin)
         working = typical(vertex.working(index) for index in siblings)
+        if working is not None and working <= limits[SIBLINGS] and holds_start(window):
+            raise NotJudged(message("a minute in which no task began"))
         if working is None:
             unseen.append(brief_name(window, vertex_id))
         elif working <= limits[SIBLINGS]:

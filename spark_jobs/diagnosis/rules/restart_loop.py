@@ -22,7 +22,6 @@ from spark_jobs.diagnosis.statistics import (
     at_least_by_chance,
     counts_of,
     largest_group,
-    median,
 )
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
@@ -469,9 +468,9 @@ def _evidence(
 
 def _tasks_per_failure(
     window: JobWindow, since_ms: int, last: JobFailure | None
-) -> tuple[float | None, str]:
-    """What the log counted; else the pipelined region of the task that failed last, which is what
-    Flink restarts.
+) -> tuple[float | str | None, str]:
+    """What the log counted, from the fewest to the most; else the pipelined region of the task that
+    failed last, which is what Flink restarts.
 
     The lines about global failures name no job; what these restart is known without them.
     """
@@ -486,7 +485,12 @@ def _tasks_per_failure(
         if isinstance(count, int | float | str) and str(count).isdigit()
     ]
     if known:
-        return median(known), message("by the log")
+        least, most = min(known), max(known)
+        if least == most:
+            return most, message("by the log")
+        return message("{least:count} to {most:count}", least=least, most=most), message(
+            "by the log"
+        )
     if (
         last
         and last.task is None

@@ -2,6 +2,7 @@
 them.
 """
 
+import json
 import re
 from collections import Counter
 
@@ -140,6 +141,20 @@ def test_what_a_vanished_snapshot_referred_to_stays_unless_its_discard_was_seen(
         for gone, path, discarded in one.earlier:
             if not discarded:
                 assert path not in said.deletable, _where(one, gone, path)
+
+
+def test_an_audit_counts_the_checkpoints_that_were_replaced_before_it_read_them(
+    worlds: Judged,
+) -> None:
+    every = worlds.rows_of([one for one, _ in worlds])["storage_root"]
+    replaced = {(row["audit_id"], row["root"]): row["replaced"] for row in map(json.loads, every)}
+    vanished = Counter(
+        (str(one.seed), one.root_of(snapshot.path))
+        for one, _ in worlds
+        for snapshot in one.snapshots
+        if snapshot.listed and snapshot.failure == "vanished_metadata"
+    )
+    assert vanished and {key: count for key, count in replaced.items() if count} == vanished
 
 
 def test_what_an_earlier_audit_did_not_list_stays(worlds: Judged) -> None:

@@ -15,6 +15,8 @@ from webapp.findings.figures import figure_text, figures
         (24, "h", "1 d"),
         (6_900_000, "bytes", "6.9 MB"),
         (12_345, "count", "12,345"),
+        (0.15, "count", "0.15"),
+        (34.5, "count", "34.5"),
         (986.0, "ms/s", "986 ms/s"),
         (1, "checkpoints", "1 checkpoint"),
         (0.25, "records/s", "0.25 records/s"),

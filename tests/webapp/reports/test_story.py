@@ -155,6 +155,8 @@ def test_the_cost_of_outages_is_their_downtime_and_what_was_processed_again():
     fact(of, 7, T0 - timedelta(minutes=5, seconds=20), end_time=T0 - timedelta(minutes=5))
     expired(of, 8, T0 - timedelta(minutes=4), checkpointed_bytes=5_000_000)
     expired(of, 9, T0 - timedelta(minutes=2))
+    # Of an ordinary cancel nothing is in vain.
+    fact(of, 10, T0 - timedelta(minutes=1), outcome="aborted", checkpointed_bytes=7_000_000)
     parts = {
         "detect": 26,
         "cancel": 500,
@@ -208,10 +210,19 @@ def test_the_cost_of_outages_is_their_downtime_and_what_was_processed_again():
         ),
     )
     assert any(
-        line.startswith("5.0 MB were uploaded for checkpoints that did not complete")
-        and "of 1 more" in line
+        line.startswith("5.0 MB were uploaded for checkpoints that failed") and "of 1 more" in line
         for line in document.summary.impact
     )
+
+
+def test_a_quick_savepoint_does_not_stand_for_the_worst_of_its_slice():
+    of = job(at=T0, start_time=T0 - timedelta(hours=2))
+    took = {**dict.fromkeys(range(1, 30), 800), 9: 5_600}
+    for number, ms in took.items():
+        fact(of, number, T0 - timedelta(seconds=30 - number), end_to_end_ms=ms)
+    fact(of, 30, T0 - timedelta(seconds=20), end_to_end_ms=827, is_savepoint=True)
+    seen = checkpoint_figures.outlines(of, scope(of))
+    assert 9 in {one.checkpoint_id for one in checkpoint_figures.points(seen, 5)}
 
 
 def test_the_time_before_the_first_checkpoint_of_a_job_counts():
@@ -383,7 +394,7 @@ def test_what_is_left_out_is_said():
 
 def test_the_queries_of_a_job_do_not_grow_with_its_rows(django_assert_max_num_queries):
     few = expiring()
-    with django_assert_max_num_queries(47) as asked:
+    with django_assert_max_num_queries(48) as asked:
         told(few)
     for number in range(100, 160):
         expired(few, number, T0 - timedelta(seconds=number))

@@ -81,6 +81,19 @@ def test_pages_show_unreferenced_bytes_and_when_they_are_provable_instead_of_no_
     assert "none proven" in " ".join(viewer.get(reverse("storage")).content.decode().split())
 
 
+def test_an_audit_that_raced_checkpoints_says_so(viewer: Client) -> None:
+    root()
+    of = young(audit(), "age_guard")
+    figures = root_figures(of, recent_files=55, live_files=8, metadata_files=3, replaced=2)
+    address = f"{reverse('storage-root')}?uri={ROOT}"
+    words = "2 had been replaced by newer ones before they were read"
+    assert words in " ".join(viewer.get(address).content.decode().split())
+    for unraced in (0, None):
+        figures.replaced = unraced
+        figures.save()
+        assert "had been replaced" not in viewer.get(address).content.decode()
+
+
 class _Lease:
     def writing(self):
         from django.db import transaction

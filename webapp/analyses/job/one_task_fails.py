@@ -234,9 +234,10 @@ def _regional(outcome: Failover) -> Iterator[Block]:
     carry.
     """
     of = outcome.checkpoints
-    if of.task_success is None or outcome.by_plan == 1:
+    if of.at_least is None or outcome.by_plan == 1:
         yield NotKnown(regional_sentence(outcome))
         return
+    bound = message("with 95 % confidence, by how many checkpoints are known")
     yield Table(
         "regional",
         message("If checkpoints were regional"),
@@ -250,7 +251,9 @@ def _regional(outcome: Failover) -> Iterator[Block]:
                 "share",
                 message("checkpoints that complete, at the rate at which its own tasks fail"),
             ),
+            Column("full_at_least", message("Full, at least"), "share", bound),
             Column("by_region", message("By region"), "share"),
+            Column("by_region_at_least", message("By region, at least"), "share", bound),
             Column("is_now", message("Now"), "flag"),
         ),
         tuple(
@@ -259,7 +262,9 @@ def _regional(outcome: Failover) -> Iterator[Block]:
                 parallelism.tasks,
                 parallelism.regions,
                 parallelism.shares.full if parallelism.shares else None,
+                parallelism.at_least.full if parallelism.at_least else None,
                 parallelism.shares.by_region if parallelism.shares else None,
+                parallelism.at_least.by_region if parallelism.at_least else None,
                 parallelism.is_now,
             )
             for parallelism in of.curve
@@ -289,7 +294,7 @@ def regional_sentence(outcome: Failover) -> str:
     theirs.
     """
     of = outcome.checkpoints
-    if of.task_success is None:
+    if of.at_least is None:
         seen = message(
             "{failed:name} checkpoints of the last days have ended, of at least "
             "{least_checkpoints:number} that this needs",
@@ -301,7 +306,7 @@ def regional_sentence(outcome: Failover) -> str:
         )
     now = next(parallelism for parallelism in of.curve if parallelism.is_now)
     taken, part = of.completed + of.failed, message("each task completed its part in")
-    if of.at_least is not None:
+    if of.task_success is None:
         return message(
             "None of its {taken:name} checkpoints failed: {part:name} {at_least:name} or more (95 "
             "% confidence).",
@@ -311,11 +316,12 @@ def regional_sentence(outcome: Failover) -> str:
         )
     rate = message(
         "{failed:name} of its {taken:name} checkpoints failed, as if {part:name} "
-        "{task_success:name} of them.",
+        "{task_success:name} of them ({at_least:name} or more with 95 % confidence).",
         failed=count_text(of.failed),
         taken=count_text(taken),
         part=part,
         task_success=_rate_text(of.task_success),
+        at_least=_rate_text(of.at_least),
     )
     if now.shares is None or now.regions == 1:
         return message(

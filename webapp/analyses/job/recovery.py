@@ -199,7 +199,7 @@ def _observed(restores: JobRestores) -> Table:
         "observed",
         message("Observed restores"),
         (
-            Column("at", message("Outage"), "instant"),
+            Column("at", message("Began"), "instant"),
             Column("kind", message("From")),
             Column("checkpoint_id", message("Checkpoint"), "checkpoint"),
             Column("state_bytes", message("State"), "bytes"),

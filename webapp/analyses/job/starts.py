@@ -55,7 +55,7 @@ def starts(job: JobCurrent, asked: Asked) -> Document:
     job_starts_read = job_starts(job, until=asked.until)
     calls, jars = (
         rpc_troubles(job, asked.until, job_starts_read.starts),
-        jar_downloads(job, job_starts_read),
+        jar_downloads(job, job_starts_read, asked.until),
     )
     blocks: list[Block] = [Chart("phases", message("Phases"), subtitle=message("of each start"))]
     if job_starts_read.newest:
@@ -68,7 +68,7 @@ def starts(job: JobCurrent, asked: Asked) -> Document:
     blocks += [*_calls(calls), _jars(jars)]
     if job_starts_read.newest:
         blocks += _groups(job_starts_read.newest)
-    return Document(_verdict(job_starts_read, calls), tuple(blocks))
+    return Document(_verdict(job_starts_read, calls, jars), tuple(blocks))
 
 
 @starts.draws("phases")
@@ -76,7 +76,7 @@ def phases(job: JobCurrent, asked: Asked) -> Drawn:
     job_starts_read = job_starts(job, until=asked.until)
     if not job_starts_read.starts:
         text = message("Phases are known once all tasks of a start ran.")
-        return Drawn(empty_title=message("No start was seen"), empty_text=text)
+        return Drawn(empty_title=message("No whole start was seen"), empty_text=text)
     oldest_first = [
         (
             f"{localised(KINDS[start.kind])}<br>{day_and_clock_text(start.at).replace(' ', '<br>', 1)}",
@@ -89,8 +89,8 @@ def phases(job: JobCurrent, asked: Asked) -> Drawn:
     return Drawn(phases_by_start(oldest_first, labels), note)
 
 
-def _verdict(starts_read: JobStarts, calls: RpcTroubles) -> Verdict:
-    of_starts = verdict(starts_read)
+def _verdict(starts_read: JobStarts, calls: RpcTroubles, jars: JarDownloads) -> Verdict:
+    of_starts = verdict(starts_read, jars)
     if not any(second.calls for second in calls.seconds):
         return of_starts
     return Verdict("warn", join_messages((of_starts.sentence, about_calls(calls)), " "))

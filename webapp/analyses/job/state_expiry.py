@@ -35,7 +35,10 @@ def _verdict(expiry: StateExpiry) -> Verdict:
         return Verdict("ok", message("Its newest checkpoint has no keyed state."))
     if not expiry.sentence:
         return Verdict(
-            "unknown", message("The files that describe its keyed states cannot be read.")
+            "unknown",
+            message(
+                "Its newest checkpoint has keyed state, and no description of it that can be read."
+            ),
         )
     return Verdict("warn" if expiry.forever else "ok", expiry.sentence)
 
@@ -55,7 +58,7 @@ def _states(expiry: StateExpiry) -> Table:
                 "state",
                 message("State"),
                 "text",
-                message("none: it is described in a file that cannot be read"),
+                message("none: no description of it can be read"),
             ),
             Column("kind", message("Kind")),
             Column("expires", message("Time-to-live"), "flag"),

@@ -80,7 +80,7 @@ def job_restores(job: JobCurrent, until: datetime) -> JobRestores:
     unknown: list[str] = []
     local = local_recovery(job.configuration)
     of_job = recent_outages(job, until)
-    observed = observed_restores(job, of_job, bool(local))
+    observed = observed_restores(job, of_job, bool(local), until)
     if not observed:
         unknown.append(
             message(

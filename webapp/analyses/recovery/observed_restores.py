@@ -1,9 +1,13 @@
-"""The restores of one job that were observed: the last one of each of its outages."""
+"""The restores of one job that were observed: the last one of each of its outages, and those of
+starts that no outage has with its phases, as the job's first one.
+"""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from webapp.analyses.starts.job_starts import Restored, job_starts
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.outages import outages
 from webapp.fleet.models import JobAnnotation, JobCurrent
@@ -16,19 +20,23 @@ LOST_BEFORE = timedelta(minutes=2)
 """A TaskManager is reported as lost up to so long before the restart that follows: its heartbeats
 have to time out.
 """
+DATED_WITHIN = timedelta(seconds=1)
+"""Marks are dated to the full second."""
+_OF_JOB = re.compile(r"/([0-9a-f]{32})/chk-\d+")
 CHECKPOINT, SAVEPOINT, LOCAL = "checkpoint", "savepoint", "local"
 
 
 @dataclass(frozen=True)
 class ObservedRestore:
-    """The last restore of one outage.
+    """The last restore of one outage, or that of a start.
 
-    ``restore_ms`` is its phase from the first task that reads state until all run.
+    ``restore_ms`` is its phase from the first task that reads state until all run. ``checkpoint_id``
+    is None where nothing names it.
     """
 
     at: datetime
     kind: str
-    checkpoint_id: int
+    checkpoint_id: int | None
     restore_ms: float
     downtime_ms: float | None
     state_bytes: int | None
@@ -51,7 +59,7 @@ def recent_outages(job: JobCurrent, until: datetime) -> list[tuple[Outage, int]]
 
 
 def observed_restores(
-    job: JobCurrent, of_job: Sequence[tuple[Outage, int]], local: bool
+    job: JobCurrent, of_job: Sequence[tuple[Outage, int]], local: bool, until: datetime
 ) -> tuple[ObservedRestore, ...]:
     """Newest first."""
     facts = _facts(
@@ -81,7 +89,64 @@ def observed_restores(
                 dead,
             )
         )
-    return tuple(made)
+    made += _of_starts(job, of_job, local, until)
+    return tuple(sorted(made, key=lambda restore: restore.at, reverse=True))
+
+
+def _of_starts(
+    job: JobCurrent, of_job: Sequence[tuple[Outage, int]], local: bool, until: datetime
+) -> Iterator[ObservedRestore]:
+    starts = [
+        start
+        for start in job_starts(job, until - HISTORY, until, MOST_OBSERVED).starts
+        if start.restored is not None and "restore" in start.phase_of
+    ]
+    sizes = _sizes(job, [start.restored for start in starts if start.restored])
+    for start in starts:
+        outage, dead = next(
+            (
+                (outage, dead)
+                for outage, dead in reversed(of_job)
+                if outage.at - DATED_WITHIN
+                <= start.running_at
+                <= (outage.until or start.running_at) + DATED_WITHIN
+            ),
+            (None, 0),
+        )
+        if start.restored is None or (outage and outage.part_ms["restore"] is not None):
+            continue
+        is_local = local and start.kind != "start" and not dead
+        yield ObservedRestore(
+            outage.at if outage else start.begun_at or start.at,
+            SAVEPOINT if start.restored.is_savepoint else LOCAL if is_local else CHECKPOINT,
+            start.restored.checkpoint_id,
+            start.phase_of["restore"].duration_ms,
+            start.downtime_ms,
+            sizes.get(start.restored),
+            dead,
+        )
+
+
+def _sizes(job: JobCurrent, snapshots: Iterable[Restored]) -> dict[Restored, int | None]:
+    """Of those whose id is known: a path may name the job that took it. One query."""
+    owners = {
+        snapshot: (match[1] if (match := _OF_JOB.search(snapshot.path or "")) else job.job_id)
+        for snapshot in snapshots
+        if snapshot.checkpoint_id is not None
+    }
+    rows = CheckpointFact.objects.filter(
+        cluster=job.cluster,
+        job_id__in=set(owners.values()),
+        outcome="completed",
+        checkpoint_id__in={snapshot.checkpoint_id for snapshot in owners},
+    ).order_by("trigger_time")
+    sizes: dict[tuple[str, int | None], int | None] = {
+        (job_id, number): size
+        for job_id, number, size in rows.values_list("job_id", "checkpoint_id", "state_bytes")
+    }
+    return {
+        snapshot: sizes.get((owner, snapshot.checkpoint_id)) for snapshot, owner in owners.items()
+    }
 
 
 def _lost(outage: Outage, before: datetime, instants: Iterable[datetime]) -> int:

@@ -11,7 +11,13 @@ from datetime import datetime, timedelta
 
 from django.db.models import Count, Q
 
-from spark_jobs.diagnosis.regional_model import PROPOSED_LIMITS, Tried, regional_share, task_success
+from spark_jobs.diagnosis.regional_model import (
+    PROPOSED_LIMITS,
+    Tried,
+    at_least,
+    regional_share,
+    task_success,
+)
 from spark_jobs.placement.plan import Plan
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
@@ -36,19 +42,20 @@ class Shares:
 
 @dataclass(frozen=True)
 class AtParallelism:
-    """``shares`` at the rate of the job; None where that is not known."""
+    """``shares`` at the rate of the job, None where that is not known; ``at_least`` by its bound."""
 
     parallelism: int
     tasks: int
     regions: int
     is_now: bool
     shares: Shares | None
+    at_least: Shares | None
 
 
 @dataclass(frozen=True)
 class RegionalCheckpoints:
-    """``task_success``: of one task in one checkpoint; ``at_least`` where none failed: with 95 %
-    confidence it is no less.
+    """``task_success``: of one task in one checkpoint, None where too few are known or none failed;
+    ``at_least``: with 95 % confidence it is no less.
     """
 
     completed: int
@@ -84,13 +91,8 @@ def regional_checkpoints(
     )
     tried = Tried(counts["completed"], counts["failed"], plan.tasks)
     enough = tried.completed + tried.failed >= LEAST_CHECKPOINTS
-    own = task_success([tried]) if enough else None
-    # Rule of three.
-    at_least = (
-        max(1 - 3 / tried.completed, 0) ** (1 / plan.tasks)
-        if own is not None and not tried.failed
-        else None
-    )
+    own = task_success([tried]) if enough and tried.failed else None
+    least = at_least(tried) if enough else None
     now = max(vertex.parallelism for vertex in plan.vertices)
     curve = []
     for parallelism in sorted(
@@ -101,9 +103,11 @@ def regional_checkpoints(
             for vertex in plan.vertices
         )
         parts = min(tasks, max(1, round(regions * parallelism / now))) if regions > 1 else 1
-        shares = None if own is None else _shares(own, tasks, parts, *limits)
-        curve.append(AtParallelism(parallelism, tasks, parts, parallelism == now, shares))
-    return RegionalCheckpoints(tried.completed, tried.failed, own, at_least, *limits, curve)
+        shares, bounds = (
+            None if rate is None else _shares(rate, tasks, parts, *limits) for rate in (own, least)
+        )
+        curve.append(AtParallelism(parallelism, tasks, parts, parallelism == now, shares, bounds))
+    return RegionalCheckpoints(tried.completed, tried.failed, own, least, *limits, curve)
 
 
 def _shares(rate: float, tasks: int, parts: int, share: float, reuse: int) -> Shares:

@@ -40,7 +40,8 @@ class Download:
 
 @dataclass(frozen=True)
 class JarDownloads:
-    """Of the newest start in which any were logged, else of the newest one.
+    """Of the newest start in which any were logged, else of the newest one. Of a job no start of
+    which was seen whole: all that were logged, ``at`` is then that of the first.
 
     ``downloads``: longest first.
     """
@@ -51,23 +52,23 @@ class JarDownloads:
     downloads: Sequence[Download]
 
 
-def jar_downloads(job: JobCurrent, starts: JobStarts) -> JarDownloads:
+def jar_downloads(job: JobCurrent, starts: JobStarts, until: datetime) -> JarDownloads:
     """At most two queries."""
-    lines = _lines(job, starts.starts)
+    lines = _lines(job, starts.starts, until)
     start = next(
         (start for start in starts.starts if any(_is_of(start, at) for _, at, _ in lines)),
         starts.newest,
     )
     logged: dict[str, list[tuple[datetime, str]]] = {}
     for process, at, path in lines:
-        if start and _is_of(start, at):
+        if start is None or _is_of(start, at):
             logged.setdefault(process, []).append((at, path))
     deployed = _deployed(job, start, logged) if start and logged else {}
     downloads = [
         _download(process, files, deployed.get(process)) for process, files in logged.items()
     ]
     return JarDownloads(
-        start.at if start else None,
+        start.at if start else min((at for _, at, _ in lines), default=None),
         high_availability(job),
         len({path for files in logged.values() for _, path in files}),
         sorted(downloads, key=lambda download: (-(download.at_most_ms or 0), download.process)),
@@ -84,11 +85,14 @@ def high_availability(job: JobCurrent) -> bool | None:
     return value.upper() != "NONE"
 
 
-def _lines(job: JobCurrent, starts: Sequence[Start]) -> list[tuple[str, datetime, str]]:
-    """Process, instant and file of each download that was logged around these starts."""
-    if not starts:
-        return []
-    around = reduce(or_, (Q(ts__gte=begun, ts__lte=ended) for begun, ended in map(_span, starts)))
+def _lines(
+    job: JobCurrent, starts: Sequence[Start], until: datetime
+) -> list[tuple[str, datetime, str]]:
+    """Process, instant and file of each download that was logged around these starts; of all, where
+    there is none.
+    """
+    spans = [Q(ts__gte=begun, ts__lte=ended) for begun, ended in map(_span, starts)]
+    around = reduce(or_, spans) if spans else Q(ts__lte=until)
     log_events = LogEvent.objects.filter(
         around, cluster=job.cluster, job_id=job.job_id, kind="blob_download"
     ).order_by("-ts")

@@ -1,8 +1,8 @@
 """The starts of one job, phase by phase, beside earlier starts of jobs of its name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from statistics import median_low
 from typing import Any
 
@@ -10,7 +10,8 @@ from django.db.models import OuterRef, Subquery
 
 from spark_jobs.fold.starts import PARTS
 from webapp.checkpoints.models import CheckpointFact
-from webapp.fleet.models import JobCurrent, JobStart
+from webapp.fleet.models import JobAnnotation, JobCurrent, JobStart
+from webapp.lib.instants import drawable
 from webapp.profiles.models import StartingThread
 from webapp.profiles.starting_threads import threads_at_start
 
@@ -36,9 +37,20 @@ class Phase:
 
 
 @dataclass(frozen=True)
+class Restored:
+    """A snapshot, as far as the mark of its restore names it; ``path`` may be of another job."""
+
+    checkpoint_id: int | None
+    is_savepoint: bool
+    path: str | None
+
+
+@dataclass(frozen=True)
 class Start:
     """One start of the job. ``phases``: those that it had, in order; all but detect add up to
     ``total_ms``.
+
+    ``restored``: the snapshot that it began with, None where none was seen.
 
     ``output_gap_ms``: from the last completed checkpoint before it to the first one after it: so
     long sinks that commit with checkpoints showed nothing new.
@@ -53,6 +65,7 @@ class Start:
     phases: Sequence[Phase]
     output_gap_ms: int | None
     first_completed_at: datetime | None
+    restored: Restored | None
     tasks: int
     taskmanagers: int | None
     hosts: int | None
@@ -101,7 +114,7 @@ def job_starts(
     until: datetime | None = None,
     shown: int = SHOWN,
 ) -> JobStarts:
-    """Starts whose last task ran in this time. Two queries."""
+    """Starts whose last task ran in this time. Three queries."""
     completed = CheckpointFact.objects.filter(
         cluster=job.cluster,
         job_id=OuterRef("job_id"),
@@ -140,8 +153,19 @@ def job_starts(
         cluster=job.cluster, job_id__in=same_name, at__lte=rows[0].at
     ).order_by("-at", "-id")
     compared = list(of_name.defer("detail")[:COMPARED])
+    marks = JobAnnotation.objects.filter(
+        cluster=job.cluster,
+        job_id=job.job_id,
+        kind="restore",
+        at__gt=min(map(_from, rows)),
+        at__lte=max(row.running_at for row in rows),
+    )
+    restores = [
+        (at, _restored(detail or {}))
+        for at, detail in marks.order_by("at", "id").values_list("at", "detail")
+    ]
     return JobStarts(
-        [_start(row, [start for start in compared if start.at < row.at]) for row in rows],
+        [_start(row, [start for start in compared if start.at < row.at], restores) for row in rows],
         len(compared),
         len({start.job_id for start in compared}),
     )
@@ -153,7 +177,16 @@ def threads_of(job: JobCurrent, starts: JobStarts) -> list[StartingThread]:
     return threads_at_start(job.cluster, job.job_id, newest.at, newest.running_at) if newest else []
 
 
-def _start(row: Any, earlier: Sequence[JobStart]) -> Start:
+def _from(row: Any) -> datetime:
+    """Marks are dated to the full second."""
+    return drawable(row.begun_at or row.at) - timedelta(seconds=1)
+
+
+def _start(
+    row: Any, earlier: Sequence[JobStart], restores: Sequence[tuple[datetime, Restored]]
+) -> Start:
+    """``restores``: of the job's marks, oldest first."""
+    snapshots = [restored for at, restored in restores if _from(row) < at <= row.running_at]
     durations = {name: getattr(row, f"{name}_ms") for name in PARTS}
     gap = (
         row.first_completed_at
@@ -174,6 +207,7 @@ def _start(row: Any, earlier: Sequence[JobStart]) -> Start:
         ],
         output_gap_ms=round(gap.total_seconds() * 1000) if gap else None,
         first_completed_at=row.first_completed_at,
+        restored=snapshots[-1] if snapshots else None,
         **{
             name: getattr(row, name)
             for name in (
@@ -186,6 +220,12 @@ def _start(row: Any, earlier: Sequence[JobStart]) -> Start:
                 "detail",
             )
         },
+    )
+
+
+def _restored(detail: Mapping[str, Any]) -> Restored:
+    return Restored(
+        detail.get("checkpoint_id"), detail.get("from") == "savepoint", detail.get("path")
     )
 
 

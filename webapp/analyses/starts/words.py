@@ -3,8 +3,9 @@
 from ingest.messages import in_sentence, join_messages, message, plural
 from webapp.analyses.document import Verdict
 from webapp.analyses.starts.jar_downloads import JarDownloads
-from webapp.analyses.starts.job_starts import JobStarts, Start
+from webapp.analyses.starts.job_starts import JobStarts, Phase, Start
 from webapp.analyses.starts.rpc_troubles import RpcTroubles
+from webapp.lib.instants import instant_text
 from webapp.lib.quantities import count_text, duration_text
 
 PHASES = {
@@ -48,8 +49,17 @@ HELD_UP_MS = 1_000
 NAME_CHARS = 80
 
 
-def verdict(starts: JobStarts) -> Verdict:
+def verdict(starts: JobStarts, jars: JarDownloads | None = None) -> Verdict:
     newest = starts.newest
+    if newest is None and jars and jars.at:
+        return Verdict(
+            "unknown",
+            message(
+                "It was deployed at {at:name}, when its jars were fetched. When all tasks ran was "
+                "not seen.",
+                at=instant_text(jars.at),
+            ),
+        )
     if newest is None:
         return Verdict(
             "unknown",
@@ -70,7 +80,7 @@ def verdict(starts: JobStarts) -> Verdict:
     most = (
         message(
             ", most of it in {lower:name} ({duration_ms:name})",
-            lower=in_sentence(PHASES[phase.name][0]),
+            lower=_doing(newest, phase),
             duration_ms=duration_text(phase.duration_ms),
         )
         if phase
@@ -99,6 +109,13 @@ def verdict(starts: JobStarts) -> Verdict:
         )
         + message("{usual:message}{held:text}", usual=usual, held=held),
     )
+
+
+def _doing(start: Start, phase: Phase) -> str:
+    """Where no snapshot was seen, tasks open their operators and restore nothing."""
+    if phase.name == "restore" and start.restored is None:
+        return message("opening operators")
+    return in_sentence(PHASES[phase.name][0])
 
 
 def about_jars(downloads: JarDownloads) -> str:

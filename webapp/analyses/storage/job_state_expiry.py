@@ -23,13 +23,17 @@ MOST_FILES = 20
 """Opened to learn what is described outside the ``_metadata``, one an operator."""
 MOST_READING_S = 10
 """After that no further one is opened: a page and a report do not wait for a slow storage."""
-_DESCRIBES = ("meta", "keygroups")
+_DESCRIBES = tuple(
+    f"{within}{kind}"
+    for within in ("", "changelog-materialized-")
+    for kind in ("meta", "keygroups")
+)
 
 
 @dataclass(frozen=True)
 class NamedState:
-    """``expires`` None, without name and kind: what describes the states of this operator lies in a
-    file that Weir does not reach.
+    """``expires`` None, without name and kind: the states of this operator are described in a file
+    that Weir does not reach, or not at all, as in a changelog before it is materialized.
     """
 
     operator_id: str
@@ -111,27 +115,38 @@ def job_state_expiry(job: JobCurrent) -> StateExpiry:
 
 
 def _states(file: MetadataFile, names: Mapping[str, str]) -> list[NamedState]:
-    """The first subtask with keyed state speaks for its operator."""
-    first: dict[str, tuple[Operator, Stream]] = {}
+    """The first subtask whose keyed state is described speaks for its operator."""
+    first: dict[str, tuple[Operator, Stream | None]] = {}
     for piece in file.pieces():
-        if isinstance(piece, KeyedState) and not piece.raw:
-            for part in piece.parts:
-                if isinstance(part, Handle) and part.kind in _DESCRIBES and part.stream is not None:
-                    first.setdefault(piece.operator.operator_id, (piece.operator, part.stream))
+        if isinstance(piece, KeyedState):
+            _, known = first.get(piece.operator.operator_id, (piece.operator, None))
+            first[piece.operator.operator_id] = piece.operator, known or _describing(piece)
     states: list[NamedState] = []
     until = monotonic() + MOST_READING_S
     for number, (key, (operator, stream)) in enumerate(first.items()):
         name = operator.name or names.get(key) or key
         may_open = number < MOST_FILES and monotonic() < until
-        content = _description(file, stream) if stream.inline_at is not None or may_open else None
-        if content is None:
-            states.append(NamedState(key, name, "", "", None))
-        else:
-            states += [
-                NamedState(key, name, state.name, state.kind, state.expires)
-                for state in described_states(content)
-            ]
+        content = (
+            _description(file, stream)
+            if stream is not None and (stream.inline_at is not None or may_open)
+            else None
+        )
+        states += [
+            NamedState(key, name, state.name, state.kind, state.expires)
+            for state in described_states(content or b"")
+        ] or [NamedState(key, name, "", "", None)]
     return states[:SHOWN]
+
+
+def _describing(keyed_state: KeyedState) -> Stream | None:
+    return next(
+        (
+            part.stream
+            for part in keyed_state.parts
+            if isinstance(part, Handle) and part.kind in _DESCRIBES and part.stream is not None
+        ),
+        None,
+    )
 
 
 def _description(file: MetadataFile, stream: Stream) -> bytes | None:

@@ -51,8 +51,9 @@ class Outline:
         return self.outcome in FAILED_OUTCOMES
 
     @property
-    def badness(self) -> tuple[bool, bool, int]:
-        return self.failed, bool(self.is_savepoint), self.end_to_end_ms or 0
+    def badness(self) -> tuple[bool, int]:
+        """Savepoints are in the time line one by one."""
+        return self.failed, self.end_to_end_ms or 0
 
 
 def outlines(job: JobCurrent, scope: ReportScope) -> list[Outline]:
@@ -85,11 +86,8 @@ def figures(
         outcome: counts[outcome] for outcome in OUTCOMES if outcome not in UNSETTLED_OUTCOMES
     }
     gap = _longest_gap(job, scope, own)
-    lost = [
-        outline.checkpointed_bytes
-        for outline in seen
-        if outline.failed or outline.outcome == "aborted"
-    ]
+    # An aborted one is no loss: its job was cancelled, stopped or finished.
+    lost = [outline.checkpointed_bytes for outline in seen if outline.failed]
     wasted = [size for size in lost if size is not None]
     return CheckpointFigures(
         settled=counts["total"],

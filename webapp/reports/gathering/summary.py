@@ -432,8 +432,7 @@ def _cost(story: JobStory, notable: Sequence[ReportedFinding]) -> list[str]:
         )
         sentences.append(
             message(
-                "{wasted_bytes:name} were uploaded for checkpoints that did not "
-                "complete{unknown:message}.",
+                "{wasted_bytes:name} were uploaded for checkpoints that failed{unknown:message}.",
                 wasted_bytes=bytes_text(figures.wasted_bytes),
                 unknown=unknown,
             )

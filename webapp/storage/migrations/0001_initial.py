@@ -143,6 +143,7 @@ class Migration(migrations.Migration):
                 ("bytes", models.BigIntegerField()),
                 ("metadata_files", models.BigIntegerField()),
                 ("checkpoints", models.BigIntegerField()),
+                ("replaced", models.BigIntegerField(null=True)),
                 ("unlisted", models.BigIntegerField()),
                 ("doubts", models.BigIntegerField()),
                 ("raw_bytes", models.BigIntegerField(null=True)),

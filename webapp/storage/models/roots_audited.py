@@ -20,6 +20,7 @@ class RootFigures(OfAudit, VerdictCounts, Amplified):
     bytes = models.BigIntegerField()
     metadata_files = models.BigIntegerField()
     checkpoints = models.BigIntegerField()
+    replaced = models.BigIntegerField(null=True)
     unlisted = models.BigIntegerField()
     doubts = models.BigIntegerField()
     raw_bytes = models.BigIntegerField(null=True)

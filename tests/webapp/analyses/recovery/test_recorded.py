@@ -14,17 +14,23 @@ import pytest
 from django.core.cache import cache
 from django.urls import reverse
 
-from spark_jobs.serving import CHECKPOINT_FACT, JOB_ANNOTATION, JOB_CURRENT, LOG_EVENT
+from spark_jobs.serving import (
+    CHECKPOINT_FACT,
+    JOB_ANNOTATION,
+    JOB_CURRENT,
+    JOB_START,
+    LOG_EVENT,
+)
 from tests import played_trees
 from tests.first_cycles import CLUSTER, served_tables
 from tests.raw_outages import LINE, folder_of, jobmanager_log, raw_outages
-from tests.webapp.builders import window
+from tests.webapp.builders import annotation, start, window
 from tests.webapp.storage.builders import root
 from webapp.analyses.recovery.failover import failover
 from webapp.analyses.recovery.job_restores import job_restores
 from webapp.analyses.recovery.observed_restores import HISTORY, recent_outages
 from webapp.checkpoints.models import CheckpointFact
-from webapp.fleet.models import JobAnnotation, JobCurrent, LogEvent
+from webapp.fleet.models import JobAnnotation, JobCurrent, JobStart, LogEvent
 
 pytestmark = pytest.mark.django_db
 RECORDINGS = Path(__file__).parents[3] / "fixtures" / "recordings"
@@ -296,3 +302,47 @@ def test_records_that_a_task_alone_would_lose_are_its_rate_for_the_time_it_is_aw
     assert one.alone_records == pytest.approx(300 / one.parallelism * found.phases.alone_ms / 1000)
     assert one.alone_share == 1 / one.parallelism
     assert found.vertices[0].alone_records is None
+
+
+def test_a_restore_at_a_first_start_counts(taken_up, tmp_path):
+    """Beside those of outages, which are not counted twice where starts have them, too."""
+    job = taken_up(FAILING)
+    (starts,) = served_tables(folder_of(FAILING), tmp_path, JOB_START)
+    JobStart.objects.bulk_create(JobStart(**row) for row in starts)
+    assert len(restores(job).observed) == len(restored_by_log(FAILING))
+    JobStart.objects.filter(kind="start").delete()
+    before = job.start_time
+    own = CheckpointFact.objects.filter(outcome="completed", is_savepoint=False)
+    taken = own.latest("trigger_time")
+    start(
+        job,
+        before + timedelta(seconds=1),
+        kind="start",
+        begun_at=before,
+        running_at=before + timedelta(seconds=6),
+        restore_ms=5_400,
+    )
+    detail = {
+        "from": "checkpoint",
+        "checkpoint_id": taken.checkpoint_id,
+        "path": f"file:/ckpt/{job.job_id}/chk-{taken.checkpoint_id}",
+    }
+    annotation(job, "restore", before, "restored", subject=str(taken.checkpoint_id), detail=detail)
+    *_, first = restores(job).observed
+    assert (first.at, first.restore_ms, first.checkpoint_id, first.state_bytes) == (
+        before,
+        5_400,
+        taken.checkpoint_id,
+        taken.state_bytes,
+    )
+
+
+def test_where_no_outage_has_its_phases_those_of_starts_count(taken_up, tmp_path):
+    job = taken_up(FAILING)
+    expected = {one.checkpoint_id: one.restore_ms for one in restores(job).observed}
+    (starts,) = served_tables(folder_of(FAILING), tmp_path, JOB_START)
+    JobStart.objects.bulk_create(JobStart(**row) for row in starts)
+    JobAnnotation.objects.filter(kind="restart").delete()
+    found = restores(job)
+    assert {one.checkpoint_id for one in found.observed} == set(expected)
+    assert not any("No restore" in reason for reason in found.unknown)

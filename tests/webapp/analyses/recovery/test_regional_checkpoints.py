@@ -39,9 +39,9 @@ def test_shares_are_those_of_the_model_at_the_rate_of_the_rows(viewer, of):
     found = regional(viewer, of, share=10, reuse=2)
     said = (
         "20 of its 100 checkpoints failed, as if each task completed its part in 98.8905 % of "
-        "them. By region"
+        "them ("
     )
-    assert said in found["note"]
+    assert said in found["note"] and "or more with 95 % confidence). By region" in found["note"]
     points = {one["parallelism"]: one for one in found["rows"]}
     assert sorted(points) == [2, 5, 10, 20, 40, 80, 160]
     assert [(one["tasks"], one["regions"]) for one in points.values()] == [
@@ -49,6 +49,8 @@ def test_shares_are_those_of_the_model_at_the_rate_of_the_rows(viewer, of):
     ]
     now = points[10]
     assert now["is_now"] and now["full"] == pytest.approx(0.8)
+    # Clopper and Pearson, one-sided: 1 - beta.ppf(0.95, 21, 80).
+    assert now["full_at_least"] == pytest.approx(0.7228, abs=1e-3)
     assert now["by_region"] == pytest.approx(regional_share(1 - 0.8 ** (1 / 10), 10, 1, 2))
     assert points[160]["full"] == pytest.approx(0.8**16) and points[160]["by_region"] > 0.5
 
@@ -71,9 +73,26 @@ def test_where_none_failed_only_a_lower_bound_is_known(viewer):
     of = job(at=T0, graph=PLAN)
     for number in range(60):
         fact(of, number, T0 - timedelta(minutes=number + 1))
-    lowest = (1 - 3 / 60) ** (1 / 20)
-    note = regional(viewer, of)["note"]
-    assert "None of its 60 checkpoints failed" in note and f"{lowest * 100:.6g} % or more" in note
+    lowest = 0.05 ** (1 / 60 / 20)
+    found = regional(viewer, of)
+    assert "None of its 60 checkpoints failed" in found["note"]
+    assert f"{lowest * 100:.6g} % or more" in found["note"]
+    points = {one["parallelism"]: one for one in found["rows"]}
+    assert {one["full"] for one in points.values()} == {None}
+    assert points[10]["full_at_least"] == pytest.approx(0.05 ** (1 / 60))
+    assert points[160]["full_at_least"] == pytest.approx(0.05 ** (16 / 60))
+    assert points[160]["by_region_at_least"] > 0.9
+
+
+def test_few_checkpoints_show_how_little_they_prove(viewer):
+    """Twenty without a failure prove no more of sixteen times the parallelism than 9 %."""
+    cache.clear()
+    of = job(at=T0, graph=PLAN)
+    for number in range(20):
+        fact(of, number, T0 - timedelta(minutes=number + 1))
+    points = {one["parallelism"]: one for one in regional(viewer, of)["rows"]}
+    assert points[160]["full"] is None
+    assert points[160]["full_at_least"] == pytest.approx(0.05 ** (16 / 20))
 
 
 def test_a_job_without_checkpoints_and_a_job_of_one_region_say_so(viewer):

@@ -16,6 +16,7 @@ from webapp.analyses.starts.words import about_jars
 from webapp.fleet.models import JobCurrent, LogEvent
 
 pytestmark = pytest.mark.django_db
+LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 LINE = re.compile(r"^(\S+ \S+) INFO .*BlobClient +\[\] - Downloading [0-9a-f]{32}/p-")
 DEPLOYED = re.compile(r"^(\S+ \S+) INFO .* switched from DEPLOYING to INITIALIZING")
 
@@ -30,7 +31,7 @@ def test_each_taskmanager_fetches_the_jar_once_and_restarts_fetch_nothing(
     recording: str, home: Path
 ) -> None:
     (job,) = taken_up(recording, home)
-    found = jar_downloads(job, job_starts(job))
+    found = jar_downloads(job, job_starts(job), LATEST)
     logs = {
         path.name.removesuffix(".gz"): gzip.decompress(path.read_bytes()).decode().splitlines()
         for path in (FIXTURES / recording / "logs").iterdir()
@@ -72,7 +73,7 @@ def test_high_availability_follows_from_what_is_set(configuration: Any, is_on: b
 def test_a_job_without_logs_of_taskmanagers_says_so(home: Path) -> None:
     (job,) = taken_up(SLOW[0], home)
     LogEvent.objects.filter(kind="blob_download").delete()
-    found = jar_downloads(job, job_starts(job))
+    found = jar_downloads(job, job_starts(job), LATEST)
     assert about_jars(found).startswith(
         "No log of a TaskManager has a download from the JobManager"
     )

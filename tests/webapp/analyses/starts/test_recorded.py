@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT, JOB_START, LOG_EVENT
+from spark_jobs.serving import (
+    CHECKPOINT_FACT,
+    JOB_ANNOTATION,
+    JOB_CURRENT,
+    JOB_START,
+    LOG_EVENT,
+)
 from tests.first_cycles import served_tables
 from tests.raw_starts import FIXTURES, by_log, by_rest, states_by_rest
 from tests.webapp.builders import cluster, job, start
@@ -19,7 +25,7 @@ from webapp.analyses.starts.job_starts import job_starts
 from webapp.analyses.starts.rpc_troubles import rpc_troubles
 from webapp.analyses.starts.words import about_calls, verdict
 from webapp.checkpoints.models import CheckpointFact
-from webapp.fleet.models import JobCurrent, JobStart, LogEvent
+from webapp.fleet.models import JobAnnotation, JobCurrent, JobStart, LogEvent
 
 pytestmark = pytest.mark.django_db
 SLOW = ["incidents/1.20.5/slow-restore", "incidents/2.3.0/slow-restore"]
@@ -31,6 +37,7 @@ def taken_up(recording: str, home: Path) -> list[JobCurrent]:
         JOB_START: JobStart,
         CHECKPOINT_FACT: CheckpointFact,
         LOG_EVENT: LogEvent,
+        JOB_ANNOTATION: JobAnnotation,
     }
     for model, rows in zip(
         models.values(), served_tables(FIXTURES / recording, home, *models), strict=True
@@ -193,10 +200,34 @@ def test_what_held_a_start_up_is_named_in_the_verdict(viewer: Any, home: Path) -
 def test_a_job_of_which_no_start_was_seen_says_so(viewer: Any, home: Path) -> None:
     (job,) = taken_up(SLOW[0], home)
     JobStart.objects.all().delete()
+    downloads = LogEvent.objects.filter(kind="blob_download")
+    fetched = f"{downloads.earliest('ts').ts:%Y-%m-%d %H:%M:%S} UTC"
+    found = answered(viewer, job)
+    assert found["verdict"] == {
+        "tone": "unknown",
+        "sentence": f"It was deployed at {fetched}, when its jars were fetched. When all tasks "
+        "ran was not seen.",
+    }
+    assert len(found["tables"]["jars"]["rows"]) == 2
+    downloads.delete()
     verdict_of = answered(viewer, job)["verdict"]
     no_start = "No start of this job was seen from its beginning until all tasks ran."
     assert (verdict_of["tone"], verdict_of["sentence"]) == ("unknown", no_start)
     assert drawn(viewer, job) is None
+
+
+@pytest.mark.parametrize("recording", SLOW)
+def test_a_start_that_restores_nothing_is_not_called_a_restore(
+    recording: str, viewer: Any, home: Path
+) -> None:
+    (job,) = taken_up(recording, home)
+    (first,) = [one for one in job_starts(job).starts if one.kind == "start"]
+    assert first.restored is None
+    sentence = verdict(job_starts(job, until=first.running_at)).sentence
+    assert "restore" not in sentence
+    newest = job_starts(job).newest
+    assert newest is not None and newest.restored is not None
+    assert newest.restored.checkpoint_id is not None
 
 
 @pytest.mark.parametrize(

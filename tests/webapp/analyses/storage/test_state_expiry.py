@@ -113,6 +113,45 @@ def test_what_is_described_in_a_file_of_its_own_is_read_there(version: str, tmp_
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    "recorded",
+    # Key groups in files that are gone; a changelog that nothing was materialized of.
+    ["1.20.5-L1-bc8daa-chk-1", "written-4-by-1.20.5"],
+)
+def test_keyed_state_that_nothing_readable_describes_is_not_called_absent(
+    recorded: str, tmp_path: Path, viewer: Client
+) -> None:
+    (tmp_path / "chk-14").mkdir()
+    (tmp_path / "chk-14" / "_metadata").write_bytes(
+        gzip.decompress((FIXTURES.parent / f"{recorded}.metadata.gz").read_bytes())
+    )
+    of = completed(14, tmp_path / "chk-14")
+    StorageRoot.objects.create(uri=f"file:{tmp_path}")
+    found = job_state_expiry(of)
+    assert found.states and {one.expires for one in found.states} == {None}
+    verdict = viewer.get(
+        reverse("api-job-analysis-state-expiry", args=(of.cluster, of.job_id))
+    ).json()["verdict"]
+    assert verdict["tone"] == "unknown" and "has keyed state" in verdict["sentence"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "recorded", ["1.15.4-L3-f864be-chk-2", "1.17.2-L3-b3b200-chk-2", "2.1.1-L3-a39c68-chk-2"]
+)
+def test_the_materialized_part_of_a_changelog_describes_its_states(
+    recorded: str, tmp_path: Path
+) -> None:
+    (tmp_path / "chk-14").mkdir()
+    (tmp_path / "chk-14" / "_metadata").write_bytes(
+        gzip.decompress((FIXTURES.parent / f"{recorded}.metadata.gz").read_bytes())
+    )
+    of = completed(14, tmp_path / "chk-14")
+    StorageRoot.objects.create(uri=f"file:{tmp_path}")
+    assert {one.name for one in job_state_expiry(of).states} == {"agg", "seen"}
+
+
+@pytest.mark.django_db
 def test_a_finding_of_growing_state_looks_for_the_states_without_a_time_to_live(
     viewer: Client,
 ) -> None:
