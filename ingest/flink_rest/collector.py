@@ -23,11 +23,11 @@ from ingest.flink_rest.job_reader import JobReader, in_trouble
 from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate, sampling_rate
 from ingest.flink_rest.listed_jobs import ListedJob, listed_jobs
 from ingest.flink_rest.payloads.fields import clean_text
-from ingest.flink_rest.payloads.jobs import NOT_LISTED
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.starting_tasks import StartingTask, slow_tasks
 from ingest.flink_rest.taskmanager_reader import read_taskmanagers
 from ingest.flink_rest.versions import MAX_VERSION_CHARS, is_known
+from ingest.job_states import NOT_LISTED
 from ingest.messages import message
 from ingest.records import Job, Observed, Skip
 from ingest.sources import ClusterSource

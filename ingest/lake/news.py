@@ -7,7 +7,7 @@ A commit of nothing but the latter is marked as routine
 
 from collections.abc import Iterable
 
-from ingest.flink_rest.payloads.jobs import NOT_LISTED
+from ingest.job_states import NOT_LISTED
 from ingest.records import Checkpoint, Job, LogRecord, Record, Skip
 
 ROUTINE = "weir.routine"

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from ingest.job_states import NOT_LISTED
 from spark_jobs.diagnosis.samples import CheckpointConfig, CheckpointSample, LogEvent
 
 WINDOW_MS = 60_000
@@ -56,13 +57,8 @@ EVENT_KINDS = (
 What rules read they declare: ``registry.events_read``.
 """
 TERMINAL_STATES = ("FINISHED", "CANCELED", "FAILED")
-NOT_LISTED = "NOT_LISTED"
-"""No state of Flink's: the JobManager answers and lists the job no more, and nobody saw it end
-(``ingest/flink_rest/payloads/jobs.py``).
-
-It is judged as one that is over. It is not terminal: for a proof of what may be deleted it runs.
-"""
 OVER_STATES = (*TERMINAL_STATES, NOT_LISTED)
+"""Judged as over. NOT_LISTED is not terminal: for a proof of what may be deleted such a job runs."""
 
 Timed = tuple[list[int], list[Any]]
 """Instants in order, in epoch ms, and what belongs to each."""

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ingest.job_states import NOT_LISTED
 from spark_jobs.diagnosis import samples
-from spark_jobs.diagnosis.window_contents import NOT_LISTED, OVER_STATES, PENDING, WINDOW_MS
+from spark_jobs.diagnosis.window_contents import OVER_STATES, PENDING, WINDOW_MS
 from spark_jobs.fold import retention
 from spark_jobs.fold.adaptive_restarts import as_restarts
 from spark_jobs.fold.annotations import annotations

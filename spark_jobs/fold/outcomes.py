@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ingest.flink_logs.reasons import PREFLIGHT, REASONS, reason_of
+from ingest.job_states import NOT_LISTED
 from spark_jobs.diagnosis import checkpoint_reasons
-from spark_jobs.diagnosis.window_contents import NOT_LISTED
 from spark_jobs.fold.checkpoint_by_rest import is_final
 from spark_jobs.fold.checkpoint_log import CheckpointLog
 from spark_jobs.fold.endings import Ending, ending_between, first_ending

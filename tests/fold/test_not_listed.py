@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from ingest.flink_rest.payloads import jobs
-from spark_jobs.diagnosis.window_contents import NOT_LISTED, OVER_STATES, TERMINAL_STATES
+from ingest.job_states import NOT_LISTED
+from spark_jobs.diagnosis.window_contents import OVER_STATES, TERMINAL_STATES
 from spark_jobs.fold.job import JobResult
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.rule_evaluation import Settings
@@ -46,7 +47,7 @@ def line(kind: str, to_state: str, at: float) -> list[dict[str, Any]]:
 
 
 def test_the_collector_and_the_rules_mean_the_same_states() -> None:
-    assert jobs.NOT_LISTED == NOT_LISTED not in jobs.TERMINAL
+    assert NOT_LISTED not in jobs.TERMINAL
     assert set(TERMINAL_STATES) == jobs.TERMINAL == {*OVER_STATES} - {NOT_LISTED}
 
 

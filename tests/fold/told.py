@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from spark_jobs.diagnosis.window_contents import NOT_LISTED
+from ingest.job_states import NOT_LISTED
 from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
 from spark_jobs.fold.job_update import JobUpdate
 from tests.fold.rows import JOB, VERTEX, events, lake, noon, serving

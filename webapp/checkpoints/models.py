@@ -2,7 +2,6 @@
 
 from django.db import models
 
-from spark_jobs.serving import PHASES
 from webapp.lib.scoped_rows import scoped
 
 
@@ -90,6 +89,8 @@ class CheckpointFact(models.Model):
         """Of its slowest subtask, as charts draw them; the largest of any where that is not
         known.
         """
+        from spark_jobs.serving import PHASES  # for pages: a command starts without
+
         of = "slowest_" if self.has_slowest else ""
         return [(phase, getattr(self, f"{of}{phase}_ms")) for phase in PHASES]
 

@@ -11,10 +11,10 @@ from typing import Any
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
+from ingest.job_states import NOT_LISTED
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.health import health_of, worst_points
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.window_contents import NOT_LISTED
 from webapp.findings.choices import FindingState
 from webapp.findings.episodes import closed_at
 from webapp.findings.folding import hold_of, lives_of

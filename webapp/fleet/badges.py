@@ -6,7 +6,7 @@ from django.db.models import Q
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 
-from spark_jobs.diagnosis.window_contents import NOT_LISTED
+from ingest.job_states import NOT_LISTED
 from webapp.fleet.choices import (
     UNKNOWN_STATUS,
     UNWATCHED_STATUS,

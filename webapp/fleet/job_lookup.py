@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
-from spark_jobs.diagnosis.window_contents import NOT_LISTED
+from ingest.job_states import NOT_LISTED
 from webapp.fleet.badges import job_badge
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind
 from webapp.fleet.freshness import late_before

@@ -5,7 +5,7 @@ health any more.
 from collections.abc import Mapping
 from typing import Any
 
-from spark_jobs.diagnosis.window_contents import NOT_LISTED
+from ingest.job_states import NOT_LISTED
 from spark_jobs.serving import FAILED_OUTCOMES
 
 # How a job that is listed no more ended is not known: before those that ended as wanted, and after

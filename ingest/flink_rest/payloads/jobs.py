@@ -10,13 +10,6 @@ from ingest.records import StateSince
 TERMINAL = frozenset({"FINISHED", "CANCELED", "FAILED"})
 """States that a job never leaves."""
 
-NOT_LISTED = "NOT_LISTED"
-"""No state of Flink's: the JobManager answers and lists the job no more, and nobody saw it end.
-
-It may have been cancelled, have failed, or be lost with the JobManager's memory, and it may come
-back. So it is not terminal: no proof of what may be deleted may take it for an end.
-"""
-
 MAX_STATE_CHARS = 32
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from django.conf import settings
 from django.db import models
 
-from spark_jobs.diagnosis.window_contents import NOT_LISTED
+from ingest.job_states import NOT_LISTED
 from webapp.fleet.badges import JOB_BADGES, health_badge
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind, HealthState
 from webapp.fleet.freshness import late_before

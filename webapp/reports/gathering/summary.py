@@ -6,8 +6,8 @@ Pure: from what was gathered to sentences.
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from ingest.job_states import NOT_LISTED
 from ingest.messages import join_messages, message, plural
-from spark_jobs.diagnosis.window_contents import NOT_LISTED
 from webapp.lib.instants import instant_text, span_text
 from webapp.lib.quantities import bytes_text, count_text, duration_text, percent_text
 from webapp.reports.document import JobStory, Kpi, Point, ReportedAlert, ReportedFinding, Summary
