@@ -164,7 +164,7 @@ def test_who_leads_is_read_and_a_cluster_that_nobody_leads_stays_as_it_was(tmp_p
             (name, "http://127.0.0.1:28151") for name in ("default", "old", "team-orders")
         ]
         assert {(one.name, one.why[:6]) for one in found.refused} == {
-            ("unled", "nobody"),
+            ("unled", "it has"),
             ("alien", "what i"),
         }
         for number in range(5_001):

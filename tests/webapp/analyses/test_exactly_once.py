@@ -135,7 +135,7 @@ def test_without_a_log_that_tells_the_time_out_is_unknown_not_fine(
     now = datetime(2026, 11, 21, 4, tzinfo=UTC)
     cluster("prod-eu", at=now)
     own = job("prod-eu", at=now, name="orders")
-    with django_assert_max_num_queries(17):
+    with django_assert_max_num_queries(18):
         page = words_of(
             viewer.get(reverse("exactly-once", args=("prod-eu", own.job_id))).content.decode()
         )

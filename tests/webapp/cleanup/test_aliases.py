@@ -90,7 +90,7 @@ def test_no_plan_holds_anything_of_a_directory_with_two_names(home: Path) -> Non
                 continue
             run("add_storage_root", str(world.root), "--attest", "olga", "--cluster", "prod-eu")
             if alias in SEEN_WHEN_REGISTERED:
-                with pytest.raises(CommandError, match="one directory"):
+                with pytest.raises(CommandError, match="the same directory"):
                     run("add_storage_root", uri, "--read-at", read_at)
             # The other name came to be after both were registered.
             StorageRoot.objects.create(

@@ -207,7 +207,7 @@ def test_two_names_of_one_place_in_a_bucket_are_seen_by_registration_and_by_list
     bucket: Bucket, tmp_path: Path
 ) -> None:
     StorageRoot.objects.create(uri="s3://state/flink/", read_at="")
-    with pytest.raises(ValidationError, match="one directory"):
+    with pytest.raises(ValidationError, match="the same directory"):
         save(StorageRoot(uri="s3://third/flink", read_at=bucket.read_at), [])
     visited = VisitedDirectories()
     list_root(Root("s3://state/flink"), str(tmp_path / "one"), visited=visited)

@@ -121,7 +121,7 @@ def test_an_operator_chooses_jobs_and_a_range(operator, of):
     [
         ({}, "Choose at least one job."),
         ({"job": "prod-eu/nobody"}, "None of these jobs was ever seen."),
-        ({"job": "x/y", "from": "gestern"}, "is no time"),
+        ({"job": "x/y", "from": "gestern"}, "is not a time"),
         ({"job": "x/y", "from": "now", "to": "now-6h"}, "has to end after it starts"),
         ({"job": "x/y", "from": "now-60d", "to": "now"}, "at most 31 days"),
         ({"job": "\x00/\x00"}, "Choose at least one job."),

@@ -43,7 +43,7 @@ def test_a_root_that_is_or_lies_in_another_by_a_second_name_is_refused(
     placed = [
         word if "//" in word or word.startswith("--") else str(tree / word) for word in arguments
     ]
-    with pytest.raises(CommandError, match=r"one directory.*WEIR_STORAGE_ALIASES"):
+    with pytest.raises(CommandError, match=r"the same directory.*WEIR_STORAGE_ALIASES"):
         call_command("add_storage_root", *placed)
     assert StorageRoot.objects.count() == 1
 
@@ -52,7 +52,7 @@ def test_the_form_says_it_too(tree: Path, operator) -> None:
     answer = operator.post(
         reverse("storage-root-add"), {"uri": f"{tree}/link", "kind": "checkpoints", "enabled": "on"}
     )
-    assert answer.status_code == 200 and "one directory" in answer.content.decode()
+    assert answer.status_code == 200 and "the same directory" in answer.content.decode()
     assert StorageRoot.objects.count() == 1
 
 
@@ -82,7 +82,7 @@ def test_a_root_that_has_two_names_already_can_still_be_paused(tree: Path) -> No
     save(one, [])
     assert not StorageRoot.objects.get(pk=one.pk).enabled
     one.read_at = str(tree / "ckpt")
-    with pytest.raises(ValidationError, match="one directory"):
+    with pytest.raises(ValidationError, match="the same directory"):
         save(one, [])
 
 
