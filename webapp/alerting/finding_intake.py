@@ -95,13 +95,14 @@ def _take(
         copy_texts(row, finding)
     elif (
         step.life == last
-        and (row.finding_id, row.job_id) == (finding.pk, finding.job_id)
+        and (row.finding_id, row.job_id, row.identity) == (finding.pk, finding.job_id, identity)
         and row.incident_id == (incident.uid if incident else None)
     ):
         return
     elif finding.first_seen >= step.life.episode_at:
         copy_texts(row, finding)
     put(row, step.life)
+    row.first_attempt_id = finding.first_attempt_id
     row.resolves_at = resolves_at(step.life, policy)
     if not row.is_open and last is not None and last.is_open:
         row.ended_because = policies.why_ended(row.cluster)
@@ -165,7 +166,6 @@ def _known(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
     for row in moved:
         # Its attempt turned out to be one of another job, whose own open alert goes on.
         new = identities[row.finding_id or 0]
-        if not (row.is_open and any(alert.is_open for alert in alerts_by_identity[new])):
-            row.first_attempt_id = new[1]
-        alerts_by_identity[row.identity].append(row)
+        goes_on = row.is_open and any(alert.is_open for alert in alerts_by_identity[new])
+        alerts_by_identity[row.identity if goes_on else new].append(row)
     return alerts_by_identity

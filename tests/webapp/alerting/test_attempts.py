@@ -112,6 +112,19 @@ def test_an_open_alert_goes_on_with_the_next_attempt(line, now, with_pause):
     assert not over.is_open
 
 
+def test_an_alert_follows_its_finding_to_the_job_that_its_attempt_turned_out_to_be_of(now):
+    """Nothing else changed of it; it is listed by any id of the job, and no second one begins."""
+    first = attempt(now - timedelta(minutes=90), now - timedelta(minutes=60))
+    alone = attempt(now - timedelta(minutes=58), name="orders-2")
+    row = found(alone, now - timedelta(minutes=5))
+    evaluate(now)
+    type(alone).objects.filter(pk=alone.pk).update(name="orders", first_attempt_id=first.job_id)
+    Finding.objects.filter(pk=row.pk).update(first_attempt_id=first.job_id, to_alert=True)
+    evaluate(now + timedelta(seconds=1))
+    (alert,) = Alert.objects.all()
+    assert (alert.is_open, alert.first_attempt_id) == (True, first.job_id)
+
+
 def test_jobs_of_one_name_side_by_side_keep_their_own_alerts(now):
     for _ in range(2):
         found(attempt(now - timedelta(hours=2)), now - timedelta(minutes=5))
