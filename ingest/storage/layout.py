@@ -109,6 +109,8 @@ PLACES = (
 )
 """In this order: the first that matches decides."""
 
+TASK_OWNED = ("taskowned", "merged_taskowned", "merged_shared", "changelog")
+"""Places of files to which operators and backends may hold handles that no ``_metadata`` names."""
 CANDIDATES = frozenset(place.name for place in PLACES if place.candidate)
 JOB_DIRECTORY = rf"^([\s\S]*{_JOB})(?:/[\s\S]*)?{END}"
 """Group 1 is the path up to the last directory named like a job id, group 2 that id."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from ingest.job_states import NOT_LISTED
+from ingest.job_states import NOT_LISTED, TERMINAL_STATES
 from spark_jobs.diagnosis.samples import CheckpointConfig, CheckpointSample, LogEvent
 
 WINDOW_MS = 60_000
@@ -56,7 +56,6 @@ EVENT_KINDS = (
 
 What rules read they declare: ``registry.events_read``.
 """
-TERMINAL_STATES = ("FINISHED", "CANCELED", "FAILED")
 OVER_STATES = (*TERMINAL_STATES, NOT_LISTED)
 """Judged as over. NOT_LISTED is not terminal: for a proof of what may be deleted such a job runs."""
 

@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ingest.job_states import TERMINAL_STATES
 from ingest.messages import join_messages, message
-from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.fold.adaptive_restarts import RECREATED
 from spark_jobs.fold.retention import events_whole_from
 from spark_jobs.fold.rows import Row, grouped, iso, rank

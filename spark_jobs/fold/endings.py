@@ -5,9 +5,8 @@ one.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ingest.job_states import NOT_LISTED
+from ingest.job_states import NOT_LISTED, TERMINAL_STATES
 from ingest.messages import message
-from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.fold.rows import Row
 
 COORDINATOR_STOPPED = "coordinator_stopped"

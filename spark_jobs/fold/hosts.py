@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from ingest.job_states import TERMINAL_STATES
 from ingest.messages import message
-from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.fold.lost_taskmanagers import reason_of
 from spark_jobs.fold.rows import Row, grouped
 

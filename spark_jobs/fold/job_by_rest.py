@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ingest.job_states import NOT_LISTED
-from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
+from ingest.job_states import NOT_LISTED, TERMINAL_STATES
 from spark_jobs.fold.rows import Row, first_known, largest, least, rank
 
 _RESTORE = ("restored_at", "restored_checkpoint_id", "restored_is_savepoint", "restored_path")

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from ingest.job_states import NOT_LISTED
-from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
+from ingest.job_states import NOT_LISTED, TERMINAL_STATES
 from spark_jobs.fold.job_by_log import job_logged
 from spark_jobs.fold.job_by_rest import job_reported
 from spark_jobs.fold.older_facts import NONE_OLDER, OlderFacts, is_completed_checkpoint

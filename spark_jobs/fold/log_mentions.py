@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from ingest.job_states import TERMINAL_STATES
 from ingest.messages import message
 from spark_jobs.diagnosis.stack_traces import without_middle
-from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.fold.downtime import words_of
 from spark_jobs.fold.mentions import Mention, by_log, restore_words
 from spark_jobs.fold.operator_mentions import operator_mentions

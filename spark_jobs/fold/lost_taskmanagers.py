@@ -8,8 +8,8 @@ interval of heartbeats.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from ingest.job_states import TERMINAL_STATES
 from ingest.messages import message
-from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.fold.mentions import Mention, by_log
 from spark_jobs.fold.rows import Row
 

@@ -5,7 +5,7 @@ rescaling, end.
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
+from ingest.job_states import TERMINAL_STATES
 from spark_jobs.fold.mentions import Mention, by_rest, restore_words
 from spark_jobs.fold.rows import Row, iso
 from spark_jobs.fold.snapshots import NO_TYPES, Types

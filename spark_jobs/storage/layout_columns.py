@@ -20,8 +20,6 @@ from ingest.storage.layout import (
     UUID_CHARS,
 )
 
-TASK_OWNED = ("taskowned", "merged_taskowned", "merged_shared", "changelog")
-"""Operators and backends may hold handles to these that no ``_metadata`` tells of."""
 MERGED = ("merged_taskowned", "merged_shared")
 METADATA_SUFFIX = f"/{METADATA_NAME}"
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ingest.storage.layout import TASK_OWNED
 from spark_jobs.arrow_schemas import INSTANT, arrow_schema
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays, totals
@@ -22,7 +23,6 @@ from spark_jobs.storage.carried import JOB_DIRECTORIES, REFERRED
 from spark_jobs.storage.failed_checkpoints import FAILED, FailedCheckpoints
 from spark_jobs.storage.layout_columns import (
     MERGED,
-    TASK_OWNED,
     directories_of,
     is_candidate,
     is_metadata,

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ingest.job_states import TERMINAL_STATES
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 from spark_jobs.transforms.counter_arrays import COUNTERS, counters
 from spark_jobs.transforms.sample_cells import (
@@ -32,7 +33,6 @@ from spark_jobs.transforms.sample_cells import (
     wholes,
 )
 
-ENDED = ("FINISHED", "CANCELED", "FAILED")
 HIGH_POOL_USAGE = 0.8
 LARGER_PART = 0.5
 FULL_MS_PER_S = 1000.0
@@ -164,7 +164,9 @@ def _newest_places_of_tasks(cells: Cells) -> dict[str, pa.Array]:
     that has ended by then, which Flink still lists where it ran.
     """
     states, names = cells.texts("task_state")
-    ended = np.isin(states, [at for at, name in enumerate(names.to_pylist()) if name in ENDED])
+    ended = np.isin(
+        states, [at for at, name in enumerate(names.to_pylist()) if name in TERMINAL_STATES]
+    )
     reported = {name: cells.texts(name) for name in PLACE}
     known = np.flatnonzero(np.any([places >= 0 for places, _ in reported.values()], axis=0))
     newest = np.full(cells.slots, -1)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from ingest.flink_rest.payloads import jobs
-from ingest.job_states import NOT_LISTED
-from spark_jobs.diagnosis.window_contents import OVER_STATES, TERMINAL_STATES
+from ingest.job_states import NOT_LISTED, TERMINAL_STATES
+from spark_jobs.diagnosis.window_contents import OVER_STATES
 from spark_jobs.fold.job import JobResult
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.rule_evaluation import Settings

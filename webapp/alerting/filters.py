@@ -6,8 +6,7 @@ from django.db.models import QuerySet
 
 from webapp.alerting.choices import OPEN, AlertState, Mute
 from webapp.findings.choices import Severity
-from webapp.fleet.attempts import of_job
-from webapp.fleet.filters import LABEL
+from webapp.fleet.filters import LABEL, OfAnyAttempt
 from webapp.lib.filter_sets import ListFilters, OfJob
 from webapp.lib.keysets import NEWEST_ROWS_FIRST, KeysetColumn
 from webapp.lib.query_parameters import Choice, Flag, Text
@@ -15,12 +14,7 @@ from webapp.lib.query_parameters import Choice, Flag, Text
 OPEN_STATE, ANY_STATE = "open", "any"
 
 
-class AlertFilters(OfJob):
-    job_id = Text(
-        method="of_job",
-        about="any id of the job, whichever of its attempts an alert was seen on; also taken as "
-        "job",
-    )
+class AlertFilters(OfAnyAttempt):
     rule = Text(about="e.g. checkpoint.declined")
     label = LABEL
     state = Choice((*AlertState.values, OPEN_STATE, ANY_STATE), method="in_state")
@@ -30,9 +24,6 @@ class AlertFilters(OfJob):
     silenced = Flag(method="with_mute", about="muted by anything")
     time_field = "starts_at"
     defaults = {"state": OPEN_STATE}
-
-    def of_job(self, rows: QuerySet[Any], name: str, job_id: str) -> QuerySet[Any]:
-        return rows.filter(of_job(job_id))
 
     def in_state(self, rows: QuerySet[Any], name: str, state: str) -> QuerySet[Any]:
         if state == OPEN_STATE:

@@ -48,7 +48,9 @@ def hold(pks: list[int], policies: Policies, now: datetime) -> int:
         step: Step = tick(last, policy, now) if has_finding else gone(last, policy, now)
         if step.life is None:
             written.drop(row)
-        elif (step.life, resolves := resolves_at(step.life, policy)) != (last, row.resolves_at):
+            continue
+        resolves = resolves_at(step.life, policy)
+        if (step.life, resolves) != (last, row.resolves_at):
             put(row, step.life)
             row.resolves_at = resolves
             written.change(row)

@@ -27,8 +27,6 @@ ORPHAN_PLACES = (
 
 An unreferenced ``_metadata`` would be its own referrer, so only waste holds any.
 """
-TASK_OWNED_PLACES = ("taskowned", "merged_taskowned", "merged_shared", "changelog")
-"""Operators and backends may hold handles to these that no ``_metadata`` tells of."""
 WASTE_PLACES = (*ORPHAN_PLACES, "metadata")
 
 _INSTANT = pa.timestamp("ms", tz="UTC")

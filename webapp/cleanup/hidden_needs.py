@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.parquet_stream import ParquetStream
-from webapp.cleanup.entries import TASK_OWNED_PLACES
+from ingest.storage.layout import TASK_OWNED
 from webapp.cleanup.plan_reader import Chunk
 from webapp.cleanup.recheck import FreshAudit
 
@@ -36,7 +36,7 @@ class HiddenNeeds:
     def among(self, chunk: Chunk, *, of_any: bool = False) -> set[str]:
         """Paths; ``of_any``: of whatever job."""
         rows = chunk.rows.filter(
-            pc.is_in(chunk.rows.column("place"), pa.array(TASK_OWNED_PLACES, pa.string()))
+            pc.is_in(chunk.rows.column("place"), pa.array(TASK_OWNED, pa.string()))
         )
         if not (of_any or self._of_all):
             jobs = pa.array(sorted(self._jobs), pa.string())

@@ -6,21 +6,14 @@ from django.db.models import QuerySet
 
 from spark_jobs.diagnosis.findings import CONFIDENCES
 from webapp.findings.choices import FindingState, Severity
-from webapp.fleet.attempts import of_job
-from webapp.fleet.filters import LABEL
-from webapp.lib.filter_sets import OfJob
+from webapp.fleet.filters import LABEL, OfAnyAttempt
 from webapp.lib.keysets import KeysetColumn
 from webapp.lib.query_parameters import Choice, Text
 
 ANY_STATE = "any"
 
 
-class FindingFilters(OfJob):
-    job_id = Text(
-        method="of_job",
-        about="any id of the job, whichever of its attempts a finding was seen on; also taken as "
-        "job",
-    )
+class FindingFilters(OfAnyAttempt):
     rule = Text(about="e.g. pressure.root")
     label = LABEL
     state = Choice((*FindingState.values, ANY_STATE), method="in_state")
@@ -28,9 +21,6 @@ class FindingFilters(OfJob):
     confidence = Choice(CONFIDENCES)
     time_field = "last_seen"
     defaults = {"state": FindingState.OPEN}
-
-    def of_job(self, rows: QuerySet[Any], name: str, job_id: str) -> QuerySet[Any]:
-        return rows.filter(of_job(job_id))
 
     def in_state(self, rows: QuerySet[Any], name: str, state: str) -> QuerySet[Any]:
         return rows if state == ANY_STATE else rows.filter(state=state)

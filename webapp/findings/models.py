@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 
 from webapp.findings.choices import FindingState, Severity
-from webapp.fleet.attempts import of_job
+from webapp.fleet.attempts import of_jobs
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import scoped
 
@@ -87,7 +87,7 @@ class FindingQuerySet(models.QuerySet["Finding"]):
 
     def of_job(self, cluster: str, job_id: str) -> Self:
         """Of the job that has this id, whichever of its attempts they were seen on."""
-        return self.filter(of_job(job_id, cluster), cluster=cluster)
+        return self.filter(of_jobs([job_id], cluster))
 
     def worst_first(self) -> Self:
         """By severity, then newest."""

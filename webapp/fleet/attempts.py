@@ -7,7 +7,7 @@ first attempt of its job, and whether it is the newest.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -195,21 +195,26 @@ def first_attempts(jobs: Iterable[Job]) -> dict[Job, str]:
     return first
 
 
-def of_job(job_id: str, cluster: str = "") -> Q:
-    """Rows with a ``first_attempt_id`` that are of the job which has this id; without a cluster of
-    any that has one.
-    """
-    rows = JobCurrent.objects.filter(job_id=job_id).exclude(first_attempt_id="")
-    if cluster:
-        rows = rows.filter(cluster=cluster)
-    return Q(first_attempt_id=job_id) | Q(first_attempt_id__in=rows.values("first_attempt_id"))
+def of_jobs(job_ids: Collection[str], cluster: str) -> Q:
+    """Rows with a ``first_attempt_id`` of the jobs of this cluster that have these ids."""
+    same_jobs = _of_jobs_with(Q(cluster=cluster, job_id__in=job_ids))
+    return Q(cluster=cluster) & (Q(first_attempt_id__in=job_ids) | same_jobs)
+
+
+def has_id(job_id: str) -> Q:
+    """Rows with a ``first_attempt_id`` of any job that has this id."""
+    return Q(first_attempt_id=job_id) | _of_jobs_with(Q(job_id=job_id))
 
 
 def has_id_like(beginning: str) -> Q:
     """Rows of :class:`JobCurrent` of jobs of which any attempt has an id that begins like this."""
-    rows = JobCurrent.objects.filter(job_id__startswith=beginning).exclude(first_attempt_id="")
-    same_job = Q(first_attempt_id__in=rows.values("first_attempt_id"))
-    return Q(job_id__startswith=beginning) | same_job
+    begins = Q(job_id__startswith=beginning)
+    return begins | _of_jobs_with(begins)
+
+
+def _of_jobs_with(attempt: Q) -> Q:
+    rows = JobCurrent.objects.filter(attempt).exclude(first_attempt_id="")
+    return Q(first_attempt_id__in=rows.values("first_attempt_id"))
 
 
 def ids_by_first_attempt(firsts: Iterable[Job]) -> dict[Job, list[str]]:

@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 
-from webapp.fleet.attempts import ALL, THIS, attempt_ids, has_id_like
+from webapp.fleet.attempts import ALL, THIS, attempt_ids, has_id, has_id_like
 from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind, HealthState
 from webapp.fleet.log_kinds import ROUTINE_KINDS
@@ -34,7 +34,7 @@ class Status(Text):
         return super().read(text)
 
 
-class Order(Choice):
+class NoFilter(Choice):
     """Selects no rows: it is for who reads them."""
 
     def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
@@ -103,26 +103,20 @@ class JobFilters(ListFilters):
     failing: Parameter = Whole(
         "recent_failed", "gt", about="more failed checkpoints than this among the last 16"
     )
-    attempts = Choice(
+    attempts = NoFilter(
         (ALL,),
-        method="with_earlier",
         about="all: also the earlier attempts of jobs, each with its own id (default: the newest "
         "attempt of each job)",
     )
-    sort = Order(
+    sort = NoFilter(
         [f"{sign}{name}" for name in FLEET_SORTS for sign in ("", "-")],
         about="- turns the order round",
     )
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Ids and their beginnings are looked for among all attempts."""
-        given = self.form.cleaned_data
-        if given.get("attempts") != ALL:
+        if self.form.cleaned_data.get("attempts") != ALL:
             queryset = queryset.filter(is_newest_attempt=True)
         return super().filter_queryset(queryset)
-
-    def with_earlier(self, jobs: QuerySet[Any], name: str, value: str) -> QuerySet[Any]:
-        return jobs
 
     def filter_status(self, jobs: QuerySet[Any], name: str, status: str) -> QuerySet[Any]:
         states = STATUS_GROUPS[status].states if status in STATUS_GROUPS else (status,)
@@ -176,19 +170,27 @@ class JobEventFilters(ListFilters):
         return events if kind == "all" else events.filter(kind=kind)
 
 
+class OfAnyAttempt(OfJob):
+    """Rows that belong to a job, whichever of its attempts they were seen on."""
+
+    job_id = Text(
+        method="filter_job_id",
+        about="any id of the job, whichever of its attempts it was seen on; also taken as job",
+    )
+
+    def filter_job_id(self, rows: QuerySet[Any], name: str, job_id: str) -> QuerySet[Any]:
+        return rows.filter(has_id(job_id))
+
+
 class OfAttempts(OfJob):
     """Rows of jobs; with ``attempts=all`` of one job under all its ids, one attempt after the
     other.
     """
 
-    attempts = Choice(
+    attempts = NoFilter(
         (ALL, THIS),
-        method="filter_line",
         about="all: also rows of the other attempts of this cluster's job_id (default: this)",
     )
-
-    def filter_line(self, rows: QuerySet[Any], name: str, value: str) -> QuerySet[Any]:
-        return rows
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
         given = self.form.cleaned_data

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from ingest.job_states import TERMINAL_STATES
 from webapp.work.lake import lake, read_newest
 
 LOOK_BACK = timedelta(minutes=10)
@@ -24,7 +25,6 @@ _OF_TASKMANAGERS = (
     "network_memory_total_bytes",
     "network_memory_used_bytes",
 )
-_GONE = frozenset(("FINISHED", "CANCELED", "FAILED"))
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _oldest_first(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _vertex(row: Mapping[str, Any]) -> SampledVertex:
     states = row["task_state"] or ()
     runs = [
-        subtask >= len(states) or states[subtask] not in _GONE
+        subtask >= len(states) or states[subtask] not in TERMINAL_STATES
         for subtask in range(len(row["taskmanager_id"]))
     ]
     where = [

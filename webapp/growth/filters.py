@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from webapp.fleet.filters import LABEL, Order
+from webapp.fleet.filters import LABEL, NoFilter
 from webapp.growth.sorting import SORTS, GrowthSort
 from webapp.growth.trends import WINDOWS
 from webapp.lib.filter_sets import SORT, ListFilters
@@ -23,7 +23,7 @@ class GrowthFilters(ListFilters):
     label = LABEL
     q = Text(method="called", about="part of the name, or how the id of the job begins")
     ended = Flag(about="jobs that have ended, or that have not")
-    sort = Order(list(SORTS), about="what comes first; unknown comes last")
+    sort = NoFilter(list(SORTS), about="what comes first; unknown comes last")
     defaults = {"days": str(DEFAULT_DAYS), "sort": "growth"}
 
     def called(self, jobs: QuerySet[Any], name: str, text: str) -> QuerySet[Any]:

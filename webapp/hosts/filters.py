@@ -1,7 +1,7 @@
 """What can be narrowed of hosts, of what happened on them, and of what runs there."""
 
 from spark_jobs.serving import HOST_EVENT_KINDS
-from webapp.fleet.filters import LABEL, Order
+from webapp.fleet.filters import LABEL, NoFilter
 from webapp.hosts.ranking import ANY, COUNTED, SORTS
 from webapp.lib.filter_sets import SORT, ListFilters, OfJob
 from webapp.lib.keysets import KeysetColumn
@@ -30,7 +30,7 @@ class HostsFilters(ListFilters):
     label = LABEL
     name = Text(about="part of the name of the host")
     trouble = Choice((ANY, *COUNTED), about="only hosts with any of it, or of this kind")
-    sort = Order(
+    sort = NoFilter(
         [f"{sign}{name}" for name in SORTS for sign in ("", "-")],
         about="- turns the order round; the worst first without it",
     )

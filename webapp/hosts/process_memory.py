@@ -13,7 +13,15 @@ from decimal import Decimal
 from typing import Any
 
 from ingest.flink_rest.versions import release
-from webapp.hosts.memory_budget import HEAP, MANAGED, METASPACE, NETWORK, OFF_HEAP, OVERHEAD
+from webapp.hosts.memory_budget import (
+    HEAP,
+    MANAGED,
+    METASPACE,
+    NETWORK,
+    OFF_HEAP,
+    OPTIONS,
+    OVERHEAD,
+)
 from webapp.lib.flink_values import size_bytes
 
 Sizes = Mapping[str, int]
@@ -21,11 +29,11 @@ Sizes = Mapping[str, int]
 
 MIB = 1 << 20
 PROCESS, FLINK = "taskmanager.memory.process.size", "taskmanager.memory.flink.size"
-TASK_HEAP, MANAGED_SIZE = "taskmanager.memory.task.heap.size", "taskmanager.memory.managed.size"
+TASK_HEAP, MANAGED_SIZE = OPTIONS[HEAP], OPTIONS[MANAGED]
 _FRAMEWORK_HEAP = "taskmanager.memory.framework.heap.size"
 _FRAMEWORK_OFF_HEAP = "taskmanager.memory.framework.off-heap.size"
-_TASK_OFF_HEAP = "taskmanager.memory.task.off-heap.size"
-_METASPACE = "taskmanager.memory.jvm-metaspace.size"
+_TASK_OFF_HEAP = OPTIONS[OFF_HEAP]
+_METASPACE = OPTIONS[METASPACE]
 _NETWORK, _OVERHEAD = "taskmanager.memory.network", "taskmanager.memory.jvm-overhead"
 _MANAGED_FRACTION = "taskmanager.memory.managed.fraction"
 _BUFFERS = "taskmanager.network.numberOfBuffers"

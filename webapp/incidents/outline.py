@@ -109,10 +109,10 @@ def _logical_jobs(ids: Collection[int]) -> dict[int, int]:
     """
     named = Finding.objects.filter(incident_member__incident__in=ids).exclude(job_id="").order_by()
     jobs_by_incident: dict[int, set[tuple[str, str]]] = defaultdict(set)
-    for incident, *job in named.values_list(
+    for incident, cluster, first_id in named.values_list(
         "incident_member__incident", "cluster", "first_attempt_id"
     ).distinct():
-        jobs_by_incident[incident].add((job[0], job[1]))
+        jobs_by_incident[incident].add((cluster, first_id))
     return {incident: len(jobs) for incident, jobs in jobs_by_incident.items()}
 
 

@@ -59,8 +59,8 @@ def stops(clusters: Sequence[Cluster], now: datetime, went: str = "") -> list[St
 
 
 def _sickest(names: Sequence[str], now: datetime, seen: Collection[str]) -> Stop | None:
-    newest = JobCurrent.objects.with_status(now).filter(cluster__in=names, is_newest_attempt=True)
-    jobs = newest.exclude(OVER)
+    newest = JobCurrent.objects.newest_attempts().with_status(now)
+    jobs = newest.filter(cluster__in=names).exclude(OVER)
     job = (
         jobs.annotate(sort_key=WORST_FIRST.key)
         .order_by("-sort_key" if WORST_FIRST.descending else "sort_key", "-id")

@@ -99,7 +99,7 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
         "Collect cycles in a row that failed.",
         [({"cluster": cluster.name}, cluster.consecutive_failures) for cluster in clusters],
     )
-    newest = JobCurrent.objects.with_status(now).filter(is_newest_attempt=True)
+    newest = JobCurrent.objects.newest_attempts().with_status(now)
     states = newest.values_list("status").annotate(jobs=Count("id"))
     yield (
         "weir_jobs",

@@ -5,9 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from ingest.flink_rest.payloads.fields import Fields, clean_text
+from ingest.job_states import TERMINAL_STATES
 from ingest.records import StateSince
 
-TERMINAL = frozenset({"FINISHED", "CANCELED", "FAILED"})
+TERMINAL = frozenset(TERMINAL_STATES)
 """States that a job never leaves."""
 
 MAX_STATE_CHARS = 32

@@ -303,22 +303,21 @@ def _next_step(
             host=host,
             name=name,
         )
-    hosts = vertex.places(origin.subtasks)
-    if hosts and is_ordinary(share, len(origin.subtasks), vertex.parallelism):
+    if not is_ordinary(share, len(origin.subtasks), vertex.parallelism):
+        return message(
+            "Find the hot keys of {name:name}: pre-aggregate or salt them, or filter "
+            "sentinel keys (null, 0, 'unknown'). More parallelism does not divide one key.",
+            name=name,
+        )
+    if hosts := vertex.places(origin.subtasks):
         return message(
             "Its share of records is ordinary: compare {hosts:name} with the other hosts (CPU, "
             "disk, network) before looking at keys of {name:name}.",
             hosts=list_text(hosts),
             name=name,
         )
-    if is_ordinary(share, len(origin.subtasks), vertex.parallelism):
-        return message(
-            "Its share of records is ordinary: compare its host with the others (CPU, "
-            "disk, network) before looking at keys of {name:name}.",
-            name=name,
-        )
     return message(
-        "Find the hot keys of {name:name}: pre-aggregate or salt them, or filter "
-        "sentinel keys (null, 0, 'unknown'). More parallelism does not divide one key.",
+        "Its share of records is ordinary: compare its host with the others (CPU, "
+        "disk, network) before looking at keys of {name:name}.",
         name=name,
     )

@@ -13,7 +13,7 @@ from webapp.alerting.models.group import AlertGroup
 from webapp.alerting.models.mutes import MaintenanceWindow, Silence
 from webapp.alerting.story_texts import story_words
 from webapp.findings.choices import Severity
-from webapp.fleet.attempts import of_job
+from webapp.fleet.attempts import of_jobs
 from webapp.incidents.models import Incident
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import scoped, scoped_as
@@ -34,7 +34,7 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 
     def of_job(self, cluster: str, job_id: str) -> Self:
         """Of the job that has this id, whichever of its attempts they were seen on."""
-        return self.filter(of_job(job_id, cluster), cluster=cluster)
+        return self.filter(of_jobs([job_id], cluster))
 
     def unacknowledged(self) -> Self:
         """Firing, not acknowledged, not muted, and not long over in a recording: what the header

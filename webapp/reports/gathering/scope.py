@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.db.models import Q, QuerySet
 
 from ingest.messages import message
-from webapp.fleet.attempts import lived_in, other_attempts
+from webapp.fleet.attempts import lived_in, of_jobs, other_attempts
 from webapp.fleet.models import JobCurrent
 from webapp.lib.refusals import InputRefused
 
@@ -40,11 +40,7 @@ class ReportScope:
         query = Q(job_id="", cluster__in={job.cluster for job in self.jobs})
         for cluster in {job.cluster for job in self.jobs}:
             ids = [job.job_id for job in self.jobs if job.cluster == cluster]
-            rows = JobCurrent.objects.filter(cluster=cluster, job_id__in=ids)
-            firsts = rows.exclude(first_attempt_id="").values("first_attempt_id")
-            query |= Q(cluster=cluster) & (
-                Q(first_attempt_id__in=ids) | Q(first_attempt_id__in=firsts)
-            )
+            query |= of_jobs(ids, cluster)
         return query
 
     @property
