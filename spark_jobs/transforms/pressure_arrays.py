@@ -160,7 +160,7 @@ def _newest_watermarks(cells: Cells) -> tuple[Ints, Flags]:
 
 
 def _newest_places_of_tasks(cells: Cells) -> dict[str, pa.Array]:
-    """Of each slot: host and TaskManager of the last sample that tells one of them; none of a task
+    """Of each slot: host and TaskManager of the last sample that has one of them; none of a task
     that has ended by then, which Flink still lists where it ran.
     """
     states, names = cells.texts("task_state")

@@ -120,7 +120,7 @@ def _missing(expired: CheckpointSample) -> list[Missing]:
 
 def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) -> str | None:
     """What those who had not acknowledged were doing, as far as anything but their own reports
-    tells: start_delay or async.
+    shows: start_delay or async.
     """
     if (
         2 * _writing(window, expired)

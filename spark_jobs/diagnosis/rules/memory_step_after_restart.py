@@ -207,7 +207,7 @@ def _newest_processes(
     samples: Sequence[TaskManagerSample],
 ) -> dict[str, list[TaskManagerSample]]:
     """By TaskManager, since its JVM began: one that is started again under its id has other memory,
-    and its counters begin anew.
+    and its counters start at zero.
     """
     processes: dict[str, list[TaskManagerSample]] = {}
     for sample in sorted(samples, key=lambda sample: sample.at_ms):

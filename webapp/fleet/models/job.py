@@ -17,7 +17,7 @@ from webapp.lib.scoped_rows import scoped
 
 JOB_FORGOTTEN_AFTER_CYCLES = 20
 OVER = models.Q(terminal=True) | models.Q(state=NOT_LISTED)
-"""Of jobs that run no more, as far as REST tells. Of one that was not seen to end files are needed
+"""Of jobs that no longer run, by what REST reports. Of one that was not seen to end files are needed
 as of one that runs: what may be deleted is proven by ``terminal`` alone.
 """
 HEAVY = ("graph", "configuration", "checkpoint_config")
