@@ -20,7 +20,6 @@ from webapp.config.environment import PROJECT_DIR
 class Story:
     """What happened to one instance from its first start to the end of its second run."""
 
-    web_after_s: float = 0
     first_up_after_s: float = 0
     sign_in: tuple[str, str] = ("", "")
     let_in: bool = False
@@ -32,8 +31,6 @@ class Story:
     left_after_first: dict[int, str] = field(default_factory=dict)
     demo_clusters: dict[str, bool] = field(default_factory=dict)
     """By name: whether its last reading succeeded."""
-    second_web_after_s: float = 0
-    second_output: str = ""
     second_sign_in: tuple[str, str] = ("", "")
     second_demo_clusters: dict[str, bool] = field(default_factory=dict)
     restarted_web: bool = False
@@ -72,7 +69,6 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
 
 def _first_run(weir: RunningWeir, story: Story) -> None:
     weir.wait_for_line(r"Dashboard +http://")
-    story.web_after_s = time.monotonic() - weir.started
     story.sign_in = weir.printed_sign_in()
     story.wrong_password_let_in = weir.sign_in("admin", "not the password")
     story.let_in = weir.sign_in(*story.sign_in)
@@ -95,7 +91,6 @@ def _first_run(weir: RunningWeir, story: Story) -> None:
 
 def _second_run(weir: RunningWeir, story: Story) -> None:
     weir.wait_for_line(r"Dashboard +http://")
-    story.second_web_after_s = time.monotonic() - weir.started
     weir.wait_up()
     story.second_sign_in = weir.printed_sign_in()
     story.second_demo_clusters = _demo_clusters(weir)
@@ -105,7 +100,6 @@ def _second_run(weir: RunningWeir, story: Story) -> None:
     until(lambda: weir.pid_of("webapp.launch.web ") not in (None, killed), 60, "another web server")
     until(lambda: _answers(weir), 120, "the web server's return")
     story.restarted_web = True
-    story.second_output = weir.output
 
 
 def _demo_clusters(weir: RunningWeir) -> dict[str, bool]:

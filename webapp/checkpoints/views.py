@@ -123,7 +123,7 @@ def advice_section(request: HttpRequest, cluster: str, job_id: str) -> HttpRespo
 
 
 def _fact(cluster: str, job_id: str, checkpoint_id: int, trigger: int) -> CheckpointFact:
-    """The address carries milliseconds, which is what the lake keeps."""
+    """The address carries milliseconds, rounded: the instant lies half of one away at most."""
     if not -(2**63) <= checkpoint_id < 2**63 or not _EARLIEST_MS <= trigger <= _LATEST_MS:
         raise Http404("No such checkpoint.")
     at = instant_of(trigger)
@@ -132,8 +132,8 @@ def _fact(cluster: str, job_id: str, checkpoint_id: int, trigger: int) -> Checkp
         cluster=cluster,
         job_id=job_id,
         checkpoint_id=checkpoint_id,
-        trigger_time__gt=at - half,
-        trigger_time__lt=at + half,
+        trigger_time__gte=at - half,
+        trigger_time__lte=at + half,
     ).first()
     if fact is None:
         raise Http404(
