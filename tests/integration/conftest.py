@@ -86,6 +86,7 @@ def _first_run(weir: RunningWeir, story: Story) -> None:
     story.first_up_after_s = weir.wait_up(1200)
     until(lambda: "declined" in weir.page("/")[2], 300, "a cause on the fleet page", every_s=2)
     story.fleet_page = weir.page("/")[2]
+    until(lambda: all(_demo_clusters(weir).values()), 300, "an answer of each demo cluster")
     story.demo_clusters = _demo_clusters(weir)
 
 

@@ -5,7 +5,6 @@ author.
 from datetime import timedelta
 
 import pytest
-from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 from rest_framework.test import APIClient
@@ -19,11 +18,6 @@ from webapp.findings.models import ThresholdOverride
 
 pytestmark = pytest.mark.django_db
 MATCHERS = [{"label": "cluster", "operator": "=", "value": "prod-eu"}]
-
-
-@pytest.fixture(autouse=True)
-def _empty_cache():
-    cache.clear()
 
 
 def client(scope: str, *, operator: bool = True) -> APIClient:

@@ -19,11 +19,6 @@ pytestmark = pytest.mark.django_db
 HOSTILE = "<script>alert(1)</script>=cmd()‮" + "x" * 300
 
 
-@pytest.fixture(autouse=True)
-def _empty_cache():
-    cache.clear()
-
-
 def alerting(*jobs: str, **fields) -> list[Finding]:
     at = timezone.now()
     rows = [
