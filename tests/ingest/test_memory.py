@@ -94,6 +94,7 @@ def test_an_answer_of_21_million_lists_is_not_decoded(
     assert "at most 3,000,000 are read" in said[0]["detail"]
 
 
+@pytest.mark.long
 def test_many_answers_below_the_bound_of_one_do_not_add_up_without_end(tmp_path: Path) -> None:
     known = recorded(E)
     inner = b'{"subtasks":[' + b"[]," * 1_400_000 + b"[]]}"
@@ -112,6 +113,7 @@ def test_many_answers_below_the_bound_of_one_do_not_add_up_without_end(tmp_path:
     )
 
 
+@pytest.mark.long
 def test_a_recording_of_lists_is_read_in_bounded_memory(tmp_path: Path) -> None:
     folder = tmp_path / "recording"
     folder.mkdir()

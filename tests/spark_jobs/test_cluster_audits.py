@@ -39,6 +39,7 @@ def asked(tree: RecordedTree, number: int) -> dict[str, Any]:
     }
 
 
+@pytest.mark.long
 def test_spark_connect_leaves_what_one_process_leaves(warm_spark: str, tmp_path: Path) -> None:
     tree = lay_out("1.20.5-H", tmp_path / "tree")
     (tree.directory / "notes").mkdir()

@@ -88,6 +88,7 @@ def test_the_recordings_fill_every_serving_table(locally: Rows) -> None:
     }
 
 
+@pytest.mark.long
 def test_two_workers_give_the_rows_of_one_process(
     lake: Path, locally: Rows, tmp_path: Path
 ) -> None:
@@ -115,6 +116,7 @@ def connected(lake: Path, warm_spark: str, tmp_path_factory: pytest.TempPathFact
     return run_dir
 
 
+@pytest.mark.long
 def test_spark_connect_gives_the_rows_of_one_process(locally: Rows, connected: Path) -> None:
     assert served_by(connected) == locally
 

@@ -86,6 +86,7 @@ def later(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     yield instance
 
 
+@pytest.mark.long
 def test_with_spark_pieces_leave_the_same_rows_run_for_run(
     spark: SparkSession, later: Instance, tmp_path: Path
 ) -> None:

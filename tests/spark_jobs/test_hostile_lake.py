@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
 from ingest.recordings.importer import import_recording
@@ -105,6 +106,7 @@ def hostile_recording(folder: Path, seed: int) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_extreme_figures_stop_neither_cycles_nor_the_loading(
     spark: SparkSession, tmp_path: Path
 ) -> None:

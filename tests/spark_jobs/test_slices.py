@@ -173,6 +173,7 @@ class Parts:
             ).steps()
 
 
+@pytest.mark.long
 def test_recordings_that_are_taken_cluster_by_cluster_leave_the_same_rows(tmp_path: Path) -> None:
     instances = [kind(None, tmp_path / kind.__name__) for kind in (SmallInstance, InParts)]
     for instance in instances:

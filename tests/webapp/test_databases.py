@@ -95,6 +95,7 @@ ALSO_ON_POSTGRESQL = (
 )
 
 
+@pytest.mark.long
 def test_rows_are_loaded_leased_and_kept_and_what_attackers_send_breaks_nothing_on_postgresql(
     postgresql: str, tmp_path: Path
 ) -> None:

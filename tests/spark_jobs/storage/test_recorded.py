@@ -174,6 +174,7 @@ def written_by(run: Manifest) -> dict[str, Any]:
     }
 
 
+@pytest.mark.long
 def test_spark_leaves_what_one_process_leaves(
     spark: SparkSession, recorded: Recorded, tmp_path: Path
 ) -> None:

@@ -106,6 +106,7 @@ def content(file: Path) -> list[str]:
         return list(database.iterdump())
 
 
+@pytest.mark.long
 @pytest.mark.cluster
 def test_an_installation_on_postgresql_is_there_again_in_another_database(
     server: Any, tmp_path: Path

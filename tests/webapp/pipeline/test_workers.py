@@ -55,6 +55,7 @@ def settle(site: Site) -> None:
     assert set(found) == checkpoints_in_lake(site)
 
 
+@pytest.mark.long
 def test_a_worker_killed_during_spark_takes_its_client_along_and_another_finishes(
     site: Site,
 ) -> None:
