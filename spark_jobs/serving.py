@@ -583,6 +583,12 @@ FINDING_OCCURRENCE = ServingTable(
     (
         *_key("cluster", "job_id", "rule", "subject_id", "window_start"),
         Column(
+            "began_at",
+            "instant",
+            "first evidence, else the beginning of the window or of the job",
+            required=True,
+        ),
+        Column(
             "seen_at", "instant", "newest evidence, at most the instant of judging", required=True
         ),
         Column("job_name", "text"),

@@ -49,7 +49,8 @@ class Finding:
     """What is wrong with one subject at one instant.
 
     Identity over time is (cluster, job_id, rule, ``subject_id``); ``subject`` is its name for
-    people. ``seen_at_ms`` is the instant of its newest evidence, at most the instant of judging.
+    people. ``seen_at_ms`` is the instant of its newest evidence, at most the instant of judging;
+    ``began_at_ms`` that of its first evidence, None for the beginning of the judged minute.
     ``evidence`` begins with the figure that matters most: pages draw that one over time. ``data``
     is JSON-compatible: what pages draw (vertex ids, subtasks, hosts, log lines).
     """
@@ -67,6 +68,7 @@ class Finding:
     evidence: tuple[Evidence, ...] = ()
     related: tuple[Related, ...] = ()
     data: Mapping[str, Any] = field(default_factory=dict)
+    began_at_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

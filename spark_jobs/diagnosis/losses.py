@@ -92,6 +92,10 @@ class Losses:
         return max(self.lost, key=lambda sample: (sample.ended_ms, sample.checkpoint_id))
 
     @property
+    def first_ended_ms(self) -> int:
+        return min(sample.ended_ms for sample in self.lost)
+
+    @property
     def share(self) -> float:
         """Of the periodic checkpoints that ended in the look-back, how many were lost for any
         reason.

@@ -22,7 +22,7 @@ from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSa
 
 class Words(TypedDict, total=False):
     """``seen_at_ms`` is the instant of judging where it is left out; a later one (clocks differ) is
-    brought back to it.
+    brought back to it. ``began_at_ms``: see :class:`Finding`.
     """
 
     title: Required[str]
@@ -32,6 +32,7 @@ class Words(TypedDict, total=False):
     related: Iterable[Related]
     data: Mapping[str, Any]
     seen_at_ms: int
+    began_at_ms: int
 
 
 def job_finding(
@@ -75,7 +76,7 @@ def checkpoint_finding(
 ) -> Finding:
     """Seen when the checkpoint ended."""
     name = message("checkpoint {checkpoint_id:number}", checkpoint_id=checkpoint.checkpoint_id)
-    words["seen_at_ms"] = checkpoint.ended_ms
+    words["seen_at_ms"] = words["began_at_ms"] = checkpoint.ended_ms
     return _finding(
         rule,
         severity,
@@ -161,4 +162,5 @@ def _finding(
         evidence=tuple(words["evidence"]),
         related=tuple(words.get("related", ())),
         data=words.get("data", {}),
+        began_at_ms=words.get("began_at_ms"),
     )

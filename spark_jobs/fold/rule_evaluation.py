@@ -139,12 +139,23 @@ def with_recovery_point(window: JobWindow, point: RecoveryPoint | None) -> JobWi
 
 def _occurrence(finding: Finding, window: JobWindow) -> dict[str, Any]:
     plain = finding_to_plain(finding)
+    seen_at_ms = min(int(plain["seen_at_ms"]), window.at_ms)
     instants = {
         "window_start": window.window_start_ms,
-        "seen_at": min(int(plain["seen_at_ms"]), window.at_ms),
+        "began_at": min(seen_at_ms, _began_at_ms(finding, window)),
+        "seen_at": seen_at_ms,
         "as_of": window.at_ms,
     }
     return {"job_name": window.job_name, **{name: plain[name] for name in COLUMNS}, **instants}
+
+
+def _began_at_ms(finding: Finding, window: JobWindow) -> int:
+    """While a minute runs it is judged again, of later evidence each time; where the trouble began
+    stays.
+    """
+    if finding.began_at_ms is not None:
+        return finding.began_at_ms
+    return max(window.window_start_ms, window.start_time_ms or 0)
 
 
 def runs(starts_ms: Sequence[int]) -> list[dict[str, int]]:

@@ -473,7 +473,9 @@ def occurrences(
     ]
     evidence = [{**of.evidence[0], "value": value}, *of.evidence[1:]]
     rows = [
-        FindingOccurrence(window_start=at - every, seen_at=at, evidence=evidence, **same)
+        FindingOccurrence(
+            window_start=at - every, began_at=at, seen_at=at, evidence=evidence, **same
+        )
         for at in seen
     ]
     return FindingOccurrence.objects.bulk_create(rows)

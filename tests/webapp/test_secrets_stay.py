@@ -229,6 +229,7 @@ def loaded(db: None) -> Iterator[str]:
                 rule="checkpoint.failed",
                 subject_id=f"{number}",
                 window_start=AT,
+                began_at=ts,
                 seen_at=ts,
                 title=text,
                 cause=text,

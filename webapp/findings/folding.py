@@ -132,7 +132,7 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
         spans = [
             span
             for span in occurrences[identity]
-            if span.first >= since and (not far or span.first < far[0].first_seen)
+            if span.last >= since and (not far or span.first < far[0].first_seen)
         ]
         spans += [
             Span(finding.first_seen, min(finding.last_seen, bound))
@@ -175,13 +175,13 @@ def _occurrences(identities: Sequence[Identity], changed: Changed) -> dict[Ident
         ids = ids_by_job[cluster, first_id]
         first_of.update({(cluster, job_id): first_id for job_id in ids})
         condition |= Q(cluster=cluster, job_id__in=ids, seen_at__gte=since)
-    names = ("cluster", "job_id", "rule", "subject_id", "id", "seen_at", "window_start")
-    for cluster, job_id, rule, subject, id_, seen_at, window in FindingOccurrence.objects.filter(
+    names = ("cluster", "job_id", "rule", "subject_id", "began_at", "seen_at", "id", "window_start")
+    for cluster, job_id, rule, subject, *span in FindingOccurrence.objects.filter(
         condition
     ).values_list(*names):
         identity = (cluster, first_of[cluster, job_id], rule, subject)
         if identity in occurrences:
-            occurrences[identity].append(Span(seen_at, seen_at, id_, window))
+            occurrences[identity].append(Span(*span))
     return occurrences
 
 

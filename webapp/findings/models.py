@@ -20,6 +20,7 @@ class FindingOccurrence(models.Model):
     rule = models.CharField(max_length=64)
     subject_id = models.CharField(max_length=300)
     window_start = models.DateTimeField()
+    began_at = models.DateTimeField()
     seen_at = models.DateTimeField()
     job_name = models.CharField(max_length=300, null=True)
     severity = models.CharField(max_length=16)

@@ -40,9 +40,9 @@ class Changed:
 
     def add_occurrences(self, rows: Iterable[Mapping[str, Any]]) -> None:
         for row in rows:
-            self.add(
-                (row["cluster"], row["job_id"], row["rule"], row["subject_id"]), row["seen_at"]
-            )
+            identity = (row["cluster"], row["job_id"], row["rule"], row["subject_id"])
+            self.add(identity, row["began_at"])
+            self.add(identity, row["seen_at"])
 
     def of_jobs(self) -> "Changed":
         """The same by the first attempt of each job."""
@@ -85,15 +85,16 @@ def _delete_superseded(
     )
     gone: list[int] = []
     touched: dict[Identity, datetime] = {}
-    for id_, job, rule, subject, window, seen_at in near.values_list(
-        "id", "job_id", "rule", "subject_id", "window_start", "seen_at"
+    for id_, job, rule, subject, window, began_at, seen_at in near.values_list(
+        "id", "job_id", "rule", "subject_id", "window_start", "began_at", "seen_at"
     ):
         start = int(window.timestamp())
         if any(begin <= start <= end for begin, end in runs_of_job[job]):
             identity = (cluster, job, rule, subject)
             gone.append(id_)
+            changed.add(identity, began_at)
             changed.add(identity, seen_at)
-            touched[identity] = min(seen_at, touched.get(identity, seen_at))
+            touched[identity] = min(began_at, touched.get(identity, began_at))
     _mark(cluster, touched)
     for ids in chunks(gone, IDS_AT_ONCE):
         FindingOccurrence.objects.filter(id__in=ids).delete()

@@ -71,6 +71,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             consequence=consequence(losses_by_decline),
         ),
         seen_at_ms=newest.ended_ms,
+        began_at_ms=losses_by_decline.first_ended_ms,
         evidence=(
             *loss_evidence(losses_by_decline, RULE, limits, message("declined checkpoints")),
             *_who(losses_by_decline, declines),

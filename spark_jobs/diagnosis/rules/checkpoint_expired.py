@@ -82,6 +82,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             consequence=consequence(expiries),
         ),
         seen_at_ms=newest.ended_ms,
+        began_at_ms=expiries.first_ended_ms,
         evidence=(
             *loss_evidence(expiries, RULE, limits, message("expired checkpoints")),
             *_who(window, newest, missing, phase, holder),

@@ -72,6 +72,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             consequence=consequence(failed),
         ),
         seen_at_ms=newest.ended_ms,
+        began_at_ms=failed.first_ended_ms,
         evidence=(
             *loss_evidence(failed, RULE, limits, message("failed checkpoints")),
             *_by_reason(reasons, newest.ended_ms),

@@ -58,6 +58,7 @@ def imported(name: str) -> None:
             told = served_rows([{name: plain[name] for name in COLUMNS}], OF_FINDING)[0]
             at = {
                 "window_start": instant(window.window_start_ms),
+                "began_at": instant(plain["seen_at_ms"]),
                 "seen_at": instant(plain["seen_at_ms"]),
                 "as_of": instant(window.at_ms),
             }

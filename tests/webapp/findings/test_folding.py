@@ -60,7 +60,14 @@ def occurrence(
     }
     return row(
         "finding_occurrence",
-        **{**key, "seen_at": seen, "as_of": minute(number + 1), **texts, **fields},
+        **{
+            **key,
+            "began_at": seen,
+            "seen_at": seen,
+            "as_of": minute(number + 1),
+            **texts,
+            **fields,
+        },
     )
 
 
@@ -178,11 +185,12 @@ def test_a_finding_keeps_its_number_while_its_only_minute_runs_and_is_told_of_la
     """As a decline after a decline within one minute is: links that were sent of the first lead to
     what is known now.
     """
-    load([judgement(0, 0)], [occurrence(0, seen_at=minute(0.2))])
+    began = minute(0.2)
+    load([judgement(0, 0)], [occurrence(0, seen_at=began, began_at=began)])
     number = Finding.objects.get().pk
     for seen in (0.5, 0.9):
-        load([judgement(0, 0)], [occurrence(0, seen_at=minute(seen))])
-        assert [(first, last) for _, first, last, *_ in found()] == [(seen, seen)]
+        load([judgement(0, 0)], [occurrence(0, seen_at=minute(seen), began_at=began)])
+        assert [(first, last) for _, first, last, *_ in found()] == [(0.2, seen)]
     assert Finding.objects.get().pk == number
 
 
