@@ -129,6 +129,9 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     current = job_current(
         state.answers, facts, state.pressure, older_events, folded.older, types
     ) | {"states": states or None}
+    # Flink's counter follows a restart some seconds later.
+    entered = len(restarts_of(states)) or None
+    current["restarts"] = largest(current["restarts"], entered)
     full_states = vertex_states(
         folded.rows.vertex_checkpoints, folded.recomputed, before.vertex_states
     )

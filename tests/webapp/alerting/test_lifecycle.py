@@ -192,3 +192,8 @@ def test_let_go_what_still_fires_is_told_again():
 
 def test_the_first_evidence_is_what_the_wait_of_a_group_counts_from():
     assert take(None, open_episode(0, 60), PLAIN, at(90)).life.notify_since == T0
+
+
+def test_the_end_of_a_finding_that_turned_out_to_begin_earlier_ends_its_alert():
+    firing = take(None, open_episode(10, 20), PLAIN, at(20)).life
+    assert take(firing, closed_episode(9, 30), PLAIN, at(40)).life.quiet_since == at(40)

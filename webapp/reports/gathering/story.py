@@ -79,7 +79,7 @@ def of_job(
         last_seen_at=job.last_seen_at,
         judged_at=job.judged_at,
         is_recording=is_recording,
-        restarts=marks.restarts,
+        restarts=_restarts(job, scope, marks),
         restored_from=_restored_from(job),
         checkpoints=checkpoint_figures.figures(job, scope, seen, kept_one_by_one=one_by_one),
         uploaded_bytes=sum(uploads) if uploads and one_by_one else None,
@@ -104,6 +104,18 @@ def of_job(
         events_cut,
         marks,
     )
+
+
+def _restarts(job: JobCurrent, scope: ReportScope, marks: MarksOfTime) -> int:
+    """Those with a mark in the time; of an attempt that lived within it at least as many as Flink
+    counted: without its log, restarts between two readings have no mark.
+    """
+    lived_within = (
+        job.start_time is not None
+        and job.start_time >= scope.start
+        and job.last_seen_at <= scope.end
+    )
+    return max(marks.restarts, (job.restarts or 0) if lived_within else 0)
 
 
 def _signs(marks: MarksOfTime, seen: Sequence[Outline]) -> tuple[datetime, ...]:

@@ -1,0 +1,200 @@
+"""At ten instants of a recording, as it happened, every door tells one story of its jobs: fleet
+page, job page, API, export, report, alerts and incidents.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import time_machine
+from django.core.cache import cache
+from django.core.management import call_command
+from django.test import Client
+
+from ingest.recordings.importer import Recording
+from ingest.records import Observed
+from spark_jobs.diagnosis.health import health_of
+from tests.acceptance.page_figures import PageFigures
+from tests.webapp.builders import cluster, person
+from webapp.alerting.evaluation import evaluate
+from webapp.fleet.models import Cluster
+from webapp.reports.document import Document
+from webapp.reports.gathering.incident import gather
+from webapp.reports.gathering.scope import JobKey, checked
+from webapp.work.lake import lake
+
+pytestmark = pytest.mark.django_db(transaction=True)
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+INSTANTS = 10
+Row = dict[str, Any]
+
+
+@pytest.mark.parametrize(
+    "recording",
+    [
+        "recordings/1.20.5/E",  # declined, then cancelled
+        "recordings/1.20.5/F",  # expired
+        "recordings/1.20.5/I",  # a TaskManager killed, restarts
+        "recordings/1.20.5/J",  # fails again and again
+        pytest.param("recordings/1.20.5/C2", marks=pytest.mark.long),
+        pytest.param("recordings/1.20.5/H", marks=pytest.mark.long),
+        pytest.param("incidents/2.3.0/expired", marks=pytest.mark.long),
+        pytest.param("incidents/2.3.0/killed", marks=pytest.mark.long),
+    ],
+)
+def test_every_door_tells_one_story_at_ten_instants(recording: str, home: Path) -> None:
+    contradictions: list[str] = []
+    began_at: dict[Any, str] = {}
+    steps = _as_it_happened(recording)
+    with time_machine.travel(steps[0][0], tick=False) as clock:
+        cluster("played", at=steps[0][0])
+        client = Client(SERVER_NAME="127.0.0.1")
+        client.force_login(person("ada"))
+        for at, observed in steps:
+            clock.move_to(at)
+            cache.clear()
+            Cluster.objects.update(last_collected_at=at, last_success_at=at)
+            if observed:
+                lake().append(observed)
+            call_command("run_pipeline", verbosity=0)
+            evaluate(at)
+            doors = Doors(client, at)
+            for job in doors.listed("jobs"):
+                found = [*_of_job(doors, job), *_later(doors, job, began_at)]
+                contradictions += [f"{at:%H:%M:%S} {job['name']}: {words}" for words in found]
+    assert not contradictions, "\n".join(contradictions)
+
+
+def _as_it_happened(recording: str) -> list[tuple[datetime, list[Observed]]]:
+    """Ten steps of equal length: their ends, and what was observed in each."""
+    read = Recording(FIXTURES / recording, "played", "UTC", "flink").read(lambda _words: None)
+    rows = sorted((one for piece, _bytes in read for one in piece), key=lambda one: one.observed_at)
+    first, length = rows[0].observed_at, rows[-1].observed_at - rows[0].observed_at
+    ends = [first + length * number / INSTANTS for number in range(1, INSTANTS + 1)]
+    steps: list[tuple[datetime, list[Observed]]] = [(end, []) for end in ends]
+    for row in rows:
+        next(own for end, own in steps if row.observed_at <= end).append(row)
+    return steps
+
+
+@dataclass
+class Doors:
+    """What a reader gets at one instant."""
+
+    client: Client
+    at: datetime
+
+    def listed(self, name: str, **query: str) -> list[Row]:
+        return self.page(f"/api/v1/{name}/", query).json()["results"]
+
+    def page(self, address: str, query: dict[str, str] | None = None) -> Any:
+        answer = self.client.get(address, query or {})
+        assert answer.status_code == 200, (address, answer.status_code)
+        return answer
+
+    def exported(self) -> list[Row]:
+        text = b"".join(self.page("/fleet.csv").streaming_content).decode()
+        return list(csv.DictReader(io.StringIO(text)))
+
+    def report(self, job: Row) -> Document:
+        scope = checked(
+            [JobKey(job["cluster"], job["job_id"])], self.at - timedelta(hours=1), self.at
+        )
+        return gather(scope, uid="r", made_at=self.at, made_by="ada")
+
+
+def _of_job(doors: Doors, job: Row) -> Iterator[str]:
+    of_job = {"cluster": job["cluster"], "job_id": job["job_id"]}
+    address = f"/jobs/{job['cluster']}/{job['job_id']}/"
+    page, one = doors.page(address), doors.page(f"/api/v1{address}").json()
+    (in_fleet,) = [
+        row for row, *_ in doors.page("/").context["rows"] if row.job_id == one["job_id"]
+    ]
+    (exported,) = [row for row in doors.exported() if row["job_id"] == one["job_id"]]
+    shown, report = page.context["findings"], doors.report(job)
+    (story,) = [story for story in report.stories if story.job_id == job["job_id"]]
+    findings = doors.listed("findings", state="open", **of_job)
+
+    yield from _different(
+        "health",
+        list=job["health"],
+        job=one["health"],
+        fleet=in_fleet.health,
+        page=page.context["job"].health,
+        export=int(exported["health"]) if exported["health"] else None,
+        findings=health_of(shown.all_open).value if job["health"] is not None else None,
+    )
+    presented = [row.finding for row in (*shown.current, *shown.context)]
+    yield from _different(
+        "open findings",
+        api={(row["rule"], row["subject_id"]) for row in findings},
+        page={(row.rule, row.subject_id) for row in presented if row.state == "open"},
+    )
+    yield from _different(
+        "open rules",
+        api={row["rule"] for row in findings},
+        report={row.rule for row in report.findings if row.is_open},
+    )
+    if job["restarts"] is not None:
+        yield from _different(
+            "restarts",
+            list=job["restarts"],
+            job=one["restarts"],
+            page=int(PageFigures(page.content.decode()).kpis["Restarts"][0]),
+            export=int(exported["restarts"]),
+            report=story.restarts,
+        )
+    yield from _different(
+        "failures",
+        api=len(doors.listed("exceptions", **of_job)),
+        report=sum(1 + thrown.more for thrown in story.exceptions),
+    )
+    yield from _alerts(doors, of_job, findings)
+
+
+def _alerts(doors: Doors, of_job: dict[str, str], findings: list[Row]) -> Iterator[str]:
+    """What fires has an open finding of the same words, and what is open an alert."""
+    open_findings = {(row["rule"], row["subject_id"]): row for row in findings}
+    alerts = {(row["rule"], row["subject_id"]): row for row in doors.listed("alerts", **of_job)}
+    incidents = [row for row in doors.listed("incidents", **of_job) if row["state"] == "open"]
+    alerting = {key for key, row in open_findings.items() if row["severity"] != "info"}
+    yield from _different(
+        "what fires",
+        findings=alerting,
+        alerts={
+            key
+            for key, row in alerts.items()
+            if row["state"] in ("firing", "pending") and not row["quiet_since"]
+        },
+    )
+    for key in alerting & alerts.keys():
+        for name in ("title", "severity", "cause", "next_step"):
+            yield from _different(
+                f"{name} of {key}", finding=open_findings[key][name], alert=alerts[key][name]
+            )
+    yield from _different("an open incident", findings=bool(alerting), incidents=bool(incidents))
+
+
+def _later(doors: Doors, job: Row, began_at: dict[Any, str]) -> Iterator[str]:
+    """What began has begun: a beginning may turn out to be earlier, never later."""
+    for name, column in (("findings", "first_seen"), ("alerts", "starts_at")):
+        for row in doors.listed(name, cluster=job["cluster"], job_id=job["job_id"]):
+            yield from _not_later(began_at, (name, row.get("id") or row["uid"]), row[column])
+    for row in doors.listed("incidents", cluster=job["cluster"], job_id=job["job_id"]):
+        yield from _not_later(began_at, ("incidents", row["uid"]), row["began_at"])
+
+
+def _not_later(began_at: dict[Any, str], key: Any, instant: str) -> Iterator[str]:
+    if instant > began_at.get(key, instant):
+        yield f"{key} began {began_at[key]}, now {instant}"
+    began_at[key] = instant
+
+
+def _different(what: str, **by_door: Any) -> Iterable[str]:
+    values = list(by_door.values())
+    return [] if all(value == values[0] for value in values) else [f"{what}: {by_door}"]
