@@ -110,11 +110,8 @@ def _restarts(job: JobCurrent, scope: ReportScope, marks: MarksOfTime) -> int:
     """Those with a mark in the time; of an attempt that lived within it at least as many as Flink
     counted: without its log, restarts between two readings have no mark.
     """
-    lived_within = (
-        job.start_time is not None
-        and job.start_time >= scope.start
-        and job.last_seen_at <= scope.end
-    )
+    began, seen = job.start_time, job.last_seen_at
+    lived_within = began and seen and scope.start <= began and seen <= scope.end
     return max(marks.restarts, (job.restarts or 0) if lived_within else 0)
 
 
