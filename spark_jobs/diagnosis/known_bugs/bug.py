@@ -77,7 +77,7 @@ class KnownBug:
     def needs(self) -> Message:
         """Its conditions for people, "" where every job meets them."""
         texts = [condition.text for condition in self.conditions]
-        return list_text(texts, len(texts)) if texts else message("")
+        return list_text(texts, len(texts))
 
     def exposure(self, facts: JobFacts) -> Exposure:
         """Whether it can hit the job, whatever was seen so far."""

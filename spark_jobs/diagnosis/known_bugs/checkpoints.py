@@ -163,7 +163,7 @@ BUGS = (
         "FLINK-35217",
         message(
             "A checkpoint is said to be complete before its files are safe on the disk. A machine "
-            "that loses power then can leave an empty `_metadata`."
+            "that loses power then can leave incomplete files."
         ),
         Releases(("1.19.0",), ("1.19.1", "1.20.0")),
         (*NOTES_1_19_1, *commit("80af4d50231")),

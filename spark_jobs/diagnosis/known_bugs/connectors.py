@@ -40,14 +40,14 @@ BUGS = (
     KnownBug(
         "FLINK-28060",
         message(
-            "After a Kafka broker was away, commits of offsets on checkpoints fail until the job "
-            "is restarted: consumer lag looks as if nothing was read."
+            "After a Kafka broker was restarted, commits of offsets on checkpoints fail again and "
+            "again: consumer lag looks as if nothing was read."
         ),
         Releases(("1.15.0",), ("1.15.1",)),
         (*NOTES_1_15_1, *commit("189f88485d7")),
         READ_ON,
         (Condition(message("a Kafka source"), _reads_kafka),),
-        message("Restart the job: it goes on from its own state, so nothing is lost."),
+        message("Nothing is lost: the job restores offsets from its own checkpoints."),
     ),
     KnownBug(
         "FLINK-35661",

@@ -37,8 +37,8 @@ BUGS = (
     KnownBug(
         "FLINK-28265",
         message(
-            "A request to the Kubernetes API that is repeated makes Flink delete the metadata of a "
-            "checkpoint that its ConfigMap still refers to: the job does not recover."
+            "A request to the Kubernetes API that is repeated can make Flink delete the metadata of "
+            "a checkpoint that its ConfigMap still refers to: the job does not recover."
         ),
         Releases(("1.15.0",), ("1.15.3", "1.16.0")),
         (*NOTES_1_15_3, *commit("aae96d0c9d1")),
@@ -70,8 +70,8 @@ BUGS = (
     KnownBug(
         "FLINK-29615",
         message(
-            "A JobManager keeps metrics of subtasks that are gone after a job was scaled down, so "
-            "its REST answers mention them and its memory grows."
+            "A JobManager keeps metrics of subtasks that are gone after the adaptive scheduler has "
+            "lowered the parallelism of a job."
         ),
         Releases(("1.16.0",), ("1.16.1", "1.17.0")),
         (*NOTES_1_16_1, *commit("f11c322467a")),

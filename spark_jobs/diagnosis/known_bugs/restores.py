@@ -121,8 +121,8 @@ BUGS = (
     KnownBug(
         "FLINK-36287",
         message(
-            "An unaligned checkpoint can be overtaken by what a sink still has to commit, so that "
-            "the committer does not have all of a checkpoint when it commits it."
+            "What a sink still has to commit can come after the barrier of an unaligned "
+            "checkpoint, so the committer commits a checkpoint before it has all of it."
         ),
         Releases(("1.20.0",), ("1.20.1", "2.0.0")),
         pull(25353, 25650),

@@ -91,8 +91,8 @@ BUGS = (
     KnownBug(
         "FLINK-28975",
         message(
-            "One idle split makes a whole source count as idle, so watermarks pass its records and "
-            "these come late."
+            "A source counts as idle although splits of it have records, so watermarks pass these "
+            "and they come late."
         ),
         Releases(("1.15.0",), ("1.15.3", "1.16.0")),
         (*NOTES_1_15_3, *commit("d62df6899a1")),
@@ -141,7 +141,10 @@ BUGS = (
     ),
     KnownBug(
         "FLINK-22946",
-        message("Two threads of a task can wait for each other's network buffers for ever."),
+        message(
+            "Two threads of a task can block each other for ever while they recycle network "
+            "buffers."
+        ),
         Releases(("1.11.0",), ("1.11.4", "1.12.5", "1.13.2", "1.14.0")),
         (*NOTES_1_12_5, *NOTES_1_13_2, *commit("903de19442b")),
         READ_ON,

@@ -82,11 +82,7 @@ def known_bugs(asked: Asked) -> Document:
 def _verdict(jobs: Sequence[JobBugs], bugs: Sequence[BugJobs]) -> Verdict:
     showing = sum(bug.shows > 0 for bug in bugs)
     threatening = sum(bug.can_hit > 0 for bug in bugs)
-    others = plural(
-        threatening,
-        "{count:count} can hit a job without having shown.",
-        "{count:count} can hit a job without having shown.",
-    )
+    others = message("{bugs:count} can hit a job without having shown.", bugs=threatening)
     if showing:
         shown = plural(
             showing,
