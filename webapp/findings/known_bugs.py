@@ -139,7 +139,6 @@ def _traces(finding: Finding) -> tuple[str, ...]:
         job_id=finding.job_id,
         ts__gte=finding.first_seen - _BEFORE,
         ts__lte=finding.last_seen,
-        stacktrace__isnull=False,
     )
     newest = failures.order_by("-ts", "-id").values_list("stacktrace", flat=True)
-    return tuple(newest[:_MOST_TRACES])
+    return tuple(trace for trace in newest[:_MOST_TRACES] if trace)

@@ -6,6 +6,7 @@ release that it is named after has not: such a text is never taken for affected.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,7 +17,7 @@ Numbers = tuple[int, ...]
 
 _TEXT = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})(?:\.([0-9]{1,3}))?(?![0-9])(.*)", re.DOTALL)
 
-NEWEST_EXAMINED = {
+NEWEST_EXAMINED: Mapping[Numbers, int] = {
     (1, 11): 6,
     (1, 12): 7,
     (1, 13): 6,
@@ -97,6 +98,15 @@ class Releases:
     def _is_past(self, branch: Numbers) -> bool:
         """Every build of this branch began after the fix was there."""
         return bool(self.fixed) and branch > max(_numbers(one) for one in self.fixed)[:2]
+
+
+def is_before(flink_version: str | None, release: str) -> bool:
+    """Whether it calls itself an earlier release than ``release``, or says nothing to compare."""
+    match = _TEXT.fullmatch((flink_version or "").strip())
+    if match is None:
+        return True
+    numbers = tuple(int(number) for number in match.groups()[:3] if number is not None)
+    return numbers < _numbers(release)
 
 
 def _is_reached(release: Numbers, firsts: tuple[str, ...]) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spark_jobs.diagnosis.known_bugs.releases import Releases
+from spark_jobs.diagnosis.known_bugs.releases import Releases, is_before
 
 BACKPORTED = Releases(("1.15.0",), ("1.16.2", "1.18.0"))
 """Fixed in 1.16 and in 1.18, never in 1.15 nor 1.17."""
@@ -60,3 +60,11 @@ def test_people_read_where_it_is_and_where_it_is_not():
     assert BACKPORTED.text == "since 1.15.0, fixed in 1.16.2 and 1.18.0"
     assert Releases(("2.0.0",)).text == "since 2.0.0, not fixed"
     assert BACKPORTED.way_out == "Upgrade to 1.16.2 or 1.18.0."
+
+
+@pytest.mark.parametrize(
+    ("version", "is_earlier"),
+    [("1.13.2", True), ("1.13-SNAPSHOT", True), ("1.20.3", False), ("2.0.0", False), (None, True)],
+)
+def test_a_release_comes_before_another_by_its_numbers(version, is_earlier):
+    assert is_before(version, "1.20.3") is is_earlier

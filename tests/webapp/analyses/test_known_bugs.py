@@ -81,20 +81,21 @@ def test_releases_that_nobody_looked_at_are_named_as_not_known(viewer, fleet):
 
 
 def test_another_release_takes_bugs_away_and_leaves_others(viewer, fleet):
-    document = answered(viewer, to="1.13.6")
+    document = answered(viewer, release="1.13.6")
     bugs, jobs = rows_of(document, "bugs", "issue"), rows_of(document, "jobs", "job")
     assert (bugs["FLINK-23949"]["gone"], bugs["FLINK-23949"]["left"]) == (2, 0)
     assert bugs["FLINK-39513"]["gone"] == 0 and bugs["FLINK-39513"]["left"] > 0
     assert "FLINK-23949" in jobs["old"]["gone"] and "FLINK-23949" not in jobs["old"]["left"]
-    newer = rows_of(answered(viewer, to="1.20.3"), "jobs", "job")
-    assert "FLINK-38483" in newer["showing"]["left"]
+    assert jobs["showing"]["gone"] == "" and "FLINK-38483" in jobs["showing"]["left"]
+    newer = rows_of(answered(viewer, release="1.20.3"), "jobs", "job")
+    assert "FLINK-23949" in newer["old"]["gone"] and "FLINK-39513" in newer["dark"]["left"]
 
 
 def test_without_a_release_nothing_is_said_of_one(viewer, fleet):
     document = answered(viewer)
     assert "free" not in facts_of(document)
     assert "gone" not in [column["key"] for column in tables_of(document)["bugs"]["columns"]]
-    response = viewer.get(reverse("api-analysis-known-bugs"), {"to": "newest"})
+    response = viewer.get(reverse("api-analysis-known-bugs"), {"release": "newest"})
     assert response.status_code == 400
     assert "Give a release of Flink" in response.content.decode()
 
@@ -122,11 +123,11 @@ def test_a_fleet_without_jobs_has_nothing_to_say(viewer):
 
 def test_page_and_command_answer_alike(viewer, fleet):
     page = viewer.get(
-        reverse("fleet-known-bugs"), {"to": "1.20.5"}, headers={"HX-Request": "true"}
+        reverse("fleet-known-bugs"), {"release": "1.20.5"}, headers={"HX-Request": "true"}
     ).content.decode()
     assert "FLINK-38483" in page and "Gone with 1.20.5" in page
     out = StringIO()
-    call_command("analyse", "--fleet", "known-bugs", "--set", "to=1.20.5", stdout=out)
+    call_command("analyse", "--fleet", "known-bugs", "--set", "release=1.20.5", stdout=out)
     assert "FLINK-38483" in out.getvalue()
 
 

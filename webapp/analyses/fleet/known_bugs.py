@@ -44,7 +44,7 @@ class FlinkRelease(Text):
 
 
 class KnownBugsFilters(ListFilters):
-    to = FlinkRelease(about=_("release of Flink that jobs would be upgraded to, such as 1.20.5"))
+    release = FlinkRelease(about=_("after an upgrade to this release of Flink"))
 
 
 @fleet_analysis(
@@ -58,7 +58,7 @@ class KnownBugsFilters(ListFilters):
     is_slow=True,
 )
 def known_bugs(asked: Asked) -> Document:
-    target = asked.parameters.values.get("to")
+    target = asked.parameters.values.get("release")
     jobs = fleet_bugs(target)
     if not jobs:
         return Document(Verdict("unknown", message("No job is running.")))
@@ -105,10 +105,10 @@ def _verdict(jobs: Sequence[JobBugs], bugs: Sequence[BugJobs]) -> Verdict:
 def _facts(jobs: Sequence[JobBugs], target: str | None) -> Facts:
     facts = [
         Fact("jobs", message("Jobs"), len(jobs), "count"),
-        Fact("showing", message("One shows"), sum(bool(job.shows) for job in jobs), "count"),
+        Fact("showing", message("A bug shows"), sum(bool(job.shows) for job in jobs), "count"),
         Fact(
             "threatened",
-            message("One can hit them"),
+            message("A bug can hit them"),
             sum(bool(job.can_hit) for job in jobs),
             "count",
         ),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from spark_jobs.diagnosis.known_bugs import KNOWN_BUGS
 from spark_jobs.diagnosis.known_bugs.bug import KnownBug
+from spark_jobs.diagnosis.known_bugs.releases import is_before
 from webapp.findings.known_bugs import READ_FIELDS, RULES, bugs_beside, facts_of
 from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent
@@ -19,7 +20,7 @@ class JobBugs:
     """``shows``: a finding that is open proves it. ``can_hit``: release and configuration fit, and
     nothing was seen. ``unknown``: the release has it, and something of the configuration is not
     known. ``gone``: which of these the release that was asked for has not; ``left``: all that it
-    has and that may hit the job then.
+    has and that may hit the job then. A job on a later release keeps that.
 
     ``is_release_known``: that of the job is an Apache release that was looked at.
     """
@@ -88,6 +89,8 @@ def _bugs_of(job: JobCurrent, showing: dict[Key, set[str]], target: str | None) 
     shows = frozenset(showing.get((job.cluster, job.first_attempt_id or job.job_id), ()))
     can_hit = frozenset(issue for issue, how in exposures.items() if how == "can_hit") - shows
     unknown = frozenset(issue for issue, how in exposures.items() if how == "unknown") - shows
+    if target and not is_before(facts.flink_version, target):
+        target = facts.flink_version
     ahead = {bug.issue: bug.releases.affect(target) for bug in KNOWN_BUGS} if target else {}
     return JobBugs(
         job.cluster,

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from webapp.findings.filters import FindingFilters
-from webapp.findings.known_bugs import BugBeside, bugs_beside
+from webapp.findings.known_bugs import bugs_beside
 from webapp.findings.models import Finding
 from webapp.findings.sampled_vertices import sampled_vertex_of
 from webapp.findings.slow_starts import starting_threads_of
@@ -45,7 +45,7 @@ class FlameGraphSerializer(serializers.Serializer[dict[str, Any]]):
     method_samples = serializers.IntegerField(allow_null=True)
 
 
-class BugBesideSerializer(serializers.Serializer[BugBeside]):
+class BugBesideSerializer(serializers.Serializer[Any]):
     """A known bug of Flink that explains the finding."""
 
     issue = serializers.CharField(source="bug.issue")
@@ -71,7 +71,7 @@ class FindingDetailSerializer(FindingSerializer):
     @extend_schema_field(BugBesideSerializer(many=True))
     def get_known_bugs(self, finding: Finding) -> list[dict[str, Any]]:
         beside = bugs_beside([finding]).get(finding.pk, ())
-        return list(BugBesideSerializer(beside, many=True).data)
+        return list(BugBesideSerializer(list(beside), many=True).data)
 
     @extend_schema_field(StartingThreadSerializer(many=True, allow_null=True))
     def get_starting_threads(self, finding: Finding) -> list[dict[str, Any]] | None:
