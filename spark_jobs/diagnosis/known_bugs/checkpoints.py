@@ -102,9 +102,7 @@ BUGS = (
             "Where a notice of a checkpoint to a TaskManager is lost, directories of merged files "
             "are not deleted."
         ),
-        Releases(
-            ("1.20.0",), ("1.20.4", "2.0.1", "2.1.1", "2.2.0"), ("1.20.3",), is_introduced=True
-        ),
+        Releases(("1.20.0",), ("1.20.3", "2.0.1", "2.1.1", "2.2.0"), is_introduced=True),
         pull(26977, 26978, 26979, 26980),
         READ_ON,
         (

@@ -55,7 +55,7 @@ BUGS = (
             "A mini-batch with a key of which only retractions came drops the records of all keys "
             "after it: results are wrong."
         ),
-        Releases(("1.12.0",), ("2.1.3", "2.3.0"), ("1.20.5",)),
+        Releases(("1.12.0",), ("2.1.3", "2.3.0")),
         pull(27505, 27572, 27573, 27574, 28262) + commit("b81b124ce8b"),
         READ_ON,
         (

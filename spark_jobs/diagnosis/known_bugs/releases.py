@@ -42,15 +42,13 @@ the fix.
 class Releases:
     """``since``: of each branch that got the bug in a patch the first release with it; the last of
     them stands for all later branches. ``fixed``: of each branch that got the fix the first release
-    with it, likewise; empty while nobody has fixed it. ``unclear``: releases in between of which the
-    sources say nothing.
+    with it, likewise; empty while nobody has fixed it.
 
     ``is_introduced``: releases before ``since`` are known to be free of it, otherwise nobody looked.
     """
 
     since: tuple[str, ...]
     fixed: tuple[str, ...] = ()
-    unclear: tuple[str, ...] = ()
     is_introduced: bool = False
 
     def affect(self, flink_version: str | None) -> Affected:
@@ -87,8 +85,6 @@ class Releases:
         return message("Upgrade to {releases:message}.", releases=_listed(self.fixed, "or"))
 
     def _affect(self, release: Numbers) -> Affected:
-        if _text(release) in self.unclear:
-            return "unknown"
         if self.fixed and _is_reached(release, self.fixed):
             return "no"
         if not _is_reached(release, self.since):
@@ -118,10 +114,6 @@ def _is_reached(release: Numbers, firsts: tuple[str, ...]) -> bool:
 
 def _numbers(release: str) -> Numbers:
     return tuple(int(number) for number in release.split("."))
-
-
-def _text(release: Numbers) -> str:
-    return ".".join(str(number) for number in release)
 
 
 def _listed(releases: tuple[str, ...], word: Literal["and", "or"] = "and") -> Message:

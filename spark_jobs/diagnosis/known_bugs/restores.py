@@ -91,7 +91,7 @@ BUGS = (
     KnownBug(
         "FLINK-38483",
         message("A job does not restore from an unaligned checkpoint."),
-        Releases(("1.20.3",), ("1.20.4",), ("2.1.1",), is_introduced=True),
+        Releases(("1.20.3",), ("1.20.4",), is_introduced=True),
         pull(27084, 27086) + commit("d81751aea0b", "c43ab27d401"),
         READ_ON,
         (UNALIGNED,),
@@ -109,9 +109,8 @@ BUGS = (
             "committer."
         ),
         Releases(
-            ("1.20.1", "2.0.0"),
-            ("1.20.2", "2.0.1", "2.1.0"),
-            ("1.19.2", "1.19.3"),
+            ("1.19.2", "1.20.1", "2.0.0"),
+            ("1.19.3", "1.20.2", "2.0.1", "2.1.0"),
             is_introduced=True,
         ),
         pull(26619, 26628) + commit("9d21878befa"),
@@ -124,7 +123,7 @@ BUGS = (
             "What a sink still has to commit can come after the barrier of an unaligned "
             "checkpoint, so the committer commits a checkpoint before it has all of it."
         ),
-        Releases(("1.20.0",), ("1.20.1", "2.0.0")),
+        Releases(("1.19.0",), ("1.19.2", "1.20.1", "2.0.0")),
         pull(25353, 25650),
         READ_ON,
         (UNALIGNED, SINK_WITH_COMMITTER),
@@ -181,7 +180,7 @@ BUGS = (
             "A JobManager that recovers a job from its data of high availability refuses state of "
             "operators that are gone, although the configuration allows to ignore it."
         ),
-        Releases(("1.12.0",), ("2.4.0",), ("2.1.3",)),
+        Releases(("1.12.0",), ("2.4.0",)),
         pull(27991) + commit("7a0419781e7"),
         READ_ON,
         (

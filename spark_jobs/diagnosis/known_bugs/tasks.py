@@ -68,7 +68,7 @@ BUGS = (
     KnownBug(
         "FLINK-35157",
         message("With watermark alignment sources wait for ever for subtasks that have finished."),
-        Releases(("1.18.0",), ("1.20.0",), ("1.19.2", "1.19.3")),
+        Releases(("1.18.0",), ("1.19.2", "1.20.0")),
         pull(24757, 24942, 24943, 24944),
         READ_ON,
         (WATERMARK_ALIGNMENT,),
@@ -81,7 +81,7 @@ BUGS = (
             "With watermark alignment the job stops for ever where a source has no more splits to "
             "assign."
         ),
-        Releases(("1.20.0",), ("1.20.2", "2.0.1", "2.1.0")),
+        Releases(("1.19.2", "1.20.0"), ("1.20.2", "2.0.1", "2.1.0"), is_introduced=True),
         pull(26453, 26467, 26468),
         READ_ON,
         (WATERMARK_ALIGNMENT,),
@@ -168,7 +168,7 @@ BUGS = (
             "Each manual compaction leaks native memory of RocksDB and keeps its block cache: the "
             "memory of TaskManagers grows with each restart."
         ),
-        Releases(("1.20.0",), ("1.20.5", "2.3.0"), ("2.1.3",), is_introduced=True),
+        Releases(("1.20.0",), ("1.20.5", "2.3.0"), is_introduced=True),
         pull(28251, 28271, 28280, 28281),
         READ_ON,
         (

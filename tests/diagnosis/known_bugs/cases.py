@@ -119,7 +119,7 @@ CASES = {
     ),
     "FLINK-38347": Case(
         ("1.20.0", "1.20.2", "2.0.0", "2.1.0"),
-        ("1.19.3", "1.20.4", "2.0.1", "2.1.1", "2.2.0"),
+        ("1.19.3", "1.20.3", "1.20.4", "2.0.1", "2.1.1", "2.2.0"),
         job(configuration={"execution.checkpointing.file-merging.enabled": "true"}),
         (job(configuration={"execution.checkpointing.file-merging.enabled": "false"}),),
         ALIGNED,
@@ -185,7 +185,7 @@ CASES = {
     ),
     "FLINK-38483": Case(
         ("1.20.3",),
-        ("1.20.2", "1.20.4", "2.0.1", "2.2.0"),
+        ("1.20.2", "1.20.4", "2.0.1", "2.1.1", "2.2.0"),
         UNALIGNED,
         (ALIGNED,),
         NOT_REPORTED,
@@ -199,15 +199,15 @@ CASES = {
         ),
     ),
     "FLINK-37870": Case(
-        ("1.20.1", "2.0.0"),
-        ("1.20.0", "1.20.2", "2.0.1", "2.1.0"),
+        ("1.19.2", "1.20.1", "2.0.0"),
+        ("1.19.1", "1.19.3", "1.20.0", "1.20.2", "2.0.1", "2.1.0"),
         job(unaligned=True, vertices=COMMITS),
         (UNALIGNED, job(vertices=COMMITS)),
         NOT_REPORTED,
     ),
     "FLINK-36287": Case(
-        ("1.20.0",),
-        ("1.20.1", "2.0.0"),
+        ("1.19.0", "1.19.1", "1.20.0"),
+        ("1.19.2", "1.20.1", "2.0.0"),
         job(unaligned=True, vertices=COMMITS),
         (UNALIGNED, job(vertices=COMMITS)),
         NOT_REPORTED,
@@ -241,7 +241,7 @@ CASES = {
         NOT_REPORTED,
     ),
     "FLINK-39513": Case(
-        ("1.12.0", "1.20.5", "2.2.1", "2.3.0"),
+        ("1.12.0", "1.20.5", "2.1.3", "2.2.1", "2.3.0"),
         ("2.4.0",),
         job(configuration=IGNORED),
         (
@@ -319,15 +319,15 @@ CASES = {
     ),
     "FLINK-35157": Case(
         ("1.18.0", "1.18.1", "1.19.1"),
-        ("1.20.0",),
+        ("1.19.2", "1.20.0"),
         None,
         (),
         ALIGNED,
         (Seen("watermark.stalled"), "may_explain"),
     ),
     "FLINK-37670": Case(
-        ("1.20.0", "1.20.1", "2.0.0"),
-        ("1.20.2", "2.0.1", "2.1.0"),
+        ("1.19.2", "1.19.3", "1.20.0", "1.20.1", "2.0.0"),
+        ("1.18.1", "1.19.1", "1.20.2", "2.0.1", "2.1.0"),
         None,
         (),
         ALIGNED,
@@ -365,7 +365,7 @@ CASES = {
         ),
     ),
     "FLINK-39753": Case(
-        ("1.20.0", "1.20.4", "2.0.2", "2.2.1"),
+        ("1.20.0", "1.20.4", "2.0.2", "2.1.3", "2.2.1"),
         ("1.19.3", "1.20.5", "2.3.0"),
         job(configuration={COMPACTION: "5 min"}, state_backend=ROCKSDB),
         (
@@ -394,7 +394,7 @@ CASES = {
         job(vertices=("Source: orders -> map", "Sink: kafka")),
     ),
     "FLINK-35661": Case(
-        ("1.12.0", "1.20.4", "2.0.2", "2.1.2", "2.2.1"),
+        ("1.12.0", "1.20.5", "2.0.2", "2.1.2", "2.2.1"),
         ("2.1.3", "2.3.0"),
         job(configuration=MINI_BATCH, vertices=AGGREGATION),
         (
