@@ -103,12 +103,18 @@ def _is_true(value: str) -> bool:
     return value == "true"
 
 
-ROCKSDB = checkpointing(
-    message("RocksDB"), "state_backend", lambda value: "rocksdb" in str(value).lower()
-)
-FORST = checkpointing(
-    message("ForSt"), "state_backend", lambda value: "forst" in str(value).lower()
-)
+def _backend(text: str, word: str) -> Condition:
+    """Flink calls it Unknown until a job has run."""
+
+    def holds(facts: JobFacts) -> bool | None:
+        named = str((facts.checkpointing or {}).get("state_backend") or "Unknown").lower()
+        return None if named == "unknown" else word in named
+
+    return Condition(text, holds)
+
+
+ROCKSDB = _backend(message("RocksDB"), "rocksdb")
+FORST = _backend(message("ForSt"), "forst")
 INCREMENTAL_ROCKSDB = all_of(
     message("incremental checkpoints of RocksDB"),
     ROCKSDB,

@@ -8,6 +8,7 @@ release that it is named after has not: such a text is never taken for affected.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from ingest.messages import Message, join_messages, list_text, message
@@ -51,6 +52,7 @@ class Releases:
     fixed: tuple[str, ...] = ()
     is_introduced: bool = False
 
+    @lru_cache(maxsize=10_000)  # noqa: B019  # the table lives as long as the process
     def affect(self, flink_version: str | None) -> Affected:
         """Whether the release that calls itself ``flink_version`` has the bug.
 

@@ -9,7 +9,7 @@ from spark_jobs.diagnosis.known_bugs.bug import Seen
 from spark_jobs.diagnosis.known_bugs.conditions import JobFacts
 from spark_jobs.diagnosis.known_bugs.releases import NEWEST_EXAMINED
 from spark_jobs.diagnosis.registry import all_rules
-from tests.diagnosis.known_bugs.cases import CASES, NOT_REPORTED
+from tests.diagnosis.known_bugs.cases import CASES, INCREMENTAL, NOT_REPORTED, job
 
 EACH = pytest.mark.parametrize("issue", sorted(CASES))
 NO_CLAIM = ("no", "unknown")
@@ -111,6 +111,13 @@ def test_it_explains_its_symptom_and_no_other_finding(issue):
 def test_where_a_finding_proves_it_only_with_its_configuration_this_has_to_be_known():
     bug, case = BY_ISSUE["FLINK-39513"], CASES["FLINK-39513"]
     assert bug.explains(on("1.20.5", case.open_question), case.finding[0]) == "may_explain"
+
+
+@pytest.mark.parametrize("backend", [None, "Unknown"])
+def test_a_state_backend_that_flink_does_not_name_is_not_known(backend):
+    facts = job(configuration=INCREMENTAL, state_backend=backend)
+    bug = BY_ISSUE["FLINK-23949"]
+    assert bug.exposure(on("1.13.2", facts)) == "unknown"
 
 
 def test_symptoms_are_findings_of_rules_that_there_are():
