@@ -56,7 +56,7 @@ RECORDED = {
         "when": "2026-11-21 04:19:0",
         "why": ["Checkpoint 8 uploaded 8"],
         "cost": "were uploaded in excess",
-        "next": ["FLINK-23949 is in releases 1.11 to 1.13.2"],
+        "next": ["FLINK-23949 is in releases since 1.11.0, fixed in 1.13.3"],
     },
 }
 

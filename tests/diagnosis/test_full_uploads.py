@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from ingest.flink_rest.versions import release
-from spark_jobs.diagnosis.flink_bugs import has_flink_23949
 from spark_jobs.diagnosis.samples import Annotation, CheckpointConfig, UploadedFiles
 from tests.diagnosis.jobs import (
     MIB,
@@ -185,29 +183,6 @@ def test_each_checkpoint_is_a_finding_of_its_own():
     findings = found(story([1, 1, 1, 78, 1, 78, 1], {3, 5}, one_size), RULE)
     assert ids(findings) == [5, 8]
     assert len({finding.subject_id for finding in findings}) == 2
-
-
-@pytest.mark.parametrize(
-    ("version", "affected"),
-    [
-        ("1.12.5", "yes"),
-        ("1.11.4", "yes"),
-        ("1.13.2", "yes"),
-        ("1.13.3", "no"),
-        ("1.13.6", "no"),
-        ("1.14.0", "no"),
-        ("2.0.1", "no"),
-        ("1.10.3", "unknown"),
-        (None, "unknown"),
-        ("1.13", "unknown"),
-        ("1.12", "yes"),
-        ("1.20-SNAPSHOT", "no"),
-        ("1.13.2-amzn-0", "yes"),
-        ("next", "unknown"),
-    ],
-)
-def test_releases_with_the_fault(version, affected):
-    assert has_flink_23949(release(version)) == affected
 
 
 RESTORE = Annotation(

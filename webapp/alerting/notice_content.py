@@ -4,7 +4,7 @@ links.
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,10 +12,13 @@ from django.conf import settings
 from django.db.models import Count
 from django.urls import reverse
 
+from ingest.messages import join_messages
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.alerting.choices import UNREACHABLE
 from webapp.alerting.models import Alert
 from webapp.delivery.notices import FIRING, MOST_MUTED, NoticeAlert
+from webapp.findings.known_bugs import BugBeside, bugs_beside
+from webapp.findings.models import Finding
 from webapp.incidents.models import Incident
 
 
@@ -25,11 +28,13 @@ class Facts:
     count and first names.
 
     ``causes``: uid of an incident → number and title of the finding that is its cause.
+    ``known_bugs``: number of a finding → the bugs of Flink that explain it.
     """
 
     muted: dict[int, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
     rules: frozenset[str] = frozenset()
     causes: dict[str, tuple[int | None, str]] = field(default_factory=dict)
+    known_bugs: Mapping[int, tuple[BugBeside, ...]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, rows: Sequence[Alert]) -> "Facts":
@@ -42,10 +47,17 @@ class Facts:
             muted_names(parents),
             frozenset(all_rules()),
             {uid: (cause, now or then) for uid, cause, now, then in named},
+            bugs_beside(row.finding for row in rows if row.finding),
         )
 
     def is_cause(self, row: Alert) -> bool:
         return self.causes.get(row.incident_id or "", (None, ""))[0] == row.finding_id is not None
+
+    def cause_of(self, finding: Finding | Alert) -> str:
+        """With the known bugs that explain it, unless it names them itself."""
+        beside = self.known_bugs.get(finding.pk, ()) if isinstance(finding, Finding) else ()
+        unnamed = [one.sentence for one in beside if one.bug.issue not in finding.cause]
+        return join_messages((finding.cause, *unnamed), " ") if unnamed else finding.cause
 
     def in_order(self, rows: Sequence[Alert]) -> list[Alert]:
         """What is open first, the worst incidents first, the alerts of each together, its cause
@@ -104,7 +116,7 @@ def notice_alert(row: Alert, facts: Facts, *, status: str) -> NoticeAlert:
         subject_kind=row.subject_kind,
         subject=row.subject,
         title=described.title,
-        cause=row.ended_because if unseen_end else described.cause,
+        cause=row.ended_because if unseen_end else facts.cause_of(described),
         next_step="Look at the job in Flink itself, or register its cluster again."
         if unseen_end
         else described.next_step,

@@ -11,6 +11,7 @@ from spark_jobs.diagnosis.rule import Rule
 from webapp.findings.badges import CONFIDENCE_WORDS, severity_badge, state_badge
 from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.figures import Figure, figures
+from webapp.findings.known_bugs import BugBeside, bugs_beside
 from webapp.findings.models import Finding, WithdrawnFinding
 from webapp.lib.badges import Badge
 
@@ -27,7 +28,10 @@ class Relation:
 
 @dataclass(frozen=True)
 class PresentedFinding:
-    """One finding; ``episodes`` counts how often it came within what is shown, this one included."""
+    """One finding; ``episodes`` counts how often it came within what is shown, this one included.
+
+    ``known_bugs`` explain it: see :func:`with_known_bugs`.
+    """
 
     finding: Finding
     severity: Badge
@@ -36,6 +40,7 @@ class PresentedFinding:
     relations: list[Relation]
     rule_title: str
     episodes: int = 1
+    known_bugs: tuple[BugBeside, ...] = ()
 
     @property
     def is_open(self) -> bool:
@@ -66,6 +71,12 @@ def shown(finding: Finding) -> PresentedFinding:
         relations(finding.related),
         rule.title if rule else finding.rule,
     )
+
+
+def with_known_bugs(presented: Iterable[PresentedFinding]) -> list[PresentedFinding]:
+    known = list(presented)
+    beside = bugs_beside(one.finding for one in known)
+    return [replace(one, known_bugs=beside.get(one.finding.pk, ())) for one in known]
 
 
 def matters(findings: Iterable[Finding]) -> list[PresentedFinding]:

@@ -1,5 +1,6 @@
 """One job: what it is, its checkpoints, where pressure is, what happened."""
 
+from dataclasses import replace
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -18,6 +19,7 @@ from webapp.findings.coverage import Coverage, coverage
 from webapp.findings.job_findings import of_job
 from webapp.findings.job_judgements import had_data
 from webapp.findings.models import JobJudgement
+from webapp.findings.presentation import with_known_bugs
 from webapp.fleet.badges import job_badge
 from webapp.fleet.filters import JobEventFilters
 from webapp.fleet.freshness import late_before
@@ -59,6 +61,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     thrown = JobException.objects.filter(cluster=cluster, job_id=job_id, ts__gte=start, ts__lte=end)
     exceptions = list(thrown.order_by("-ts", "-id")[: EXCEPTIONS_SHOWN + 1])
     findings = of_job(cluster, job_id, start, end, is_past=view.is_past, attempts=attempts.ids)
+    findings = replace(findings, in_full=with_known_bugs(findings.in_full))
     blamed = blame(view.job.graph, findings.origins)
     # The graph of a past job shows the time that its origin is about, not the calm after it.
     drawn_to = (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
-from spark_jobs.diagnosis.flink_bugs import FLINK_23949, FLINK_23949_RELEASES, has_flink_23949
+from spark_jobs.diagnosis.known_bugs import BY_ISSUE
 from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, UploadedFiles
 from spark_jobs.diagnosis.statistics import at_least_by_chance, median
@@ -20,6 +20,7 @@ from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.uploads import Upload, files_of, uploads_of
 
 RULE = "checkpoint.full_after_savepoint"
+BUG = BY_ISSUE["FLINK-23949"]
 BEFORE = 5
 BEFORE_AT_LEAST = 2
 
@@ -187,7 +188,7 @@ def _confidence(
     files = _files(window, upload.checkpoint)
     if files is not None:
         return "high" if _uploaded_again(files) else None
-    affected = has_flink_23949(window.version)
+    affected = BUG.releases.affect(window.flink_version)
     chance = pattern.chance
     bound = limits[f"{RULE}.chance"]
     if affected == "yes":
@@ -223,7 +224,7 @@ def _finding(
     checkpoint, savepoint = upload.checkpoint, upload.savepoint
     if savepoint is None:
         raise ValueError("only checkpoints after a savepoint are judged")
-    affected = has_flink_23949(window.version)
+    affected = BUG.releases.affect(window.flink_version)
     return checkpoint_finding(
         window,
         checkpoint,
@@ -251,7 +252,7 @@ def _finding(
             "checkpoint_id": checkpoint.checkpoint_id,
             "savepoint_id": savepoint.checkpoint_id,
             "excess_bytes": excess,
-            "bug": FLINK_23949,
+            "bug": BUG.issue,
             "version_affected": affected,
             "one_size_only": upload.one_size,
         },
@@ -263,17 +264,17 @@ def _cause(window: JobWindow, affected: str, savepoint: CheckpointSample) -> str
         "yes": message(
             "Flink {flink_version:name} has {flink_23949:name}",
             flink_version=str(window.flink_version),
-            flink_23949=FLINK_23949,
+            flink_23949=BUG.issue,
         ),
         "no": message(
             "Flink {flink_version:name} should not have {flink_23949:name} any more, but behaves "
             "like it",
             flink_version=str(window.flink_version),
-            flink_23949=FLINK_23949,
+            flink_23949=BUG.issue,
         ),
         "unknown": message(
             "It behaves like {flink_23949:name}; whether this release of Flink has it is not known",
-            flink_23949=FLINK_23949,
+            flink_23949=BUG.issue,
         ),
     }[affected]
     return message(
@@ -295,8 +296,8 @@ def _next_step(affected: str) -> str:
         "{flink_23949:name} is in releases {flink_23949_releases:message}: upgrade. "
         "Until then take fewer savepoints of this job, at low load, or use retained "
         "checkpoints instead, and leave room in the time-out for a full upload.",
-        flink_23949=FLINK_23949,
-        flink_23949_releases=FLINK_23949_RELEASES,
+        flink_23949=BUG.issue,
+        flink_23949_releases=BUG.releases.text,
     )
 
 
@@ -376,7 +377,7 @@ def _evidence(
         at_ms=at_ms,
         note=message(
             "{flink_23949:name}: {flink_23949_releases:message}",
-            flink_23949=FLINK_23949,
-            flink_23949_releases=FLINK_23949_RELEASES,
+            flink_23949=BUG.issue,
+            flink_23949_releases=BUG.releases.text,
         ),
     )

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from webapp.findings.filters import FindingFilters
+from webapp.findings.known_bugs import bugs_beside
 from webapp.findings.models import Finding
 from webapp.findings.sampled_vertices import sampled_vertex_of
 from webapp.findings.slow_starts import starting_threads_of
@@ -44,13 +45,33 @@ class FlameGraphSerializer(serializers.Serializer[dict[str, Any]]):
     method_samples = serializers.IntegerField(allow_null=True)
 
 
+class BugBesideSerializer(serializers.Serializer[Any]):
+    """A known bug of Flink that explains the finding."""
+
+    issue = serializers.CharField(source="bug.issue")
+    shown = serializers.ChoiceField(
+        ["shows", "may_explain"], help_text="whether the finding proves it"
+    )
+    sentence = serializers.CharField()
+    way_out = serializers.CharField(source="bug.way_out")
+    releases = serializers.CharField(source="bug.releases.text", help_text="that have it")
+    address = serializers.URLField(source="bug.address", help_text="of the issue")
+
+
 class FindingDetailSerializer(FindingSerializer):
-    """One finding, with the newest flame graph of a late or busy vertex that it names, and what
-    slow tasks of a start did.
+    """One finding, with the newest flame graph of a late or busy vertex that it names, what slow
+    tasks of a start did, and known bugs that explain it.
     """
+
+    known_bugs = serializers.SerializerMethodField()
 
     flame_graph = serializers.SerializerMethodField()
     starting_threads = serializers.SerializerMethodField()
+
+    @extend_schema_field(BugBesideSerializer(many=True))
+    def get_known_bugs(self, finding: Finding) -> list[dict[str, Any]]:
+        beside = bugs_beside([finding]).get(finding.pk, ())
+        return list(BugBesideSerializer(list(beside), many=True).data)
 
     @extend_schema_field(StartingThreadSerializer(many=True, allow_null=True))
     def get_starting_threads(self, finding: Finding) -> list[dict[str, Any]] | None:

@@ -24,7 +24,7 @@ from webapp.findings.figures import figure_text
 from webapp.findings.filters import ANY_STATE, FindingFilters
 from webapp.findings.list_controls import rule_control, severity_control
 from webapp.findings.models import Finding, FindingOccurrence, WithdrawnFinding
-from webapp.findings.presentation import rule_of, shown
+from webapp.findings.presentation import rule_of, shown, with_known_bugs
 from webapp.findings.sampled_vertices import sampled_vertex_of
 from webapp.findings.slow_starts import starting_threads_of
 from webapp.findings.thresholds import rows
@@ -97,7 +97,7 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
     if isinstance(withdrawn_finding, WithdrawnFinding):
         return _taken_back(request, withdrawn_finding)
     rule = rule_of(withdrawn_finding)
-    about = shown(withdrawn_finding)
+    [about] = with_known_bugs([shown(withdrawn_finding)])
     job = (
         JobCurrent.objects.filter(
             cluster=withdrawn_finding.cluster, job_id=withdrawn_finding.job_id

@@ -2,12 +2,22 @@
 building the site needs no Weir.
 """
 
-from webapp.site.documentation import alert_rules, api, commands, fields, rules, settings
+from webapp.site.documentation import (
+    alert_rules,
+    api,
+    commands,
+    fields,
+    known_bugs,
+    rules,
+    settings,
+)
 
 NOTE = "<!-- Made by `manage.py generate_docs`; do not change it by hand. -->\n\n"
 
 
 def pages() -> dict[str, str]:
     """By path below :data:`webapp.site.documentation.places.PAGES`."""
-    made = [part.pages() for part in (rules, settings, api, fields, alert_rules, commands)]
+    made = [
+        part.pages() for part in (rules, known_bugs, settings, api, fields, alert_rules, commands)
+    ]
     return {path: NOTE + text for of in made for path, text in of.items()}

@@ -16,6 +16,7 @@ MORE_PAGES = (
     (gettext_noop("Growth of state and storage"), "growth"),
     (gettext_noop("File system calls of the fleet"), "fleet-filesystem-calls"),
     (gettext_noop("Memory, CPU and slots of the fleet"), "fleet-resources"),
+    (gettext_noop("Known bugs of Flink"), "fleet-known-bugs"),
     (gettext_noop("Account and API tokens"), "account"),
     (gettext_noop("Saved views"), "saved-views"),
     (gettext_noop("API documentation"), "api-docs"),

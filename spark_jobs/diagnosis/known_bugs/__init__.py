@@ -1,0 +1,25 @@
+"""Known bugs of Flink and of what runs in it: one table, and what it says of a job.
+
+To add one: an entry in the file of its area, with the releases of each branch and the addresses
+where that was read, a case in ``tests/diagnosis/known_bugs/cases.py`` (a job that it can hit, and
+near-misses), then ``manage.py translations lib`` and ``manage.py generate_docs``. Leave out what no
+source proves.
+"""
+
+from spark_jobs.diagnosis.known_bugs import (
+    checkpoints,
+    connectors,
+    coordination,
+    restores,
+    tasks,
+)
+from spark_jobs.diagnosis.known_bugs.bug import KnownBug
+
+KNOWN_BUGS: tuple[KnownBug, ...] = (
+    *checkpoints.BUGS,
+    *restores.BUGS,
+    *coordination.BUGS,
+    *tasks.BUGS,
+    *connectors.BUGS,
+)
+BY_ISSUE = {bug.issue: bug for bug in KNOWN_BUGS}

@@ -1,0 +1,121 @@
+"""What a known bug is, and what can be said of it about one job and beside one finding."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+from ingest.messages import Message, join_messages, list_text, message
+from spark_jobs.diagnosis.known_bugs.conditions import Condition, JobFacts
+from spark_jobs.diagnosis.known_bugs.releases import Releases
+
+Exposure = Literal["can_hit", "unknown", "no"]
+Shown = Literal["shows", "may_explain"]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A finding as symptoms are held against it. ``exceptions``: stack traces of the job's failures
+    while the finding was open.
+    """
+
+    rule: str
+    confidence: str = "high"
+    exceptions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """What is found where the bug hit: a finding of one of ``rules``, and ``exception`` in a failure
+    of the job, where given.
+
+    ``proves``: what the finding says together with the release. ``alone``: nothing else is known to
+    look like this, whatever of the configuration is not known. ``with_conditions``: neither is
+    there anything where all conditions hold. ``nothing``: others look alike, the bug only may
+    explain it.
+    """
+
+    rules: tuple[str, ...]
+    exception: str = ""
+    proves: Literal["alone", "with_conditions", "nothing"] = "nothing"
+
+    def is_in(self, seen: Seen) -> bool:
+        return seen.rule in self.rules and (
+            not self.exception or any(self.exception in trace for trace in seen.exceptions)
+        )
+
+
+@dataclass(frozen=True)
+class KnownBug:
+    """``effect``: what happens to a job that it hits, in a sentence. ``meanwhile``: what helps
+    without an upgrade, "" for nothing. ``conditions``: all have to hold. ``sources``: where releases,
+    conditions and effect were read on ``read_on``.
+    """
+
+    issue: str
+    effect: str
+    releases: Releases
+    sources: tuple[str, ...]
+    read_on: date
+    conditions: tuple[Condition, ...] = ()
+    meanwhile: str = ""
+    symptom: Symptom | None = None
+
+    @property
+    def address(self) -> str:
+        """Of its issue."""
+        project, _, number = self.issue.partition("#")
+        if number:
+            return f"https://github.com/{project}/issues/{number}"
+        return f"https://issues.apache.org/jira/browse/{self.issue}"
+
+    @property
+    def way_out(self) -> Message:
+        return join_messages((self.releases.way_out, self.meanwhile), " ")
+
+    @property
+    def needs(self) -> Message:
+        """Its conditions for people, "" where every job meets them."""
+        texts = [condition.text for condition in self.conditions]
+        return list_text(texts, len(texts))
+
+    def exposure(self, facts: JobFacts) -> Exposure:
+        """Whether it can hit the job, whatever was seen so far."""
+        answers = {condition.holds(facts) for condition in self.conditions}
+        affected = self.releases.affect(facts.flink_version)
+        if affected == "no" or False in answers:
+            return "no"
+        return "can_hit" if affected == "yes" and None not in answers else "unknown"
+
+    def not_known(self, facts: JobFacts) -> list[str]:
+        """What would have to be known of the job to tell whether the bug can hit it."""
+        version = [message("the release of Flink")]
+        return [
+            *(version if self.releases.affect(facts.flink_version) == "unknown" else ()),
+            *(one.text for one in self.conditions if one.holds(facts) is None),
+        ]
+
+    def explains(self, facts: JobFacts, seen: Seen) -> Shown | None:
+        """What it says of a finding: nothing unless the release is known to have the bug and no
+        condition is known to fail.
+        """
+        exposure = self.exposure(facts)
+        if (
+            self.symptom is None
+            or exposure == "no"
+            or self.releases.affect(facts.flink_version) != "yes"
+            or not self.symptom.is_in(seen)
+        ):
+            return None
+        is_proof = self.symptom.proves == "alone" or (
+            self.symptom.proves == "with_conditions" and exposure == "can_hit"
+        )
+        return "shows" if is_proof and seen.confidence != "low" else "may_explain"
+
+
+def explaining(
+    bugs: Iterable[KnownBug], facts: JobFacts, seen: Seen
+) -> list[tuple[KnownBug, Shown]]:
+    """The bugs that explain a finding, those that it proves first."""
+    found = [(bug, shown) for bug in bugs if (shown := bug.explains(facts, seen))]
+    return sorted(found, key=lambda one: one[1] != "shows")

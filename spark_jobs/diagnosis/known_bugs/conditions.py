@@ -1,0 +1,165 @@
+"""What has to be so for a bug to be able to hit a job: each is held against what is known of the
+job, and is unknown where that does not say.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ingest.messages import message
+
+
+@dataclass(frozen=True)
+class JobFacts:
+    """What is known of one job. ``configuration``: of its cluster. ``checkpointing``: its settings
+    as Flink reports them, by the names of ``CheckpointConfig``. ``vertices`` and ``exchanges``:
+    names, and ship strategies, of its plan. None where nobody reported it.
+    """
+
+    flink_version: str | None = None
+    configuration: Mapping[str, Any] | None = None
+    checkpointing: Mapping[str, Any] | None = None
+    vertices: Collection[str] | None = None
+    exchanges: Collection[str] | None = None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """``text`` names it, to stand after "with"; ``holds`` is None where that is not known."""
+
+    text: str
+    holds: Callable[[JobFacts], bool | None]
+
+
+def setting(
+    text: str,
+    keys: tuple[str, ...],
+    accepts: Callable[[str], bool],
+    default: str = "",
+    *,
+    in_code: bool = True,
+) -> Condition:
+    """The first of ``keys`` that the cluster's configuration has is accepted, in small letters.
+
+    One that is not there has its ``default``, unless jobs may set it in their code, too
+    (``in_code``): that is not in the configuration, so it is unknown.
+    """
+
+    def holds(facts: JobFacts) -> bool | None:
+        if facts.configuration is None:
+            return None
+        values = (facts.configuration.get(key) for key in keys)
+        value = next((str(value).strip().lower() for value in values if value is not None), None)
+        if value is None:
+            return None if in_code else accepts(default)
+        return accepts(value)
+
+    return Condition(text, holds)
+
+
+def checkpointing(text: str, name: str, accepts: Callable[[Any], bool]) -> Condition:
+    """A checkpoint setting as Flink reports it for the job, whoever set it."""
+
+    def holds(facts: JobFacts) -> bool | None:
+        value = (facts.checkpointing or {}).get(name)
+        return None if value is None else accepts(value)
+
+    return Condition(text, holds)
+
+
+def planned(text: str, *words: str) -> Condition:
+    """A vertex whose name has one of these words, which Flink or a connector gives itself."""
+
+    def holds(facts: JobFacts) -> bool | None:
+        if facts.vertices is None:
+            return None
+        return any(word in name for name in facts.vertices for word in words)
+
+    return Condition(text, holds)
+
+
+def in_code(text: str) -> Condition:
+    """What a job sets in its code alone, and nobody reports."""
+    return Condition(text, lambda facts: None)
+
+
+def all_of(text: str, *conditions: Condition) -> Condition:
+    def holds(facts: JobFacts) -> bool | None:
+        answers = {condition.holds(facts) for condition in conditions}
+        return False if False in answers else None if None in answers else True
+
+    return Condition(text, holds)
+
+
+def any_of(text: str, *conditions: Condition) -> Condition:
+    def holds(facts: JobFacts) -> bool | None:
+        answers = {condition.holds(facts) for condition in conditions}
+        return True if True in answers else None if None in answers else False
+
+    return Condition(text, holds)
+
+
+def _is_true(value: str) -> bool:
+    return value == "true"
+
+
+def _backend(text: str, word: str) -> Condition:
+    """Flink calls it Unknown until a job has run."""
+
+    def holds(facts: JobFacts) -> bool | None:
+        named = str((facts.checkpointing or {}).get("state_backend") or "Unknown").lower()
+        return None if named == "unknown" else word in named
+
+    return Condition(text, holds)
+
+
+ROCKSDB = _backend(message("RocksDB"), "rocksdb")
+FORST = _backend(message("ForSt"), "forst")
+INCREMENTAL_ROCKSDB = all_of(
+    message("incremental checkpoints of RocksDB"),
+    ROCKSDB,
+    setting(
+        message("incremental checkpoints"),
+        ("execution.checkpointing.incremental", "state.backend.incremental"),
+        _is_true,
+    ),
+)
+UNALIGNED = checkpointing(message("unaligned checkpoints"), "unaligned", bool)
+SINK_WITH_COMMITTER = planned(message("a sink with a committer"), "Committer")
+HIGH_AVAILABILITY = setting(
+    message("high availability"),
+    ("high-availability.type", "high-availability"),
+    lambda value: value not in ("", "none"),
+    "none",
+    in_code=False,
+)
+ZOOKEEPER = setting(
+    message("high availability by ZooKeeper"),
+    ("high-availability.type", "high-availability"),
+    lambda value: value == "zookeeper",
+    "none",
+    in_code=False,
+)
+KUBERNETES = setting(
+    message("high availability by Kubernetes"),
+    ("high-availability.type", "high-availability"),
+    lambda value: value == "kubernetes" or "kuberneteshaservicesfactory" in value,
+    "none",
+    in_code=False,
+)
+ADAPTIVE = any_of(
+    message("the adaptive scheduler"),
+    setting("", ("jobmanager.scheduler",), lambda value: value == "adaptive", in_code=False),
+    setting("", ("scheduler-mode",), lambda value: value == "reactive", in_code=False),
+)
+WATERMARK_ALIGNMENT = in_code(message("watermark alignment, which jobs set in their code"))
+COMPRESSED = setting(
+    message("compressed snapshots"), ("execution.checkpointing.snapshot-compression",), _is_true
+)
+LOCAL_RECOVERY = setting(
+    message("local recovery"),
+    ("execution.state-recovery.from-local", "state.backend.local-recovery"),
+    _is_true,
+    "false",
+    in_code=False,
+)

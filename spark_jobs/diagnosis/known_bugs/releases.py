@@ -1,0 +1,124 @@
+"""Which releases of Flink have a bug, as data and one comparison.
+
+What a release lists as fixed is in all later ones of its branch, and in all branches after the
+newest one that has the fix. A vendor's release (``1.17.1-stream1``) or a snapshot may have what the
+release that it is named after has not: such a text is never taken for affected.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from ingest.messages import Message, join_messages, list_text, message
+
+Affected = Literal["yes", "no", "unknown"]
+Numbers = tuple[int, ...]
+
+_TEXT = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})(?:\.([0-9]{1,3}))?(?![0-9])(.*)", re.DOTALL)
+
+NEWEST_EXAMINED: Mapping[Numbers, int] = {
+    (1, 11): 6,
+    (1, 12): 7,
+    (1, 13): 6,
+    (1, 14): 6,
+    (1, 15): 4,
+    (1, 16): 3,
+    (1, 17): 2,
+    (1, 18): 1,
+    (1, 19): 3,
+    (1, 20): 5,
+    (2, 0): 2,
+    (2, 1): 3,
+    (2, 2): 1,
+    (2, 3): 0,
+}
+"""Branch → last patch whose content was looked at. Later ones are unknown, unless an earlier one has
+the fix.
+"""
+
+
+@dataclass(frozen=True)
+class Releases:
+    """``since``: of each branch that got the bug in a patch the first release with it; the last of
+    them stands for all later branches. ``fixed``: of each branch that got the fix the first release
+    with it, likewise; empty while nobody has fixed it.
+
+    ``is_introduced``: releases before ``since`` are known to be free of it, otherwise nobody looked.
+    """
+
+    since: tuple[str, ...]
+    fixed: tuple[str, ...] = ()
+    is_introduced: bool = False
+
+    @lru_cache(maxsize=10_000)  # noqa: B019  # the table lives as long as the process
+    def affect(self, flink_version: str | None) -> Affected:
+        """Whether the release that calls itself ``flink_version`` has the bug.
+
+        ``1.13`` without a patch is what all patches of 1.13 are, else unknown.
+        """
+        match = _TEXT.fullmatch((flink_version or "").strip())
+        if match is None:
+            return "unknown"
+        *numbers, suffix = match.groups()
+        release = tuple(int(number) for number in numbers if number is not None)
+        if suffix:
+            return "no" if self._is_past(release[:2]) else "unknown"
+        if len(release) == 2:
+            patches = range(NEWEST_EXAMINED.get(release, 0) + 1)
+            answers = {self._affect((*release, patch)) for patch in patches}
+            return answers.pop() if len(answers) == 1 else "unknown"
+        return self._affect(release)
+
+    @property
+    def text(self) -> Message:
+        """For people: ``since 1.11.0, fixed in 1.13.3 and 1.14.0``."""
+        since = message("since {releases:message}", releases=_listed(self.since))
+        if not self.fixed:
+            return join_messages((since, message("not fixed")), ", ")
+        fixed = message("fixed in {releases:message}", releases=_listed(self.fixed))
+        return join_messages((since, fixed), ", ")
+
+    @property
+    def way_out(self) -> Message:
+        if not self.fixed:
+            return message("No release has a fix.")
+        return message("Upgrade to {releases:message}.", releases=_listed(self.fixed, "or"))
+
+    def _affect(self, release: Numbers) -> Affected:
+        if self.fixed and _is_reached(release, self.fixed):
+            return "no"
+        if not _is_reached(release, self.since):
+            return "no" if self.is_introduced else "unknown"
+        return "yes" if release[2] <= NEWEST_EXAMINED.get(release[:2], -1) else "unknown"
+
+    def _is_past(self, branch: Numbers) -> bool:
+        """Every build of this branch began after the fix was there."""
+        return bool(self.fixed) and branch > max(_numbers(one) for one in self.fixed)[:2]
+
+
+def is_before(flink_version: str | None, release: str) -> bool:
+    """Whether it calls itself an earlier release than ``release``, or says nothing to compare."""
+    match = _TEXT.fullmatch((flink_version or "").strip())
+    if match is None:
+        return True
+    numbers = tuple(int(number) for number in match.groups()[:3] if number is not None)
+    return numbers < _numbers(release)
+
+
+def _is_reached(release: Numbers, firsts: tuple[str, ...]) -> bool:
+    """Whether it is one of ``firsts`` or comes after that of its branch, else after all."""
+    known = [_numbers(first) for first in firsts]
+    own = [first for first in known if first[:2] == release[:2]]
+    return release >= max(own or known)
+
+
+def _numbers(release: str) -> Numbers:
+    return tuple(int(number) for number in release.split("."))
+
+
+def _listed(releases: tuple[str, ...], word: Literal["and", "or"] = "and") -> Message:
+    if word == "and" or len(releases) == 1:
+        return list_text(releases, len(releases))
+    return message("{some:name} or {last:name}", some=", ".join(releases[:-1]), last=releases[-1])

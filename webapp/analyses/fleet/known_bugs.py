@@ -1,0 +1,226 @@
+"""Known bugs of Flink that can hit the jobs, and which of them another release takes away."""
+
+import re
+from collections.abc import Sequence
+
+from django.urls import reverse
+from django.utils.translation import gettext
+
+from ingest.messages import list_text, message, plural
+from spark_jobs.diagnosis.known_bugs.sources import READ_ON
+from webapp.analyses.declaration import fleet_analysis
+from webapp.analyses.document import (
+    Asked,
+    Block,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Link,
+    Note,
+    NotKnown,
+    Table,
+    Value,
+    Verdict,
+)
+from webapp.analyses.known_bugs.fleet_bugs import BugJobs, JobBugs, by_bug, fleet_bugs
+from webapp.lib.filter_sets import ListFilters
+from webapp.lib.query_parameters import Text
+from webapp.lib.translations import gettext_lazy as _
+
+MOST_JOBS = 1_000
+SHOWS = message("Shows")
+CAN_HIT = message("Can hit")
+CANNOT_TELL = message("Cannot tell")
+
+
+class FlinkRelease(Text):
+    schema = {"type": "string", "pattern": r"^[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,2}$"}
+
+    def read(self, text: str) -> str:
+        if not re.fullmatch(self.schema["pattern"], text):
+            raise ValueError(gettext("Give a release of Flink, such as 1.20.5."))
+        return text
+
+
+class KnownBugsFilters(ListFilters):
+    release = FlinkRelease(about=_("after an upgrade to this release of Flink"))
+
+
+@fleet_analysis(
+    "known-bugs",
+    title=message("Known bugs"),
+    summary=message(
+        "known bugs of Flink that show in jobs or can hit them, and which of them another release "
+        "takes away"
+    ),
+    parameters=KnownBugsFilters,
+    is_slow=True,
+)
+def known_bugs(asked: Asked) -> Document:
+    target = asked.parameters.values.get("release")
+    jobs = fleet_bugs(target)
+    if not jobs:
+        return Document(Verdict("unknown", message("No job is running.")))
+    bugs = by_bug(jobs)
+    blocks: list[Block] = [_facts(jobs, target)]
+    if others := sorted({job.flink_version or "–" for job in jobs if not job.is_release_known}):
+        blocks.append(
+            NotKnown(
+                message(
+                    "Nothing is said of jobs on {versions:message}: these are not releases of "
+                    "Apache Flink that were looked at. A vendor's release may have what the one it "
+                    "is named after has not.",
+                    versions=list_text(others, 10),
+                )
+            )
+        )
+    blocks += [_bugs(bugs, target), _jobs(jobs, target), _note()]
+    return Document(_verdict(jobs, bugs), tuple(blocks))
+
+
+def _verdict(jobs: Sequence[JobBugs], bugs: Sequence[BugJobs]) -> Verdict:
+    showing = sum(bug.shows > 0 for bug in bugs)
+    threatening = sum(bug.can_hit > 0 for bug in bugs)
+    others = message("{bugs:count} can hit a job without having shown.", bugs=threatening)
+    if showing:
+        shown = plural(
+            showing,
+            "{bugs:count} known bug shows. {others:message}",
+            "{bugs:count} known bugs show. {others:message}",
+            bugs=showing,
+            others=others,
+        )
+        return Verdict("warn", shown)
+    if threatening:
+        return Verdict("warn", message("No known bug shows. {others:message}", others=others))
+    if any(job.unknown or not job.is_release_known for job in jobs):
+        return Verdict(
+            "unknown",
+            message("No known bug shows. Whether one can hit a job is not known of all jobs."),
+        )
+    return Verdict("ok", message("No known bug shows, and none can hit a job."))
+
+
+def _facts(jobs: Sequence[JobBugs], target: str | None) -> Facts:
+    facts = [
+        Fact("jobs", message("Jobs"), len(jobs), "count"),
+        Fact("showing", message("A bug shows"), sum(bool(job.shows) for job in jobs), "count"),
+        Fact(
+            "threatened",
+            message("A bug can hit them"),
+            sum(bool(job.can_hit) for job in jobs),
+            "count",
+        ),
+    ]
+    if target:
+        facts += [
+            Fact(
+                "free",
+                message("No known bug with {release:name}", release=target),
+                sum(not job.left for job in jobs),
+                "count",
+            ),
+        ]
+    return Facts(tuple(facts))
+
+
+def _bugs(bugs: Sequence[BugJobs], target: str | None) -> Table:
+    columns = [
+        Column("issue", message("Bug")),
+        Column("effect", message("What happens")),
+        Column("shows", SHOWS, "count", message("jobs with an open finding that proves it")),
+        Column("can_hit", CAN_HIT, "count", message("jobs with such a release and configuration")),
+        Column(
+            "unknown",
+            CANNOT_TELL,
+            "count",
+            message("jobs with such a release; their configuration is not known in full"),
+        ),
+        Column("needs", message("Only with")),
+        Column("releases", message("Releases")),
+        Column("way_out", message("Way out")),
+    ]
+    if target:
+        columns[5:5] = [
+            Column("gone", message("Gone with {release:name}", release=target), "count"),
+            Column("left", message("Left with {release:name}", release=target), "count"),
+        ]
+    return Table(
+        "bugs",
+        message("Bugs"),
+        tuple(columns),
+        tuple(_bug(one, target) for one in bugs),
+        subtitle=message("those that show first"),
+        empty=message("No known bug concerns a job."),
+    )
+
+
+def _bug(one: BugJobs, target: str | None) -> tuple[Value, ...]:
+    changes = (one.gone, one.left) if target else ()
+    bug = one.bug
+    return (
+        Link(bug.issue, bug.address),
+        bug.effect,
+        one.shows,
+        one.can_hit,
+        one.unknown,
+        *changes,
+        bug.needs,
+        bug.releases.text,
+        bug.way_out,
+    )
+
+
+def _jobs(jobs: Sequence[JobBugs], target: str | None) -> Table:
+    concerned = [job for job in jobs if job.now or job.left]
+    columns = [
+        Column("job", message("Job")),
+        Column("cluster", message("Cluster")),
+        Column("version", message("Flink"), "mono"),
+        Column("shows", SHOWS),
+        Column("can_hit", CAN_HIT),
+        Column("unknown", CANNOT_TELL, "count"),
+    ]
+    if target:
+        columns += [
+            Column("gone", message("Gone with {release:name}", release=target)),
+            Column("left", message("Left with {release:name}", release=target)),
+        ]
+    return Table(
+        "jobs",
+        message("Jobs"),
+        tuple(columns),
+        tuple(_job(job, target) for job in concerned[:MOST_JOBS]),
+        subtitle=message("those in which most show first"),
+        empty=message("No known bug concerns a job."),
+        total=len(concerned) if len(concerned) > MOST_JOBS else None,
+    )
+
+
+def _job(job: JobBugs, target: str | None) -> tuple[Value, ...]:
+    changes = (_issues(job.gone), _issues(job.left)) if target else ()
+    return (
+        Link(job.name, reverse("job", args=(job.cluster, job.job_id))),
+        job.cluster,
+        job.flink_version,
+        _issues(job.shows),
+        _issues(job.can_hit),
+        len(job.unknown),
+        *changes,
+    )
+
+
+def _issues(issues: frozenset[str]) -> str:
+    return ", ".join(sorted(issues))
+
+
+def _note() -> Note:
+    return Note(
+        message(
+            "As of the notes of releases, pull requests and source code read on {day:name}. Jobs "
+            "are counted as they are configured by their cluster and as Flink reports their "
+            "checkpoint settings; what a job sets in its code alone is not known.",
+            day=READ_ON.isoformat(),
+        )
+    )

@@ -1,0 +1,1 @@
+"""Which known bugs of Flink can hit which jobs, and which show."""

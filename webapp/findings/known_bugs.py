@@ -1,0 +1,144 @@
+"""Known bugs of Flink beside findings that they explain, by what is known of the job."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models import QuerySet
+
+from ingest.messages import Message, list_text, message
+from spark_jobs.diagnosis.known_bugs import KNOWN_BUGS
+from spark_jobs.diagnosis.known_bugs.bug import KnownBug, Seen, Shown, explaining
+from spark_jobs.diagnosis.known_bugs.conditions import JobFacts
+from spark_jobs.fold.history import plan_of
+from webapp.findings.models import Finding
+from webapp.fleet.models import JobCurrent, JobException
+
+RULES = frozenset(rule for bug in KNOWN_BUGS if bug.symptom for rule in bug.symptom.rules)
+"""Findings of other rules are a symptom of none."""
+READ_FIELDS = (
+    "cluster",
+    "job_id",
+    "flink_version",
+    "configuration",
+    "checkpoint_config",
+    "graph",
+)
+"""Of a job, for its facts."""
+
+_BEFORE = timedelta(minutes=15)
+"""A finding on restarts is seen some restarts after the first failure."""
+_MOST_TRACES = 200
+
+
+@dataclass(frozen=True)
+class BugBeside:
+    """``shown``: the finding proves that the bug is there, or it may be explained by it."""
+
+    bug: KnownBug
+    shown: Shown
+    flink_version: str
+    not_known: tuple[str, ...]
+
+    @property
+    def sentence(self) -> Message:
+        """What it says of the finding, with what would have to be known to be sure."""
+        said = {"version": self.flink_version, "issue": self.bug.issue, "effect": self.bug.effect}
+        if self.shown == "shows":
+            return message(
+                "Flink {version:name} has {issue:name}, and this is how it shows. {effect:message}",
+                **said,
+            )
+        if self.not_known:
+            return message(
+                "Flink {version:name} has {issue:name}, which may explain this if the job has "
+                "{not_known:message}. {effect:message}",
+                not_known=list_text(self.not_known, len(self.not_known)),
+                **said,
+            )
+        return message(
+            "Flink {version:name} has {issue:name}, which may explain this. {effect:message}",
+            **said,
+        )
+
+
+def facts_of(job: JobCurrent) -> JobFacts:
+    vertices, edges = plan_of(job.graph)
+    return JobFacts(
+        job.flink_version,
+        job.configuration,
+        job.checkpoint_config,
+        tuple(vertex.name for vertex in vertices) or None,
+        tuple(edge.ship_strategy or "" for edge in edges) if vertices else None,
+    )
+
+
+def bugs_beside(findings: Iterable[Finding]) -> dict[int, tuple[BugBeside, ...]]:
+    """Number of a finding → the bugs that explain it, those that it proves first.
+
+    What is large of a job is read where its release has a bug that looks like the finding.
+    """
+    asked = [finding for finding in findings if finding.rule in RULES and finding.job_id]
+    versions = {
+        (cluster, job_id): version
+        for cluster, job_id, version in _jobs(asked).values_list(
+            "cluster", "job_id", "flink_version"
+        )
+    }
+    candidates = {
+        finding.pk: (finding, bugs)
+        for finding in asked
+        if (bugs := _alike(finding.rule, versions.get((finding.cluster, finding.job_id))))
+    }
+    jobs = {
+        (job.cluster, job.job_id): facts_of(job)
+        for job in _jobs([finding for finding, _bugs in candidates.values()]).only(*READ_FIELDS)
+    }
+    beside = {
+        pk: _beside(finding, bugs, jobs[finding.cluster, finding.job_id])
+        for pk, (finding, bugs) in candidates.items()
+        if (finding.cluster, finding.job_id) in jobs
+    }
+    return {pk: known for pk, known in beside.items() if known}
+
+
+def _jobs(findings: Sequence[Finding]) -> QuerySet[JobCurrent]:
+    if not findings:
+        return JobCurrent.objects.none()
+    return JobCurrent.objects.filter(
+        cluster__in={finding.cluster for finding in findings},
+        job_id__in={finding.job_id for finding in findings},
+    )
+
+
+def _alike(rule: str, flink_version: str | None) -> list[KnownBug]:
+    """Bugs of this release that show as findings of this rule, among other things."""
+    return [
+        bug
+        for bug in KNOWN_BUGS
+        if bug.symptom and rule in bug.symptom.rules and bug.releases.affect(flink_version) == "yes"
+    ]
+
+
+def _beside(finding: Finding, bugs: Sequence[KnownBug], facts: JobFacts) -> tuple[BugBeside, ...]:
+    traces = _traces(finding) if any(_needs_trace(bug) for bug in bugs) else ()
+    seen = Seen(finding.rule, finding.confidence, traces)
+    return tuple(
+        BugBeside(bug, shown, str(facts.flink_version), tuple(bug.not_known(facts)))
+        for bug, shown in explaining(bugs, facts, seen)
+    )
+
+
+def _needs_trace(bug: KnownBug) -> bool:
+    return bool(bug.symptom and bug.symptom.exception)
+
+
+def _traces(finding: Finding) -> tuple[str, ...]:
+    failures = JobException.objects.filter(
+        cluster=finding.cluster,
+        job_id=finding.job_id,
+        ts__gte=finding.first_seen - _BEFORE,
+        ts__lte=finding.last_seen,
+    )
+    newest = failures.order_by("-ts", "-id").values_list("stacktrace", flat=True)
+    return tuple(trace for trace in newest[:_MOST_TRACES] if trace)
