@@ -9,11 +9,13 @@ import pytest
 from django.core.management import CommandError
 from django.utils import timezone
 
+from tests.webapp.cleanup.test_forgotten_needs import write_ended_job
 from tests.webapp.cleanup.test_hidden_handles import FINISHED, NEVER_RESTORED, write_dead_job
 from tests.webapp.cleanup.test_repeated_job_ids import OLD, Fleet, completed, restored, tell
 from tests.webapp.cleanup.test_two_plans import approve_plan, do
 from tests.webapp.cleanup.test_unseen_needs import NOTHING_COMPLETED, forked
 from tests.webapp.cleanup.test_whole import home
+from tests.webapp.cleanup.worlds import name_of_job
 from webapp.cleanup.fresh_audits import FreshAudits
 from webapp.cleanup.recheck import FreshAudit
 from webapp.storage.models import StorageRoot
@@ -91,6 +93,24 @@ def test_a_plan_whose_root_is_registered_no_more_is_not_purged_and_can_be_undone
         do(plan, "purge")
     do(plan, "undo")
     assert all(path.exists() for path in hidden)
+
+
+def test_a_checkpoint_that_appears_below_a_directory_named_like_one_is_seen(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet = Fleet(home)
+    one, left = write_ended_job(fleet, "app-a", 5)
+    fleet.audit_twice()
+    plan, audited = approve_plan(), FreshAudits.fresh
+
+    def fresh(self: FreshAudits) -> FreshAudit:
+        found = audited(self)
+        one.snapshot(one.root / "chk-1" / name_of_job(6) / "chk-4", 4, left[:1], at=OLD)
+        return found
+
+    monkeypatch.setattr(FreshAudits, "fresh", fresh)
+    done = do(plan, "apply").done("apply")
+    assert (done.get("referred"), done.get("quarantined")) == (1, 1) and left[0].exists()
 
 
 def test_what_no_reference_names_is_not_moved_once_a_snapshot_appears_that_no_audit_saw(
