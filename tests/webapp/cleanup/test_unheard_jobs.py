@@ -39,8 +39,9 @@ def note_cycle(loaded_before: timedelta | None) -> None:
     """When a cycle last loaded all that was collected; None: never."""
     now = timezone.now()
     at = None if loaded_before is None else now - loaded_before
-    due = {"interval_s": 60, "next_attempt_at": now}
-    DueWork.objects.update_or_create(key=CYCLE, defaults={**due, "last_success_at": at})
+    DueWork.objects.ensure({CYCLE: 60}, now)
+    since = now - timedelta(days=9)
+    DueWork.objects.filter(key=CYCLE).update(last_success_at=at, created_at=since)
 
 
 def write_silent_cluster(fleet: Fleet, **fields: object) -> None:

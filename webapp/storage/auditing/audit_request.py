@@ -120,11 +120,12 @@ def registered(
 
 
 def _is_late(now: datetime) -> bool:
-    """Whether a cycle that loads what was collected of jobs is late, or has never ended well."""
+    """Whether the cycle is late that loads what was collected of jobs."""
     cycle = DueWork.objects.filter(key=CYCLE).first()
     if cycle is None:
         return False
-    return cycle.last_success_at is None or cycle.last_success_at < late_before(now)
+    loaded_at = cycle.last_success_at or cycle.created_at
+    return loaded_at is None or loaded_at < late_before(now)
 
 
 def _idle() -> "QuerySet[Cluster, str]":
