@@ -2,6 +2,7 @@
 purges take none of them.
 """
 
+import shutil
 from datetime import timedelta
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from tests.webapp.cleanup.test_whole import home
 from tests.webapp.cleanup.worlds import name_of_job
 from webapp.cleanup.fresh_audits import FreshAudits
 from webapp.cleanup.recheck import FreshAudit
+from webapp.fleet.models import Cluster
 from webapp.storage.models import StorageRoot
 
 __all__ = ["home"]
@@ -79,6 +81,29 @@ def test_what_a_job_claimed_that_was_restored_from_quarantine_is_not_purged(home
     with pytest.raises(CommandError, match="referred to by now"):
         do(plan, "purge")
     assert claimed and all(path.exists() for path in claimed)
+
+
+@pytest.mark.parametrize("how", ["a file of it is lost", "it was deleted", "it is not seen"])
+def test_a_checkpoint_is_not_purged_whose_heir_has_no_whole_one_of_its_own_any_more(
+    home: Path, how: str
+) -> None:
+    fleet = Fleet(home)
+    origin = forked(fleet)
+    heir = fleet.worlds["app-c"]
+    fleet.audit_twice()
+    files = origin.all_files()
+    plan = do(approve_plan(), "apply")
+    if how == "a file of it is lost":
+        next(path for path in heir.all_files() if path.name != "_metadata").unlink()
+    elif how == "it was deleted":
+        shutil.rmtree(heir.job(7))
+        tell("app-c", state="CANCELED", terminal=True)
+    else:
+        Cluster.objects.filter(name="app-c").update(last_success_at=OLD, unreachable_since=OLD)
+    with pytest.raises(CommandError, match="no whole checkpoint of its own"):
+        do(plan, "purge")
+    do(plan, "undo")
+    assert origin.all_files() == files
 
 
 def test_a_plan_whose_root_is_registered_no_more_is_not_purged_and_can_be_undone(
