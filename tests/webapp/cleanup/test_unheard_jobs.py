@@ -79,13 +79,16 @@ def test_what_is_not_loaded_any_more_after_the_apply_stops_the_purge(home: Path)
     assert any(path.name == "_metadata" for path in origin.quarantine.rglob("*"))
 
 
+@pytest.mark.parametrize(
+    "told_by", [{"log_globs": ["/var/log/*.log"]}, {"prometheus_url": "http://127.0.0.1:9090"}]
+)
 @pytest.mark.parametrize("is_heard", [True, False])
-def test_a_cluster_of_logs_alone_that_told_of_no_job_lately_may_have_an_heir(
-    home: Path, is_heard: bool
+def test_a_cluster_without_an_address_that_told_of_no_job_lately_may_have_an_heir(
+    home: Path, is_heard: bool, told_by: dict[str, object]
 ) -> None:
     fleet = Fleet(home)
     forked(fleet)
-    write_silent_cluster(fleet, url="", log_globs=["/var/log/flink/*.log"])
+    write_silent_cluster(fleet, url="", **told_by)
     if is_heard:
         counts = {"at": NOW.isoformat(), "total": 0, "restored": 0}
         told = {"job_id": name_of_job(9), "start_time": OLD, "flink_counts": counts}

@@ -25,8 +25,8 @@ from webapp.work.keys import CYCLE
 from webapp.work.models import DueWork
 
 HEARD_WITHIN = timedelta(hours=1)
-"""Logs of a cluster that nobody else is asked about tell of a job at least so often, where one
-takes checkpoints.
+"""Logs and metrics of a cluster without an address tell of a job at least so often, where one takes
+checkpoints.
 """
 
 
@@ -139,10 +139,10 @@ def _idle() -> "QuerySet[Cluster, str]":
 
 def _unheard(now: datetime) -> "QuerySet[Cluster, str]":
     """Live clusters of which nobody can be asked what runs: they have a History Server alone, or
-    logs, which told of no job lately.
+    logs and metrics, which told of no job lately.
     """
     heard = JobCurrent.objects.filter(last_seen_at__gte=now - HEARD_WITHIN).values("cluster")
-    silent = Cluster.objects.live().filter(url="", prometheus_url="").exclude(name__in=heard)
+    silent = Cluster.objects.live().filter(url="").exclude(name__in=heard)
     names = Cluster.objects.without_running_jobs() | silent
     return names.values_list("name", flat=True)
 
