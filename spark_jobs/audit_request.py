@@ -44,6 +44,7 @@ JOB_SCHEMA = pa.schema(
         ("ended_at", _INSTANT),
         ("terminal", pa.bool_()),
         ("seen", pa.bool_()),
+        ("recorded", pa.bool_()),
         ("restored_path", pa.string()),
         ("restored_is_savepoint", pa.bool_()),
         ("restored_at", _INSTANT),
@@ -63,7 +64,8 @@ JOB_SCHEMA = pa.schema(
 ``last_completed_path``: where its newest checkpoint was written, which tells the directory that the
 job writes. ``keeps_last``: whether Flink leaves the last checkpoint of a job that ended as this one
 did; null counts as true. ``terminal``: seen FINISHED, CANCELED or FAILED. ``seen``: its cluster is
-not unreachable. ``started_at`` and ``ended_at``: of its present run, which one of the same id may
+not unreachable. ``recorded``: a recording tells of it where what runs now counts; null counts as
+false. ``started_at`` and ``ended_at``: of its present run, which one of the same id may
 have gone before. ``completed_unread``: it may have completed later ones, of which nobody read.
 ``restore_unread``: nobody has read whether it was restored. ``reads_restored``: as long as it runs
 its database may read the files of what it was restored from, whatever its checkpoints refer to;

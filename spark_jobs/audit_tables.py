@@ -403,3 +403,8 @@ NEEDED = "storage_needed"
 FILE_TABLES: dict[str, ServingTable] = {
     table.name: table for table in (STORAGE_FILE, STORAGE_LIVE, STORAGE_REFERENCE)
 }
+
+RESTORES = "storage_restores"
+"""State of an audit: restores of jobs that have neither ended nor completed a whole checkpoint of
+their own since (``spark_jobs.storage.carried.RESTORES``).
+"""

@@ -15,13 +15,15 @@ from typing import Any
 
 from ingest.due import is_due
 from ingest.flink_rest import assembly
-from ingest.flink_rest.answers import Answer
+from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.client import OnAnswer, client_of
 from ingest.flink_rest.cursor import ClusterCursor, JobCursor, from_json
 from ingest.flink_rest.gate import Gate
 from ingest.flink_rest.job_reader import JobReader, in_trouble
+from ingest.flink_rest.job_row import add_job
 from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate, sampling_rate
 from ingest.flink_rest.listed_jobs import ListedJob, listed_jobs
+from ingest.flink_rest.parse_results import ParseResults
 from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.starting_tasks import StartingTask, slow_tasks
@@ -121,6 +123,7 @@ class _Cycle:
         )
         self.observed: list[Observed] = []
         self.starting: list[StartingTask] = []
+        self.unread: dict[str, ListedJob] = {}
         self.jobs_seen = 0
         self.jobs_read = 0
         self.listed = False
@@ -182,7 +185,7 @@ class _Cycle:
         if error:
             session.skips.insert(0, Skip(session.client.address.base, "unreachable", error))
         skips = tuple(session.skips)
-        observed = [*self.observed]
+        observed = [*self.observed, *self._only_listed()]
         if skips:
             observed.append(Observed(self.source.name, session.at(), "rest", skips))
         return Collected(
@@ -204,6 +207,14 @@ class _Cycle:
             sampling_reason=self.sampling_rate.reason,
             starting=tuple(self.starting),
         )
+
+    def _only_listed(self) -> tuple[Observed, ...]:
+        """What the list says of jobs that were never read: that they are there must be known."""
+        results = ParseResults()
+        for job in self.unread.values():
+            if not self._cursor_of(job).full_at:
+                add_job(JobAnswers(job.job_id, overview=job.answer), results)
+        return results.observed(self.source.name, "rest")
 
     def _why_not(self) -> str:
         session = self.session
@@ -270,6 +281,7 @@ class _Cycle:
 
     async def _read_jobs(self, reader: JobReader, jobs: list[ListedJob]) -> None:
         due = [job for job in jobs if not self._is_done(job)]
+        self.unread = {job.job_id: job for job in due}
         # The list of checkpoints is read of every job; what is left over is spent in the order of
         # need.
         self.session.budget.reserve(len(due))
@@ -323,6 +335,7 @@ class _Cycle:
         self.observed.extend(parts)
         self.starting += slow_tasks(reading)
         self.cursor.jobs[job.job_id] = cursor
+        del self.unread[job.job_id]
         self.jobs_read += 1
 
     def _is_done(self, job: ListedJob) -> bool:

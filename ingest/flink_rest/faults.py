@@ -26,7 +26,7 @@ class Unanswered(Retryable):
 
 class BadAnswer(Skipped):
     """An answer that cannot be used: ``reason`` is not_found, unauthorized, tls, refused_address,
-    redirected, http_error, too_large, bad_json or one of ``NOT_YET``."""
+    redirected, http_error, too_large, bad_json, ``NO_CHECKPOINTS`` or one of ``NOT_YET``."""
 
     def __init__(self, text: str, reason: str, path: str, status: int | None = None) -> None:
         super().__init__(text)
@@ -49,6 +49,10 @@ checkpoints.
 Flink keeps that answer for ``web.refresh-interval`` (3 s) besides. Up to 1.12 they are not found
 then, in between there are none.
 """
+NO_CHECKPOINTS = "no_checkpoints"
+"""What Flink says with 404 of the checkpoint settings of a job that takes none, and archives of it
+hold: ``CheckpointConfigHandler``, in all releases."""
+SAYS_NO_CHECKPOINTS = "Checkpointing is not enabled for this job"
 NOT_YET = frozenset({NOT_MEASURED, INITIALIZING})
 """How starts of jobs look: nothing is wrong, unless it lasts."""
 KNOWN_WITHIN_S = 120
@@ -124,9 +128,9 @@ def fault_of_status(status: int, path: str, body: str = "") -> Fault:
             status,
         )
     if status == 404:
-        return BadAnswer(
-            message("{answered:message}.", answered=answered), "not_found", path, status
-        )
+        says_none = SAYS_NO_CHECKPOINTS in body
+        why = NO_CHECKPOINTS if says_none else "not_found"
+        return BadAnswer(message("{answered:message}.", answered=answered), why, path, status)
     reason = not_yet(status, body)
     if reason == NOT_MEASURED:
         return BadAnswer(

@@ -17,6 +17,7 @@ from ingest.flink_rest.checkpoint_selection import (
     key_of,
 )
 from ingest.flink_rest.cursor import JobCursor
+from ingest.flink_rest.faults import NO_CHECKPOINTS, SAYS_NO_CHECKPOINTS
 from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate
 from ingest.flink_rest.listed_jobs import ListedJob
 from ingest.flink_rest.metric_names import JOB_METRICS, ids
@@ -127,6 +128,12 @@ class JobReader:
                 self.session.get(f"{path}/config", may_be_gone=True),
                 self.session.get(f"{path}/checkpoints/config", may_be_gone=True),
             )
+            of_settings = f"{path}/checkpoints/config"
+            if self.session.gone.get(of_settings) == NO_CHECKPOINTS:
+                # As archives hold it. The list of checkpoints says so, too, but of jobs that are
+                # still being initialized as well.
+                body = {"errors": [SAYS_NO_CHECKPOINTS]}
+                reading.checkpoint_config = Answer(of_settings, self.session.at(), body)
             reading.jobmanager_config = self.jobmanager_config
             cursor.static_at = now_s
         if not plan.is_in(reading.job.body) and budget.take():

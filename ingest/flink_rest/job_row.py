@@ -82,6 +82,7 @@ def _checkpointing(reading: JobAnswers, results: ParseResults) -> dict[str, Any]
     """The columns of ``Job`` about checkpoints."""
     return {
         **(results.parse(config.checkpoint_settings, reading.checkpoint_config) or {}),
+        **(results.parse(config.no_checkpoints, reading.checkpoint_config) or {}),
         **(results.parse(checkpoints.counts, reading.checkpoints) or {}),
         **(results.parse(checkpoints.restore, reading.checkpoints) or {}),
     }

@@ -26,14 +26,14 @@ class RestSession:
         self.skips: list[Skip] = []
         self.down: str | None = None
         self.answered = False
-        self.gone: set[str] = set()
+        self.gone: dict[str, str] = {}
         self.not_yet: dict[str, str] = {}
         self._unanswered = 0
 
     async def get(self, path: str, *, may_be_gone: bool = False) -> Answer | None:
         """The answer, or ``None`` after noting why there is none: as a skip, a 404 in ``gone``
-        where it ``may_be_gone``, and what Flink cannot tell yet in ``not_yet``, with the reason:
-        whoever asked gets a skip once it lasts.
+        where it ``may_be_gone``, and what Flink cannot tell yet in ``not_yet``, both with the
+        reason: whoever asked gets a skip once the latter lasts.
         """
         if self.down:
             return None
@@ -45,8 +45,8 @@ class RestSession:
                 error.reason == "unauthorized" and not self.answered
             ):
                 self.down = str(error)
-            if may_be_gone and error.reason == "not_found":
-                self.gone.add(path)
+            if may_be_gone and error.status == 404:
+                self.gone[path] = error.reason
             elif error.reason in NOT_YET:
                 self.not_yet[path] = error.reason
             else:

@@ -22,7 +22,7 @@ from spark_jobs import manifest as manifests
 from spark_jobs.arrow_schemas import arrow_schema
 from spark_jobs.audit_here import Here
 from spark_jobs.audit_request import Audit
-from spark_jobs.audit_tables import NEEDED, STORAGE_FILE
+from spark_jobs.audit_tables import NEEDED, RESTORES, STORAGE_FILE
 from spark_jobs.job_arguments import add_attempt, add_lake, interrupt_attempts, lake_at
 from spark_jobs.manifest import Manifest
 from spark_jobs.parsed_metadata import ParsedMetadata
@@ -178,7 +178,7 @@ class AuditRun:
             ("storage_lost", judged.lost),
             ("storage_shared", judged.shared),
             ("storage_remembered", judged.remembered),
-            ("storage_restores", judged.restores),
+            (RESTORES, judged.restores),
             (NEEDED, judged.needed),
         ):
             run_dir.take_state(name, run_dir.write_rows(f"state/{name}", rows))

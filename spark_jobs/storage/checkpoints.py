@@ -200,7 +200,7 @@ def weaned_restores(
         whole = [
             row for row in of_job if row["seen"] and row["self_contained"] and row["resolvable"]
         ]
-        reads_on = job["reads_restored"] and not job["terminal"]
+        reads_on = job["recorded"] or (job["reads_restored"] and not job["terminal"])
         weaned.append(
             job
             | {
@@ -213,7 +213,7 @@ def weaned_restores(
     return [
         job
         | {
-            "ended": bool(job["terminal"] and job["seen"])
+            "ended": bool(job["terminal"] and job["seen"] and not job["recorded"])
             and _is_accounted(job, own.get(key_of(job, JOB), ()), left)
         }
         for job in weaned
@@ -279,10 +279,10 @@ class _Left:
 
 def _is_since_restore(row: Row, job: Row) -> bool:
     """A restored job goes on counting: a lower number is of somebody else who writes there. Where
-    the job is known to have completed none since, it is of the run before, by another clock.
+    the job is not known to have completed one since, it is of the run before, by another clock.
     """
     counts_on = is_less(job["from_checkpoint_id"], row["checkpoint_id"], unknown=True)
-    has_completed = is_less(job["restored_at"], job["last_completed_at"], unknown=True)
+    has_completed = is_less(job["restored_at"], job["last_completed_at"])
     return counts_on and has_completed and is_less(job["restored_at"], row["modified"])
 
 

@@ -114,7 +114,8 @@ def directories(held: Iterable[Row], snapshots: Iterable[Row]) -> list[Row]:
 def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row]) -> list[Row]:
     """Each directory with each job that ``writes`` it, or that nobody can say does not.
 
-    A job writes a directory if its last checkpoint was reported there. Of one that never reported
+    A job writes a directory if its last checkpoint was reported there, by its cluster as it is now
+    (not ``recorded``). Of one that never reported
     any, the operator may have said it: the root is registered for one cluster alone, and holds one
     directory of that id. A job of that id and of an allowed cluster of which no directory is known
     at all may write to any of them.
@@ -140,7 +141,10 @@ def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row
                 rows_written.append(
                     job
                     | directory
-                    | {"writes": (reported and allowed and is_distinguished) or declared}
+                    | {
+                        "writes": not job["recorded"]
+                        and ((reported and allowed and is_distinguished) or declared)
+                    }
                 )
     return rows_written
 

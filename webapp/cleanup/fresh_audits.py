@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from spark_jobs.audit_tables import NEEDED, PENDING, STORAGE_FILE, STORAGE_REFERENCE
+from spark_jobs.audit_tables import NEEDED, PENDING, RESTORES, STORAGE_FILE, STORAGE_REFERENCE
 from webapp.cleanup.errors import Halted
 from webapp.cleanup.planning import sort_roots
 from webapp.cleanup.recheck import FreshAudit
@@ -62,5 +62,6 @@ def fresh_of(row: StorageAudit, roots: list[str]) -> FreshAudit:
         reference_files=file_uris(manifest, STORAGE_REFERENCE.name),
         pending_files=state_uris(manifest, PENDING),
         needed_files=state_uris(manifest, NEEDED),
+        restores_files=state_uris(manifest, RESTORES),
         not_cleanable={root.uri: root.reasons for root in withheld},
     )

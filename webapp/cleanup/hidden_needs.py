@@ -1,15 +1,18 @@
-"""Task-owned files of a plan that may be needed by now: no ``_metadata`` refers to them, so that only
-the audit knows of which jobs a snapshot is retained, or somebody stems from.
+"""What of a plan may be needed by now though no ``_metadata`` refers to it: task-owned files, of which
+only the audit knows of which jobs a snapshot is retained, or somebody stems from; and checkpoints
+whose heirs have no whole one of their own any more.
 """
 
 import re
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.parquet_stream import ParquetStream
-from ingest.storage.layout import TASK_OWNED
+from ingest.storage.layout import METADATA_NAME, TASK_OWNED
 from webapp.cleanup.plan_reader import Chunk
 from webapp.cleanup.recheck import FreshAudit
 
@@ -20,18 +23,26 @@ class HiddenNeeds:
     """As one audit found them."""
 
     def __init__(self, audit: FreshAudit) -> None:
-        ids: list[str | None] = []
-        for file in audit.needed_files:
-            with fsspec.open(file, "rb") as stream:
-                for batch in ParquetStream(stream).iter_batches():
-                    ids += batch.column("job_id").to_pylist()
+        ids = [row["job_id"] for row in _rows(audit.needed_files)]
         self._of_all = None in ids
         self._jobs = {job_id for job_id in ids if job_id is not None}
+        self._heirs = {
+            origin[1]: str(row["job_id"])
+            for row in _rows(audit.restores_files)
+            if (origin := _JOB.search(f"{row['restored_path']}/{METADATA_NAME}"))
+        }
 
     def knows(self, metadata_path: str) -> bool:
         """Whether a checkpoint that appears there is of a job whose needs the audit looked for."""
         job = _JOB.search(metadata_path)
         return self._of_all or (job is not None and job[1] in self._jobs)
+
+    def heir_of(self, metadata_path: str) -> str | None:
+        """A job that was restored from a checkpoint of the job whose this one is, and would have to
+        be again.
+        """
+        job = _JOB.search(metadata_path)
+        return self._heirs.get(job[1]) if job else None
 
     def among(self, chunk: Chunk, *, of_any: bool = False) -> set[str]:
         """Paths; ``of_any``: of whatever job."""
@@ -42,3 +53,10 @@ class HiddenNeeds:
             jobs = pa.array(sorted(self._jobs), pa.string())
             rows = rows.filter(pc.is_in(rows.column("job_id"), jobs))
         return set(rows.column("path").to_pylist())
+
+
+def _rows(files: Iterable[str]) -> Iterator[dict[str, Any]]:
+    for file in files:
+        with fsspec.open(file, "rb") as stream:
+            for batch in ParquetStream(stream).iter_batches():
+                yield from batch.to_pylist()

@@ -12,7 +12,8 @@ from ingest.storage.layout import METADATA_NAME
 from ingest.storage.roots import Root
 
 _JOB = re.compile(r"[0-9a-f]{32}")
-_SNAPSHOT = re.compile(r"chk-\d+|savepoint-[0-9a-f]{6}-[0-9a-f]{12}")
+_CHECKPOINT = re.compile(r"chk-\d+")
+_SAVEPOINT = re.compile(r"savepoint-[0-9a-f]{6}-[0-9a-f]{12}")
 _DATA_OF_A_JOB = frozenset({"shared", "taskowned", "dstl"})
 
 
@@ -22,7 +23,7 @@ def metadata_below(roots: Sequence[Root]) -> Iterator[MetadataFile]:
 
     Links to directories are not followed; audits report them, as doubts. A ``_metadata`` that is a
     link is read if it leads to a file below its root, else reading it fails: it may refer to
-    anything.
+    anything. Of a directory named like a checkpoint that lies in no job nobody knows that it is one.
     """
     for root in roots:
         listable = directories(root.reading)
@@ -35,7 +36,9 @@ def metadata_below(roots: Sequence[Root]) -> Iterator[MetadataFile]:
                     yield _file(root, place, entry)
                 elif entry.kind is not Kind.DIRECTORY or (is_job and entry.name in _DATA_OF_A_JOB):
                     continue
-                elif _SNAPSHOT.fullmatch(entry.name):
+                elif _SAVEPOINT.fullmatch(entry.name) or (
+                    is_job and _CHECKPOINT.fullmatch(entry.name)
+                ):
                     yield from _of_snapshot(root, place)
                 else:
                     pending.append((place, bool(_JOB.fullmatch(entry.name))))

@@ -24,7 +24,7 @@ NAMED = 3
 
 def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = None) -> None:
     """Raises :class:`Halted` where a checkpoint refers to any of the files by now, by whatever
-    name, or may need one that it does not name: none of those is deleted.
+    name, or a job may need one that it does not name: none of those is deleted.
     """
     manifest, storage = run.reader.manifest, storage or Storage()
     refuse_unsafe(manifest.roots, manifest.searched_roots)
@@ -50,6 +50,9 @@ def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = No
         for chunk in run.reader.chunks():
             if chunk.number in left:
                 _refuse_missed(quarantined(run, applied, chunk), referred, watch, storage)
+    for chunk in run.reader.chunks():
+        if chunk.number in left and chunk.is_metadata:
+            _refuse_inherited(quarantined(run, applied, chunk), needs)
     for chunk in run.reader.chunks():
         if chunk.number not in left:
             continue
@@ -78,6 +81,15 @@ def _delete(run: Run, file: Planned, *, tried: Collection[str]) -> Row:
         )
     run.files.delete(file.target, status)
     return run.row(file, FileOutcome.PURGED)
+
+
+def _refuse_inherited(files: Sequence[Planned], needs: HiddenNeeds) -> None:
+    for file in files:
+        if heir := needs.heir_of(file.path):
+            raise Halted(
+                f"Job {heir} was restored from a checkpoint of the job of {file.path}, and no whole "
+                "checkpoint of its own is known by now. Nothing was purged: undo the plan."
+            )
 
 
 def _refuse_needed(files: Sequence[Planned]) -> None:

@@ -33,6 +33,8 @@ class FreshAudit:
     """
     needed_files: Sequence[str] = ()
     """Jobs whose task-owned files may be needed (``spark_jobs.audit_tables.NEEDED``)."""
+    restores_files: Sequence[str] = ()
+    """Jobs that may have to be restored again from where they were (``RESTORES`` there)."""
 
 
 class Recheck(Protocol):

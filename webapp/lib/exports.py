@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from typing import Any
 
 from django.http import StreamingHttpResponse
 
+_SEPARATORS = re.compile(r"([;\r\n])")
 _FORMULA_STARTS = ("=", "+", "-", "@", "\u2212")
 _CONTROLS = ("\t", "\r", "\n")
 _UNSEEN = "CZM"
@@ -26,7 +28,8 @@ def safe_cell(value: Any) -> Any:
     stay numbers.
 
     Spreadsheets skip what is not seen, and some take full-width and other forms of a sign for the
-    sign itself (OWASP, CSV injection).
+    sign itself (OWASP, CSV injection). Where semicolons separate cells, as in many countries, one
+    within a text begins a cell too, as a line end does.
     """
     if value is None:
         return ""
@@ -39,7 +42,10 @@ def safe_cell(value: Any) -> Any:
         if isinstance(value, (dict, list))
         else str(value)
     )
-    return f"'{text}" if _is_formula(text) else text
+    first, *others = _SEPARATORS.split(text)
+    parts = zip(others[::2], others[1::2], strict=True)
+    safe = first + "".join(at + "'" * _is_formula(part) + part for at, part in parts)
+    return f"'{safe}" if _is_formula(text) or text.lstrip(" ").startswith(_CONTROLS) else safe
 
 
 def _is_formula(text: str) -> bool:
@@ -51,9 +57,7 @@ def _is_formula(text: str) -> bool:
         ),
         "",
     )
-    return text.lstrip(" ").startswith(_CONTROLS) or unicodedata.normalize("NFKC", seen).startswith(
-        _FORMULA_STARTS
-    )
+    return unicodedata.normalize("NFKC", seen).startswith(_FORMULA_STARTS)
 
 
 def export_response(

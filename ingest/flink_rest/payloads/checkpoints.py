@@ -7,6 +7,12 @@ from typing import Any
 from ingest.flink_rest.payloads.fields import Fields
 from ingest.records import Checkpoint
 
+COUNTERS = {
+    f"checkpoints_{name}": name
+    for name in ("total", "completed", "failed", "in_progress", "restored")
+}
+"""Column of ``Job`` → name of the counter."""
+
 
 def counts(body: Any) -> dict[str, int | None]:
     """The REST counters, since the JobManager leads this job, as columns of ``Job``.
@@ -14,8 +20,7 @@ def counts(body: Any) -> dict[str, int | None]:
     Raises ``Skipped`` on a bad shape.
     """
     fields = Fields(body).object("counts")
-    names = ("total", "completed", "failed", "in_progress", "restored")
-    return {f"checkpoints_{name}": fields.whole(name) for name in names} if fields else {}
+    return {column: fields.whole(name) for column, name in COUNTERS.items()} if fields else {}
 
 
 def restore(body: Any) -> dict[str, Any]:

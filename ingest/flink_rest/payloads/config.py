@@ -5,6 +5,8 @@ settings, never secrets.
 from typing import Any
 
 from ingest.errors import Skipped
+from ingest.flink_rest.faults import SAYS_NO_CHECKPOINTS
+from ingest.flink_rest.payloads.checkpoints import COUNTERS
 from ingest.flink_rest.payloads.fields import Fields, clean_text, elements
 from ingest.flink_rest.versions import MAX_VERSION_CHARS, UNKNOWN
 from ingest.records import Setting
@@ -74,6 +76,15 @@ def checkpoint_settings(body: Any) -> dict[str, Any]:
         "checkpoint_storage": fields.text("checkpoint_storage"),
         "changelog_enabled": fields.flag("state_changelog_enabled"),
     }
+
+
+def no_checkpoints(body: Any) -> dict[str, int]:
+    """The counters of ``Job`` where that answer says that the job takes no checkpoints: it was
+    restored from none. Empty of others.
+    """
+    errors = body.get("errors") if isinstance(body, dict) else None
+    says = isinstance(errors, list) and any(SAYS_NO_CHECKPOINTS in str(text) for text in errors)
+    return dict.fromkeys(COUNTERS, 0) if says else {}
 
 
 def cluster_settings(body: Any) -> tuple[Setting, ...]:

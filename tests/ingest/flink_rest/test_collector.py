@@ -387,6 +387,29 @@ def test_any_other_500_of_backpressure_is_told_at_once(monkeypatch: pytest.Monke
     assert reasons(found.skips) == {"http_error"}
 
 
+@pytest.mark.parametrize(
+    ("reply", "restored"),
+    [
+        (
+            told({"errors": [f"Checkpointing is not enabled for this job ({'a' * 32})."]}, 404),
+            0,
+        ),
+        (told({"errors": ["Checkpointing is not enabled for this job."]}), 0),
+        (told({"errors": [f"Job {'a' * 32} not found"]}, 404), None),
+        (told({"errors": ["Forbidden"]}, 403), None),
+        (told({"errors": ["Internal server error."]}, 500), None),
+    ],
+    ids=["no checkpoints", "as archived", "gone", "forbidden", "error"],
+)
+def test_that_a_job_takes_no_checkpoints_is_known_where_flink_says_so_alone(
+    reply: Reply, restored: int | None
+) -> None:
+    found, _ = cycle(recorded("1.20.5/B", **{"/checkpoints": reply}))
+    (job,) = of_kind(found, Job)
+    assert job.vertices and job.checkpoints_restored == restored
+    assert job.checkpoints_total == restored and job.checkpointing_mode is None
+
+
 STARTS = Path(__file__).parents[2] / "fixtures" / "starts"
 
 
@@ -584,7 +607,11 @@ def test_one_job_that_breaks_the_reader_does_not_stop_the_next(
 
     monkeypatch.setattr(assembly, "observe_job", breaks)
     found, _ = cycle(answer)
-    assert "error" in reasons(found.skips) and of_kind(found, Job)
+    assert "error" in reasons(found.skips)
+    assert {job.job_id: bool(job.vertices) for job in of_kind(found, Job)} == {
+        "f" * 32: False,
+        **dict.fromkeys(set(found.cursor["jobs"]) - {"f" * 32}, True),
+    }
     assert not found.cursor["jobs"]["f" * 32].get("full_at")
 
 
@@ -701,6 +728,9 @@ def test_a_slow_jobmanager_gives_some_jobs_whole_and_the_others_next_time() -> N
 
     first, _ = cycle(slow, limits=RequestLimits(cycle_timeout_s=1.5))
     second, _ = cycle(slow, first.cursor, after_s=10, limits=RequestLimits(cycle_timeout_s=1.5))
-    read = [{job.job_id for job in of_kind(found, Job)} for found in (first, second)]
+    read = [
+        {job.job_id for job in of_kind(found, Job) if job.vertices} for found in (first, second)
+    ]
     assert "timeout" in reasons(first.skips) and 0 < len(read[0]) < 30
     assert read[1] - read[0]
+    assert {job.job_id for job in of_kind(first, Job)} == {*names}

@@ -202,6 +202,36 @@ def test_files_stay_of_a_root_that_was_moved(home: Path, settings, declared: boo
     assert all((moved.root / path.relative_to(one.root)).exists() for path in needed)
 
 
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_what_a_regional_checkpoint_keeps_of_an_earlier_one_stays(
+    home: Path, is_kept: bool
+) -> None:
+    """Version 7 writes a path that is relative to the earlier checkpoint, whether that is retained
+    or not.
+    """
+    fleet = Fleet(home)
+    one, _, _ = write_origin(fleet)
+    earlier, later = (one.file(one.job(5) / f"chk-{number}", at=OLD) for number in (4, 6))
+
+    def subtask(index: int, path: Path, origin: int | None = None) -> bytes:
+        handle = w.relative(path.name, path.stat().st_size)
+        state = w.incremental(w.byte_stream("meta", b"meta"), {}, {"1.sst": handle}, new=True)
+        return w.subtask(7, index, keyed=state, origin=origin)
+
+    def write(number: int, *subtasks: bytes) -> None:
+        metadata = one.job(5) / f"chk-{number}" / "_metadata"
+        operator = w.operator(7, [*subtasks], name="count")
+        metadata.write_bytes(w.metadata(7, [operator], checkpoint=number))
+        date(metadata, OLD)
+
+    if is_kept:
+        write(4, subtask(0, earlier))
+    write(6, subtask(0, earlier, origin=4), subtask(1, later))
+    tell("app-x", **completed(one, 6, OLD, 5))
+    fleet.audit_twice()
+    assert not fleet.clean_up_all() & {earlier, later}
+
+
 NAMES = (("a b", "a+b", "ä", "A", "a.", "a#b", "a?b", "a=b"), ("a%20b", "a\u0308"))
 """Of roots: in the second part those that some would take for one of the first."""
 

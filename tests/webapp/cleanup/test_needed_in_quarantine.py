@@ -2,6 +2,7 @@
 purges take none of them.
 """
 
+import shutil
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,13 +10,16 @@ import pytest
 from django.core.management import CommandError
 from django.utils import timezone
 
+from tests.webapp.cleanup.test_forgotten_needs import write_ended_job
 from tests.webapp.cleanup.test_hidden_handles import FINISHED, NEVER_RESTORED, write_dead_job
 from tests.webapp.cleanup.test_repeated_job_ids import OLD, Fleet, completed, restored, tell
 from tests.webapp.cleanup.test_two_plans import approve_plan, do
 from tests.webapp.cleanup.test_unseen_needs import NOTHING_COMPLETED, forked
 from tests.webapp.cleanup.test_whole import home
+from tests.webapp.cleanup.worlds import name_of_job
 from webapp.cleanup.fresh_audits import FreshAudits
 from webapp.cleanup.recheck import FreshAudit
+from webapp.fleet.models import Cluster
 from webapp.storage.models import StorageRoot
 
 __all__ = ["home"]
@@ -79,6 +83,29 @@ def test_what_a_job_claimed_that_was_restored_from_quarantine_is_not_purged(home
     assert claimed and all(path.exists() for path in claimed)
 
 
+@pytest.mark.parametrize("how", ["a file of it is lost", "it was deleted", "it is not seen"])
+def test_a_checkpoint_is_not_purged_whose_heir_has_no_whole_one_of_its_own_any_more(
+    home: Path, how: str
+) -> None:
+    fleet = Fleet(home)
+    origin = forked(fleet)
+    heir = fleet.worlds["app-c"]
+    fleet.audit_twice()
+    files = origin.all_files()
+    plan = do(approve_plan(), "apply")
+    if how == "a file of it is lost":
+        next(path for path in heir.all_files() if path.name != "_metadata").unlink()
+    elif how == "it was deleted":
+        shutil.rmtree(heir.job(7))
+        tell("app-c", state="CANCELED", terminal=True)
+    else:
+        Cluster.objects.filter(name="app-c").update(last_success_at=OLD, unreachable_since=OLD)
+    with pytest.raises(CommandError, match="no whole checkpoint of its own"):
+        do(plan, "purge")
+    do(plan, "undo")
+    assert origin.all_files() == files
+
+
 def test_a_plan_whose_root_is_registered_no_more_is_not_purged_and_can_be_undone(
     home: Path,
 ) -> None:
@@ -91,6 +118,24 @@ def test_a_plan_whose_root_is_registered_no_more_is_not_purged_and_can_be_undone
         do(plan, "purge")
     do(plan, "undo")
     assert all(path.exists() for path in hidden)
+
+
+def test_a_checkpoint_that_appears_below_a_directory_named_like_one_is_seen(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet = Fleet(home)
+    one, left = write_ended_job(fleet, "app-a", 5)
+    fleet.audit_twice()
+    plan, audited = approve_plan(), FreshAudits.fresh
+
+    def fresh(self: FreshAudits) -> FreshAudit:
+        found = audited(self)
+        one.snapshot(one.root / "chk-1" / name_of_job(6) / "chk-4", 4, left[:1], at=OLD)
+        return found
+
+    monkeypatch.setattr(FreshAudits, "fresh", fresh)
+    done = do(plan, "apply").done("apply")
+    assert (done.get("referred"), done.get("quarantined")) == (1, 1) and left[0].exists()
 
 
 def test_what_no_reference_names_is_not_moved_once_a_snapshot_appears_that_no_audit_saw(

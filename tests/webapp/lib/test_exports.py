@@ -37,7 +37,15 @@ def test_what_is_not_seen_in_front_of_a_sign_hides_no_formula(unseen, sign):
     assert safe_cell(f"{unseen}{sign}1").startswith("'")
 
 
-@pytest.mark.parametrize("text", ["a=1", "1-2", "\ufeffname", "\xa0", "界=1", "'=1", ""])
+@pytest.mark.parametrize("separator", [";", "\n", "\r\n"])
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", " ＝", "\u200b−"])
+def test_what_separates_cells_elsewhere_begins_no_formula_within_a_text(separator, begin):
+    assert safe_cell(f"a{separator}{begin}1;b") == f"a{separator}'{begin}1;b"
+
+
+@pytest.mark.parametrize(
+    "text", ["a;b", "at x\n\tat y", "a=1", "1-2", "\ufeffname", "\xa0", "界=1", "'=1", ""]
+)
 def test_other_text_stays_as_it_is(text):
     assert safe_cell(text) == text
 

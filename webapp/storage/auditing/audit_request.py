@@ -4,21 +4,30 @@ whether all readers are known.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from ingest.errors import Refused
+from ingest.messages import message
 from ingest.storage.roots import Root
 from ingest.uris import Spellings, are_nested, is_below
-from webapp.fleet.choices import ClusterKind
-from webapp.fleet.models import Cluster
+from webapp.fleet.choices import ClusterKind, OperatorState
+from webapp.fleet.freshness import late_before
+from webapp.fleet.models import Cluster, JobCurrent, SourceReading
 from webapp.storage.auditing import known_jobs
 from webapp.storage.choices import RootKind
 from webapp.storage.models import StorageAudit, StorageRoot
 from webapp.storage.suggestions import uncovered
+from webapp.work.keys import CYCLE
+from webapp.work.models import DueWork
+
+HEARD_WITHIN = timedelta(hours=1)
+"""Logs and metrics of a cluster without an address tell of a job at least so often, where one takes
+checkpoints.
+"""
 
 
 @dataclass(frozen=True)
@@ -75,8 +84,8 @@ def registered(
     rows: Sequence[StorageRoot], unreachable: Iterable[str]
 ) -> tuple[RequestedRoot, ...]:
     """All of ``rows`` in one audit. An attestation counts only where the audit sees everything that
-    may refer into the root: every registered root, and every directory that live clusters are known
-    to write to.
+    may refer into the root: every registered root, every directory that live clusters are known to
+    write to, and jobs as they are now.
     """
     unseen = set(unreachable)
     missing = (
@@ -85,6 +94,7 @@ def registered(
         .first()
     )
     outside = uncovered([row.uri for row in rows])
+    now = timezone.now()
     withheld = ""
     if missing:
         withheld = (
@@ -96,18 +106,45 @@ def registered(
             f"Live clusters also write below {outside[0]}, which is no registered root; add "
             "it, for a checkpoint in it may refer here."
         )
-    # One that its source no longer names, or whose JobManager its operator stopped, starts no job.
-    idle = Cluster.objects.filter(Q(left_at__isnull=False) | ~Q(operator_state="")).values_list(
-        "name", flat=True
-    )
-    may_start_jobs = unseen.difference(idle).union(
-        Cluster.objects.without_running_jobs().values_list("name", flat=True)
-    )
+    elif _is_late(now):
+        withheld = message(
+            "What was collected of jobs is not loaded: one of them may have been restored from "
+            "these files. See the status of the pipeline, and audit again once it is loaded."
+        )
+    may_start_jobs = unseen.difference(_idle()).union(_unheard(now))
     forgotten = _forgotten(rows)
     return tuple(
         _of_row(row, unseen, may_start_jobs, withheld or forgotten.get(row.uri, ""), outside)
         for row in rows
     )
+
+
+def _is_late(now: datetime) -> bool:
+    """Whether the cycle is late that loads what was collected of jobs."""
+    cycle = DueWork.objects.filter(key=CYCLE).first()
+    if cycle is None:
+        return False
+    loaded_at = cycle.last_success_at or cycle.created_at
+    return loaded_at is None or loaded_at < late_before(now)
+
+
+def _idle() -> "QuerySet[Cluster, str]":
+    """Clusters that start no job though they cannot be seen: their source, which is still read, no
+    longer names them, or their operator stopped their JobManager. One that is broken tries to start.
+    """
+    left = Q(left_at__isnull=False, found_by__in=SourceReading.objects.values("name"))
+    idle = Cluster.objects.filter(left | Q(operator_state=OperatorState.SUSPENDED))
+    return idle.values_list("name", flat=True)
+
+
+def _unheard(now: datetime) -> "QuerySet[Cluster, str]":
+    """Live clusters of which nobody can be asked what runs: they have a History Server alone, or
+    logs and metrics, which told of no job lately.
+    """
+    heard = JobCurrent.objects.filter(last_seen_at__gte=now - HEARD_WITHIN).values("cluster")
+    silent = Cluster.objects.live().filter(url="").exclude(name__in=heard)
+    names = Cluster.objects.without_running_jobs() | silent
+    return names.values_list("name", flat=True)
 
 
 def _forgotten(rows: Sequence[StorageRoot]) -> dict[str, str]:

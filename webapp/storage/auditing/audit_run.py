@@ -26,7 +26,7 @@ from webapp.storage.auditing import (
     loading,
 )
 from webapp.storage.auditing.audit_request import AuditRequest
-from webapp.storage.choices import AuditState
+from webapp.storage.choices import AuditPurpose, AuditState
 from webapp.storage.models import StorageAudit, StorageRoot
 from webapp.storage.registration import withdraw
 from webapp.work import run_dirs, spark_job
@@ -137,7 +137,12 @@ def _is_lost(audit: StorageAudit) -> bool:
 def _write_request(
     row: StorageAudit, request: AuditRequest, root_listings: list[listings.RootListing]
 ) -> None:
-    known_jobs.write(f"{row.run_dir}/jobs.parquet", timezone.now(), request.jobs_left_out())
+    known_jobs.write(
+        f"{row.run_dir}/jobs.parquet",
+        timezone.now(),
+        request.jobs_left_out(),
+        as_recorded=request.purpose != AuditPurpose.PLAN,
+    )
     request_row = {
         "audit_id": row.audit_id,
         "as_of": row.as_of.isoformat() if row.as_of else None,

@@ -20,6 +20,7 @@ from spark_jobs.audit_request import JOB_SCHEMA
 from spark_jobs.diagnosis.checkpoint_reasons import JOB_NOT_LISTED
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
+from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib.instants import from_json
 
@@ -37,15 +38,18 @@ does, and the job may still be writing.
 NONE = Q(pk__in=())
 
 
-def write(target: str, at: datetime, left_out: Q = NONE) -> int:
+def write(target: str, at: datetime, left_out: Q = NONE, *, as_recorded: bool = True) -> int:
     """Write all jobs but those ``left_out`` to the Parquet file ``target`` (a path or URI); returns
     how many.
 
-    Jobs of a cluster that was removed are not seen.
+    Jobs of a cluster that was removed are not seen. Those of recordings are told as they were then
+    (``as_recorded``), or as such.
     """
     seen = set(Cluster.objects.values_list("name", flat=True)) - set(
         Cluster.objects.unseen(at).values_list("name", flat=True)
     )
+    recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING)
+    recorded = set() if as_recorded else set(recordings.values_list("name", flat=True))
     count = 0
     with fsspec.open(target, "wb") as file, pq.ParquetWriter(file, JOB_SCHEMA) as writer:
         for jobs in _chunks(left_out):
@@ -61,6 +65,7 @@ def write(target: str, at: datetime, left_out: Q = NONE) -> int:
                         job["checkpoint_config"], job["flink_version"]
                     ),
                     "seen": job["cluster"] in seen,
+                    "recorded": job["cluster"] in recorded,
                     "keeps_last": keeps_last(job["state"], job["checkpoint_config"]),
                 }
                 for job in jobs
@@ -87,15 +92,15 @@ def keeps_last(state: str | None, checkpoint_config: dict[str, Any] | None) -> b
 def is_restore_unread(job: Mapping[str, Any]) -> bool:
     """Whether the job may have been restored without anybody having read from what.
 
-    Flink answers with a plan, but neither with counts nor with settings, where a job takes no
-    checkpoints. What was read before the job started (again, under its id) is of the run before.
+    What was read before the job started (again, under its id) is of the run before. Of one that
+    takes no checkpoints, which Flink says, all counts are 0.
     """
     began, counts = job["start_time"], job["flink_counts"]
     if job["restored_at"] is not None and not (began and job["restored_at"] < began):
         return False
     read_at = from_json(counts.get("at")) if counts else None
     if counts is None or (began and read_at and read_at < began):
-        return bool(job["graph__isnull"] or job["checkpoint_config"])
+        return True
     return bool(counts.get("restored"))
 
 
@@ -103,8 +108,7 @@ def is_completed_unread(job: Mapping[str, Any]) -> bool:
     """Whether the job may have completed checkpoints after the last one that was read of it."""
     read_at = from_json(job["flink_counts"].get("at")) if job["flink_counts"] else None
     if read_at is None:
-        is_any_known = job["last_completed_at"] is not None
-        return not is_any_known and bool(job["graph__isnull"] or job["checkpoint_config"])
+        return job["last_completed_at"] is None
     over_at = job["end_time"] or job["start_time"]
     return bool(over_at and read_at < over_at - CLOCKS_APART)
 
@@ -130,7 +134,6 @@ def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
         "start_time",
         "end_time",
         "flink_version",
-        "graph__isnull",
         "flink_counts",
         "terminal",
         "restored_path",
