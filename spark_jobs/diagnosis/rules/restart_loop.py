@@ -2,13 +2,28 @@
 TaskManager lost.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ingest.messages import list_text, message, plural
+from spark_jobs.diagnosis.failure_causes.cause import FailureCause
+from spark_jobs.diagnosis.failure_causes.table import (
+    UNKNOWN,
+    cause_of,
+    cause_of_failure,
+    code_of,
+    of_code,
+)
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.regional_advice import region_size
-from spark_jobs.diagnosis.restart_episodes import READS, Episode, episodes
+from spark_jobs.diagnosis.restart_episodes import (
+    READS,
+    TASKMANAGER_LOST,
+    Episode,
+    episodes,
+    first_attempt,
+    last_attempt,
+)
 from spark_jobs.diagnosis.root_exceptions import (
     fails_by_host,
     is_lost_taskmanager,
@@ -35,6 +50,11 @@ MESSAGE_CHARS = 200
 WRAPPED_WITHIN_MS = 5_000
 """What Flink wraps is reported by another task or another source at about the same time."""
 COUNTED = "region_restart"
+SYMPTOMS = frozenset({"RPC_TIMEOUT", "CONNECTION_BROKEN", "CONTAINER_EXITED"})
+STUCK_RESTARTS = 2
+"""So many for long without all tasks running: slots that never come allow two in ten minutes."""
+APART_MS = 600_000
+"""A failure so long after the one before is the first of another loop."""
 MOST_CHANCE = 0.05
 """Of as many failures on one host, were each task as likely to fail as the next one."""
 
@@ -42,7 +62,10 @@ MOST_CHANCE = 0.05
 @rule(
     RULE,
     message("Restart loop"),
-    message("The job failed and restarted at least three times within ten minutes."),
+    message(
+        "The job failed and restarted at least three times within ten minutes, or has not run "
+        "undisturbed since it restarted."
+    ),
     hold_s=600,
     reads=(*READS, COUNTED),
     needs=("annotations", "events"),
@@ -107,23 +130,65 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     stuck = len(failing) < limits[f"{RULE}.episodes"]
     if stuck and not _is_stuck(window, failing[-1], limits):
         return
-    troubles = [_trouble(episode) for episode in failing]
-    yield _finding(window, limits, failing, troubles, stuck)
+    reasons = _reasons(window)
+    # Of one that goes on, what keeps it going now says more than what began it.
+    troubles = [
+        _trouble(last_attempt(episode) if episode.ended_ms is None else episode, reasons)
+        for episode in failing
+    ]
+    yield _finding(window, limits, failing, troubles, _first_fault(window, reasons), stuck)
+
+
+def _reasons(window: JobWindow) -> dict[str, str]:
+    """By TaskManager that was lost, why, as the log says."""
+    return {
+        annotation.subject: str(annotation.detail["reason"])
+        for annotation in window.annotations
+        if annotation.kind == TASKMANAGER_LOST and annotation.detail.get("reason")
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class _Trouble:
     """What began one episode. ``lost`` are the TaskManagers that any of its failures names as lost,
-    whatever came first, and that the log says were lost meanwhile.
+    whatever came first, and that the log says were lost meanwhile. ``cause``: what the exception,
+    or the reason of the loss, gives away; ``reason`` is that reason.
     """
 
     group: str
     message: str
     lost: tuple[str, ...]
     first: JobFailure | None
+    cause: FailureCause | None = None
+    reason: str = ""
+
+    @property
+    def at_ms(self) -> int | None:
+        return self.first.at_ms if self.first else None
 
 
-def _trouble(episode: Episode) -> _Trouble:
+def _trouble(episode: Episode, reasons: Mapping[str, str]) -> _Trouble:
+    found = _group_of(episode)
+    if found.group != LOST:
+        first = found.first
+        cause = cause_of_failure(first.name, first.stacktrace) if first else None
+        return replace(found, cause=cause)
+    told = [reasons[name] for name in found.lost if name in reasons]
+    told += [failure.stacktrace or failure.name for failure in episode.failures]
+    known = [(cause, reason) for reason in told if (cause := cause_of(reason))]
+    # That it did not answer any more says less than why.
+    cause, reason = min(known, key=lambda pair: pair[0].code in SYMPTOMS, default=(None, ""))
+    return replace(found, cause=cause, reason=reason.partition("\n")[0])
+
+
+def _first_fault(window: JobWindow, reasons: Mapping[str, str]) -> _Trouble | None:
+    """What failed at the first restart of the loop, where that is known."""
+    first = first_attempt(window, APART_MS)
+    trouble = _trouble(first, reasons) if first else None
+    return trouble if trouble and trouble.group != UNREPORTED else None
+
+
+def _group_of(episode: Episode) -> _Trouble:
     if not episode.failures:
         return _Trouble(LOST if episode.lost else UNREPORTED, "", episode.lost, None)
     first = _first(episode)
@@ -187,7 +252,7 @@ def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
     exception that comes again does not.
     """
     enough = limits[f"{RULE}.episodes"]
-    if last.ended_ms is not None or len(last.restarts) < enough:
+    if last.ended_ms is not None or len(last.restarts) < min(enough, STUCK_RESTARTS):
         return False
     groups = [
         root_of(failure.name, failure.stacktrace).group
@@ -210,7 +275,8 @@ def _is_rescaling(window: JobWindow, episode: Episode) -> bool:
 
 
 def _is_infrastructure(failure: JobFailure) -> bool:
-    no_slots = "NoResourceAvailable" in f"{failure.name}{(failure.stacktrace or '')[:4000]}"
+    cause = cause_of_failure(failure.name, failure.stacktrace)
+    no_slots = cause is not None and cause.waits_for_slots
     return no_slots or is_lost_taskmanager(failure.name, failure.stacktrace)
 
 
@@ -219,12 +285,15 @@ def _finding(
     limits: Limits,
     failing: Sequence[Episode],
     troubles: Sequence[_Trouble],
+    first: _Trouble | None,
     stuck: bool,
 ) -> Finding:
     group, often = largest_group([trouble.group for trouble in troubles])
     host = _host(window, troubles, limits)
     lost = sorted({name for trouble in troubles for name in trouble.lost})
-    text = next((trouble.message for trouble in reversed(troubles) if trouble.group == group), "")
+    newest = next(trouble for trouble in reversed(troubles) if trouble.group == group)
+    causes = counts_of(code_of(trouble.cause) for trouble in troubles)
+    began = first if first and first.group != group else None
     reported = sum(trouble.first is not None for trouble in troubles)
     if stuck:
         title = message(
@@ -251,10 +320,10 @@ def _finding(
             title=title,
             words=list_text(lost) + " lost" if group == LOST and lost else group,
         ),
-        cause=_cause(group, often, len(failing), text, lost, host),
-        next_step=_next_step(group, host, _only_task(troubles)),
+        cause=_cause(group, often, len(failing), newest, lost, host, began),
+        next_step=_next_step(newest, host, _only_task(troubles)),
         seen_at_ms=failing[-1].restarts[-1],
-        evidence=_evidence(window, limits, failing, troubles, host, stuck),
+        evidence=_evidence(window, limits, failing, troubles, host, began, stuck),
         related=(
             *(Related("taskmanager", name, message("lost")) for name in lost),
             *((Related("host", host[0], message("most failures")),) if host else ()),
@@ -265,6 +334,8 @@ def _finding(
                 for episode, trouble in zip(failing, troubles, strict=True)
             ][-20:],
             "groups": counts_of(trouble.group for trouble in troubles),
+            "causes": causes,
+            "first_fault": first and {"group": first.group, "cause": code_of(first.cause)},
             "lost_taskmanagers": lost,
         },
     )
@@ -310,15 +381,43 @@ def _cause(
     group: str,
     often: int,
     of: int,
-    text: str,
+    newest: _Trouble,
+    lost: list[str],
+    host: tuple[str, float, float] | None,
+    began: _Trouble | None,
+) -> str:
+    keeps = _what_keeps_it(group, often, of, newest, lost, host)
+    if began is None:
+        return keeps
+    who = list_text(began.lost)
+    return message(
+        "It began with {first:text}{who:text}. {keeps:message}",
+        first=began.group,
+        who=message(" ({name:name})", name=who) if who and began.group == LOST else "",
+        keeps=keeps,
+    )
+
+
+def _what_keeps_it(
+    group: str,
+    often: int,
+    of: int,
+    newest: _Trouble,
     lost: list[str],
     host: tuple[str, float, float] | None,
 ) -> str:
+    text = newest.message
     if group == UNREPORTED:
         return message("What made it fail is not known: neither REST nor the log has an exception.")
     if group == LOST:
         who = list_text(lost) or message("one that nothing names")
         death = message("Killed for memory, evicted, or cut off from the network.")
+        if newest.cause:
+            death = message(
+                "The newest loss: {title:message} ({reason:text}).",
+                title=newest.cause.title,
+                reason=without_middle(newest.reason, MESSAGE_CHARS),
+            )
         if of == 1:
             return message(
                 "TaskManagers were lost: {who:name}. {death:message}", who=who, death=death
@@ -363,9 +462,19 @@ def _cause(
 
 
 def _next_step(
-    group: str, host: tuple[str, float, float] | None, only_task: tuple[str, str] | None
+    trouble: _Trouble, host: tuple[str, float, float] | None, only_task: tuple[str, str] | None
 ) -> str:
-    if group == LOST:
+    if trouble.cause and not host:
+        if only_task and not (trouble.cause.unreadable or trouble.cause.waits_for_slots):
+            return message(
+                "{advice:message} Note that all failures come from {only_task:name}, on "
+                "{host:name} each time.",
+                advice=trouble.cause.next_step,
+                only_task=only_task[0],
+                host=only_task[1],
+            )
+        return trouble.cause.next_step
+    if trouble.group == LOST:
         return message(
             "Find out why the TaskManagers died: the reason of the container's end "
             "(OOMKilled, evicted, node lost), the end of their logs, dmesg of their host. "
@@ -400,6 +509,7 @@ def _evidence(
     failing: Sequence[Episode],
     troubles: Sequence[_Trouble],
     host: tuple[str, float, float] | None,
+    began: _Trouble | None,
     stuck: bool,
 ) -> Iterator[Evidence]:
     key, share_key, at_ms = f"{RULE}.episodes", f"{RULE}.host_share", failing[-1].restarts[-1]
@@ -433,6 +543,15 @@ def _evidence(
             at_ms=at_ms,
             note=plural(count, "{count:count} episode", "{count:count} episodes"),
         )
+    for code, count in counts_of(code_of(trouble.cause) for trouble in troubles).items():
+        yield Evidence(
+            message("cause"),
+            message("not known by its words") if code == UNKNOWN else of_code(code).title,
+            at_ms=at_ms,
+            note=plural(count, "{count:count} episode", "{count:count} episodes"),
+        )
+    if began:
+        yield Evidence(message("first fault"), began.group, at_ms=began.at_ms)
     last = next((trouble.first for trouble in reversed(troubles) if trouble.first), None)
     if last:
         yield Evidence(
