@@ -519,6 +519,7 @@ _CHECKPOINT_PATTERNS = (
         "1.11+",
         r"No checkpoint found during restore",
         "No checkpoint found during restore.",
+        reason="NO_CHECKPOINT_FOUND",
     ),
     _pattern(
         "restored",
@@ -1234,9 +1235,7 @@ _PROCESS_PATTERNS = (
         "zookeeper_lost",
         "1.9+",
         rf"Connection to ZooKeeper (?:suspended|lost){t.REST:reason_text}",
-        (
-            "Connection to ZooKeeper suspended, waiting for reconnection."
-        ),
+        ("Connection to ZooKeeper suspended, waiting for reconnection."),
         reason="ZOOKEEPER_LOST",
     ),
 )

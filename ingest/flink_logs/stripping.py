@@ -19,7 +19,9 @@ LONGEST_KEPT, MOST_KEPT = 300, 100
 BEFORE = -1
 """The place of what stands before all that is read."""
 
-_WRAPPED_JSON = re.compile(rb'"(?:log|MESSAGE|line|@message)" ?: ?"|"(?:kubernetes|stream)" ?:').search
+_WRAPPED_JSON = re.compile(
+    rb'"(?:log|MESSAGE|line|@message)" ?: ?"|"(?:kubernetes|stream)" ?:'
+).search
 
 
 class EnvelopeStripper:

@@ -116,9 +116,8 @@ def newest_events(timed: Timed, end_ms: int, span: Span | None = None) -> tuple[
     for event in reversed(timed[1][: bisect_left(timed[0], end_ms)]):
         kind = event.rule_kind
         left[kind] = left.get(kind, EVENTS) - 1
-        if left[kind] >= 0 and (kind not in OF_SUBTASKS or event.at_ms >= end_ms - BRIEFLY_MS):
-            kept.append(event)
-        elif kind == FAILED and span and span[0] <= event.at_ms <= span[1]:
+        is_new = left[kind] >= 0 and (kind not in OF_SUBTASKS or event.at_ms >= end_ms - BRIEFLY_MS)
+        if is_new or (kind == FAILED and span and span[0] <= event.at_ms <= span[1]):
             kept.append(event)
     return tuple(reversed(kept))
 

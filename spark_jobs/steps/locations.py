@@ -22,7 +22,19 @@ OF_PROCESS = ("transaction_open", "transaction_lost", "transaction_timeout_set")
 """Lines of TaskManagers that name no task: they are of the job whose tasks run there, where that is
 one job.
 """
-NAMED_BY = ("execution_id", "attempt", "container", "timeout_ms")
+OF_CLUSTER = (
+    "slots_missing",
+    "worker_unregistered",
+    "worker_request_failed",
+    "jobmanager_fatal",
+    "taskmanager_fatal",
+    "zookeeper_lost",
+    "restore_without_checkpoint",
+)
+"""Lines of other processes: they are of the job whose tasks run in the cluster, where that is one
+job; those of ``OF_PROCESS`` too, where nobody says what runs there.
+"""
+NAMED_BY = ("execution_id", "attempt", "container", "timeout_ms", "reason")
 """Columns of events of which one at least is filled where it matters what ran where."""
 LOSS = pa.schema([EVENT.field(name) for name in ("cluster", *OF_LINE)])
 """What is read of an event about the end of a TaskManager."""
@@ -55,11 +67,15 @@ class Places:
         self._runs: dict[Any, list[Row]] = defaultdict(list)
         self._came: dict[str, list[Row]] = defaultdict(list)
         """Those whose TaskManager logged that it received them, by log."""
+        self._first_of_job: dict[str, Row] = {}
 
     def take(self, executions: Iterable[Row]) -> None:
         for row in executions:
             self._ran[row["execution_id"]] = row
             if row["job_id"] is not None and row["deployed_at"] is not None:
+                first = self._first_of_job.setdefault(row["job_id"], row)
+                if row["deployed_at"] < first["deployed_at"]:
+                    self._first_of_job[row["job_id"]] = row
                 if None not in (name := tuple(row[part] for part in _NAME)):
                     self._runs[name].append(row)
                 if row["log"] is not None:
@@ -99,8 +115,18 @@ class Places:
             return max(before, key=_by_deployment, default=None), _BY_NAME
         if event["kind"] in OF_PROCESS:
             came = _until(self._came.get(event["process"], ()), event["ts"])
-            return came[0] if len({row["job_id"] for row in came}) == 1 else None, ("job_id",)
+            return _of_one_job(came or self._deployed(event["ts"])), ("job_id",)
+        if event["kind"] in OF_CLUSTER:
+            return _of_one_job(self._deployed(event["ts"])), ("job_id",)
         return None, ()
+
+    def _deployed(self, at_ms: int) -> list[Row]:
+        """The first deployment of each job of the cluster, as far as it is known."""
+        return _until(self._first_of_job.values(), at_ms)
+
+
+def _of_one_job(rows: list[Row]) -> Row | None:
+    return rows[0] if len({row["job_id"] for row in rows}) == 1 else None
 
 
 def _until(rows: Iterable[Row], at_ms: int) -> list[Row]:

@@ -50,6 +50,7 @@ MESSAGE_CHARS = 200
 WRAPPED_WITHIN_MS = 5_000
 """What Flink wraps is reported by another task or another source at about the same time."""
 COUNTED = "region_restart"
+SLOTS_REQUIRED, SLOTS_MISSING = "slots_required", "slots_missing"
 SYMPTOMS = frozenset({"RPC_TIMEOUT", "CONNECTION_BROKEN", "CONTAINER_EXITED"})
 STUCK_RESTARTS = 2
 """So many for long without all tasks running: slots that never come allow two in ten minutes."""
@@ -67,7 +68,7 @@ MOST_CHANCE = 0.05
         "undisturbed since it restarted."
     ),
     hold_s=600,
-    reads=(*READS, COUNTED),
+    reads=(*READS, COUNTED, SLOTS_REQUIRED, SLOTS_MISSING),
     needs=("annotations", "events"),
     thresholds=(
         Threshold(
@@ -465,7 +466,10 @@ def _next_step(
     trouble: _Trouble, host: tuple[str, float, float] | None, only_task: tuple[str, str] | None
 ) -> str:
     if trouble.cause and not host:
-        if only_task and not (trouble.cause.unreadable or trouble.cause.waits_for_slots):
+        is_alike = (
+            trouble.group == LOST or trouble.cause.unreadable or trouble.cause.waits_for_slots
+        )
+        if only_task and not is_alike:
             return message(
                 "{advice:message} Note that all failures come from {only_task:name}, on "
                 "{host:name} each time.",
@@ -550,6 +554,8 @@ def _evidence(
             at_ms=at_ms,
             note=plural(count, "{count:count} episode", "{count:count} episodes"),
         )
+    if any(trouble.cause and trouble.cause.waits_for_slots for trouble in troubles):
+        yield from _slots(window, at_ms)
     if began:
         yield Evidence(message("first fault"), began.group, at_ms=began.at_ms)
     last = next((trouble.first for trouble in reversed(troubles) if trouble.first), None)
@@ -583,6 +589,33 @@ def _evidence(
         yield Evidence(
             message("tasks restarted per failure"), per_failure, "count", at_ms=at_ms, note=note
         )
+
+
+def _slots(window: JobWindow, at_ms: int) -> Iterator[Evidence]:
+    """How many slots the job needs, and what is said of those that are there."""
+    needed = [
+        count
+        for event in window.events
+        if event.kind == SLOTS_REQUIRED and (count := event.fields.get("count"))
+    ]
+    largest = max((vertex.parallelism or 0 for vertex in window.vertices), default=0)
+    if needed or largest:
+        yield Evidence(
+            message("slots that the job needs"),
+            needed[-1] if needed else largest,
+            "count",
+            at_ms=at_ms,
+            note=message("by the log")
+            if needed
+            else message("its largest parallelism, where all vertices share slots"),
+        )
+    told = [
+        str(text)
+        for event in window.events
+        if event.kind == SLOTS_MISSING and (text := event.fields.get("reason_text"))
+    ]
+    if told:
+        yield Evidence(message("slots that are there"), told[-1], at_ms=at_ms)
 
 
 def _tasks_per_failure(
