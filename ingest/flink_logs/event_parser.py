@@ -66,6 +66,9 @@ FAILURE_KINDS = frozenset(
 )
 """Kinds whose stack trace or reason may name a well-known cause."""
 
+GOING_ON = frozenset({"tm_disconnected", "worker_terminated"})
+"""Kinds whose reason, of YARN or Kubernetes, may go on below the first line."""
+
 INT_FIELDS = frozenset(
     {
         "checkpoint_id",
@@ -221,6 +224,8 @@ def parse_message(level: str, message: str) -> ParsedMessage | None:
         reason_text = None
     if reason_text is None and detail is None:
         return entry.kind, texts, reason, None, line[:MESSAGE_CHARS], None
+    if reason_text and detail and entry.kind in GOING_ON:
+        reason_text = f"{reason_text} {_lines_before_trace(detail)}".rstrip()
     if reason_text is None or (entry.kind == "task_state" and detail and _CAUSED in detail):
         reason_text = cause_line(detail)
     if reason_text:
@@ -237,6 +242,12 @@ def without_logger(line: str) -> str:
     """
     opening = max(line.rfind(" ("), line.rfind(" ["))
     return line[:opening] if opening > 0 and _LOGGER_BEHIND(line, opening) else line
+
+
+def _lines_before_trace(detail: str) -> str:
+    """What of a reason stands below its first line, on one."""
+    lines = detail[:MESSAGE_CHARS].split("\n\tat ", 1)[0].splitlines()
+    return " ".join(filter(None, map(str.strip, lines)))
 
 
 def cause_line(detail: str | None) -> str | None:

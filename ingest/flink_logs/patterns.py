@@ -519,7 +519,6 @@ _CHECKPOINT_PATTERNS = (
         "1.11+",
         r"No checkpoint found during restore",
         "No checkpoint found during restore.",
-        reason="NO_CHECKPOINT_FOUND",
     ),
     _pattern(
         "restored",
@@ -998,7 +997,7 @@ _TASKMANAGER_PATTERNS = (
             "transaction KafkaTransactionState [transactionalId=out-2, producerId=1001, epoch=4]. "
             "Presumably this transaction has been already committed before"
         ),
-        starts="Encountered error ",
+        starts="Encountered error org.apache.kafka.",
     ),
     _pattern(
         "transaction_timeout_set",

@@ -83,7 +83,9 @@ def _is_loss(line: Row) -> bool:
     if line["kind"] != "tm_disconnected":
         return line["kind"] in KINDS_OF_LOSS
     reason = line["reason_text"] or ""
-    return _LOST.search(reason) is not None and _DISMISSED.search(reason) is None
+    if _DISMISSED.search(reason):
+        return False
+    return _LOST.search(reason) is not None or cause_of(reason) is not None
 
 
 def reason_of(line: Row) -> str:

@@ -23,13 +23,11 @@ OF_PROCESS = ("transaction_open", "transaction_lost", "transaction_timeout_set")
 one job.
 """
 OF_CLUSTER = (
-    "slots_missing",
     "worker_unregistered",
     "worker_request_failed",
     "jobmanager_fatal",
     "taskmanager_fatal",
     "zookeeper_lost",
-    "restore_without_checkpoint",
 )
 """Lines of other processes: they are of the job whose tasks run in the cluster, where that is one
 job; those of ``OF_PROCESS`` too, where nobody says what runs there.

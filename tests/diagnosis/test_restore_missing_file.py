@@ -65,7 +65,8 @@ def test_attempts_are_counted_once_though_two_processes_log_them(version):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_checkpoint_that_is_gone_as_a_whole_is_told_of_the_job_that_did_not_start(version):
     """Flink refuses the submission and lists the job as failed; the job beside it is healthy."""
-    (told,) = occurrences(f"{version}/lost-checkpoint")
+    ended, told = occurrences(f"{version}/lost-checkpoint")
+    assert (ended["rule"], ended["data"]["ended_by"]) == ("job.failed", "NOT_STARTED")
     states = {
         one.found[0]: one.body["state"]
         for one in answers(f"{version}/lost-checkpoint", "/jobs/([0-9a-f]{32})")

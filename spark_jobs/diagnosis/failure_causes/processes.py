@@ -142,6 +142,19 @@ CAUSES = (
         "org.apache.flink.runtime.leaderelection.ZooKeeperLeaderElectionDriver",
     ),
     FailureCause(
+        "FENCING",
+        r"FencingTokenException|Fencing token (?:mismatch|not set)",
+        message("a process still follows a JobManager that does not lead any more (fencing)"),
+        message(
+            "A change of the leader explains it for some seconds. If it goes on, two JobManagers "
+            "believe that they lead: see whether they share one cluster id, and whether the leader "
+            "in ZooKeeper or the ConfigMap is the one that the others talk to."
+        ),
+        "org.apache.flink.runtime.rpc.exceptions.FencingTokenException: Fencing token mismatch: "
+        "Ignoring message because the fencing token a did not match the expected fencing token b.",
+        "org.apache.flink.runtime.rpc.exceptions.FencingTokenException",
+    ),
+    FailureCause(
         "LEADERSHIP_LOST",
         r"lost leadership|[Ll]eadership (?:was )?(?:lost|revoked)|revoked (?:the )?leadership"
         r"|no longer (?:the )?leader|leader (?:id|session)[^\n]{0,60}(?:changed|lost)"

@@ -92,8 +92,7 @@ PARTICULAR = (
     FailureCause(
         "SNAPSHOT_UNREADABLE",
         r"Unexpected magic number|Unrecognized (?:checkpoint|savepoint) version"
-        r"|Cannot (?:read|deserialize)[^\n]{0,40}(?:meta ?data|checkpoint)"
-        r"|Corrupt(?:ed|ion)[^\n]{0,80}(?:\.sst|MANIFEST|checksum|block)|Checksum mismatch",
+        r"|Cannot (?:read|deserialize)[^\n]{0,40}(?:meta ?data|checkpoint)",
         message("the snapshot is damaged or of another Flink version"),
         message(
             "Start from the checkpoint or savepoint before it. See whether a newer Flink wrote it, "

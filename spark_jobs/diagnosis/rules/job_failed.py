@@ -23,7 +23,7 @@ RULE = "job.failed"
 FAILED = "FAILED"
 SAME_MS = 2_000
 """Tasks that fail together are reported so close to each other."""
-MESSAGE_CHARS = 300
+MESSAGE_CHARS = 600
 
 NO_STRATEGY, EXHAUSTED, NOT_RECOVERABLE, NOT_STARTED, UNKNOWN = (
     "NO_RESTART_STRATEGY",

@@ -54,6 +54,8 @@ SLOTS_REQUIRED, SLOTS_MISSING = "slots_required", "slots_missing"
 SYMPTOMS = frozenset({"RPC_TIMEOUT", "CONNECTION_BROKEN", "CONTAINER_EXITED"})
 STUCK_RESTARTS = 2
 """So many for long without all tasks running: slots that never come allow two in ten minutes."""
+LOOK_BACK_MS = 6 * 3_600_000
+"""A restart strategy may wait for hours; what was longer ago is no present trouble."""
 APART_MS = 600_000
 """A failure so long after the one before is the first of another loop."""
 MOST_CHANCE = 0.05
@@ -89,8 +91,9 @@ MOST_CHANCE = 0.05
             60,
             86_400,
             message(
-                "Ten minutes: within them a job that fails at each start shows it, and unrelated "
-                "failures of days do not add up."
+                "Ten minutes of running: within them a job that fails at each start shows it, "
+                "however long its restart strategy waits, and unrelated failures of days do not "
+                "add up."
             ),
         ),
         Threshold(
@@ -120,12 +123,12 @@ MOST_CHANCE = 0.05
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if len(window.annotations) + len(window.events) < limits[f"{RULE}.episodes"]:
         return
-    since_ms = window.at_ms - int(limits[f"{RULE}.window_s"] * 1000)
-    failing = [
+    every = [
         episode
-        for episode in episodes(window, since_ms)
+        for episode in episodes(window, window.at_ms - LOOK_BACK_MS)
         if episode.failures or not _is_rescaling(window, episode)
     ]
+    failing = _within(every, window.at_ms, int(limits[f"{RULE}.window_s"] * 1000))
     if not failing:
         return
     stuck = len(failing) < limits[f"{RULE}.episodes"]
@@ -138,6 +141,21 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         for episode in failing
     ]
     yield _finding(window, limits, failing, troubles, _first_fault(window, reasons), stuck)
+
+
+def _within(every: Sequence[Episode], at_ms: int, running_ms: int) -> list[Episode]:
+    """The newest, as far back as the job has run for so long in all: time in which it waits for its
+    next attempt is none in which it ran undisturbed.
+    """
+    kept: list[Episode] = []
+    until_ms, ran_ms = at_ms, 0
+    for episode in reversed(every):
+        ran_ms += max(until_ms - episode.ended_ms, 0) if episode.ended_ms is not None else 0
+        if ran_ms > running_ms:
+            break
+        kept.insert(0, episode)
+        until_ms = episode.begun_ms
+    return kept
 
 
 def _reasons(window: JobWindow) -> dict[str, str]:
@@ -265,6 +283,12 @@ def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
     return same or (not window.terminal and lasted_ms >= limits[f"{RULE}.stuck_s"] * 1000)
 
 
+def _span_ms(window: JobWindow, limits: Limits, failing: Sequence[Episode]) -> float:
+    """Within so long all of them were: the look-back where that is enough."""
+    took_ms = window.at_ms - failing[0].begun_ms
+    return max(limits[f"{RULE}.window_s"] * 1000, took_ms - took_ms % 60_000)
+
+
 def _is_rescaling(window: JobWindow, episode: Episode) -> bool:
     """The adaptive scheduler restarts a job to change its parallelism; that is seen a little after
     the restart.
@@ -309,7 +333,7 @@ def _finding(
             found=plural(
                 len(failing), "{count:count} restart episode", "{count:count} restart episodes"
             ),
-            limits=limits[f"{RULE}.window_s"] * 1000,
+            limits=_span_ms(window, limits, failing),
         )
     return job_finding(
         window,
@@ -517,7 +541,7 @@ def _evidence(
     stuck: bool,
 ) -> Iterator[Evidence]:
     key, share_key, at_ms = f"{RULE}.episodes", f"{RULE}.host_share", failing[-1].restarts[-1]
-    span = message("within {limits:duration}", limits=limits[f"{RULE}.window_s"] * 1000)
+    span = message("within {limits:duration}", limits=_span_ms(window, limits, failing))
     if stuck:
         yield limits.compared(
             message("restarts without all tasks running again"),

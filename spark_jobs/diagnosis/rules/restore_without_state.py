@@ -20,7 +20,6 @@ from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "restore.without_state"
 WINDOW = f"{RULE}.window_s"
-FOUND_NONE = "restore_without_checkpoint"
 RESTORED_WITHIN_MS = 60_000
 """The log and REST date a restore apart from the start it belongs to."""
 
@@ -38,7 +37,6 @@ class FreshStart:
     message("Started without state"),
     message("The job began without state although it had completed checkpoints before."),
     hold_s=1800,
-    reads=(FOUND_NONE,),
     needs=("checkpoints",),
     thresholds=(
         Threshold(
@@ -102,7 +100,6 @@ def _fresh_start(window: JobWindow) -> FreshStart | None:
         for before, after in pairwise(in_order)
         if after.checkpoint_id < before.checkpoint_id
     ]
-    begins += [event.at_ms for event in window.events if event.kind == FOUND_NONE]
     for at_ms in sorted(begins, reverse=True):
         before = [one for one in in_order if one.trigger_time_ms < at_ms]
         newest = next((one for one in reversed(before) if one.outcome == "completed"), None)
