@@ -10,8 +10,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from ingest.flink_logs.event_parser import event_of
+from ingest.flink_logs.files import records_of
+from ingest.flink_logs.task_locations import located
 from spark_jobs.serving import FINDING_OCCURRENCE
 from tests.first_cycles import served
+from tests.fold.recorded import in_ms
 
 BEGUN = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 JOB = "26eb676de8b3e133f9078fabe3704eb6"
@@ -137,3 +141,16 @@ def found_in(story: Story) -> list[dict[str, Any]]:
         recording = story.written(Path(folder) / "recording")
         rows = served(recording, Path(folder), FINDING_OCCURRENCE)
     return sorted(rows, key=lambda row: (row["window_start"], row["rule"]))
+
+
+def located_rows(story: Story) -> list[dict[str, Any]]:
+    """Events of the JobManager's log as the fold gets them, in order of time."""
+    text = "".join(line for _, line in sorted(story.lines, key=lambda pair: pair[0]))
+    records = records_of(text.encode(), file="flink-jm.log")
+    rows = [
+        {name: in_ms(getattr(event, name)) for name in event.__slots__}
+        for event in located(filter(None, map(event_of, records)))
+    ]
+    return sorted(
+        (row for row in rows if row["job_id"] in (JOB, None)), key=lambda row: int(row["ts"])
+    )
