@@ -373,7 +373,13 @@ def _reason(kind: str, detail: str | None, reason_text: str | None) -> str | Non
 
 
 def _parse_trace(line: str, detail: str | None) -> ParsedMessage | None:
-    match = _ANY_TRACE.search(f"{line}\n{detail or ''}")
+    text = f"{line}\n{detail or ''}"
+    for piece in _TRACE_OF_PIECE:
+        if piece in text:
+            break
+    else:  # several times as fast as an expression that finds none of them
+        return None
+    match = _ANY_TRACE.search(text)
     if match is None:
         return None
     pattern = _TRACE_OF_PIECE[match[1]]
