@@ -1056,6 +1056,7 @@ _PROCESS_PATTERNS = (
             "Failed requesting worker with resource spec WorkerResourceSpec {cpuCores=1.0}, "
             "current pending count: 0\njava.lang.RuntimeException: exceeded quota: pods=40"
         ),
+        reason="WORKER_REQUEST_FAILED",
     ),
     _pattern(
         "slots_required",

@@ -94,6 +94,7 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
         "checkpoint.failed": "job",
         "checkpoint.stalled": "job",
     },
+    "start.workers_lost": {"restart.loop": "job", "job.failed": "job", "checkpoint.stalled": "job"},
     "jobmanager.crash_loop": {"job.failed": "job", "checkpoint.stalled": "job"},
     # Windows and joins keep what waits for event time.
     "watermark.stalled": {"join.slow_input": "job", "checkpoint.size_growth": "job"},

@@ -22,7 +22,12 @@ OF_PROCESS = ("transaction_open", "transaction_lost", "transaction_timeout_set")
 """Lines of TaskManagers that name no task: they are of the job whose tasks run there, where that is
 one job.
 """
+WORKER_ENDED = "worker_terminated"
+"""Of the ResourceManager: one on which no task was deployed is nobody's loss but of the job that
+waits for it.
+"""
 OF_CLUSTER = (
+    WORKER_ENDED,
     "worker_unregistered",
     "worker_request_failed",
     "jobmanager_fatal",
@@ -30,9 +35,10 @@ OF_CLUSTER = (
     "zookeeper_lost",
 )
 """Lines of other processes: they are of the job whose tasks run in the cluster, where that is one
-job; those of ``OF_PROCESS`` too, where nobody says what runs there.
+job, else of the only one that their log names; those of ``OF_PROCESS`` too, where nobody says what
+runs there.
 """
-NAMED_BY = ("execution_id", "attempt", "container", "timeout_ms", "reason")
+NAMED_BY = ("execution_id", "attempt", "container", "timeout_ms", "reason_text", "reason")
 """Columns of events of which one at least is filled where it matters what ran where."""
 LOSS = pa.schema([EVENT.field(name) for name in ("cluster", *OF_LINE)])
 """What is read of an event about the end of a TaskManager."""
@@ -66,11 +72,15 @@ class Places:
         self._came: dict[str, list[Row]] = defaultdict(list)
         """Those whose TaskManager logged that it received them, by log."""
         self._first_of_job: dict[str, Row] = {}
+        self._named: dict[str, list[Row]] = defaultdict(list)
+        """One row for each job that a log names."""
+        self._containers: set[str] = set()
 
     def take(self, executions: Iterable[Row]) -> None:
         for row in executions:
             self._ran[row["execution_id"]] = row
             if row["job_id"] is not None and row["deployed_at"] is not None:
+                self._containers.add(row["container"])
                 first = self._first_of_job.setdefault(row["job_id"], row)
                 if row["deployed_at"] < first["deployed_at"]:
                     self._first_of_job[row["job_id"]] = row
@@ -85,6 +95,14 @@ class Places:
             name: plain(events[name])
             for name in ("kind", "process", "ts", "execution_id", *LOCATION)
         }
+        for process, job_id in sorted(
+            {
+                pair
+                for pair in zip(values_of["process"], values_of["job_id"], strict=True)
+                if pair[1]
+            }
+        ):
+            self._named[process].append({"job_id": job_id})
         for place, event in enumerate(
             dict(zip(values_of, values, strict=True))
             for values in zip(*values_of.values(), strict=True)
@@ -115,7 +133,10 @@ class Places:
             came = _until(self._came.get(event["process"], ()), event["ts"])
             return _of_one_job(came or self._deployed(event["ts"])), ("job_id",)
         if event["kind"] in OF_CLUSTER:
-            return _of_one_job(self._deployed(event["ts"])), ("job_id",)
+            if event["kind"] == WORKER_ENDED and event["container"] in self._containers:
+                return None, ()
+            known = self._deployed(event["ts"]) or self._named[event["process"]]
+            return _of_one_job(known), ("job_id",)
         return None, ()
 
     def _deployed(self, at_ms: int) -> list[Row]:

@@ -29,6 +29,9 @@ ONLY_IN_FIELD = {
     "leadership_granted",
     "restore_requested",
     "slots_missing",
+    "worker_request_failed",
+    "worker_terminated",
+    "worker_unregistered",
 }
 """Of reports from the field, which ``test_field`` and ``test_field_stories`` read."""
 READ = sorted(

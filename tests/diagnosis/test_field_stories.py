@@ -196,6 +196,52 @@ def test_a_job_that_restarts_28_times_a_minute_for_want_of_slots_keeps_its_first
     assert opened["window_start"].minute <= 7
 
 
+KILLED = (
+    "Pod terminated, container termination statuses: [flink-main-container(exitCode=1, reason=Error, "
+    "message=null)], pod status: Failed(reason=null, message=null)"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        pytest.param(
+            f"Worker {{name}} is terminated. Diagnostics: {KILLED}",
+            "CONTAINER_EXITED",
+            id="exit code",
+        ),
+        pytest.param(
+            "Worker {name} did not register in PT5M, will stop it and request a new one if needed.",
+            "REGISTRATION_FAILED",
+            id="registration",
+        ),
+        pytest.param(
+            "Failed requesting worker with resource spec WorkerResourceSpec {cpuCores=1.0}, current "
+            "pending count: 0\njava.util.concurrent.CompletionException: io.fabric8.kubernetes.client."
+            "KubernetesClientException: pods is forbidden: Message: Forbidden! 403 Forbidden",
+            "CLUSTER_REFUSES",
+            id="request refused",
+        ),
+    ],
+)
+def test_taskmanagers_that_die_before_any_task_runs_are_told_before_the_job_fails(line, code):
+    story = Story().submitted()
+    for number in range(4):
+        story.say(20 + 40 * number, line.replace("{name}", f"tm-1-{number}"), level="WARN")
+    lost = newest(story, "start.workers_lost")
+    assert (lost["severity"], lost["data"]["cause"]) == ("critical", code)
+
+
+def test_taskmanagers_that_ran_tasks_or_were_released_are_none_of_these():
+    story = lost_in_turn(KILLED)
+    for number in range(3):
+        story.say(60 + 120 * number, f"Worker tm-{number + 1} is terminated. Diagnostics: {KILLED}")
+        story.say(
+            70 + 120 * number, f"Worker tm-9{number} is terminated. Diagnostics: Pod is deleted"
+        )
+    assert "start.workers_lost" not in {one["rule"] for one in found_in(story)}
+
+
 def restored(story, at=0.5, path="s3://b/sp/savepoint-9f0b1c"):
     return story.say(
         at,

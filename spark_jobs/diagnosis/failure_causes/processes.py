@@ -7,6 +7,22 @@ _EXIT = r"(?:[Ee]xit(?:ed)?(?: with)?[ _]?(?:[Cc]ode|[Ss]tatus)|exitCode|exitSta
 
 CAUSES = (
     FailureCause(
+        "CLUSTER_REFUSES",
+        r"exceeded quota|pods? (?:\"[^\"\n]{0,200}\" )?is forbidden|KubernetesClientException"
+        r"[^\n]{0,400}(?:403|Forbidden)|InvalidResourceRequestException"
+        r"|[Mm]aximum allowed allocation",
+        message("the cluster refuses new containers"),
+        message(
+            "See which limit it names: a quota of the namespace, the rights of the service account "
+            "to create pods, or the largest container that YARN allows. Ask for less, or have the "
+            "limit raised."
+        ),
+        "io.fabric8.kubernetes.client.KubernetesClientException: Failure executing: POST at: "
+        'https://10.0.0.1/api/v1/namespaces/flink/pods. Message: pods "orders-taskmanager-1-3" is '
+        "forbidden: exceeded quota: compute, requested: pods=1, used: pods=40, limited: pods=40.",
+        "io.fabric8.kubernetes.client.KubernetesClientException",
+    ),
+    FailureCause(
         "POD_EVICTED",
         r"[Ee]victed|[Ee]viction|low on resource: |preempted|PREEMPTED|DisruptionTarget"
         rf"|{_EXIT}-102\b",
