@@ -55,6 +55,7 @@ class Snapshot:
     message("Job failed for good"),
     message("The job has ended as FAILED: Flink does not restart it."),
     hold_s=600,
+    outlives_job=True,
     reads=("job_terminal", "job_state", "task_state FAILED", "restore_requested"),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
