@@ -59,8 +59,10 @@ class Story:
             task, execution = f"enrich ({subtask + 1}/2)", self._execution(subtask)
             self.say(
                 at,
-                f"Deploying {task} (attempt #{self.attempt}) with attempt id {execution} and vertex "
-                f"id {VERTEX}_{subtask} to {taskmanager} @ host-{taskmanager} (dataPort=44467) with "
+                f"Deploying {task} (attempt #{self.attempt}) with attempt id {execution} and "
+                f"vertex "
+                f"id {VERTEX}_{subtask} to {taskmanager} @ host-{taskmanager} (dataPort=44467) "
+                f"with "
                 f"allocation id {JOB}",
                 GRAPH_LOGGER,
             )

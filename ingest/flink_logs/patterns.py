@@ -1051,7 +1051,8 @@ _PROCESS_PATTERNS = (
     _pattern(
         "worker_request_failed",
         "1.12+",
-        rf"Failed requesting worker with resource spec {t.ANY}, current pending count: {t.INT:count}",
+        rf"Failed requesting worker with resource spec {t.ANY}, current pending count: "
+        rf"{t.INT:count}",
         (
             "Failed requesting worker with resource spec WorkerResourceSpec {cpuCores=1.0}, "
             "current pending count: 0\njava.lang.RuntimeException: exceeded quota: pods=40"
@@ -1096,7 +1097,8 @@ _PROCESS_PATTERNS = (
         "1.9+",
         r"Fatal error occurred in (?:the cluster entrypoint|ResourceManager)\.",
         (
-            "Fatal error occurred in the cluster entrypoint.\norg.apache.flink.util.FlinkException: "
+            "Fatal error occurred in the cluster "
+            "entrypoint.\norg.apache.flink.util.FlinkException: "
             f"JobMaster for job {t.SAMPLE_JOB} failed.\nCaused by: java.io.FileNotFoundException: "
             "/ha/completedCheckpoint4d1c (No such file or directory)"
         ),
@@ -1301,7 +1303,8 @@ TRACE_PATTERNS: tuple[TracePattern, ...] = (
         "rpc_too_large",
         "exceeds the maximum pekko framesize",
         "RPC_TOO_LARGE",
-        "java.io.IOException: The rpc invocation size 12000000 exceeds the maximum pekko framesize.",
+        "java.io.IOException: The rpc invocation size 12000000 exceeds the maximum pekko "
+        "framesize.",
     ),
     TracePattern(
         "association_quarantined",

@@ -38,8 +38,8 @@ class Progress:
 
 
 def progress_of(expired: Sequence[CheckpointSample]) -> Progress:
-    """``expired``: oldest first, at least one. Of the newest that all subtasks came late of, else of
-    the newest: what comes late of that one may still be on its way.
+    """``expired``: oldest first, at least one. Of the newest that all subtasks came late of, else
+    of the newest: what comes late of that one may still be on its way.
     """
     every = [_late(one) for one in expired]
     told = next((one for one in reversed(every) if one.complete), every[-1])

@@ -43,7 +43,8 @@ _SPELLINGS = (
     rf"(?:[Rr]e-?open|open|getFileStatus)(?: at position [0-9]+)?(?: on)? (s3a://{_PATH})"
     rf"(?: at [0-9]+ on s3a://{_PATH})?: ",
     # Azure's data lake (AbfsRestOperationException), with the query of the request behind it.
-    r"(?:specified (?:path|blob|resource) does not exist|PathNotFound|BlobNotFound)[^\n]{0,40}?, 404,"
+    r"(?:specified (?:path|blob|resource) does not exist|PathNotFound|BlobNotFound)[^\n]{0,40}?, "
+    r"404,"
     r" [A-Z]{3,6}, (https://[^\s?,'\"]{1,2000})",
     # Tencent's CosN, Aliyun's own client, Google's own client.
     rf"No such file or directory '(cosn://{_PATH})'",

@@ -1,5 +1,6 @@
 """What people report of failing jobs, told as their JobManager logged it: each story with the rule,
-the code of its cause and the advice that must not come. Sources: ``tests/fixtures/field/README.md``.
+the code of its cause and the advice that must not come. Sources:
+``tests/fixtures/field/README.md``.
 """
 
 import pytest
@@ -44,7 +45,8 @@ def lost_in_turn(reason, trace="", times=3, every=120):
     ("reason", "code"),
     [
         pytest.param(
-            "Container [pid=4711,containerID={name}] is running beyond the 'PHYSICAL' memory limit. "
+            "Container [pid=4711,containerID={name}] is running beyond the 'PHYSICAL' memory "
+            "limit. "
             "Current usage: 4.1 GB of 4 GB physical memory used; 6.0 GB of 8.4 GB virtual memory "
             "used. Killing container.",
             "CONTAINER_OUT_OF_MEMORY",
@@ -72,7 +74,8 @@ def lost_in_turn(reason, trace="", times=3, every=120):
             id="YARN, node lost",
         ),
         pytest.param(
-            "Pod terminated, container termination statuses: [], pod status: Failed(reason=Evicted, "
+            "Pod terminated, container termination statuses: [], pod status: "
+            "Failed(reason=Evicted, "
             "message=The node was low on resource: ephemeral-storage. Container "
             "flink-main-container was using 5Gi, which exceeds its request of 0.)",
             "POD_EVICTED",
@@ -101,7 +104,8 @@ def test_a_heartbeat_that_times_out_first_does_not_hide_why():
     story = lost_in_turn(
         "Pod terminated, container termination statuses: [flink-main-container(exitCode=137, "
         "reason=OOMKilled, message=null)], pod status: Failed(reason=null, message=null)",
-        "java.util.concurrent.TimeoutException: Heartbeat of TaskManager with id {name} timed out.\n",
+        "java.util.concurrent.TimeoutException: Heartbeat of TaskManager with id {name} timed "
+        "out.\n",
     )
     for number in range(3):
         story.say(
@@ -197,7 +201,8 @@ def test_a_job_that_restarts_28_times_a_minute_for_want_of_slots_keeps_its_first
 
 
 KILLED = (
-    "Pod terminated, container termination statuses: [flink-main-container(exitCode=1, reason=Error, "
+    "Pod terminated, container termination statuses: [flink-main-container(exitCode=1, "
+    "reason=Error, "
     "message=null)], pod status: Failed(reason=null, message=null)"
 )
 
@@ -216,8 +221,10 @@ KILLED = (
             id="registration",
         ),
         pytest.param(
-            "Failed requesting worker with resource spec WorkerResourceSpec {cpuCores=1.0}, current "
-            "pending count: 0\njava.util.concurrent.CompletionException: io.fabric8.kubernetes.client."
+            "Failed requesting worker with resource spec WorkerResourceSpec {cpuCores=1.0}, "
+            "current "
+            "pending count: 0\njava.util.concurrent.CompletionException: "
+            "io.fabric8.kubernetes.client."
             "KubernetesClientException: pods is forbidden: Message: Forbidden! 403 Forbidden",
             "CLUSTER_REFUSES",
             id="request refused",
@@ -256,7 +263,8 @@ def restored(story, at=0.5, path="s3://b/sp/savepoint-9f0b1c"):
         pytest.param(
             "org.apache.flink.util.StateMigrationException: For heap backends, the new state "
             "serializer (org.apache.flink.api.common.typeutils.base.LongSerializer@1) must not be "
-            "incompatible with the old state serializer (org.apache.flink.api.common.typeutils.base."
+            "incompatible with the old state serializer "
+            "(org.apache.flink.api.common.typeutils.base."
             "StringSerializer@2).",
             "STATE_INCOMPATIBLE",
             id="serializer, heap backend",
@@ -267,7 +275,8 @@ def restored(story, at=0.5, path="s3://b/sp/savepoint-9f0b1c"):
             id="a class that Kryo wrote is gone",
         ),
         pytest.param(
-            "java.io.FileNotFoundException: re-open s3a://b/ck/shared/4d1c at 0 on s3a://b/ck/shared"
+            "java.io.FileNotFoundException: re-open s3a://b/ck/shared/4d1c at 0 on "
+            "s3a://b/ck/shared"
             "/4d1c: com.amazonaws.services.s3.model.AmazonS3Exception: The specified key does not "
             "exist. (Service: Amazon S3; Status Code: 404; Error Code: NoSuchKey)",
             "SNAPSHOT_GONE",
@@ -292,7 +301,8 @@ def test_a_restore_that_fails_again_and_again_is_never_advised_again(cause, code
         "java.lang.Exception: Exception while creating StreamOperatorStateContext.\n"
         "\tat org.apache.flink.streaming.api.operators.StreamTaskStateInitializerImpl."
         "streamOperatorStateContext(StreamTaskStateInitializerImpl.java:330)\n"
-        "Caused by: org.apache.flink.util.FlinkException: Could not restore keyed state backend for "
+        "Caused by: org.apache.flink.util.FlinkException: Could not restore keyed state backend "
+        "for "
         "Enrich from any of the 1 provided restore options.\n"
         "\tat org.apache.flink.streaming.api.operators.BackendRestorerProcedure."
         "createAndRestore(BackendRestorerProcedure.java:160)\n"
@@ -342,9 +352,12 @@ def test_a_job_that_ended_says_what_ended_it_and_from_where_to_start(strategy, e
     ("cause", "code"),
     [
         (
-            "java.lang.IllegalStateException: The state for task cbc357ccb763df2852fee8c4fc7d55f2 can "
-            "not be restored. The maximum parallelism (128) of the restored state is lower than the "
-            "configured parallelism (130). Please reduce the parallelism of the task to be lower or "
+            "java.lang.IllegalStateException: The state for task cbc357ccb763df2852fee8c4fc7d55f2 "
+            "can "
+            "not be restored. The maximum parallelism (128) of the restored state is lower than "
+            "the "
+            "configured parallelism (130). Please reduce the parallelism of the task to be lower "
+            "or "
             "equal to the maximum parallelism.",
             "MAX_PARALLELISM",
         ),
@@ -364,9 +377,11 @@ def test_a_job_that_ended_says_what_ended_it_and_from_where_to_start(strategy, e
 )
 def test_a_job_that_cannot_be_started_from_its_snapshot_is_not_sent_back_to_it(cause, code):
     trace = (
-        "org.apache.flink.runtime.client.JobInitializationException: Could not start the JobMaster.\n"
+        "org.apache.flink.runtime.client.JobInitializationException: Could not start the "
+        "JobMaster.\n"
         "\tat org.apache.flink.runtime.jobmaster.DefaultJobMasterServiceProcess.lambda$new$0(X.java"
-        f":97)\nCaused by: {cause}\n\tat org.apache.flink.runtime.checkpoint.Checkpoints.a(X.java:1)\n"
+        f":97)\nCaused by: {cause}\n\tat "
+        f"org.apache.flink.runtime.checkpoint.Checkpoints.a(X.java:1)\n"
     )
     story = Story().say(0, f"Received JobGraph submission '{NAME}' ({JOB}).")
     story.say(
@@ -387,7 +402,8 @@ def test_a_job_that_was_cancelled_has_not_failed():
 
 LOST_TRANSACTIONS = [
     pytest.param(
-        "Unable to commit transaction (PulsarCommittable{txnID=(1,2), topic='out'}) because it's in "
+        "Unable to commit transaction (PulsarCommittable{txnID=(1,2), topic='out'}) because it's "
+        "in "
         "an invalid state. Most likely the transaction has been aborted for some reason. Please "
         "check the Pulsar broker logs for more details.\norg.apache.pulsar.client.api."
         "transaction.TransactionCoordinatorClientException$InvalidTxnStatusException: aborted",
@@ -397,7 +413,8 @@ LOST_TRANSACTIONS = [
     pytest.param(
         "Unable to commit transaction (KafkaCommittable{producerId=12, epoch=3, transactionalId="
         "orders-0-7}) because its producer is already fenced. This means that you either have a "
-        "different producer with the same 'transactional.id' (this is unlikely with the 'KafkaSink' "
+        "different producer with the same 'transactional.id' (this is unlikely with the "
+        "'KafkaSink' "
         "as all generated ids are unique and shouldn't be reused) or recovery took longer than "
         "'transaction.timeout.ms' (900000ms). In both cases this most likely signals data loss, "
         "please consult the Flink documentation for more details.\norg.apache.kafka.common.errors."
@@ -438,16 +455,21 @@ def fatal(job, cause):
     ("cause", "code", "path"),
     [
         pytest.param(
-            "org.apache.flink.util.FlinkException: Could not retrieve checkpoint 12 from state handle "
-            "under /checkpointID-0000000000000000012. This indicates that the retrieved state handle "
-            "is broken. Try cleaning the state handle store.\n\tat a.b.C.d(C.java:1)\nCaused by: java."
-            "io.FileNotFoundException: No such file or directory: s3a://b/ha/completedCheckpoint77ab",
+            "org.apache.flink.util.FlinkException: Could not retrieve checkpoint 12 from state "
+            "handle "
+            "under /checkpointID-0000000000000000012. This indicates that the retrieved state "
+            "handle "
+            "is broken. Try cleaning the state handle store.\n\tat a.b.C.d(C.java:1)\nCaused by: "
+            "java."
+            "io.FileNotFoundException: No such file or directory: "
+            "s3a://b/ha/completedCheckpoint77ab",
             "HA_STORE_BROKEN",
             "s3a://b/ha/completedCheckpoint77ab",
             id="ZooKeeper, S3",
         ),
         pytest.param(
-            "org.apache.flink.util.StateMigrationException: The new state serializer (A@1) must not be "
+            "org.apache.flink.util.StateMigrationException: The new state serializer (A@1) must "
+            "not be "
             "incompatible with the old state serializer (B@2).",
             "STATE_INCOMPATIBLE",
             None,

@@ -449,11 +449,13 @@ def test_a_clock_that_runs_ahead_does_not_date_a_finding_into_the_future():
 THROTTLED = (
     "java.io.IOException: Could not flush to file and close the file system output stream to "
     "s3://b/ck/chk-4/x in order to obtain the stream state handle\n"
-    "Caused by: com.amazonaws.services.s3.model.AmazonS3Exception: Please reduce your request rate. "
+    "Caused by: com.amazonaws.services.s3.model.AmazonS3Exception: Please reduce your request "
+    "rate. "
     "(Service: Amazon S3; Status Code: 503; Error Code: SlowDown)"
 )
 TOO_LARGE = (
-    "java.io.IOException: Size of the state is larger than the maximum permitted memory-backed state. "
+    "java.io.IOException: Size of the state is larger than the maximum permitted memory-backed "
+    "state. "
     "Size=6306404, maxSize=5242880."
 )
 

@@ -86,14 +86,16 @@ def test_other_restarts_are_none_of_it():
     ("line", "path"),
     [
         pytest.param(
-            'java.io.FileNotFoundException: Operation failed: "The specified path does not exist.", '
+            'java.io.FileNotFoundException: Operation failed: "The specified path does not '
+            'exist.", '
             "404, HEAD, https://acc.dfs.core.windows.net/c/flink/chk-7/_metadata?upn=false&timeout=90",
             "https://acc.dfs.core.windows.net/c/flink/chk-7/_metadata",
             id="Azure data lake",
         ),
         pytest.param(
             "java.io.FileNotFoundException: re-open s3a://b/f/x at 0 on s3a://b/f/x: com.amazonaws."
-            "services.s3.model.AmazonS3Exception: The specified key does not exist. (Service: Amazon "
+            "services.s3.model.AmazonS3Exception: The specified key does not exist. (Service: "
+            "Amazon "
             "S3; Status Code: 404; Error Code: NoSuchKey)",
             "s3a://b/f/x",
             id="S3A opens it anew",
@@ -109,7 +111,8 @@ def test_other_restarts_are_none_of_it():
             id="OSS by Hadoop",
         ),
         pytest.param(
-            "com.aliyun.oss.OSSException: The specified key does not exist.\n[ErrorCode]: NoSuchKey\n"
+            "com.aliyun.oss.OSSException: The specified key does not exist.\n[ErrorCode]: "
+            "NoSuchKey\n"
             "[ResponseError]:\n<Error><Code>NoSuchKey</Code><Key>flink/chk-1/x</Key></Error>",
             "flink/chk-1/x",
             id="OSS by itself",
@@ -135,7 +138,8 @@ def test_other_restarts_are_none_of_it():
             id="Chinese",
         ),
         pytest.param(
-            "java.io.FileNotFoundException: C:\\flink\\ck\\chk-3\\_metadata (The system cannot find the "
+            "java.io.FileNotFoundException: C:\\flink\\ck\\chk-3\\_metadata (The system cannot "
+            "find the "
             "path specified)",
             "C:\\flink\\ck\\chk-3\\_metadata",
             id="Windows",

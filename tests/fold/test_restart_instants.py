@@ -20,7 +20,8 @@ NO_SLOTS = (
     "NoResourceAvailableException: Could not acquire the minimum required resources.\n"
 )
 LOST = (
-    "java.util.concurrent.TimeoutException: Heartbeat of TaskManager with id tm-1(host-1:6122) timed "
+    "java.util.concurrent.TimeoutException: Heartbeat of TaskManager with id tm-1(host-1:6122) "
+    "timed "
     "out.\n"
 )
 
@@ -57,7 +58,7 @@ def loops(results: list[JobResult]) -> list[Row]:
 
 
 def test_a_loop_of_a_restart_every_two_seconds_is_known_from_its_beginning() -> None:
-    """Of 224 restarts, as lines come in: the cause is that of now, and the first fault beside it."""
+    """Of 224 restarts, as lines come in: the cause of now, and the first fault beside it."""
     story = Story().submitted().deployed(1).checkpoint(30, 1).failed(100, LOST).restarts(100.2)
     at = 102.0
     while at < 580:

@@ -58,7 +58,9 @@ def hold_of(rule: str) -> timedelta:
 
 @dataclass(frozen=True)
 class Life:
-    """Up to when a job was judged, when its newest attempt ended, and when its cluster was removed."""
+    """Up to when a job was judged, when its newest attempt ended, and when its cluster was
+    removed.
+    """
 
     judged_to: datetime | None = None
     ended_at: datetime | None = None

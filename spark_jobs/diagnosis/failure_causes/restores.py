@@ -67,7 +67,8 @@ PARTICULAR = (
             "and start the job from its newest checkpoint or savepoint that is whole: without that "
             "it would begin without state."
         ),
-        "org.apache.flink.util.FlinkException: Could not retrieve checkpoint 9702 from state handle "
+        "org.apache.flink.util.FlinkException: Could not retrieve checkpoint 9702 from state "
+        "handle "
         "under checkpointID-0000000000000009702. This indicates that the retrieved state handle is "
         "broken. Try cleaning the state handle store.",
         "org.apache.flink.runtime.checkpoint.DefaultCompletedCheckpointStoreUtils",
@@ -139,7 +140,8 @@ GENERAL = (
         message("the state could not be restored"),
         message(
             "Read the innermost cause: the next attempt reads the same snapshot. Where it says "
-            "nothing of the network or the storage's limits, go back to the version of the job that "
+            "nothing of the network or the storage's limits, go back to the version of the job "
+            "that "
             "wrote the snapshot, or start from an older checkpoint or savepoint."
         ),
         "org.apache.flink.util.FlinkException: Could not restore keyed state backend for "

@@ -1,9 +1,9 @@
 """Why a job, or a process that it ran on, failed: an open table of declared causes.
 
-The first entry whose expression is found decides, so entries of one family stand from the particular
-to the general, and families in the order of ``CAUSES``. To add a cause: copy the nearest entry, give
-it an example and its source; the tests pick it up. What no entry reads stays unknown, and is counted
-where findings list causes.
+The first entry whose expression is found decides, so entries of one family stand from the
+particular to the general, and families in the order of ``CAUSES``. To add a cause: copy the nearest
+entry, give it an example and its source; the tests pick it up. What no entry reads stays unknown,
+and is counted where findings list causes.
 """
 
 import re

@@ -80,7 +80,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         next_step=cause.next_step
         if cause
         else message(
-            "Read the log of such a TaskManager (kubectl logs --previous, yarn logs) and the events "
+            "Read the log of such a TaskManager (kubectl logs --previous, yarn logs) and the "
+            "events "
             "of its pod: image, settings, secrets, quota."
         ),
         seen_at_ms=newest.at_ms,

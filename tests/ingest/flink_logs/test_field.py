@@ -71,7 +71,8 @@ def test_managed_flink_as_logs_insights_exports_it():
 
 
 FAILED = (
-    '"logger": "org.apache.flink.runtime.checkpoint.CheckpointFailureManager", "message": "Failed to '
+    '"logger": "org.apache.flink.runtime.checkpoint.CheckpointFailureManager", "message": "Failed '
+    "to "
     "trigger or complete checkpoint 41 for job 5f0c1d2e3a4b5c6d7e8f90a1b2c3d4e5. (0 consecutive "
     'failed attempts so far)", "messageType": "WARN", "throwableInformation": "org.apache.flink.'
     'runtime.checkpoint.CheckpointException: Checkpoint expired before completing."'
@@ -203,7 +204,8 @@ def test_only_a_logger_is_taken_off_the_end_of_a_line(line, message):
         ),
         (
             "Retrying after exception.\ncom.amazonaws.services.s3.model.AmazonS3Exception: Please "
-            "reduce your request rate. (Service: Amazon S3; Status Code: 503; Error Code: SlowDown)",
+            "reduce your request rate. (Service: Amazon S3; Status Code: 503; Error Code: "
+            "SlowDown)",
             "store_throttled",
             "SlowDown",
             None,
