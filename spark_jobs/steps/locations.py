@@ -34,9 +34,8 @@ OF_CLUSTER = (
     "taskmanager_fatal",
     "zookeeper_lost",
 )
-"""Lines of other processes: they are of the job whose tasks run in the cluster, where that is one
-job, else of the only one that their log names; those of ``OF_PROCESS`` too, where nobody says what
-runs there.
+"""Lines of other processes: they are of the only job that the cluster is known to have; those of
+``OF_PROCESS`` too, where nobody says what runs there.
 """
 NAMED_BY = ("execution_id", "attempt", "container", "timeout_ms", "reason_text", "reason")
 """Columns of events of which one at least is filled where it matters what ran where."""
@@ -72,8 +71,8 @@ class Places:
         self._came: dict[str, list[Row]] = defaultdict(list)
         """Those whose TaskManager logged that it received them, by log."""
         self._first_of_job: dict[str, Row] = {}
-        self._named: dict[str, list[Row]] = defaultdict(list)
-        """One row for each job that a log names."""
+        self._named: set[str] = set()
+        """Jobs that any line names."""
         self._containers: set[str] = set()
 
     def take(self, executions: Iterable[Row]) -> None:
@@ -95,14 +94,7 @@ class Places:
             name: plain(events[name])
             for name in ("kind", "process", "ts", "execution_id", *LOCATION)
         }
-        for process, job_id in sorted(
-            {
-                pair
-                for pair in zip(values_of["process"], values_of["job_id"], strict=True)
-                if pair[1]
-            }
-        ):
-            self._named[process].append({"job_id": job_id})
+        self._named.update(filter(None, values_of["job_id"]))
         for place, event in enumerate(
             dict(zip(values_of, values, strict=True))
             for values in zip(*values_of.values(), strict=True)
@@ -131,17 +123,18 @@ class Places:
             return max(before, key=_by_deployment, default=None), _BY_NAME
         if event["kind"] in OF_PROCESS:
             came = _until(self._came.get(event["process"], ()), event["ts"])
-            return _of_one_job(came or self._deployed(event["ts"])), ("job_id",)
+            return (_of_one_job(came) if came else self._only_job(event["ts"])), ("job_id",)
         if event["kind"] in OF_CLUSTER:
             if event["kind"] == WORKER_ENDED and event["container"] in self._containers:
                 return None, ()
-            known = self._deployed(event["ts"]) or self._named[event["process"]]
-            return _of_one_job(known), ("job_id",)
+            return self._only_job(event["ts"]), ("job_id",)
         return None, ()
 
-    def _deployed(self, at_ms: int) -> list[Row]:
-        """The first deployment of each job of the cluster, as far as it is known."""
-        return _until(self._first_of_job.values(), at_ms)
+    def _only_job(self, at_ms: int) -> Row | None:
+        """The job of the cluster, where it is known to have one."""
+        deployed = {row["job_id"] for row in _until(self._first_of_job.values(), at_ms)}
+        known = deployed | self._named
+        return {"job_id": known.pop()} if len(known) == 1 else None
 
 
 def _of_one_job(rows: list[Row]) -> Row | None:

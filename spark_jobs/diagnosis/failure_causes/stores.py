@@ -111,11 +111,10 @@ CAUSES = (
         r"|Expiring \d+ record\(s\)|Communications link failure",
         message("the connection to an outside system broke"),
         message(
-            "See whether that system, or what is between (load balancer, idle time-out, TLS), "
-            "ended it. "
-            "The first frame of the job or its connector says which one it is. Let the client "
-            "retry by "
-            "itself: each failure that it passes on restarts the job."
+            "Read the root exception: the first frame of the job or its connector says which system "
+            "it is. See whether that system, or what is between (load balancer, idle time-out, TLS),"
+            " ended the connection. Let the client retry by itself: each failure that it passes on "
+            "restarts the job."
         ),
         "java.io.IOException: Connection reset by peer: /10.11.12.13:5432",
         "java.net.SocketException",
