@@ -49,6 +49,11 @@ _DOCKER = re.compile(
     rb'\{"log": ?"([^"\\]*+)(\\n)?", ?"stream": ?"(stdout|stderr)", ?"time": ?"([^"\\]{1,40})"\}'
 )
 
+_CLOUDWATCH_ROW = re.compile(
+    rb'"?([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3})"?,"(\{""[^\n]*\})"\r?'
+)
+_CLOUDWATCH_TAIL = re.compile(rb"(" + _STAMP + rb') [^ {}\n]{1,512} (\{"[^\n]*\})\r?')
+
 _PREFIXES = (
     _Prefix(
         "kubectl --prefix",
@@ -107,6 +112,18 @@ def docker(line: bytes) -> Stripped | None:
         return None
     content, end, stream, stamp = match.groups()
     return Stripped("Docker json-file", "", stream.decode(), content, bool(end), stamp)
+
+
+def cloudwatch(line: bytes) -> Stripped | None:
+    """A record of Amazon's managed Flink behind its time: a row of Logs Insights' CSV, or a line of
+    ``aws logs tail``.
+    """
+    row = _CLOUDWATCH_ROW.fullmatch(line)
+    if row:
+        stamp, content = row[1].replace(b" ", b"T"), row[2].replace(b'""', b'"')
+        return Stripped("CloudWatch CSV", "", "", content, True, stamp + b"Z")
+    tail = _CLOUDWATCH_TAIL.fullmatch(line)
+    return Stripped("aws logs tail", "", "", tail[2], True, tail[1]) if tail else None
 
 
 def prefixed(line: bytes) -> Iterator[Stripped]:

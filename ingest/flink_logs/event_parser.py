@@ -50,8 +50,24 @@ CHECKPOINT_FAILURE_KINDS = frozenset(
     }
 )
 """Kinds whose reason is a ``CheckpointFailureReason``."""
-FAILURE_KINDS = frozenset({"task_state", "job_state", "slot_request_failed"})
-"""Kinds whose stack trace may name a well-known cause."""
+FAILURE_KINDS = frozenset(
+    {
+        "task_state",
+        "job_state",
+        "job_terminal",
+        "slot_request_failed",
+        "worker_terminated",
+        "worker_request_failed",
+        "tm_disconnected",
+        "jobmanager_fatal",
+        "taskmanager_fatal",
+        "fatal_error",
+    }
+)
+"""Kinds whose stack trace or reason may name a well-known cause."""
+
+GOING_ON = frozenset({"tm_disconnected", "worker_terminated"})
+"""Kinds whose reason, of YARN or Kubernetes, may go on below the first line."""
 
 INT_FIELDS = frozenset(
     {
@@ -69,7 +85,9 @@ INT_FIELDS = frozenset(
 
 READ_FIELDS: tuple[str, ...] = tuple(
     dict.fromkeys(
-        name for pattern in PATTERNS for name in (*pattern.fields, *(pattern.below or ())[:1])
+        name
+        for pattern in PATTERNS
+        for name in (*pattern.fields, *(pattern.below or pattern.in_trace or ())[:1])
     )
 )
 """Everything that the table's expressions read, in a fixed order."""
@@ -95,6 +113,7 @@ class _Entry:
     """Groups that feed one field."""
     below: tuple[int, Callable[[str], re.Match[str] | None]] | None
     """The place of the field that the lines below the first one feed, and what reads them."""
+    in_trace: tuple[int, Callable[[str], re.Match[str] | None]] | None = None
 
 
 def _entry(pattern: Pattern) -> _Entry:
@@ -103,10 +122,9 @@ def _entry(pattern: Pattern) -> _Entry:
         (places[name], place) for place, name in enumerate(pattern.fields) if places[name] != place
     )
     in_order = itemgetter(*(places.get(name, len(pattern.fields)) for name in READ_FIELDS))
-    below = (
-        (READ_FIELDS.index(pattern.below[0]), re.compile(pattern.below[1]).search)
-        if pattern.below
-        else None
+    below, in_trace = (
+        (READ_FIELDS.index(found[0]), re.compile(found[1]).search) if found else None
+        for found in (pattern.below, pattern.in_trace)
     )
     return _Entry(
         pattern.kind,
@@ -117,6 +135,7 @@ def _entry(pattern: Pattern) -> _Entry:
         in_order,
         twice,
         below,
+        in_trace,
     )
 
 
@@ -142,6 +161,15 @@ _CONTAINED = contained()
 _NOTHING: Texts = (None,) * len(READ_FIELDS)
 _UNREAD = _Entry(UNREAD, "", "", "", re.compile("").match, lambda texts: texts, (), None)
 _REASON_TEXT = READ_FIELDS.index("reason_text")
+_CAUSED = "Caused by: "
+_BRACKETS = (")", "]")
+_LOGGER_BEHIND = re.compile(
+    r" (?:\((?:[a-z][a-z0-9_]{0,60}\.){2,20}[A-Z][A-Za-z0-9_$]{0,200}(?::[0-9?]{1,9})?\)"
+    r"|\[[A-Z][A-Za-z0-9_$]{0,200} [A-Za-z][^\[\] ]{0,200}\])"
+).fullmatch
+_NOT_FILLED_IN = "{}"
+"""Flink's loggers print it where an exception takes the place of a value: the trace has the reason.
+"""
 _TRACE_OF_PIECE = {pattern.piece: pattern for pattern in TRACE_PATTERNS}
 _ANY_TRACE = re.compile(any_of(_TRACE_OF_PIECE))
 
@@ -170,6 +198,8 @@ def event_of(record: LogRecord) -> LogEvent | None:
 def parse_message(level: str, message: str) -> ParsedMessage | None:
     """The event in a record's message, its fields still as text."""
     line, _, trace = message.partition("\n")
+    if line[-1:] in _BRACKETS:
+        line = without_logger(line)
     detail = (shortened(trace, DETAIL_CHARS) or None) if trace else None
     fields = _read(line)
     if fields is None:
@@ -184,11 +214,20 @@ def parse_message(level: str, message: str) -> ParsedMessage | None:
         if match is None:
             return None
         texts, detail = (*texts[:place], match[1], *texts[place + 1 :]), None
+    elif entry.in_trace:
+        place, search = entry.in_trace
+        if texts[place] is None and (match := search(trace[:DETAIL_CHARS])):
+            texts = (*texts[:place], match[1], *texts[place + 1 :])
     reason = entry.reason or None
     reason_text = texts[_REASON_TEXT]
+    if reason_text == _NOT_FILLED_IN:
+        reason_text = None
     if reason_text is None and detail is None:
         return entry.kind, texts, reason, None, line[:MESSAGE_CHARS], None
-    reason_text = reason_text or cause_line(detail)
+    if reason_text and detail and entry.kind in GOING_ON:
+        reason_text = f"{reason_text} {_lines_before_trace(detail)}".rstrip()
+    if reason_text is None or (entry.kind == "task_state" and detail and _CAUSED in detail):
+        reason_text = cause_line(detail)
     if reason_text:
         reason_text = reason_text[:MESSAGE_CHARS]
         reason = reason or _reason(entry.kind, detail, reason_text)
@@ -197,13 +236,27 @@ def parse_message(level: str, message: str) -> ParsedMessage | None:
     return entry.kind, texts, reason, reason_text, line[:MESSAGE_CHARS], detail
 
 
+def without_logger(line: str) -> str:
+    """The message of a layout that prints the logger, and perhaps the thread, in brackets behind
+    it.
+    """
+    opening = max(line.rfind(" ("), line.rfind(" ["))
+    return line[:opening] if opening > 0 and _LOGGER_BEHIND(line, opening) else line
+
+
+def _lines_before_trace(detail: str) -> str:
+    """What of a reason stands below its first line, on one."""
+    lines = detail[:MESSAGE_CHARS].split("\n\tat ", 1)[0].splitlines()
+    return " ".join(filter(None, map(str.strip, lines)))
+
+
 def cause_line(detail: str | None) -> str | None:
     """The innermost cause as one line: behind the last ``Caused by: ``, else the first line of the
     trace.
     """
     if not detail:
         return None
-    _, _, cause = detail.rpartition("Caused by: ")
+    _, _, cause = detail.rpartition(_CAUSED)
     return cause.partition("\n")[0] or None
 
 
@@ -320,7 +373,13 @@ def _reason(kind: str, detail: str | None, reason_text: str | None) -> str | Non
 
 
 def _parse_trace(line: str, detail: str | None) -> ParsedMessage | None:
-    match = _ANY_TRACE.search(f"{line}\n{detail or ''}")
+    text = f"{line}\n{detail or ''}"
+    for piece in _TRACE_OF_PIECE:
+        if piece in text:
+            break
+    else:  # several times as fast as an expression that finds none of them
+        return None
+    match = _ANY_TRACE.search(text)
     if match is None:
         return None
     pattern = _TRACE_OF_PIECE[match[1]]

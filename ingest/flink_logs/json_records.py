@@ -30,7 +30,7 @@ _TIMES = (
     "datetime",
     "eventTime",
 )
-_LEVELS = ("level", "log.level", "severity", "levelname", "log_level", "loglevel")
+_LEVELS = ("level", "log.level", "severity", "levelname", "log_level", "loglevel", "messageType")
 _LOGGERS = ("loggerName", "logger_name", "logger", "log.logger", "_logger", "class")
 _MESSAGES = ("message", "msg", "short_message", "formattedMessage", "rendered_message")
 _TRACES = (
@@ -44,7 +44,7 @@ _TRACES = (
     "thrown",
     "_exception",
 )
-_LINES = ("log", "MESSAGE", "message", "line")
+_LINES = ("log", "MESSAGE", "message", "line", "@message")
 """Where an envelope has the line that was printed."""
 _ENVELOPES = (
     "stream",
@@ -56,6 +56,8 @@ _ENVELOPES = (
     "container",
     "source_type",
     "time",
+    "@message",
+    "ingestionTime",
 )
 _SYSLOG = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 """GELF's levels, 0 … 7."""
@@ -72,8 +74,9 @@ class JsonRecord(NamedTuple):
     process: str
 
 
-def read(line: bytes, zone: ZoneInfo) -> JsonRecord | Stripped | None:
-    """What a line is; ``None`` where it is some other object.
+def read(line: bytes, zone: ZoneInfo, stamp: bytes = b"") -> JsonRecord | Stripped | None:
+    """What a line is; ``None`` where it is some other object. ``stamp``: the time that stands
+    around it, for a record that has none.
 
     Raises ``ValueError`` with the reason where it is no JSON that is read.
     """
@@ -87,8 +90,27 @@ def read(line: bytes, zone: ZoneInfo) -> JsonRecord | Stripped | None:
         document = orjson.loads(line.decode("utf-8", "replace"))
     if not isinstance(document, dict):
         return None
+    document = _without_cloudwatch(document)
     names = _names(tuple(document))
-    return _record(document, names, zone) or _envelope(document, names)
+    return _record(document, names, zone, stamp.decode("ascii", "ignore")) or _envelope(
+        document, names
+    )
+
+
+def _without_cloudwatch(document: dict[str, Any]) -> dict[str, Any]:
+    """A record of Amazon's managed Flink, which has no time of its own, with that of the event of
+    CloudWatch around it, as its log events and its Logs Insights export them.
+    """
+    for name, time in (("@message", "@timestamp"), ("message", "timestamp")):
+        inner = document.get(name)
+        if isinstance(inner, str) and inner[:1] == "{":
+            try:
+                inner = orjson.loads(inner)
+            except orjson.JSONDecodeError:
+                continue
+        if isinstance(inner, dict) and "message" in inner:
+            return {time: document.get(time), **inner}
+    return document
 
 
 class _Names(NamedTuple):
@@ -117,7 +139,9 @@ def _names(members: tuple[str, ...]) -> _Names:
     )
 
 
-def _record(document: dict[str, Any], names: _Names, zone: ZoneInfo) -> JsonRecord | None:
+def _record(
+    document: dict[str, Any], names: _Names, zone: ZoneInfo, stamp: str
+) -> JsonRecord | None:
     level = _level(
         _first(document, names.levels, (str, int)) if names.levels else _nested(document, "level")
     )
@@ -129,7 +153,8 @@ def _record(document: dict[str, Any], names: _Names, zone: ZoneInfo) -> JsonReco
         if at is not None:
             break
     else:
-        return None
+        if not stamp or (at := _instant(stamp, zone)) is None:
+            return None
     logger = (
         _first(document, names.loggers, (str,)) if names.loggers else _nested(document, "logger")
     )

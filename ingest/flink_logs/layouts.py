@@ -96,6 +96,8 @@ _BRACKETS = r"\[(?:[^\[\]\n]|\[[^\[\]\n]{0,200}+\]){0,400}+\] *+"
 _BEFORE_MESSAGE = (
     # Of a thread that is printed before the level anything may be the name.
     rf"(?:[^\n]{{0,300}}? )?\[?{_LEVEL} *+\]? *+(?:[0-9]{{1,9}}+ ++)?(?:--- ++)?(?:{_BRACKETS})*+"
+    # Flink names tasks so that the beginning of one looks like a logger.
+    r"(?!(?:Source|Sink|Legacy|Co-|Window|Map|Filter|Process)[A-Za-z -]{0,40}: )"
     r"([A-Za-z_][A-Za-z0-9_.$/-]{0,300}+)(?::[0-9?]++|\[[0-9]++\]|\([^()\n]{0,200}+\))?+ *+"
     rf"(?:{_BRACKETS}|\{{[^{{}}\n]{{0,400}}+\}} *+|(?:line:)?[0-9]{{1,9}}+ *+)*+(?:- |: )"
 )
@@ -112,6 +114,18 @@ DATED = Layout(
     r"([0-9]{4})[-/]([0-9]{2})[-/]([0-9]{2})[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})(.*)",
     "yMdHms",
 )
+BEHIND = Layout(
+    message("date first, logger last"),
+    "",
+    r"^\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,:]([0-9]{1,9}))?"
+    rf"(?: ?(Z|UTC|[+-][0-9]{{2}}:?[0-9]{{2}}))?\]?:? ++\[?{_LEVEL}\]? ++(?:- )?",
+    ("second", "fraction", "offset", "level"),
+    r"([0-9]{4})[-/]([0-9]{2})[-/]([0-9]{2})[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})(.*)",
+    "yMdHms",
+)
+"""Kafka's default and its kin: behind the level nothing but the message, which may end with the
+logger in brackets (:func:`ingest.flink_logs.event_parser.without_logger`).
+"""
 SHORT = Layout(
     message("log4j 1, short"),
     "",

@@ -5,10 +5,11 @@ from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 from ingest.flink_logs.envelopes import COLOURS
-from ingest.flink_logs.layouts import CLOCK, DATED, OPERATOR, SHORT, Layout
+from ingest.flink_logs.layouts import BEHIND, CLOCK, DATED, OPERATOR, SHORT, Layout
 
 _OTHERS = tuple(
-    (layout, re.compile(layout.header.encode()).match) for layout in (OPERATOR, DATED, SHORT)
+    (layout, re.compile(layout.header.encode()).match)
+    for layout in (OPERATOR, DATED, SHORT, BEHIND)
 )
 _CLOCK = re.compile(CLOCK.encode()).match
 _FOREIGN = (

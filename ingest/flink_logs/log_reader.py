@@ -356,7 +356,7 @@ class LogReader:
                 if stream.is_json and self._keep != "all" and is_routine(line):
                     stream.splitter.headers += 1
                     continue
-                if line[:1] == b"{" and self._take_json(stream, line, at, given):
+                if line[:1] == b"{" and self._take_json(stream, line, at, given, stamp):
                     given, size = [], 0
                     continue
                 if stream.is_json or stream.begun_at < 0 or at - stream.begun_at > MAX_RECORD_BYTES:
@@ -384,10 +384,12 @@ class LogReader:
                 1,
             )
 
-    def _take_json(self, stream: LogStream, line: bytes, at: int, given: Sequence[bytes]) -> bool:
+    def _take_json(
+        self, stream: LogStream, line: bytes, at: int, given: Sequence[bytes], stamp: bytes
+    ) -> bool:
         """Whether the line is a record by itself, or a broken one of a log that has such."""
         try:
-            json_record = read_json(line, self._zone)
+            json_record = read_json(line, self._zone, stamp)
         except ValueError as error:
             if not stream.is_json:
                 return False

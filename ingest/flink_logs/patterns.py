@@ -29,6 +29,8 @@ class Pattern:
 
     ``reason`` is a code that the line itself implies. ``below``: a field, and what has to be found
     in the lines below the first one, whose group feeds it; of these lines nothing else is kept.
+    ``in_trace``: the same of lines that are kept, and where it is not found the event has no such
+    field.
     ``tolerant`` is tried where no ``regex`` matches: ids and locations may have any form there, and
     what has an unknown one is not read.
     """
@@ -42,6 +44,7 @@ class Pattern:
     contains: str = ""
     reason: str = ""
     below: tuple[str, str] | None = None
+    in_trace: tuple[str, str] | None = None
     tolerant: str = ""
     tolerant_fields: tuple[str, ...] = ()
 
@@ -71,6 +74,7 @@ def _pattern(
     contains: str = "",
     reason: str = "",
     below: tuple[str, str] | None = None,
+    in_trace: tuple[str, str] | None = None,
 ) -> Pattern:
     """``starts`` is what ``line`` literally begins with, unless it or ``contains`` is given."""
     literal = _LITERAL.match(line)
@@ -90,6 +94,7 @@ def _pattern(
         contains,
         reason,
         below,
+        in_trace,
         tolerant,
         _names(any_form),
     )
@@ -968,6 +973,33 @@ _TASKMANAGER_PATTERNS = (
         "longer than 'transaction.timeout.ms' (60000ms).",
     ),
     _pattern(
+        # Of Kafka's and Pulsar's sinks, by their source: what an aborted transaction held is lost,
+        # and the sink goes on.
+        "transaction_lost",
+        "Kafka and Pulsar connectors of 1.14+",
+        rf"Unable to commit transaction \({t.ANY}\) because (?:it's|its) ",
+        (
+            "Unable to commit transaction (KafkaCommittable{producerId=12, epoch=3, "
+            "transactionalId=orders-0-7}) because it's in an invalid state. Most likely the "
+            "transaction has been aborted for some reason. Please check the Kafka logs for more "
+            "details."
+        ),
+        reason="TRANSACTION_ABORTED",
+    ),
+    _pattern(
+        # Whether it was committed before, or aborted by the broker, the producer cannot tell.
+        "transaction_unconfirmed",
+        "Kafka producer of 1.9+",
+        rf"Encountered error {t.ANY:reason_text} while recovering transaction {t.ANY}\. Presumably",
+        (
+            "Encountered error org.apache.kafka.common.errors.InvalidTxnStateException: The "
+            "producer attempted a transactional operation in an invalid state. while recovering "
+            "transaction KafkaTransactionState [transactionalId=out-2, producerId=1001, epoch=4]. "
+            "Presumably this transaction has been already committed before"
+        ),
+        starts="Encountered error org.apache.kafka.",
+    ),
+    _pattern(
         "transaction_timeout_set",
         "Kafka clients",
         r"ProducerConfig values:",
@@ -992,8 +1024,230 @@ _TASKMANAGER_PATTERNS = (
     ),
 )
 
+_JOB_OF_TRACE = ("job_id", rf"(?:JobMaster for|for) job ({t.HEX}) failed")
+"""Dispatcher.jobMasterFailed: the process ends, and the trace alone names the job."""
+
+_PROCESS_PATTERNS = (
+    # Why a process, or what it ran for a job, ended: most of these lines name no job.
+    _pattern(
+        "worker_terminated",
+        "1.12+",
+        rf"Worker {t.CONTAINER}(?:\([^)\n]*\))? is terminated\. Diagnostics: {t.REST:reason_text}",
+        (
+            "Worker orders-taskmanager-1-3 is terminated. Diagnostics: Pod terminated, container "
+            "termination statuses: [flink-main-container(exitCode=137, reason=OOMKilled, "
+            "message=null)], pod status: Failed(reason=null, message=null)"
+        ),
+    ),
+    _pattern(
+        "worker_unregistered",
+        "1.13+",
+        rf"Worker {t.CONTAINER} did not register in {t.ANY:reason_text}, will stop it",
+        (
+            "Worker orders-taskmanager-1-3 did not register in PT5M, will stop it and request a "
+            "new one if needed."
+        ),
+    ),
+    _pattern(
+        "worker_request_failed",
+        "1.12+",
+        rf"Failed requesting worker with resource spec {t.ANY}, current pending count: "
+        rf"{t.INT:count}",
+        (
+            "Failed requesting worker with resource spec WorkerResourceSpec {cpuCores=1.0}, "
+            "current pending count: 0\njava.lang.RuntimeException: exceeded quota: pods=40"
+        ),
+        reason="WORKER_REQUEST_FAILED",
+    ),
+    _pattern(
+        "slots_required",
+        "1.12+",
+        (
+            rf"Received resource requirements from job {t.JOB}: \[(?:[^\n]*?numberOfRequiredSlots="
+            rf"{t.INT:count})?"
+        ),
+        (
+            f"Received resource requirements from job {t.SAMPLE_JOB}: [ResourceRequirement"
+            "{resourceProfile=ResourceProfile{UNKNOWN}, numberOfRequiredSlots=4}]"
+        ),
+    ),
+    _pattern(
+        "slots_missing",
+        "1.12+",
+        rf"Could not fulfill resource requirements of job {t.JOB}\.(?: {t.REST:reason_text})?",
+        f"Could not fulfill resource requirements of job {t.SAMPLE_JOB}. Free slots: 0",
+        reason="NO_RESOURCE_AVAILABLE",
+    ),
+    _pattern(
+        "slots_missing",
+        "1.12+",
+        (
+            rf"Could not acquire the minimum required resources, failing slot requests\."
+            rf"[^\n]*? Current slot pool status: {t.REST:reason_text}"
+        ),
+        (
+            "Could not acquire the minimum required resources, failing slot requests. Acquired: []."
+            " Current slot pool status: Registered TMs: 0, registered slots: 0 free slots: 0"
+        ),
+        starts="Could not acquire the minimum required resources, ",
+        reason="NO_RESOURCE_AVAILABLE",
+    ),
+    _pattern(
+        "jobmanager_fatal",
+        "1.9+",
+        r"Fatal error occurred in (?:the cluster entrypoint|ResourceManager)\.",
+        (
+            "Fatal error occurred in the cluster "
+            "entrypoint.\norg.apache.flink.util.FlinkException: "
+            f"JobMaster for job {t.SAMPLE_JOB} failed.\nCaused by: java.io.FileNotFoundException: "
+            "/ha/completedCheckpoint4d1c (No such file or directory)"
+        ),
+        starts="Fatal error occurred in ",
+        in_trace=_JOB_OF_TRACE,
+    ),
+    _pattern(
+        "jobmanager_fatal",
+        "1.9+",
+        r"Fatal error occurred on JobManager\.",
+        "Fatal error occurred on JobManager.\njava.lang.IllegalStateException: no leader",
+        in_trace=_JOB_OF_TRACE,
+    ),
+    _pattern(
+        "jobmanager_fatal",
+        "1.9+",
+        rf"Could not start cluster entrypoint {t.WORD}\.",
+        (
+            "Could not start cluster entrypoint KubernetesApplicationClusterEntrypoint.\n"
+            "org.apache.flink.runtime.entrypoint.ClusterEntrypointException: Failed to initialize"
+        ),
+    ),
+    _pattern(
+        "taskmanager_fatal",
+        "1.9+",
+        rf"Fatal error occurred in TaskExecutor {t.WORD}\.",
+        (
+            "Fatal error occurred in TaskExecutor akka.tcp://flink@10.0.0.7:6122/user/rpc/"
+            "taskmanager_0.\njava.lang.OutOfMemoryError: Metaspace. The metaspace"
+        ),
+        starts="Fatal error occurred in TaskExecutor ",
+    ),
+    _pattern(
+        "taskmanager_fatal",
+        "1.9+",
+        r"Fatal error occurred while executing the TaskManager\.",
+        (
+            "Fatal error occurred while executing the TaskManager. Shutting it down...\n"
+            "java.lang.OutOfMemoryError: Direct buffer memory"
+        ),
+    ),
+    _pattern(
+        "taskmanager_fatal",
+        "1.9+",
+        rf"Terminating TaskManagerRunner with exit code {t.INT:count}",
+        "Terminating TaskManagerRunner with exit code 1.",
+    ),
+    _pattern(
+        "fatal_error",
+        "1.9+",
+        rf"FATAL: Thread '{t.ANY}' produced an uncaught exception\.",
+        (
+            "FATAL: Thread 'flink-akka.actor.default-dispatcher-4' produced an uncaught exception. "
+            "Stopping the process...\njava.lang.OutOfMemoryError: Java heap space"
+        ),
+    ),
+    _pattern(
+        "signal_received",
+        "1.9+",
+        rf"RECEIVED SIGNAL {t.INT:count}: {t.ANY:reason_text}\.(?: |\n)",
+        "RECEIVED SIGNAL 15: SIGTERM. Shutting down as requested.",
+    ),
+    _pattern(
+        "leadership_granted",
+        "1.9–1.12",
+        (
+            rf"JobManager runner for job {t.ANY:job_name} \({t.JOB}\) was granted leadership with "
+            rf"session id "
+        ),
+        (
+            f"JobManager runner for job orders (eu) ({t.SAMPLE_JOB}) was granted leadership with "
+            "session id 5fdd1a2e-0001-4f1d-9c2e-0f4f1e6b7a99 at akka.tcp://flink@jm:6123/user/rpc."
+        ),
+    ),
+    _pattern(
+        "leadership_granted",
+        "1.13+",
+        rf"JobMasterServiceLeadershipRunner for job {t.JOB} was granted leadership with leader id ",
+        (
+            f"JobMasterServiceLeadershipRunner for job {t.SAMPLE_JOB} was granted leadership with "
+            "leader id 5fdd1a2e-0001-4f1d-9c2e-0f4f1e6b7a99. Creating new JobMasterServiceProcess."
+        ),
+        starts="JobMasterServiceLeadershipRunner for job ",
+    ),
+    _pattern(
+        "leadership_lost",
+        "1.13+",
+        rf"JobMasterServiceLeadershipRunner for job {t.JOB} was revoked leadership with leader id ",
+        (
+            f"JobMasterServiceLeadershipRunner for job {t.SAMPLE_JOB} was revoked leadership with "
+            "leader id 5fdd1a2e-0001-4f1d-9c2e-0f4f1e6b7a99. Stopping current "
+            "JobMasterServiceProcess."
+        ),
+        starts="JobMasterServiceLeadershipRunner for job ",
+        reason="LEADERSHIP_LOST",
+    ),
+    _pattern(
+        "leadership_lost",
+        "1.9–1.12",
+        rf"JobManager for job {t.ANY:job_name} \({t.JOB}\) (?:at {t.ANY} )?was revoked leadership",
+        (
+            f"JobManager for job orders (eu) ({t.SAMPLE_JOB}) was revoked leadership at "
+            "akka.tcp://flink@jm:6123/user/rpc/jobmanager_2."
+        ),
+        reason="LEADERSHIP_LOST",
+    ),
+    _pattern(
+        "leadership_lost",
+        "1.9+",
+        rf"JobManager for job {t.JOB} with leader id {t.ANY} lost leadership",
+        (
+            f"JobManager for job {t.SAMPLE_JOB} with leader id 9c2e0f4f1e6b7a995fdd1a2e00014f1d "
+            "lost leadership."
+        ),
+        reason="LEADERSHIP_LOST",
+    ),
+    _pattern(
+        "leadership_lost",
+        "1.9+",
+        rf"ResourceManager {t.WORD} was revoked leadership",
+        "ResourceManager akka.tcp://flink@jm:6123/user/rpc/rm_1 was revoked leadership. Clearing.",
+        starts="ResourceManager ",
+        reason="LEADERSHIP_LOST",
+    ),
+    _pattern(
+        "leadership_lost",
+        "1.11+",
+        r"DefaultDispatcherRunner was revoked the leadership",
+        (
+            "DefaultDispatcherRunner was revoked the leadership with leader id "
+            "5fdd1a2e-0001-4f1d-9c2e-0f4f1e6b7a99. Stopping the DispatcherLeaderProcess."
+        ),
+        reason="LEADERSHIP_LOST",
+    ),
+    _pattern(
+        "zookeeper_lost",
+        "1.9+",
+        rf"Connection to ZooKeeper (?:suspended|lost){t.REST:reason_text}",
+        ("Connection to ZooKeeper suspended, waiting for reconnection."),
+        reason="ZOOKEEPER_LOST",
+    ),
+)
+
 PATTERNS: tuple[Pattern, ...] = (
-    _TASK_PATTERNS + _CHECKPOINT_PATTERNS + _JOB_PATTERNS + _TASKMANAGER_PATTERNS
+    _TASK_PATTERNS
+    + _CHECKPOINT_PATTERNS
+    + _JOB_PATTERNS
+    + _TASKMANAGER_PATTERNS
+    + _PROCESS_PATTERNS
 )
 
 TRACE_PATTERNS: tuple[TracePattern, ...] = (
@@ -1023,6 +1277,67 @@ TRACE_PATTERNS: tuple[TracePattern, ...] = (
             "org.apache.flink.runtime.io.network.partition.PartitionNotFoundException: Partition "
             "6f1c#0@2b not found."
         ),
+    ),
+    TracePattern(
+        "out_of_memory",
+        "java.lang.OutOfMemoryError",
+        "OUT_OF_MEMORY",
+        "java.lang.OutOfMemoryError: Metaspace",
+    ),
+    TracePattern(
+        "rpc_too_large",
+        "OversizedPayloadException",
+        "RPC_TOO_LARGE",
+        (
+            "akka.remote.OversizedPayloadException: Discarding oversized payload sent to "
+            "Actor[akka.tcp://flink@jm:6123/]: max allowed size 10485760 bytes"
+        ),
+    ),
+    TracePattern(
+        "rpc_too_large",
+        "exceeds the maximum akka framesize",
+        "RPC_TOO_LARGE",
+        "java.io.IOException: The rpc invocation size 12000000 exceeds the maximum akka framesize.",
+    ),
+    TracePattern(
+        "rpc_too_large",
+        "exceeds the maximum pekko framesize",
+        "RPC_TOO_LARGE",
+        "java.io.IOException: The rpc invocation size 12000000 exceeds the maximum pekko "
+        "framesize.",
+    ),
+    TracePattern(
+        "association_quarantined",
+        " quarantined",
+        "ASSOCIATION_QUARANTINED",
+        (
+            "akka.remote.transport.netty.NettyTransport: The remote system has a UID that has been "
+            "quarantined. Association aborted."
+        ),
+    ),
+    TracePattern(
+        "registration_failed",
+        "RegistrationTimeoutException",
+        "REGISTRATION_FAILED",
+        (
+            "org.apache.flink.runtime.taskexecutor.exceptions.RegistrationTimeoutException: Could "
+            "not register at the ResourceManager within the specified maximum registration duration"
+        ),
+    ),
+    TracePattern(
+        "store_throttled",
+        "reduce your request rate",
+        "STORE_THROTTLED",
+        (
+            "com.amazonaws.services.s3.model.AmazonS3Exception: Please reduce your request rate. "
+            "(Service: Amazon S3; Status Code: 503; Error Code: SlowDown)"
+        ),
+    ),
+    TracePattern(
+        "store_pool_exhausted",
+        "Timeout waiting for connection from pool",
+        "STORE_POOL_EXHAUSTED",
+        "com.amazonaws.SdkClientException: Timeout waiting for connection from pool",
     ),
     TracePattern(
         "rpc_timeout",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from zoneinfo import ZoneInfo
 
-from ingest.flink_logs.envelopes import Stripped, cri, docker, prefixed
+from ingest.flink_logs.envelopes import Stripped, cloudwatch, cri, docker, prefixed
 from ingest.flink_logs.json_records import JsonRecord
 from ingest.flink_logs.json_records import read as read_json
 from ingest.flink_logs.line_layouts import LineLayouts
@@ -19,7 +19,9 @@ LONGEST_KEPT, MOST_KEPT = 300, 100
 BEFORE = -1
 """The place of what stands before all that is read."""
 
-_WRAPPED_JSON = re.compile(rb'"(?:log|MESSAGE|line)" ?: ?"|"(?:kubernetes|stream)" ?:').search
+_WRAPPED_JSON = re.compile(
+    rb'"(?:log|MESSAGE|line|@message)" ?: ?"|"(?:kubernetes|stream)" ?:'
+).search
 
 
 class EnvelopeStripper:
@@ -84,8 +86,8 @@ class EnvelopeStripper:
                     return
                 if isinstance(record, Stripped):
                     yield record
-        elif (of_kubernetes := cri(line)) is not None:
-            yield of_kubernetes
+        elif (known := cri(line) or cloudwatch(line)) is not None:
+            yield known
         else:
             yield from prefixed(line)
 

@@ -77,6 +77,7 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
         "checkpoint.failed": "job",
         "start.slow_phase": "job",
         "memory.step_after_restart": "job",
+        "job.failed": "job",
         **_LOST_CHECKPOINTS,
     },
     "placement.network_buffers": {"restart.loop": "job", "checkpoint.stalled": "job"},
@@ -88,9 +89,13 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
     "storage.missing_reference": {"restore.missing_file": "job", "checkpoint.unprotected": "job"},
     "restore.missing_file": {
         "restart.loop": "job",
+        "job.failed": "job",
+        "jobmanager.crash_loop": "job",
         "checkpoint.failed": "job",
         "checkpoint.stalled": "job",
     },
+    "start.workers_lost": {"restart.loop": "job", "job.failed": "job", "checkpoint.stalled": "job"},
+    "jobmanager.crash_loop": {"job.failed": "job", "checkpoint.stalled": "job"},
     # Windows and joins keep what waits for event time.
     "watermark.stalled": {"join.slow_input": "job", "checkpoint.size_growth": "job"},
     "join.slow_input": {"checkpoint.size_growth": "job"},

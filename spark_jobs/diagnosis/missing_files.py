@@ -7,18 +7,50 @@ prints it, on HDFS often without the name of the NameNode.
 import re
 
 _PATH = r"[^\n'\"]{1,2000}?"
+_LOCAL = rf"(?:/|[A-Za-z]:\\){_PATH}"
+_NOT_THERE = (
+    "No such file or directory",
+    "Datei oder Verzeichnis nicht gefunden",
+    "Aucun fichier ou dossier de ce (?:type|nom)",
+    "No existe el (?:fichero|archivo) o el directorio",
+    "Arquivo ou diretório (?:não encontrado|inexistente)",
+    "File o directory non esistente",
+    "Нет такого файла или каталога",
+    "没有那个文件或目录",
+    "沒有此一檔案或目錄",
+    "そのようなファイルやディレクトリはありません",
+    "그런 파일이나 디렉터리가 없습니다",
+    "The system cannot find the (?:file|path) specified",
+    "Das System kann (?:die angegebene Datei|den angegebenen Pfad) nicht finden",
+    "Le (?:fichier|chemin d.accès) spécifié est introuvable",
+    "系统找不到指定的(?:文件|路径)",
+    "指定されたファイルが見つかりません",
+)
+"""As Linux and Windows say it, by their language."""
 _SPELLINGS = (
     # Flink's own, for a checkpoint or savepoint as a whole (AbstractFsCheckpointStorageAccess).
     rf"Cannot find checkpoint or savepoint file/directory '({_PATH})'",
     rf"Cannot find meta data file '_metadata' in directory '({_PATH})'",
-    # java.io.FileInputStream, and java.nio.
-    rf"FileNotFoundException: (/{_PATH}) \(No such file or directory\)",
-    rf"NoSuchFileException: (/{_PATH})(?:\n|\Z)",
+    # java.io.FileInputStream in the words of the operating system, and java.nio.
+    rf"FileNotFoundException: ({_LOCAL}) \((?:{'|'.join(_NOT_THERE)})[.。]?\)",
+    rf"NoSuchFileException: ({_LOCAL})(?:\n|\Z)",
     # The NameNode (INodeFile), DistributedFileSystem.
     rf"File does not exist: ({_PATH})(?: \(inode [^\n]*)?(?:\n|\Z)",
     # S3AFileSystem and others of Hadoop; Aliyun's puts the path first.
     rf"No such file or directory: ({_PATH})(?:\n|\Z)",
-    rf"FileNotFoundException: ([a-z0-9]+://{_PATH}): No such file or directory",
+    rf"FileNotFoundException: ([a-z0-9]+://{_PATH}): (?:No such file or directory|does not exist)",
+    # S3AInputStream, which opens a file anew where it reads on.
+    rf"(?:[Rr]e-?open|open|getFileStatus)(?: at position [0-9]+)?(?: on)? (s3a://{_PATH})"
+    rf"(?: at [0-9]+ on s3a://{_PATH})?: ",
+    # Azure's data lake (AbfsRestOperationException), with the query of the request behind it.
+    r"(?:specified (?:path|blob|resource) does not exist|PathNotFound|BlobNotFound)[^\n]{0,40}?, "
+    r"404,"
+    r" [A-Z]{3,6}, (https://[^\s?,'\"]{1,2000})",
+    # Tencent's CosN, Aliyun's own client, Google's own client.
+    rf"No such file or directory '(cosn://{_PATH})'",
+    r"(?:OSSException|ErrorCode\]: NoSuchKey)[\s\S]{0,600}?<Key>([^<\n]{1,2000})</Key>",
+    rf"No such object: ({_PATH})(?:\\?\"|\n|\Z)",
+    rf"File not found: '?(gs://{_PATH})'?(?:\n|\Z)",
     # PrestoS3FileSystem, around S3's answer; Google's connector.
     rf"\(Path: (s3[an]?://{_PATH})\)",
     rf"Item not found: '?(gs://{_PATH})'?(?:\.|\n|\Z)",
@@ -40,6 +72,10 @@ _MISSING = (
     "No such file",
     "Item not found",
     "NoSuchKey",
+    "No such object",
+    "File not found",
+    "PathNotFound",
+    "BlobNotFound",
 )
 
 

@@ -4,15 +4,19 @@ tasks run again.
 An episode begins with a restart and ends when all tasks run again. A job is RUNNING for Flink as
 soon as it deploys, so that state proves nothing. What proves it: a checkpoint was triggered (Flink
 triggers none while a task is not running), or the log saw every deployed task reach RUNNING. Where
-neither could be seen, a job that did not restart again for a while counts.
+neither could be seen, a job that did not restart again for a while counts, unless something says
+that its tasks did not run meanwhile: its state, however long the restart strategy waits; a log that
+tells of deployments and of none then; a failure of tasks that had no slots or restored their state.
 """
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
+from spark_jobs.diagnosis.failure_causes.table import cause_of_failure
 from spark_jobs.diagnosis.samples import Annotation, JobFailure, JobWindow, LogEvent
 from spark_jobs.diagnosis.window_contents import whole_since
 
@@ -30,6 +34,11 @@ one restart.
 BEFORE_MS = 2_000
 """A failure is dated a little before the restart that it causes."""
 DEPLOYED, RUNNING, FAILED = "task_deployed", "task_state RUNNING", "task_state FAILED"
+RESTARTING = "RESTARTING"
+NOT_RUNNING = frozenset({RESTARTING, "FAILING", "CREATED", "INITIALIZING", "FAILED"})
+"""States of a job of which no task runs for long."""
+NOT_YET_RUN = frozenset({"CREATED", "SCHEDULED", "DEPLOYING", "INITIALIZING"})
+"""States of a task before it ran."""
 TASKMANAGER_LOST = "taskmanager_lost"
 """Kind of annotation, whose subject is the TaskManager."""
 READS = ("job_state", DEPLOYED, RUNNING, FAILED)
@@ -54,43 +63,75 @@ class Episode:
 
 
 def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
-    """Those that began at ``since_ms`` or later, oldest first."""
-    starts = [at_ms for at_ms in _restarts(window) if at_ms >= since_ms]
+    """Those with a restart at ``since_ms`` or later, and the one that goes on, whenever it began;
+    oldest first.
+    """
+    starts = restart_instants(window)
     if not starts:
         return []
-    checkpoints = sorted(
-        checkpoint.trigger_time_ms
-        for checkpoint in window.checkpoints
-        if checkpoint.outcome != "preflight"
-    )
-    # Of a job with more tasks than a window holds lines, these prove nothing.
-    whole_ms = max(whole_since(window.events, reported) for reported in (DEPLOYED, RUNNING))
-    tasks = [event for event in window.events if event.rule_kind in (DEPLOYED, RUNNING)]
-    failures = (*window.failures, *_only_logged(window))
-    lost = [annotation for annotation in window.annotations if annotation.kind == TASKMANAGER_LOST]
+    again = _RunningAgain(window)
     groups: list[tuple[list[int], int | None]] = []
-    for index, at_ms in enumerate(starts):
-        until_ms = starts[index + 1] if index + 1 < len(starts) else window.at_ms + 1
-        again_ms = _running_again(
-            window, at_ms, until_ms, checkpoints, tasks if at_ms >= whole_ms else ()
-        )
-        if groups and groups[-1][1] is None:
-            groups[-1] = ([*groups[-1][0], at_ms], again_ms)
+    # From the newest on: of a long history only what belongs to the one that goes on is looked at.
+    until_ms = window.at_ms + 1
+    for at_ms in reversed(starts):
+        again_ms = again.after(at_ms, until_ms)
+        if again_ms is not None and at_ms < since_ms:
+            break
+        if groups and again_ms is None:
+            groups[-1][0].insert(0, at_ms)
         else:
             groups.append(([at_ms], again_ms))
+        until_ms = at_ms
+    groups.reverse()
     ends = _ends(window)
-    return [
-        Episode(
-            tuple(restarts),
-            ends.get(restarts[0], ended_ms),
-            _failures(failures, restarts[0], _next_begin(groups, index)),
-            tuple(
-                annotation.subject
-                for annotation in _within(lost, restarts[0], _next_begin(groups, index))
-            ),
-        )
+    found = [
+        _episode(window, restarts, ends.get(restarts[0], ended_ms), _next_begin(groups, index))
         for index, (restarts, ended_ms) in enumerate(groups)
     ]
+    return [one for one in found if one.restarts[-1] >= since_ms or one.ended_ms is None]
+
+
+def first_attempt(window: JobWindow, apart_ms: int) -> Episode | None:
+    """The restart with which the newest chain began, of which none is ``apart_ms`` after the one
+    before, with what failed then; None where there was no restart.
+    """
+    starts = restart_instants(window)
+    if not starts:
+        return None
+    begun_ms = chain_begin(starts, apart_ms)
+    following = starts[starts.index(begun_ms) + 1 :]
+    return _episode(window, [begun_ms], None, following[0] if following else None)
+
+
+def chain_begin(starts: Sequence[int], apart_ms: int) -> int:
+    """``starts`` in order, at least one."""
+    begun_ms = starts[-1]
+    for at_ms in reversed(starts):
+        if begun_ms - at_ms >= apart_ms:
+            break
+        begun_ms = at_ms
+    return begun_ms
+
+
+def last_attempt(episode: Episode) -> Episode:
+    """Of an episode what failed last: from the newest restart on that a failure led to."""
+    for at_ms in reversed(episode.restarts):
+        failed = tuple(one for one in episode.failures if one.at_ms >= at_ms - BEFORE_MS)
+        if failed:
+            return replace(episode, restarts=(at_ms,), failures=failed, lost=())
+    return episode
+
+
+def _episode(
+    window: JobWindow, restarts: Sequence[int], ended_ms: int | None, next_ms: int | None
+) -> Episode:
+    lost = [annotation for annotation in window.annotations if annotation.kind == TASKMANAGER_LOST]
+    return Episode(
+        tuple(restarts),
+        ended_ms,
+        _failures((*window.failures, *_only_logged(window)), restarts[0], next_ms),
+        tuple(annotation.subject for annotation in _within(lost, restarts[0], next_ms)),
+    )
 
 
 def _ends(window: JobWindow) -> dict[int, int]:
@@ -109,54 +150,125 @@ def _ends(window: JobWindow) -> dict[int, int]:
     return {begun_ms: ended_ms for begun_ms, ended_ms in ends.items() if ended_ms <= window.at_ms}
 
 
-def _restarts(window: JobWindow) -> list[int]:
-    """Instants at which the job restarted, each once, from the log and from annotations."""
-    reported = {
+def restart_instants(window: JobWindow) -> list[int]:
+    """Instants at which the job restarted, each once, in order: from the log, from annotations, and
+    from what is counted of the time before these.
+    """
+    reported = [
         event.at_ms
         for event in window.events
-        if event.kind == "job_state" and event.fields.get("to_state") == "RESTARTING"
-    }
+        if event.kind == "job_state" and event.fields.get("to_state") == RESTARTING
+    ]
+    annotated = [one.at_ms for one in window.annotations if one.kind == "restart"]
+    every = with_others(with_others(reported, annotated), window.restarts)
+    return [at_ms for at_ms in every if at_ms <= window.at_ms]
+
+
+def with_others(exact: Iterable[int], others: Iterable[int]) -> list[int]:
+    """Instants in order, and those of others that no one is close to."""
+    known = sorted(set(exact))
     # In order of time: of three that are a second apart, the middle one would otherwise take the
     # place of both others.
-    for annotated_ms in sorted(
-        annotation.at_ms for annotation in window.annotations if annotation.kind == "restart"
-    ):
-        if not any(abs(at_ms - annotated_ms) <= SAME_MS for at_ms in reported):
-            reported.add(annotated_ms)
-    return sorted(at_ms for at_ms in reported if at_ms <= window.at_ms)
+    for at_ms in sorted(set(others)):
+        place = bisect_left(known, at_ms - SAME_MS)
+        if place == len(known) or known[place] > at_ms + SAME_MS:
+            known.insert(place, at_ms)
+    return known
 
 
-def _running_again(
-    window: JobWindow, at_ms: int, until_ms: int, checkpoints: list[int], tasks: Iterable[LogEvent]
-) -> int | None:
-    """When all tasks ran again between this restart and ``until_ms``; None where they did not, as
-    far as is known.
+class _RunningAgain:
+    """What one window knows of when all tasks ran after a restart."""
+
+    def __init__(self, window: JobWindow) -> None:
+        self._window = window
+        self._checkpoints = sorted(
+            checkpoint.trigger_time_ms
+            for checkpoint in window.checkpoints
+            if checkpoint.outcome != "preflight"
+        )
+        # Of a job with more tasks than a window holds lines, these prove nothing.
+        self._tasks_ms = max(whole_since(window.events, kind) for kind in (DEPLOYED, RUNNING))
+        self._tasks = [event for event in window.events if event.rule_kind in (DEPLOYED, RUNNING)]
+        self._tells_tasks = any(event.rule_kind == DEPLOYED for event in self._tasks)
+        self._states_ms = whole_since(window.events, "job_state")
+        self._states = [event for event in window.events if event.kind == "job_state"]
+        self._not_run = sorted(_before_they_ran(window))
+
+    def after(self, at_ms: int, until_ms: int) -> int | None:
+        """When all tasks ran again between this restart and ``until_ms``; None where they did not,
+        as far as is known.
+        """
+        proofs = [at for at in self._checkpoints if at_ms + SAME_MS < at < until_ms][:1]
+        reported = [
+            (event, (event.vertex_id or event.vertex_name, event.subtask))
+            for event in (self._tasks if at_ms >= self._tasks_ms else ())
+            if at_ms <= event.at_ms < until_ms
+        ]
+        # Regions are deployed one after the other: the first may run before the last is reported.
+        deployed = {task for event, task in reported if event.rule_kind == DEPLOYED}
+        running: dict[Task, int] = {}
+        for event, task in reported:
+            if event.rule_kind == RUNNING and task in deployed:
+                running[task] = min(event.at_ms, running.get(task, event.at_ms))
+        if deployed and len(running) == len(deployed):
+            proofs.append(max(running.values()))
+        if proofs:
+            return min(proofs)
+        from_ms = self._running_from(at_ms, until_ms)
+        if from_ms is None or deployed or self._is_contradicted(at_ms, until_ms):
+            return None
+        return from_ms + SETTLED_MS if until_ms - from_ms > 2 * SETTLED_MS else None
+
+    def _running_from(self, at_ms: int, until_ms: int) -> int | None:
+        """When the job's state was RUNNING again, so that time without another restart counts; None
+        where it was not.
+        """
+        is_last = until_ms > self._window.at_ms
+        if is_last and self._window.state in NOT_RUNNING:
+            return None
+        if at_ms < self._states_ms:
+            return at_ms
+        logged = [
+            (event.at_ms, event.fields.get("to_state"))
+            for event in self._states
+            if at_ms <= event.at_ms < until_ms
+        ]
+        if (at_ms, RESTARTING) not in logged or (is_last and self._window.state == "RUNNING"):
+            return next((at for at, state in logged if state == "RUNNING"), at_ms)
+        return next((at for at, state in logged if state == "RUNNING"), None)
+
+    def _is_contradicted(self, at_ms: int, until_ms: int) -> bool:
+        """Whether something says that tasks did not run, though nothing happened for a while."""
+        config = self._window.config
+        # After a restart the next checkpoint may be a whole interval away: until then, that none
+        # was triggered means nothing.
+        expected_ms = max(config.interval_ms or 0, config.min_pause_ms or 0)
+        if (self._checkpoints or config.interval_ms) and (
+            until_ms - at_ms > max(expected_ms, 2 * SETTLED_MS) + SETTLED_MS
+        ):
+            return True
+        if (
+            self._tells_tasks
+            and at_ms >= max(self._tasks_ms, self._states_ms)
+            and any(event.at_ms == at_ms for event in self._states)
+        ):
+            # The log tells of deployments, and of none here.
+            return True
+        place = bisect_right(self._not_run, at_ms + SAME_MS)
+        return place < len(self._not_run) and self._not_run[place] <= until_ms + SAME_MS
+
+
+def _before_they_ran(window: JobWindow) -> Iterator[int]:
+    """Instants of failures of tasks that were waiting for slots, were deployed, or restored their
+    state.
     """
-    proofs = [trigger_ms for trigger_ms in checkpoints if at_ms + SAME_MS < trigger_ms < until_ms][
-        :1
-    ]
-    reported = [
-        (event, (event.vertex_id or event.vertex_name, event.subtask))
-        for event in tasks
-        if at_ms <= event.at_ms < until_ms
-    ]
-    # Regions are deployed one after the other: the first may run before the last is reported.
-    deployed = {task for event, task in reported if event.rule_kind == DEPLOYED}
-    running: dict[Task, int] = {}
-    for event, task in reported:
-        if event.rule_kind == RUNNING and task in deployed:
-            running[task] = min(event.at_ms, running.get(task, event.at_ms))
-    if deployed and len(running) == len(deployed):
-        proofs.append(max(running.values()))
-    if proofs:
-        return min(proofs)
-    # After a restart the next checkpoint may be a whole interval away: until then, that none was
-    # triggered means nothing.
-    expected_ms = max(window.config.interval_ms or 0, window.config.min_pause_ms or 0)
-    contradicted = bool(deployed) or (
-        bool(checkpoints) and until_ms - at_ms > max(expected_ms, 2 * SETTLED_MS) + SETTLED_MS
-    )
-    return at_ms + SETTLED_MS if not contradicted and until_ms - at_ms > 2 * SETTLED_MS else None
+    for failure in window.failures:
+        cause = cause_of_failure(failure.name, failure.stacktrace)
+        if cause and (cause.waits_for_slots or cause.unreadable):
+            yield failure.at_ms
+    for event in window.events:
+        if event.rule_kind == FAILED and event.fields.get("from_state") in NOT_YET_RUN:
+            yield event.at_ms
 
 
 def _next_begin(groups: list[tuple[list[int], int | None]], index: int) -> int | None:

@@ -51,6 +51,8 @@ class Rule:
     audit to the next. ``reads``: kinds of log events, as ``LogEvent.rule_kind`` names them.
     ``needs``: fields of the sample. Where all of them are empty the rule is not asked: it finds
     nothing then, and of a job that has not ended it lacks ``lacking`` (nothing where that is "").
+    ``outlives_job``: what it finds stays open when the job has ended, until a later attempt of it
+    runs.
     """
 
     id: str
@@ -63,6 +65,7 @@ class Rule:
     reads: frozenset[str] = frozenset()
     needs: tuple[str, ...] = ()
     lacking: str = ""
+    outlives_job: bool = False
 
     @property
     def family(self) -> str:
@@ -90,6 +93,7 @@ def rule(
     reads: Iterable[str] = (),
     needs: Iterable[str] = (),
     lacking: str = "",
+    outlives_job: bool = False,
     # the default of a constrained type variable
     judges: type[SampleT] = JobWindow,  # type: ignore[assignment]
 ) -> Callable[[Judge[SampleT]], Judge[SampleT]]:
@@ -112,6 +116,7 @@ def rule(
             frozenset(reads),
             tuple(needs),
             lacking,
+            outlives_job,
         )
         return judge
 

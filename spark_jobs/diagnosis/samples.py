@@ -460,7 +460,8 @@ class JobWindow:
     audit of the storage found the newest retained checkpoint not to be whole. ``version``: (major,
     minor, patch), the patch only where ``flink_version`` names one. ``taskmanagers`` are samples of
     those it has slots on, before the window's end, oldest first: recently one of each minute,
-    before that the last one before each restart of the job.
+    before that the last one before each restart of the job. ``restarts`` are instants of restarts,
+    in epoch ms, for longer than annotations and events tell of them.
     """
 
     cluster: str
@@ -490,6 +491,7 @@ class JobWindow:
     gauges: tuple[VertexGauges, ...] = ()
     recovery_point: RecoveryPoint | None = None
     taskmanagers: tuple[TaskManagerSample, ...] = ()
+    restarts: tuple[int, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
 
     @property

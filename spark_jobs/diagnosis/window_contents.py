@@ -10,11 +10,16 @@ from dataclasses import fields
 from typing import Any
 
 from ingest.job_states import NOT_LISTED, TERMINAL_STATES
-from spark_jobs.diagnosis.samples import CheckpointConfig, CheckpointSample, LogEvent
+from spark_jobs.diagnosis.samples import Annotation, CheckpointConfig, CheckpointSample, LogEvent
 
 WINDOW_MS = 60_000
 CHECKPOINTS, ANNOTATIONS, FAILURES, EVENTS, PAST_WINDOWS = 60, 100, 50, 200, 10
-"""How many of each a window gets, the newest; events of each kind, past windows of each vertex."""
+"""How many of each a window gets, the newest; annotations and events of each kind, past windows of
+each vertex.
+"""
+FIRSTS = 20
+"""Failures at the first restart of a chain, which are kept as long as the chain."""
+FAILED = "task_state FAILED"
 BRIEFLY_MS = 3_600_000
 """How far back a window looks for kinds of which a job may log one for each subtask: thousands at
 once.
@@ -59,6 +64,8 @@ What rules read they declare: ``registry.events_read``.
 OVER_STATES = (*TERMINAL_STATES, NOT_LISTED)
 """Judged as over. NOT_LISTED is not terminal: for a proof of what may be deleted such a job runs."""
 
+Span = tuple[int, int]
+"""From and to, in epoch ms."""
 Timed = tuple[list[int], list[Any]]
 """Instants in order, in epoch ms, and what belongs to each."""
 
@@ -77,16 +84,40 @@ def since(timed: Timed, from_ms: int, end_ms: int) -> Sequence[Any]:
     return timed[1][bisect_left(timed[0], from_ms) : bisect_left(timed[0], end_ms)]
 
 
-def newest_events(timed: Timed, end_ms: int) -> tuple[LogEvent, ...]:
+def newest_and_within(timed: Timed, end_ms: int, most: int, span: Span | None) -> Sequence[Any]:
+    """Those before ``end_ms``, the last ``most`` of them, and before these those of ``span``."""
+    kept = newest(timed, end_ms, most)
+    if span is None or len(kept) < most:
+        return kept
+    oldest = bisect_left(timed[0], end_ms) - len(kept)
+    first, last = (min(bisect_left(timed[0], at_ms), oldest) for at_ms in span)
+    return [*timed[1][first:last][:FIRSTS], *kept]
+
+
+def newest_of_kinds(timed: Timed, end_ms: int, most: int) -> tuple[Annotation, ...]:
+    """Annotations before ``end_ms``, the last ``most`` of each kind: many of one push out none of
+    another. Oldest first.
+    """
+    left: dict[str, int] = {}
+    kept: list[Annotation] = []
+    for annotation in reversed(timed[1][: bisect_left(timed[0], end_ms)]):
+        left[annotation.kind] = left.get(annotation.kind, most) - 1
+        if left[annotation.kind] >= 0:
+            kept.append(annotation)
+    return tuple(reversed(kept))
+
+
+def newest_events(timed: Timed, end_ms: int, span: Span | None = None) -> tuple[LogEvent, ...]:
     """Of each kind those before ``end_ms``, the last ``EVENTS`` of them; those of subtasks only
-    ``BRIEFLY_MS`` back. Oldest first.
+    ``BRIEFLY_MS`` back; and failures of tasks within ``span``. Oldest first.
     """
     left: dict[str, int] = {}
     kept: list[LogEvent] = []
     for event in reversed(timed[1][: bisect_left(timed[0], end_ms)]):
         kind = event.rule_kind
         left[kind] = left.get(kind, EVENTS) - 1
-        if left[kind] >= 0 and (kind not in OF_SUBTASKS or event.at_ms >= end_ms - BRIEFLY_MS):
+        is_new = left[kind] >= 0 and (kind not in OF_SUBTASKS or event.at_ms >= end_ms - BRIEFLY_MS)
+        if is_new or (kind == FAILED and span and span[0] <= event.at_ms <= span[1]):
             kept.append(event)
     return tuple(reversed(kept))
 

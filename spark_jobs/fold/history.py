@@ -62,7 +62,8 @@ _COLUMN_OF: dict[tuple[type, str], str] = {
 class History:
     """Samples by instant.
 
-    ``states``: what the job entered when. ``vertex_states``: the newest of each ten minutes.
+    ``states``: what the job entered when; ``restarts``: when it restarted. ``vertex_states``: the
+    newest of each ten minutes.
     """
 
     checkpoints: Timed
@@ -74,6 +75,7 @@ class History:
     gauges: Timed
     past: Timed
     states: Sequence[tuple[int, str]]
+    restarts: Sequence[int]
     vertex_states: Sequence[tuple[int, tuple[samples.VertexState, ...]]]
 
 

@@ -35,6 +35,7 @@ from spark_jobs.fold.job_current import job_current
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.lost_taskmanagers import losses, lost_mentions
 from spark_jobs.fold.record_counters import answers
+from spark_jobs.fold.restart_instants import first_of_chain, restart_instants
 from spark_jobs.fold.rows import Row, largest
 from spark_jobs.fold.rule_evaluation import Settings, joined, judged, runs
 from spark_jobs.fold.size_trend import size_trend
@@ -109,6 +110,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     facts = list(folded.known.values())
     lived, older_events = as_restarts(events), as_restarts(state.events)
     state = replace(state, outages=outages(lived, before.events, before.outages))
+    state = replace(state, restarts=restart_instants(before.restarts, lived))
     states = entered_states(state.answers, older_events)
     taskmanagers = TaskManagerHistory(
         [*before.taskmanagers, *update.taskmanagers], restarts_of(states)
@@ -125,6 +127,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         lost,
         types,
     )
+    state = replace(state, restarts=restart_instants(state.restarts, (), annotated))
     trend = size_trend(facts, annotated, folded.older)
     current = job_current(
         state.answers, facts, state.pressure, older_events, folded.older, types
@@ -284,15 +287,16 @@ def _new_annotations(
 
 
 def _remembered(update: JobUpdate, before: JobState, events: Sequence[Row]) -> JobState:
+    first = first_of_chain(restart_instants(before.restarts, events))
     return replace(
         before,
         answers=retention.answers([*before.answers, *update.answers]),
-        events=retention.events(events),
+        events=retention.events(events, first),
         placements=retention.placements([*before.placements, *update.placements]),
         pressure=retention.pressure([*before.pressure, *update.pressure]),
         counters=retention.counters([*before.counters, *answers(update.vertex_windows)]),
         gauges=retention.gauges([*before.gauges, *update.vertex_gauges]),
-        failures=retention.failures([*before.failures, *update.exceptions]),
+        failures=retention.failures([*before.failures, *update.exceptions], first),
         uploads=retention.uploads([*before.uploads, *update.uploads]),
         taskmanager_lines=retention.taskmanager_lines(
             [*before.taskmanager_lines, *update.taskmanager_lines]
@@ -379,6 +383,7 @@ def _history(
         past=timed(samples.VertexPast, past, "window_start"),
         states=states,
         vertex_states=[(row["at"], _vertex_states(row["states"])) for row in full_states],
+        restarts=state.restarts,
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ingest.job_states import TERMINAL_STATES
 from ingest.messages import message
+from spark_jobs.diagnosis.failure_causes.table import cause_of
 from spark_jobs.fold.mentions import Mention, by_log
 from spark_jobs.fold.rows import Row
 
@@ -45,15 +46,28 @@ the end of a container.
 
 
 def lost_mentions(losses: Iterable[Row]) -> Iterator[Mention]:
-    for line in losses:
+    lines = list(losses)
+    reasons = _most_telling(lines)
+    for line in lines:
         name = line["container"][:NAME_CHARS]
         yield by_log(
             KIND,
             name,
             message("TaskManager {name:name} lost", name=str(name)),
-            {"taskmanager_id": name, "reason": reason_of(line)},
+            {"taskmanager_id": name, "reason": reasons.get(line["container"]) or reason_of(line)},
             line,
         )
+
+
+def _most_telling(lines: Sequence[Row]) -> dict[str, str]:
+    """By TaskManager the reason that gives a cause away, whichever line has it: that it did not
+    answer is often noticed before its container's end is reported.
+    """
+    return {
+        line["container"]: reason_of(line)
+        for line in reversed(lines)
+        if line["kind"] == "tm_disconnected" and cause_of(line["reason_text"])
+    }
 
 
 def losses(lines: Iterable[Row], states: Sequence[tuple[int, str]]) -> list[Row]:
@@ -69,7 +83,9 @@ def _is_loss(line: Row) -> bool:
     if line["kind"] != "tm_disconnected":
         return line["kind"] in KINDS_OF_LOSS
     reason = line["reason_text"] or ""
-    return _LOST.search(reason) is not None and _DISMISSED.search(reason) is None
+    if _DISMISSED.search(reason):
+        return False
+    return _LOST.search(reason) is not None or cause_of(reason) is not None
 
 
 def reason_of(line: Row) -> str:

@@ -18,8 +18,11 @@ from spark_jobs.diagnosis.window_contents import (
     BRIEFLY_MS,
     DETAIL_CHARS,
     EVENT_KINDS,
+    FAILED,
+    FIRSTS,
     OF_SUBTASKS,
     UPLOADS,
+    Span,
 )
 from spark_jobs.fold.record_counters import MOST_SPAN_MS
 from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, rank
@@ -32,7 +35,7 @@ OF_OUTAGES = ("task_state CANCELED", "task_state INITIALIZING")
 """What tells the parts of a restart, besides what rules read; remembered as briefly as other lines
 of subtasks.
 """
-REMEMBERED = frozenset((*EVENT_KINDS, "task_state FAILED", *OF_OUTAGES, *events_read()))
+REMEMBERED = frozenset((*EVENT_KINDS, FAILED, *OF_OUTAGES, *events_read()))
 JOB_ANSWERS_KEPT = 500
 FAILURES_KEPT = 50
 WINDOWS_KEPT = 10
@@ -76,11 +79,12 @@ def each_once(located: Iterable[Row]) -> list[Row]:
     return sorted(newest_by(located, LINE, ("observed_at",)), key=_line_order)
 
 
-def events(in_order: Sequence[Row]) -> list[Row]:
+def events(in_order: Sequence[Row], first: Span | None = None) -> list[Row]:
     """Those that tell of the job's life or that a rule reads, the newest of each kind, and the
     first and last line; stack traces cut.
 
-    ``in_order``: as :func:`each_once` gives them.
+    ``in_order``: as :func:`each_once` gives them. ``first``: failures of tasks of this time are
+    kept too.
     """
     if not in_order:
         return []
@@ -91,6 +95,8 @@ def events(in_order: Sequence[Row]) -> list[Row]:
             of_kind = [event for event in of_kind if event["ts"] >= briefly]
         if kind in REMEMBERED:
             kept += of_kind[-EVENTS_KEPT:]
+        if kind == FAILED and first:
+            kept += [one for one in of_kind if first[0] <= one["ts"] <= first[1]][:FIRSTS]
     every = sorted({id(event): event for event in kept}.values(), key=_line_order)
     return [
         event
@@ -109,7 +115,7 @@ def events_whole_from(remembered: Sequence[Row]) -> int:
     tasks = [
         of_kind
         for kind, of_kind in _by_kind(remembered).items()
-        if kind in _BRIEF or kind == "task_state FAILED"
+        if kind in _BRIEF or kind == FAILED
     ]
     full = [
         int(min(event["ts"] for event in of_kind)) + 1
@@ -239,15 +245,17 @@ def snapshots(rows: Iterable[Row]) -> list[Row]:
     )[-SNAPSHOTS_KEPT:]
 
 
-def failures(rows: Iterable[Row]) -> list[Row]:
-    """``job_exception`` rows → the newest ones, their stack traces cut."""
+def failures(rows: Iterable[Row], first: Span | None = None) -> list[Row]:
+    """``job_exception`` rows → the newest ones and those of ``first``, their stack traces cut."""
     once = newest_by(rows, ("ts", "task_key", "exception_name"), ("is_root", "as_of"))
     newest_first = sorted(
         once, key=lambda row: (-row["ts"], row["task_key"], row["exception_name"])
-    )[:FAILURES_KEPT]
-    return [
-        {**row, "stacktrace": condensed(row["stacktrace"], TRACE_CHARS)} for row in newest_first
-    ]
+    )
+    kept = newest_first[:FAILURES_KEPT]
+    if first:
+        older = newest_first[FAILURES_KEPT:]
+        kept += [row for row in older if first[0] <= row["ts"] <= first[1]][-FIRSTS:]
+    return [{**row, "stacktrace": condensed(row["stacktrace"], TRACE_CHARS)} for row in kept]
 
 
 def taskmanager_lines(rows: Iterable[Row]) -> list[Row]:

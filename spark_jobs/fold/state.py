@@ -21,7 +21,8 @@ class JobState:
     ``anchors`` holds; those of others triggered up to ``released_to`` are in the lake only.
     ``facts``: all from ``facts_since`` on (None: all there ever were), and earlier ones without an
     outcome. ``stand_ins``: facts whose trigger no source reported. ``unplaced``: executions, by
-    checkpoint, whose task or host no source reported. ``outages``: those that ended. ``starts``: as
+    checkpoint, whose task or host no source reported. ``outages``: those that ended.
+    ``restarts``: see :mod:`spark_jobs.fold.restart_instants`. ``starts``: as
     :mod:`spark_jobs.fold.starts` makes them. ``reported_annotations``: hashes of those that came
     out before. ``reported_hosts``: a hash of the hosts as they came out last. ``vertex_windows``:
     what vertices did in the newest judged minutes, which are judged again where anything else of
@@ -53,6 +54,7 @@ class JobState:
     facts_since: int | None = None
     older: OlderFacts = field(default_factory=OlderFacts)
     outages: Sequence[Row] = ()
+    restarts: Sequence[int] = ()
     starts: Sequence[Row] = ()
     taskmanager_lines: Sequence[Row] = ()
     taskmanagers: Sequence[Row] = ()

@@ -2,6 +2,7 @@
 windows are made.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 
@@ -21,10 +22,13 @@ from spark_jobs.diagnosis.window_contents import (
     checkpoint_config,
     is_over,
     newest,
+    newest_and_within,
     newest_events,
+    newest_of_kinds,
     since,
 )
 from spark_jobs.fold.history import PAST_MS, History, past_before, plan_of
+from spark_jobs.fold.restart_instants import first_of_chain
 from spark_jobs.fold.rows import Row, floor_ms
 from spark_jobs.fold.taskmanagers import TaskManagerHistory
 
@@ -78,6 +82,8 @@ def job_windows(
     windows = []
     for start_ms in starts_ms:
         end_ms = start_ms + WINDOW_MS
+        restarted = history.restarts[: bisect_left(history.restarts, end_ms)]
+        first = first_of_chain(restarted)
         state = _state(current, history.states, end_ms, is_newest=newest_ms < end_ms)
         windows.append(
             JobWindow(
@@ -102,10 +108,10 @@ def job_windows(
                     for one in newest(history.checkpoints, end_ms, CHECKPOINTS)
                 ),
                 vertex_states=_vertex_states(history, start_ms),
-                annotations=tuple(newest(history.annotations, end_ms, ANNOTATIONS)),
+                annotations=newest_of_kinds(history.annotations, end_ms, ANNOTATIONS),
                 starts=tuple(newest(history.starts, end_ms, STARTS)),
-                failures=tuple(newest(history.failures, end_ms, FAILURES)),
-                events=newest_events(history.events, end_ms),
+                failures=tuple(newest_and_within(history.failures, end_ms, FAILURES, first)),
+                events=newest_events(history.events, end_ms, first),
                 size_trend=trend
                 if trend and (trend.to_time_ms or 0) < end_ms + TREND_AHEAD_MS
                 else None,
@@ -113,6 +119,7 @@ def job_windows(
                 uploads=tuple(newest(history.uploads, end_ms, UPLOADS)),
                 taskmanagers=taskmanagers.before(end_ms),
                 gauges=tuple(since(history.gauges, end_ms - GAUGES_MS, end_ms)),
+                restarts=tuple(restarted),
                 settings=settings,
             )
         )

@@ -22,7 +22,22 @@ OF_PROCESS = ("transaction_open", "transaction_lost", "transaction_timeout_set")
 """Lines of TaskManagers that name no task: they are of the job whose tasks run there, where that is
 one job.
 """
-NAMED_BY = ("execution_id", "attempt", "container", "timeout_ms")
+WORKER_ENDED = "worker_terminated"
+"""Of the ResourceManager: one on which no task was deployed is nobody's loss but of the job that
+waits for it.
+"""
+OF_CLUSTER = (
+    WORKER_ENDED,
+    "worker_unregistered",
+    "worker_request_failed",
+    "jobmanager_fatal",
+    "taskmanager_fatal",
+    "zookeeper_lost",
+)
+"""Lines of other processes: they are of the only job that the cluster is known to have; those of
+``OF_PROCESS`` too, where nobody says what runs there.
+"""
+NAMED_BY = ("execution_id", "attempt", "container", "timeout_ms", "reason_text", "reason")
 """Columns of events of which one at least is filled where it matters what ran where."""
 LOSS = pa.schema([EVENT.field(name) for name in ("cluster", *OF_LINE)])
 """What is read of an event about the end of a TaskManager."""
@@ -55,11 +70,19 @@ class Places:
         self._runs: dict[Any, list[Row]] = defaultdict(list)
         self._came: dict[str, list[Row]] = defaultdict(list)
         """Those whose TaskManager logged that it received them, by log."""
+        self._first_of_job: dict[str, Row] = {}
+        self._named: set[str] = set()
+        """Jobs that any line names."""
+        self._containers: set[str] = set()
 
     def take(self, executions: Iterable[Row]) -> None:
         for row in executions:
             self._ran[row["execution_id"]] = row
             if row["job_id"] is not None and row["deployed_at"] is not None:
+                self._containers.add(row["container"])
+                first = self._first_of_job.setdefault(row["job_id"], row)
+                if row["deployed_at"] < first["deployed_at"]:
+                    self._first_of_job[row["job_id"]] = row
                 if None not in (name := tuple(row[part] for part in _NAME)):
                     self._runs[name].append(row)
                 if row["log"] is not None:
@@ -71,6 +94,7 @@ class Places:
             name: plain(events[name])
             for name in ("kind", "process", "ts", "execution_id", *LOCATION)
         }
+        self._named.update(filter(None, values_of["job_id"]))
         for place, event in enumerate(
             dict(zip(values_of, values, strict=True))
             for values in zip(*values_of.values(), strict=True)
@@ -99,8 +123,22 @@ class Places:
             return max(before, key=_by_deployment, default=None), _BY_NAME
         if event["kind"] in OF_PROCESS:
             came = _until(self._came.get(event["process"], ()), event["ts"])
-            return came[0] if len({row["job_id"] for row in came}) == 1 else None, ("job_id",)
+            return (_of_one_job(came) if came else self._only_job(event["ts"])), ("job_id",)
+        if event["kind"] in OF_CLUSTER:
+            if event["kind"] == WORKER_ENDED and event["container"] in self._containers:
+                return None, ()
+            return self._only_job(event["ts"]), ("job_id",)
         return None, ()
+
+    def _only_job(self, at_ms: int) -> Row | None:
+        """The job of the cluster, where it is known to have one."""
+        deployed = {row["job_id"] for row in _until(self._first_of_job.values(), at_ms)}
+        known = deployed | self._named
+        return {"job_id": known.pop()} if len(known) == 1 else None
+
+
+def _of_one_job(rows: list[Row]) -> Row | None:
+    return rows[0] if len({row["job_id"] for row in rows}) == 1 else None
 
 
 def _until(rows: Iterable[Row], at_ms: int) -> list[Row]:

@@ -24,10 +24,20 @@ ONLY_IN_INCIDENTS = {
     "transaction_timeout_set",
 }
 """Played for one rule each, whose own tests read them."""
+ONLY_IN_FIELD = {
+    "jobmanager_fatal",
+    "leadership_granted",
+    "restore_requested",
+    "slots_missing",
+    "worker_request_failed",
+    "worker_terminated",
+    "worker_unregistered",
+}
+"""Of reports from the field, which ``test_field`` and ``test_field_stories`` read."""
 READ = sorted(
     (rule.id, told)
     for rule in registry.all_rules().values()
-    for told in rule.reads - NOT_RECORDED - ONLY_IN_INCIDENTS
+    for told in rule.reads - NOT_RECORDED - ONLY_IN_INCIDENTS - ONLY_IN_FIELD
 )
 
 

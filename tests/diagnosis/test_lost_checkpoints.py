@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from spark_jobs.diagnosis.failure_causes.table import UNKNOWN, of_code
 from tests.diagnosis.jobs import (
     MINUTELY,
     chain,
@@ -443,3 +444,106 @@ def test_a_clock_that_runs_ahead_does_not_date_a_finding_into_the_future():
     ahead = window(*minutely(3), declined(4, 180), at=150)
     [finding] = found(ahead, "checkpoint.declined")
     assert finding.seen_at_ms == ms(150)
+
+
+THROTTLED = (
+    "java.io.IOException: Could not flush to file and close the file system output stream to "
+    "s3://b/ck/chk-4/x in order to obtain the stream state handle\n"
+    "Caused by: com.amazonaws.services.s3.model.AmazonS3Exception: Please reduce your request "
+    "rate. "
+    "(Service: Amazon S3; Status Code: 503; Error Code: SlowDown)"
+)
+TOO_LARGE = (
+    "java.io.IOException: Size of the state is larger than the maximum permitted memory-backed "
+    "state. "
+    "Size=6306404, maxSize=5242880."
+)
+
+
+@pytest.mark.parametrize(
+    ("exception", "code"),
+    [
+        (THROTTLED, "STORE_THROTTLED"),
+        (TOO_LARGE, "MEMORY_STATE_TOO_LARGE"),
+        ("com.amazonaws.SdkClientException: Timeout waiting for connection from pool",
+         "STORE_POOL_EXHAUSTED"),
+        ("java.io.IOException: No space left on device", "DISK_FULL"),
+    ],
+)  # fmt: skip
+def test_a_decline_is_advised_by_what_was_thrown(exception, code):
+    thrown = declined(4, 180, declines=({**DECLINE, "exception": exception},))
+    [finding] = found(window(*minutely(3), thrown), "checkpoint.declined")
+    assert finding.data["cause"] == code
+    assert str(of_code(code).next_step) in finding.next_step
+
+
+def test_a_decline_by_an_unknown_exception_keeps_the_advice_of_its_reason():
+    [finding] = found(window(*minutely(3), declined(4, 180)), "checkpoint.declined")
+    assert finding.data["cause"] == UNKNOWN
+
+
+def test_a_failure_is_advised_by_its_message():
+    lost = checkpoint(
+        4, 180, "failed", reason="FINALIZE_CHECKPOINT_FAILURE", failure_message=THROTTLED
+    )
+    [finding] = found(window(*minutely(3), lost), "checkpoint.failed")
+    assert finding.data["cause"] == "STORE_THROTTLED"
+
+
+def came_late(*ms_late):
+    return tuple(
+        {"vertex_name": "enrich", "subtask": index, "late_ms": late_ms}
+        for index, late_ms in enumerate(ms_late)
+    )
+
+
+def missing(*subtasks):
+    return ({"vertex_name": "enrich", "subtasks": list(subtasks), "count": len(subtasks)},)
+
+
+def test_an_expiry_says_how_many_seconds_were_missing():
+    short = expired(
+        4, 180, subtasks=50, acknowledged=47, not_acknowledged=missing(0, 1, 2),
+        late_messages=came_late(12_000, 40_000, 7_000), late_message_count=3,
+    )  # fmt: skip
+    [finding] = found(window(*minutely(3), short), "checkpoint.expired")
+    assert (finding.data["progress"], finding.data["short_ms"]) == ("short", 40_000)
+    assert evidence(finding, "share of subtasks that had acknowledged") == 0.94
+    assert "94 %" in finding.cause
+
+
+def test_an_expiry_that_hung_at_one_subtask_twice_says_which():
+    hung = [
+        expired(id, 600 * id, subtasks=50, acknowledged=49, not_acknowledged=missing(17))
+        for id in (4, 5)
+    ]
+    [finding] = found(window(*hung), "checkpoint.expired", look_back_s=7200)
+    assert finding.data["progress"] == "hung"
+    assert evidence(finding, "hung at") == "enrich [17]"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param((17,), (3,), id="another one each time"),
+        pytest.param(tuple(range(40)), tuple(range(40)), id="most of them"),
+    ],
+)
+def test_an_expiry_of_changing_or_many_subtasks_hung_at_none(first, second):
+    lost = [
+        expired(
+            id, 600 * id, subtasks=50, acknowledged=50 - len(who), not_acknowledged=missing(*who)
+        )
+        for id, who in ((4, first), (5, second))
+    ]
+    [finding] = found(window(*lost), "checkpoint.expired", look_back_s=7200)
+    assert finding.data["progress"] == "unknown"
+
+
+def test_a_late_part_of_those_that_lack_is_not_all_of_them():
+    partly = expired(
+        4, 180, subtasks=50, acknowledged=40, not_acknowledged=missing(*range(10)),
+        late_messages=came_late(12_000), late_message_count=1,
+    )  # fmt: skip
+    [finding] = found(window(*minutely(3), partly), "checkpoint.expired")
+    assert finding.data["progress"] == "unknown"

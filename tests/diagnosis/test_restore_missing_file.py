@@ -65,7 +65,8 @@ def test_attempts_are_counted_once_though_two_processes_log_them(version):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_checkpoint_that_is_gone_as_a_whole_is_told_of_the_job_that_did_not_start(version):
     """Flink refuses the submission and lists the job as failed; the job beside it is healthy."""
-    (told,) = occurrences(f"{version}/lost-checkpoint")
+    ended, told = occurrences(f"{version}/lost-checkpoint")
+    assert (ended["rule"], ended["data"]["ended_by"]) == ("job.failed", "NOT_STARTED")
     states = {
         one.found[0]: one.body["state"]
         for one in answers(f"{version}/lost-checkpoint", "/jobs/([0-9a-f]{32})")
@@ -84,6 +85,65 @@ def test_other_restarts_are_none_of_it():
 @pytest.mark.parametrize(
     ("line", "path"),
     [
+        pytest.param(
+            'java.io.FileNotFoundException: Operation failed: "The specified path does not '
+            'exist.", '
+            "404, HEAD, https://acc.dfs.core.windows.net/c/flink/chk-7/_metadata?upn=false&timeout=90",
+            "https://acc.dfs.core.windows.net/c/flink/chk-7/_metadata",
+            id="Azure data lake",
+        ),
+        pytest.param(
+            "java.io.FileNotFoundException: re-open s3a://b/f/x at 0 on s3a://b/f/x: com.amazonaws."
+            "services.s3.model.AmazonS3Exception: The specified key does not exist. (Service: "
+            "Amazon "
+            "S3; Status Code: 404; Error Code: NoSuchKey)",
+            "s3a://b/f/x",
+            id="S3A opens it anew",
+        ),
+        pytest.param(
+            "java.io.FileNotFoundException: No such file or directory 'cosn://b/flink/x'",
+            "cosn://b/flink/x",
+            id="COS",
+        ),
+        pytest.param(
+            "java.io.FileNotFoundException: oss://b/x: No such file or directory!",
+            "oss://b/x",
+            id="OSS by Hadoop",
+        ),
+        pytest.param(
+            "com.aliyun.oss.OSSException: The specified key does not exist.\n[ErrorCode]: "
+            "NoSuchKey\n"
+            "[ResponseError]:\n<Error><Code>NoSuchKey</Code><Key>flink/chk-1/x</Key></Error>",
+            "flink/chk-1/x",
+            id="OSS by itself",
+        ),
+        pytest.param(
+            "java.io.FileNotFoundException: File not found: gs://b/x",
+            "gs://b/x",
+            id="GCS by Hadoop",
+        ),
+        pytest.param(
+            'com.google.cloud.storage.StorageException: 404 Not Found\n"No such object: b/flink/x"',
+            "b/flink/x",
+            id="GCS by itself",
+        ),
+        pytest.param(
+            "java.io.FileNotFoundException: /data/ck/x (Datei oder Verzeichnis nicht gefunden)",
+            "/data/ck/x",
+            id="German",
+        ),
+        pytest.param(
+            "java.io.FileNotFoundException: /data/ck/x (没有那个文件或目录)",
+            "/data/ck/x",
+            id="Chinese",
+        ),
+        pytest.param(
+            "java.io.FileNotFoundException: C:\\flink\\ck\\chk-3\\_metadata (The system cannot "
+            "find the "
+            "path specified)",
+            "C:\\flink\\ck\\chk-3\\_metadata",
+            id="Windows",
+        ),
         (
             f"java.io.FileNotFoundException: /ck/{JOB}/shared/{UUID} (No such file or directory)",
             f"/ck/{JOB}/shared/{UUID}",

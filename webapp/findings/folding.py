@@ -58,10 +58,18 @@ def hold_of(rule: str) -> timedelta:
 
 @dataclass(frozen=True)
 class Life:
-    """Up to when a job was judged, and when its newest attempt ended."""
+    """Up to when a job was judged, when its newest attempt ended, and when its cluster was
+    removed.
+    """
 
     judged_to: datetime | None = None
     ended_at: datetime | None = None
+    removed_at: datetime | None = None
+
+    def end_of(self, rule: str) -> datetime | None:
+        """When what this rule finds is over with the job."""
+        known = registry.all_rules().get(rule)
+        return self.removed_at if known and known.outlives_job else self.ended_at
 
 
 def lives_of(jobs: Iterable[Job]) -> dict[Job, Life]:
@@ -92,7 +100,7 @@ def lives_of(jobs: Iterable[Job]) -> dict[Job, Life]:
             if removed_at is not None:
                 end = min(end or removed_at, removed_at)
             judged_to = max((judged[job_id] for job_id in ids if job_id in judged), default=None)
-            lives[cluster, first_id] = Life(judged_to, end)
+            lives[cluster, first_id] = Life(judged_to, end, removed_at)
     return lives
 
 
@@ -198,7 +206,7 @@ def _close(earlier: Iterable[Finding], hold: timedelta, life: Life) -> None:
     """Open findings after which the next one of their identity has begun."""
     for finding in earlier:
         if finding.state == FindingState.OPEN:
-            at = closed_at(finding.last_seen, hold, FOR_EVER, life.ended_at)
+            at = closed_at(finding.last_seen, hold, FOR_EVER, life.end_of(finding.rule))
             marks.close([finding.pk], at)
 
 
@@ -277,7 +285,7 @@ def _write(
         row.first_seen, row.last_seen, row.refold_from = episode.first_seen, episode.last_seen, None
         is_newest = is_last and place == len(finding_episodes) - 1
         judged_to = life.judged_to if is_newest else FOR_EVER
-        row.closed_at = closed_at(row.last_seen, hold, judged_to, life.ended_at)
+        row.closed_at = closed_at(row.last_seen, hold, judged_to, life.end_of(row.rule))
         row.state = FindingState.OPEN if row.closed_at is None else FindingState.CLOSED
         rows.append(row)
     Finding.objects.filter(

@@ -46,7 +46,7 @@ def close_unseen() -> int:
         lives = lives_of((cluster, first_id) for _id, cluster, first_id, _rule, _last in part)
         for id_, cluster, first_id, rule, last_seen in part:
             life = lives[cluster, first_id]
-            at = closed_at(last_seen, hold_of(rule), life.judged_to, life.ended_at)
+            at = closed_at(last_seen, hold_of(rule), life.judged_to, life.end_of(rule))
             if at is not None:
                 over.append((id_, at))
     closed = [

@@ -10,6 +10,7 @@ from typing import Any
 from ingest.messages import brief, list_text, message, plural, subtask_text
 from spark_jobs.diagnosis.checkpoint_history import name_of
 from spark_jobs.diagnosis.checkpoint_reasons import ReasonWords, words_of
+from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.losses import (
     HOLD_S,
@@ -53,6 +54,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     ]
     newest = losses_by_decline.newest
     words = words_of(newest.reason)
+    thrown = cause_of(_exception(losses_by_decline))
     harmless = all(words_of(sample.reason).harmless for sample in losses_by_decline.lost)
     yield job_finding(
         window,
@@ -67,7 +69,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         cause=_cause(words, _exception(losses_by_decline)),
         next_step=message(
             "{next_step:text} {consequence:text}",
-            next_step=words.next_step,
+            next_step=thrown.next_step if thrown else words.next_step,
             consequence=consequence(losses_by_decline),
         ),
         seen_at_ms=newest.ended_ms,
@@ -81,6 +83,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             "checkpoints": ids(losses_by_decline.lost),
             "newest": newest.checkpoint_id,
             "reason": newest.reason,
+            "cause": code_of(thrown),
             "declines": declines[-DECLINES_SHOWN:],
         },
     )

@@ -9,6 +9,7 @@ from typing import Any
 from ingest.messages import brief, join_messages, list_text, message, plural
 from spark_jobs.diagnosis.barrier_holders import Holder, holder_between, pressure_is_known
 from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, name_of
+from spark_jobs.diagnosis.expiry_progress import Progress, progress_of
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Related
 from spark_jobs.diagnosis.losses import (
     HOLD_S,
@@ -54,7 +55,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     own = _late_phase(late) if late else None
     # Where tasks say themselves that no barrier kept them, nobody held it.
     holder = None if own and own not in BARRIER_PHASES else _holder(window, limits, expiries)
-    missing = _missing(newest)
+    missing, progress = _missing(newest), progress_of(expiries.lost)
     phase = own or _phase(window, newest, holder)
     timeout_ms = window.config.timeout_ms
     held_by = (
@@ -75,7 +76,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             else "",
             held_by=held_by,
         ),
-        cause=_cause(window, newest, holder, phase, missing, late),
+        cause=_with_progress(progress, _cause(window, newest, holder, phase, missing, late)),
         next_step=message(
             "{next_step:text} {consequence:text}",
             next_step=_next_step(window, holder, phase),
@@ -86,6 +87,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         evidence=(
             *loss_evidence(expiries, RULE, limits, message("expired checkpoints")),
             *_who(window, newest, missing, phase, holder),
+            *_how_near(progress, newest.ended_ms),
         ),
         related=_related(holder, missing),
         data={
@@ -95,8 +97,56 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             "phase": phase,
             "held_by": holder.as_data() if holder else None,
             "late_messages": newest.late_message_count or 0,
+            "progress": progress.verdict,
+            "short_ms": progress.short_ms,
         },
     )
+
+
+def _with_progress(progress: Progress, cause: str) -> str:
+    """What else is to be said stands behind how near it came."""
+    if progress.verdict == "short" and progress.short_ms is not None:
+        return message(
+            "Of {name:message} {acknowledged:share} of the subtasks had acknowledged in time, and "
+            "all the others did within {short:duration} more. {cause:message}",
+            name=name_of(progress.checkpoint),
+            acknowledged=progress.acknowledged_ratio or 0.0,
+            short=progress.short_ms,
+            cause=cause,
+        )
+    if progress.verdict == "hung":
+        return message(
+            "It hung at {where:name}, as the one before did: nothing came from there, not even "
+            "late. {cause:message}",
+            where=_hung_at(progress),
+            cause=cause,
+        )
+    return cause
+
+
+def _hung_at(progress: Progress) -> str:
+    return list_text([f"{brief(name)} [{index}]" for name, index in progress.hung])
+
+
+def _how_near(progress: Progress, at_ms: int) -> Iterator[Evidence]:
+    if progress.acknowledged_ratio is not None:
+        yield Evidence(
+            message("share of subtasks that had acknowledged"),
+            progress.acknowledged_ratio,
+            "ratio",
+            at_ms=at_ms,
+            note=name_of(progress.checkpoint),
+        )
+    if progress.short_ms is not None:
+        yield Evidence(
+            message("last acknowledgement after the time-out"),
+            progress.short_ms,
+            "ms",
+            at_ms=at_ms,
+            note=message("with it all were there") if progress.complete else "",
+        )
+    if progress.hung:
+        yield Evidence(message("hung at"), _hung_at(progress), at_ms=at_ms)
 
 
 def _holder(window: JobWindow, limits: Limits, expiries: Losses) -> Holder | None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from ingest.messages import message
 from spark_jobs.diagnosis.checkpoint_history import COUNTED_REASONS, NO_ID, name_of
 from spark_jobs.diagnosis.checkpoint_reasons import LOST_WITH_JOB, words_of
+from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
 from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.losses import (
     HOLD_S,
@@ -56,7 +57,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     newest = failed.newest
     reasons = counts_of(sample.reason or NO_REASON for sample in failed.lost)
     reason = next(iter(reasons))
-    words = words_of(reason)
+    words, thrown = words_of(reason), cause_of(_text(failed))
     yield job_finding(
         window,
         RULE,
@@ -68,7 +69,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         cause=words.means,
         next_step=message(
             "{next_step:text} {consequence:text}",
-            next_step=words.next_step,
+            next_step=thrown.next_step if thrown else words.next_step,
             consequence=consequence(failed),
         ),
         seen_at_ms=newest.ended_ms,
@@ -78,7 +79,12 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             *_by_reason(reasons, newest.ended_ms),
             *_message(failed),
         ),
-        data={"checkpoints": ids(failed.lost), "newest": newest.checkpoint_id, "reasons": reasons},
+        data={
+            "checkpoints": ids(failed.lost),
+            "newest": newest.checkpoint_id,
+            "reasons": reasons,
+            "cause": code_of(thrown),
+        },
     )
 
 
@@ -118,7 +124,8 @@ def _by_reason(reasons: Mapping[str, int], at_ms: int) -> Iterator[Evidence]:
         )
 
 
-def _message(failed: Losses) -> Iterator[Evidence]:
+def _text(failed: Losses) -> str | None:
+    """What is said of the newest."""
     newest = failed.newest
     # Of one lost with its job Flink's message is the same whatever the failure was.
     reported = (
@@ -126,8 +133,12 @@ def _message(failed: Losses) -> Iterator[Evidence]:
         if newest.reason in LOST_WITH_JOB
         else (newest.failure_message, newest.reason_text)
     )
-    text = next(filter(None, reported), None)
-    if text:
+    return next(filter(None, reported), None)
+
+
+def _message(failed: Losses) -> Iterator[Evidence]:
+    newest = failed.newest
+    if text := _text(failed):
         yield Evidence(
             message("failure message"),
             condensed(text, MESSAGE_CHARS),

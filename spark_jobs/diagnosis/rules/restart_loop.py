@@ -2,13 +2,28 @@
 TaskManager lost.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ingest.messages import list_text, message, plural
+from spark_jobs.diagnosis.failure_causes.cause import FailureCause
+from spark_jobs.diagnosis.failure_causes.table import (
+    UNKNOWN,
+    cause_of,
+    cause_of_failure,
+    code_of,
+    of_code,
+)
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.regional_advice import region_size
-from spark_jobs.diagnosis.restart_episodes import READS, Episode, episodes
+from spark_jobs.diagnosis.restart_episodes import (
+    READS,
+    TASKMANAGER_LOST,
+    Episode,
+    episodes,
+    first_attempt,
+    last_attempt,
+)
 from spark_jobs.diagnosis.root_exceptions import (
     fails_by_host,
     is_lost_taskmanager,
@@ -35,6 +50,14 @@ MESSAGE_CHARS = 200
 WRAPPED_WITHIN_MS = 5_000
 """What Flink wraps is reported by another task or another source at about the same time."""
 COUNTED = "region_restart"
+SLOTS_REQUIRED, SLOTS_MISSING = "slots_required", "slots_missing"
+SYMPTOMS = frozenset({"RPC_TIMEOUT", "CONNECTION_BROKEN", "CONTAINER_EXITED"})
+STUCK_RESTARTS = 2
+"""So many for long without all tasks running: slots that never come allow two in ten minutes."""
+LOOK_BACK_MS = 6 * 3_600_000
+"""A restart strategy may wait for hours; what was longer ago is no present trouble."""
+APART_MS = 600_000
+"""A failure so long after the one before is the first of another loop."""
 MOST_CHANCE = 0.05
 """Of as many failures on one host, were each task as likely to fail as the next one."""
 
@@ -42,9 +65,12 @@ MOST_CHANCE = 0.05
 @rule(
     RULE,
     message("Restart loop"),
-    message("The job failed and restarted at least three times within ten minutes."),
+    message(
+        "The job failed and restarted at least three times within ten minutes, or has not run "
+        "undisturbed since it restarted."
+    ),
     hold_s=600,
-    reads=(*READS, COUNTED),
+    reads=(*READS, COUNTED, SLOTS_REQUIRED, SLOTS_MISSING),
     needs=("annotations", "events"),
     thresholds=(
         Threshold(
@@ -65,8 +91,9 @@ MOST_CHANCE = 0.05
             60,
             86_400,
             message(
-                "Ten minutes: within them a job that fails at each start shows it, and unrelated "
-                "failures of days do not add up."
+                "Ten minutes of running: within them a job that fails at each start shows it, "
+                "however long its restart strategy waits, and unrelated failures of days do not "
+                "add up."
             ),
         ),
         Threshold(
@@ -96,34 +123,91 @@ MOST_CHANCE = 0.05
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if len(window.annotations) + len(window.events) < limits[f"{RULE}.episodes"]:
         return
-    since_ms = window.at_ms - int(limits[f"{RULE}.window_s"] * 1000)
-    failing = [
+    every = [
         episode
-        for episode in episodes(window, since_ms)
+        for episode in episodes(window, window.at_ms - LOOK_BACK_MS)
         if episode.failures or not _is_rescaling(window, episode)
     ]
+    failing = _within(every, window.at_ms, int(limits[f"{RULE}.window_s"] * 1000))
     if not failing:
         return
     stuck = len(failing) < limits[f"{RULE}.episodes"]
     if stuck and not _is_stuck(window, failing[-1], limits):
         return
-    troubles = [_trouble(episode) for episode in failing]
-    yield _finding(window, limits, failing, troubles, stuck)
+    reasons = _reasons(window)
+    # Of one that goes on, what keeps it going now says more than what began it.
+    troubles = [
+        _trouble(last_attempt(episode) if episode.ended_ms is None else episode, reasons)
+        for episode in failing
+    ]
+    yield _finding(window, limits, failing, troubles, _first_fault(window, reasons), stuck)
+
+
+def _within(every: Sequence[Episode], at_ms: int, running_ms: int) -> list[Episode]:
+    """The newest, as far back as the job has run for so long in all: time in which it waits for its
+    next attempt is none in which it ran undisturbed.
+    """
+    kept: list[Episode] = []
+    until_ms, ran_ms = at_ms, 0
+    for episode in reversed(every):
+        ran_ms += max(until_ms - episode.ended_ms, 0) if episode.ended_ms is not None else 0
+        if ran_ms > running_ms:
+            break
+        kept.insert(0, episode)
+        until_ms = episode.begun_ms
+    return kept
+
+
+def _reasons(window: JobWindow) -> dict[str, str]:
+    """By TaskManager that was lost, why, as the log says."""
+    return {
+        annotation.subject: str(annotation.detail["reason"])
+        for annotation in window.annotations
+        if annotation.kind == TASKMANAGER_LOST and annotation.detail.get("reason")
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class _Trouble:
     """What began one episode. ``lost`` are the TaskManagers that any of its failures names as lost,
-    whatever came first, and that the log says were lost meanwhile.
+    whatever came first, and that the log says were lost meanwhile. ``cause``: what the exception,
+    or the reason of the loss, gives away; ``reason`` is that reason.
     """
 
     group: str
     message: str
     lost: tuple[str, ...]
     first: JobFailure | None
+    cause: FailureCause | None = None
+    reason: str = ""
+
+    @property
+    def at_ms(self) -> int | None:
+        return self.first.at_ms if self.first else None
 
 
-def _trouble(episode: Episode) -> _Trouble:
+def _trouble(episode: Episode, reasons: Mapping[str, str]) -> _Trouble:
+    found = _group_of(episode)
+    if found.group != LOST:
+        first = found.first
+        cause = cause_of_failure(first.name, first.stacktrace) if first else None
+        return replace(found, cause=cause)
+    told = [reasons[name] for name in found.lost if name in reasons]
+    told += [failure.stacktrace or failure.name for failure in episode.failures]
+    known = [(cause, reason) for reason in told if (cause := cause_of(reason))]
+    # That it did not answer any more says less than why.
+    cause, reason = min(known, key=lambda pair: pair[0].code in SYMPTOMS, default=(None, ""))
+    return replace(found, cause=cause, reason=reason.partition("\n")[0])
+
+
+def _first_fault(window: JobWindow, reasons: Mapping[str, str]) -> _Trouble | None:
+    """What failed at the first restart of the loop, where that is known."""
+    first = first_attempt(window, APART_MS)
+    trouble = _trouble(first, reasons) if first else None
+    return trouble if trouble and trouble.group != UNREPORTED else None
+
+
+def _group_of(episode: Episode) -> _Trouble:
     if not episode.failures:
         return _Trouble(LOST if episode.lost else UNREPORTED, "", episode.lost, None)
     first = _first(episode)
@@ -187,7 +271,7 @@ def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
     exception that comes again does not.
     """
     enough = limits[f"{RULE}.episodes"]
-    if last.ended_ms is not None or len(last.restarts) < enough:
+    if last.ended_ms is not None or len(last.restarts) < min(enough, STUCK_RESTARTS):
         return False
     groups = [
         root_of(failure.name, failure.stacktrace).group
@@ -197,6 +281,12 @@ def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
     same = bool(groups) and largest_group(groups)[1] >= enough
     lasted_ms = window.at_ms - last.begun_ms
     return same or (not window.terminal and lasted_ms >= limits[f"{RULE}.stuck_s"] * 1000)
+
+
+def _span_ms(window: JobWindow, limits: Limits, failing: Sequence[Episode]) -> float:
+    """Within so long all of them were: the look-back where that is enough."""
+    took_ms = window.at_ms - failing[0].begun_ms
+    return max(limits[f"{RULE}.window_s"] * 1000, took_ms - took_ms % 60_000)
 
 
 def _is_rescaling(window: JobWindow, episode: Episode) -> bool:
@@ -210,7 +300,8 @@ def _is_rescaling(window: JobWindow, episode: Episode) -> bool:
 
 
 def _is_infrastructure(failure: JobFailure) -> bool:
-    no_slots = "NoResourceAvailable" in f"{failure.name}{(failure.stacktrace or '')[:4000]}"
+    cause = cause_of_failure(failure.name, failure.stacktrace)
+    no_slots = cause is not None and cause.waits_for_slots
     return no_slots or is_lost_taskmanager(failure.name, failure.stacktrace)
 
 
@@ -219,12 +310,15 @@ def _finding(
     limits: Limits,
     failing: Sequence[Episode],
     troubles: Sequence[_Trouble],
+    first: _Trouble | None,
     stuck: bool,
 ) -> Finding:
     group, often = largest_group([trouble.group for trouble in troubles])
     host = _host(window, troubles, limits)
     lost = sorted({name for trouble in troubles for name in trouble.lost})
-    text = next((trouble.message for trouble in reversed(troubles) if trouble.group == group), "")
+    newest = next(trouble for trouble in reversed(troubles) if trouble.group == group)
+    causes = counts_of(code_of(trouble.cause) for trouble in troubles)
+    began = first if first and first.group != group else None
     reported = sum(trouble.first is not None for trouble in troubles)
     if stuck:
         title = message(
@@ -239,7 +333,7 @@ def _finding(
             found=plural(
                 len(failing), "{count:count} restart episode", "{count:count} restart episodes"
             ),
-            limits=limits[f"{RULE}.window_s"] * 1000,
+            limits=_span_ms(window, limits, failing),
         )
     return job_finding(
         window,
@@ -251,10 +345,10 @@ def _finding(
             title=title,
             words=list_text(lost) + " lost" if group == LOST and lost else group,
         ),
-        cause=_cause(group, often, len(failing), text, lost, host),
-        next_step=_next_step(group, host, _only_task(troubles)),
+        cause=_cause(group, often, len(failing), newest, lost, host, began),
+        next_step=_next_step(newest, host, _only_task(troubles)),
         seen_at_ms=failing[-1].restarts[-1],
-        evidence=_evidence(window, limits, failing, troubles, host, stuck),
+        evidence=_evidence(window, limits, failing, troubles, host, began, stuck),
         related=(
             *(Related("taskmanager", name, message("lost")) for name in lost),
             *((Related("host", host[0], message("most failures")),) if host else ()),
@@ -265,6 +359,8 @@ def _finding(
                 for episode, trouble in zip(failing, troubles, strict=True)
             ][-20:],
             "groups": counts_of(trouble.group for trouble in troubles),
+            "causes": causes,
+            "first_fault": first and {"group": first.group, "cause": code_of(first.cause)},
             "lost_taskmanagers": lost,
         },
     )
@@ -310,15 +406,43 @@ def _cause(
     group: str,
     often: int,
     of: int,
-    text: str,
+    newest: _Trouble,
+    lost: list[str],
+    host: tuple[str, float, float] | None,
+    began: _Trouble | None,
+) -> str:
+    keeps = _what_keeps_it(group, often, of, newest, lost, host)
+    if began is None:
+        return keeps
+    who = list_text(began.lost)
+    return message(
+        "It began with {first:text}{who:text}. {keeps:message}",
+        first=began.group,
+        who=message(" ({name:name})", name=who) if who and began.group == LOST else "",
+        keeps=keeps,
+    )
+
+
+def _what_keeps_it(
+    group: str,
+    often: int,
+    of: int,
+    newest: _Trouble,
     lost: list[str],
     host: tuple[str, float, float] | None,
 ) -> str:
+    text = newest.message
     if group == UNREPORTED:
         return message("What made it fail is not known: neither REST nor the log has an exception.")
     if group == LOST:
         who = list_text(lost) or message("one that nothing names")
         death = message("Killed for memory, evicted, or cut off from the network.")
+        if newest.cause:
+            death = message(
+                "The newest loss: {title:message} ({reason:text}).",
+                title=newest.cause.title,
+                reason=without_middle(newest.reason, MESSAGE_CHARS),
+            )
         if of == 1:
             return message(
                 "TaskManagers were lost: {who:name}. {death:message}", who=who, death=death
@@ -363,9 +487,22 @@ def _cause(
 
 
 def _next_step(
-    group: str, host: tuple[str, float, float] | None, only_task: tuple[str, str] | None
+    trouble: _Trouble, host: tuple[str, float, float] | None, only_task: tuple[str, str] | None
 ) -> str:
-    if group == LOST:
+    if trouble.cause and not host:
+        is_alike = (
+            trouble.group == LOST or trouble.cause.unreadable or trouble.cause.waits_for_slots
+        )
+        if only_task and not is_alike:
+            return message(
+                "{advice:message} Note that all failures come from {only_task:name}, on "
+                "{host:name} each time.",
+                advice=trouble.cause.next_step,
+                only_task=only_task[0],
+                host=only_task[1],
+            )
+        return trouble.cause.next_step
+    if trouble.group == LOST:
         return message(
             "Find out why the TaskManagers died: the reason of the container's end "
             "(OOMKilled, evicted, node lost), the end of their logs, dmesg of their host. "
@@ -400,10 +537,11 @@ def _evidence(
     failing: Sequence[Episode],
     troubles: Sequence[_Trouble],
     host: tuple[str, float, float] | None,
+    began: _Trouble | None,
     stuck: bool,
 ) -> Iterator[Evidence]:
     key, share_key, at_ms = f"{RULE}.episodes", f"{RULE}.host_share", failing[-1].restarts[-1]
-    span = message("within {limits:duration}", limits=limits[f"{RULE}.window_s"] * 1000)
+    span = message("within {limits:duration}", limits=_span_ms(window, limits, failing))
     if stuck:
         yield limits.compared(
             message("restarts without all tasks running again"),
@@ -433,6 +571,17 @@ def _evidence(
             at_ms=at_ms,
             note=plural(count, "{count:count} episode", "{count:count} episodes"),
         )
+    for code, count in counts_of(code_of(trouble.cause) for trouble in troubles).items():
+        yield Evidence(
+            message("cause"),
+            message("not known by its words") if code == UNKNOWN else of_code(code).title,
+            at_ms=at_ms,
+            note=plural(count, "{count:count} episode", "{count:count} episodes"),
+        )
+    if any(trouble.cause and trouble.cause.waits_for_slots for trouble in troubles):
+        yield from _slots(window, at_ms)
+    if began:
+        yield Evidence(message("first fault"), began.group, at_ms=began.at_ms)
     last = next((trouble.first for trouble in reversed(troubles) if trouble.first), None)
     if last:
         yield Evidence(
@@ -464,6 +613,33 @@ def _evidence(
         yield Evidence(
             message("tasks restarted per failure"), per_failure, "count", at_ms=at_ms, note=note
         )
+
+
+def _slots(window: JobWindow, at_ms: int) -> Iterator[Evidence]:
+    """How many slots the job needs, and what is said of those that are there."""
+    needed = [
+        count
+        for event in window.events
+        if event.kind == SLOTS_REQUIRED and (count := event.fields.get("count"))
+    ]
+    largest = max((vertex.parallelism or 0 for vertex in window.vertices), default=0)
+    if needed or largest:
+        yield Evidence(
+            message("slots that the job needs"),
+            needed[-1] if needed else largest,
+            "count",
+            at_ms=at_ms,
+            note=message("by the log")
+            if needed
+            else message("its largest parallelism, where all vertices share slots"),
+        )
+    told = [
+        str(text)
+        for event in window.events
+        if event.kind == SLOTS_MISSING and (text := event.fields.get("reason_text"))
+    ]
+    if told:
+        yield Evidence(message("slots that are there"), told[-1], at_ms=at_ms)
 
 
 def _tasks_per_failure(

@@ -62,9 +62,7 @@ DAY_MS = 86_400_000
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    if window.terminal or not (
-        window.events or limits[SET]
-    ):  # no sink tells of transactions: nothing to be counted
+    if not (window.events or limits[SET]):  # no sink tells of transactions: nothing is counted
         return
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)
     transactions = transactions_of(
@@ -72,7 +70,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     )
     if transactions.lost:
         yield _finding(window, limits, transactions, "critical", "high", _lost(transactions))
-    elif transactions.timeout_ms is None or transactions.open_ms is None:
+    elif window.terminal or transactions.timeout_ms is None or transactions.open_ms is None:
         return
     elif transactions.open_ms >= limits[RATIO] * transactions.timeout_ms:
         is_over = transactions.open_ms > transactions.timeout_ms
@@ -104,9 +102,9 @@ def _lost(transactions: Transactions) -> tuple[str, str]:
             ),
         ),
         message(
-            "The sink logged that {lost:message} could not be committed after their "
-            "time-out{timeout:message} and will not be tried again: the records in them "
-            "are not in the target.{longest:text}",
+            "The sink logged that {lost:message} could not be committed, mostly since their store "
+            "aborted them after the time-out{timeout:message}, and will not be tried again: the "
+            "records in them are not in the target.{longest:text}",
             lost=plural(
                 len(transactions.lost), "{count:count} transaction", "{count:count} transactions"
             ),

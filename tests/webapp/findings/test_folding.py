@@ -347,3 +347,19 @@ def test_what_was_taken_back_is_remembered_under_its_number() -> None:
     )
     load([judgement(0, 0)], [occurrence(0)])
     assert Finding.objects.get().pk != number
+
+
+def test_what_ended_a_job_for_good_stays_open_when_the_job_has_ended() -> None:
+    ended = job(JOB, as_of=minute(2)) | {
+        "state": "FAILED",
+        "terminal": True,
+        "end_time": minute(1.5),
+    }
+    load(
+        [judgement(0, 1)],
+        [occurrence(1), occurrence(1, rule="job.failed")],
+        [ended],
+    )
+    assert dict(Finding.objects.values_list("rule", "state"))["job.failed"] == "open"
+    assert Finding.objects.exclude(rule="job.failed").get().state == "closed"
+    assert JobCurrent.objects.get().health_state == "ended"

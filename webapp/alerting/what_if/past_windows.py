@@ -121,9 +121,10 @@ class _Known:
         read = CheckpointUpload.objects.filter(**own, as_of__lte=end).order_by("-as_of", "-id")[
             :MOST_FACTS
         ]
+        annotations = _timed(samples.Annotation, marks, "at")
         self.history = History(
             checkpoints=_timed(samples.CheckpointSample, facts, "trigger_time"),
-            annotations=_timed(samples.Annotation, marks, "at"),
+            annotations=annotations,
             starts=_timed(samples.JobStart, began, "running_at"),
             failures=_timed(samples.JobFailure, thrown, "ts"),
             events=in_order(
@@ -139,6 +140,7 @@ class _Known:
                 "window_start",
             ),
             states=_states(job, events),
+            restarts=[one.at_ms for one in annotations[1] if one.kind == "restart"],
             vertex_states=(),
         )
         self.taskmanagers = TaskManagerHistory()

@@ -17,6 +17,8 @@ FAMILIES = {
     "checkpoint": _("Checkpoints"),
     "collect": _("What Weir can see"),
     "data": _("Data"),
+    "job": _("Job"),
+    "jobmanager": _("JobManager"),
     "join": _("Joins"),
     "memory": _("Memory"),
     "namenode": _("NameNode"),

@@ -1,0 +1,111 @@
+"""Causes: memory of processes and containers."""
+
+from ingest.messages import message
+from spark_jobs.diagnosis.failure_causes.cause import FailureCause
+
+CAUSES = (
+    FailureCause(
+        "METASPACE_FULL",
+        r"OutOfMemoryError: Metaspace|OutOfMemoryError: Compressed class space",
+        message("the JVM's metaspace is full"),
+        message(
+            "See whether the metaspace grows with each restart or submission: then class loaders "
+            "leak, so stop threads and drivers that the job's classes started, or put these "
+            "libraries into lib/. If it does not grow, raise taskmanager.memory.jvm-metaspace.size."
+        ),
+        "java.lang.OutOfMemoryError: Metaspace. The metaspace out-of-memory error has occurred.",
+        "org.apache.flink.util.TaskManagerExceptionUtils",
+    ),
+    FailureCause(
+        "DIRECT_MEMORY_FULL",
+        r"OutOfMemoryError: (?:Direct buffer memory|Cannot reserve \d+ bytes of direct)"
+        r"|OutOfDirectMemoryError|The direct out-of-memory error has occurred",
+        message("the JVM's direct memory is full"),
+        message(
+            "Raise taskmanager.memory.task.off-heap.size (of Flink's own buffers: "
+            "taskmanager.memory.framework.off-heap.size), by what the job's clients keep off the "
+            "heap. If it comes later after each restart, look for a client that is not closed."
+        ),
+        "java.lang.OutOfMemoryError: Direct buffer memory. The direct out-of-memory error has "
+        "occurred.",
+        "org.apache.flink.util.TaskManagerExceptionUtils",
+    ),
+    FailureCause(
+        "NATIVE_THREADS_USED_UP",
+        r"unable to create (?:new )?native thread",
+        message("no more threads can be started"),
+        message(
+            "Count the threads of the process: compare them with the limits of its user and its "
+            "container (ulimit -u, pids). Look for a client that the job makes for each record or "
+            "each restart and never closes."
+        ),
+        "java.lang.OutOfMemoryError: unable to create new native thread",
+        "java.lang.Thread",
+    ),
+    FailureCause(
+        "HEAP_FULL",
+        r"OutOfMemoryError(?:: (?:Java heap space|GC overhead limit|Requested array size))"
+        r"|OutOfMemoryError[\s\S]{0,40}heap",
+        message("the JVM's heap is full"),
+        message(
+            "Take a heap dump at the next error (-XX:+HeapDumpOnOutOfMemoryError) and see what the "
+            "job keeps: state in a hash map backend, caches of functions, large records. Bound "
+            "that, or raise taskmanager.memory.task.heap.size."
+        ),
+        "java.lang.OutOfMemoryError: Java heap space",
+        "java.lang.OutOfMemoryError",
+    ),
+    FailureCause(
+        "CONTAINER_OUT_OF_MEMORY",
+        r"OOMKilled|beyond (?:the )?'?physical'? memory limit"
+        r"|beyond the '?PHYSICAL'? memory limit|(?:[Ee]xit[ _]?[Ss]tatus|exitStatus)[:=] ?-104\b",
+        message("the container was killed for its memory"),
+        message(
+            "The process used more memory than its container may. Raise "
+            "taskmanager.memory.process.size, or the part that Flink leaves for native memory, "
+            "taskmanager.memory.jvm-overhead.fraction. Look at what grows outside the heap: "
+            "RocksDB beyond its managed memory, direct buffers, threads, glibc arenas "
+            "(MALLOC_ARENA_MAX)."
+        ),
+        "Pod terminated, container termination statuses: [flink-main-container(exitCode=137, "
+        "reason=OOMKilled, message=null)], pod status: Failed(reason=null, message=null)",
+        "org.apache.flink.kubernetes.kubeclient.resources.KubernetesPod",
+    ),
+    FailureCause(
+        "CONTAINER_VIRTUAL_MEMORY",
+        r"beyond (?:the )?'?(?:virtual|VIRTUAL)'? memory limit"
+        r"|(?:[Ee]xit[ _]?[Ss]tatus|exitStatus)[:=] ?-103\b",
+        message("the container was killed for its virtual memory"),
+        message(
+            "Virtual memory says little about a JVM: turn the check off "
+            "(yarn.nodemanager.vmem-check-enabled) or raise yarn.nodemanager.vmem-pmem-ratio."
+        ),
+        "Container [pid=4711,containerID=container_e24_1_01_000003] is running beyond virtual "
+        "memory limits.",
+        "org.apache.hadoop.yarn.server.nodemanager (ContainersMonitorImpl)",
+    ),
+    FailureCause(
+        "ROCKSDB_MEMORY_LIMIT",
+        r"block cache is full due to strict capacity limit",
+        message("RocksDB's block cache is full and its limit is strict"),
+        message(
+            "Raise the managed memory of the slot (taskmanager.memory.managed.size), or take the "
+            "strict limit of the cache back: iterators and index blocks need more than it allows."
+        ),
+        "org.rocksdb.RocksDBException: Insert failed because block cache is full due to strict "
+        "capacity limit.",
+        "https://issues.apache.org/jira/browse/FLINK-23886",
+    ),
+    FailureCause(
+        "MANAGED_MEMORY_MISSING",
+        r"MemoryAllocationException|MemoryReservationException|Could not (?:allocate|reserve)"
+        r"[^\n]{0,80}(?:managed memory|memory segments|pages)",
+        message("managed memory is missing"),
+        message(
+            "Raise taskmanager.memory.managed.size, or lower the number of slots of a TaskManager. "
+            "If it comes after restarts alone, tasks of the attempt before still hold theirs."
+        ),
+        "org.apache.flink.runtime.memory.MemoryAllocationException: Could not allocate 512 pages",
+        "org.apache.flink.runtime.memory.MemoryManager",
+    ),
+)

@@ -1,0 +1,188 @@
+"""Causes: the end of processes, and the loss of those they need."""
+
+from ingest.messages import message
+from spark_jobs.diagnosis.failure_causes.cause import FailureCause
+
+_EXIT = r"(?:[Ee]xit(?:ed)?(?: with)?[ _]?(?:[Cc]ode|[Ss]tatus)|exitCode|exitStatus)(?: is)?[:= ] ?"
+
+CAUSES = (
+    FailureCause(
+        "CLUSTER_REFUSES",
+        r"exceeded quota|pods? (?:\"[^\"\n]{0,200}\" )?is forbidden|KubernetesClientException"
+        r"[^\n]{0,400}(?:403|Forbidden)|InvalidResourceRequestException"
+        r"|[Mm]aximum allowed allocation",
+        message("the cluster refuses new containers"),
+        message(
+            "See which limit it names: a quota of the namespace, the rights of the service account "
+            "to create pods, or the largest container that YARN allows. Ask for less, or have the "
+            "limit raised."
+        ),
+        "io.fabric8.kubernetes.client.KubernetesClientException: Failure executing: POST at: "
+        'https://10.0.0.1/api/v1/namespaces/flink/pods. Message: pods "orders-taskmanager-1-3" is '
+        "forbidden: exceeded quota: compute, requested: pods=1, used: pods=40, limited: pods=40.",
+        "io.fabric8.kubernetes.client.KubernetesClientException",
+    ),
+    FailureCause(
+        "POD_EVICTED",
+        r"[Ee]victed|[Ee]viction|low on resource: |preempted|PREEMPTED|DisruptionTarget"
+        rf"|{_EXIT}-102\b",
+        message("the container was evicted or preempted"),
+        message(
+            "Its node or queue gave the room to others. Set requests equal to limits, give the "
+            "pods a priority and a disruption budget, bound ephemeral storage; on YARN use a "
+            "queue without preemption."
+        ),
+        "Pod terminated, container termination statuses: [], pod status: Failed(reason=Evicted, "
+        "message=The node was low on resource: ephemeral-storage.)",
+        "org.apache.flink.kubernetes.kubeclient.resources.KubernetesPod",
+    ),
+    FailureCause(
+        "NODE_DISKS_BAD",
+        r"directories have become bad|nodemanager-local-directories",
+        message("the disks of a node are bad or full"),
+        message(
+            "Look at the disks of that node: YARN gives it up above 90 % of use. Clean up its "
+            "local directories, or leave the node out."
+        ),
+        "Container container_1_01_000003 is failed because threshold number of the "
+        "nodemanager-local-directories or threshold number of the nodemanager-log-directories have "
+        "become bad.",
+        "org.apache.flink.yarn.YarnResourceManagerDriver",
+    ),
+    FailureCause(
+        "NODE_LOST",
+        r"NodeLost|\*?[Ll]ost\*? node|[Nn]ode[^\n]{0,40}not ready|NodeNotReady"
+        rf"|'lost' due to node failures|{_EXIT}-100\b|NodeShutdown|Terminated in response to "
+        r"imminent node shutdown",
+        message("a node was lost"),
+        message(
+            "Look at the node's own log and at the provider's events (spot instance taken back, "
+            "kernel panic, network). Where nodes go often, leave slots free on others, so that the "
+            "job need not wait for new ones."
+        ),
+        "Container container_1_01_000003 killed by YARN, either due to being released by the "
+        "application or being 'lost' due to node failures etc.",
+        "org.apache.flink.yarn.YarnResourceManagerDriver",
+    ),
+    FailureCause(
+        "CONTAINER_KILLED",
+        rf"{_EXIT}(?:137|-9)\b|Killed by external signal|SIGKILL",
+        message("the process was killed from outside (SIGKILL, exit code 137)"),
+        message(
+            "Who kills without asking is mostly the kernel for want of memory: look at dmesg of "
+            "the host and at the container's events. Else a liveness probe, or a stop that took "
+            "longer than its grace period. Compare resident memory with "
+            "taskmanager.memory.process.size."
+        ),
+        "Container container_1_01_000003 marked as failed.\n Exit code:137. Container killed on "
+        "request. Exit code is 137",
+        "org.apache.flink.yarn.YarnResourceManagerDriver",
+    ),
+    FailureCause(
+        "TASKMANAGER_STOPPED",
+        rf"TaskExecutor is shutting down|RECEIVED SIGNAL 15|SIGTERM|{_EXIT}143\b"
+        r"|TaskManager was stopped",
+        message("a TaskManager was stopped in order"),
+        message(
+            "Somebody asked it to stop: a scale-down, a rollout, a drained node, an autoscaler. "
+            "See who did at that time. Where that is meant, use the adaptive scheduler or stop the "
+            "job with a savepoint before; where it is not, protect the pods (disruption budget)."
+        ),
+        "org.apache.flink.util.FlinkException: The TaskExecutor is shutting down.",
+        "org.apache.flink.runtime.taskexecutor.TaskExecutor",
+    ),
+    FailureCause(
+        "CONTAINER_EXITED",
+        rf"{_EXIT}(?!0\b|-?1000\b)-?[0-9]+",
+        message("the process ended with an error code"),
+        message(
+            "Read the end of its log, and of the container before this one (kubectl logs "
+            "--previous, yarn logs): 1 is an error at start, 2 a fatal error while it ran, 239 an "
+            "exception that nobody caught, 134 and 139 a crash in native code (hs_err_pid*.log)."
+        ),
+        "Pod terminated, container termination statuses: [flink-main-container(exitCode=239, "
+        "reason=Error, message=null)], pod status: Failed(reason=null, message=null)",
+        "org.apache.flink.kubernetes.kubeclient.resources.KubernetesPod",
+    ),
+    FailureCause(
+        "REGISTRATION_FAILED",
+        r"RegistrationTimeoutException|maximum registration duration|did not register in ",
+        message("a TaskManager could not register"),
+        message(
+            "See from the TaskManager whether it reaches the JobManager's RPC address and port "
+            "(name resolution, network policy, firewall), and whether both have the same Flink "
+            "version and the same TLS settings."
+        ),
+        "org.apache.flink.runtime.taskexecutor.exceptions.RegistrationTimeoutException: Could not "
+        "register at the ResourceManager within the specified maximum registration duration "
+        "PT5M. This indicates a problem with this instance. Terminating now.",
+        "org.apache.flink.runtime.taskexecutor.TaskExecutor",
+    ),
+    FailureCause(
+        "ASSOCIATION_QUARANTINED",
+        r"quarantined",
+        message("two processes do not speak to each other any more (quarantined)"),
+        message(
+            "Restart the process that is named as quarantined: it never joins again by itself. "
+            "Then look for what kept it silent: long garbage collections, a full disk, the "
+            "network."
+        ),
+        "akka.remote.transport.Transport$InvalidAssociationException: The remote system has a UID "
+        "that has been quarantined. Association aborted.",
+        "akka.remote",
+    ),
+    FailureCause(
+        "RPC_TOO_LARGE",
+        r"OversizedPayloadException|exceeds the maximum (?:akka|pekko)? ?framesize",
+        message("a message between Flink's processes is too large"),
+        message(
+            "Raise pekko.framesize (before 1.18 akka.framesize) on all processes. Look at what is "
+            "large: many subtasks with state below state.storage.fs.memory-threshold, or a "
+            "function with large fields."
+        ),
+        "java.io.IOException: The rpc invocation size 14680064 exceeds the maximum akka framesize.",
+        "org.apache.flink.runtime.rpc.akka.AkkaInvocationHandler",
+    ),
+    FailureCause(
+        "ZOOKEEPER_LOST",
+        r"ConnectionLossException|Connection to ZooKeeper|KeeperErrorCode = "
+        r"(?:ConnectionLoss|SessionExpired)|SessionExpiredException",
+        message("the connection to ZooKeeper was lost"),
+        message(
+            "Look at ZooKeeper's own health and at pauses of the JobManager. To live through short "
+            "losses, set high-availability.zookeeper.client.tolerate-suspended-connections and a "
+            "longer session time-out."
+        ),
+        "org.apache.zookeeper.KeeperException$ConnectionLossException: KeeperErrorCode = "
+        "ConnectionLoss for /flink/default/leader",
+        "org.apache.flink.runtime.leaderelection.ZooKeeperLeaderElectionDriver",
+    ),
+    FailureCause(
+        "FENCING",
+        r"FencingTokenException|Fencing token (?:mismatch|not set)",
+        message("a process still follows a JobManager that does not lead any more (fencing)"),
+        message(
+            "A change of the leader explains it for some seconds. If it goes on, two JobManagers "
+            "believe that they lead: see whether they share one cluster id, and whether the leader "
+            "in ZooKeeper or the ConfigMap is the one that the others talk to."
+        ),
+        "org.apache.flink.runtime.rpc.exceptions.FencingTokenException: Fencing token mismatch: "
+        "Ignoring message because the fencing token a did not match the expected fencing token b.",
+        "org.apache.flink.runtime.rpc.exceptions.FencingTokenException",
+    ),
+    FailureCause(
+        "LEADERSHIP_LOST",
+        r"lost leadership|[Ll]eadership (?:was )?(?:lost|revoked)|revoked (?:the )?leadership"
+        r"|no longer (?:the )?leader|leader (?:id|session)[^\n]{0,60}(?:changed|lost)"
+        r"|LeaderElectionException|is not the leader",
+        message("the JobManager lost its leadership"),
+        message(
+            "It could not renew its lease in time: look at long garbage collections and CPU limits "
+            "of the JobManager, and at the latency of the Kubernetes API or of ZooKeeper. Raise "
+            "high-availability.kubernetes.leader-election.lease-duration and renew-deadline."
+        ),
+        "java.lang.Exception: Job leader for job id 26eb676de8b3e133f9078fabe3704eb6 lost "
+        "leadership.",
+        "org.apache.flink.runtime.taskexecutor.TaskExecutor",
+    ),
+)

@@ -1,0 +1,165 @@
+"""Causes: a snapshot that a job cannot be restored from, or cannot be written."""
+
+from ingest.messages import message
+from spark_jobs.diagnosis.failure_causes.cause import FailureCause
+
+PARTICULAR = (
+    FailureCause(
+        "STATE_INCOMPATIBLE",
+        r"StateMigrationException|must not be incompatible|state (?:key |value |namespace )?"
+        r"serializer[^\n]{0,200}incompatible|cannot be (?:restored|read) with the new serializer",
+        message("the state's serializer is incompatible with the snapshot"),
+        message(
+            "This version of the job cannot read that snapshot, at no attempt. Go back to the "
+            "version of the job that wrote it, or write the state anew: with the State Processor "
+            "API, or with a serializer that can migrate (TypeSerializerSnapshot). See which type "
+            "changed, and whether it fell back to Kryo."
+        ),
+        "org.apache.flink.util.StateMigrationException: The new state serializer "
+        "(KryoSerializer@7d3c) must not be incompatible with the old state serializer "
+        "(PojoSerializer@1f2a).",
+        "org.apache.flink.contrib.streaming.state.RocksDBKeyedStateBackend",
+        unreadable=True,
+    ),
+    FailureCause(
+        "STATE_OF_REMOVED_OPERATOR",
+        r"Cannot map (?:checkpoint/savepoint|savepoint|checkpoint) state for operator"
+        r"|There is no operator for the state",
+        message("the snapshot has state of an operator that the job does not have"),
+        message(
+            "Give the operator its uid() back: without one, its id changes with the job's graph. "
+            "Where it was removed on purpose, start with --allowNonRestoredState: what it kept "
+            "is lost then, for ever where the next snapshot replaces this one."
+        ),
+        "java.lang.IllegalStateException: Failed to rollback to checkpoint/savepoint "
+        "hdfs://nn/sp/savepoint-8b63ea. Cannot map checkpoint/savepoint state for operator "
+        "e30ccce83304773b609843a7d9d3e8d7 to the new program, because the operator is not "
+        "available in the new program.",
+        "org.apache.flink.runtime.checkpoint.Checkpoints",
+        unreadable=True,
+    ),
+    FailureCause(
+        "MAX_PARALLELISM",
+        r"can not be restored\. The maximum parallelism|[Mm]ax(?:imum)? ?parallelism[^\n]{0,80}"
+        r"(?:mismatch|changed|does not match|cannot be changed)|with max(?:imum)? parallelism "
+        r"[^\n]{0,60}(?:changed|to new program)|Cannot map checkpoint/savepoint state"
+        r"[^\n]{0,80}[Mm]ax(?:imum)? parallelism",
+        message("the maximum parallelism differs from that of the snapshot"),
+        message(
+            "Keyed state cannot be spread over another number of key groups: set the maximum "
+            "parallelism that the snapshot has (setMaxParallelism), and a parallelism below it. "
+            "To raise it, write the state anew with the State Processor API."
+        ),
+        "java.lang.IllegalStateException: The state for task cbc357ccb763df2852fee8c4fc7d55f2 can "
+        "not be restored. The maximum parallelism (128) of the restored state is lower than the "
+        "configured parallelism (256).",
+        "org.apache.flink.runtime.checkpoint.StateAssignmentOperation",
+        unreadable=True,
+    ),
+    FailureCause(
+        "HA_STORE_BROKEN",
+        r"state handle is broken|Could not retrieve checkpoint \d+ from state handle"
+        r"|Could not (?:retrieve|load|recover)[^\n]{0,40}(?:JobGraph|job graph|ExecutionPlan)",
+        message("the high-availability store names a file that is gone"),
+        message(
+            "Restore the file where its directory was cleaned up or moved. If it is lost, stop "
+            "the JobManager, remove what the store keeps of this job (its ConfigMap or znode), "
+            "and start the job from its newest checkpoint or savepoint that is whole: without that "
+            "it would begin without state."
+        ),
+        "org.apache.flink.util.FlinkException: Could not retrieve checkpoint 9702 from state "
+        "handle "
+        "under checkpointID-0000000000000009702. This indicates that the retrieved state handle is "
+        "broken. Try cleaning the state handle store.",
+        "org.apache.flink.runtime.checkpoint.DefaultCompletedCheckpointStoreUtils",
+        unreadable=True,
+    ),
+    FailureCause(
+        "SNAPSHOT_GONE",
+        r"Cannot find checkpoint or savepoint file/directory|Cannot find meta data file"
+        r"|BackendRestorerProcedure[\s\S]*(?:FileNotFound|NoSuchFile|NoSuchKey|does not exist)"
+        r"|StreamTaskStateInitializerImpl[\s\S]*(?:FileNotFound|NoSuchFile|NoSuchKey"
+        r"|does not exist)",
+        message("a file of the snapshot is not there"),
+        message(
+            "Bring the file back, or start from a checkpoint or savepoint that is whole. Stop what "
+            "deletes files there before the next job restarts."
+        ),
+        "java.io.FileNotFoundException: Cannot find checkpoint or savepoint file/directory "
+        "'s3://b/ck/chk-41' on file system 's3'.",
+        "org.apache.flink.runtime.state.filesystem.AbstractFsCheckpointStorageAccess",
+        unreadable=True,
+    ),
+    FailureCause(
+        "SNAPSHOT_UNREADABLE",
+        r"Unexpected magic number|Unrecognized (?:checkpoint|savepoint) version"
+        r"|Cannot (?:read|deserialize)[^\n]{0,40}(?:meta ?data|checkpoint)",
+        message("the snapshot is damaged or of another Flink version"),
+        message(
+            "Start from the checkpoint or savepoint before it. See whether a newer Flink wrote it, "
+            "or whether its files were cut short by a copy."
+        ),
+        "java.io.IOException: Unexpected magic number 0x0",
+        "org.apache.flink.runtime.checkpoint.Checkpoints",
+        unreadable=True,
+    ),
+    FailureCause(
+        "MEMORY_STATE_TOO_LARGE",
+        r"maximum permitted memory-backed state",
+        message("state is larger than the JobManager's memory storage allows"),
+        message(
+            "Set state.checkpoints.dir (execution.checkpointing.dir), so that checkpoints are "
+            "written to a file system: without it they go to the JobManager's heap, 5 MB for each "
+            "state."
+        ),
+        "java.io.IOException: Size of the state is larger than the maximum permitted memory-backed "
+        "state. Size=6306404, maxSize=5242880.",
+        "org.apache.flink.runtime.state.memory.MemCheckpointStreamFactory",
+    ),
+)
+
+GENERAL = (
+    FailureCause(
+        "CHECKPOINTS_FAILED",
+        r"Exceeded checkpoint tolerable failure threshold",
+        message("more checkpoints failed in a row than the job tolerates"),
+        message(
+            "Look at the findings about expired and declined checkpoints: they say why. Until that "
+            "is repaired, raise execution.checkpointing.tolerable-failed-checkpoints, so that the "
+            "job at least goes on."
+        ),
+        "org.apache.flink.util.FlinkRuntimeException: Exceeded checkpoint tolerable failure "
+        "threshold.",
+        "org.apache.flink.runtime.checkpoint.CheckpointFailureManager",
+    ),
+    FailureCause(
+        "RESTORE_FAILED",
+        r"Could not restore (?:keyed|operator) state backend|Exception while creating "
+        r"StreamOperatorStateContext|Failed to rollback to checkpoint/savepoint"
+        r"|Failed to restore from (?:checkpoint|savepoint)",
+        message("the state could not be restored"),
+        message(
+            "Read the innermost cause: the next attempt reads the same snapshot. Where it says "
+            "nothing of the network or the storage's limits, go back to the version of the job "
+            "that "
+            "wrote the snapshot, or start from an older checkpoint or savepoint."
+        ),
+        "org.apache.flink.util.FlinkException: Could not restore keyed state backend for "
+        "StreamFlatMap_9c32 from any of the 1 provided restore options.",
+        "org.apache.flink.streaming.api.operators.BackendRestorerProcedure",
+        unreadable=True,
+    ),
+    FailureCause(
+        "RPC_TIMEOUT",
+        r"AskTimeoutException|This is usually caused by: 1\) ",
+        message("calls between Flink's processes timed out"),
+        message(
+            "Look at the CPU and the garbage collections of the JobManager and of the process that "
+            "did not answer. If they are only slow while many tasks start, raise "
+            "pekko.ask.timeout (before 1.18 akka.ask.timeout)."
+        ),
+        "akka.pattern.AskTimeoutException: Ask timed out on [Actor[akka://flink/user/rpc/"
+        "dispatcher_1#1]] after [10000 ms].",
+        "org.apache.flink.runtime.rpc",
+    ),
+)

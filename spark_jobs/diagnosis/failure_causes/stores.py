@@ -1,0 +1,122 @@
+"""Causes: file systems and object stores, and systems outside of Flink."""
+
+from ingest.messages import message
+from spark_jobs.diagnosis.failure_causes.cause import FailureCause
+
+CAUSES = (
+    FailureCause(
+        "DISK_FULL",
+        r"No space left on device|Disk quota exceeded|There is not enough space on the disk",
+        message("a disk is full"),
+        message(
+            "Free or enlarge the disk of the host that is named: io.tmp.dirs, RocksDB's local "
+            "directory (state.backend.rocksdb.localdir) and logs share it. Bound logs, and the "
+            "pod's ephemeral storage with them."
+        ),
+        "java.io.IOException: No space left on device",
+        "java.io.FileOutputStream",
+    ),
+    FailureCause(
+        "STORAGE_QUOTA",
+        r"QuotaExceededException|QuotaByStorageTypeExceeded|QuotaExceeded\b|quota[^\n]{0,60}is "
+        r"exceeded",
+        message("the storage's quota is used up"),
+        message(
+            "Raise the quota of the directory, or clean up what is not referred to any more: the "
+            "storage page shows how much that is."
+        ),
+        "org.apache.hadoop.hdfs.protocol.DSQuotaExceededException: The DiskSpace quota of /flink "
+        "is exceeded",
+        "org.apache.hadoop.hdfs.server.namenode",
+    ),
+    FailureCause(
+        "STORE_THROTTLED",
+        r"SlowDown|[Ss]low [Dd]own|reduce your request rate|Status Code: 503\b|ServerBusy"
+        r"|TooManyRequests|Too Many Requests|RequestLimitExceeded|OperationTimedOut"
+        r"|rateLimitExceeded|ThrottlingException|ServiceUnavailable|QpsLimitExceeded",
+        message("the object store throttles requests"),
+        message(
+            "Fewer and larger files: raise state.storage.fs.memory-threshold, merge files "
+            "(execution.checkpointing.file-merging.enabled from 1.20 on), checkpoint less often. "
+            "Spread them over prefixes (s3.entropy.key), and let clients retry longer "
+            "(fs.s3a.attempts.maximum, s3.retry-policy)."
+        ),
+        "com.amazonaws.services.s3.model.AmazonS3Exception: Please reduce your request rate. "
+        "(Service: Amazon S3; Status Code: 503; Error Code: SlowDown)",
+        "https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html",
+    ),
+    FailureCause(
+        "STORE_POOL_EXHAUSTED",
+        r"Timeout waiting for connection from pool|Acquire operation took longer"
+        r"|ConnectionPoolTimeoutException",
+        message("the client of the object store has no free connection"),
+        message(
+            "Raise its pool (fs.s3a.connection.maximum, s3.connection.maximum) above the subtasks "
+            "and upload threads of a TaskManager. If that only delays it, look for streams that "
+            "are not closed: a known bug of several releases."
+        ),
+        "com.amazonaws.SdkClientException: Unable to execute HTTP request: Timeout waiting for "
+        "connection from pool",
+        "com.amazonaws.http.AmazonHttpClient",
+    ),
+    FailureCause(
+        "STORE_REFUSED",
+        r"AccessDenied|Access Denied|Status Code: 403\b|403 Forbidden|InvalidAccessKeyId"
+        r"|ExpiredToken|SignatureDoesNotMatch|AuthorizationFailure|AuthorizationPermissionMismatch"
+        r"|AccessControlException|Permission denied|NoAuthWithAWSException"
+        r"|does not have storage\.",
+        message("access to the storage is refused"),
+        message(
+            "See which identity the process uses (instance role, service account, keys) and "
+            "whether it may read, write, list and delete there; a token or key may have expired. "
+            "Retrying does not help."
+        ),
+        "com.amazonaws.services.s3.model.AmazonS3Exception: Access Denied (Service: Amazon S3; "
+        "Status Code: 403; Error Code: AccessDenied)",
+        "https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html",
+    ),
+    FailureCause(
+        "NAMENODE_UNAVAILABLE",
+        r"SafeModeException|in safe mode|StandbyException|Operation category \w+ is not supported "
+        r"in state standby",
+        message("the NameNode is in safe mode or on standby"),
+        message(
+            "See why it is: after a restart it waits for blocks, with a full disk it stays. Name "
+            "the name service and not one NameNode in the paths, so that clients fail over."
+        ),
+        "org.apache.hadoop.hdfs.server.namenode.SafeModeException: Cannot create file /flink/chk-7."
+        " Name node is in safe mode.",
+        "org.apache.hadoop.hdfs.server.namenode",
+    ),
+    FailureCause(
+        "AUTHENTICATION_FAILED",
+        r"GSSException|SaslAuthenticationException|SaslException|LoginException|Kerberos"
+        r"|InvalidToken|token[^\n]{0,60}(?:is expired|can't be found in cache)|SSLHandshake"
+        r"|Authentication failed",
+        message("an outside system refuses the job's identity"),
+        message(
+            "Renew the keytab, token, password or certificate, and see whether Flink may renew it "
+            "by itself (security.kerberos.login.*, delegation tokens). A job that ran for days "
+            "and fails then has mostly outlived its token."
+        ),
+        "org.apache.hadoop.security.token.SecretManager$InvalidToken: token (HDFS_DELEGATION_TOKEN "
+        "token 17 for flink) can't be found in cache",
+        "org.apache.hadoop.security",
+    ),
+    FailureCause(
+        "CONNECTION_BROKEN",
+        r"Connection reset|Broken pipe|Connection refused|ConnectException|SocketTimeoutException"
+        r"|NoRouteToHost|UnknownHostException|CommunicationsException|Connection (?:is )?closed"
+        r"|HikariPool[^\n]{0,80}not available|Topic [^\n]{0,200} not present in metadata"
+        r"|Expiring \d+ record\(s\)|Communications link failure",
+        message("the connection to an outside system broke"),
+        message(
+            "Read the root exception: the first frame of the job or its connector says which system "
+            "it is. See whether that system, or what is between (load balancer, idle time-out, TLS),"
+            " ended the connection. Let the client retry by itself: each failure that it passes on "
+            "restarts the job."
+        ),
+        "java.io.IOException: Connection reset by peer: /10.11.12.13:5432",
+        "java.net.SocketException",
+    ),
+)

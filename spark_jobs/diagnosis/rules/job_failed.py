@@ -1,0 +1,270 @@
+"""A job has ended as FAILED: why, what ended it for good, and from where it can be started again.
+
+A job that fails restarts unless something ended it: no restart strategy, one that is exhausted, an
+exception that Flink calls not recoverable, or a start that is impossible.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ingest.messages import message
+from spark_jobs.diagnosis.failure_causes.cause import FailureCause
+from spark_jobs.diagnosis.failure_causes.table import cause_of_failure, code_of
+from spark_jobs.diagnosis.findings import Evidence, Finding
+from spark_jobs.diagnosis.root_exceptions import RootException, root_of
+from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.samples import CheckpointSample, JobFailure, JobWindow, LogEvent
+from spark_jobs.diagnosis.stack_traces import without_middle
+from spark_jobs.diagnosis.subjects import job_finding
+from spark_jobs.diagnosis.thresholds import Limits
+
+RULE = "job.failed"
+FAILED = "FAILED"
+SAME_MS = 2_000
+"""Tasks that fail together are reported so close to each other."""
+MESSAGE_CHARS = 600
+
+NO_STRATEGY, EXHAUSTED, NOT_RECOVERABLE, NOT_STARTED, UNKNOWN = (
+    "NO_RESTART_STRATEGY",
+    "RESTARTS_EXHAUSTED",
+    "NOT_RECOVERABLE",
+    "NOT_STARTED",
+    "UNKNOWN",
+)
+_SUPPRESSED = re.compile(r"Recovery is suppressed by (\w+)((?:\([^()\n]{0,200}\))?)")
+_NOT_RECOVERABLE = ("The failure is not recoverable", "SuppressRestartsException")
+_NOT_STARTED = (
+    "JobInitializationException",
+    "Could not start the JobMaster",
+    "JobExecutionException",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """From where the job can be started: ``at_ms`` is when it was taken, as far as known."""
+
+    path: str
+    name: str
+    at_ms: int | None
+
+
+@rule(
+    RULE,
+    message("Job failed for good"),
+    message("The job has ended as FAILED: Flink does not restart it."),
+    hold_s=600,
+    outlives_job=True,
+    reads=("job_terminal", "job_state", "task_state FAILED", "restore_requested"),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    if window.state != FAILED:
+        return
+    told = list(_told(window))
+    root, cause = _root(window, told)
+    ended_by, words = _ended_by([text for _, text in told])
+    ended_ms = _ended_ms(window)
+    snapshot = _usable(window, cause)
+    yield job_finding(
+        window,
+        RULE,
+        "critical",
+        "high" if root else "medium",
+        title=message(
+            "The job failed for good: {what:text}", what=root.group if root else _unknown()
+        ),
+        cause=message(
+            "{root:text} {ended:message}",
+            root=_words_of(root),
+            ended=words,
+        ),
+        next_step=_next_step(cause, ended_by, snapshot),
+        seen_at_ms=min(ended_ms, window.at_ms),
+        evidence=_evidence(root, cause, words, snapshot, ended_ms),
+        data={
+            "cause": code_of(cause),
+            "ended_by": ended_by,
+            "root": root and root.name,
+            "frame": root and root.frame,
+            "snapshot_path": snapshot and snapshot.path,
+        },
+    )
+
+
+def _unknown() -> str:
+    return message("no exception reported")
+
+
+def _told(window: JobWindow) -> Iterator[tuple[int, str]]:
+    """What the job's own end, and its last failures, say: instants and traces, best first."""
+    ends = [event for event in window.events if _is_end(event) and event.detail]
+    for event in reversed(ends):
+        yield event.at_ms, event.detail or ""
+    for failure in _last_failures(window):
+        yield failure.at_ms, failure.stacktrace or failure.name
+    failed = [event for event in window.events if event.kind == "task_state" and event.detail]
+    for event in reversed(failed[-5:]):
+        yield event.at_ms, event.detail or ""
+
+
+def _is_end(event: LogEvent) -> bool:
+    return event.kind == "job_terminal" or (
+        event.kind == "job_state" and event.fields.get("to_state") in ("FAILING", FAILED)
+    )
+
+
+def _last_failures(window: JobWindow) -> list[JobFailure]:
+    """Those that came together last, what Flink calls the root first."""
+    newest_ms = max((failure.at_ms for failure in window.failures), default=0)
+    last = [failure for failure in window.failures if failure.at_ms >= newest_ms - SAME_MS]
+    return sorted(last, key=lambda failure: (not failure.is_root, failure.at_ms))
+
+
+def _root(
+    window: JobWindow, told: list[tuple[int, str]]
+) -> tuple[RootException | None, FailureCause | None]:
+    """The innermost cause that is anybody's own, else the first that is told."""
+    roots = [(root_of(text.partition(":")[0], text), text) for _, text in told]
+    if not roots:
+        return None, None
+    root, text = next((pair for pair in roots if not pair[0].is_wrapper), roots[0])
+    return root, cause_of_failure(root.name, text)
+
+
+def _ended_by(texts: list[str]) -> tuple[str, str]:
+    """A code and a sentence."""
+    for text in texts:
+        if suppressed := _SUPPRESSED.search(text):
+            if suppressed[1].startswith("NoRestart"):
+                return NO_STRATEGY, message(
+                    "No restart strategy is set for it, so its first failure ended it."
+                )
+            return EXHAUSTED, message(
+                "Its restart strategy allows no more restarts: {name:name}{set:text}.",
+                name=suppressed[1],
+                set=suppressed[2],
+            )
+    for text in texts:
+        if any(piece in text for piece in _NOT_RECOVERABLE):
+            return NOT_RECOVERABLE, message(
+                "Flink takes this exception for one that no restart repairs."
+            )
+        if any(piece in text for piece in _NOT_STARTED):
+            return NOT_STARTED, message("It could not be started at all.")
+    return UNKNOWN, message("What ended it for good is not said.")
+
+
+def _ended_ms(window: JobWindow) -> int:
+    ends = [one.at_ms for one in window.annotations if one.kind == "terminal"]
+    return max(ends, default=window.at_ms)
+
+
+def _usable(window: JobWindow, cause: FailureCause | None) -> Snapshot | None:
+    """The newest that is not known to be gone; none that this job has failed to read."""
+    if cause and cause.unreadable:
+        return None
+    # Flink deletes them with the job where they are not externalized.
+    kept = [
+        checkpoint
+        for checkpoint in window.checkpoints
+        if checkpoint.outcome == "completed"
+        and checkpoint.external_path
+        and not checkpoint.discarded
+        and (checkpoint.is_savepoint or window.config.externalized is not False)
+    ]
+    newest = max(kept, key=lambda one: (one.trigger_time_ms, one.checkpoint_id), default=None)
+    return _of_checkpoint(newest) if newest else _restored(window)
+
+
+def _of_checkpoint(checkpoint: CheckpointSample) -> Snapshot:
+    name = (
+        message("savepoint {number:number}", number=checkpoint.checkpoint_id)
+        if checkpoint.is_savepoint
+        else message("checkpoint {number:number}", number=checkpoint.checkpoint_id)
+    )
+    return Snapshot(checkpoint.external_path or "", name, checkpoint.trigger_time_ms)
+
+
+def _restored(window: JobWindow) -> Snapshot | None:
+    """What it was started from, where it took none of its own."""
+    paths = [
+        str(path)
+        for one in window.annotations
+        if one.kind == "restore" and (path := one.detail.get("path"))
+    ]
+    paths += [
+        str(path)
+        for event in window.events
+        if event.kind == "restore_requested" and (path := event.fields.get("path"))
+    ]
+    return Snapshot(paths[-1], message("the snapshot it was started from"), None) if paths else None
+
+
+def _words_of(root: RootException | None) -> str:
+    if root is None:
+        return message("What made it fail is not known: neither REST nor the log has an exception.")
+    if root.message:
+        return message(
+            "The root exception was {name:text} ({text:text}).",
+            name=message("{name:name} at {frame:name}", name=root.name, frame=root.frame)
+            if root.frame
+            else root.name,
+            text=without_middle(root.message, MESSAGE_CHARS),
+        )
+    return message("The root exception was {group:text}.", group=root.group)
+
+
+def _next_step(cause: FailureCause | None, ended_by: str, snapshot: Snapshot | None) -> str:
+    advice = (
+        cause.next_step
+        if cause
+        else message(
+            "Read the root exception and repair what it names: the job's code, a record, or an "
+            "outside system."
+        )
+    )
+    if snapshot:
+        advice = message(
+            "{advice:message} Then start the job from {name:message}: {path:name}.",
+            advice=advice,
+            name=snapshot.name,
+            path=snapshot.path,
+        )
+    elif not (cause and cause.unreadable):
+        advice = message(
+            "{advice:message} No snapshot of it is known that it could start from: look for one in "
+            "its checkpoint directory before it is started without state.",
+            advice=advice,
+        )
+    if ended_by == NO_STRATEGY:
+        advice = message(
+            "{advice:message} Set a restart strategy (restart-strategy.type), so that the next "
+            "failure does not end it.",
+            advice=advice,
+        )
+    return advice
+
+
+def _evidence(
+    root: RootException | None,
+    cause: FailureCause | None,
+    ended: str,
+    snapshot: Snapshot | None,
+    ended_ms: int,
+) -> Iterator[Evidence]:
+    yield Evidence(message("root exception"), root.group if root else _unknown(), at_ms=ended_ms)
+    if cause:
+        yield Evidence(message("cause"), cause.title, at_ms=ended_ms)
+    yield Evidence(message("ended by"), ended, at_ms=ended_ms)
+    if snapshot:
+        yield Evidence(
+            message("newest usable snapshot"),
+            snapshot.path,
+            at_ms=snapshot.at_ms,
+            note=snapshot.name,
+        )
+        if snapshot.at_ms is not None:
+            yield Evidence(
+                message("age of that snapshot at the job's end"), ended_ms - snapshot.at_ms, "ms"
+            )

@@ -1,0 +1,115 @@
+"""A job was started without state although it had completed checkpoints: nothing fails, and what it
+knew is gone.
+
+Flink counts checkpoints on from the restored one. Ids that begin anew, without a restore before
+them, say that there was none: a JobManager that was replaced without high availability, or a job
+that was submitted again without a snapshot.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ingest.messages import message
+from spark_jobs.diagnosis.checkpoint_history import by_time
+from spark_jobs.diagnosis.findings import Evidence, Finding, Related
+from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
+from spark_jobs.diagnosis.subjects import job_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+
+RULE = "restore.without_state"
+WINDOW = f"{RULE}.window_s"
+RESTORED_WITHIN_MS = 60_000
+"""The log and REST date a restore apart from the start it belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class FreshStart:
+    """``at_ms``: when it was noticed; ``lost``: the newest completed checkpoint before it."""
+
+    at_ms: int
+    lost: CheckpointSample
+
+
+@rule(
+    RULE,
+    message("Started without state"),
+    message("The job began without state although it had completed checkpoints before."),
+    hold_s=1800,
+    needs=("checkpoints",),
+    thresholds=(
+        Threshold(
+            WINDOW,
+            3600,
+            "s",
+            60,
+            604_800,
+            message("An hour: until then little was written that going back would repeat."),
+        ),
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    fresh = _fresh_start(window)
+    if fresh is None or fresh.at_ms <= window.at_ms - int(limits[WINDOW] * 1000):
+        return
+    lost = fresh.lost
+    path = lost.external_path
+    yield job_finding(
+        window,
+        RULE,
+        "critical",
+        "medium",
+        title=message(
+            "Started without state: checkpoint {number:number} was there",
+            number=lost.checkpoint_id,
+        ),
+        cause=message(
+            "The job completed checkpoint {number:number}, and was then started without restoring "
+            "any: its checkpoints are counted anew. What its operators kept is gone, unless that "
+            "was meant.",
+            number=lost.checkpoint_id,
+        ),
+        next_step=message(
+            "If it was not meant, stop the job and start it from {path:text}. Be quick: under the "
+            "same job id, new checkpoints take the places of the old ones. Then set up high "
+            "availability, so that the next JobManager finds the newest checkpoint by itself.",
+            path=path or message("that checkpoint"),
+        ),
+        seen_at_ms=fresh.at_ms,
+        evidence=(
+            Evidence(
+                message("newest checkpoint before"),
+                lost.checkpoint_id,
+                "count",
+                at_ms=lost.ended_ms,
+                note=path or "",
+            ),
+            Evidence(message("age of the lost state"), fresh.at_ms - lost.trigger_time_ms, "ms"),
+        ),
+        related=(Related("checkpoint", path),) if path else (),
+        data={"checkpoint_id": lost.checkpoint_id, "path": path},
+    )
+
+
+def _fresh_start(window: JobWindow) -> FreshStart | None:
+    """The newest."""
+    in_order = sorted(window.checkpoints, key=by_time)
+    begins = [
+        after.trigger_time_ms
+        for before, after in pairwise(in_order)
+        if after.checkpoint_id < before.checkpoint_id
+    ]
+    for at_ms in sorted(begins, reverse=True):
+        before = [one for one in in_order if one.trigger_time_ms < at_ms]
+        newest = next((one for one in reversed(before) if one.outcome == "completed"), None)
+        if newest and not _restored_between(window, newest.ended_ms, at_ms):
+            return FreshStart(at_ms, newest)
+    return None
+
+
+def _restored_between(window: JobWindow, from_ms: int, to_ms: int) -> bool:
+    return any(
+        one.kind == "restore" and from_ms <= one.at_ms <= to_ms + RESTORED_WITHIN_MS
+        for one in window.annotations
+    )

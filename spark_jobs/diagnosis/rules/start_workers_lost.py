@@ -1,0 +1,119 @@
+"""TaskManagers that were requested die before any task runs on them, one after the other: the job
+waits for slots that never come.
+
+The ResourceManager says so in its log; the job itself only times out, minutes later.
+"""
+
+from collections.abc import Iterator
+
+from ingest.messages import list_text, message
+from spark_jobs.diagnosis.failure_causes.cause import FailureCause
+from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
+from spark_jobs.diagnosis.findings import Evidence, Finding, Related
+from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.samples import JobWindow, LogEvent
+from spark_jobs.diagnosis.stack_traces import without_middle
+from spark_jobs.diagnosis.subjects import job_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+
+RULE = "start.workers_lost"
+WORKERS, WINDOW = f"{RULE}.workers", f"{RULE}.window_s"
+ENDED, UNREGISTERED, REFUSED = "worker_terminated", "worker_unregistered", "worker_request_failed"
+MEANT = "TASKMANAGER_STOPPED"
+REASON_CHARS = 300
+
+
+@rule(
+    RULE,
+    message("TaskManagers die before they run"),
+    message(
+        "At least three TaskManagers ended, or could not be started, before any task ran on them."
+    ),
+    hold_s=900,
+    reads=(ENDED, UNREGISTERED, REFUSED),
+    needs=("events",),
+    thresholds=(
+        Threshold(
+            WORKERS,
+            3,
+            "count",
+            1,
+            1000,
+            message("One may be bad luck of a node; the third ends by the same cause."),
+        ),
+        Threshold(
+            WINDOW,
+            900,
+            "s",
+            60,
+            86_400,
+            message("A quarter of an hour: Flink waits five minutes for one to register."),
+        ),
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    since_ms = window.at_ms - int(limits[WINDOW] * 1000)
+    lost = [event for event in window.events if event.at_ms > since_ms and _is_lost(event)]
+    if window.terminal or len(lost) < limits[WORKERS]:
+        return
+    newest = lost[-1]
+    if any(one.trigger_time_ms > newest.at_ms for one in window.checkpoints):
+        return  # all tasks run: enough others came
+    cause, reason = _cause(newest), without_middle(_reason(newest), REASON_CHARS)
+    names = list(dict.fromkeys(event.container for event in lost if event.container))
+    yield job_finding(
+        window,
+        RULE,
+        "critical",
+        "high" if cause else "medium",
+        title=message(
+            "{lost:number} TaskManagers died before any task ran on them: {what:text}",
+            lost=len(lost),
+            what=cause.title if cause else reason or message("no reason reported"),
+        ),
+        cause=message(
+            "The job waits for slots, and the TaskManagers that should bring them end first: "
+            "{names:name}. The newest reason: {reason:text}",
+            names=list_text(names) or message("none was even started"),
+            reason=reason or message("none is said"),
+        ),
+        next_step=cause.next_step
+        if cause
+        else message(
+            "Read the log of such a TaskManager (kubectl logs --previous, yarn logs) and the "
+            "events "
+            "of its pod: image, settings, secrets, quota."
+        ),
+        seen_at_ms=newest.at_ms,
+        evidence=(
+            limits.compared(
+                message("TaskManagers that died before any task ran"),
+                len(lost),
+                "count",
+                ">=",
+                WORKERS,
+                newest.at_ms,
+            ),
+            Evidence(message("newest reason"), reason, at_ms=newest.at_ms),
+        ),
+        related=tuple(Related("taskmanager", name, message("lost")) for name in names[-10:]),
+        data={"cause": code_of(cause), "taskmanagers": names},
+    )
+
+
+def _is_lost(event: LogEvent) -> bool:
+    if event.kind != ENDED:
+        return event.kind in (UNREGISTERED, REFUSED)
+    cause = cause_of(_reason(event))
+    return cause is not None and cause.code != MEANT
+
+
+def _reason(event: LogEvent) -> str:
+    """What the line says, else the innermost cause below it."""
+    if event.kind == UNREGISTERED:
+        return event.message or ""
+    return str(event.fields.get("reason_text") or event.detail or event.message or "")
+
+
+def _cause(event: LogEvent) -> FailureCause | None:
+    return cause_of(f"{_reason(event)}\n{event.detail or ''}")

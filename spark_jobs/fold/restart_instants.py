@@ -1,0 +1,42 @@
+"""When a job restarted, for longer than its log lines are remembered: a job that restarts every two
+seconds would else have forgotten the beginning of that after some minutes.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from spark_jobs.diagnosis.restart_episodes import chain_begin, with_others
+from spark_jobs.diagnosis.window_contents import Span
+from spark_jobs.fold.rows import Row
+
+RESTARTS_KEPT = 2_000
+"""An hour of a restart every two seconds."""
+CHAIN_APART_MS = 600_000
+"""A restart so long after the one before begins another chain of them."""
+FIRST_WITHIN_MS = 5_000
+"""What failed so close to the first restart of a chain is kept as long as the chain."""
+
+
+def restart_instants(
+    before: Sequence[int], events: Iterable[Row], annotated: Iterable[Row] = ()
+) -> list[int]:
+    """In order, the newest. ``events``: located log events; ``annotated``: the job's
+    annotations.
+    """
+    logged = [
+        event["ts"]
+        for event in events
+        if event["kind"] == "job_state" and event["to_state"] == "RESTARTING"
+    ]
+    # Those from before are exact, or were annotated while the log was not read.
+    unread = set(logged).difference(before)
+    exact = {*logged, *(at for at in before if not unread or at in with_others(unread, [at]))}
+    marks = (one["at"] for one in annotated if one["kind"] == "restart")
+    return with_others(exact, marks)[-RESTARTS_KEPT:]
+
+
+def first_of_chain(restarts: Sequence[int]) -> Span | None:
+    """Around the first restart of the newest chain."""
+    if not restarts:
+        return None
+    begun = chain_begin(restarts, CHAIN_APART_MS)
+    return begun - FIRST_WITHIN_MS, begun + FIRST_WITHIN_MS
