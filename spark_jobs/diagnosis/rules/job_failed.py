@@ -81,6 +81,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         ),
         next_step=_next_step(cause, ended_by, snapshot),
         seen_at_ms=min(ended_ms, window.at_ms),
+        began_at_ms=ended_ms,
         evidence=_evidence(root, cause, words, snapshot, ended_ms),
         data={
             "cause": code_of(cause),

@@ -348,6 +348,7 @@ def _finding(
         cause=_cause(group, often, len(failing), newest, lost, host, began),
         next_step=_next_step(newest, host, _only_task(troubles)),
         seen_at_ms=failing[-1].restarts[-1],
+        began_at_ms=min([failing[0].begun_ms, *(failure.at_ms for failure in failing[0].failures)]),
         evidence=_evidence(window, limits, failing, troubles, host, began, stuck),
         related=(
             *(Related("taskmanager", name, message("lost")) for name in lost),

@@ -77,6 +77,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             path=path or message("that checkpoint"),
         ),
         seen_at_ms=fresh.at_ms,
+        began_at_ms=fresh.at_ms,
         evidence=(
             Evidence(
                 message("newest checkpoint before"),
