@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from spark_jobs.diagnosis.samples import Annotation, JobFailure, JobWindow, LogEvent
-from spark_jobs.diagnosis.window_contents import whole_since
+from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST, whole_since
 
 Happening = TypeVar("Happening", JobFailure, Annotation)
 Task = tuple[str | None, int | None]
@@ -30,8 +30,6 @@ one restart.
 BEFORE_MS = 2_000
 """A failure is dated a little before the restart that it causes."""
 DEPLOYED, RUNNING, FAILED = "task_deployed", "task_state RUNNING", "task_state FAILED"
-TASKMANAGER_LOST = "taskmanager_lost"
-"""Kind of annotation, whose subject is the TaskManager."""
 READS = ("job_state", DEPLOYED, RUNNING, FAILED)
 
 
@@ -40,7 +38,7 @@ class Episode:
     """``restarts`` are the instants of its restarts; ``ended_ms`` None while not all tasks run
     again. Failures oldest first.
 
-    ``lost``: TaskManagers of its tasks that the log says were lost meanwhile.
+    ``lost``: TaskManagers of its tasks that were lost meanwhile, each once.
     """
 
     restarts: tuple[int, ...]
@@ -85,8 +83,10 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
             ends.get(restarts[0], ended_ms),
             _failures(failures, restarts[0], _next_begin(groups, index)),
             tuple(
-                annotation.subject
-                for annotation in _within(lost, restarts[0], _next_begin(groups, index))
+                dict.fromkeys(
+                    annotation.subject
+                    for annotation in _within(lost, restarts[0], _next_begin(groups, index))
+                )
             ),
         )
         for index, (restarts, ended_ms) in enumerate(groups)

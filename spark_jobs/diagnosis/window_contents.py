@@ -14,6 +14,9 @@ from spark_jobs.diagnosis.samples import CheckpointConfig, CheckpointSample, Log
 
 WINDOW_MS = 60_000
 CHECKPOINTS, ANNOTATIONS, FAILURES, EVENTS, PAST_WINDOWS = 60, 100, 50, 200, 10
+LOOKED_THROUGH = 10
+TASKMANAGER_LOST = "taskmanager_lost"
+"""Kind of annotation, whose subject is the TaskManager."""
 """How many of each a window gets, the newest; events of each kind, past windows of each vertex."""
 BRIEFLY_MS = 3_600_000
 """How far back a window looks for kinds of which a job may log one for each subtask: thousands at
@@ -70,6 +73,16 @@ def newest(timed: Timed, end_ms: int, most: int) -> Sequence[Any]:
     """Those before ``end_ms``, the last ``most`` of them."""
     until = bisect_left(timed[0], end_ms)
     return timed[1][max(0, until - most) : until]
+
+
+def newest_annotations(timed: Timed, end_ms: int) -> list[Any]:
+    """The last ``ANNOTATIONS`` before ``end_ms``; of lost TaskManagers also earlier ones, which
+    restarts without end would push out.
+    """
+    last = newest(timed, end_ms, LOOKED_THROUGH * ANNOTATIONS)
+    earlier, recent = last[:-ANNOTATIONS], last[-ANNOTATIONS:]
+    lost = [annotation for annotation in earlier if annotation.kind == TASKMANAGER_LOST]
+    return [*lost[-ANNOTATIONS:], *recent]
 
 
 def since(timed: Timed, from_ms: int, end_ms: int) -> Sequence[Any]:

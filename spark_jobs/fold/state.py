@@ -54,7 +54,7 @@ class JobState:
     older: OlderFacts = field(default_factory=OlderFacts)
     outages: Sequence[Row] = ()
     starts: Sequence[Row] = ()
-    taskmanager_lines: Sequence[Row] = ()
+    taskmanager_losses: Sequence[Row] = ()
     taskmanagers: Sequence[Row] = ()
     reported_annotations: Sequence[int] = ()
     reported_hosts: int | None = None

@@ -9,7 +9,6 @@ from ingest.flink_rest.versions import release
 from spark_jobs.diagnosis import samples
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.window_contents import (
-    ANNOTATIONS,
     CHECKPOINTS,
     FAILURES,
     GAUGES_MS,
@@ -21,6 +20,7 @@ from spark_jobs.diagnosis.window_contents import (
     checkpoint_config,
     is_over,
     newest,
+    newest_annotations,
     newest_events,
     since,
 )
@@ -102,7 +102,7 @@ def job_windows(
                     for one in newest(history.checkpoints, end_ms, CHECKPOINTS)
                 ),
                 vertex_states=_vertex_states(history, start_ms),
-                annotations=tuple(newest(history.annotations, end_ms, ANNOTATIONS)),
+                annotations=tuple(newest_annotations(history.annotations, end_ms)),
                 starts=tuple(newest(history.starts, end_ms, STARTS)),
                 failures=tuple(newest(history.failures, end_ms, FAILURES)),
                 events=newest_events(history.events, end_ms),

@@ -12,7 +12,6 @@ from spark_jobs.diagnosis.restart_episodes import READS, Episode, episodes
 from spark_jobs.diagnosis.root_exceptions import (
     fails_by_host,
     is_lost_taskmanager,
-    lost_taskmanager,
     root_of,
 )
 from spark_jobs.diagnosis.rule import rule
@@ -113,9 +112,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Trouble:
-    """What began one episode. ``lost`` are the TaskManagers that any of its failures names as lost,
-    whatever came first, and that the log says were lost meanwhile.
-    """
+    """What began one episode, and the TaskManagers that were lost meanwhile."""
 
     group: str
     message: str
@@ -127,7 +124,7 @@ def _trouble(episode: Episode) -> _Trouble:
     if not episode.failures:
         return _Trouble(LOST if episode.lost else UNREPORTED, "", episode.lost, None)
     first = _first(episode)
-    root, lost = root_of(first.name, first.stacktrace), _lost(episode)
+    root, lost = root_of(first.name, first.stacktrace), episode.lost
     if is_lost_taskmanager(first.name, first.stacktrace):
         return _Trouble(LOST, root.message, lost, first)
     if root.is_wrapper:
@@ -158,25 +155,6 @@ def _first(episode: Episode) -> JobFailure:
         if failure.is_root and failure.at_ms - earliest.at_ms <= ROOT_WITHIN_MS
     )
     return next(roots, earliest)
-
-
-def _lost(episode: Episode) -> tuple[str, ...]:
-    """Each once, those that the log names first.
-
-    A TaskManager that is named by its id and by its address counts by its id.
-    """
-    named = [*episode.lost]
-    named += [
-        name for failure in episode.failures if (name := lost_taskmanager(failure.stacktrace))
-    ]
-    # A TaskManager that cannot be reached is dead; one that reports a broken connection is not.
-    named += [
-        failure.taskmanager_id
-        for failure in episode.failures
-        if "RecipientUnreachable" in failure.name and failure.taskmanager_id
-    ]
-    ids = [name for name in named if "/" not in name]
-    return tuple(dict.fromkeys(ids or named))
 
 
 def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:

@@ -14,7 +14,7 @@ from rest_framework.test import APIClient
 
 from ingest.records import Observed, TaskManager
 from tests.webapp.builders import cluster, fact, finding, job, person
-from tests.webapp.hosts.builders import happened_on, host_event, names, runs_on
+from tests.webapp.hosts.builders import happened_on, host_event, lost, names, runs_on
 from webapp.accounts.models import ApiToken
 from webapp.findings.models import FindingHost
 from webapp.hosts.concentration import concentration
@@ -124,9 +124,8 @@ def test_pages_of_hosts_follow_one_another(viewer, now):
 
 
 def test_a_loss_that_three_jobs_were_told_of_is_one(viewer, now):
-    for _ in range(3):
-        host_event("h", job(at=now), "taskmanager_lost", now, "tm-1", taskmanager_id="tm-1")
-    host_event("h", job(at=now), "taskmanager_lost", now, "tm-2", taskmanager_id="tm-2")
+    lost("tm-1", "h", now, *(job(at=now) for _ in range(3)))
+    lost("tm-2", "h", now, job(at=now))
     (row,) = viewer.get("/hosts/").context["rows"]
     assert row.losses == 2
     shown = viewer.get("/hosts/h/")
@@ -199,11 +198,11 @@ def test_memory_declines_and_losses_are_told_by_taskmanager(viewer, api, three, 
         metaspace_max_bytes=100,
     )
     lake().append([Observed("prod-eu", at, "rest", (sample,))])
-    host_event("bad", three, "taskmanager_lost", at, "tm-9", taskmanager_id="tm-9")
+    lost("tm-9", "bad", at, three)
     fact(three, 1, at, slowest_host="bad")
     fact(three, 2, at, slowest_host="odd")
     shown = viewer.get("/hosts/bad/taskmanagers").context
-    one, lost = shown["found"].rows
+    one, gone = shown["found"].rows
     assert (
         one.taskmanager_id,
         one.declines,
@@ -213,7 +212,7 @@ def test_memory_declines_and_losses_are_told_by_taskmanager(viewer, api, three, 
         3,
         ["metaspace"],
     )
-    assert (lost.taskmanager_id, lost.lost_at, lost.budget) == ("tm-9", at, None)
+    assert (gone.taskmanager_id, gone.lost_at, gone.budget) == ("tm-9", at, None)
     assert [(row.here, row.total) for row in shown["slowest"]] == [(1, 2)]
     told = api.get("/api/v1/hosts/bad/").json()
     assert [row["taskmanager_id"] for row in told["taskmanagers"]] == ["tm-1", "tm-9"] and told[
@@ -261,6 +260,7 @@ def test_the_number_of_queries_does_not_grow_with_rows(viewer, three, now, path)
             assert viewer.get(path).status_code == 200
         return len(asked)
 
+    happened_on("bad", job(at=now), now)
     few = queries()
     for number in range(20):
         other = job(at=now)
