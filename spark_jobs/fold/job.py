@@ -38,6 +38,7 @@ from spark_jobs.fold.rows import Row, largest
 from spark_jobs.fold.rule_evaluation import Settings, joined, judged, runs
 from spark_jobs.fold.size_trend import size_trend
 from spark_jobs.fold.snapshots import types_of
+from spark_jobs.fold.start_causes import with_causes
 from spark_jobs.fold.starts import REPORTED_BY, Life, job_starts
 from spark_jobs.fold.state import JobState
 from spark_jobs.fold.taskmanager_lives import losses_of_job, lost_mentions
@@ -125,6 +126,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         lost,
         types,
     )
+    state = replace(state, starts=with_causes(state.starts, annotated, surroundings.life.failures))
     trend = size_trend(facts, annotated, folded.older)
     current = job_current(
         state.answers, facts, state.pressure, older_events, folded.older, types
