@@ -82,8 +82,8 @@ def job_restores(job: JobCurrent, until: datetime) -> JobRestores:
     if not observed:
         unknown.append(
             message(
-                "No restore of the last {days:number} days is known with its duration: it is once "
-                "all tasks of a start ran, by REST or by the log of the JobManager.",
+                "No restore of the last {days:number} days is known with its duration: REST and "
+                "the log of the JobManager tell it once all tasks run.",
                 days=HISTORY.days,
             )
         )
