@@ -3,12 +3,12 @@
 from datetime import datetime
 from typing import Any
 
+from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from spark_jobs.fold.taskmanager_lives import reason_of
 from webapp.fleet.filters import ClusterLabels
 from webapp.fleet.models import Cluster
 from webapp.hosts import lookup
 from webapp.hosts.filters import HostsFilters
-from webapp.hosts.lives import LOST
 from webapp.hosts.lookup import Hosts
 from webapp.hosts.models import TaskManagerLife
 from webapp.hosts.ranking import HostRow, ordered, with_trouble
@@ -67,7 +67,7 @@ def loss_row(life: TaskManagerLife) -> dict[str, Any]:
     """The loss of a TaskManager among what happened on its host, by ``EVENT_NAMES``."""
     return dict.fromkeys(EVENT_NAMES) | {
         "at": life.ended_at,
-        "kind": LOST,
+        "kind": TASKMANAGER_LOST,
         "cluster": life.cluster,
         "host": life.host,
         "taskmanager_id": life.taskmanager_id,

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Q, QuerySet
 
-from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST as LOST
+from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from spark_jobs.serving import TASKMANAGER_LOSSES
 from webapp.fleet.models import JobAnnotation
 from webapp.hosts.models import TaskManagerLife
@@ -34,16 +34,16 @@ def jobs_that_lost(
         instants = [life.ended_at for life in some if life.ended_at]
         marks = JobAnnotation.objects.filter(
             cluster__in={life.cluster for life in some},
-            kind=LOST,
+            kind=TASKMANAGER_LOST,
             subject__in={life.taskmanager_id for life in some},
             at__gte=min(instants) - _DATED_WITHIN,
             at__lte=max(instants),
         )
         told: dict[tuple[str, str], list[tuple[datetime, str]]] = defaultdict(list)
-        for cluster, name, at, job_id in marks.order_by("job_id").values_list(
+        for cluster, name, marked_at, job_id in marks.order_by("job_id").values_list(
             "cluster", "subject", "at", "job_id"
         ):
-            told[cluster, name].append((at, job_id))
+            told[cluster, name].append((marked_at, job_id))
         for life in some:
             at = life.ended_at
             yield (

@@ -14,12 +14,13 @@ from django.core.cache import cache
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import timezone
 
+from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding, FindingHost
 from webapp.fleet.models import JobCurrent
 from webapp.hosts.concentration import WORDS, Concentration, concentration
 from webapp.hosts.days import whole_days
-from webapp.hosts.lives import LOST, jobs_that_lost, lost
+from webapp.hosts.lives import jobs_that_lost, lost
 from webapp.hosts.models import HostDay, HostEvent, HostLoad, JobHost, TaskManagerLife
 from webapp.hosts.ranking import HostRow
 from webapp.lib.instants import begin_of_day
@@ -262,8 +263,8 @@ def concentrations(
     losses = list(lost(start, end).filter(cluster__in=clusters)[:MOST_EVENTS])
     for life, jobs in jobs_that_lost(losses):
         for job in jobs:
-            here, total = counted[LOST].get(job, (0, 0))
-            counted[LOST][job] = (here + (life.host == host), total + 1)
+            here, total = counted[TASKMANAGER_LOST].get(job, (0, 0))
+            counted[TASKMANAGER_LOST][job] = (here + (life.host == host), total + 1)
     counted = {
         kind: jobs for kind, jobs in counted.items() if any(here for here, _ in jobs.values())
     }

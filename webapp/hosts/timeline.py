@@ -9,10 +9,11 @@ from datetime import datetime
 from django.db.models import QuerySet
 from django.utils.translation import gettext
 
+from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from spark_jobs.fold.taskmanager_lives import reason_of
 from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent
-from webapp.hosts.lives import LOST, jobs_that_lost
+from webapp.hosts.lives import jobs_that_lost
 from webapp.hosts.lookup import HostJob, called, jobs_called
 from webapp.hosts.models import HostEvent, TaskManagerLife
 from webapp.lib.instants import epoch_ms
@@ -63,7 +64,7 @@ def timeline(
         events.filter(at__gte=start, at__lte=end).order_by("-at", "-id")[: MOST_MOMENTS + 1]
     )
     newest = list(losses.order_by("-ended_at", "-id")[: MOST_MOMENTS + 1])
-    lost = list(jobs_that_lost(newest)) if kind in (None, LOST) else []
+    lost = list(jobs_that_lost(newest)) if kind in (None, TASKMANAGER_LOST) else []
     known = jobs_called(
         {(row.cluster, row.job_id) for row in rows} | {job for _, jobs in lost for job in jobs}
     )

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET
 
+from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import FindingState
 from webapp.fleet.badges import JOB_BADGES
@@ -22,7 +23,7 @@ from webapp.hosts.columns import headings
 from webapp.hosts.concentration import MANY
 from webapp.hosts.documents import EVENT_NAMES, HOST_NAMES, host_rows, loss_row
 from webapp.hosts.filters import HostPageFilters, HostsFilters
-from webapp.hosts.lives import LOST, lost
+from webapp.hosts.lives import lost
 from webapp.hosts.models import HostEvent
 from webapp.hosts.ranking import ANY
 from webapp.hosts.taskmanagers import slowest_here, taskmanagers_of
@@ -174,7 +175,7 @@ def export(request: HttpRequest, host: str, form: str) -> HttpResponseBase:
     losses = lost(time_range.from_time, time_range.to_time).filter(host=host)
     if given["cluster"]:
         losses = losses.filter(cluster=given["cluster"])
-    if filters.values.get("kind") not in (None, LOST):
+    if filters.values.get("kind") not in (None, TASKMANAGER_LOST):
         losses = losses.none()
     every = merge(
         rows[:MOST_EXPORTED].iterator(chunk_size=1_000),

@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Any
 
+from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from tests.webapp.builders import annotation
 from webapp.findings.models import Finding, FindingHost
 from webapp.fleet.models import JobCurrent
 from webapp.hosts import days, loads
-from webapp.hosts.lives import LOST
 from webapp.hosts.models import HostEvent, JobHost, TaskManagerLife
 
 
@@ -58,7 +58,13 @@ def taskmanager(
         **fields,
     )
     for of in jobs:
-        annotation(of, LOST, at.replace(microsecond=0), f"TaskManager {name} lost", subject=name)
+        annotation(
+            of,
+            TASKMANAGER_LOST,
+            at.replace(microsecond=0),
+            f"TaskManager {name} lost",
+            subject=name,
+        )
     return row
 
 

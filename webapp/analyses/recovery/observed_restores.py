@@ -43,9 +43,12 @@ def recent_outages(job: JobCurrent, until: datetime) -> list[tuple[Outage, int]]
     lost = JobStart.objects.filter(
         cluster=job.cluster, job_id=job.job_id, begun_at__gte=start, lost_taskmanagers__gt=0
     )
-    losses = list(lost.order_by("-at").values_list("begun_at", "lost_taskmanagers")[:MOST_OBSERVED])
+    losses = [
+        (one.begun_at, one.lost_taskmanagers or 0)
+        for one in lost.only("begun_at", "lost_taskmanagers").order_by("-at")[:MOST_OBSERVED]
+    ]
     return [
-        (outage, sum(dead for at, dead in losses if abs(at - outage.at) < DATED_WITHIN))
+        (outage, sum(dead for at, dead in losses if at and abs(at - outage.at) < DATED_WITHIN))
         for outage in recent
     ]
 
