@@ -4,8 +4,8 @@ why. Rows of ``taskmanager_life``; everything that counts lost or living TaskMan
 What tells of a life: the JobManager's lines, samples by REST or of metrics, and stack traces that
 name a TaskManager. Lines of its end are certain: the first to notice dates it, since
 ResourceManager and JobMaster log the same loss apart, and the one that knows most says why. A stack
-trace alone is a suspicion: it counts where the TaskManager sent no heartbeat afterwards, while its
-cluster was sampled.
+trace alone is a suspicion: it counts where the TaskManager sent no heartbeat afterwards, or is not
+listed any more, while its cluster was sampled.
 """
 
 import re
@@ -31,7 +31,7 @@ one loss is noticed: heartbeat.timeout is 50 s, and is set to some minutes.
 ALIVE_AFTER_MS = 10_000
 """A heartbeat so long after its end was suspected proves the opposite: the interval of heartbeats."""
 CONFIRMED_AFTER_MS = 30_000
-"""Three heartbeats that did not come."""
+"""Three heartbeats that did not come, while it is still listed."""
 UNLISTED_AFTER_MS = 300_000
 """Without a sample for so long, while others of its cluster have some."""
 LINGERS_MS = 2_000
@@ -365,7 +365,9 @@ def _end(life: dict[str, Any], before: Row | None, sampled_at: int | None) -> No
     ended_at, ended_by = life["lost_at"], life["lost_by"]
     suspected_at, newest = life["suspected_at"], sampled_at or 0
     if ended_at is None:
-        if suspected_at is not None and newest >= suspected_at + CONFIRMED_AFTER_MS:
+        is_listed = newest - (life["sampled_at"] or 0) <= LINGERS_MS
+        after_ms = CONFIRMED_AFTER_MS if is_listed else ALIVE_AFTER_MS
+        if suspected_at is not None and newest >= suspected_at + after_ms:
             ended_at, ended_by = suspected_at, "unreachable"
         elif newest - (life["sampled_at"] or newest) > UNLISTED_AFTER_MS:
             ended_at, ended_by = life["seen_at"], "unlisted"

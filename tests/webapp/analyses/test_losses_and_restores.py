@@ -4,6 +4,7 @@ recovery, starts and report tell the same, which is what the raw lines and answe
 
 import gzip
 import re
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
@@ -214,3 +215,25 @@ def test_restores_of_recovery_are_those_of_starts(recorded: Recorded) -> None:
             if (matched := re.search(rf"Restoring job {job.job_id} from \w+ (\d+) @", line))
         ]
         assert {number for number, _ in of_starts} <= set(restored)
+
+
+@pytest.mark.parametrize(("recording", "losses"), [("recordings/1.20.5/I", 5)])
+def test_without_logs_what_traces_name_and_no_heartbeat_denies_is_lost_on_its_host_too(
+    recording: str, losses: int, home: Path, tmp_path: Path
+) -> None:
+    bare = tmp_path / "bare"
+    shutil.copytree(
+        FIXTURES / recording,
+        bare,
+        ignore=shutil.ignore_patterns("logs", "ckpt", "sp", "listing*", "conf"),
+    )
+    lives, findings = served_tables(bare, home, TASKMANAGER_LIFE, FINDING_OCCURRENCE)
+    ended = {row["taskmanager_id"] for row in lives if row["ended_by"] == "unreachable"}
+    named = {
+        name
+        for finding in findings
+        if finding["rule"] == "restart.loop"
+        for name in finding["data"]["lost_taskmanagers"]
+    }
+    assert ended <= lost_by_log(recording, 1)
+    assert len(ended) == losses and named == ended
