@@ -32,6 +32,7 @@ from webapp.analyses.recovery.job_restores import job_restores
 from webapp.analyses.recovery.observed_restores import recent_outages
 from webapp.analyses.resources.lookup import look_up_fleet, look_up_resources
 from webapp.analyses.starts.job_starts import job_starts
+from webapp.checkpoints.outages import outage_totals, outages
 from webapp.fleet.models import JobCurrent
 from webapp.hosts import lookup
 from webapp.hosts.lives import lost
@@ -237,3 +238,32 @@ def test_without_logs_what_traces_name_and_no_heartbeat_denies_is_lost_on_its_ho
     }
     assert ended <= lost_by_log(recording, 1)
     assert len(ended) == losses and named == ended
+
+
+def test_a_restart_without_a_log_was_down_for_as_long_as_its_start_took(
+    home: Path, tmp_path: Path
+) -> None:
+    bare = tmp_path / "bare"
+    ignored = shutil.ignore_patterns("logs", "ckpt", "sp", "listing*", "conf")
+    shutil.copytree(FIXTURES / "recordings/1.20.5/J", bare, ignore=ignored)
+    rows = served_tables(bare, home, *LOADED)
+    for table, of_table in zip(LOADED, rows, strict=True):
+        model = SERVED[table.name].model
+        model._default_manager.bulk_create(model(**row) for row in of_table)
+    job = JobCurrent.objects.get()
+    span = (job.last_seen_at - DAY, job.last_seen_at)
+    restarts = {
+        start.begun_at: start.total_ms
+        for start in job_starts(job, *span).starts
+        if start.downtime_ms
+    }
+    found = outages(job, *span)
+    known = {outage.at: outage.downtime_ms for outage in found if outage.downtime_ms is not None}
+    assert len(restarts) >= 3 and known == restarts
+    assert all(
+        sum(ms for name, ms in outage.parts if name != "detect") == outage.downtime_ms
+        for outage in found
+        if outage.downtime_ms is not None
+    )
+    totals = outage_totals(job, *span)
+    assert totals.count == len(found) and totals.downtime_ms == sum(restarts.values())
