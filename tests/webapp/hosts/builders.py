@@ -53,10 +53,8 @@ def taskmanager(
     fields.setdefault("born_at", at)
     if "ended_by" in fields:
         fields.setdefault("ended_at", at)
-    row = TaskManagerLife.objects.create(
-        **{"cluster": cluster, "taskmanager_id": name, "life": 0, "host": host, "as_of": at},
-        **fields,
-    )
+    of_each = {"cluster": cluster, "taskmanager_id": name, "life": 0, "host": host, "as_of": at}
+    row = TaskManagerLife.objects.create(**of_each | fields)
     for of in jobs:
         annotation(
             of,
