@@ -429,7 +429,7 @@ def _tell(
             to_tell |= told
         else:
             to_tell -= told
-        life["told_jobs"] = sorted(told | to_tell)[:JOBS_KEPT]
+        life["told_jobs"] = sorted(told | to_tell)
     life |= {"changed": changed, "to_tell": sorted(to_tell)}
 
 
