@@ -6,7 +6,7 @@ import gzip
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +27,9 @@ from spark_jobs.serving import (
     TASKMANAGER_LIFE,
 )
 from tests.first_cycles import served_tables
+from tests.raw_outages import raw_outages
 from tests.webapp.placement.recorded import FIXTURES, answers
+from tests.weir_settings import WeirSettings, below
 from webapp.analyses.recovery.job_restores import job_restores
 from webapp.analyses.recovery.observed_restores import recent_outages
 from webapp.analyses.resources.lookup import look_up_fleet, look_up_resources
@@ -36,9 +38,10 @@ from webapp.checkpoints.outages import outage_totals, outages
 from webapp.fleet.models import JobCurrent
 from webapp.hosts import lookup
 from webapp.hosts.lives import lost
-from webapp.hosts.models import HostEvent
+from webapp.hosts.models import HostEvent, TaskManagerLife
 from webapp.hosts.taskmanagers import taskmanagers_of
 from webapp.hosts.timeline import timeline
+from webapp.lib.instants import epoch_ms
 from webapp.pipeline.table_models import SERVED
 from webapp.reports.gathering.incident import gather
 from webapp.reports.gathering.scope import JobKey, checked
@@ -54,6 +57,7 @@ LOADED = (
     HOST_EVENT,
     LOG_EVENT,
     TASKMANAGER_LIFE,
+    FINDING_OCCURRENCE,
 )
 LOSING = {
     "recordings/1.20.5/I": 5,
@@ -67,6 +71,8 @@ RESTARTING = (
     "incidents/1.20.5/short-ask",
     "incidents/1.20.5/slow-restore",
 )
+LOOPING = {*LOSING, *RESTARTING} - {"incidents/1.20.5/slow-restore"}
+"""Of which restarts a finding is made."""
 DAY = timedelta(days=1)
 _LOST = re.compile(
     r"(?:TaskManager with id (\S+?)(?:\(\S+\))? is no longer reachable"
@@ -77,18 +83,55 @@ _LOST = re.compile(
 class Recorded(NamedTuple):
     name: str
     jobs: list[JobCurrent]
-    findings: list[dict[str, Any]]
+    named: set[str] | None
+    """TaskManagers that findings of restart loops name as lost; None where there is no such
+    finding.
+    """
+
+
+@pytest.fixture(scope="module")
+def cycles(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, bool], tuple[Path, Any]]:
+    """By recording, with or without its logs: the home and the rows that one cycle leaves."""
+    kept: dict[tuple[str, bool], tuple[Path, Any]] = {}
+
+    def cycled(recording: str, has_logs: bool) -> tuple[Path, Any]:
+        if (recording, has_logs) not in kept:
+            home, folder = tmp_path_factory.mktemp("home"), FIXTURES / recording
+            if not has_logs:
+                bare = home / "bare"
+                ignored = shutil.ignore_patterns("logs", "ckpt", "sp", "listing*", "conf")
+                folder = shutil.copytree(folder, bare, ignore=ignored)
+            kept[recording, has_logs] = home, served_tables(folder, home, *LOADED)
+        return kept[recording, has_logs]
+
+    return cycled
 
 
 @pytest.fixture
-def recorded(request: pytest.FixtureRequest, home: Path) -> Iterator[Recorded]:
+def taken_up(
+    cycles: Callable[[str, bool], tuple[Path, Any]], weir: WeirSettings
+) -> Callable[..., Recorded]:
     cache.clear()
-    *rows, findings = served_tables(FIXTURES / request.param, home, *LOADED, FINDING_OCCURRENCE)
-    for table, of_table in zip(LOADED, rows, strict=True):
-        model = SERVED[table.name].model
-        model._default_manager.bulk_create(model(**row) for row in of_table)
-    jobs = list(JobCurrent.objects.order_by("start_time"))
-    yield Recorded(request.param, jobs, findings)
+
+    def take_up(recording: str, has_logs: bool = True) -> Recorded:
+        home, rows = cycles(recording, has_logs)
+        weir(**below(home))
+        by_table = dict(zip((table.name for table in LOADED), rows, strict=True))
+        findings = by_table.pop(FINDING_OCCURRENCE.name)
+        for name, of_table in by_table.items():
+            model = SERVED[name].model
+            model._default_manager.bulk_create(model(**row) for row in of_table)
+        jobs = list(JobCurrent.objects.order_by("start_time"))
+        named = {
+            name
+            for finding in findings
+            if finding["rule"] == "restart.loop"
+            for name in finding["data"]["lost_taskmanagers"]
+        }
+        loops = any(finding["rule"] == "restart.loop" for finding in findings)
+        return Recorded(recording, jobs, named if loops else None)
+
+    return take_up
 
 
 def jobmanager_lines(recording: str) -> list[str]:
@@ -124,27 +167,17 @@ def slots_by_rest(recording: str, job_id: str) -> Counter[str]:
     return Counter({name: own for name, (at, own) in newest.items() if own and at >= last - 3})
 
 
-@pytest.mark.parametrize("recorded", [*LOSING, *RESTARTING], indirect=True)
+@pytest.mark.parametrize("recording", [*LOSING, *RESTARTING])
 def test_lost_and_living_taskmanagers_are_the_same_wherever_they_are_told(
-    recorded: Recorded,
+    recording: str, taken_up: Callable[..., Recorded]
 ) -> None:
+    recorded = taken_up(recording)
     by_log = lost_by_log(recorded.name, len(recorded.jobs))
     assert len(by_log) == LOSING.get(recorded.name, 0)
     last = recorded.jobs[-1]
     start, end = last.last_seen_at - DAY, last.last_seen_at + DAY
 
-    named = {
-        name
-        for finding in recorded.findings
-        if finding["rule"] == "restart.loop"
-        for name in finding["data"]["lost_taskmanagers"]
-    }
-    assert named in (by_log, set())
-    assert (
-        named
-        or not any(one["rule"] == "restart.loop" for one in recorded.findings)
-        or (not by_log or recorded.name.endswith("lost-file"))
-    )
+    assert recorded.named == (by_log if recording in LOOPING else None)
 
     lives = list(lost(start, last.last_seen_at))
     assert {life.taskmanager_id for life in lives} == by_log and len(lives) == len(by_log)
@@ -196,8 +229,11 @@ def test_lost_and_living_taskmanagers_are_the_same_wherever_they_are_told(
         assert fleet.taskmanagers == len(listed[-1]["body"]["taskmanagers"])
 
 
-@pytest.mark.parametrize("recorded", [*LOSING, *RESTARTING], indirect=True)
-def test_restores_of_recovery_are_those_of_starts(recorded: Recorded) -> None:
+@pytest.mark.parametrize("recording", [*LOSING, *RESTARTING])
+def test_restores_of_recovery_are_those_of_starts(
+    recording: str, taken_up: Callable[..., Recorded]
+) -> None:
+    recorded = taken_up(recording)
     for job in recorded.jobs:
         until = max(job.last_seen_at, recorded.jobs[-1].last_seen_at)
         starts = job_starts(job, until=until, shown=1_000).starts
@@ -218,39 +254,42 @@ def test_restores_of_recovery_are_those_of_starts(recorded: Recorded) -> None:
         assert {number for number, _ in of_starts} <= set(restored)
 
 
-@pytest.mark.parametrize(("recording", "losses"), [("recordings/1.20.5/I", 5)])
-def test_without_logs_what_traces_name_and_no_heartbeat_denies_is_lost_on_its_host_too(
-    recording: str, losses: int, home: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    "recording", [one for one in (*LOSING, *RESTARTING) if not one.endswith("lost-file")]
+)
+def test_restarts_of_starts_are_the_outages_of_the_log(
+    recording: str, taken_up: Callable[..., Recorded]
 ) -> None:
-    bare = tmp_path / "bare"
-    shutil.copytree(
-        FIXTURES / recording,
-        bare,
-        ignore=shutil.ignore_patterns("logs", "ckpt", "sp", "listing*", "conf"),
+    (job,) = taken_up(recording).jobs
+    span = (job.last_seen_at - DAY, job.last_seen_at)
+    by_log = [outage.begun_ms for outage in raw_outages(recording.partition("/")[2])]
+    ended = [one for one in outages(job, *span) if one.downtime_ms is not None]
+    restarts = [one for one in job_starts(job, *span, 1_000).starts if one.kind != "start"][::-1]
+    assert [epoch_ms(one.at) for one in ended] == by_log
+    assert [epoch_ms(one.begun_at) for one in restarts if one.begun_at] == by_log
+    assert [one.restarts for one in restarts] == [one.restarts for one in ended]
+    assert [one.restored.checkpoint_id for one in restarts if one.restored] == [
+        one.restored_id for one in ended if one.restored_id is not None
+    ]
+    assert all(one.failure or one.lost_taskmanagers for one in restarts)
+
+
+def test_without_logs_what_traces_name_and_no_heartbeat_denies_is_lost_on_its_host_too(
+    taken_up: Callable[..., Recorded],
+) -> None:
+    recorded = taken_up("recordings/1.20.5/I", has_logs=False)
+    ended = set(
+        TaskManagerLife.objects.filter(ended_by="unreachable").values_list(
+            "taskmanager_id", flat=True
+        )
     )
-    lives, findings = served_tables(bare, home, TASKMANAGER_LIFE, FINDING_OCCURRENCE)
-    ended = {row["taskmanager_id"] for row in lives if row["ended_by"] == "unreachable"}
-    named = {
-        name
-        for finding in findings
-        if finding["rule"] == "restart.loop"
-        for name in finding["data"]["lost_taskmanagers"]
-    }
-    assert ended <= lost_by_log(recording, 1)
-    assert len(ended) == losses and named == ended
+    assert ended == recorded.named == lost_by_log(recorded.name, len(recorded.jobs))
 
 
 def test_a_restart_without_a_log_was_down_for_as_long_as_its_start_took(
-    home: Path, tmp_path: Path
+    taken_up: Callable[..., Recorded],
 ) -> None:
-    bare = tmp_path / "bare"
-    ignored = shutil.ignore_patterns("logs", "ckpt", "sp", "listing*", "conf")
-    shutil.copytree(FIXTURES / "recordings/1.20.5/J", bare, ignore=ignored)
-    rows = served_tables(bare, home, *LOADED)
-    for table, of_table in zip(LOADED, rows, strict=True):
-        model = SERVED[table.name].model
-        model._default_manager.bulk_create(model(**row) for row in of_table)
-    job = JobCurrent.objects.get()
+    (job,) = taken_up("recordings/1.20.5/J", has_logs=False).jobs
     span = (job.last_seen_at - DAY, job.last_seen_at)
     restarts = {
         start.begun_at: start.total_ms
