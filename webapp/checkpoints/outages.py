@@ -119,7 +119,9 @@ def _ended_by_starts(job: JobCurrent, every: Sequence[Outage]) -> list[Outage]:
             (
                 _ended(outage, start)
                 for start in ended
-                if outage.downtime_ms is None and abs(start.begun_at - outage.at) < DATED_WITHIN
+                if outage.downtime_ms is None
+                and start.begun_at is not None
+                and abs(start.begun_at - outage.at) < DATED_WITHIN
             ),
             outage,
         )
