@@ -2,7 +2,9 @@
 
 from datetime import datetime
 from typing import Any
+from uuid import uuid4
 
+from ingest.messages import message
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from tests.webapp.builders import annotation
 from webapp.findings.models import Finding, FindingHost
@@ -60,7 +62,7 @@ def taskmanager(
             of,
             TASKMANAGER_LOST,
             at.replace(microsecond=0),
-            f"TaskManager {name} lost",
+            message("TaskManager {name:name} lost", name=name),
             subject=name,
         )
     return row
@@ -100,6 +102,6 @@ def happened_on(host: str, of: JobCurrent, at: datetime) -> None:
         taskmanager_id="tm-1",
         detail="java.lang.OutOfMemoryError",
     )
-    lost(f"tm-{TaskManagerLife.objects.count()}", host, at, of)
+    lost(f"tm-{uuid4().hex[:8]}", host, at, of)
     for found in Finding.objects.filter(cluster=of.cluster, job_id=of.job_id)[:1]:
         names(found, host)
