@@ -16,12 +16,14 @@ from spark_jobs.manifest import Manifest, Output
 from spark_jobs.nested_tables import RETRACTED, ROWS
 from spark_jobs.serving import CHECKPOINT_FACT
 
-JOB_STATE = "jobs_with_snapshots"
+JOB_STATE = "jobs_with_losses"
 """Snapshot of what is remembered of each job; a run that lacks it was left by an earlier version of
 Weir.
 """
 EXECUTIONS = "executions"
 """Snapshot of where each attempt of a subtask ran."""
+LIVES = "taskmanager_lives"
+"""Snapshot of the lives of TaskManagers."""
 
 
 @dataclass(frozen=True)

@@ -466,6 +466,12 @@ JOB_START = ServingTable(
             required=True,
         ),
         Column("restore_ms", "int", "from then until the last task ran; null before 1.14"),
+        Column("restarts", "int", "how many it took until all tasks ran; null for a first start"),
+        Column("failure", "text", "innermost cause of what failed before a restart"),
+        Column("lost_taskmanagers", "int", "since all tasks ran before"),
+        Column("restored_checkpoint_id", "int", "of the snapshot that it began with"),
+        Column("restored_is_savepoint", "flag"),
+        Column("restored_path", "text", "may be of another job"),
         Column("tasks", "int", "number of deployed tasks", required=True),
         Column("taskmanagers", "int", "number of TaskManagers of these tasks"),
         Column("hosts", "int"),
@@ -532,7 +538,7 @@ JOB_HOST = ServingTable(
     ),
 )
 
-HOST_EVENT_KINDS = ("decline", "expired", "failure", "taskmanager_lost")
+HOST_EVENT_KINDS = ("decline", "expired", "failure")
 
 HOST_EVENT = ServingTable(
     "host_event",
@@ -552,11 +558,59 @@ HOST_EVENT = ServingTable(
         Column("subtask", "int", "0-based"),
         Column("checkpoint_id", "int"),
         Column("trigger_time", "instant", "of that checkpoint"),
+        Column("detail", "text", "reason of a decline, class of an exception"),
+        _AS_OF,
+    ),
+)
+
+TASKMANAGER_LOSSES = (
+    "oom_killed",
+    "evicted",
+    "exited",
+    "shut_down",
+    "container_lost",
+    "heartbeat_timeout",
+    "unreachable",
+)
+"""How a TaskManager that is lost ended, those first that say most."""
+TASKMANAGER_ENDS = (*TASKMANAGER_LOSSES, "released", "unlisted")
+
+TASKMANAGER_LIFE = ServingTable(
+    "taskmanager_life",
+    "one life of a TaskManager, from its registration to its end: whoever counts lost or living "
+    "TaskManagers counts these",
+    ("cluster", "taskmanager_id", "life"),
+    (
+        *_key("cluster", "taskmanager_id"),
         Column(
-            "detail",
-            "text",
-            "reason of a decline, class of an exception, why a TaskManager was lost",
+            "life", "int", "0 for the first process under this id, 1 for the next", required=True
         ),
+        Column(
+            "host",
+            "text",
+            "where no source names one, the pod or container that the id tells",
+            required=True,
+        ),
+        Column("born_at", "instant", "first sign of it: its registration or a heartbeat"),
+        Column(
+            "last_seen_at",
+            "instant",
+            "its newest heartbeat or sample; to five minutes while it lives",
+        ),
+        Column("ended_at", "instant", "when its end was noticed first; null while it lives"),
+        Column(
+            "ended_by",
+            "text",
+            "lost: oom_killed, evicted, exited, shut_down, container_lost, heartbeat_timeout or "
+            "unreachable; not lost: released (idle) or unlisted (no source shows it any more)",
+        ),
+        Column("exit_code", "int", "of its container, as YARN or Kubernetes tell it"),
+        Column("detail", "text", "what Flink logged of its end, cut at 300 characters"),
+        Column("slots", "int"),
+        Column("process_memory_bytes", "int", "configured total; null before 1.12"),
+        Column("heap_max_bytes", "int"),
+        Column("managed_memory_bytes", "int", "configured"),
+        Column("network_memory_bytes", "int", "configured"),
         _AS_OF,
     ),
 )
@@ -663,6 +717,7 @@ SERVING_TABLES: dict[str, ServingTable] = {
         JOB_START,
         JOB_HOST,
         HOST_EVENT,
+        TASKMANAGER_LIFE,
         SKIPPED_INPUT,
         FINDING_OCCURRENCE,
         JOB_JUDGEMENT,

@@ -6,10 +6,10 @@ import pyarrow as pa
 
 from ingest.flink_logs.events import LogEvent
 from ingest.lake.tables import TABLES, columns_of
-from spark_jobs.arrow_schemas import INSTANT, in_microseconds
-from spark_jobs.fold.lost_taskmanagers import COLUMNS as OF_TASKMANAGER_LINE
+from spark_jobs.arrow_schemas import INSTANT, arrow_schema, in_microseconds
 from spark_jobs.fold.taskmanagers import COLUMNS as OF_TASKMANAGER
 from spark_jobs.nested_tables import JOB
+from spark_jobs.serving import TASKMANAGER_LIFE
 
 JOB_KEY = [(name, pa.string()) for name in JOB]
 
@@ -43,8 +43,30 @@ it received it.
 """
 LEARNT_EXECUTION = pa.schema([*EXECUTION, ("newly_placed", pa.bool_())])
 """``newly_placed``: job, task and host are known, which the last run did not know."""
-TASKMANAGER_LINE = pa.schema([*JOB_KEY, *(EVENT.field(name) for name in OF_TASKMANAGER_LINE)])
-"""A line about the end of a TaskManager, for a job that had tasks there."""
+LIFE = pa.schema(
+    [
+        *arrow_schema(TASKMANAGER_LIFE),
+        *((name, INSTANT) for name in ("lost_at", "suspected_at", "seen_at", "sampled_at")),
+        ("lost_by", pa.string()),
+        ("slot_jobs", pa.list_(pa.struct([("job_id", pa.string()), ("at", pa.int64())]))),
+        ("told_jobs", pa.list_(pa.string())),
+    ]
+)
+"""What is remembered of a life of a TaskManager (:mod:`spark_jobs.fold.taskmanager_lives`)."""
+LEARNT_LIFE = pa.schema([*LIFE, ("changed", pa.bool_()), ("to_tell", pa.list_(pa.string()))])
+"""``changed``: it is served otherwise than before; ``to_tell``: jobs to which its end is news."""
+TASKMANAGER_LOSS = pa.schema(
+    [
+        *JOB_KEY,
+        ("ts", INSTANT),
+        ("observed_at", INSTANT),
+        *(
+            LIFE.field(name)
+            for name in ("taskmanager_id", "life", "host", "ended_by", "exit_code", "detail")
+        ),
+    ]
+)
+"""The loss of a TaskManager, for a job that had tasks or slots there."""
 TASKMANAGER = pa.schema(
     [
         *JOB_KEY,

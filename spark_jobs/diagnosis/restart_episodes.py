@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from spark_jobs.diagnosis.failure_causes.table import cause_of_failure
 from spark_jobs.diagnosis.samples import Annotation, JobFailure, JobWindow, LogEvent
-from spark_jobs.diagnosis.window_contents import whole_since
+from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST, whole_since
 
 Happening = TypeVar("Happening", JobFailure, Annotation)
 Task = tuple[str | None, int | None]
@@ -39,8 +39,6 @@ NOT_RUNNING = frozenset({RESTARTING, "FAILING", "CREATED", "INITIALIZING", "FAIL
 """States of a job of which no task runs for long."""
 NOT_YET_RUN = frozenset({"CREATED", "SCHEDULED", "DEPLOYING", "INITIALIZING"})
 """States of a task before it ran."""
-TASKMANAGER_LOST = "taskmanager_lost"
-"""Kind of annotation, whose subject is the TaskManager."""
 READS = ("job_state", DEPLOYED, RUNNING, FAILED)
 
 
@@ -49,7 +47,7 @@ class Episode:
     """``restarts`` are the instants of its restarts; ``ended_ms`` None while not all tasks run
     again. Failures oldest first.
 
-    ``lost``: TaskManagers of its tasks that the log says were lost meanwhile.
+    ``lost``: TaskManagers of its tasks that were lost meanwhile, each once.
     """
 
     restarts: tuple[int, ...]
@@ -130,7 +128,9 @@ def _episode(
         tuple(restarts),
         ended_ms,
         _failures((*window.failures, *_only_logged(window)), restarts[0], next_ms),
-        tuple(annotation.subject for annotation in _within(lost, restarts[0], next_ms)),
+        tuple(
+            dict.fromkeys(annotation.subject for annotation in _within(lost, restarts[0], next_ms))
+        ),
     )
 
 

@@ -20,6 +20,8 @@ each vertex.
 FIRSTS = 20
 """Failures at the first restart of a chain, which are kept as long as the chain."""
 FAILED = "task_state FAILED"
+TASKMANAGER_LOST = "taskmanager_lost"
+"""Kind of annotation, whose subject is the TaskManager."""
 BRIEFLY_MS = 3_600_000
 """How far back a window looks for kinds of which a job may log one for each subtask: thousands at
 once.

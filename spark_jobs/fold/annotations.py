@@ -11,7 +11,6 @@ from typing import Any
 
 from ingest.messages import message
 from spark_jobs.fold.log_mentions import log_mentions
-from spark_jobs.fold.lost_taskmanagers import KIND as TASKMANAGER_LOST
 from spark_jobs.fold.mentions import Mention
 from spark_jobs.fold.rest_mentions import recreated_restarts, rest_mentions
 from spark_jobs.fold.rows import Row, floor_ms
@@ -21,9 +20,6 @@ APART_MS = {
     # The Dispatcher logs a submission before the JobManager dates the job's start; on a busy
     # machine, by seconds.
     "deploy": 10_000,
-    # ResourceManager and JobMaster notice by heartbeats of their own, and an id is given to one
-    # process only.
-    TASKMANAGER_LOST: 120_000,
 }
 """Mentions of these kinds are apart only beyond this."""
 APART_OTHERWISE_MS = 1_000
@@ -44,7 +40,7 @@ def annotations(
     rescaled vertex, the TaskManager or the operator's word; "" for the others. ``jobs`` and
     ``events`` each once, ``jobs`` in order of time. ``outages``: see
     :mod:`spark_jobs.fold.downtime`; ``lost``: mentions of TaskManagers that were lost, see
-    :mod:`spark_jobs.fold.lost_taskmanagers`; ``types``: see :mod:`spark_jobs.fold.snapshots`.
+    :mod:`spark_jobs.fold.taskmanager_lives`; ``types``: see :mod:`spark_jobs.fold.snapshots`.
     """
     logged = log_mentions(events, outages, types)
     recreated = (

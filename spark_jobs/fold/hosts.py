@@ -4,10 +4,10 @@ Rows of ``job_host`` and ``host_event``.
 
 A new kind of event is one of ``HOST_EVENT_KINDS`` (``spark_jobs/serving.py``), with its word in
 ``webapp/hosts/concentration.py``, its sentence in ``timeline.py`` and its count in ``lookup.py``
-there. What a host is blamed for is compared with its share of the subtasks.
+there. What a host is blamed for is compared with its share of the subtasks. TaskManagers that were
+lost are told by :mod:`spark_jobs.fold.taskmanager_lives`.
 """
 
-import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,22 +16,12 @@ from typing import Any, NamedTuple
 
 from ingest.job_states import TERMINAL_STATES
 from ingest.messages import message
-from spark_jobs.fold.lost_taskmanagers import reason_of
 from spark_jobs.fold.rows import Row, grouped
 
 NAME_CHARS = 300
-SAME_LOSS_MS = 300_000
-"""ResourceManager and JobMaster log one loss apart; a TaskManager under a fixed id may be lost
-again later.
-"""
 ONE_MOVE_MS = 10_000
 """A restart moves all vertices; where each runs is asked for one after the other."""
 FEW_HOSTS = 3
-_RESOURCE_ID = re.compile(r"(.+):[0-9]+-[0-9a-f]+")
-"""``ResourceID`` of a standalone TaskManager: host, port and six random digits.
-
-Those of YARN and Kubernetes are containers and pods.
-"""
 
 
 def job_hosts(placements: Iterable[Row], ended_ms: int | None = None) -> list[dict[str, Any]]:
@@ -79,28 +69,18 @@ def ended_at(states: Sequence[tuple[int, str]]) -> int | None:
 def host_events(
     facts: Iterable[Row],
     exceptions: Iterable[Row],
-    lost: Iterable[Row],
-    taskmanagers: Iterable[Row],
     placements: Iterable[Row],
 ) -> list[dict[str, Any]]:
-    """Declines and expired checkpoints of ``facts``, failed tasks and lost TaskManagers;
-    ``taskmanagers``: samples that tell on which host one is; ``placements``: those remembered of
-    the job. Once each; what names no host is none.
+    """Declines and expired checkpoints of ``facts``, and failed tasks; ``placements``: those
+    remembered of the job. Once each; what names no host is none.
     """
-    host_of = {row["taskmanager_id"]: row["host"] for row in taskmanagers if row["host"]}
-    events = [*_of_facts(list(facts), placements), *_failures(exceptions), *_losses(lost, host_of)]
+    events = [*_of_facts(list(facts), placements), *_failures(exceptions)]
     once = {
         (row["host"], row["at"], row["kind"], row["subject"]): row
         for row in events
         if row["host"] and row["at"] is not None
     }
     return [once[key] for key in sorted(once)]
-
-
-def host_of_taskmanager(taskmanager_id: str) -> str:
-    """As far as its id tells; a pod or container stands for its host."""
-    named = _RESOURCE_ID.fullmatch(taskmanager_id)
-    return (named[1] if named else taskmanager_id)[:NAME_CHARS]
 
 
 class _Stay(NamedTuple):
@@ -194,26 +174,6 @@ def _failures(exceptions: Iterable[Row]) -> Iterator[dict[str, Any]]:
                 exception["as_of"],
                 taskmanager_id=exception["taskmanager_id"],
                 detail=exception["exception_name"],
-            )
-
-
-def _losses(lost: Iterable[Row], host_of: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """By the first line about each."""
-    newest: dict[str, int] = {}
-    for line in sorted(lost, key=lambda row: (row["ts"], row["kind"])):
-        name = line["container"]
-        is_known = name in newest and line["ts"] - newest[name] <= SAME_LOSS_MS
-        newest[name] = line["ts"]
-        if not is_known:
-            host = host_of.get(name) or host_of_taskmanager(name)
-            yield _event(
-                host,
-                line["ts"],
-                "taskmanager_lost",
-                name,
-                line["observed_at"],
-                taskmanager_id=name,
-                detail=reason_of(line),
             )
 
 

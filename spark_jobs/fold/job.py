@@ -33,15 +33,16 @@ from spark_jobs.fold.history import History, entered_states, read_by_rules, samp
 from spark_jobs.fold.hosts import digest, ended_at, host_events, job_hosts
 from spark_jobs.fold.job_current import job_current
 from spark_jobs.fold.job_update import JobUpdate
-from spark_jobs.fold.lost_taskmanagers import losses, lost_mentions
 from spark_jobs.fold.record_counters import answers
 from spark_jobs.fold.restart_instants import first_of_chain, restart_instants
 from spark_jobs.fold.rows import Row, largest
 from spark_jobs.fold.rule_evaluation import Settings, joined, judged, runs
 from spark_jobs.fold.size_trend import size_trend
 from spark_jobs.fold.snapshots import types_of
+from spark_jobs.fold.start_causes import with_causes
 from spark_jobs.fold.starts import REPORTED_BY, Life, job_starts
 from spark_jobs.fold.state import JobState
+from spark_jobs.fold.taskmanager_lives import losses_of_job, lost_mentions
 from spark_jobs.fold.taskmanagers import TaskManagerHistory, restarts_of
 from spark_jobs.fold.triggers import CheckpointKey, key_of
 from spark_jobs.fold.vertex_states import vertex_states
@@ -117,7 +118,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     )
     state = replace(state, taskmanagers=taskmanagers.remembered())
     state = replace(state, starts=_starts(update, before, state, lived, states, surroundings.names))
-    lost = lost_mentions(losses(state.taskmanager_lines, states))
+    lost = lost_mentions(losses_of_job(state.taskmanager_losses, states))
     types = types_of(state.snapshots)
     annotated = annotations(
         state.answers,
@@ -128,6 +129,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         types,
     )
     state = replace(state, restarts=restart_instants(state.restarts, (), annotated))
+    state = replace(state, starts=with_causes(state.starts, annotated, surroundings.life.failures))
     trend = size_trend(facts, annotated, folded.older)
     current = job_current(
         state.answers, facts, state.pressure, older_events, folded.older, types
@@ -144,7 +146,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         before,
         folded.recomputed,
         current,
-        losses(update.taskmanager_lines, states),
+        losses_of_job(update.taskmanager_losses, states),
     )
     minutes = lacking_minutes(starts, update, before)
     if update.found is None and (lookup := lacks_history(facts, before, starts, WINDOW_MS)):
@@ -176,15 +178,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     ended_ms = ended_at(states) if is_listed else current["end_time"]
     new_hosts, reported_hosts = _new_hosts(update, before, state, ended_ms)
     state = replace(state, reported_hosts=reported_hosts)
-    named = {line["container"] for line in update.taskmanager_lines}
-    recently_lost = (
-        losses([line for line in state.taskmanager_lines if line["container"] in named], states)
-        if named
-        else []
-    )
-    happened = host_events(
-        recomputed, update.exceptions, recently_lost, state.taskmanagers, state.placements
-    )
+    happened = host_events(recomputed, update.exceptions, state.placements)
     besides = (new_starts, new_hosts, happened, surroundings.names)
     if latest is None:
         return JobResult(
@@ -298,8 +292,8 @@ def _remembered(update: JobUpdate, before: JobState, events: Sequence[Row]) -> J
         gauges=retention.gauges([*before.gauges, *update.vertex_gauges]),
         failures=retention.failures([*before.failures, *update.exceptions], first),
         uploads=retention.uploads([*before.uploads, *update.uploads]),
-        taskmanager_lines=retention.taskmanager_lines(
-            [*before.taskmanager_lines, *update.taskmanager_lines]
+        taskmanager_losses=retention.taskmanager_losses(
+            [*before.taskmanager_losses, *update.taskmanager_losses]
         ),
         snapshots=retention.snapshots(
             [*before.snapshots, *update.snapshots, *update.found_snapshots]
@@ -317,7 +311,7 @@ def _to_judge(
 ) -> tuple[list[int], int]:
     """Starts of the windows to judge, and up to when the job is judged.
 
-    ``lost``: lines of lost TaskManagers.
+    ``lost``: TaskManagers that were lost.
     """
     earlier = {
         key: _as_pending(fact) for fact in before.facts if (key := key_of(fact)) in recomputed

@@ -9,8 +9,8 @@ from spark_jobs.fold.rows import Row
 @dataclass(frozen=True)
 class JobUpdate:
     """Rows of one job that came since the last run; ``executions``: attempts of subtasks whose task
-    and host are known since; ``taskmanager_lines``: of TaskManagers that its tasks ran on, as
-    :mod:`spark_jobs.fold.lost_taskmanagers` reads them; ``taskmanagers``: samples of those that it
+    and host are known since; ``taskmanager_losses``: of TaskManagers that its tasks ran on, as
+    :mod:`spark_jobs.fold.taskmanager_lives` tells them; ``taskmanagers``: samples of those that it
     has slots on, in the columns of :mod:`spark_jobs.fold.taskmanagers`.
 
     ``found``: first and last trigger (epoch ms) whose checkpoints' rows were looked up in the lake,
@@ -33,7 +33,7 @@ class JobUpdate:
     pressure: Sequence[Row] = ()
     uploads: Sequence[Row] = ()
     executions: Sequence[Row] = ()
-    taskmanager_lines: Sequence[Row] = ()
+    taskmanager_losses: Sequence[Row] = ()
     taskmanagers: Sequence[Row] = ()
     snapshots: Sequence[Row] = ()
     older_snapshots: bool = False

@@ -53,8 +53,7 @@ _GAUGES = (
     *(field.name for field in fields(VertexGauges) if field.name not in ("vertex_id", "at_ms")),
 )
 PLACEMENTS_KEPT = 200
-TASKMANAGER_LINES_KEPT = 200
-"""Two or three for each TaskManager that was lost."""
+TASKMANAGER_LOSSES_KEPT = 200
 SNAPSHOTS_KEPT = 100
 """Of older ones the lake is asked again, with the rows of their checkpoints."""
 TRACE_CHARS = 4000
@@ -258,10 +257,11 @@ def failures(rows: Iterable[Row], first: Span | None = None) -> list[Row]:
     return [{**row, "stacktrace": condensed(row["stacktrace"], TRACE_CHARS)} for row in kept]
 
 
-def taskmanager_lines(rows: Iterable[Row]) -> list[Row]:
+def taskmanager_losses(rows: Iterable[Row]) -> list[Row]:
     """Each once in order of time, the newest."""
-    return sorted(newest_by(rows, LINE, ("observed_at",)), key=_line_order)[
-        -TASKMANAGER_LINES_KEPT:
+    once = newest_by(rows, ("taskmanager_id", "life"), ("observed_at",))
+    return sorted(once, key=lambda row: (row["ts"], row["taskmanager_id"]))[
+        -TASKMANAGER_LOSSES_KEPT:
     ]
 
 

@@ -93,9 +93,9 @@ def _beginning(start: Row, life: Life, begins: Sequence[int]) -> dict[str, Any]:
     before stays.
     """
     at = start["at"]
-    kind, begun_at, parts = _before(at, life, begins)
+    kind, begun_at, restarts, parts = _before(at, life, begins)
     if start.get("begun_at") is not None and "cancel" not in parts:
-        kind = start["kind"]
+        kind, restarts = start["kind"], start.get("restarts")
         begun_at = start["begun_at"]
         parts = {name: start[f"{name}_ms"] for name in _BEFORE}
     if kind == "restart" and (start.get("kind") == "rescale" or _is_rescaled(life.answers, at)):
@@ -104,15 +104,18 @@ def _beginning(start: Row, life: Life, begins: Sequence[int]) -> dict[str, Any]:
         "kind": kind,
         "begun_at": begun_at,
         "total_ms": _since(begun_at, start["running_at"]),
+        "restarts": restarts,
         **{f"{name}_ms": parts.get(name) for name in _BEFORE},
         "slots_ms": max(start["deployed_at"] - at, 0),
         "as_of": start["running_at"],
     }
 
 
-def _before(at: int, life: Life, begins: Sequence[int]) -> tuple[str, int | None, dict[str, Any]]:
-    """Whether it was a first start or a restart, when it began, and its parts until scheduling
-    began.
+def _before(
+    at: int, life: Life, begins: Sequence[int]
+) -> tuple[str, int | None, int | None, dict[str, Any]]:
+    """Whether it was a first start or a restart, when it began, how many restarts it took, and its
+    parts until scheduling began.
     """
     outage = next(
         (
@@ -129,6 +132,7 @@ def _before(at: int, life: Life, begins: Sequence[int]) -> tuple[str, int | None
         return (
             "restart",
             outage["at"],
+            len(outage["restarts"]),
             {"detect": outage["detect_ms"], **before, "wait": max(wait_ms, 0)},
         )
     after = latest(begins, at - SAME_MS) or 0
@@ -146,7 +150,7 @@ def _before(at: int, life: Life, begins: Sequence[int]) -> tuple[str, int | None
         if state in ("RESTARTING", "CANCELLING") and after < since <= at
     ]
     if begun_at is not None or not stopped:
-        return "start", begun_at, {"graph": _since(begun_at, at)}
+        return "start", begun_at, None, {"graph": _since(begun_at, at)}
     cancelled_at = latest(
         (since for since, state in life.states if state == "CANCELED" and since > stopped[0]), at
     )
@@ -154,6 +158,7 @@ def _before(at: int, life: Life, begins: Sequence[int]) -> tuple[str, int | None
     return (
         "restart",
         stopped[0],
+        1,
         {**parts, "wait": at - (stopped[0] if cancelled_at is None else cancelled_at)},
     )
 

@@ -56,7 +56,7 @@ class JobState:
     outages: Sequence[Row] = ()
     restarts: Sequence[int] = ()
     starts: Sequence[Row] = ()
-    taskmanager_lines: Sequence[Row] = ()
+    taskmanager_losses: Sequence[Row] = ()
     taskmanagers: Sequence[Row] = ()
     reported_annotations: Sequence[int] = ()
     reported_hosts: int | None = None

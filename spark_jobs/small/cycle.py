@@ -133,13 +133,12 @@ class SmallCycle(Cycle):
         known = pa.array(self.lake.clusters, pa.string())
         return (batch.filter(pc.is_in(batch["cluster"], known)) for batch in batches)
 
-    def _carry_executions_over(self) -> None:
+    def _carry_over(self, name: str, schema: pa.Schema) -> None:
         if self.lake.clusters is None:
-            super()._carry_executions_over()
+            super()._carry_over(name, schema)
         else:
-            self.run_dir.take_state(
-                EXECUTIONS, self.run_dir.write_rows("state/executions", self._carried_executions)
-            )
+            rows = self._carried(name, schema)
+            self.run_dir.take_state(name, self.run_dir.write_rows(f"state/{name}", rows))
 
 
 def _jobs_of(rows: pa.Table) -> Iterable[tuple[Any, ...]]:

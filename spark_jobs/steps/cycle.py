@@ -25,21 +25,23 @@ from spark_jobs.fold.checkpoint_rows import OF_VERTEX
 from spark_jobs.fold.rule_evaluation import Scoped, Settings
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.nested_tables import CLUSTER, JOB
-from spark_jobs.run_files import EXECUTIONS, JOB_STATE, RunFiles
-from spark_jobs.serving import CHECKPOINT_UPLOAD
+from spark_jobs.run_files import EXECUTIONS, JOB_STATE, LIVES, RunFiles
+from spark_jobs.serving import CHECKPOINT_UPLOAD, TASKMANAGER_LIFE
 from spark_jobs.spans import OTHER_SIDE_WITHIN, JobLookup, lookup_spans, minute_spans
 from spark_jobs.step_schemas import (
     ASKED,
     EXECUTION,
     FOUND,
     LEARNT_EXECUTION,
+    LEARNT_LIFE,
+    LIFE,
     SERVED_EVENT,
     SNAPSHOT,
     STATE,
     TASKMANAGER,
-    TASKMANAGER_LINE,
+    TASKMANAGER_LOSS,
 )
-from spark_jobs.steps import executions, locations, reported, uploads
+from spark_jobs.steps import executions, lives, locations, reported, uploads
 from spark_jobs.transforms import group_windows
 from spark_jobs.transforms.event_batches import RECORD_COLUMNS, served_event_batches
 from spark_jobs.transforms.fold_batches import FOLDED, asked_batches, folded_batches
@@ -93,6 +95,20 @@ class Cycle(ABC):
                 CHECKPOINT_UPLOAD.name,
                 self.run_dir.take_table(CHECKPOINT_UPLOAD.name, self._uploads.output),
             )
+        if self._tells_of_lives:
+            served = self._made(
+                f"tables/{TASKMANAGER_LIFE.name}",
+                self._lives.rows,
+                lives.served_batches,
+                lives.SERVED,
+            )
+            self.run_dir.take_state(LIVES, self._lives.output)
+            yield (
+                TASKMANAGER_LIFE.name,
+                self.run_dir.take_table(TASKMANAGER_LIFE.name, served.output),
+            )
+        else:
+            self._carry_over(LIVES, LIFE)
         jobs = self._folded("jobs", self.parts)
         yield "jobs", self.run_dir.count_jobs(jobs)
         if lookups := self._lookups(jobs):
@@ -101,7 +117,7 @@ class Cycle(ABC):
         if self._names_executions:
             yield EXECUTIONS, self.run_dir.take_state(EXECUTIONS, self._executions.output)
         else:
-            self._carry_executions_over()
+            self._carry_over(EXECUTIONS, EXECUTION)
 
     def _folded(self, folder: str, parts: Parts) -> Output:
         older_snapshots = any(self.from_seq[table] for table in with_same_rows("snapshots"))
@@ -136,13 +152,12 @@ class Cycle(ABC):
         """
         parts = dict(self._parts_of_life)
         if self._names_executions:
-            known = self._executions.rows
-            events = self._read_events.rows.select(locations.LOSS.names)
-            parts["executions"] = self._mapped(known, executions.newly_placed_batches, EXECUTION)
-            lines = self._mapped(events, locations.loss_batches, locations.LOSS)
-            rows = self._in_order({"executions": known, "lines": lines}, CLUSTER)
-            parts["taskmanager_lines"] = self._mapped(
-                rows, locations.taskmanager_line_batches, TASKMANAGER_LINE
+            parts["executions"] = self._mapped(
+                self._executions.rows, executions.newly_placed_batches, EXECUTION
+            )
+        if self._tells_of_lives:
+            parts["taskmanager_losses"] = self._mapped(
+                self._lives.rows, lives.loss_batches, TASKMANAGER_LOSS
             )
         for table in ("vertex_starts", "vertex_gauges"):
             if self._has_new(table):
@@ -223,6 +238,29 @@ class Cycle(ABC):
     @cached_property
     def _carried_executions(self) -> Rows:
         return self._carried(EXECUTIONS, EXECUTION)
+
+    # Lives of TaskManagers.
+
+    @property
+    def _tells_of_lives(self) -> bool:
+        return any(map(self._has_new, ("taskmanagers", "log_records", "exceptions")))
+
+    @cached_property
+    def _lives(self) -> Made:
+        parts = {"known": self._carried(LIVES, LIFE)}
+        if self._has_new("taskmanagers"):
+            parts["samples"] = self._new("taskmanagers").select(lives.SAMPLE.names)
+        if self._has_new("exceptions"):
+            parts["exceptions"] = self._new("exceptions").select(lives.TRACE.names)
+        if self._names_executions:
+            # Whoever ends is named by its id, as those are on which attempts run.
+            parts["executions"] = self._executions.rows.select(EXECUTION.names)
+            parts["lines"] = self._mapped(
+                self._read_events.rows.select(lives.LINE.names), lives.line_batches, lives.LINE
+            )
+        return self._made(
+            f"state/{LIVES}", self._in_order(parts, CLUSTER), lives.life_batches, LEARNT_LIFE
+        )
 
     # Metric samples.
 
@@ -362,9 +400,10 @@ class Cycle(ABC):
         version by the names that it shares.
         """
 
-    def _carry_executions_over(self) -> None:
+    def _carry_over(self, name: str, schema: pa.Schema) -> None:
+        """A snapshot that this run leaves as it was."""
         if self.previous:
-            self.run_dir.copy_snapshot(self.previous, EXECUTIONS)
+            self.run_dir.copy_snapshot(self.previous, name)
 
 
 def _folded_columns(table: str) -> list[str]:

@@ -1,20 +1,14 @@
-"""Events completed with where their task ran, and lines about lost TaskManagers brought to the jobs
-that ran there.
-"""
+"""Events completed with where their task ran."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from spark_jobs.arrow_schemas import batch_from_rows
-from spark_jobs.fold.lost_taskmanagers import COLUMNS as OF_LINE
-from spark_jobs.fold.lost_taskmanagers import KINDS_OF_LOSS, NOTICED_WITHIN_S
 from spark_jobs.fold.rows import Row, rank
-from spark_jobs.step_schemas import EVENT, SERVED_EVENT, TASKMANAGER_LINE
-from spark_jobs.steps.executions import LOCATION, SUBTASK
+from spark_jobs.step_schemas import SERVED_EVENT
+from spark_jobs.steps.executions import LOCATION
 from spark_jobs.transforms.grouped_batches import groups
 from spark_jobs.transforms.plain_rows import plain
 
@@ -39,9 +33,6 @@ OF_CLUSTER = (
 """
 NAMED_BY = ("execution_id", "attempt", "container", "timeout_ms", "reason_text", "reason")
 """Columns of events of which one at least is filled where it matters what ran where."""
-LOSS = pa.schema([EVENT.field(name) for name in ("cluster", *OF_LINE)])
-"""What is read of an event about the end of a TaskManager."""
-NOTICED_WITHIN_MS = NOTICED_WITHIN_S * 1000
 
 _NAME = ("task", "subtask", "attempt")
 _BY_NAME = ("job_id", "vertex_id", "container", "host")
@@ -147,42 +138,3 @@ def _until(rows: Iterable[Row], at_ms: int) -> list[Row]:
 
 def _by_deployment(row: Row) -> Any:
     return rank([row["deployed_at"], *(row[name] for name in _BY_NAME)])
-
-
-def loss_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Of events as ``LOSS`` those about the end of a TaskManager that they name."""
-    for batch in batches:
-        is_loss = pc.is_in(batch["kind"], pa.array(KINDS_OF_LOSS))
-        yield batch.filter(pc.and_(is_loss, pc.is_valid(batch["container"])))
-
-
-def taskmanager_line_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """``executions`` and ``lines`` of clusters → ``TASKMANAGER_LINE``."""
-    for group in groups(batches, keys=1):
-        rows = taskmanager_locations(group.rows("lines"), group.rows("executions"))
-        yield batch_from_rows(({**row, "cluster": group.key[0]} for row in rows), TASKMANAGER_LINE)
-
-
-def taskmanager_locations(lines: Iterable[Row], executions: Iterable[Row]) -> list[Row]:
-    """Lines of one cluster, one for each job that had tasks on their TaskManager, or had until
-    recently.
-    """
-    reported: dict[str, list[Row]] = defaultdict(list)
-    for line in lines:
-        reported[line["container"]].append(line)
-    places: dict[Any, list[Row]] = defaultdict(list)
-    for row in executions if reported else ():
-        if row["job_id"] is not None and row["deployed_at"] is not None:
-            places[tuple(row[name] for name in SUBTASK)].append(row)
-    rows_by_taskmanager = {}
-    for of_subtask in places.values():
-        of_subtask.sort(key=lambda row: (row["deployed_at"], row["execution_id"]))
-        for row, following in zip(of_subtask, [*of_subtask[1:], None], strict=True):
-            left_at = following["deployed_at"] if following else None
-            for line in reported.get(row["container"], ()):
-                if row["deployed_at"] <= line["ts"] and (
-                    left_at is None or left_at >= line["ts"] - NOTICED_WITHIN_MS
-                ):
-                    of_job = {"job_id": row["job_id"], **{name: line[name] for name in OF_LINE}}
-                    rows_by_taskmanager[tuple(of_job.values())] = of_job
-    return list(rows_by_taskmanager.values())

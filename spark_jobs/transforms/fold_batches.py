@@ -122,7 +122,7 @@ _AS_NEWS = (
     "executions",
     "vertex_starts",
     "vertex_gauges",
-    "taskmanager_lines",
+    "taskmanager_losses",
     "taskmanagers",
     "snapshots",
     "found_checkpoints",

@@ -46,7 +46,7 @@ RULES = (
     "checkpoint.stalled",
     "taskmanager.lost",
 )
-KINDS = ("decline", "decline", "expired", "failure", "taskmanager_lost")
+KINDS = ("decline", "decline", "expired", "failure")
 HOSTS_OF_A_JOB, BUSY_HOSTS = 4, 50
 
 

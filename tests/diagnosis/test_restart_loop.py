@@ -92,11 +92,12 @@ def test_restarts_before_all_tasks_run_again_are_one_episode():
 def test_five_lost_taskmanagers_with_cascades_are_five_episodes():
     begun = [0, 60, 120, 180, 240]
     cascades = tuple(restart(at + step) for at in begun for step in (0, 1.5, 3))
-    lost = replace(loop(begun, lambda index: LOST.replace("{n}", str(index))), annotations=cascades)
+    of_each = tuple(lost(at, f"tm-{index}:37687-13b354") for index, at in enumerate(begun))
+    failing = loop(begun, lambda index: LOST.replace("{n}", str(index)))
     shifted = tuple(
-        replace(one, trigger_time_ms=one.trigger_time_ms + 5_000) for one in lost.checkpoints
+        replace(one, trigger_time_ms=one.trigger_time_ms + 5_000) for one in failing.checkpoints
     )
-    [finding] = found(replace(lost, checkpoints=shifted), RULE)
+    [finding] = found(replace(failing, annotations=cascades + of_each, checkpoints=shifted), RULE)
     assert evidence(finding, "restart episodes") == 5
     assert evidence(finding, "restarts") == 15
     assert finding.data["lost_taskmanagers"] == [f"tm-{n}:37687-13b354" for n in range(5)]
@@ -379,45 +380,22 @@ def test_a_failure_that_rest_and_log_both_tell_is_one():
         assert [one.name for one in episode.failures] == ["java.lang.RuntimeException"]
 
 
-def test_taskmanagers_that_any_failure_of_an_episode_names_are_counted():
-    """The first failure of two of the episodes is another one, and the log alone names the
-    TaskManager of the last.
-    """
-    first = tuple(failure(begun, trace(), task="enrich (2/4)") for begun in (0, 60, 120))
-    named = (
-        failure(1.5, LOST.replace("{n}", "1"), task="sink (1/2)"),
-        failure(61.5, LOST.replace("{n}", "2"), task="sink (1/2)"),
-    )
-    by_log = event(
-        121.5,
-        "task_state",
-        fields={"to_state": "FAILED"},
-        vertex_name="sink",
-        detail=LOST.replace("{n}", "3"),
-    )
-    [finding] = found(loop([0, 60, 120], failures=(*first, *named), events=(by_log,)), RULE)
-    assert finding.data["lost_taskmanagers"] == [
-        "tm-1:37687-13b354",
-        "tm-2:37687-13b354",
-        "tm-3:37687-13b354",
-    ]
-
-
 def lost(at, name):
     return Annotation(ms(at), "taskmanager_lost", name)
 
 
-def test_taskmanagers_that_the_log_alone_says_were_lost_are_counted_once_each():
+def test_lost_taskmanagers_are_those_that_were_lost_meanwhile_whatever_failures_name():
     named = tuple(
-        failure(begun, LOST.replace("{n}", "1"), task="sink (1/2)") for begun in (0, 60, 120)
+        failure(begun, LOST.replace("{n}", "7"), task="sink (1/2)") for begun in (0, 60, 120)
     )
     judged = loop([0, 60, 120], failures=named)
-    by_log = (
+    meanwhile = (
         lost(0, "tm-1:37687-13b354"),
         lost(61, "tm-2:37687-13b354"),
+        lost(63, "tm-2:37687-13b354"),
         lost(-300, "tm-9:37687-13b354"),
     )
-    [finding] = found(replace(judged, annotations=(*judged.annotations, *by_log)), RULE)
+    [finding] = found(replace(judged, annotations=(*judged.annotations, *meanwhile)), RULE)
     assert finding.data["lost_taskmanagers"] == ["tm-1:37687-13b354", "tm-2:37687-13b354"]
 
 

@@ -1,5 +1,5 @@
-"""What becomes of hosts: placements, declines, expired checkpoints and losses, by hand and
-recounted from recordings.
+"""What becomes of hosts: placements, declines and expired checkpoints, by hand and recounted from
+recordings.
 """
 
 import json
@@ -14,11 +14,10 @@ from spark_jobs.fold.hosts import ended_at, host_events, job_hosts
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState, unpacked
-from spark_jobs.serving import HOST_EVENT, JOB_HOST
+from spark_jobs.serving import HOST_EVENT, JOB_HOST, TASKMANAGER_LIFE
 from tests.first_cycles import served_tables
 from tests.fold.pieces import told
 from tests.fold.rows import JOB, facts, noon
-from tests.fold.test_lost_taskmanagers import line
 from tests.ingest.recorded import RECORDINGS
 
 
@@ -54,8 +53,8 @@ def silent(checkpoint_id, *hosts):
     )[0]
 
 
-def events(facts=(), lost=(), placements=(), taskmanagers=()):
-    return host_events(facts, (), lost, taskmanagers, placements)
+def events(facts=(), placements=()):
+    return host_events(facts, (), placements)
 
 
 def test_a_host_has_the_subtasks_of_the_newest_placement_of_each_vertex():
@@ -116,28 +115,17 @@ def test_an_expired_checkpoint_counts_on_the_few_hosts_that_had_not_acknowledged
     assert events([silent(7, *(f"h{n}" for n in range(15)))], placements=wide) == []
 
 
-def test_a_taskmanager_is_lost_once_however_many_notice_and_again_when_it_is_lost_again():
-    lost = [line(0, "tm_heartbeat_timeout"), line(20), line(4_000)]
-    assert [(row["at"], row["host"], row["detail"]) for row in events(lost=lost)] == [
-        (noon(0), "tm-1", "heartbeat timed out"),
-        (noon(4_000), "tm-1", "no longer reachable"),
-    ]
-
-
-def test_the_host_of_a_pod_is_told_by_its_samples():
-    sample = {"taskmanager_id": "flink-taskmanager-1-7", "host": "10.0.0.7"}
-    lost = [line(0, container="flink-taskmanager-1-7")]
-    assert [row["host"] for row in events(lost=lost, taskmanagers=[sample])] == ["10.0.0.7"]
-    assert [row["host"] for row in events(lost=lost)] == ["flink-taskmanager-1-7"]
-
-
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """What a cycle over recordings of a declining and of a killed cluster serves."""
     names = ("1.20.5/E", "1.20.5/I")
     return {
         name: served_tables(
-            RECORDINGS / name, tmp_path_factory.mktemp("home"), JOB_HOST, HOST_EVENT
+            RECORDINGS / name,
+            tmp_path_factory.mktemp("home"),
+            JOB_HOST,
+            HOST_EVENT,
+            TASKMANAGER_LIFE,
         )
         for name in names
     }
@@ -146,7 +134,7 @@ def served(tmp_path_factory):
 def test_declines_by_host_are_those_of_the_raw_log(served):
     log = (RECORDINGS / "1.20.5/E/logs/flink-standalonesession-0-flink-jm.log").read_text()
     by_hand = Counter(re.findall(r"Decline checkpoint (\d+) by task .* @ (\S+) \(dataPort", log))
-    _, happened = served["1.20.5/E"]
+    _, happened, _ = served["1.20.5/E"]
     found = Counter(
         (str(row["checkpoint_id"]), row["host"]) for row in happened if row["kind"] == "decline"
     )
@@ -160,9 +148,9 @@ def test_losses_by_host_are_the_kills_of_whoever_played_it(served):
     killed = sorted(
         (f"flink-tm-{one['tm']}", one["ts"]) for one in done if one["event"] == "tm-kill-9"
     )
-    _, happened = served["1.20.5/I"]
+    *_, lives = served["1.20.5/I"]
     lost = sorted(
-        (row["host"], seconds(row["at"])) for row in happened if row["kind"] == "taskmanager_lost"
+        (row["host"], seconds(row["ended_at"])) for row in lives if row["ended_by"] == "unreachable"
     )
     assert [host for host, _ in lost] == [host for host, _ in killed] and len(killed) == 5
     assert all(0 <= noticed - at < 60 for (_, noticed), (_, at) in zip(lost, killed, strict=True))
@@ -172,7 +160,7 @@ def test_losses_by_host_are_the_kills_of_whoever_played_it(served):
 def test_subtasks_by_host_are_those_of_the_last_answers(served, recording):
     """Of hosts that the job left with its end."""
     by_hand = newest_placement(RECORDINGS / recording)
-    rows, _ = served[recording]
+    rows, *_ = served[recording]
     last = max(row["left_at"] for row in rows)
     found = {row["host"]: row["subtasks"] for row in rows if row["left_at"] == last}
     assert found == by_hand

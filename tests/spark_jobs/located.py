@@ -1,11 +1,20 @@
-"""Log events completed with where their tasks ran, by the steps of a small cycle."""
+"""Log events completed with where their tasks ran, and TaskManagers that were lost, by the steps of
+a small cycle.
+"""
 
 import pyarrow as pa
 
 from spark_jobs.nested_tables import CLUSTER
 from spark_jobs.small.tables import in_order, mapped
-from spark_jobs.step_schemas import EXECUTION, LEARNT_EXECUTION, SERVED_EVENT, TASKMANAGER_LINE
-from spark_jobs.steps import executions, locations
+from spark_jobs.step_schemas import (
+    EXECUTION,
+    LEARNT_EXECUTION,
+    LEARNT_LIFE,
+    LIFE,
+    SERVED_EVENT,
+    TASKMANAGER_LOSS,
+)
+from spark_jobs.steps import executions, lives, locations
 
 NONE = EXECUTION.empty_table()
 
@@ -24,7 +33,15 @@ def located(events: pa.Table, carried: pa.Table = NONE) -> pa.Table:
     return mapped(rows, locations.located_batches, SERVED_EVENT)
 
 
-def taskmanager_lines(events: pa.Table, carried: pa.Table = NONE) -> pa.Table:
-    lines = mapped(events.select(locations.LOSS.names), locations.loss_batches, locations.LOSS)
-    rows = in_order({"executions": learnt(events, carried), "lines": lines}, CLUSTER)
-    return mapped(rows, locations.taskmanager_line_batches, TASKMANAGER_LINE)
+def lived(events: pa.Table, carried: pa.Table = NONE, known: pa.Table | None = None) -> pa.Table:
+    """Lives of TaskManagers; ``known``: an earlier result."""
+    parts = {
+        "known": LIFE.empty_table() if known is None else known.select(LIFE.names),
+        "lines": mapped(events.select(lives.LINE.names), lives.line_batches, lives.LINE),
+        "executions": learnt(events, carried).select(EXECUTION.names),
+    }
+    return mapped(in_order(parts, CLUSTER), lives.life_batches, LEARNT_LIFE)
+
+
+def taskmanager_losses(events: pa.Table, carried: pa.Table = NONE) -> pa.Table:
+    return mapped(lived(events, carried), lives.loss_batches, TASKMANAGER_LOSS)

@@ -1,4 +1,6 @@
-"""When a job was down, for how long, and what its restarts made it process again. Three queries."""
+"""When a job was down, for how long, and what its restarts made it process again. Four queries at
+most.
+"""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -11,13 +13,15 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 
 from webapp.checkpoints.models import CheckpointFact
-from webapp.fleet.models import JobAnnotation, JobCurrent
+from webapp.fleet.models import JobAnnotation, JobCurrent, JobStart
 from webapp.lib.instants import ms_after
 from webapp.lib.outage import Outage
 
 MOST_RESTARTS, MOST_RESTORES = 500, 1_000
 RESTORED_WITHIN = timedelta(minutes=10)
 """A restart whose end nobody reported: a restore later than this belongs to another."""
+DATED_WITHIN = timedelta(seconds=1)
+"""A mark and a start date the beginning of one restart apart."""
 _MS = timedelta(milliseconds=1)
 
 
@@ -39,6 +43,8 @@ def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ..
     read_outages = [_outage(at, detail or {}) for at, detail in reversed(restarts[:MOST_RESTARTS])]
     if not read_outages:
         return ()
+    if any(outage.downtime_ms is None for outage in read_outages):
+        read_outages = _ended_by_starts(job, read_outages)
     restores = (
         own.filter(kind="restore", at__lte=end + RESTORED_WITHIN)
         .order_by("at", "id")
@@ -58,7 +64,9 @@ def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ..
 
 
 def outage_totals(job: JobCurrent, start: datetime, end: datetime) -> OutageTotals:
-    """Of all that began in the range. One query."""
+    """Of all that began in the range. One query; where the marks of some do not tell their end, and
+    they are not too many, as :func:`outages` has them.
+    """
     begun = _begun(
         JobAnnotation.objects.filter(
             cluster=job.cluster, job_id=job.job_id, at__gte=start, at__lte=end
@@ -68,6 +76,9 @@ def outage_totals(job: JobCurrent, start: datetime, end: datetime) -> OutageTota
     sums = begun.aggregate(
         count=Count("pk"), known=Count(downtime_ms), downtime_ms=Sum(downtime_ms)
     )
+    if sums["known"] < sums["count"] <= MOST_RESTARTS:
+        every = [outage.downtime_ms for outage in outages(job, start, end)]
+        return OutageTotals(len(every), every.count(None), sum(filter(None, every)))
     return OutageTotals(sums["count"], sums["count"] - sums["known"], sums["downtime_ms"] or 0)
 
 
@@ -87,6 +98,51 @@ def _outage(at: datetime, detail: Mapping[str, Any]) -> Outage:
         restarts=detail.get("restarts") or detail.get("count") or 1,
         downtime_ms=downtime_ms,
         at_least_ms=detail.get("downtime_at_least_ms"),
+        parts=tuple((name, ms) for name, ms in parts.items() if ms is not None),
+    )
+
+
+def _ended_by_starts(job: JobCurrent, every: Sequence[Outage]) -> list[Outage]:
+    """Those whose marks do not tell their end, with that of the start that followed, whose tasks
+    REST told of.
+    """
+    starts = JobStart.objects.filter(
+        cluster=job.cluster,
+        job_id=job.job_id,
+        total_ms__isnull=False,
+        begun_at__gte=every[0].at - DATED_WITHIN,
+        begun_at__lte=every[-1].at + DATED_WITHIN,
+    ).exclude(kind="start")
+    ended = list(starts.defer("detail").order_by("-at")[:MOST_RESTARTS])
+    return [
+        next(
+            (
+                _ended(outage, start)
+                for start in ended
+                if outage.downtime_ms is None
+                and start.begun_at is not None
+                and abs(start.begun_at - outage.at) < DATED_WITHIN
+            ),
+            outage,
+        )
+        for outage in every
+    ]
+
+
+def _ended(outage: Outage, start: Any) -> Outage:
+    parts = {
+        "detect": start.detect_ms,
+        "cancel": start.cancel_ms,
+        "wait": start.wait_ms,
+        "failed_attempts": start.failed_attempts_ms,
+        "redeploy": start.slots_ms + start.deploy_ms,
+        "restore": start.restore_ms,
+    }
+    return replace(
+        outage,
+        until=start.running_at,
+        downtime_ms=start.total_ms,
+        at_least_ms=None,
         parts=tuple((name, ms) for name, ms in parts.items() if ms is not None),
     )
 

@@ -19,22 +19,19 @@ from webapp.lib.instants import begin_of_day, day_of, drawable
 from webapp.work.texts import bounded
 
 HOSTS_AT_ONCE = 1_000
-# Each job that ran on a TaskManager has its own row of the one loss.
 _SUMS = """
-INSERT INTO hosts_hostday (cluster, host, day, declines, expired, failures, losses, last_at)
+INSERT INTO hosts_hostday (cluster, host, day, declines, expired, failures, last_at)
 SELECT cluster, host, %s,
     SUM(CASE WHEN kind = 'decline' THEN 1 ELSE 0 END),
     SUM(CASE WHEN kind = 'expired' THEN 1 ELSE 0 END),
     SUM(CASE WHEN kind = 'failure' THEN 1 ELSE 0 END),
-    COUNT(DISTINCT CASE WHEN kind = 'taskmanager_lost'
-        THEN subject || ' ' || CAST(at AS VARCHAR(40)) END),
     MAX(at)
 FROM hosts_hostevent
 WHERE at >= %s AND at < %s AND cluster IN ({clusters}) AND host IN ({hosts})
 GROUP BY cluster, host
 ON CONFLICT (cluster, host, day) DO UPDATE SET
     declines = excluded.declines, expired = excluded.expired, failures = excluded.failures,
-    losses = excluded.losses, last_at = excluded.last_at
+    last_at = excluded.last_at
 """
 
 

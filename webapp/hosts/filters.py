@@ -1,7 +1,8 @@
 """What can be narrowed of hosts, of what happened on them, and of what runs there."""
 
-from spark_jobs.serving import HOST_EVENT_KINDS
+from spark_jobs.serving import HOST_EVENT_KINDS, TASKMANAGER_ENDS
 from webapp.fleet.filters import LABEL, NoFilter
+from webapp.hosts.concentration import WORDS
 from webapp.hosts.ranking import ANY, COUNTED, SORTS
 from webapp.lib.filter_sets import SORT, ListFilters, OfJob
 from webapp.lib.keysets import KeysetColumn
@@ -15,6 +16,23 @@ class HostEventFilters(OfJob):
     label = LABEL
     kind = Choice(HOST_EVENT_KINDS)
     time_field = "at"
+
+
+class HostPageFilters(HostEventFilters):
+    """Lost TaskManagers are no events of jobs."""
+
+    kind = Choice(tuple(WORDS))
+    time_field = "at"
+
+
+class TaskManagerLifeFilters(ListFilters):
+    cluster = Text()
+    label = LABEL
+    host = Text()
+    taskmanager_id = Text()
+    ended_by = Choice(TASKMANAGER_ENDS)
+    time_field = "ended_at"
+    order = (KeysetColumn("id"),)
 
 
 class JobHostFilters(OfJob):

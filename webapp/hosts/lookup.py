@@ -11,16 +11,17 @@ from itertools import chain, islice
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import CharField, Count, Max, Min, Q, QuerySet, Sum
-from django.db.models.functions import Cast, Concat
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import timezone
 
+from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding, FindingHost
 from webapp.fleet.models import JobCurrent
 from webapp.hosts.concentration import WORDS, Concentration, concentration
 from webapp.hosts.days import whole_days
-from webapp.hosts.models import HostDay, HostEvent, HostLoad, JobHost
+from webapp.hosts.lives import jobs_that_lost, lost
+from webapp.hosts.models import HostDay, HostEvent, HostLoad, JobHost, TaskManagerLife
 from webapp.hosts.ranking import HostRow
 from webapp.lib.instants import begin_of_day
 from webapp.lib.recent_answers import STEP, answer_key, end_of_step
@@ -33,15 +34,10 @@ are.
 MOST_JOBS, MOST_FINDINGS, MOST_CLUSTERS = 100, 50, 20
 KEPT_S = 20
 
-LOSSES = Count(
-    Concat("subject", Cast("at", CharField())), filter=Q(kind="taskmanager_lost"), distinct=True
-)
-"""Each job that ran on a TaskManager has its own row of the one loss."""
 COUNTS = {
     "declines": Count("pk", filter=Q(kind="decline")),
     "expired": Count("pk", filter=Q(kind="expired")),
     "failures": Count("pk", filter=Q(kind="failure")),
-    "losses": LOSSES,
 }
 
 
@@ -117,7 +113,7 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
     for row in chain(
         _by_day(HostDay.objects.filter(**of, day__gte=first, day__lt=last)),
         _happened(counted),
-        _lost(counted),
+        _lost(lost(since or start, end).filter(**of)),
     ):
         _add(facts_by_host.setdefault((row["host"], row["cluster"]), {}), row)
     rows = [HostRow(**row) for row in islice(facts_by_host.values(), MOST_HOSTS)]
@@ -146,24 +142,25 @@ def _by_day(days: "QuerySet[HostDay]") -> Any:
 
 
 def _happened(events: "QuerySet[HostEvent]") -> Any:
-    """Without losses: what is counted distinct is sorted first, and of all events few are losses."""
-    counts = {name: count for name, count in COUNTS.items() if count is not LOSSES}
     return (
         events.order_by()
         .values("host", "cluster")
-        .annotate(**counts, newest=Max("at"))[: MOST_HOSTS + 1]
+        .annotate(**COUNTS, newest=Max("at"))[: MOST_HOSTS + 1]
     )
 
 
-def _lost(events: "QuerySet[HostEvent]") -> Any:
-    losses = events.filter(kind="taskmanager_lost")
-    return losses.order_by().values("host", "cluster").annotate(losses=LOSSES)[: MOST_HOSTS + 1]
+def _lost(losses: "QuerySet[TaskManagerLife]") -> Any:
+    return (
+        losses.order_by()
+        .values("host", "cluster")
+        .annotate(losses=Count("pk"), newest=Max("ended_at"))[: MOST_HOSTS + 1]
+    )
 
 
 def _add(to: dict[str, Any], row: Mapping[str, Any]) -> None:
     """Counts of another part of the time."""
     for name, value in row.items():
-        if name in COUNTS:
+        if name in COUNTS or name == "losses":
             to[name] = to.get(name, 0) + value
         elif name != "newest":
             to[name] = value
@@ -174,7 +171,7 @@ def _add(to: dict[str, Any], row: Mapping[str, Any]) -> None:
 def clusters_of(host: str) -> list[str]:
     """Where a host of this name was seen, by name. Three queries."""
     names: set[str] = set()
-    for model in (JobHost, HostEvent, FindingHost):
+    for model in (JobHost, HostEvent, FindingHost, TaskManagerLife):
         names.update(
             model.objects.filter(host=host)
             .order_by()
@@ -235,17 +232,17 @@ def findings_of(
 
 
 def counts_of(host: str, clusters: Sequence[str], start: datetime, end: datetime) -> dict[str, int]:
-    """Of what happened there in this time. One query."""
-    return HostEvent.objects.filter(
-        host=host, cluster__in=clusters, at__gte=start, at__lte=end
-    ).aggregate(**COUNTS)
+    """Of what happened there in this time. Two queries."""
+    events = HostEvent.objects.filter(host=host, cluster__in=clusters, at__gte=start, at__lte=end)
+    losses = lost(start, end).filter(host=host, cluster__in=clusters)
+    return {**events.aggregate(**COUNTS), "losses": losses.count()}
 
 
 def concentrations(
     host: str, clusters: Sequence[str], start: datetime, end: datetime
 ) -> list[Concentration]:
     """Of each kind of which anything happened there, the most striking first: of the jobs that run
-    or ran there. Two queries.
+    or ran there. Four queries.
     """
     ran_here = JobHost.objects.filter(host=host, cluster__in=clusters).order_by().values("job_id")
     on_host = (
@@ -263,6 +260,11 @@ def concentrations(
     )
     for kind, cluster, job_id, here, total in grouped:
         counted[kind][cluster, job_id] = (here, total)
+    losses = list(lost(start, end).filter(cluster__in=clusters)[:MOST_EVENTS])
+    for life, jobs in jobs_that_lost(losses):
+        for job in jobs:
+            here, total = counted[TASKMANAGER_LOST].get(job, (0, 0))
+            counted[TASKMANAGER_LOST][job] = (here + (life.host == host), total + 1)
     counted = {
         kind: jobs for kind, jobs in counted.items() if any(here for here, _ in jobs.values())
     }
@@ -291,16 +293,20 @@ def concentrations(
 def seen(
     host: str, clusters: Sequence[str], jobs: Sequence[HostJob]
 ) -> tuple[datetime | None, datetime | None]:
-    """First and newest that is known of it; ``jobs``: of the host. Two queries."""
+    """First and newest that is known of it; ``jobs``: of the host. Three queries."""
     first = JobHost.objects.filter(host=host, cluster__in=clusters).aggregate(
         at=Min("first_seen_at")
     )["at"]
     happened = HostEvent.objects.filter(host=host, cluster__in=clusters).aggregate(
         first=Min("at"), last=Max("at")
     )
+    lived = TaskManagerLife.objects.filter(host=host, cluster__in=clusters).aggregate(
+        first=Min("born_at"), last=Max("last_seen_at")
+    )
     here = [
         job.row.left_at or (job.job.last_seen_at if job.job else None) or job.row.as_of
         for job in jobs
     ]
-    firsts, lasts = [first, happened["first"]], [*here, happened["last"]]
+    firsts = [first, happened["first"], lived["first"]]
+    lasts = [*here, happened["last"], lived["last"]]
     return min(filter(None, firsts), default=None), max(filter(None, lasts), default=None)

@@ -1,4 +1,4 @@
-"""Which job runs on which host, and what happened there."""
+"""Which job runs on which host, what happened there, and which TaskManagers lived there."""
 
 from django.db import models
 
@@ -56,8 +56,7 @@ class HostLoad(models.Model):
 @scoped()
 class HostDay(models.Model):
     """What happened on one host on one UTC day, counted over :class:`HostEvent` by
-    :mod:`webapp.hosts.days`; days without anything have none. ``losses``: of TaskManagers, however
-    many jobs report one.
+    :mod:`webapp.hosts.days`; days without anything have none.
     """
 
     cluster = models.CharField(max_length=100)
@@ -66,7 +65,6 @@ class HostDay(models.Model):
     declines = models.IntegerField()
     expired = models.IntegerField()
     failures = models.IntegerField()
-    losses = models.IntegerField()
     last_at = models.DateTimeField()
 
     class Meta:
@@ -111,3 +109,39 @@ class HostEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} on {self.host} at {self.at:%Y-%m-%d %H:%M:%S}"
+
+
+@scoped()
+class TaskManagerLife(models.Model):
+    """Serving table ``taskmanager_life``: one life of a TaskManager, and how it ended."""
+
+    cluster = models.CharField(max_length=100)
+    taskmanager_id = models.CharField(max_length=HOST_LENGTH)
+    life = models.BigIntegerField()
+    host = models.CharField(max_length=HOST_LENGTH)
+    born_at = models.DateTimeField(null=True)
+    last_seen_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    ended_by = models.CharField(max_length=32, null=True)
+    exit_code = models.BigIntegerField(null=True)
+    detail = models.TextField(null=True)
+    slots = models.BigIntegerField(null=True)
+    process_memory_bytes = models.BigIntegerField(null=True)
+    heap_max_bytes = models.BigIntegerField(null=True)
+    managed_memory_bytes = models.BigIntegerField(null=True)
+    network_memory_bytes = models.BigIntegerField(null=True)
+    as_of = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "taskmanager_id", "life"], name="taskmanager_life_key"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["-ended_at", "-id"], name="taskmanager_life_ended"),
+            models.Index(fields=["host", "-ended_at"], name="taskmanager_life_of_host"),
+        ]
+
+    def __str__(self) -> str:
+        return f"TaskManager {self.taskmanager_id} on {self.host}"

@@ -11,11 +11,14 @@ from typing import Any
 
 from django.db.models import Count, Q
 
+from spark_jobs.fold.taskmanager_lives import WORDS
 from webapp.checkpoints.models import CheckpointFact
+from webapp.hosts.lives import lost
 from webapp.hosts.lookup import COUNTS, HostJob
 from webapp.hosts.memory_budget import TaskManagerBudget, budget
 from webapp.hosts.models import HostEvent
 from webapp.hosts.taskmanager_samples import OF_BUDGET
+from webapp.lib.messages.rendering import localised
 from webapp.work.lake import read_newest
 
 log = logging.getLogger(__name__)
@@ -27,7 +30,7 @@ MOST_TASKMANAGERS, MOST_LOST = 50, 10_000
 @dataclass(frozen=True)
 class TaskManagerOnHost:
     """``budget``: None where no sample of it is in the time; the counts are of what happened on
-    it.
+    it. ``lost_by``: one of ``TASKMANAGER_LOSSES``.
     """
 
     cluster: str
@@ -36,6 +39,11 @@ class TaskManagerOnHost:
     declines: int = 0
     failures: int = 0
     lost_at: datetime | None = None
+    lost_by: str | None = None
+
+    @property
+    def lost_words(self) -> str:
+        return localised(WORDS[self.lost_by]) if self.lost_by else ""
 
 
 @dataclass(frozen=True)
@@ -134,11 +142,8 @@ def _happened(
     events_by_taskmanager: dict[tuple[str, str], dict[str, Any]] = {
         (row[0], row[1]): {"declines": row[2], "failures": row[3]} for row in counted
     }
-    lost = (
-        events.filter(kind="taskmanager_lost")
-        .order_by("at")
-        .values_list("cluster", "taskmanager_id", "at")
-    )
-    for cluster, name, at in lost[:MOST_LOST]:
-        events_by_taskmanager.setdefault((cluster, name or ""), {})["lost_at"] = at
+    losses = lost(start, end).filter(host=host, cluster__in=clusters).order_by("ended_at")
+    for life in losses[:MOST_LOST]:
+        of_loss = {"lost_at": life.ended_at, "lost_by": life.ended_by}
+        events_by_taskmanager.setdefault((life.cluster, life.taskmanager_id), {}).update(of_loss)
     return events_by_taskmanager

@@ -2,17 +2,20 @@
 jobs that came and left.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext
 
+from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
+from spark_jobs.fold.taskmanager_lives import reason_of
 from webapp.findings.models import Finding
+from webapp.fleet.models import JobCurrent
+from webapp.hosts.lives import jobs_that_lost
 from webapp.hosts.lookup import HostJob, called, jobs_called
-from webapp.hosts.models import HostEvent
+from webapp.hosts.models import HostEvent, TaskManagerLife
 from webapp.lib.instants import epoch_ms
 from webapp.lib.messages.rendering import localised
 
@@ -47,17 +50,25 @@ class HostTimeline:
 
 def timeline(
     events: QuerySet[HostEvent],
+    losses: QuerySet[TaskManagerLife],
     jobs: Iterable[HostJob],
     findings: Iterable[Finding],
     start: datetime,
     end: datetime,
     kind: str | None,
 ) -> HostTimeline:
-    """``events``: of the host; ``kind``: only what happened of this kind. Two queries."""
+    """``events``, ``losses``: of the host; ``kind``: only what happened of this kind. Four queries
+    at most.
+    """
     rows = list(
         events.filter(at__gte=start, at__lte=end).order_by("-at", "-id")[: MOST_MOMENTS + 1]
     )
-    moments = list(_happened(rows))
+    newest = list(losses.order_by("-ended_at", "-id")[: MOST_MOMENTS + 1])
+    lost = list(jobs_that_lost(newest)) if kind in (None, TASKMANAGER_LOST) else []
+    known = jobs_called(
+        {(row.cluster, row.job_id) for row in rows} | {job for _, jobs in lost for job in jobs}
+    )
+    moments = [*_happened(rows, known), *_losses(lost, known)]
     if not kind:
         moments += [*_findings(findings), *_moves(jobs)]
     # Of what is older than the oldest event that was read, the events are missing.
@@ -72,29 +83,38 @@ def timeline(
     )
 
 
-def _happened(rows: Sequence[HostEvent]) -> Iterator[Moment]:
-    """A loss that several jobs report is one."""
-    known = jobs_called([(row.cluster, row.job_id) for row in rows])
-    alike: dict[tuple[Any, ...], list[HostEvent]] = {}
-    for row in rows:
-        own = () if row.kind == "taskmanager_lost" else (row.job_id,)
-        alike.setdefault((row.at, row.kind, row.subject, row.cluster, *own), []).append(row)
-    for (_, kind, *_), same in alike.items():
-        event = same[0]
-        jobs = tuple((row.cluster, row.job_id, called(known, row)) for row in same)
+def _happened(
+    rows: Sequence[HostEvent], known: Mapping[tuple[str, str], JobCurrent]
+) -> Iterator[Moment]:
+    for event in rows:
         triggered = epoch_ms(event.trigger_time) if event.trigger_time else None
         title, detail = _words(event)
-        tone = "warn" if kind == "expired" else "crit"
         yield Moment(
             event.at,
-            tone,
+            "warn" if event.kind == "expired" else "crit",
             title,
             detail,
-            jobs,
+            ((event.cluster, event.job_id, called(known, event)),),
             event.taskmanager_id or "",
             event.checkpoint_id,
             triggered,
         )
+
+
+def _losses(
+    lost: Iterable[tuple[TaskManagerLife, list[tuple[str, str]]]],
+    known: Mapping[tuple[str, str], JobCurrent],
+) -> Iterator[Moment]:
+    for life, jobs in lost:
+        if life.ended_at is not None:
+            yield Moment(
+                life.ended_at,
+                "crit",
+                gettext("TaskManager %(subject)s lost") % {"subject": life.taskmanager_id},
+                localised(reason_of(vars(life))),
+                tuple((*job, (known[job].name if job in known else "") or job[1]) for job in jobs),
+                life.taskmanager_id,
+            )
 
 
 def _words(row: HostEvent) -> tuple[str, str]:
@@ -121,8 +141,6 @@ def _words(row: HostEvent) -> tuple[str, str]:
         )
     if row.kind == "failure":
         return gettext("Task failed: %(subject)s") % {"subject": row.subject}, detail
-    if row.kind == "taskmanager_lost":
-        return gettext("TaskManager %(subject)s lost") % {"subject": row.subject}, detail
     return f"{row.kind.replace('_', ' ').capitalize()}: {row.subject}", detail
 
 

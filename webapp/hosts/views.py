@@ -2,6 +2,9 @@
 findings name it.
 """
 
+from heapq import merge
+from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -10,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET
 
+from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import FindingState
 from webapp.fleet.badges import JOB_BADGES
@@ -17,8 +21,9 @@ from webapp.fleet.list_controls import clusters_control
 from webapp.hosts import lookup
 from webapp.hosts.columns import headings
 from webapp.hosts.concentration import MANY
-from webapp.hosts.documents import EVENT_NAMES, HOST_NAMES, host_rows
-from webapp.hosts.filters import HostEventFilters, HostsFilters
+from webapp.hosts.documents import EVENT_NAMES, HOST_NAMES, host_rows, loss_row
+from webapp.hosts.filters import HostPageFilters, HostsFilters
+from webapp.hosts.lives import lost
 from webapp.hosts.models import HostEvent
 from webapp.hosts.ranking import ANY
 from webapp.hosts.taskmanagers import slowest_here, taskmanagers_of
@@ -101,13 +106,14 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
     time_range = last_day(request)
     start, end = time_range.from_time, time_range.to_time
     known, clusters = _clusters(request, host)
-    filters = HostEventFilters.from_page(
+    filters = HostPageFilters.from_page(
         {"kind": request.GET.get("kind", "")},
         HostEvent.objects.filter(host=host, cluster__in=clusters),
     )
     jobs, running = lookup.jobs_of(host, clusters)
     findings = lookup.findings_of(host, clusters, start, end)
-    story = timeline(filters.qs, jobs, findings, start, end, filters.values.get("kind"))
+    losses = lost(start, end).filter(host=host, cluster__in=clusters)
+    story = timeline(filters.qs, losses, jobs, findings, start, end, filters.values.get("kind"))
     first, last = lookup.seen(host, clusters, jobs)
     context: dict[str, Any] = {
         "name": host,
@@ -159,15 +165,25 @@ def export(request: HttpRequest, host: str, form: str) -> HttpResponseBase:
     """What happened there in the range, newest first."""
     time_range = last_day(request)
     given = {key: request.GET.get(key, "") for key in ("cluster", "kind")}
-    rows = HostEventFilters.from_page(given, HostEvent.objects.filter(host=host)).checked()
+    filters = HostPageFilters.from_page(given, HostEvent.objects.filter(host=host))
     rows = (
-        rows.filter(at__range=(time_range.from_time, time_range.to_time))
+        filters.checked()
+        .filter(at__range=(time_range.from_time, time_range.to_time))
         .order_by("-at", "-id")
         .values(*EVENT_NAMES)
     )
-    return export_response(
-        form, "weir-host", EVENT_NAMES, rows[:MOST_EXPORTED].iterator(chunk_size=1_000)
+    losses = lost(time_range.from_time, time_range.to_time).filter(host=host)
+    if given["cluster"]:
+        losses = losses.filter(cluster=given["cluster"])
+    if filters.values.get("kind") not in (None, TASKMANAGER_LOST):
+        losses = losses.none()
+    every = merge(
+        rows[:MOST_EXPORTED].iterator(chunk_size=1_000),
+        map(loss_row, losses.order_by("-ended_at", "-id")[:MOST_EXPORTED]),
+        key=itemgetter("at"),
+        reverse=True,
     )
+    return export_response(form, "weir-host", EVENT_NAMES, islice(every, MOST_EXPORTED))
 
 
 def _clusters(request: HttpRequest, host: str) -> tuple[list[str], list[str]]:

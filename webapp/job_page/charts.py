@@ -20,6 +20,7 @@ from webapp.findings.job_findings import of_job
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.fleet.models import JobAnnotation
 from webapp.fleet.shown_attempts import ShownAttempts, shown_attempts
+from webapp.lib.messages.rendering import localised
 from webapp.lib.quantities import bytes_text
 from webapp.lib.timeranges import iso_text
 from webapp.pressure.heat import read_heat
@@ -115,7 +116,7 @@ def _annotations(view: JobView, attempts: ShownAttempts) -> list[Annotation]:
     newest = rows.order_by("-at").values_list("at", "kind", "label", "subject")[:MOST_ANNOTATIONS]
     page = reverse("before-after", args=(view.job.cluster, view.job.job_id))
     events = [
-        Annotation(at, kind, label or subject or kind, f"{page}?at={iso_text(at)}")
+        Annotation(at, kind, localised(label or subject or kind), f"{page}?at={iso_text(at)}")
         for at, kind, label, subject in newest
     ]
     borders = [

@@ -28,7 +28,7 @@ from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.growth.models import ClusterDay, StoredDay
 from webapp.hosts import days, loads
-from webapp.hosts.models import HostEvent, JobHost
+from webapp.hosts.models import HostEvent, JobHost, TaskManagerLife
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident
 from webapp.lib.translations import gettext_lazy as _
@@ -115,6 +115,7 @@ RULES = (
     Rule(_("restarts, deployments and other marks on time lines"), JobAnnotation, "at", notable),
     Rule(_("starts of jobs"), JobStart, "at", notable),
     Rule(_("what happened on hosts"), HostEvent, "at", notable),
+    Rule(_("TaskManagers that were not seen since"), TaskManagerLife, "as_of", notable),
     Rule(_("jobs that were not seen since"), JobCurrent, "as_of", notable),
     Rule(_("hosts that a job no longer runs on"), JobHost, "left_at", notable),
     Rule(_("hosts of jobs that are not kept"), JobHost, "as_of", notable, Q(~Exists(_JOB))),

@@ -13,7 +13,7 @@ from webapp.fleet.attempts import link_loaded
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.fleet.trouble_score import trouble
 from webapp.hosts import days, loads
-from webapp.hosts.models import HostEvent, JobHost
+from webapp.hosts.models import HostEvent, JobHost, TaskManagerLife
 from webapp.pressure.models import PressureWindow
 from webapp.work.models import SkippedInput
 from webapp.work.upserts import Row
@@ -68,6 +68,7 @@ SERVED: dict[str, TableModel] = {
         ("job_start", JobStart, {}, ()),
         ("job_host", JobHost, {}, ()),
         ("host_event", HostEvent, {}, ()),
+        ("taskmanager_life", TaskManagerLife, {}, ()),
         ("skipped_input", SkippedInput, {}, ()),
         # In this order: see webapp.findings.loading.
         ("job_judgement", JobJudgement, {}, ()),

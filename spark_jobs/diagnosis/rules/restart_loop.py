@@ -18,7 +18,6 @@ from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.regional_advice import region_size
 from spark_jobs.diagnosis.restart_episodes import (
     READS,
-    TASKMANAGER_LOST,
     Episode,
     episodes,
     first_attempt,
@@ -27,7 +26,6 @@ from spark_jobs.diagnosis.restart_episodes import (
 from spark_jobs.diagnosis.root_exceptions import (
     fails_by_host,
     is_lost_taskmanager,
-    lost_taskmanager,
     root_of,
 )
 from spark_jobs.diagnosis.rule import rule
@@ -40,6 +38,7 @@ from spark_jobs.diagnosis.statistics import (
 )
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 
 RULE = "restart.loop"
 LOST = message("TaskManager lost")
@@ -169,9 +168,8 @@ def _reasons(window: JobWindow) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Trouble:
-    """What began one episode. ``lost`` are the TaskManagers that any of its failures names as lost,
-    whatever came first, and that the log says were lost meanwhile. ``cause``: what the exception,
-    or the reason of the loss, gives away; ``reason`` is that reason.
+    """What began one episode, and the TaskManagers that were lost meanwhile. ``cause``: what the
+    exception, or the reason of the loss, gives away; ``reason`` is that reason.
     """
 
     group: str
@@ -211,7 +209,7 @@ def _group_of(episode: Episode) -> _Trouble:
     if not episode.failures:
         return _Trouble(LOST if episode.lost else UNREPORTED, "", episode.lost, None)
     first = _first(episode)
-    root, lost = root_of(first.name, first.stacktrace), _lost(episode)
+    root, lost = root_of(first.name, first.stacktrace), episode.lost
     if is_lost_taskmanager(first.name, first.stacktrace):
         return _Trouble(LOST, root.message, lost, first)
     if root.is_wrapper:
@@ -242,25 +240,6 @@ def _first(episode: Episode) -> JobFailure:
         if failure.is_root and failure.at_ms - earliest.at_ms <= ROOT_WITHIN_MS
     )
     return next(roots, earliest)
-
-
-def _lost(episode: Episode) -> tuple[str, ...]:
-    """Each once, those that the log names first.
-
-    A TaskManager that is named by its id and by its address counts by its id.
-    """
-    named = [*episode.lost]
-    named += [
-        name for failure in episode.failures if (name := lost_taskmanager(failure.stacktrace))
-    ]
-    # A TaskManager that cannot be reached is dead; one that reports a broken connection is not.
-    named += [
-        failure.taskmanager_id
-        for failure in episode.failures
-        if "RecipientUnreachable" in failure.name and failure.taskmanager_id
-    ]
-    ids = [name for name in named if "/" not in name]
-    return tuple(dict.fromkeys(ids or named))
 
 
 def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:

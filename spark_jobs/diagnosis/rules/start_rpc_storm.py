@@ -12,7 +12,7 @@ from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.window_contents import EVENTS
+from spark_jobs.diagnosis.window_contents import EVENTS, TASKMANAGER_LOST
 
 RULE = "start.rpc_storm"
 SHARE, LEAST, WINDOW = f"{RULE}.share_of_tasks", f"{RULE}.least", f"{RULE}.window_s"
@@ -168,7 +168,7 @@ def _finding(
     missing = sum(event.reason == NOT_FOUND for event in events)
     deployed = len(events) - slots - missing
     lost = sum(
-        annotation.kind == "taskmanager_lost" and annotation.at_ms > since_ms
+        annotation.kind == TASKMANAGER_LOST and annotation.at_ms > since_ms
         for annotation in window.annotations
     )
     second, most = _worst_second(events)

@@ -14,7 +14,7 @@ from ingest.flink_logs.task_locations import located as located_of_log
 from spark_jobs.small.tables import mapped
 from spark_jobs.step_schemas import EXECUTION, SERVED_EVENT
 from spark_jobs.transforms.event_batches import served_event_batches
-from tests.spark_jobs.located import learnt, located, taskmanager_lines
+from tests.spark_jobs.located import learnt, lived, located, taskmanager_losses
 
 Row = dict[str, Any]
 
@@ -250,20 +250,20 @@ DEPLOY_OTHER = DEPLOY_NEW.replace(GRAPH, OLD)
 
 
 def jobs_told(lines: list[Row]) -> list[tuple[str, str, str]]:
-    return sorted((line["job_id"], line["kind"], line["container"]) for line in lines)
+    return sorted((line["job_id"], line["ended_by"], line["taskmanager_id"]) for line in lines)
 
 
-def test_a_line_about_a_lost_taskmanager_is_brought_to_each_job_that_ran_there() -> None:
+def test_a_lost_taskmanager_is_brought_to_each_job_that_ran_there() -> None:
     elsewhere = "TaskManager with id tm-2:4-d1 is no longer reachable."
     events = told(*GRAPHS, DEPLOY_NEW, DEPLOY_OTHER, GONE, elsewhere)
-    assert jobs_told(rows_of(taskmanager_lines(events))) == [
-        (OTHER, "tm_unreachable", "tm-1:4-d1"),
-        (JOB, "tm_unreachable", "tm-1:4-d1"),
+    assert jobs_told(rows_of(taskmanager_losses(events))) == [
+        (OTHER, "unreachable", "tm-1:4-d1"),
+        (JOB, "unreachable", "tm-1:4-d1"),
     ]
 
 
 def test_a_taskmanager_that_was_lost_before_the_task_came_to_it_is_none_of_the_jobs() -> None:
-    assert taskmanager_lines(told(*GRAPHS, GONE, DEPLOY_NEW)).num_rows == 0
+    assert taskmanager_losses(told(*GRAPHS, GONE, DEPLOY_NEW)).num_rows == 0
 
 
 def test_the_lost_taskmanager_of_a_task_that_was_deployed_elsewhere_since_counts_for_minutes() -> (
@@ -275,11 +275,20 @@ def test_the_lost_taskmanager_of_a_task_that_was_deployed_elsewhere_since_counts
     moved = DEPLOY_NEW.replace(f"{VERTEX}_1_0", f"{VERTEX}_1_1").replace("tm-1:4-d1", "tm-2:4-d1")
     before = learnt(told(*GRAPHS, DEPLOY_NEW, moved))
     assert (
-        taskmanager_lines(told(GONE, "Stopping"), before).num_rows == 0
+        taskmanager_losses(told(GONE, "Stopping"), before).num_rows == 0
     )  # dated before both were deployed
     for hours, count in ((0, 1), (2, 0)):
         earlier = [
             {**row, "deployed_at": row["deployed_at"] - timedelta(hours=hours, milliseconds=500)}
             for row in rows_of(before)
         ]
-        assert taskmanager_lines(told(GONE), carried(earlier)).num_rows == count
+        assert taskmanager_losses(told(GONE), carried(earlier)).num_rows == count
+
+
+def test_a_loss_that_was_brought_is_brought_to_another_job_alone_once_its_tasks_are_known() -> None:
+    first = lived(told(*GRAPHS, DEPLOY_NEW, GONE))
+    assert [row["to_tell"] for row in rows_of(first)] == [[JOB]]
+    again = lived(told(*GRAPHS, DEPLOY_NEW, GONE), known=first)
+    assert [(row["to_tell"], row["changed"]) for row in rows_of(again)] == [([], False)]
+    both = lived(told(*GRAPHS, DEPLOY_NEW, DEPLOY_OTHER), known=first)
+    assert [row["to_tell"] for row in rows_of(both)] == [[OTHER]]

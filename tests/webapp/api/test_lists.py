@@ -21,7 +21,7 @@ from tests.webapp.builders import (
     unsaved_fact,
     window,
 )
-from tests.webapp.hosts.builders import host_event, runs_on
+from tests.webapp.hosts.builders import host_event, runs_on, taskmanager
 from tests.webapp.storage.builders import root, whole_audit
 from webapp.accounts.models import ApiToken
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
@@ -46,6 +46,7 @@ LISTS = (
     "findings",
     "host-events",
     "job-hosts",
+    "taskmanager-lives",
     "storage-roots",
     "storage-audits",
     "storage-root-figures",
@@ -75,6 +76,7 @@ def everything():
     finding(of, "pressure.root", now)
     runs_on("host-0", of, now)
     host_event("host-0", of, "decline", now)
+    taskmanager("tm-1", "host-0", now)
     counts = {
         f"{outcome}_count": 0
         for outcome in (

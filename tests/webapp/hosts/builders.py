@@ -2,11 +2,15 @@
 
 from datetime import datetime
 from typing import Any
+from uuid import uuid4
 
+from ingest.messages import message
+from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
+from tests.webapp.builders import annotation
 from webapp.findings.models import Finding, FindingHost
 from webapp.fleet.models import JobCurrent
 from webapp.hosts import days, loads
-from webapp.hosts.models import HostEvent, JobHost
+from webapp.hosts.models import HostEvent, JobHost, TaskManagerLife
 
 
 def runs_on(
@@ -44,6 +48,32 @@ def host_event(
     return row
 
 
+def taskmanager(
+    name: str, host: str, at: datetime, *jobs: JobCurrent, cluster: str = "prod-eu", **fields: Any
+) -> TaskManagerLife:
+    """One that lives since then, or with ``ended_by`` ended then; ``jobs`` lost it."""
+    fields.setdefault("born_at", at)
+    if "ended_by" in fields:
+        fields.setdefault("ended_at", at)
+    of_each = {"cluster": cluster, "taskmanager_id": name, "life": 0, "host": host, "as_of": at}
+    row = TaskManagerLife.objects.create(**of_each | fields)
+    for of in jobs:
+        annotation(
+            of,
+            TASKMANAGER_LOST,
+            at.replace(microsecond=0),
+            message("TaskManager {name:name} lost", name=name),
+            subject=name,
+        )
+    return row
+
+
+def lost(
+    name: str, host: str, at: datetime, *jobs: JobCurrent, ended_by: str = "heartbeat_timeout"
+) -> TaskManagerLife:
+    return taskmanager(name, host, at, *jobs, cluster=jobs[0].cluster, ended_by=ended_by)
+
+
 def names(finding: Finding, host: str) -> FindingHost:
     return FindingHost.objects.create(finding=finding, cluster=finding.cluster, host=host)
 
@@ -72,14 +102,6 @@ def happened_on(host: str, of: JobCurrent, at: datetime) -> None:
         taskmanager_id="tm-1",
         detail="java.lang.OutOfMemoryError",
     )
-    host_event(
-        host,
-        of,
-        "taskmanager_lost",
-        at,
-        "tm-1",
-        taskmanager_id="tm-1",
-        detail="heartbeat timed out",
-    )
+    lost(f"tm-{uuid4().hex[:8]}", host, at, of)
     for found in Finding.objects.filter(cluster=of.cluster, job_id=of.job_id)[:1]:
         names(found, host)

@@ -14,10 +14,11 @@ from rest_framework.test import APIClient
 
 from ingest.records import Observed, TaskManager
 from tests.webapp.builders import cluster, fact, finding, job, person
-from tests.webapp.hosts.builders import happened_on, host_event, names, runs_on
+from tests.webapp.hosts.builders import happened_on, host_event, lost, names, runs_on, taskmanager
 from webapp.accounts.models import ApiToken
 from webapp.findings.models import FindingHost
 from webapp.hosts.concentration import concentration
+from webapp.hosts.lives import ended_before
 from webapp.hosts.models import HostEvent, JobHost
 from webapp.lib import scopes
 from webapp.pipeline import retention
@@ -124,9 +125,8 @@ def test_pages_of_hosts_follow_one_another(viewer, now):
 
 
 def test_a_loss_that_three_jobs_were_told_of_is_one(viewer, now):
-    for _ in range(3):
-        host_event("h", job(at=now), "taskmanager_lost", now, "tm-1", taskmanager_id="tm-1")
-    host_event("h", job(at=now), "taskmanager_lost", now, "tm-2", taskmanager_id="tm-2")
+    lost("tm-1", "h", now, *(job(at=now) for _ in range(3)))
+    lost("tm-2", "h", now, job(at=now))
     (row,) = viewer.get("/hosts/").context["rows"]
     assert row.losses == 2
     shown = viewer.get("/hosts/h/")
@@ -199,11 +199,11 @@ def test_memory_declines_and_losses_are_told_by_taskmanager(viewer, api, three, 
         metaspace_max_bytes=100,
     )
     lake().append([Observed("prod-eu", at, "rest", (sample,))])
-    host_event("bad", three, "taskmanager_lost", at, "tm-9", taskmanager_id="tm-9")
+    lost("tm-9", "bad", at, three)
     fact(three, 1, at, slowest_host="bad")
     fact(three, 2, at, slowest_host="odd")
     shown = viewer.get("/hosts/bad/taskmanagers").context
-    one, lost = shown["found"].rows
+    one, gone = shown["found"].rows
     assert (
         one.taskmanager_id,
         one.declines,
@@ -213,7 +213,7 @@ def test_memory_declines_and_losses_are_told_by_taskmanager(viewer, api, three, 
         3,
         ["metaspace"],
     )
-    assert (lost.taskmanager_id, lost.lost_at, lost.budget) == ("tm-9", at, None)
+    assert (gone.taskmanager_id, gone.lost_at, gone.budget) == ("tm-9", at, None)
     assert [(row.here, row.total) for row in shown["slowest"]] == [(1, 2)]
     told = api.get("/api/v1/hosts/bad/").json()
     assert [row["taskmanager_id"] for row in told["taskmanagers"]] == ["tm-1", "tm-9"] and told[
@@ -261,6 +261,7 @@ def test_the_number_of_queries_does_not_grow_with_rows(viewer, three, now, path)
             assert viewer.get(path).status_code == 200
         return len(asked)
 
+    happened_on("bad", job(at=now), now)
     few = queries()
     for number in range(20):
         other = job(at=now)
@@ -305,3 +306,40 @@ def test_a_chosen_time_is_counted_to_the_second(viewer, now):
             "to": (at + timedelta(seconds=end)).isoformat(),
         }
         assert [row.declines for row in viewer.get("/hosts/", asked).context["rows"]] == declines
+
+
+def test_the_api_tells_of_each_life_how_it_ended(api, now):
+    lost("tm-1", "h", now, job(at=now), ended_by="oom_killed")
+    taskmanager("tm-2", "h", now)
+    told = api.get("/api/v1/taskmanager-lives/").json()["results"]
+    assert {one["taskmanager_id"]: one["ended_by"] for one in told} == {
+        "tm-1": "oom_killed",
+        "tm-2": None,
+    }
+    (one,) = api.get("/api/v1/taskmanager-lives/", {"ended_by": "oom_killed"}).json()["results"]
+    assert one["taskmanager_id"] == "tm-1"
+
+
+def test_a_loss_is_among_what_is_downloaded_of_a_host(viewer, now):
+    of = job(at=now)
+    host_event("h", of, "decline", now - timedelta(minutes=1))
+    lost("tm-1", "h", now - timedelta(seconds=30), of)
+    rows = json.loads(b"".join(viewer.get("/hosts/h/events.json").streaming_content))
+    assert [(row["kind"], row["subject"]) for row in rows] == [
+        ("taskmanager_lost", "tm-1"),
+        ("decline", "enrich/1"),
+    ]
+    assert rows[0]["detail"] == "heartbeat timed out"
+
+
+def test_which_taskmanagers_have_ended_is_asked_of_their_newest_life_by_then(db, now):
+    ago = [now - timedelta(minutes=minutes) for minutes in range(10)]
+    taskmanager("back", "h", ago[5], born_at=ago[9], ended_by="unreachable")
+    taskmanager("back", "h", ago[3], life=1, born_at=ago[3])
+    taskmanager("gone", "h", ago[2], born_at=ago[9], ended_by="released")
+    taskmanager("lives", "h", ago[9])
+    day = timedelta(days=1)
+    assert [
+        {name for _, name in ended_before(at, at - day, "prod-eu")} for at in (ago[4], now, ago[8])
+    ] == [{"back"}, {"gone"}, set()]
+    assert ended_before(now, now - day, "elsewhere") == set()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 
+from spark_jobs.serving import HOST_EVENT_KINDS
 from tests.webapp.builders import job
 from tests.webapp.hosts.builders import host_event
 from tests.webapp.pipeline.runs import AT, row
@@ -18,8 +19,7 @@ from webapp.pipeline import retention
 from webapp.work.lease import Lease
 
 Load = Callable[..., dict[str, int]]
-Counts = tuple[int, int, int, int, datetime]
-KINDS = ("decline", "expired", "failure", "taskmanager_lost")
+Counts = tuple[int, int, int, datetime]
 
 
 def happened(
@@ -42,7 +42,6 @@ def stored() -> dict[tuple[str, str, date], Counts]:
             one.declines,
             one.expired,
             one.failures,
-            one.losses,
             one.last_at,
         )
         for one in rows
@@ -57,9 +56,10 @@ def recounted() -> dict[tuple[str, str, date], Counts]:
 
 
 def counted(events: list[HostEvent]) -> Counts:
-    losses = {(one.subject, one.at) for one in events if one.kind == "taskmanager_lost"}
-    declines, expired, failures = (sum(one.kind == kind for one in events) for kind in KINDS[:3])
-    return declines, expired, failures, len(losses), max(one.at for one in events)
+    declines, expired, failures = (
+        sum(one.kind == kind for one in events) for kind in HOST_EVENT_KINDS
+    )
+    return declines, expired, failures, max(one.at for one in events)
 
 
 def test_loaded_events_are_counted_by_host_and_day_and_the_same_again_change_nothing(
@@ -72,15 +72,12 @@ def test_loaded_events_are_counted_by_host_and_day_and_the_same_again_change_not
         happened("h", "expired", AT + timedelta(hours=1)),
         happened("h", "failure", midnight),
         happened("h", "failure", midnight - timedelta(microseconds=1)),
-        happened("h", "taskmanager_lost"),
-        happened("h", "taskmanager_lost", job_id="b" * 32),
-        happened("h", "taskmanager_lost", subject="another"),
         happened("h", "decline", cluster="d"),
         happened("long" * 100, "decline"),
     ]
     load({"host_event": rows})
     assert stored() == recounted()
-    assert stored()["c", "h", AT.date()] == (2, 1, 1, 2, AT + timedelta(hours=1))
+    assert stored()["c", "h", AT.date()] == (2, 1, 1, AT + timedelta(hours=1))
     before = list(HostDay.objects.order_by("pk").values_list())
     load({"host_event": rows})
     assert list(HostDay.objects.order_by("pk").values_list()) == before
@@ -107,7 +104,11 @@ def test_lists_of_hosts_count_days_and_what_is_beside_them_as_every_event_by_its
     of = [job(at=AT) for _ in range(2)]
     for n in range(60):
         host_event(
-            f"h{n % 3}", of[n % 2], KINDS[n % 4], AT - timedelta(hours=3 * (n // 2)), f"s{n % 5}"
+            f"h{n % 3}",
+            of[n % 2],
+            HOST_EVENT_KINDS[n // 3 % 3],
+            AT - timedelta(hours=3 * (n // 2)),
+            f"s{n % 5}",
         )
     for start_h, end_h in ((200, 0), (180, 13), (60, 12), (24, 0), (5, 1), (84, 84), (1, 5)):
         cache.clear()
@@ -119,8 +120,7 @@ def test_lists_of_hosts_count_days_and_what_is_beside_them_as_every_event_by_its
         ):
             events[one.host].append(one)
         told = {
-            row.host: (row.declines, row.expired, row.failures, row.losses, row.last_at)
-            for row in found.rows
+            row.host: (row.declines, row.expired, row.failures, row.last_at) for row in found.rows
         }
         assert told == {host: counted(of_host) for host, of_host in events.items()}
         assert lookup.hosts("prod-eu", start, end) == found

@@ -12,7 +12,7 @@ from tests.webapp.placement.recorded import answers
 from tests.webapp.resources.builders import MIB, taskmanager
 from webapp.analyses.resources.job_resources import resources_of
 from webapp.analyses.resources.memory_settings import memory_advice
-from webapp.analyses.resources.observed import observed, of_now
+from webapp.analyses.resources.observed import observed, of_now, there
 from webapp.hosts.memory_budget import HEAP, MANAGED, METASPACE, NETWORK, OFF_HEAP, OVERHEAD, budget
 from webapp.hosts.process_memory import Refused, derived_sizes, settings_for
 from webapp.lib.flink_values import size_bytes
@@ -149,7 +149,8 @@ def day(hours=24, peak=3.0, **values):
 
 
 def resources(*samples):
-    own = of_now(samples)
+    newest = max(rows[-1]["ts"] for rows in samples)
+    own = of_now(samples, there(samples, JOB, newest, ()))
     return resources_of("prod", JOB, [budget(rows) for rows in own], observed(own, AT))
 
 

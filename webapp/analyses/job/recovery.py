@@ -220,7 +220,7 @@ def _observed(restores: JobRestores) -> Table:
             for restore in restores.observed[:SHOWN]
         ),
         subtitle=message("of 30 days, newest first"),
-        empty=message("Give the logs of the JobManager: they have the phases of a restart."),
+        empty=message("No start from a snapshot was seen with its phases."),
         total=len(restores.observed),
     )
 

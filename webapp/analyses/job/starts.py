@@ -33,6 +33,7 @@ from webapp.lib.messages.rendering import localised
 from webapp.profiles.models import StartingThread
 
 SHOWN = 12
+FAILURE_CHARS = 200
 OWN = message("Deploy + restore")
 DOES_NOT_LOG = message(
     "Whether consumers asked for the state of partitions is not known: TaskManagers log it "
@@ -117,6 +118,9 @@ def _starts(starts_read: JobStarts) -> Table:
             start.output_gap_ms,
             start.stragglers,
             start.held_up_ms if start.stragglers else None,
+            start.restored.checkpoint_id if start.restored else None,
+            start.lost_taskmanagers,
+            (start.failure or "")[:FAILURE_CHARS] or None,
         )
         return (
             start.at,
@@ -146,6 +150,9 @@ def _starts(starts_read: JobStarts) -> Table:
                 "ms",
                 message("how long all others waited for them"),
             ),
+            Column("restored", message("Restored"), "checkpoint"),
+            Column("lost_taskmanagers", message("TaskManagers lost"), "count"),
+            Column("failure", message("Failure")),
         ),
         tuple(map(row, starts_read.starts)),
         subtitle=join_messages(

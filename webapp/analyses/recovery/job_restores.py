@@ -17,7 +17,6 @@ from webapp.analyses.recovery.observed_restores import (
     SAVEPOINT,
     ObservedRestore,
     observed_restores,
-    recent_outages,
 )
 from webapp.analyses.recovery.operator_states import OperatorState, operator_states
 from webapp.analyses.recovery.restore_time import RestoreRange, UnionReads, restore_range
@@ -79,13 +78,12 @@ def job_restores(job: JobCurrent, until: datetime) -> JobRestores:
     """
     unknown: list[str] = []
     local = local_recovery(job.configuration)
-    of_job = recent_outages(job, until)
-    observed = observed_restores(job, of_job, bool(local), until)
+    observed = observed_restores(job, bool(local), until)
     if not observed:
         unknown.append(
             message(
-                "No restore of the last {days:number} days is known with its duration: only the "
-                "log of the JobManager has it.",
+                "No restore of the last {days:number} days is known with its duration: REST and "
+                "the log of the JobManager tell it once all tasks run.",
                 days=HISTORY.days,
             )
         )

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from django.core.cache import cache
 
+from spark_jobs.diagnosis.window_contents import is_over
 from webapp.analyses.resources.job_resources import (
     Group,
     JobResources,
@@ -16,11 +17,12 @@ from webapp.analyses.resources.job_resources import (
     grouped,
     resources_of,
 )
-from webapp.analyses.resources.observed import Observed, is_there, observed, of_now
+from webapp.analyses.resources.observed import Observed, had_slots, observed, of_now, there
 from webapp.fleet.cluster_labels import label_names
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.hosts.lives import ended_before
 from webapp.hosts.memory_budget import MemoryPart, TaskManagerBudget, budget
-from webapp.hosts.taskmanager_samples import DAY, has_slots, read_taskmanagers
+from webapp.hosts.taskmanager_samples import DAY, LOOK_BACK, read_taskmanagers
 from webapp.lib import scopes
 from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 
@@ -65,16 +67,20 @@ def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobReso
         return None
     # An ended job has no slots any more in what was sampled last.
     had = [
-        [row for row in sample if row["allocated_slots"] is None or has_slots(row, job.job_id)]
+        rows
         for sample in samples
+        if (rows := [row for row in sample if had_slots(row, job.job_id)])
     ]
-    own = of_now([rows for rows in had if rows])
+    newest = max((rows[-1]["ts"] for rows in had), default=at)
+    ended = ended_before(newest if is_over(job.state) else at, at - DAY, job.cluster)
+    present = there(samples, job.job_id, newest, ended)
+    own = of_now(had, present)
     resources = resources_of(
         job.cluster,
         job.job_id,
-        [budget(rows) for rows in own if is_there(rows, own)],
+        [budget(rows) for rows in own if rows[-1]["taskmanager_id"] in present],
         observed(own, at, since),
-        [budget(rows) for rows in own if not is_there(rows, own)],
+        [budget(rows) for rows in own if rows[-1]["taskmanager_id"] not in present],
     )
     if resources:
         cache.set(key, resources, KEPT_S)
@@ -100,10 +106,12 @@ def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources | None:
     except Exception:
         log.exception("Samples of TaskManagers could not be read from the lake")
         return None
+    ended = ended_before(at, at - LOOK_BACK)
     every = [
         manager_budget
         for manager_budget in map(budget, samples)
         if scopes.current().holds(manager_budget.cluster)
+        and (manager_budget.cluster, manager_budget.taskmanager_id) not in ended
     ]
     of_job: dict[tuple[str, str], list[TaskManagerBudget]] = {}
     for manager_budget in every:

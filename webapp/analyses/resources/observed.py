@@ -1,6 +1,6 @@
 """Whether TaskManagers were seen for long enough to say that they need less memory: pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.messages import message
 from webapp.hosts.memory_budget import HOUR, cpu_used
-from webapp.hosts.taskmanager_samples import DAY, Samples
+from webapp.hosts.taskmanager_samples import DAY, Samples, has_slots
 
 LEAST_HOURS = 23
 """Of 24: one may be lost with a restart of Weir."""
@@ -16,6 +16,8 @@ PEAK = 1.5
 """Times the usual hour: a day without such an hour may be one without its load."""
 GONE = timedelta(minutes=5)
 """Without a sample for so long before the newest one, a TaskManager is not there any more."""
+ONE_LISTING = timedelta(seconds=2)
+"""TaskManagers that are listed together are asked for one after the other."""
 _CONFIGURED = (
     "process_memory_bytes",
     "managed_memory_bytes",
@@ -69,15 +71,34 @@ class Observed:
         )
 
 
-def of_now(samples: Sequence[Samples]) -> list[Samples]:
-    """Without TaskManagers that are gone and had another configuration than those there are."""
-    present = {_configured(own[-1]) for own in samples if is_there(own, samples)}
-    return [own for own in samples if _configured(own[-1]) in present]
+def had_slots(row: Mapping[str, Any], job_id: str) -> bool:
+    """Before Flink 1.13 no sample says whose its slots are: any job may have them."""
+    return row["allocated_slots"] is None or has_slots(row, job_id)
 
 
-def is_there(own: Samples, samples: Sequence[Samples]) -> bool:
-    newest: datetime = max(other[-1]["ts"] for other in samples)
-    return bool(newest - own[-1]["ts"] <= GONE)
+def there(
+    samples: Sequence[Samples], job_id: str, newest: datetime, ended: Collection[tuple[str, str]]
+) -> list[str]:
+    """Ids of the TaskManagers that the job has slots on: by their newest sample, up to ``newest``,
+    when it had any last. ``ended``: cluster and id of those that do not live any more.
+    """
+    last = [[row for row in own if row["ts"] <= newest + ONE_LISTING][-1:] for own in samples]
+    return [
+        row["taskmanager_id"]
+        for rows in last
+        for row in rows
+        if had_slots(row, job_id)
+        and newest - row["ts"] <= GONE
+        and (row["cluster"], row["taskmanager_id"]) not in ended
+    ]
+
+
+def of_now(samples: Sequence[Samples], present: Collection[str]) -> list[Samples]:
+    """Without TaskManagers that are not ``present`` and had another configuration than those that
+    are.
+    """
+    configured = {_configured(own[-1]) for own in samples if own[-1]["taskmanager_id"] in present}
+    return [own for own in samples if _configured(own[-1]) in configured]
 
 
 def observed(samples: Sequence[Samples], at: datetime, since: datetime | None = None) -> Observed:

@@ -1,8 +1,8 @@
 """The starts of one job, phase by phase, beside earlier starts of jobs of its name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from statistics import median_low
 from typing import Any
 
@@ -10,8 +10,7 @@ from django.db.models import OuterRef, Subquery
 
 from spark_jobs.fold.starts import PARTS
 from webapp.checkpoints.models import CheckpointFact
-from webapp.fleet.models import JobAnnotation, JobCurrent, JobStart
-from webapp.lib.instants import drawable
+from webapp.fleet.models import JobCurrent, JobStart
 from webapp.profiles.models import StartingThread
 from webapp.profiles.starting_threads import threads_at_start
 
@@ -38,7 +37,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Restored:
-    """A snapshot, as far as the mark of its restore names it; ``path`` may be of another job."""
+    """A snapshot, as far as a source names it; ``path`` may be of another job."""
 
     checkpoint_id: int | None
     is_savepoint: bool
@@ -66,6 +65,9 @@ class Start:
     output_gap_ms: int | None
     first_completed_at: datetime | None
     restored: Restored | None
+    restarts: int | None
+    failure: str | None
+    lost_taskmanagers: int | None
     tasks: int
     taskmanagers: int | None
     hosts: int | None
@@ -114,7 +116,7 @@ def job_starts(
     until: datetime | None = None,
     shown: int = SHOWN,
 ) -> JobStarts:
-    """Starts whose last task ran in this time. Three queries."""
+    """Starts whose last task ran in this time. Two queries."""
     completed = CheckpointFact.objects.filter(
         cluster=job.cluster,
         job_id=OuterRef("job_id"),
@@ -153,19 +155,8 @@ def job_starts(
         cluster=job.cluster, job_id__in=same_name, at__lte=rows[0].at
     ).order_by("-at", "-id")
     compared = list(of_name.defer("detail")[:COMPARED])
-    marks = JobAnnotation.objects.filter(
-        cluster=job.cluster,
-        job_id=job.job_id,
-        kind="restore",
-        at__gt=min(map(_from, rows)),
-        at__lte=max(row.running_at for row in rows),
-    )
-    restores = [
-        (at, _restored(detail or {}))
-        for at, detail in marks.order_by("at", "id").values_list("at", "detail")
-    ]
     return JobStarts(
-        [_start(row, [start for start in compared if start.at < row.at], restores) for row in rows],
+        [_start(row, [start for start in compared if start.at < row.at]) for row in rows],
         len(compared),
         len({start.job_id for start in compared}),
     )
@@ -177,16 +168,7 @@ def threads_of(job: JobCurrent, starts: JobStarts) -> list[StartingThread]:
     return threads_at_start(job.cluster, job.job_id, newest.at, newest.running_at) if newest else []
 
 
-def _from(row: Any) -> datetime:
-    """Marks are dated to the full second."""
-    return drawable(row.begun_at or row.at) - timedelta(seconds=1)
-
-
-def _start(
-    row: Any, earlier: Sequence[JobStart], restores: Sequence[tuple[datetime, Restored]]
-) -> Start:
-    """``restores``: of the job's marks, oldest first."""
-    snapshots = [restored for at, restored in restores if _from(row) < at <= row.running_at]
+def _start(row: Any, earlier: Sequence[JobStart]) -> Start:
     durations = {name: getattr(row, f"{name}_ms") for name in PARTS}
     gap = (
         row.first_completed_at
@@ -207,10 +189,13 @@ def _start(
         ],
         output_gap_ms=round(gap.total_seconds() * 1000) if gap else None,
         first_completed_at=row.first_completed_at,
-        restored=snapshots[-1] if snapshots else None,
+        restored=_restored(row),
         **{
             name: getattr(row, name)
             for name in (
+                "restarts",
+                "failure",
+                "lost_taskmanagers",
                 "tasks",
                 "taskmanagers",
                 "hosts",
@@ -223,10 +208,10 @@ def _start(
     )
 
 
-def _restored(detail: Mapping[str, Any]) -> Restored:
-    return Restored(
-        detail.get("checkpoint_id"), detail.get("from") == "savepoint", detail.get("path")
-    )
+def _restored(row: Any) -> Restored | None:
+    if row.restored_checkpoint_id is None and row.restored_path is None:
+        return None
+    return Restored(row.restored_checkpoint_id, bool(row.restored_is_savepoint), row.restored_path)
 
 
 def _median(earlier: Sequence[JobStart], name: str) -> int | None:

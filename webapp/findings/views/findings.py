@@ -221,7 +221,7 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
         cluster=finding.cluster, job_id__in=job_ids, at__gte=start, at__lte=end
     ).order_by("-at")
     events = [
-        Annotation(at, kind, label or subject or kind)
+        Annotation(at, kind, localised(label or subject or kind))
         for at, kind, label, subject in happened.values_list("at", "kind", "label", "subject")[
             :MOST_ANNOTATIONS
         ]

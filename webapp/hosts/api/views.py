@@ -11,12 +11,25 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from spark_jobs.serving import HOST_EVENT, HOST_EVENT_KINDS, JOB_HOST
+from spark_jobs.serving import (
+    HOST_EVENT,
+    HOST_EVENT_KINDS,
+    JOB_HOST,
+    TASKMANAGER_ENDS,
+    TASKMANAGER_LIFE,
+    TASKMANAGER_LOSSES,
+)
 from webapp.hosts import lookup
-from webapp.hosts.concentration import Concentration
+from webapp.hosts.concentration import WORDS, Concentration
 from webapp.hosts.documents import host_rows
-from webapp.hosts.filters import HostEventFilters, HostFilters, HostsOfTimeFilters, JobHostFilters
-from webapp.hosts.models import HostEvent, JobHost
+from webapp.hosts.filters import (
+    HostEventFilters,
+    HostFilters,
+    HostsOfTimeFilters,
+    JobHostFilters,
+    TaskManagerLifeFilters,
+)
+from webapp.hosts.models import HostEvent, JobHost, TaskManagerLife
 from webapp.hosts.ranking import HostRow
 from webapp.hosts.taskmanagers import SlowestHere, TaskManagerOnHost, slowest_here, taskmanagers_of
 from webapp.lib.api.filtering import described, given
@@ -56,9 +69,7 @@ class HostsSerializer(serializers.Serializer[Any]):
 
 
 class HostEventSerializer(ServedSerializer[HostEvent]):
-    """Something that happened to one job on one host; a lost TaskManager has a row for each job
-    that ran on it.
-    """
+    """Something that happened to one job on one host."""
 
     kind = serializers.ChoiceField(HOST_EVENT_KINDS)
 
@@ -75,8 +86,18 @@ class JobHostSerializer(ServedSerializer[JobHost]):
         exclude = ("id",)
 
 
+class TaskManagerLifeSerializer(ServedSerializer[TaskManagerLife]):
+    """One life of a TaskManager, and how it ended."""
+
+    ended_by = serializers.ChoiceField(TASKMANAGER_ENDS, allow_null=True)
+
+    class Meta:
+        model, table = TaskManagerLife, TASKMANAGER_LIFE
+        exclude = ("id",)
+
+
 class ConcentrationSerializer(serializers.Serializer[Concentration]):
-    kind = serializers.ChoiceField(HOST_EVENT_KINDS)
+    kind = serializers.ChoiceField(tuple(WORDS))
     here = serializers.IntegerField()
     total = serializers.IntegerField(help_text="of the jobs that ran here, on all hosts")
     expected = serializers.FloatField(
@@ -133,6 +154,7 @@ class HostTaskManagerSerializer(serializers.Serializer[TaskManagerOnHost]):
     declines = serializers.IntegerField()
     failures = serializers.IntegerField()
     lost_at = serializers.DateTimeField(allow_null=True)
+    lost_by = serializers.ChoiceField(TASKMANAGER_LOSSES, allow_null=True)
     budget = HostBudgetSerializer(
         allow_null=True, help_text="null where no sample of it is in the time"
     )
@@ -214,10 +236,15 @@ class HostView(APIView):
 
 @listed(
     HostEventSerializer,
-    "What happened on hosts: declines, expired checkpoints, failed tasks, lost TaskManagers",
+    "What happened to jobs on hosts: declines, expired checkpoints, failed tasks",
 )
 class HostEventViews(ListView):
     filterset_class = HostEventFilters
+
+
+@listed(TaskManagerLifeSerializer, "TaskManagers: when each lived, and how it ended")
+class TaskManagerLifeViews(ListView):
+    filterset_class = TaskManagerLifeFilters
 
 
 @listed(JobHostSerializer, "Which job runs, or ran, on which host")

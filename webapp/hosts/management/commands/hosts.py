@@ -12,6 +12,7 @@ from webapp.hosts import lookup
 from webapp.hosts.api.views import as_document, span_of
 from webapp.hosts.documents import HOST_NAMES, host_rows
 from webapp.hosts.filters import HostsOfTimeFilters
+from webapp.hosts.lives import lost
 from webapp.hosts.models import HostEvent
 from webapp.hosts.ranking import HostRow
 from webapp.hosts.timeline import timeline
@@ -95,7 +96,9 @@ def _story(host: str, clusters: Sequence[str], start: datetime, end: datetime) -
     for sentence in lookup.concentrations(host, clusters, start, end):
         yield f"{'! ' if sentence.is_notable else '  '}{sentence.sentence}"
     events = HostEvent.objects.filter(host=host, cluster__in=clusters)
-    story = timeline(events, jobs, lookup.findings_of(host, clusters, start, end), start, end, None)
+    losses = lost(start, end).filter(host=host, cluster__in=clusters)
+    findings = lookup.findings_of(host, clusters, start, end)
+    story = timeline(events, losses, jobs, findings, start, end, None)
     for moment in story.moments:
         about = [f"({moment.detail})"] if moment.detail else []
         yield "  ".join(

@@ -1,0 +1,62 @@
+"""Why a job started again and from which snapshot: what failed, which TaskManagers were lost, what
+was restored.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
+from typing import Any
+
+from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
+from spark_jobs.fold.downtime import DETECTED_WITHIN_MS
+from spark_jobs.fold.failures import Failure, failure_between
+from spark_jobs.fold.rows import Row
+
+LOST_BEFORE_MS = 120_000
+"""A TaskManager is lost up to so long before the restart that follows: its heartbeats have to time
+out.
+"""
+DATED_WITHIN_MS = 1_000
+"""Annotations are dated to the full second."""
+FAILURE_CHARS = 500
+_RESTORED = ("restored_checkpoint_id", "restored_is_savepoint", "restored_path")
+
+
+def with_causes(
+    starts: Iterable[Row], annotated: Iterable[Row], failures: Sequence[Failure]
+) -> list[dict[str, Any]]:
+    """``starts`` of one job with ``failure``, ``lost_taskmanagers`` and the restored snapshot; what
+    was known of it before stays. ``annotated``: annotations of the job; ``failures`` in order.
+    """
+    in_order = sorted(annotated, key=itemgetter("at", "subject"))
+    lost = [one["at"] for one in in_order if one["kind"] == TASKMANAGER_LOST]
+    restores = [one for one in in_order if one["kind"] == "restore"]
+    completed: list[dict[str, Any]] = []
+    ended_before = 0
+    for start in starts:
+        begun_at = start["at"] if start["begun_at"] is None else start["begun_at"]
+        known = {name: start.get(name) for name in ("failure", "lost_taskmanagers", *_RESTORED)}
+        if start["kind"] == "start":
+            known["lost_taskmanagers"] = 0
+        else:
+            failure = failure_between(
+                failures, begun_at - DETECTED_WITHIN_MS, begun_at + DATED_WITHIN_MS
+            )
+            if failure is not None and failure.text:
+                known["failure"] = failure.text[:FAILURE_CHARS]
+            since = max(begun_at - LOST_BEFORE_MS, ended_before)
+            counted = bisect_right(lost, start["running_at"]) - bisect_right(lost, since)
+            known["lost_taskmanagers"] = max(counted, known["lost_taskmanagers"] or 0)
+        restored = [
+            one["detail"]
+            for one in restores
+            if begun_at - DATED_WITHIN_MS < one["at"] <= start["running_at"]
+        ]
+        if restored:
+            snapshot = restored[-1]
+            kind = snapshot["from"]
+            values = (snapshot["checkpoint_id"], kind and kind == "savepoint", snapshot["path"])
+            known |= dict(zip(_RESTORED, values, strict=True))
+        completed.append({**start, **known})
+        ended_before = start["running_at"]
+    return completed

@@ -1,0 +1,447 @@
+"""The lives of the TaskManagers of a cluster: when each was seen first and last, when it ended and
+why. Rows of ``taskmanager_life``; everything that counts lost or living TaskManagers reads these.
+
+What tells of a life: the JobManager's lines, samples by REST or of metrics, and stack traces that
+name a TaskManager. Lines of its end are certain: the first to notice dates it, since
+ResourceManager and JobMaster log the same loss apart, and the one that knows most says why. A stack
+trace alone is a suspicion: it counts where the TaskManager sent no heartbeat afterwards, or is not
+listed any more, while its cluster was sampled.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from ingest.job_states import TERMINAL_STATES
+from ingest.messages import message
+from spark_jobs.diagnosis.failure_causes.table import cause_of
+from spark_jobs.diagnosis.root_exceptions import lost_taskmanager
+from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
+from spark_jobs.fold.mentions import Mention, by_log
+from spark_jobs.fold.rows import Row, grouped, largest, least, rank
+from spark_jobs.serving import TASKMANAGER_LIFE, TASKMANAGER_LOSSES
+
+REGISTERED, FAILED = "tm_registered", "task_state"
+KINDS_OF_END = ("tm_heartbeat_timeout", "tm_unreachable", "tm_disconnected")
+NOTICED_WITHIN_MS = 300_000
+"""How long after a task was deployed elsewhere its last TaskManager still counts, and how far apart
+one loss is noticed: heartbeat.timeout is 50 s, and is set to some minutes.
+"""
+ALIVE_AFTER_MS = 10_000
+"""A heartbeat so long after its end was suspected proves the opposite: the interval of heartbeats."""
+CONFIRMED_AFTER_MS = 30_000
+"""Three heartbeats that did not come, while it is still listed."""
+UNLISTED_AFTER_MS = 300_000
+"""Without a sample for so long, while others of its cluster have some."""
+LINGERS_MS = 2_000
+"""A sample that was under way when the end was noticed."""
+REASON_CHARS = NAME_CHARS = 300
+LIVES_KEPT, JOBS_KEPT = 2_000, 100
+KEPT_MS = 7 * 86_400_000
+"""After its end; as long as attempts of subtasks are carried."""
+
+WORDS: Mapping[str, str] = {
+    "oom_killed": message("killed for memory"),
+    "evicted": message("evicted"),
+    "exited": message("its process ended"),
+    "shut_down": message("it shut down"),
+    "container_lost": message("its container was lost"),
+    "heartbeat_timeout": message("heartbeat timed out"),
+    "unreachable": message("no longer reachable"),
+    "released": message("released, since it was idle"),
+    "unlisted": message("no longer listed"),
+}
+"""How a life ended, those first that say most."""
+_CERTAINTY = {code: place for place, code in enumerate(WORDS)} | {"unreachable": 5}
+
+_BY_REASON = (
+    ("released", r"idle timeout"),
+    ("oom_killed", r"OOM|OutOfMemory|beyond \S*\s*(?:physical|virtual) memory"),
+    ("evicted", r"evict|preempt"),
+    ("heartbeat_timeout", r"timed out"),
+    ("unreachable", r"no longer reachable"),
+    ("exited", r"exit(?:ed| ?code)"),
+    ("shut_down", r"shutting down"),
+    ("container_lost", r"terminated|killed|lost"),
+)
+"""Of the reasons for a closed connection: ResourceManagers pass on what YARN or Kubernetes says of
+the end of a container. A JobMaster closes them too, where its job ended.
+"""
+_REASONS = [(code, re.compile(pattern, re.IGNORECASE)) for code, pattern in _BY_REASON]
+_JOB_ENDED = re.compile(r"Stopping JobMaster")
+_EXIT_CODE = re.compile(r"exit(?:ed with)?\s*code\s*(?:is|[=:])?\s*(-?\d{1,5})", re.IGNORECASE)
+_HOST_OF_PATH = re.compile(r"@(.+):\d+/")
+_RESOURCE_ID = re.compile(r"(.+):[0-9]+-[0-9a-f]+")
+"""``ResourceID`` of a standalone TaskManager: host, port and six random digits.
+
+Those of YARN and Kubernetes are containers and pods.
+"""
+_SAMPLED = (
+    "slots",
+    "process_memory_bytes",
+    "heap_max_bytes",
+    "managed_memory_bytes",
+    "network_memory_bytes",
+)
+_NOTHING: dict[str, Any] = dict.fromkeys(
+    (
+        *(name for name in TASKMANAGER_LIFE.column_names if name != "cluster"),
+        "lost_at",
+        "lost_by",
+        "suspected_at",
+        "seen_at",
+        "sampled_at",
+        "slot_jobs",
+        "told_jobs",
+    )
+)
+"""``lost_at``, ``lost_by``: by a line. ``seen_at``: its newest heartbeat; ``sampled_at``: its newest
+sample. ``slot_jobs``: jobs that had slots there, and when last. ``told_jobs``: those that were told
+of its end as it is now.
+"""
+
+
+class _Sign(NamedTuple):
+    """``what``: ended, suspected, registered or seen, in this order at one instant."""
+
+    at: int
+    what: int
+    taskmanager_id: str
+    observed_at: int
+    row: Row
+
+
+_ENDED, _SUSPECTED, _REGISTERED, _SEEN = range(4)
+
+
+def lives(
+    known: Iterable[Row],
+    lines: Iterable[Row],
+    samples: Iterable[Row],
+    exceptions: Iterable[Row],
+    executions: Iterable[Row],
+) -> list[dict[str, Any]]:
+    """Lives of one cluster, with ``changed`` (what is served of it) and ``to_tell`` (jobs to which
+    its end is news).
+
+    ``known``: an earlier result. ``lines``: events of registrations, ends and failed tasks;
+    ``samples``: of the lake table ``taskmanagers``; ``exceptions``: rows of the lake table of that
+    name; ``executions``: attempts of subtasks, and where they ran.
+    """
+    of_each: dict[str, list[dict[str, Any]]] = {}
+    for row in sorted(known, key=itemgetter("taskmanager_id", "life")):
+        of_each.setdefault(row["taskmanager_id"], []).append({**_NOTHING, **row})
+    before = {(row["taskmanager_id"], row["life"]): row for row in known}
+    signs = [*_of_lines(lines), *_of_samples(samples), *_of_exceptions(exceptions)]
+    for sign in sorted(signs, key=lambda sign: (*sign[:4], rank(sign.row))):
+        own = of_each.setdefault(sign.taskmanager_id, [])
+        _TAKE[sign.what](own, sign)
+    sampled_at = largest(*(life["sampled_at"] for own in of_each.values() for life in own))
+    ran = _ran_on(executions, {name for name, own in of_each.items() if any(map(_is_over, own))})
+    every = []
+    for name, own in of_each.items():
+        first = own[0]["life"] or 0 if own else 0
+        for place, life in enumerate(own):
+            life["life"] = first + place
+            ended_before = own[place - 1]["ended_at"] or 0 if place else 0
+            known_as = before.get((name, life["life"]))
+            _end(life, known_as, sampled_at)
+            _tell(life, known_as, ran.get(name, ()), ended_before)
+            every.append(life)
+    return _kept(every)
+
+
+def reason_of(loss: Row) -> str:
+    """Why a TaskManager was lost, as its life tells."""
+    words: str = loss["detail"] or WORDS[loss["ended_by"]]
+    return words
+
+
+def lost_mentions(losses: Iterable[Row]) -> Iterator[Mention]:
+    for loss in losses:
+        name = loss["taskmanager_id"]
+        detail = {"taskmanager_id": name, "reason": reason_of(loss), "ended_by": loss["ended_by"]}
+        if loss["exit_code"] is not None:
+            detail["exit_code"] = loss["exit_code"]
+        yield by_log(
+            TASKMANAGER_LOST,
+            name,
+            message("TaskManager {name:name} lost", name=str(name)),
+            detail,
+            loss,
+        )
+
+
+def losses_of_job(losses: Iterable[Row], states: Sequence[tuple[int, str]]) -> list[Row]:
+    """``states``: what the job entered when, in order; a TaskManager that outlived it is no loss."""
+    instants = [since_ms for since_ms, _ in states]
+
+    def had_ended(at_ms: int) -> bool:
+        place = bisect_right(instants, at_ms)
+        return place > 0 and states[place - 1][1] in TERMINAL_STATES
+
+    return [loss for loss in losses if not had_ended(loss["ts"])]
+
+
+def end_of(line: Row) -> tuple[str, int | None, str | None] | None:
+    """How a TaskManager ended by a line of its end, its exit code, and the line's own words; None
+    where the line is of the end of a job.
+    """
+    if line["kind"] == "tm_heartbeat_timeout":
+        return "heartbeat_timeout", None, None
+    if line["kind"] == "tm_unreachable":
+        return "unreachable", None, None
+    reason = line["reason_text"] or ""
+    code = next((code for code, pattern in _REASONS if pattern.search(reason)), None)
+    if code is None and cause_of(reason) is not None:
+        code = "container_lost"
+    if code is None or _JOB_ENDED.search(reason):
+        return None
+    number = _EXIT_CODE.search(reason)
+    return code, int(number[1]) if number else None, reason[:REASON_CHARS]
+
+
+def host_of_taskmanager(taskmanager_id: str) -> str:
+    """As far as its id tells; a pod or container stands for its host."""
+    named = _RESOURCE_ID.fullmatch(taskmanager_id)
+    return (named[1] if named else taskmanager_id)[:NAME_CHARS]
+
+
+def _of_lines(lines: Iterable[Row]) -> Iterator[_Sign]:
+    for line in lines:
+        if line["kind"] == FAILED:
+            if name := _named(line["detail"], line["container"]):
+                yield _sign(line, _SUSPECTED, name)
+        elif line["kind"] == REGISTERED:
+            host = _HOST_OF_PATH.search(line["path"] or "")
+            yield _sign(line, _REGISTERED, line["container"], host=host and host[1])
+        elif end := end_of(line):
+            code, number, detail = end
+            yield _sign(
+                line, _ENDED, line["container"], ended_by=code, exit_code=number, detail=detail
+            )
+
+
+def _of_exceptions(exceptions: Iterable[Row]) -> Iterator[_Sign]:
+    for row in exceptions:
+        if name := _named(row["stacktrace"], row["taskmanager_id"]):
+            yield _sign(row, _SUSPECTED, name)
+
+
+def _named(trace: str | None, ran_on: str | None) -> str | None:
+    """The id of the TaskManager that a trace says is lost.
+
+    One that cannot be reached is dead; one that reports a broken connection is not.
+    """
+    name = lost_taskmanager(trace)
+    if name is None and "RecipientUnreachable" in (trace or "").partition("\n")[0]:
+        name = ran_on
+    return name if name and "/" not in name else None
+
+
+def _of_samples(samples: Iterable[Row]) -> Iterator[_Sign]:
+    for row in samples:
+        if row["ts"] is not None:
+            jobs = dict.fromkeys(slot["job_id"] for slot in row["allocated_slots"] or ())
+            values = {name: row[name] for name in ("host", *_SAMPLED)}
+            # 0 where none was received yet.
+            heartbeat = row["last_heartbeat"] or row["ts"]
+            sign = _sign(row, _SEEN, row["taskmanager_id"], sampled_at=row["ts"], jobs=jobs)
+            yield sign._replace(at=min(heartbeat, row["ts"]), row={**sign.row, **values})
+
+
+def _sign(row: Row, what: int, name: str, **values: Any) -> _Sign:
+    return _Sign(row["ts"], what, name[:NAME_CHARS], row["observed_at"], values)
+
+
+def _see(own: list[dict[str, Any]], sign: _Sign) -> None:
+    """A sign of life; after an end it is of the next one under this id."""
+    place = _place(own, sign.at)
+    if place is None:
+        own[:] = own or [_life(sign)]
+        life = own[0]
+    else:
+        life = own[place]
+        if life["lost_at"] is not None and sign.at > life["lost_at"]:
+            if sign.what == _SEEN and sign.at <= life["lost_at"] + LINGERS_MS:
+                return
+            if place + 1 == len(own):
+                own.append(_life(sign))
+            life = own[place + 1]
+    life["born_at"] = least(life["born_at"], sign.at)
+    life["as_of"] = largest(life["as_of"], sign.observed_at)
+    life["host"] = life["host"] or sign.row["host"]
+    if sign.what == _REGISTERED:
+        life["host"] = sign.row["host"] or life["host"]
+        return
+    life["seen_at"] = largest(life["seen_at"], sign.at)
+    if life["suspected_at"] is not None and life["seen_at"] > (
+        life["suspected_at"] + ALIVE_AFTER_MS
+    ):
+        life["suspected_at"] = None
+    if (life["sampled_at"] or 0) <= sign.row["sampled_at"]:
+        life["sampled_at"] = sign.row["sampled_at"]
+        known = {name: sign.row[name] for name in _SAMPLED if sign.row[name] is not None}
+        life |= known | {"host": sign.row["host"] or life["host"]}
+    slots = {entry["job_id"]: entry["at"] for entry in life["slot_jobs"] or ()}
+    for job_id in sign.row["jobs"]:
+        slots[job_id] = largest(slots.get(job_id), sign.row["sampled_at"])
+    newest = sorted(slots.items(), key=lambda pair: (-pair[1], pair[0]))[:JOBS_KEPT]
+    life["slot_jobs"] = [{"job_id": job_id, "at": at} for job_id, at in newest]
+
+
+def _suspect(own: list[dict[str, Any]], sign: _Sign) -> None:
+    place = _place(own, sign.at)
+    if place is None:
+        if own:
+            return
+        own.append(_life(sign) | {"suspected_at": sign.at})
+        place = 0
+    life = own[place]
+    if life["lost_at"] is not None or (life["seen_at"] or 0) > sign.at + ALIVE_AFTER_MS:
+        return
+    life["suspected_at"] = least(life["suspected_at"], sign.at)
+    life["as_of"] = largest(life["as_of"], sign.observed_at)
+
+
+def _lose(own: list[dict[str, Any]], sign: _Sign) -> None:
+    place = _place(own, sign.at)
+    if place is None:
+        # The next one may be known by the same loss alone, as another noticed it.
+        after = own[0] if own and own[0]["born_at"] is None and own[0]["lost_at"] else None
+        if after is None or after["lost_at"] - sign.at > NOTICED_WITHIN_MS:
+            own.insert(0, _life(sign))
+        place = 0
+    life = own[place]
+    lost_at = life["lost_at"]
+    if lost_at is not None and sign.at - lost_at > NOTICED_WITHIN_MS:
+        life = _life(sign)
+        own.insert(place + 1, life)
+    elif (
+        (life["seen_at"] or 0) > sign.at + LINGERS_MS
+        if lost_at is None
+        else lost_at - sign.at > NOTICED_WITHIN_MS
+    ):
+        # It was lost and came back.
+        came_back = life["seen_at"] if (life["seen_at"] or 0) > sign.at else None
+        own.insert(place + 1, {**life, "born_at": came_back, "told_jobs": None})
+        life |= _life(sign) | {name: life[name] for name in ("born_at", "host", *_SAMPLED)}
+        life |= {"seen_at": sign.at, "slot_jobs": own[place + 1]["slot_jobs"]}
+    if life["lost_at"] is None or (
+        (_CERTAINTY[sign.row["ended_by"]], sign.at) < (_CERTAINTY[life["lost_by"]], life["lost_at"])
+    ):
+        life |= {"lost_by": sign.row["ended_by"]} | {
+            name: sign.row[name] for name in ("exit_code", "detail")
+        }
+    life["lost_at"] = least(life["lost_at"], sign.at)
+    life["as_of"] = largest(life["as_of"], sign.observed_at)
+
+
+_TAKE = {_ENDED: _lose, _SUSPECTED: _suspect, _REGISTERED: _see, _SEEN: _see}
+
+
+def _life(sign: _Sign) -> dict[str, Any]:
+    return _NOTHING | {"taskmanager_id": sign.taskmanager_id, "as_of": sign.observed_at}
+
+
+def _place(own: Sequence[Row], at_ms: int) -> int | None:
+    """Of the last life that had begun by then."""
+    begun = [
+        place
+        for place, life in enumerate(own)
+        if least(life["born_at"], life["lost_at"], life["suspected_at"]) <= at_ms
+    ]
+    return begun[-1] if begun else None
+
+
+def _is_over(life: Row) -> bool:
+    return life["lost_at"] is not None or life["suspected_at"] is not None
+
+
+def _end(life: dict[str, Any], before: Row | None, sampled_at: int | None) -> None:
+    """What is served of how it ended and when it was seen last.
+
+    An end that jobs were told of keeps its date, whoever else tells of it later.
+    """
+    ended_at, ended_by = life["lost_at"], life["lost_by"]
+    suspected_at, newest = life["suspected_at"], sampled_at or 0
+    if ended_at is None:
+        is_listed = newest - (life["sampled_at"] or 0) <= LINGERS_MS
+        after_ms = CONFIRMED_AFTER_MS if is_listed else ALIVE_AFTER_MS
+        if suspected_at is not None and newest >= suspected_at + after_ms:
+            ended_at, ended_by = suspected_at, "unreachable"
+        elif newest - (life["sampled_at"] or newest) > UNLISTED_AFTER_MS:
+            ended_at, ended_by = life["seen_at"], "unlisted"
+    if ended_at is not None and before is not None and life["told_jobs"]:
+        ended_at = before["ended_at"] or ended_at
+    seen_at = life["seen_at"] if ended_at is None else least(life["seen_at"], ended_at)
+    if seen_at is not None and ended_at is None:
+        # Else each sample of each TaskManager would write a row.
+        seen_at = max(seen_at // UNLISTED_AFTER_MS * UNLISTED_AFTER_MS, life["born_at"])
+    life |= {"ended_at": ended_at, "ended_by": ended_by, "last_seen_at": seen_at}
+    life["host"] = life["host"] or host_of_taskmanager(life["taskmanager_id"])
+
+
+def _ran_on(executions: Iterable[Row], names: set[str]) -> dict[str, list[tuple[str, int, int]]]:
+    """Of TaskManagers: job, when a task of it was deployed there, and when it was somewhere else."""
+    stays: dict[str, list[tuple[str, int, int]]] = {}
+    known = (
+        row
+        for row in (executions if names else ())
+        if row["job_id"] is not None and row["deployed_at"] is not None
+    )
+    for of_subtask in grouped(known, "job_id", "vertex_id", "task", "subtask").values():
+        in_order = sorted(of_subtask, key=itemgetter("deployed_at", "execution_id"))
+        ends = [*(row["deployed_at"] for row in in_order[1:]), _NEVER]
+        for row, left_at in zip(in_order, ends, strict=True):
+            if row["container"] in names:
+                stays.setdefault(row["container"], []).append(
+                    (row["job_id"], row["deployed_at"], left_at)
+                )
+    return stays
+
+
+_NEVER = 2**62
+
+
+def _tell(
+    life: dict[str, Any],
+    before: Row | None,
+    stays: Iterable[tuple[str, int, int]],
+    ended_before: int,
+) -> None:
+    """Which jobs had tasks or slots there when it was lost, or had until recently, and do not know
+    of it yet.
+    """
+    served = [name for name in TASKMANAGER_LIFE.column_names if name not in ("cluster", "as_of")]
+    changed = before is None or any(life[name] != before[name] for name in served)
+    at, to_tell = life["ended_at"], set[str]()
+    if life["ended_by"] in TASKMANAGER_LOSSES:
+        to_tell |= {
+            job_id
+            for job_id, since, left_at in stays
+            if ended_before < since <= at <= left_at + NOTICED_WITHIN_MS
+        }
+        slots = life["slot_jobs"] or ()
+        to_tell |= {one["job_id"] for one in slots if at - one["at"] <= NOTICED_WITHIN_MS}
+        told = set(life["told_jobs"] or ())
+        ending = ("ended_at", "ended_by", "exit_code", "detail", "host")
+        if before is None or any(life[name] != before[name] for name in ending):
+            to_tell |= told
+        else:
+            to_tell -= told
+        life["told_jobs"] = sorted(told | to_tell)
+    life |= {"changed": changed, "to_tell": sorted(to_tell)}
+
+
+def _kept(every: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those that live, and those that ended lately, by their own time."""
+
+    def newest(life: Row) -> int:
+        return int(largest(life["ended_at"], life["seen_at"], life["born_at"]) or 0)
+
+    since = max(map(newest, every), default=0) - KEPT_MS
+    every.sort(key=lambda life: (-newest(life), life["taskmanager_id"], life["life"]))
+    return [life for life in every[:LIVES_KEPT] if newest(life) >= since]

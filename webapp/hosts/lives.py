@@ -1,0 +1,74 @@
+"""Which TaskManagers were lost, when and to which jobs, and which had ended at a time."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from django.db.models import Q, QuerySet
+
+from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
+from spark_jobs.serving import TASKMANAGER_LOSSES
+from webapp.fleet.models import JobAnnotation
+from webapp.hosts.models import TaskManagerLife
+
+MOST_AT_ONCE = 500
+_DATED_WITHIN = timedelta(seconds=1)
+"""Annotations are dated to the full second."""
+
+Job = tuple[str, str]
+
+
+def lost(start: datetime, end: datetime) -> "QuerySet[TaskManagerLife]":
+    """Those that were lost in the range."""
+    return TaskManagerLife.objects.filter(
+        ended_by__in=TASKMANAGER_LOSSES, ended_at__gte=start, ended_at__lte=end
+    )
+
+
+def jobs_that_lost(
+    losses: Sequence[TaskManagerLife],
+) -> Iterator[tuple[TaskManagerLife, list[Job]]]:
+    """Each with the jobs that had tasks there, as their annotations tell. One query for many."""
+    for first in range(0, len(losses), MOST_AT_ONCE):
+        some = losses[first : first + MOST_AT_ONCE]
+        instants = [life.ended_at for life in some if life.ended_at]
+        marks = JobAnnotation.objects.filter(
+            cluster__in={life.cluster for life in some},
+            kind=TASKMANAGER_LOST,
+            subject__in={life.taskmanager_id for life in some},
+            at__gte=min(instants) - _DATED_WITHIN,
+            at__lte=max(instants),
+        )
+        told: dict[tuple[str, str], list[tuple[datetime, str]]] = defaultdict(list)
+        for cluster, name, marked_at, job_id in marks.order_by("job_id").values_list(
+            "cluster", "subject", "at", "job_id"
+        ):
+            told[cluster, name].append((marked_at, job_id))
+        for life in some:
+            at = life.ended_at
+            yield (
+                life,
+                [
+                    (life.cluster, job_id)
+                    for marked_at, job_id in told[life.cluster, life.taskmanager_id]
+                    if at and marked_at <= at < marked_at + _DATED_WITHIN
+                ],
+            )
+
+
+def ended_before(at: datetime, since: datetime, cluster: str | None = None) -> set[tuple[str, str]]:
+    """Cluster and id of the TaskManagers whose newest life by ``at`` had ended by then. Those that
+    ended before ``since`` are left out. One query.
+    """
+    begun = TaskManagerLife.objects.filter(
+        Q(ended_at=None) | Q(ended_at__gte=since), Q(born_at=None) | Q(born_at__lte=at)
+    )
+    if cluster is not None:
+        begun = begun.filter(cluster=cluster)
+    ends = {
+        (of_cluster, name): ended_at
+        for of_cluster, name, ended_at in begun.order_by("life").values_list(
+            "cluster", "taskmanager_id", "ended_at"
+        )
+    }
+    return {place for place, ended_at in ends.items() if ended_at is not None and ended_at <= at}
