@@ -4,7 +4,7 @@ A rule sees the log events that it declares (``reads``) and no others; job windo
 all rules (:func:`spark_jobs.diagnosis.registry.events_read`).
 
 To add a rule: a file in ``rules/`` with a function under ``@rule(…)``, a runbook page
-``templates/rules/<rule id>.html``, a real case where it fires and one where it must not.
+``templates/rules/<rule id>.html``, a real case where it fires (``fed_by``) and one where it must not.
 """
 
 from collections.abc import Callable, Iterable
@@ -51,6 +51,9 @@ class Rule:
     audit to the next. ``reads``: kinds of log events, as ``LogEvent.rule_kind`` names them.
     ``needs``: fields of the sample. Where all of them are empty the rule is not asked: it finds
     nothing then, and of a job that has not ended it lacks ``lacking`` (nothing where that is "").
+    ``fed_by``: a recording of a real Flink in which it fires, below ``tests/fixtures``, or the test
+    below ``tests`` that plays it; empty of one that none has fed: what it finds is information, and
+    no more.
     """
 
     id: str
@@ -63,6 +66,12 @@ class Rule:
     reads: frozenset[str] = frozenset()
     needs: tuple[str, ...] = ()
     lacking: str = ""
+    fed_by: str = ""
+
+    @property
+    def is_proven(self) -> bool:
+        """What Weir says of itself and of its own collection needs no recording of Flink."""
+        return bool(self.fed_by) or self.family in ("collect", "weir")
 
     @property
     def family(self) -> str:
@@ -90,6 +99,7 @@ def rule(
     reads: Iterable[str] = (),
     needs: Iterable[str] = (),
     lacking: str = "",
+    fed_by: str = "",
     # the default of a constrained type variable
     judges: type[SampleT] = JobWindow,  # type: ignore[assignment]
 ) -> Callable[[Judge[SampleT]], Judge[SampleT]]:
@@ -112,6 +122,7 @@ def rule(
             frozenset(reads),
             tuple(needs),
             lacking,
+            fed_by,
         )
         return judge
 

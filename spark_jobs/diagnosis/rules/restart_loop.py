@@ -43,6 +43,7 @@ MOST_CHANCE = 0.05
     RULE,
     message("Restart loop"),
     message("The job failed and restarted at least three times within ten minutes."),
+    fed_by="windows/1.20.5-J",
     hold_s=600,
     reads=(*READS, COUNTED),
     needs=("annotations", "events"),
