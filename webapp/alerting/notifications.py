@@ -81,22 +81,25 @@ def plan(now: datetime) -> list[AlertGroup]:
 
 
 def _news_by_group(taken: NotificationPace) -> Mapping[int, tuple[datetime, datetime]]:
-    """Group → first evidence of its news, and when the first of them is due, as far as its
-    incident goes.
+    """Group → first evidence of its news, and when the first of them is due, as far as the part of
+    its job in its incident goes: that a job is concerned as well is news of its own.
     """
     waiting = Alert.objects.to_notify().order_by()
-    notified: dict[str, dict[str, datetime]] = defaultdict(dict)
-    of_same = Alert.objects.filter(incident__in=waiting.values("incident")).order_by()
-    for uid, rule, at in of_same.values_list("incident", "rule").annotate(Max("notified_at")):
-        if at is not None:
-            notified[uid][rule] = at
+    notified: dict[tuple[str, str], dict[str, datetime]] = defaultdict(dict)
+    of_same = Alert.objects.filter(
+        incident__in=waiting.values("incident"), notified_at__isnull=False
+    ).order_by()
+    for uid, job, rule, at in of_same.values_list("incident", "first_attempt_id", "rule").annotate(
+        Max("notified_at")
+    ):
+        notified[uid, job][rule] = at
     news: dict[int, tuple[datetime, datetime]] = {}
     for row in waiting.defer(*TEXTS, "labels"):
         since = row.notify_since or row.created_at
-        of_incident = notified.get(row.incident_id or "", {})
-        last = max(of_incident.values(), default=row.notified_at)
+        of_job = notified.get((row.incident_id or "", row.first_attempt_id), {})
+        last = max(of_job.values(), default=row.notified_at)
         due = since + taken.wait
-        if last is not None and not _is_new_cause(row, of_incident):
+        if last is not None and not _is_new_cause(row, of_job):
             due = max(due, last + taken.interval)
         first, earliest = news.get(row.group_id, (since, due))
         news[row.group_id] = min(first, since), min(earliest, due)

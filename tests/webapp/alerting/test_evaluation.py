@@ -27,6 +27,7 @@ from webapp.findings import marks
 from webapp.findings.models import Finding
 from webapp.fleet.choices import ClusterKind, OperatorState
 from webapp.fleet.models import Cluster
+from webapp.incidents.models import Incident
 from webapp.lib.matchers import parse_lines
 from webapp.work.models import Manifest
 
@@ -96,6 +97,16 @@ def test_an_incident_of_one_job_does_not_wait_for_the_interval_of_another():
     assert [notice.changed for notice in told()] == [
         {Alert.objects.get(job_name=name).uid} for name in ("orders", "clicks")
     ]
+
+
+def test_another_job_that_an_incident_reaches_does_not_wait_for_the_interval():
+    data = {"reason": "CHECKPOINT_ASYNC_EXCEPTION", "declines": [{"host": "h7"}]}
+    opened(0, "orders", data=data)
+    look(30)
+    opened(40, "clicks", data=data)
+    look(50)
+    assert Incident.objects.get().job_count == 2
+    assert [len(notice.changed) for notice in told()] == [1, 1]
 
 
 def test_the_end_of_one_incident_does_not_wait_for_the_interval_of_another():
