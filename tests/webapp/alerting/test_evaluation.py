@@ -142,6 +142,14 @@ def test_a_cause_that_comes_to_light_later_does_not_wait_for_the_interval():
     assert told()[1].changed == {the_alert_of(cause).uid}
 
 
+def test_a_taskmanager_lost_under_an_open_restart_loop_is_a_notice_of_its_own():
+    opened(0, "orders", "restart.loop", severity="critical")
+    look(30)
+    lost = opened(40, "orders", "restart.taskmanager_lost")
+    look(50)
+    assert kinds() == ["firing", "firing"] and told()[1].changed == {the_alert_of(lost).uid}
+
+
 def test_another_cause_of_what_is_open_is_a_notice_of_its_own():
     fails = {"java.io.IOException": 3}
     row = opened(0, "orders", "restart.loop", severity="critical", data={"groups": fails})
