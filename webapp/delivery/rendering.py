@@ -1,11 +1,11 @@
 """From a claimed row to the request of this attempt."""
 
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from django.core.exceptions import ImproperlyConfigured
+from django.db.models import QuerySet
 from django.utils import translation
 
 from webapp.delivery.choices import DeliveryState, FormatName
@@ -15,6 +15,8 @@ from webapp.delivery.models import Delivery, DeliveryAlert
 from webapp.delivery.notices import RESOLVED, Notice
 from webapp.lib import shown_zone
 
+LATER_READ = 10
+"""Deliveries of the same alerts, the newest ones: after an outage many may wait."""
 LANGUAGE = "en"
 """Of every notice: who gets it is not who happened to cause it."""
 
@@ -61,10 +63,12 @@ def _read(row: Delivery) -> Notice:
         raise CannotRender(f"The stored notice cannot be read ({type(error).__name__}).") from None
 
 
-def _without_ended(notice: Notice, later: Iterable[Delivery]) -> Notice | None:
+def _without_ended(notice: Notice, later: QuerySet[Delivery]) -> Notice | None:
     """Without alerts that fired when it was made, and that a later delivery says have ended."""
+    fired = [alert.uid for alert in notice.alerts if alert.status != RESOLVED]
+    of_same = DeliveryAlert.objects.filter(alert_uid__in=fired).values("delivery")
     ended = set[str]()
-    for row in later:
+    for row in later.filter(pk__in=of_same).order_by("-pk")[:LATER_READ] if fired else ():
         with suppress(CannotRender):
             ended |= {alert.uid for alert in _read(row).alerts if alert.status == RESOLVED}
     left = tuple(
