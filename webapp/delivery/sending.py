@@ -118,7 +118,7 @@ def _start(
     row: Delivery, network: Network, running: _Running, ended: Counter[str], now: datetime
 ) -> None:
     try:
-        notice = still_news(row)
+        notice = _steady(lambda: still_news(row))
         if notice is None:
             answer = Answer(0, error="superseded")
         else:
