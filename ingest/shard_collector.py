@@ -42,8 +42,9 @@ class ClusterOutcome:
     """What a cycle did for one cluster; ``cursor`` is the next one, to be saved now.
 
     ``reachable`` is about the cluster's own REST endpoint (or History Server, where it has no
-    other); ``error`` is one sentence. ``metrics_interval_s`` is how often healthy jobs are sampled
-    at present, and ``sampling_reason`` why.
+    other), ``refused`` says that no process listened there; ``error`` is one sentence.
+    ``metrics_interval_s`` is how often healthy jobs are sampled at present, and ``sampling_reason``
+    why.
     """
 
     cluster: str
@@ -64,6 +65,7 @@ class ClusterOutcome:
     log_store: StoreRead | None = None
     metrics_history: Progress | None = None
     """How far a Prometheus was read back."""
+    refused: bool = False
     took_s: float = 0
     """Of its endpoints."""
     stalled_s: float = 0
@@ -187,6 +189,7 @@ def _outcome(run: ClusterRun) -> ClusterOutcome:
         skips=sum(isinstance(record, Skip) for record in requested),
         metrics_interval_s=rest.metrics_interval_s if rest else None,
         sampling_reason=rest.sampling_reason if rest else "",
+        refused=bool(rest and rest.refused),
         took_s=run.took_s,
         stalled_s=run.stalled_s,
         **run.outcome,

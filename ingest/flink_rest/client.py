@@ -6,6 +6,7 @@ back.
 """
 
 import asyncio
+import errno
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from random import SystemRandom
@@ -340,6 +341,7 @@ class RestClient:
                 "unreachable",
                 path,
                 connected=False,
+                refused=error.os_error.errno == errno.ECONNREFUSED,
             )
         if isinstance(error, aiohttp.ClientResponseError | aiohttp.InvalidURL):
             return BadAnswer(

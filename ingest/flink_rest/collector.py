@@ -64,6 +64,7 @@ class Collected:
     skips: tuple[Skip, ...]
     requests: int
     reachable: bool
+    refused: bool = False
     error: str | None = None
     flink_version: str | None = None
     jobs_seen: int = 0
@@ -200,6 +201,7 @@ class _Cycle:
             ),
             requests=session.client.requests,
             reachable=self.listed,
+            refused=not self.listed and session.refused,
             error=error,
             flink_version=self.cursor.flink_version,
             jobs_seen=self.jobs_seen,

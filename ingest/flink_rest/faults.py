@@ -8,7 +8,8 @@ class Unanswered(Retryable):
     """No usable answer now: ``reason`` is unreachable, timeout or http_error; a later request may
     succeed.
 
-    ``connected`` is false where not even a connection came about, so that nothing was requested.
+    ``connected`` is false where not even a connection came about, so that nothing was requested;
+    ``refused`` where the host answered that no process listens at this port.
     """
 
     def __init__(
@@ -19,9 +20,11 @@ class Unanswered(Retryable):
         status: int | None = None,
         *,
         connected: bool = True,
+        refused: bool = False,
     ) -> None:
         super().__init__(text)
         self.reason, self.path, self.status, self.connected = reason, path, status, connected
+        self.refused = refused
 
 
 class BadAnswer(Skipped):

@@ -19,12 +19,15 @@ SKIPS_PER_CYCLE = 200
 
 
 class RestSession:
-    """One cycle's requests to one address. ``down`` holds why it was given up, else ``None``."""
+    """One cycle's requests to one address. ``down`` holds why it was given up, else ``None``;
+    ``refused``: no process listened there.
+    """
 
     def __init__(self, client: RestClient, at: Callable[[], datetime], budget: Budget) -> None:
         self.client, self.at, self.budget = client, at, budget
         self.skips: list[Skip] = []
         self.down: str | None = None
+        self.refused = False
         self.answered = False
         self.gone: dict[str, str] = {}
         self.not_yet: dict[str, str] = {}
@@ -55,7 +58,7 @@ class RestSession:
         except Unanswered as error:
             self._unanswered += 1
             if self._unanswered >= UNANSWERED_IN_A_ROW or not self.answered:
-                self.down = str(error)
+                self.down, self.refused = str(error), error.refused
             self.skip(path, error.reason, str(error))
             return None
         self.answered, self._unanswered = True, 0

@@ -12,6 +12,7 @@ it.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Literal
 
 Tie = Literal["vertex", "job"]
@@ -80,6 +81,7 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
         "job.failed": "job",
         **_LOST_CHECKPOINTS,
     },
+    "restart.taskmanager_lost": {"checkpoint.failed": "job", "checkpoint.stalled": "job"},
     "placement.network_buffers": {"restart.loop": "job", "checkpoint.stalled": "job"},
     "start.rpc_storm": {
         "restart.loop": "job",
@@ -100,3 +102,10 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
     "watermark.stalled": {"join.slow_input": "job", "checkpoint.size_growth": "job"},
     "join.slow_input": {"checkpoint.size_growth": "job"},
 }
+
+
+@cache
+def led_to(cause: str) -> frozenset[str]:
+    """All rules whose findings may follow from one of this rule, at once or by way of others."""
+    following = CONSEQUENCES.get(cause, {})
+    return frozenset(following).union(*map(led_to, following))

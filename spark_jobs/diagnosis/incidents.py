@@ -75,6 +75,20 @@ def trace_of(rule: str, subject_kind: str, subject_id: str, data: Mapping[str, A
     )
 
 
+def causes_of(rule: str, data: Mapping[str, Any]) -> frozenset[str]:
+    """What a finding's data name as causes of its trouble, of the rules under whose finding another
+    cause may come up while it is open.
+
+    Which TaskManager is lost is no cause of its own: of one that dies again and again each has
+    another name.
+    """
+    if rule == "restart.loop" and isinstance(groups := data.get("groups"), Mapping):
+        return frozenset(map(str, groups))
+    if rule == "checkpoint.declined" and data.get("reason"):
+        return frozenset({str(data["reason"])})
+    return frozenset()
+
+
 def follows(consequence: IncidentFinding, cause: IncidentFinding) -> bool:
     """Whether one is declared to lead to the other, and these two are of one job, near in time and,
     where need be, of one vertex.
@@ -257,7 +271,7 @@ def _vertices(
 
 
 def _shared(rule: str, data: Mapping[str, Any]) -> Iterable[str]:
-    if rule == "restart.loop":
+    if rule in ("restart.loop", "restart.taskmanager_lost"):
         yield from (
             message("taskmanager {name:name}", name=name)
             for name in _texts(data.get("lost_taskmanagers"))

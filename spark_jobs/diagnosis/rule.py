@@ -4,7 +4,7 @@ A rule sees the log events that it declares (``reads``) and no others; job windo
 all rules (:func:`spark_jobs.diagnosis.registry.events_read`).
 
 To add a rule: a file in ``rules/`` with a function under ``@rule(…)``, a runbook page
-``templates/rules/<rule id>.html``, a real case where it fires and one where it must not.
+``templates/rules/<rule id>.html``, a real case where it fires (``fed_by``) and one where it must not.
 """
 
 from collections.abc import Callable, Iterable
@@ -53,6 +53,9 @@ class Rule:
     nothing then, and of a job that has not ended it lacks ``lacking`` (nothing where that is "").
     ``outlives_job``: what it finds stays open when the job has ended, until a later attempt of it
     runs.
+    ``fed_by``: a recording of a real Flink in which it fires, below ``tests/fixtures``, or the test
+    below ``tests`` that plays it; empty of one that none has fed: what it finds is information, and
+    no more.
     """
 
     id: str
@@ -66,6 +69,12 @@ class Rule:
     needs: tuple[str, ...] = ()
     lacking: str = ""
     outlives_job: bool = False
+    fed_by: str = ""
+
+    @property
+    def is_proven(self) -> bool:
+        """What Weir says of itself and of its own collection needs no recording of Flink."""
+        return bool(self.fed_by) or self.family in ("collect", "weir")
 
     @property
     def family(self) -> str:
@@ -94,6 +103,7 @@ def rule(
     needs: Iterable[str] = (),
     lacking: str = "",
     outlives_job: bool = False,
+    fed_by: str = "",
     # the default of a constrained type variable
     judges: type[SampleT] = JobWindow,  # type: ignore[assignment]
 ) -> Callable[[Judge[SampleT]], Judge[SampleT]]:
@@ -117,6 +127,7 @@ def rule(
             tuple(needs),
             lacking,
             outlives_job,
+            fed_by,
         )
         return judge
 

@@ -360,9 +360,10 @@ def test_what_was_found_of_each_job_is_what_its_raw_log_tells(story: Story) -> N
 
 
 def test_beginning_and_end_of_each_are_told_once(story: Story) -> None:
+    """What has ended before it could be told is told as ended alone."""
     assert len({tuple(one) for one in story.told}) == len(story.told)
     ends = Counter(subject for *_rest, subject, status in story.told if status == "resolved")
     assert ends == dict.fromkeys(story.jobs.values(), 1)
-    assert {subject for *_rest, subject, status in story.told if status == "firing"} == set(
+    assert {subject for *_rest, subject, status in story.told if status == "firing"} <= set(
         story.jobs.values()
     )

@@ -31,7 +31,6 @@ from webapp.launch.ports import listens
 
 UP_WITHIN_S = 120
 SUBMISSIONS = 40
-KILLED_FOR_S = 6
 _UNLIMITED = 1_000_000_000
 JOBMANAGER_CLASS = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
 TASKMANAGER_CLASS = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
@@ -150,8 +149,14 @@ class Lab:
                 within_s=300,
             )
             self.kill_taskmanager(1)
-            time.sleep(KILLED_FOR_S)
+            time.sleep(self.incident.killed_for_s)
             self.start_taskmanager(1)
+        if self.incident.storage_gone_after is not None:
+            enough = self.incident.storage_gone_after
+            self.wait_for(lambda account: account["counts"]["completed"] >= enough)
+            directory = self.checkpoint_dir / self.job_id
+            directory.rename(self.layout.folder / "gone")
+            directory.touch()
         if self.incident.rescaled_after is not None:
             seen = self.incident.rescaled_after
             self.wait_for(lambda account: account["counts"]["completed"] >= seen)

@@ -22,7 +22,8 @@ class Incident:
     is taken. ``claimed_after``: completed checkpoints, after which the job is cancelled, its newest
     checkpoint claimed by a second job, and old files deleted before that one restarts.
     ``killed_after``: completed checkpoints, after each of which a TaskManager is killed, and
-    started again a few seconds later. ``rescaled_after``: completed checkpoints, after which every
+    started again after ``killed_for_s``. ``storage_gone_after``: completed checkpoints, after which
+    a file is where the job's checkpoint directory was. ``rescaled_after``: completed checkpoints, after which every
     vertex of parallelism 4 is asked to run with 2. ``restored_from``: a checkpoint below the root,
     from which the job is started once more beside itself. ``reports_metrics``: each process answers
     Prometheus, see :attr:`tests.lab.configuration.Layout.metrics_ports`. ``prints_json``: each
@@ -41,6 +42,8 @@ class Incident:
     savepoint_after: int | None = None
     claimed_after: int | None = None
     killed_after: tuple[int, ...] = ()
+    killed_for_s: float = 6
+    storage_gone_after: int | None = None
     rescaled_after: int | None = None
     restored_from: str | None = None
     counts_calls: bool = False
@@ -506,6 +509,39 @@ INCIDENTS = {
             {"execution.checkpointing.interval": "5s"},
             savepoint_after=2,
             killed_after=(4,),
+        ),
+        Incident(
+            "lost-taskmanager",
+            (
+                "a TaskManager is killed, and the next one comes after 40 s: the other has too few "
+                "slots for the job"
+            ),
+            {"rate": "300", "enrich-parallelism": "8"},
+            {"execution.checkpointing.interval": "5s"},
+            killed_after=(4,),
+            killed_for_s=40,
+        ),
+        Incident(
+            "storage-gone",
+            "the checkpoint directory of the job turns into a file: no checkpoint can be begun",
+            {"rate": "100"},
+            {"execution.checkpointing.interval": "4s"},
+            storage_gone_after=3,
+        ),
+        Incident(
+            "hurried",
+            "checkpoints take 4 s of an interval of 5 s, since one subtask is slow to snapshot",
+            {"rate": "300", "sync-ms": "4000", "set.execution.checkpointing.interval": "5s"},
+        ),
+        Incident(
+            "unretained",
+            "checkpoints are not kept when the job ends",
+            {
+                "rate": "100",
+                "set.execution.checkpointing.externalized-checkpoint-retention": (
+                    "NO_EXTERNALIZED_CHECKPOINTS"
+                ),
+            },
         ),
         Incident(
             "steady-union",

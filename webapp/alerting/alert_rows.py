@@ -27,6 +27,7 @@ SAME = (
     "milder_since",
     "notify_since",
 )
+LISTS = ("fired", "causes", "notified_causes")
 TEXTS = (
     "job_id",
     "job_name",
@@ -44,7 +45,7 @@ WRITTEN = (
     "resolves_at",
     "first_attempt_id",
     "incident",
-    "fired",
+    *LISTS,
     "severity",
     "severity_rank",
     "finding",
@@ -56,13 +57,19 @@ WRITTEN = (
     "acknowledge_comment",
     "ended_because",
 )
-LIFE_ONLY = (*SAME, "resolves_at", "fired", "severity", "severity_rank", "ended_because")
+LIFE_ONLY = (*SAME, "resolves_at", *LISTS, "severity", "severity_rank", "ended_because")
 SEVERITY_OF_RANK = {rank: str(severity) for severity, rank in SEVERITY_RANK.items()}
 
 
 def life_of(row: Alert) -> Life:
     fired = tuple(datetime.fromisoformat(one) for one in row.fired)
-    return Life(**{name: getattr(row, name) for name in SAME}, fired=fired, rank=row.severity_rank)
+    return Life(
+        **{name: getattr(row, name) for name in SAME},
+        fired=fired,
+        rank=row.severity_rank,
+        causes=frozenset(row.causes),
+        notified_causes=frozenset(row.notified_causes),
+    )
 
 
 def put(row: Alert, life: Life) -> None:
@@ -80,16 +87,18 @@ def put(row: Alert, life: Life) -> None:
     if life.is_open:
         row.ended_because = ""
     row.fired = [instant.isoformat() for instant in life.fired]
+    row.causes, row.notified_causes = sorted(life.causes), sorted(life.notified_causes)
     row.severity_rank = life.rank
     row.severity = SEVERITY_OF_RANK.get(life.rank, row.severity)
 
 
-def episode_of(finding: Finding, rank: int) -> AlertEpisode:
+def episode_of(finding: Finding, rank: int, causes: frozenset[str] = frozenset()) -> AlertEpisode:
     return AlertEpisode(
         finding.first_seen,
         finding.last_seen,
         finding.closed_at if finding.state != "open" else None,
         rank,
+        causes,
     )
 
 

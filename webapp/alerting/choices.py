@@ -49,6 +49,7 @@ class Happened(models.TextChoices):
     FIRED_AGAIN = "fired_again", _("fired again")
     FLAPPING = "flapping", _("began to flap")
     SEVERITY = "severity", _("changed severity")
+    CAUSE = "cause", _("has another cause")
     QUIET = "quiet", _("no longer seen")
     RESOLVED = "resolved", _("resolved")
     REOPENED = "reopened", _("opened again")

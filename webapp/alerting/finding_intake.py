@@ -14,6 +14,7 @@ from webapp.alerting.incident_alerts import follow, join_incident
 from webapp.alerting.lifecycle import FLAP_WINDOW, resolves_at, take
 from webapp.alerting.models import Alert
 from webapp.alerting.policies import Policies
+from webapp.findings import marks
 from webapp.findings.models import Finding
 from webapp.incidents.joining import join
 from webapp.incidents.models import Incident
@@ -59,7 +60,8 @@ def _take(
     rule_policy = policies.rule_policy(
         finding.rule, finding.cluster, finding.job_id, finding.job_name
     )
-    episode = episode_of(finding, rule_policy.rank(finding.severity_rank))
+    rank, causes = rule_policy.rank(finding.severity_rank), marks.causes_of(finding)
+    episode = episode_of(finding, rank, causes)
     policy = policies.policy(
         finding.rule, finding.cluster, finding.job_id, finding.job_name, finding.severity_rank
     )

@@ -11,6 +11,7 @@ findings are its episodes.
 4. An alert whose end was not notified yet is opened again instead of being followed by another.
 5. What was milder than notified for long enough, and grows worse, is notified again; what flaps
    between severities is not.
+6. A cause that no notice of an alert named is notified; one that comes back is not.
 
 Fires and episodes count in data time, so that they count the same whether they are seen one by one
 or all at once.
@@ -53,6 +54,7 @@ class AlertEpisode:
     last_seen: datetime
     closed_at: datetime | None
     rank: int
+    causes: frozenset[str] = frozenset()
 
     @property
     def is_open(self) -> bool:
@@ -78,10 +80,21 @@ class Life:
     notified_rank: int = 0
     milder_since: datetime | None = None
     notify_since: datetime | None = None
+    causes: frozenset[str] = frozenset()
+    notified_causes: frozenset[str] = frozenset()
 
     @property
     def is_open(self) -> bool:
         return self.state != AlertState.RESOLVED
+
+    @property
+    def has_new_cause(self) -> bool:
+        """It fires as people know, and of something that no notice named."""
+        return (
+            self.state == AlertState.FIRING
+            and self.notified == Notified.FIRING
+            and not self.causes <= self.notified_causes
+        )
 
     @property
     def is_settled(self) -> bool:
@@ -159,7 +172,8 @@ def resolves_at(life: Life, policy: Policy) -> datetime | None:
     """When a quiet alert is resolved, unless its finding opens again before; None of any other."""
     if life.state != AlertState.FIRING or life.quiet_since is None:
         return None
-    if policy.recorded:
+    if policy.recorded or (life.notified == Notified.NOTHING and not life.flapping):
+        # Nobody knows of it yet: it is notified once, as ended.
         return life.quiet_since
     hold = max(policy.hold_after, FLAP_QUIET) if life.flapping else policy.hold_after
     return life.quiet_since + hold
@@ -187,13 +201,25 @@ def notified(last: Life) -> Life:
     """Its state is in a notice of its group."""
     what = Notified.RESOLVED if last.state == AlertState.RESOLVED else Notified.FIRING
     return replace(
-        last, notified=what, notified_rank=last.rank, milder_since=None, notify_since=None
+        last,
+        notified=what,
+        notified_rank=last.rank,
+        milder_since=None,
+        notify_since=None,
+        notified_causes=last.causes,
     )
 
 
 def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     first = episode.first_seen
-    life = Life(AlertState.PENDING, first, first, rank=episode.rank, fired=tuple(fired))
+    life = Life(
+        AlertState.PENDING,
+        first,
+        first,
+        rank=episode.rank,
+        fired=tuple(fired),
+        causes=episode.causes,
+    )
     seen_for = episode.last_seen - first
     if episode.is_open and not policy.recorded:
         seen_for = max(seen_for, now - first)
@@ -212,7 +238,13 @@ def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now
 
 def _go_on(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     """An open alert and an episode of it."""
-    life = replace(last, rank=episode.rank) if episode.first_seen >= last.episode_at else last
+    life = last
+    if not episode.causes <= last.causes:
+        # As of all first evidence, the wait of its group counts from it.
+        since = last.notify_since or min(episode.last_seen, now)
+        life = replace(last, causes=last.causes | episode.causes, notify_since=since)
+    if episode.first_seen >= last.episode_at:
+        life = replace(life, rank=episode.rank)
     events = list[Event]()
     is_same = last.overlaps(episode) and (
         last.quiet_since is None or not episode.is_open or episode.first_seen <= last.episode_at
@@ -268,6 +300,7 @@ def _again(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> 
         quiet_since=None,
         ends_at=None,
         rank=episode.rank,
+        causes=episode.causes,
         notified=Notified.NOTHING,
         episode_at=max(last.episode_at, episode.first_seen),
         starts_at=min(last.starts_at, episode.first_seen),
@@ -337,6 +370,8 @@ def _later_step(life: Life, events: list[Event], policy: Policy, now: datetime) 
 def _step(before: Life | None, life: Life, events: list[Event], now: datetime) -> Step:
     if before is not None and life.rank != before.rank and life.is_open:
         events = [*events, (now, Happened.SEVERITY)]
+    if before is not None and not life.causes <= before.causes and life.is_open:
+        events = [*events, (now, Happened.CAUSE)]
     milder_since = (life.milder_since or now) if life.rank < life.notified_rank else None
     return Step(
         replace(life, milder_since=milder_since, notify_since=_notify_since(life, now)),
@@ -354,7 +389,8 @@ def _known_as(life: Life, now: datetime) -> Life:
 def _notify_since(life: Life, now: datetime) -> datetime | None:
     """First evidence of what no notice contains yet; None where there is nothing new."""
     if life.state == AlertState.FIRING:
-        is_news = life.notified != Notified.FIRING or life.rank > life.notified_rank
+        is_worse = life.rank > life.notified_rank
+        is_news = life.notified != Notified.FIRING or is_worse or life.has_new_cause
     else:
         is_news = life.state == AlertState.RESOLVED and life.notified != Notified.RESOLVED
     return (life.notify_since or now) if is_news else None

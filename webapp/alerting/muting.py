@@ -193,8 +193,8 @@ def _ended_unnotified(row: Alert) -> bool:
 
 
 def _is_notified_later(row: Alert, held: Held) -> bool:
-    """What is critical does not pass unnoticed because its cluster was not seen: its begin and its
-    end are notified afterwards.
+    """What is critical does not pass unnoticed because its cluster was not seen: that it was and
+    is over is notified afterwards.
     """
     return Mute.UNREACHABLE in (held.by, row.muted_by) and _is_late_news(row)
 

@@ -16,7 +16,7 @@ from ingest.messages import join_messages
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.alerting.choices import UNREACHABLE
 from webapp.alerting.models import Alert
-from webapp.delivery.notices import FIRING, MOST_MUTED, NoticeAlert
+from webapp.delivery.notices import FIRING, MOST_MUTED, RESOLVED, NoticeAlert
 from webapp.findings.known_bugs import BugBeside, bugs_beside
 from webapp.findings.models import Finding
 from webapp.incidents.models import Incident
@@ -97,8 +97,8 @@ def fingerprint(row: Alert) -> str:
     return hashlib.sha256("\x1f".join(row.identity).encode()).hexdigest()[:32]
 
 
-def notice_alert(row: Alert, facts: Facts, *, status: str) -> NoticeAlert:
-    """``status`` is given, since what ended before it was notified is notified as firing first."""
+def notice_alert(row: Alert, facts: Facts) -> NoticeAlert:
+    status = FIRING if row.is_open else RESOLVED
     described: Any = row.finding if status == FIRING and row.finding_id and row.finding else row
     unseen_end = status != FIRING and bool(row.ended_because)
     muted_count, muted = facts.muted.get(row.pk, (0, ()))

@@ -1,20 +1,22 @@
 """Groups → notices → the outbox: what is due is put together and queued in the transaction that
 marks it as notified.
 
-A group waits a little after the first evidence, so that what belongs together comes together; then
-news come no more often than its interval; and what nobody has acknowledged is repeated after a
-while.
+A group waits a little after the first evidence, so that what belongs together comes together. News
+of an incident then come no more often than the interval, and those of others do not wait for that;
+neither does another cause. What nobody has acknowledged is repeated after a while.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import Exists, F, Min, OuterRef
+from django.db.models import Exists, F, Max, OuterRef
 
+from spark_jobs.diagnosis.consequences import led_to
 from webapp.alerting import story_texts
-from webapp.alerting.alert_rows import ROWS_AT_ONCE
+from webapp.alerting.alert_rows import ROWS_AT_ONCE, TEXTS, life_of
 from webapp.alerting.choices import AlertState, Happened, Mute, Notified
 from webapp.alerting.models import Alert, AlertEvent, AlertGroup
 from webapp.alerting.models.alert import AlertQuerySet
@@ -27,6 +29,10 @@ from webapp.lib.uids import new_uid
 LISTED = 100
 UNREAD = ("fired", "finding__related", "finding__data", "finding__subject")
 WORST_FIRST = ("-severity_rank", "starts_at", "id")
+MOST_RECENT = 10
+"""Notices of a group within its interval: where one incident after the other begins, the next ones
+come together.
+"""
 
 
 @dataclass(frozen=True)
@@ -52,21 +58,17 @@ def plan(now: datetime) -> list[AlertGroup]:
 
     Call it in a transaction.
     """
-    since = dict(
-        Alert.objects.to_notify()
-        .order_by()
-        .values_list("group")
-        .annotate(since=Min("notify_since"))
-    )
-    groups = AlertGroup.objects.filter(pk__in=list(since)) | AlertGroup.objects.filter(
+    taken, changed, with_news = pace(), [], []
+    news = _news_by_group(taken)
+    groups = AlertGroup.objects.filter(pk__in=list(news)) | AlertGroup.objects.filter(
         next_due_at__isnull=False
     )
-    taken, changed, with_news = pace(), [], []
     for group in groups.distinct():
-        first = since.get(group.pk)
-        due = None if first is None else first + taken.wait
+        first, due = news.get(group.pk, (None, None))
         if due is not None and group.last_notified_at is not None:
-            due = max(due, group.last_notified_at + taken.interval)
+            due = max(due, group.last_notified_at + taken.wait)
+            if len(group.recent) >= MOST_RECENT:
+                due = max(due, group.recent_notices[-MOST_RECENT] + taken.interval)
         if (group.first_pending_at, group.next_due_at) != (first, due):
             group.first_pending_at, group.next_due_at = first, due
             changed.append(group)
@@ -76,6 +78,41 @@ def plan(now: datetime) -> list[AlertGroup]:
         changed, ["first_pending_at", "next_due_at"], batch_size=ROWS_AT_ONCE
     )
     return [group for _due, group in sorted(with_news, key=lambda pair: (pair[0], pair[1].pk))]
+
+
+def _news_by_group(taken: NotificationPace) -> Mapping[int, tuple[datetime, datetime]]:
+    """Group → first evidence of its news, and when the first of them is due, as far as the part of
+    its job in its incident goes: that a job is concerned as well is news of its own.
+    """
+    waiting = Alert.objects.to_notify().order_by()
+    notified: dict[tuple[str, str], dict[str, datetime]] = defaultdict(dict)
+    of_same = Alert.objects.filter(
+        incident__in=waiting.values("incident"), notified_at__isnull=False
+    ).order_by()
+    for uid, job, rule, at in of_same.values_list("incident", "first_attempt_id", "rule").annotate(
+        Max("notified_at")
+    ):
+        notified[uid, job][rule] = at
+    news: dict[int, tuple[datetime, datetime]] = {}
+    for row in waiting.defer(*TEXTS, "labels"):
+        since = row.notify_since or row.created_at
+        of_job = notified.get((row.incident_id or "", row.first_attempt_id), {})
+        last = max(of_job.values(), default=row.notified_at)
+        due = since + taken.wait
+        if last is not None and not _is_new_cause(row, of_job):
+            due = max(due, last + taken.interval)
+        first, earliest = news.get(row.group_id, (since, due))
+        news[row.group_id] = min(first, since), min(earliest, due)
+    return news
+
+
+def _is_new_cause(row: Alert, notified_rules: Collection[str]) -> bool:
+    """It names another cause than its notices did, or it joined an incident without following from
+    anything that people were notified of.
+    """
+    if row.notified_at is not None or not row.is_open:
+        return life_of(row).has_new_cause
+    return not any(row.rule == rule or row.rule in led_to(rule) for rule in notified_rules)
 
 
 def to_repeat(now: datetime) -> list[AlertGroup]:
@@ -99,31 +136,15 @@ def notify(group: AlertGroup, now: datetime) -> int:
         .defer(*UNREAD)
         .order_by(*WORST_FIRST)
     )
-    ended_early = [
-        row for row in news if row.state == AlertState.RESOLVED and row.notified == Notified.NOTHING
-    ]
-    firing = [row for row in news if row.state == AlertState.FIRING]
-    ended = [
-        row for row in news if row.state == AlertState.RESOLVED and row.notified != Notified.NOTHING
-    ]
     if not news:
         return 0
-    made = 0
-    if firing or ended:
-        is_new = any(row.notified == Notified.NOTHING for row in firing)
-        kind = FIRING if is_new or ended_early else "changed" if firing else RESOLVED
-        _queue(group, kind, [*firing, *ended_early, *ended], now, still_firing=ended_early)
-        made += 1
-    elif ended_early:
-        _queue(group, FIRING, ended_early, now, still_firing=ended_early)
-        made += 1
-    if ended_early:
-        # It fired and was resolved between two evaluations: a receiver that keeps a state needs
-        # both notices.
-        _queue(group, RESOLVED, ended_early, now)
-        made += 1
-    _mark_notified(group, news, made, now)
-    return made
+    firing = [row for row in news if row.state == AlertState.FIRING]
+    is_new = any(row.notified == Notified.NOTHING for row in firing)
+    kind = FIRING if is_new else "changed" if firing else RESOLVED
+    # What ended before anybody was notified of it is in it once, as ended.
+    _queue(group, kind, news, now)
+    _mark_notified(group, news, now)
+    return 1
 
 
 def repeat(group: AlertGroup, now: datetime) -> int:
@@ -152,9 +173,7 @@ def _queue(
     kind: str,
     changed: Sequence[Alert],
     now: datetime,
-    still_firing: Sequence[Alert] = (),
 ) -> Notice:
-    notified_as_firing = {row.pk for row in still_firing}
     known = {row.pk for row in changed}
     others = Alert.objects.firing().filter(group=group, muted_by=Mute.NONE)
     room = max(LISTED - len(changed), 0)
@@ -170,12 +189,9 @@ def _queue(
     )
     facts = Facts.read([*changed, *beside])
     alerts: list[NoticeAlert] = [
-        notice_alert(
-            row, facts, status=FIRING if row.is_open or row.pk in notified_as_firing else RESOLVED
-        )
-        for row in (*facts.in_order(changed), *facts.in_order(beside))
+        notice_alert(row, facts) for row in (*facts.in_order(changed), *facts.in_order(beside))
     ]
-    firing_total = others.count() + len(notified_as_firing)
+    firing_total = others.count()
     resolved_total = sum(alert.status == RESOLVED for alert in alerts)
     notice = Notice(
         uid=new_uid("ntc"),
@@ -206,7 +222,7 @@ def _queue(
     return notice
 
 
-def _mark_notified(group: AlertGroup, news: Sequence[Alert], notices: int, now: datetime) -> None:
+def _mark_notified(group: AlertGroup, news: Sequence[Alert], now: datetime) -> None:
     for state, notified in (
         (AlertState.FIRING, Notified.FIRING),
         (AlertState.RESOLVED, Notified.RESOLVED),
@@ -216,12 +232,15 @@ def _mark_notified(group: AlertGroup, news: Sequence[Alert], notices: int, now: 
                 notified=notified,
                 notified_rank=F("severity_rank"),
                 milder_since=None,
+                notified_causes=F("causes"),
                 notified_at=now,
                 notify_since=None,
             )
+    recent = [*group.recent, now.isoformat()][-MOST_RECENT:]
     AlertGroup.objects.filter(pk=group.pk).update(
         last_notified_at=now,
         first_pending_at=None,
         next_due_at=None,
-        notices=F("notices") + notices,
+        notices=F("notices") + 1,
+        recent=recent,
     )

@@ -25,7 +25,7 @@ ERRORS_MEAN = {
     "refused_target": "Its address is not one Weir may connect to.",
     "unreadable_answer": "It answered 200, but not what its documentation says.",
     "not_rendered": "The notice could not be written in this format.",
-    "superseded": "Newer notices of the same alerts had arrived before.",
+    "superseded": "Newer notices say what became of the same alerts.",
     "mail": "The mail server did not take it.",
     "endpoint_disabled": "Its endpoint was disabled before it could be sent.",
     "failed": "It failed in a way Weir does not know.",

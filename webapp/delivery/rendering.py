@@ -1,18 +1,22 @@
 """From a claimed row to the request of this attempt."""
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from django.core.exceptions import ImproperlyConfigured
+from django.db.models import QuerySet
 from django.utils import translation
 
 from webapp.delivery.choices import DeliveryState, FormatName
 from webapp.delivery.formats.base import Addressee, Format, Outgoing, Rendered
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Delivery, DeliveryAlert
-from webapp.delivery.notices import Notice
+from webapp.delivery.notices import RESOLVED, Notice
 from webapp.lib import shown_zone
 
+LATER_READ = 10
+"""Deliveries of the same alerts, the newest ones: after an outage many may wait."""
 LANGUAGE = "en"
 """Of every notice: who gets it is not who happened to cause it."""
 
@@ -29,19 +33,20 @@ def still_news(row: Delivery) -> Notice | None:
     """The notice without what a later one contains; ``None`` where nothing is left. Raises
     :class:`CannotRender`.
 
-    A delivery that failed and comes round again hours later still says that an alert fires. A
-    person reads when it was made; an Alertmanager or PagerDuty would open the alert again.
+    A delivery that failed and comes round again hours later still says that an alert fires. An
+    Alertmanager or PagerDuty would open the alert again; people hear once that it ended.
     """
-    try:
-        notice = row.notice
-    except (ValueError, KeyError, TypeError) as error:
-        raise CannotRender(f"The stored notice cannot be read ({type(error).__name__}).") from None
+    notice = _read(row)
     keeps = format_of(row).keeps_state
-    if not keeps or row.kind == "test" or not row.fence:
+    if row.kind == "test" or not row.fence:
         return notice
     later = Delivery.objects.filter(
-        endpoint=row.endpoint_id, group=row.group, pk__gt=row.pk, state=DeliveryState.DELIVERED
+        endpoint=row.endpoint_id, mail_to=row.mail_to, group=row.group, pk__gt=row.pk
     )
+    if not keeps:
+        still = (DeliveryState.PENDING, DeliveryState.DELIVERED)
+        return _without_ended(notice, later.filter(state__in=still))
+    later = later.filter(state=DeliveryState.DELIVERED)
     if keeps == "group":
         return None if later.exists() else notice
     notified = set(
@@ -49,6 +54,28 @@ def still_news(row: Delivery) -> Notice | None:
     )
     left = tuple(alert for alert in notice.alerts if alert.uid not in notified)
     return replace(notice, alerts=left) if left else None
+
+
+def _read(row: Delivery) -> Notice:
+    try:
+        return row.notice
+    except (ValueError, KeyError, TypeError) as error:
+        raise CannotRender(f"The stored notice cannot be read ({type(error).__name__}).") from None
+
+
+def _without_ended(notice: Notice, later: QuerySet[Delivery]) -> Notice | None:
+    """Without alerts that fired when it was made, and that a later delivery says have ended."""
+    fired = [alert.uid for alert in notice.alerts if alert.status != RESOLVED]
+    of_same = DeliveryAlert.objects.filter(alert_uid__in=fired).values("delivery")
+    ended = set[str]()
+    for row in later.filter(pk__in=of_same).order_by("-pk")[:LATER_READ] if fired else ():
+        with suppress(CannotRender):
+            ended |= {alert.uid for alert in _read(row).alerts if alert.status == RESOLVED}
+    left = tuple(
+        alert for alert in notice.alerts if alert.status == RESOLVED or alert.uid not in ended
+    )
+    part = notice.of(left)
+    return part if part.changed or not notice.changed else None
 
 
 def rendered(row: Delivery, notice: Notice, at: datetime) -> Rendered:

@@ -69,11 +69,16 @@ def send_due(
         _steady(Delivery.objects.release_from_the_dead)
         _steady(lambda: give_up_disabled(now()))
         while True:
+            claimed: list[Delivery] = []
             if time.monotonic() - began < CLAIMING_S:
-                for row in _steady(partial(_claim, running, now(), me())):
+                claimed = _steady(partial(_claim, running, now(), me()))
+                for row in claimed:
                     _start(row, network, running, ended, now())
             if not running.rows:
-                break
+                if not claimed:
+                    break
+                # None of them was to be sent: the next one of its group may be.
+                continue
             came = _answers(network)
             for row, _ in came:
                 del running.rows[row.pk]
@@ -113,7 +118,7 @@ def _start(
     row: Delivery, network: Network, running: _Running, ended: Counter[str], now: datetime
 ) -> None:
     try:
-        notice = still_news(row)
+        notice = _steady(lambda: still_news(row))
         if notice is None:
             answer = Answer(0, error="superseded")
         else:

@@ -1,13 +1,15 @@
 """The mark by which alerting learns of a finding: set in the transaction that opens, ends or
 changes one.
 
-Only what changes an alert marks: beginning, end, severity and attempt. That it was seen once more does not.
+Only what changes an alert marks: beginning, end, severity, causes and attempt. That it was seen
+once more does not.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
+from spark_jobs.diagnosis import incidents
 from webapp.findings.models import Finding
 
 _UNMARKED = [
@@ -23,10 +25,15 @@ class FindingMark:
     first_seen: datetime
     severity: str
     job_id: str
+    causes: frozenset[str]
 
     @classmethod
     def of(cls, row: Finding) -> "FindingMark":
-        return cls(row.state, row.first_seen, row.severity, row.job_id)
+        return cls(row.state, row.first_seen, row.severity, row.job_id, causes_of(row))
+
+
+def causes_of(row: Finding) -> frozenset[str]:
+    return incidents.causes_of(row.rule, row.data or {})
 
 
 def save(row: Finding, before: FindingMark | None) -> None:

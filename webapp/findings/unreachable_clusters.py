@@ -4,8 +4,6 @@ where it can be noticed.
 
 from datetime import datetime, timedelta
 
-from django.conf import settings
-
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.diagnosis.samples import JobWindow, SourceGap
@@ -35,6 +33,8 @@ def watch(now: datetime) -> None:
         "last_error",
         "last_collected_at",
         "consecutive_failures",
+        "consecutive_refusals",
+        "failing_since",
         "operator",
     )
     for cluster in Cluster.objects.meant_to_run().only(*read):
@@ -52,6 +52,7 @@ def watch(now: datetime) -> None:
                 cluster.name,
                 finding_to_plain(finding),
                 now,
+                since=cluster.failing_since,
             )
     marks.close([finding.pk for finding in standing.values()], now)
     close_unwatched(now)
@@ -73,19 +74,13 @@ def close_unwatched(now: datetime) -> int:
 
 
 def gap_of(cluster: Cluster) -> SourceGap | None:
-    """How often in a row a cluster was asked and did not answer, once in a cycle at most; None
-    where it answered, or was never asked.
+    """How often in a row a cluster was asked and did not answer; None where it answered, or was
+    never asked.
 
     What passes while Weir does not ask is no silence of the cluster: that is a problem of Weir
     itself.
     """
-    since = cluster.last_success_at or cluster.created_at
-    if cluster.last_collected_at is None:
-        return None
-    cycles = min(
-        cluster.consecutive_failures,
-        int((cluster.last_collected_at - since).total_seconds() // settings.WEIR.judged_every_s),
-    )
+    cycles = cluster.missed_cycles
     if cycles < 1:
         return None
     operator_sentence = (
@@ -93,7 +88,7 @@ def gap_of(cluster: Cluster) -> SourceGap | None:
     )
     return SourceGap(
         REST,
-        epoch_ms(since),
+        epoch_ms(cluster.last_success_at or cluster.created_at),
         cycles,
         " ".join(filter(None, (cluster.last_error, operator_sentence))) or None,
     )

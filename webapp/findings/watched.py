@@ -24,10 +24,18 @@ TEXTS = (
 )
 
 
-def keep(row: Finding | None, cluster: str, columns: dict[str, Any], now: datetime) -> None:
-    """What a rule found now, as an open finding: ``row``, or a new one."""
+def keep(
+    row: Finding | None,
+    cluster: str,
+    columns: dict[str, Any],
+    now: datetime,
+    since: datetime | None = None,
+) -> None:
+    """What a rule found now, as an open finding: ``row``, or a new one. ``since``: when what it
+    found began, where that is known.
+    """
     before = marks.FindingMark.of(row) if row else None
-    row = row or Finding(cluster=cluster, job_id="", rule=columns["rule"], first_seen=now)
+    row = row or Finding(cluster=cluster, job_id="", rule=columns["rule"], first_seen=since or now)
     for name in TEXTS:
         setattr(row, name, columns[name])
     row.severity_rank = SEVERITY_RANK[Severity(row.severity)]

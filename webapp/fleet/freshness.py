@@ -8,6 +8,11 @@ from django.conf import settings
 
 MISSED_CYCLES = 3
 MISSED_CYCLES_UNTIL_UNREACHABLE = 3
+REFUSED_EVERY_S = 7
+"""Where no process listens at its port, a JobManager is gone or begins anew: that is no time-out of
+a busy one, so that each collection counts. One that its container runtime starts again listens
+within some twenty seconds.
+"""
 LEAST_CYCLE_S = 30
 """What runs more often than this, as cycles do, is late only when something that ran this often
 would be.

@@ -16,7 +16,7 @@ from ingest.discovery.sources import DiscoverySource, FoundCluster, Listing, Ref
 from webapp.config import encryption
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, RemovedCluster
-from webapp.fleet.models.cluster import MAX_SHARD_SIZE
+from webapp.fleet.models.cluster import MAX_SHARD_SIZE, SILENCE
 from webapp.work.texts import storable
 
 ROWS_AT_ONCE = 200
@@ -126,7 +126,8 @@ def _put(
             new.append(row)
         elif row.left_at:
             row.found_by, row.left_at, row.shard = source.name, None, shards.take()
-            row.unreachable_since, row.consecutive_failures = None, 0
+            row.unreachable_since, row.failing_since = None, None
+            row.consecutive_failures = row.consecutive_refusals = 0
             _settle(row, source, cluster)
             back.append(row)
         elif news := _settle(row, source, cluster):
@@ -135,7 +136,7 @@ def _put(
     Cluster.objects.bulk_create(new, batch_size=ROWS_AT_ONCE)
     Cluster.objects.bulk_update(
         [*back, *renewed],
-        [*FOLLOWED, "found_by", "unreachable_since", "consecutive_failures"],
+        [*FOLLOWED, "found_by", *SILENCE],
         batch_size=ROWS_AT_ONCE,
     )
     came = [row.name for row in (*new, *back)]

@@ -16,10 +16,12 @@ from django.utils import timezone
 from ingest.prometheus.history import instant
 from ingest.shard_collector import ClusterOutcome, collect_shard
 from ingest.sources import ClusterSource
+from webapp.findings import unreachable_clusters
 from webapp.findings.sampled_vertices import want_flame_graphs
-from webapp.fleet.freshness import MISSED_CYCLES_UNTIL_UNREACHABLE, silence_allowed
+from webapp.findings.signals import findings_changed
+from webapp.fleet.freshness import MISSED_CYCLES_UNTIL_UNREACHABLE
 from webapp.fleet.models import Cluster
-from webapp.fleet.models.cluster import MAX_SHARD_SIZE, ClusterQuerySet
+from webapp.fleet.models.cluster import MAX_SHARD_SIZE, SILENCE, ClusterQuerySet
 from webapp.lib.chunks import chunks
 from webapp.lib.row_updates import write
 from webapp.profiles import flame_graph_requests as flame_graphs
@@ -52,8 +54,7 @@ OUTCOME_FIELDS = (
     "last_requests",
     "last_skips",
     "jobs_seen",
-    "consecutive_failures",
-    "unreachable_since",
+    *SILENCE,
     "slow_since",
     "flink_version",
     "sampled_every_s",
@@ -126,6 +127,10 @@ def _collect(
             committed=lambda group: save_outcomes(group, clusters, started_at, lease),
             stragglers_after_s=stragglers_after_s,
         )
+    if any(cluster.unreachable_since == started_at for cluster in clusters.values()):
+        # The next tick would be up to a quarter of a minute later.
+        unreachable_clusters.watch(timezone.now())
+        findings_changed.send(sender=None)
     unreachable = [outcome for outcome in outcomes if not outcome.reachable]
     record.counts |= {
         "clusters": len(outcomes),
@@ -193,22 +198,15 @@ def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
     elif not outcome.reachable and not _is_weirs_own(outcome):
         cluster.slow_since = cluster.slow_since or at
     if outcome.reachable:
-        cluster.last_success_at, cluster.consecutive_failures, cluster.unreachable_since = (
-            at,
-            0,
-            None,
-        )
+        cluster.last_success_at, cluster.unreachable_since, cluster.failing_since = at, None, None
+        cluster.consecutive_failures = cluster.consecutive_refusals = 0
         cluster.flink_version = storable(outcome.flink_version) or cluster.flink_version
     elif not _is_weirs_own(outcome):
         cluster.consecutive_failures += 1
-        seen_at = cluster.last_success_at or cluster.created_at
-        is_long_ago = at - seen_at >= silence_allowed()
-        if (
-            cluster.consecutive_failures >= MISSED_CYCLES_UNTIL_UNREACHABLE
-            and is_long_ago
-            and cluster.unreachable_since is None
-        ):
-            cluster.unreachable_since = at
+        cluster.consecutive_refusals = cluster.consecutive_refusals + 1 if outcome.refused else 0
+        cluster.failing_since = cluster.failing_since or at
+        if cluster.missed_cycles >= MISSED_CYCLES_UNTIL_UNREACHABLE:
+            cluster.unreachable_since = cluster.unreachable_since or at
     return cluster
 
 

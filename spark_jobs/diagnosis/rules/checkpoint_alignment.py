@@ -19,6 +19,7 @@ RULE = "checkpoint.alignment"
         "The time between the first and the last barrier of a task dominates the checkpoints' "
         "duration."
     ),
+    fed_by="windows/1.20.5-C2",
     hold_s=HOLD_S,
     thresholds=phase_thresholds(
         RULE,

@@ -23,6 +23,7 @@ RULE = "checkpoint.async"
     RULE,
     message("Slow upload"),
     message("Writing the state to the checkpoint storage dominates the checkpoints' duration."),
+    fed_by="incidents/1.20.5/slow-storage",
     hold_s=HOLD_S,
     thresholds=phase_thresholds(
         RULE,

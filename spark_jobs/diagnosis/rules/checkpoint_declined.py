@@ -40,6 +40,7 @@ EXCEPTION_CHARS, FIRST_LINE_CHARS = 500, 300
     RULE,
     message("Checkpoints declined"),
     message("Tasks refused or failed their part of a checkpoint."),
+    fed_by="windows/1.20.5-E",
     hold_s=HOLD_S,
     thresholds=loss_thresholds(RULE),
 )

@@ -20,6 +20,7 @@ SAVEPOINT = f"{RULE}.savepoint_s"
     message(
         "The checkpoints of the job are deleted when it is cancelled, and no savepoint is fresh."
     ),
+    fed_by="incidents/2.3.0/short-ask",
     thresholds=(
         Threshold(
             SAVEPOINT,

@@ -42,6 +42,7 @@ Missing = tuple[str, int, Mapping[str, Any]]
     RULE,
     message("Checkpoints expired"),
     message("Checkpoints did not complete within their time-out."),
+    fed_by="windows/1.20.5-F",
     hold_s=HOLD_S,
     thresholds=loss_thresholds(RULE),
     reads=WRITING,

@@ -42,6 +42,7 @@ KINDS = ("trigger_failed", "checkpoint_failed")
     RULE,
     message("Checkpoints failed"),
     message("Checkpoints were lost for reasons other than a decline or an expiry."),
+    fed_by="incidents/1.20.5/storage-gone",
     hold_s=HOLD_S,
     thresholds=loss_thresholds(RULE),
     reads=KINDS,

@@ -23,6 +23,7 @@ RULE = "checkpoint.full_after_restore"
     RULE,
     message("Full upload after a restore"),
     message("The first checkpoint after a restore uploads the restored files again."),
+    fed_by="windows/1.20.5-H",
     hold_s=900,
     needs=("annotations",),
     thresholds=(

@@ -32,6 +32,7 @@ BEFORE_AT_LEAST = 2
         "The first checkpoint after a savepoint uploads everything again although checkpoints are "
         "incremental."
     ),
+    fed_by="windows/1.12.5-G",
     hold_s=900,
     thresholds=(
         Threshold(

@@ -31,6 +31,7 @@ FEWEST = 3
     RULE,
     message("Checkpoints of data in flight"),
     message("Most of what unaligned checkpoints write is data in flight between tasks, not state."),
+    fed_by="windows/1.20.5-L2",
     hold_s=HOLD_S,
     thresholds=(
         Threshold(

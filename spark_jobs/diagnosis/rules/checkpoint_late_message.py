@@ -22,6 +22,7 @@ RULE = "checkpoint.late_message"
     RULE,
     message("Late acknowledgements"),
     message("Tasks acknowledged a checkpoint after it had expired."),
+    fed_by="windows/1.20.5-F",
     hold_s=HOLD_S,
     thresholds=(
         Threshold(

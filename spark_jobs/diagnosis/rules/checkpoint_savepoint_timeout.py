@@ -25,6 +25,7 @@ to size a time-out.
     RULE,
     message("Time-out sized for savepoints"),
     message("Savepoints take far longer than checkpoints, and the time-out is sized for them."),
+    fed_by="incidents/1.20.5/slow-savepoint",
     hold_s=86_400,
     thresholds=(
         Threshold(

@@ -36,6 +36,7 @@ TRIGGERS_AT_LEAST = 5
     RULE,
     message("No checkpoint completes"),
     message("No checkpoint has completed for three intervals and for longer than the time-out."),
+    fed_by="incidents/2.3.0/expired",
     thresholds=(
         Threshold(
             f"{RULE}.intervals",

@@ -26,6 +26,7 @@ RULE = "checkpoint.start_delay"
     RULE,
     message("Slow barriers"),
     message("The time until the barrier arrives dominates the checkpoints' duration."),
+    fed_by="windows/1.20.5-B",
     hold_s=HOLD_S,
     thresholds=phase_thresholds(
         RULE,

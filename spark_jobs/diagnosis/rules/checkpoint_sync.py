@@ -19,6 +19,7 @@ RULE = "checkpoint.sync"
         "The part of the snapshot during which the task processes no records dominates the "
         "checkpoints' duration."
     ),
+    fed_by="incidents/1.20.5/slow-sync",
     hold_s=HOLD_S,
     thresholds=phase_thresholds(
         RULE,

@@ -29,6 +29,7 @@ RULE = "checkpoint.too_frequent"
         "A checkpoint takes more than half of the interval, with no pause between them and no "
         "back-pressure that explains it."
     ),
+    fed_by="incidents/1.20.5/unretained",
     hold_s=900,
     thresholds=(
         Threshold(

@@ -22,6 +22,7 @@ RULE = "checkpoint.unprotected"
         "Checkpointing or the retention of checkpoints is off, or the newest retained checkpoint "
         "is not whole."
     ),
+    fed_by="incidents/1.20.5/unretained",
     thresholds=(
         Threshold(
             f"{RULE}.missing_files",

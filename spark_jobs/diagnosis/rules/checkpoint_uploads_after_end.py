@@ -39,6 +39,7 @@ class _Work(NamedTuple):
         "Tasks still worked on checkpoints that had expired or failed while later ones were "
         "written."
     ),
+    fed_by="windows/1.20.5-F",
     hold_s=HOLD_S,
     thresholds=(
         Threshold(

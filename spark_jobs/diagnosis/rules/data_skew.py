@@ -90,6 +90,7 @@ class Uneven:
         "One subtask gets several times the records, or holds several times the state, of a "
         "typical sibling."
     ),
+    fed_by="windows/1.20.5-C2",
     needs=("vertex_windows", "vertex_states"),
     lacking=LACKING,
     thresholds=(

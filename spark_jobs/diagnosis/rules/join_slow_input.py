@@ -32,6 +32,7 @@ What such a feeder sent on may lie in buffers for long.
         "The watermarks of an operator's inputs are far apart, so it buffers the data of the "
         "faster input."
     ),
+    fed_by="incidents/1.20.5/write-stall",
     hold_s=900,
     needs=("gauges",),
     thresholds=(

@@ -85,6 +85,7 @@ class Steps:
         "After each restart of the job, a TaskManager has more metaspace or direct memory in "
         "use, until it is full."
     ),
+    fed_by="incidents/1.20.5/leaking",
     reads=READS,
     needs=("taskmanagers", "annotations"),
     thresholds=(

@@ -30,6 +30,7 @@ overloaded.
         "Calls wait long in the queue of a NameNode, in at least half of the readings of ten "
         "minutes."
     ),
+    fed_by="integration/test_namenode",
     hold_s=900,
     judges=NameNodeReadings,
     thresholds=(

@@ -46,6 +46,7 @@ class Shortage:
         "Tasks failed at their start because their TaskManager has fewer network buffers than the "
         "tasks on it need."
     ),
+    fed_by="incidents/2.3.0/few-buffers",
     hold_s=600,
     reads=(message("task_state FAILED"),),
     needs=("events", "failures"),

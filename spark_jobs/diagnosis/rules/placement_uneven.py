@@ -41,6 +41,7 @@ class Load:
     RULE,
     message("Uneven placement"),
     message("One TaskManager runs far more tasks of the job than the others that the job runs on."),
+    fed_by="windows/1.20.5-L2",
     needs=("vertex_windows",),
     lacking=LACKING,
     thresholds=(

@@ -30,6 +30,7 @@ OUTPUT_LEVEL = f"{RULE}.output_level"
     message(
         "A vertex waits with a full output while every vertex it feeds is neither busy nor waiting."
     ),
+    fed_by="incidents/1.20.5/slow-network",
     needs=("vertex_windows",),
     lacking=NO_METRICS,
     thresholds=(

@@ -41,6 +41,7 @@ RARELY = 0.01
         "A vertex is busy and not back-pressured, while a vertex before it is back-pressured "
         "for more than half of the window."
     ),
+    fed_by="windows/1.20.5-B",
     needs=("vertex_windows",),
     lacking=NO_METRICS,
     thresholds=(

@@ -36,6 +36,7 @@ HOT_FLOATING, HOT_EXCLUSIVE = f"{RULE}.floating_ratio", f"{RULE}.exclusive_ratio
         "Only a minority of the subtasks of a vertex that is an origin of back-pressure is "
         "busy; the others are mostly idle."
     ),
+    fed_by="windows/1.20.5-C2",
     needs=("vertex_windows",),
     lacking=NO_METRICS,
     thresholds=(

@@ -26,6 +26,7 @@ RULE = "pressure.transit"
     message(
         "A vertex is back-pressured for more than half of the window, and the origin is known."
     ),
+    fed_by="windows/1.20.5-B",
     needs=("vertex_windows",),
     lacking=NO_METRICS,
 )

@@ -24,6 +24,7 @@ BEHIND, FAR_BEHIND = f"{RULE}.behind_s", f"{RULE}.far_behind_s"
         "The checkpoint in a copy at another place was triggered long ago, or no copy has "
         "completed since it was requested."
     ),
+    fed_by="incidents/1.20.5/growing-union",
     hold_s=TWO_DAYS_S,
     judges=ReplicaSample,
     thresholds=(

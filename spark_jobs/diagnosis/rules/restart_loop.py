@@ -68,6 +68,7 @@ MOST_CHANCE = 0.05
         "The job failed and restarted at least three times within ten minutes, or has not run "
         "undisturbed since it restarted."
     ),
+    fed_by="windows/1.20.5-J",
     hold_s=600,
     reads=(*READS, COUNTED, SLOTS_REQUIRED, SLOTS_MISSING),
     needs=("annotations", "events"),

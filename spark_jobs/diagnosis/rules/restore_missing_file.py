@@ -34,6 +34,7 @@ class Attempt:
     RULE,
     message("Restore lacks a file"),
     message("Tasks failed to restore their state because a file of the checkpoint is missing."),
+    fed_by="incidents/2.3.0/lost-file",
     hold_s=600,
     reads=(message("task_state FAILED"), "job_terminal"),
     needs=("events", "failures"),

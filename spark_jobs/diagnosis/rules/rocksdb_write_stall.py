@@ -29,6 +29,7 @@ _COMPACTION = message("Compactions do not keep up with what is flushed")
         "RocksDB slows the writes of a vertex down or stops them, or its flushes and compactions "
         "fail."
     ),
+    fed_by="incidents/1.20.5/write-stall",
     needs=("gauges",),
     thresholds=(
         Threshold(

@@ -27,6 +27,7 @@ DAY_MS = 86_400_000
         "Transactions of a two-phase-commit sink are open for nearly as long as their "
         "time-out, or would be with a restart in between."
     ),
+    fed_by="incidents/1.20.5/short-transactions",
     hold_s=1800,
     reads=TOLD,
     thresholds=(

@@ -29,6 +29,7 @@ PEKKO_SINCE = (1, 18)
         "While the tasks of the job are deployed, requests for slots and deployments time out, or "
         "consumers ask the JobManager for the state of partitions many times a second."
     ),
+    fed_by="incidents/1.20.5/short-ask",
     hold_s=600,
     reads=("slot_request_failed", message("task_state FAILED"), STATE_REQUEST),
     needs=("events",),

@@ -58,6 +58,7 @@ _NEXT_STEPS = {
         "A few tasks delay a start of the job, or one of its phases takes much longer than at "
         "earlier starts."
     ),
+    fed_by="incidents/1.20.5/slow-restore",
     needs=("starts", "annotations"),
     thresholds=(
         Threshold(

@@ -31,6 +31,7 @@ VERY_MANY = 10
         "Lists of an operator (its operator state) multiplied since an earlier checkpoint, or "
         "have at least a million elements."
     ),
+    fed_by="incidents/1.20.5/growing-union",
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
     thresholds=(

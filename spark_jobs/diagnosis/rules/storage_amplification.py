@@ -25,6 +25,7 @@ KEYS = "execution.checkpointing.file-merging"
         "Merged checkpoint files of a job use a multiple of the bytes that its checkpoints refer "
         "to."
     ),
+    fed_by="audits/1.20.5-K",
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
     thresholds=(

@@ -22,6 +22,7 @@ MOST_SHOWN = 10
     RULE,
     message("Needs files of other jobs"),
     message("Retained checkpoints of a job refer to files in the directories of other jobs."),
+    fed_by="audits/1.20.5-H",
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
     thresholds=(

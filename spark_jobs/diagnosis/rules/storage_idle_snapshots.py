@@ -26,6 +26,7 @@ MOST_SHOWN = 10
     RULE,
     message("Forgotten snapshots"),
     message("Old savepoints, and checkpoints of jobs that ended long ago, use space."),
+    fed_by="recordings/1.20.5/G",
     hold_s=TWO_DAYS_S,
     judges=StorageRootSample,
     thresholds=(

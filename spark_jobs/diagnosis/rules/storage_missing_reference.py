@@ -22,6 +22,7 @@ MOST_SHOWN = 10
     RULE,
     message("Missing files"),
     message("A retained checkpoint or savepoint refers to files that are not in the storage."),
+    fed_by="audits/1.20.5-H",
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
     thresholds=(

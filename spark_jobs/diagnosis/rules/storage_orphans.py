@@ -35,6 +35,7 @@ KIND_WORDS = {
     RULE,
     message("Orphaned files"),
     message("Files below a root that no checkpoint, savepoint or running job refers to use space."),
+    fed_by="audits/1.20.5-I",
     hold_s=TWO_DAYS_S,
     judges=StorageRootSample,
     thresholds=space_thresholds(

@@ -27,6 +27,7 @@ RULE = "storage.retained_waste"
     RULE,
     message("Superseded checkpoints"),
     message("Retained checkpoints of ended jobs, whose successors no longer need them, use space."),
+    fed_by="audits/1.20.5-H",
     hold_s=TWO_DAYS_S,
     judges=StorageRootSample,
     thresholds=space_thresholds(

@@ -27,6 +27,7 @@ SMALL = "1 MiB"
         "The directory of a job holds thousands of files of at most 1 MiB, or writing them "
         "costs many calls per second."
     ),
+    fed_by="incidents/1.20.5/small-files",
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
     thresholds=(

@@ -44,6 +44,7 @@ class Silent:
         "The lowest input watermark of a vertex has not moved for minutes although records keep "
         "arriving."
     ),
+    fed_by="incidents/1.20.5/idle-partition",
     needs=("vertex_windows",),
     lacking=LACKING,
     thresholds=(

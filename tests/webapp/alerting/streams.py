@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from webapp.alerting.choices import AlertState, Happened, Notified
+from webapp.alerting.choices import AlertState, Happened
 from webapp.alerting.lifecycle import AlertEpisode, Life, Policy, notified, take, tick
 
 T0 = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -104,7 +104,5 @@ class Player:
 
     def tell(self, place: int, now_s: int) -> None:
         life = self.alerts[place]
-        if life.state == AlertState.RESOLVED and life.notified == Notified.NOTHING:
-            self.notices.append((now_s, "firing"))
         self.notices.append((now_s, "resolved" if life.state == AlertState.RESOLVED else "firing"))
         self.alerts[place] = notified(life)

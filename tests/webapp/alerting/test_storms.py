@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -66,6 +67,7 @@ def test_twenty_restarts_a_minute_for_ten_minutes_are_at_most_three_notices(rece
         for step in range(0, 15, 3):
             closed(opened(second + step, rule="restart.loop"), second + step + 1)
         look(second + 15)
+    arrived(receiver)
     looks(630, 3_600, 60)
     assert brief(arrived(receiver)) == [
         ("prod-eu/restart", "firing", 1),
@@ -80,9 +82,11 @@ def test_twenty_restarting_jobs_are_told_together_as_well(receiver):
         for number in range(20):
             closed(opened(second + number, f"job-{number}", "restart.loop"), second + number + 1)
         looks(second + 15, second + 60)
+    arrived(receiver)
     looks(615, 3_600, 60)
     notices = arrived(receiver)
-    assert len(notices) <= 3 and notices[-1]["kind"] == "resolved" and Alert.objects.count() == 20
+    assert len(notices) <= 3 and notices[-1]["kind"] == "resolved"
+    assert Alert.objects.filter(flapping=True, firings__gte=8).count() == 20
 
 
 def test_a_cluster_of_a_thousand_jobs_that_goes_dark_is_one_notice_and_its_return_shows_what_is_wrong(
@@ -138,7 +142,7 @@ def test_two_failures_ten_quiet_minutes_then_a_burst_fires(receiver):
         looks(start, start)
     looks(690, 1_200)
     notices = arrived(receiver)
-    assert [notice["kind"] for notice in notices] == ["firing", "resolved", "firing"]
+    assert [notice["kind"] for notice in notices] == ["resolved", "firing"]
     assert notices[-1]["alerts"][0]["starts_at"] == (T0 + timedelta(seconds=620)).isoformat(
         timespec="milliseconds"
     ).replace("+00:00", "Z")
@@ -150,6 +154,7 @@ def test_the_state_is_rows_so_that_no_restart_between_two_looks_tells_anything_t
     for second in range(15, 300, 15):
         look(second)
         look(second)
+    arrived(receiver)
     closed(row, 300)
     for second in range(315, 900, 15):
         look(second)
@@ -208,7 +213,7 @@ class Streams(TestCase):
                 for one in row.notice.alerts
                 if one.job_name == f"job-{who}" and one.uid in row.notice.changed
             ]
-            assert told and told == ["firing", "resolved"] * (len(told) // 2)
+            assert told[-1] == "resolved" and ("firing", "firing") not in pairwise(told)
         before = Delivery.objects.count()
         looks(until + 5 * 3_600, until + 5 * 3_600 + 60)
         assert Delivery.objects.count() == before

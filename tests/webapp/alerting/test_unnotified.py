@@ -196,14 +196,13 @@ def test_a_silence_mutes_from_the_moment_it_is_made_and_what_was_muted_is_due_wh
 
 
 def test_what_is_let_go_waits_for_its_notice_no_longer_muted(otto, on_call):
-    opened(0, "clicks")
-    looks(15, 30)
     opened(40)
     made = actions.silence(parse_lines("job=orders"), at(40), at(90), "known", otto, at(40))
     look(45)
     of = Incident.objects.get(job_name="orders")
     assert why(otto, 46, of) == "Muted by a silence."
-    look(90)
+    opened(70, "clicks")
+    looks(85, 90, every_s=5)
     assert made.ends_at == at(90) and why(otto, 91, of).startswith("The notice is due in ")
 
 
@@ -341,7 +340,9 @@ def test_a_cluster_that_is_no_longer_watched_does_not_alert(otto, on_call):
 
 def test_an_alert_that_lasted_on_into_a_later_incident_is_said_to_be_there(otto, on_call):
     set_for("checkpoint.declined", otto, hold_after_s=86_400)
-    closed(opened(0), 60)
+    row = opened(0)
+    look(15)
+    closed(row, 60)
     looks(75, 120)
     opened(7_200)
     looks(7_215, 7_260)

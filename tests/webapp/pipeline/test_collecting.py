@@ -19,8 +19,10 @@ from ingest.shard_collector import ClusterOutcome
 from tests.webapp.builders import cluster
 from tests.webapp.pipeline.site import Site, kill
 from tests.weir_settings import WeirSettings
+from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.pipeline import collecting
+from webapp.pipeline.collecting import save_outcomes
 from webapp.work import registry
 from webapp.work.models import DueWork, PipelineRun
 from webapp.work.perform import Performed, perform
@@ -77,6 +79,49 @@ def test_a_cluster_that_is_lost_for_three_half_minutes_becomes_unreachable_and_s
     collect()
     assert Cluster.objects.get().visibility == "live"
     assert JobCurrent.objects.with_status(timezone.now()).get().status == "RUNNING"
+
+
+def asked_in_vain(*, refused: bool, every: timedelta, times: int = 3) -> Cluster:
+    """A cluster that answered once, and then was asked so often without an answer."""
+    row, at = Cluster.objects.get(), timezone.now() - every * times
+    Cluster.objects.update(last_success_at=at, last_collected_at=at)
+    row.refresh_from_db()
+    lease = DueWork.objects.claim("collect/0", timezone.now(), even_if_not_due=True)
+    assert lease
+    for number in range(1, times + 1):
+        outcome = ClusterOutcome("c", reachable=False, error="no", cursor={}, refused=refused)
+        save_outcomes([outcome], {"c": row}, at + number * every, lease)
+    return Cluster.objects.get()
+
+
+@pytest.mark.parametrize(
+    ("refused", "operator", "visibility"),
+    [(True, {}, "unreachable"), (False, {}, "live"), (True, {"sentence": "upgrades"}, "live")],
+)
+def test_where_no_process_listens_three_collections_in_vain_are_enough(
+    home: Path, refused: bool, operator: dict[str, str], visibility: str
+) -> None:
+    """Not where a JobManager is only slow to answer, nor while an operator deploys it anew."""
+    DueWork.objects.ensure({"collect/0": 8}, timezone.now())
+    cluster("c", at=timezone.now(), operator=operator)
+    assert asked_in_vain(refused=refused, every=timedelta(seconds=8)).visibility == visibility
+
+
+def test_a_jobmanager_that_is_gone_is_a_finding_at_once_and_dated_to_when_it_was_asked_in_vain(
+    home: Path, site: Site
+) -> None:
+    process, url = site.jobmanager()
+    Cluster.objects.create(name="c", url=url)
+    collect()
+    kill(process)
+    collect()
+    first = Cluster.objects.get().failing_since
+    collect()
+    assert first and not Finding.objects.exists()
+    Cluster.objects.update(last_success_at=timezone.now() - timedelta(seconds=24))
+    collect()
+    found = Finding.objects.get()
+    assert (found.rule, found.first_seen, found.to_alert) == ("collect.blind", first, True)
 
 
 def test_collections_begin_an_interval_apart(home: Path, site: Site, weir: WeirSettings) -> None:

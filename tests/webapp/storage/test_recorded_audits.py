@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.audit_tables import AUDIT_TABLES
+from spark_jobs.diagnosis.registry import all_rules
 from tests.webapp.storage.builders import audit
 from webapp.findings.models import Finding
 from webapp.storage import audit_findings
@@ -51,6 +52,18 @@ def _value(kind, value):
 
 def of_rule(findings, rule):
     return [finding for finding in findings if finding.rule == rule]
+
+
+@pytest.mark.parametrize(
+    ("rule", "name"),
+    [
+        (known.id, known.fed_by.rpartition("-")[2])
+        for known in all_rules().values()
+        if known.fed_by.startswith("audits/")
+    ],
+)
+def test_a_rule_fires_on_the_audit_that_it_says_has_fed_it(found, rule, name):
+    assert of_rule(found(name), rule)
 
 
 def test_killed_taskmanagers_leave_orphans_that_are_counted_and_explained(found):

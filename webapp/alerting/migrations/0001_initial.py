@@ -38,6 +38,10 @@ class Migration(migrations.Migration):
                 ("next_due_at", models.DateTimeField(help_text="when that is notified", null=True)),
                 ("last_notified_at", models.DateTimeField(null=True)),
                 ("notices", models.PositiveIntegerField(default=0)),
+                (
+                    "recent",
+                    models.JSONField(default=list, help_text="when its last ten notices were made"),
+                ),
             ],
             options={
                 "ordering": ["cluster", "family"],
@@ -356,6 +360,20 @@ class Migration(migrations.Migration):
                         null=True,
                     ),
                 ),
+                (
+                    "causes",
+                    models.JSONField(
+                        default=list,
+                        help_text="what its findings named as causes, as far as they name them",
+                    ),
+                ),
+                (
+                    "notified_causes",
+                    models.JSONField(
+                        default=list,
+                        help_text="those that a notice was made of; another one is notified",
+                    ),
+                ),
                 ("notified_at", models.DateTimeField(null=True)),
                 (
                     "notify_since",
@@ -478,6 +496,7 @@ class Migration(migrations.Migration):
                             ("fired_again", "fired again"),
                             ("flapping", "began to flap"),
                             ("severity", "changed severity"),
+                            ("cause", "has another cause"),
                             ("quiet", "no longer seen"),
                             ("resolved", "resolved"),
                             ("reopened", "opened again"),

@@ -144,6 +144,12 @@ class Alert(models.Model):
     milder_since = models.DateTimeField(
         null=True, help_text="since when its severity is lower than that; null where it is not"
     )
+    causes = models.JSONField(
+        default=list, help_text="what its findings named as causes, as far as they name them"
+    )
+    notified_causes = models.JSONField(
+        default=list, help_text="those that a notice was made of; another one is notified"
+    )
     notified_at = models.DateTimeField(null=True)
     notify_since = models.DateTimeField(
         null=True, help_text="first evidence of what is still to be notified; null where nothing is"

@@ -39,6 +39,7 @@ class AlertGroup(models.Model):
     next_due_at = models.DateTimeField(null=True, help_text="when that is notified")
     last_notified_at = models.DateTimeField(null=True)
     notices = models.PositiveIntegerField(default=0)
+    recent = models.JSONField(default=list, help_text="when its last ten notices were made")
 
     objects: ClassVar = AlertGroupQuerySet.as_manager()
 
@@ -54,6 +55,10 @@ class AlertGroup(models.Model):
     @property
     def key(self) -> str:
         return f"{self.cluster}/{self.family}"
+
+    @property
+    def recent_notices(self) -> list[datetime]:
+        return [datetime.fromisoformat(text) for text in self.recent]
 
     def is_due(self, now: datetime) -> bool:
         return self.next_due_at is not None and self.next_due_at <= now

@@ -432,6 +432,22 @@ class Migration(migrations.Migration):
                 ("last_skips", models.PositiveIntegerField(editable=False, null=True)),
                 ("jobs_seen", models.PositiveIntegerField(editable=False, null=True)),
                 ("consecutive_failures", models.PositiveIntegerField(default=0, editable=False)),
+                (
+                    "consecutive_refusals",
+                    models.PositiveIntegerField(
+                        default=0,
+                        editable=False,
+                        help_text="failures in a row where no process listened",
+                    ),
+                ),
+                (
+                    "failing_since",
+                    models.DateTimeField(
+                        editable=False,
+                        help_text="when it was first asked in vain; null if it answers",
+                        null=True,
+                    ),
+                ),
                 ("unreachable_since", models.DateTimeField(editable=False, null=True)),
                 (
                     "slow_since",

@@ -21,7 +21,7 @@ from ingest.network.uris import check_uri
 from ingest.source_declaration import Setting
 from ingest.sources import ClusterSource, LogSource, PrometheusSource, Tls
 from webapp.fleet.choices import AuthScheme, ClusterKind, OperatorState, Visibility
-from webapp.fleet.freshness import silence_allowed
+from webapp.fleet.freshness import REFUSED_EVERY_S, silence_allowed
 from webapp.fleet.models.log_store import LogStoreFields, auth_of
 from webapp.fleet.pushed_logs import metrics_spool_of, pulled_spool_of, spool_of
 from webapp.fleet.scoped_reading import require_same_reading
@@ -33,6 +33,12 @@ from webapp.lib.translations import gettext_lazy as _
 
 HOW_READ = frozenset({"metrics_interval_s", "time_zone", "log_layout"})
 """Of the fields that people enter, those that change how something is read, not what."""
+SILENCE = (
+    "consecutive_failures",
+    "consecutive_refusals",
+    "failing_since",
+    "unreachable_since",
+)
 MAX_SHARD_SIZE = 200
 
 
@@ -247,6 +253,12 @@ class Cluster(LogStoreFields):
     last_skips = models.PositiveIntegerField(null=True, editable=False)
     jobs_seen = models.PositiveIntegerField(null=True, editable=False)
     consecutive_failures = models.PositiveIntegerField(default=0, editable=False)
+    consecutive_refusals = models.PositiveIntegerField(
+        default=0, editable=False, help_text="failures in a row where no process listened"
+    )
+    failing_since = models.DateTimeField(
+        null=True, editable=False, help_text="when it was first asked in vain; null if it answers"
+    )
     unreachable_since = models.DateTimeField(null=True, editable=False)
     slow_since = models.DateTimeField(
         null=True, editable=False, help_text="since when its shard does not wait for it"
@@ -430,6 +442,22 @@ class Cluster(LogStoreFields):
             (self.history_begun_at - self.history_read_to).total_seconds() / wanted
             if wanted > 0
             else 1.0
+        )
+
+    @property
+    def missed_cycles(self) -> int:
+        """How often in a row it was asked and did not answer, once in a cycle at most. What an
+        operator deploys is gone for a while with each upgrade, also from its port.
+        """
+        if self.last_collected_at is None:
+            return 0
+        since = self.last_success_at or self.created_at
+        silent_s = (self.last_collected_at - since).total_seconds()
+        refusals = 0 if self.operator else self.consecutive_refusals
+        return max(
+            min(self.consecutive_failures, int(silent_s // settings.WEIR.judged_every_s)),
+            min(refusals, int(silent_s // REFUSED_EVERY_S)),
+            0,
         )
 
     def visibility_at(self, now: datetime) -> Visibility:

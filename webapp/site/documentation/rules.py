@@ -11,6 +11,11 @@ from spark_jobs.diagnosis.thresholds import Threshold
 from webapp.findings.views.rules import FAMILIES
 from webapp.site.documentation.markdown import table
 
+UNPROVEN = (
+    "No real Flink has fed this rule yet: its findings are of severity *info*, and neither alert nor "
+    "lower the health of a job."
+)
+
 
 def pages() -> dict[str, str]:
     families = [
@@ -52,6 +57,8 @@ def _anchor(rule: Rule) -> str:
 def _rule(rule: Rule) -> str:
     runbook = re.sub(r"\s*\n\s*", "\n", render_to_string(f"rules/{rule.id}.html")).strip()
     parts = [f"## {rule.title} {{#{_anchor(rule)}}}", f"`{rule.id}`: {rule.summary}"]
+    if not rule.is_proven:
+        parts.append(UNPROVEN)
     if rule.thresholds:
         heads = ("threshold", "default", "may be", "why")
         parts.append(

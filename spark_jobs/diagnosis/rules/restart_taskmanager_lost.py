@@ -1,0 +1,113 @@
+"""A TaskManager that ran tasks of the job is lost, and the job does not run without it."""
+
+from collections.abc import Iterator
+
+from ingest.messages import list_text, message, plural
+from spark_jobs.diagnosis.findings import Evidence, Finding, Related
+from spark_jobs.diagnosis.restart_episodes import READS, Episode, episodes
+from spark_jobs.diagnosis.root_exceptions import is_lost_taskmanager, lost_taskmanager
+from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.subjects import job_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+
+RULE = "restart.taskmanager_lost"
+LOOK_BACK_MS = 600_000
+CASCADES_WITHIN_MS = 5_000
+"""Tasks on other TaskManagers fail with what they missed of the lost one, at about the same time."""
+
+
+@rule(
+    RULE,
+    message("TaskManager lost"),
+    message("A TaskManager was lost, and the job does not run without it."),
+    fed_by="incidents/1.20.5/lost-taskmanager",
+    reads=READS,
+    needs=("annotations", "events"),
+    thresholds=(
+        Threshold(
+            f"{RULE}.not_running_s",
+            10,
+            "s",
+            1,
+            3_600,
+            message(
+                "Where slots are free, the job runs again within ten seconds of its restart: a "
+                "TaskManager less is no trouble then."
+            ),
+        ),
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    if window.terminal:
+        return
+    last = next(iter(episodes(window, window.at_ms - LOOK_BACK_MS)[-1:]), None)
+    if last is None or last.ended_ms is not None:
+        return
+    down_ms, lost = window.at_ms - last.begun_ms, _lost(last)
+    if lost and not _fails_otherwise(last) and down_ms >= limits[f"{RULE}.not_running_s"] * 1000:
+        yield _finding(window, limits, last, lost, down_ms)
+
+
+def _fails_otherwise(last: Episode) -> bool:
+    """It has slots by now, and fails by something else, such as a file that is missing."""
+    late = [one for one in last.failures if one.at_ms > last.begun_ms + CASCADES_WITHIN_MS]
+    return any(
+        not is_lost_taskmanager(one.name, one.stacktrace)
+        and "NoResourceAvailable" not in f"{one.name}{(one.stacktrace or '')[:4000]}"
+        for one in late
+    )
+
+
+def _lost(last: Episode) -> tuple[str, ...]:
+    """By id where the log names one, else by the address in a stack trace."""
+    traced = (lost_taskmanager(failure.stacktrace) for failure in last.failures)
+    return last.lost or tuple(dict.fromkeys(name for name in traced if name))
+
+
+def _finding(
+    window: JobWindow, limits: Limits, last: Episode, lost: tuple[str, ...], down_ms: int
+) -> Finding:
+    names = list_text(lost)
+    return job_finding(
+        window,
+        RULE,
+        "warning",
+        "high" if last.lost else "medium",
+        title=message(
+            "{names:name} lost: the job has not run for {down_ms:duration}",
+            names=names,
+            down_ms=down_ms,
+        ),
+        cause=message(
+            "{lost:message} ({names:name}), and not all tasks run again: the TaskManagers that "
+            "are left have too few free slots, or the restore takes this long.",
+            lost=plural(
+                len(lost),
+                "{count:count} TaskManager was lost",
+                "{count:count} TaskManagers were lost",
+            ),
+            names=names,
+        ),
+        next_step=message(
+            "Bring the TaskManager back, or as many slots as it had: the job restarts by itself "
+            "as soon as they are there. The reason of the container's end (OOMKilled, evicted, "
+            "node lost) or the end of its log says why it was lost."
+        ),
+        evidence=(
+            limits.compared(
+                message("not all tasks running for"),
+                down_ms / 1000,
+                "s",
+                ">=",
+                f"{RULE}.not_running_s",
+                window.at_ms,
+            ),
+            *(
+                Evidence(message("lost TaskManager"), name, at_ms=last.begun_ms)
+                for name in lost[:5]
+            ),
+        ),
+        related=tuple(Related("taskmanager", name, message("lost")) for name in lost),
+        data={"lost_taskmanagers": list(lost), "begun_ms": last.begun_ms},
+    )
