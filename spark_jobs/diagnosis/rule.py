@@ -54,8 +54,8 @@ class Rule:
     ``outlives_job``: what it finds stays open when the job has ended, until a later attempt of it
     runs.
     ``fed_by``: a recording of a real Flink in which it fires, below ``tests/fixtures``, or the test
-    below ``tests`` that plays it; empty of one that none has fed: what it finds is information, and
-    no more.
+    below ``tests`` that plays it; or a case made after public reports, where no Flink of ours was
+    brought to do it. Empty of one that none has fed: what it finds is information, and no more.
     """
 
     id: str
@@ -70,6 +70,11 @@ class Rule:
     lacking: str = ""
     outlives_job: bool = False
     fed_by: str = ""
+
+    @property
+    def is_reported(self) -> bool:
+        """Others met it, by their reports; no recording has it."""
+        return self.fed_by.startswith(("field/", "diagnosis/"))
 
     @property
     def is_proven(self) -> bool:

@@ -57,6 +57,7 @@ class Snapshot:
     hold_s=600,
     outlives_job=True,
     reads=("job_terminal", "job_state", "task_state FAILED", "restore_requested"),
+    fed_by="incidents/1.20.5/lost-checkpoint",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.state != FAILED:

@@ -49,6 +49,7 @@ SAME_MS = 2_000
             message("Kubernetes waits up to five minutes before it starts a container again."),
         ),
     ),
+    fed_by="field/b24-ha-handle",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)

@@ -48,6 +48,7 @@ class FreshStart:
             message("An hour: until then little was written that going back would repeat."),
         ),
     ),
+    fed_by="diagnosis/test_field_stories.py",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     fresh = _fresh_start(window)

@@ -50,6 +50,7 @@ REASON_CHARS = 300
             message("A quarter of an hour: Flink waits five minutes for one to register."),
         ),
     ),
+    fed_by="diagnosis/test_field_stories.py",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)
