@@ -94,7 +94,7 @@ CAUSES = (
         ),
         "org.rocksdb.RocksDBException: Insert failed because block cache is full due to strict "
         "capacity limit.",
-        "https://issues.apache.org/jira/browse/FLINK-23886",
+        "https://issues.apache.org/jira/browse/FLINK-15532",
     ),
     FailureCause(
         "MANAGED_MEMORY_MISSING",
