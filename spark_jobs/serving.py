@@ -577,8 +577,8 @@ TASKMANAGER_ENDS = (*TASKMANAGER_LOSSES, "released", "unlisted")
 
 TASKMANAGER_LIFE = ServingTable(
     "taskmanager_life",
-    "one life of a TaskManager, from its registration to its end: whoever counts lost or living "
-    "TaskManagers counts these",
+    "one life of a TaskManager, from its registration to its end: lost and living "
+    "TaskManagers are counted by these rows",
     ("cluster", "taskmanager_id", "life"),
     (
         *_key("cluster", "taskmanager_id"),
@@ -588,7 +588,7 @@ TASKMANAGER_LIFE = ServingTable(
         Column(
             "host",
             "text",
-            "where no source names one, the pod or container that the id tells",
+            "where no source names one, the pod or container in the id",
             required=True,
         ),
         Column("born_at", "instant", "first sign of it: its registration or a heartbeat"),
@@ -604,7 +604,7 @@ TASKMANAGER_LIFE = ServingTable(
             "lost: oom_killed, evicted, exited, shut_down, container_lost, heartbeat_timeout or "
             "unreachable; not lost: released (idle) or unlisted (no source shows it any more)",
         ),
-        Column("exit_code", "int", "of its container, as YARN or Kubernetes tell it"),
+        Column("exit_code", "int", "of its container, as YARN or Kubernetes reports it"),
         Column("detail", "text", "what Flink logged of its end, cut at 300 characters"),
         Column("slots", "int"),
         Column("process_memory_bytes", "int", "configured total; null before 1.12"),

@@ -27,6 +27,14 @@ def release(version: str | None) -> tuple[int, ...] | None:
     return tuple(int(number) for number in match.groups() if number is not None) if match else None
 
 
+def named_release(version: str | None) -> tuple[tuple[int, ...], str] | None:
+    """The numbers of :func:`release`, and what a vendor, a snapshot or a candidate appends."""
+    text = (version or "").strip()
+    match = _VERSION.match(text)
+    numbers = release(text)
+    return (numbers, text[match.end() :]) if match and numbers else None
+
+
 def is_version(text: object) -> bool:
     """Whether it is a release, with what a vendor may append, and nothing else: harmless to repeat,
     whoever said it.

@@ -18,7 +18,7 @@ RECORDED = {
         "headline": (
             "9 checkpoints expired after 4 s, barrier held by back-pressure from slow-enrich"
         ),
-        "when": "2026-11-21 04:14:22 – 04:15:",
+        "when": "2026-11-21 04:14:07 – 04:15:",
         "why": [
             "slow-enrich back-pressures Source: clicks and parse",
             "9 checkpoints expired",

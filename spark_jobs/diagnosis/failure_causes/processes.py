@@ -162,7 +162,7 @@ CAUSES = (
         r"FencingTokenException|Fencing token (?:mismatch|not set)",
         message("a process still follows a JobManager that does not lead any more (fencing)"),
         message(
-            "A change of the leader explains it for some seconds. If it goes on, two JobManagers "
+            "A change of the leader explains it for some seconds. If it lasts, two JobManagers "
             "believe that they lead: see whether they share one cluster id, and whether the leader "
             "in ZooKeeper or the ConfigMap is the one that the others talk to."
         ),

@@ -11,7 +11,7 @@ PARTICULAR = (
         message("the state's serializer is incompatible with the snapshot"),
         message(
             "This version of the job cannot read that snapshot, at no attempt. Go back to the "
-            "version of the job that wrote it, or write the state anew: with the State Processor "
+            "version of the job that wrote it, or write the state again: with the State Processor "
             "API, or with a serializer that can migrate (TypeSerializerSnapshot). See which type "
             "changed, and whether it fell back to Kryo."
         ),
@@ -48,7 +48,7 @@ PARTICULAR = (
         message(
             "Keyed state cannot be spread over another number of key groups: set the maximum "
             "parallelism that the snapshot has (setMaxParallelism), and a parallelism below it. "
-            "To raise it, write the state anew with the State Processor API."
+            "To raise it, write the state again with the State Processor API."
         ),
         "java.lang.IllegalStateException: The state for task cbc357ccb763df2852fee8c4fc7d55f2 can "
         "not be restored. The maximum parallelism (128) of the restored state is lower than the "
@@ -126,7 +126,7 @@ GENERAL = (
         message(
             "Look at the findings about expired and declined checkpoints: they say why. Until that "
             "is repaired, raise execution.checkpointing.tolerable-failed-checkpoints, so that the "
-            "job at least goes on."
+            "job at least keeps running."
         ),
         "org.apache.flink.util.FlinkRuntimeException: Exceeded checkpoint tolerable failure "
         "threshold.",

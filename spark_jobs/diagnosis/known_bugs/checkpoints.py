@@ -144,7 +144,7 @@ BUGS = (
         "FLINK-20675",
         message(
             "A failure in the asynchronous part of a checkpoint no longer counts against the "
-            "tolerable failures, so the job goes on without checkpoints and does not fail."
+            "tolerable failures, so the job keeps running without checkpoints and does not fail."
         ),
         Releases(("1.12.0",), ("1.12.2", "1.13.0")),
         (*NOTES_1_12_2, *commit("c7ed2e818a4")),
@@ -160,7 +160,7 @@ BUGS = (
     KnownBug(
         "FLINK-35217",
         message(
-            "A checkpoint is said to be complete before its files are safe on the disk. A machine "
+            "A checkpoint is reported complete before its files are safe on the disk. A machine "
             "that loses power then can leave incomplete files."
         ),
         Releases(("1.19.0",), ("1.19.1", "1.20.0")),

@@ -40,8 +40,8 @@ BUGS = (
     KnownBug(
         "FLINK-28060",
         message(
-            "After a Kafka broker was restarted, commits of offsets on checkpoints fail again and "
-            "again: consumer lag looks as if nothing was read."
+            "After a Kafka broker was restarted, commits of offsets on checkpoints keep failing: "
+            "consumer lag looks as if nothing was read."
         ),
         Releases(("1.15.0",), ("1.15.1",)),
         (*NOTES_1_15_1, *commit("189f88485d7")),

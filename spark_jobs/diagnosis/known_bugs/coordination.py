@@ -26,7 +26,7 @@ BUGS = (
         "FLINK-34007",
         message(
             "A JobManager that could not renew its lease at the Kubernetes API never becomes the "
-            "leader again: the job does not go on."
+            "leader again: the job stays down."
         ),
         Releases(("1.18.0",), ("1.19.0",), is_introduced=True),
         pull(24132, 24245),

@@ -5,18 +5,17 @@ newest one that has the fix. A vendor's release (``1.17.1-stream1``) or a snapsh
 release that it is named after has not: such a text is never taken for affected.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from ingest.flink_rest.versions import named_release
 from ingest.messages import Message, join_messages, list_text, message
 
 Affected = Literal["yes", "no", "unknown"]
 Numbers = tuple[int, ...]
 
-_TEXT = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})(?:\.([0-9]{1,3}))?(?![0-9])(.*)", re.DOTALL)
 
 NEWEST_EXAMINED: Mapping[Numbers, int] = {
     (1, 11): 6,
@@ -58,11 +57,10 @@ class Releases:
 
         ``1.13`` without a patch is what all patches of 1.13 are, else unknown.
         """
-        match = _TEXT.fullmatch((flink_version or "").strip())
-        if match is None:
+        named = named_release(flink_version)
+        if named is None:
             return "unknown"
-        *numbers, suffix = match.groups()
-        release = tuple(int(number) for number in numbers if number is not None)
+        release, suffix = named
         if suffix:
             return "no" if self._is_past(release[:2]) else "unknown"
         if len(release) == 2:
@@ -100,11 +98,8 @@ class Releases:
 
 def is_before(flink_version: str | None, release: str) -> bool:
     """Whether it calls itself an earlier release than ``release``, or says nothing to compare."""
-    match = _TEXT.fullmatch((flink_version or "").strip())
-    if match is None:
-        return True
-    numbers = tuple(int(number) for number in match.groups()[:3] if number is not None)
-    return numbers < _numbers(release)
+    named = named_release(flink_version)
+    return named is None or named[0] < _numbers(release)
 
 
 def _is_reached(release: Numbers, firsts: tuple[str, ...]) -> bool:

@@ -154,7 +154,7 @@ def _ended_by(texts: list[str]) -> tuple[str, str]:
             )
         if any(piece in text for piece in _NOT_STARTED):
             return NOT_STARTED, message("It could not be started at all.")
-    return UNKNOWN, message("What ended it for good is not said.")
+    return UNKNOWN, message("What ended it for good is not known.")
 
 
 def _ended_ms(window: JobWindow) -> int:

@@ -295,7 +295,7 @@ def _finding(
 ) -> Finding:
     group, often = largest_group([trouble.group for trouble in troubles])
     host = _host(window, troubles, limits)
-    lost = sorted({name for trouble in troubles for name in trouble.lost})
+    lost = sorted({name for episode in failing for name in episode.lost})
     newest = next(trouble for trouble in reversed(troubles) if trouble.group == group)
     causes = counts_of(code_of(trouble.cause) for trouble in troubles)
     began = first if first and first.group != group else None
@@ -571,7 +571,7 @@ def _evidence(
             at_ms=last.at_ms,
             note=message("on {host:name}", host=last.host) if last.host else "",
         )
-    for name in sorted({name for trouble in troubles for name in trouble.lost})[:5]:
+    for name in sorted({name for episode in failing for name in episode.lost})[:5]:
         yield Evidence(message("lost TaskManager"), name, at_ms=at_ms)
     if host:
         yield limits.compared(

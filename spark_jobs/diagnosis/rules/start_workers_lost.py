@@ -76,7 +76,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             "The job waits for slots, and the TaskManagers that should bring them end first: "
             "{names:name}. The newest reason: {reason:text}",
             names=list_text(names) or message("none was even started"),
-            reason=reason or message("none is said"),
+            reason=reason or message("not known"),
         ),
         next_step=cause.next_step
         if cause

@@ -84,7 +84,7 @@ def test_one_number_of_queries_lists_few_and_many(
 ) -> None:
     for number in range(30):
         ApiToken.objects.issue(member(f"p{number}", "viewer"), "ci")
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(15):
         assert len(ada.get("/access/users/").context["rows"]) == 31
 
 

@@ -31,7 +31,7 @@ from webapp.lib.translations import gettext_lazy as _
 MOST_JOBS = 1_000
 SHOWS = message("Shows")
 CAN_HIT = message("Can hit")
-CANNOT_TELL = message("Cannot tell")
+CANNOT_TELL = message("Not known")
 
 
 class FlinkRelease(Text):
@@ -68,7 +68,7 @@ def known_bugs(asked: Asked) -> Document:
         blocks.append(
             NotKnown(
                 message(
-                    "Nothing is said of jobs on {versions:message}: these are not releases of "
+                    "Nothing is known of jobs on {versions:message}: these are not releases of "
                     "Apache Flink that were looked at. A vendor's release may have what the one it "
                     "is named after has not.",
                     versions=list_text(others, 10),

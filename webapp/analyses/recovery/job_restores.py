@@ -83,7 +83,7 @@ def job_restores(job: JobCurrent, until: datetime) -> JobRestores:
         unknown.append(
             message(
                 "No restore of the last {days:number} days is known with its duration: REST and "
-                "the log of the JobManager tell it once all tasks run.",
+                "the log of the JobManager report it once all tasks run.",
                 days=HISTORY.days,
             )
         )

@@ -161,7 +161,7 @@ def test_the_query_count_of_a_preview_is_constant(
     CheckpointFact.objects.bulk_create(
         [unsaved_fact(of, n, now - timedelta(minutes=n)) for n in range(600)]
     )
-    with django_assert_max_num_queries(23):
+    with django_assert_max_num_queries(24):
         viewer.get(url(of, "checkpoint.expired"))
 
 
