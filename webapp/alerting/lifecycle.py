@@ -265,7 +265,8 @@ def _go_on(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> 
             episode_at=max(life.episode_at, episode.first_seen),
         )
         return _step(last, life, events, now)
-    if episode.last_seen < life.episode_at and last.quiet_since is None:
+    is_earlier = max(episode.first_seen, episode.last_seen) < life.episode_at
+    if is_earlier and last.quiet_since is None:
         # The end of an earlier one: a later episode is open.
         return _step(last, life, events, now)
     return _later_step(*_quiet(life, episode, events, now), policy, now)
