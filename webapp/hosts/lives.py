@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from spark_jobs.serving import TASKMANAGER_LOSSES
@@ -19,9 +19,22 @@ Job = tuple[str, str]
 
 
 def lost(start: datetime, end: datetime) -> "QuerySet[TaskManagerLife]":
-    """Those that were lost in the range."""
+    """Those that were lost in the range. One that shut down is lost only to a job that had tasks
+    there: after their jobs had ended it was in order.
+    """
+    marks = JobAnnotation.objects.filter(
+        cluster=OuterRef("cluster"),
+        kind=TASKMANAGER_LOST,
+        subject=OuterRef("taskmanager_id"),
+        at__lte=OuterRef("ended_at"),
+    )
+    missed = Exists(marks.filter(at__gte=OuterRef("born_at")))
+    missed_without_birth = Q(born_at=None) & Q(Exists(marks))
     return TaskManagerLife.objects.filter(
-        ended_by__in=TASKMANAGER_LOSSES, ended_at__gte=start, ended_at__lte=end
+        ~Q(ended_by="shut_down") | Q(missed) | missed_without_birth,
+        ended_by__in=TASKMANAGER_LOSSES,
+        ended_at__gte=start,
+        ended_at__lte=end,
     )
 
 
