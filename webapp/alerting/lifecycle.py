@@ -8,7 +8,8 @@ findings are its episodes.
 2. :func:`tick` lets time pass: a hold time before firing is over, or one before resolving.
 3. What overlaps the span of an alert in data time is that alert: reading the same data again
    notifies nobody twice.
-4. An alert whose end was not notified yet is opened again instead of being followed by another.
+4. An alert whose end was not notified yet is opened again instead of being followed by another,
+   unless that begins half an hour later.
 5. What was milder than notified for long enough, and grows worse, is notified again; what flaps
    between severities is not.
 6. A cause that no notice of an alert named is notified; one that comes back is not.
@@ -126,7 +127,7 @@ class Step:
 def take(last: Life | None, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     """``last``: the alert of this identity that overlaps the episode, else its newest one."""
     last = _known_as(last, now) if last else None
-    if last is None or (last.is_settled and not last.overlaps(episode)):
+    if last is None or (not last.overlaps(episode) and _is_another(last, episode, policy)):
         return (
             _begin(last.fired if last else (), episode, policy, now)
             if policy.alerts
@@ -140,6 +141,14 @@ def take(last: Life | None, episode: AlertEpisode, policy: Policy, now: datetime
     if not last.is_open:
         return _again(last, episode, policy, now)
     return _go_on(last, episode, policy, now)
+
+
+def _is_another(last: Life, episode: AlertEpisode, policy: Policy) -> bool:
+    """Nothing of the alert is to be notified any more, or it ended too long before to go on."""
+    if last.is_settled:
+        return True
+    is_late = last.ends_at is not None and episode.first_seen - last.ends_at > FLAP_WINDOW
+    return is_late and not last.is_open and not policy.recorded
 
 
 def gone(last: Life, policy: Policy, now: datetime) -> Step:

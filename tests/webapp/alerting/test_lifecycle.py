@@ -227,3 +227,10 @@ def test_the_first_evidence_is_what_the_wait_of_a_group_counts_from():
 def test_the_end_of_a_finding_that_turned_out_to_begin_earlier_ends_its_alert():
     firing = take(None, open_episode(10, 20), PLAIN, at(20)).life
     assert take(firing, closed_episode(9, 30), PLAIN, at(40)).life.quiet_since == at(40)
+
+
+def test_what_begins_days_after_an_end_that_nobody_was_told_of_is_another_alert():
+    ended = take(None, closed_episode(0, 60), RECORDED, at(100)).life
+    days_later = 4 * 86_400
+    step = take(ended, open_episode(days_later, days_later), PLAIN, at(days_later))
+    assert step.is_new and step.life.starts_at == at(days_later)
