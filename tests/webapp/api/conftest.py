@@ -1,16 +1,10 @@
 """Clients of the API."""
 
 import pytest
-from django.core.cache import cache
 from rest_framework.test import APIClient
 
 from tests.webapp.builders import person
 from webapp.accounts.models import ApiToken
-
-
-@pytest.fixture(autouse=True)
-def _empty_cache():
-    cache.clear()
 
 
 @pytest.fixture

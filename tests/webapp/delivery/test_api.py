@@ -5,7 +5,6 @@ import json
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
@@ -25,11 +24,6 @@ NEW: dict[str, Any] = {
     "url": f"https://8.8.8.8/{CANARY}",
     "matchers": [{"label": "job", "operator": "=~", "value": "a.*"}],
 }
-
-
-@pytest.fixture(autouse=True)
-def _empty_cache() -> None:
-    cache.clear()
 
 
 def client(scope: str, *, operator: bool = True) -> APIClient:

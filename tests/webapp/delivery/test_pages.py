@@ -27,11 +27,6 @@ NEW = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _empty_cache() -> None:
-    cache.clear()
-
-
 def text(answer: object) -> str:
     return answer.content.decode()  # type: ignore[attr-defined,no-any-return]
 

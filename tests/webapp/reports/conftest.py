@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from django.core.cache import cache
 from rest_framework.test import APIClient
 
 from tests.webapp.builders import person
@@ -13,7 +12,6 @@ from webapp.accounts.models import ApiToken
 
 @pytest.fixture(autouse=True)
 def reports_root(home: Path) -> Path:
-    cache.clear()
     return home / "reports"
 
 

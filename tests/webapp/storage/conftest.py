@@ -3,18 +3,12 @@
 from pathlib import Path
 
 import pytest
-from django.core.cache import cache
 from django.utils import timezone
 
 from tests.webapp.storage.builders import write_run
 from webapp.work import spark_job
 from webapp.work.lease import Lease
 from webapp.work.models import DueWork
-
-
-@pytest.fixture(autouse=True)
-def _empty_cache():
-    cache.clear()
 
 
 @pytest.fixture
