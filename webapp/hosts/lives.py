@@ -4,7 +4,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import (
+    DateTimeField,
+    Exists,
+    ExpressionWrapper,
+    OuterRef,
+    Q,
+    QuerySet,
+)
 
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from spark_jobs.serving import TASKMANAGER_LOSSES
@@ -22,16 +29,15 @@ def lost(start: datetime, end: datetime) -> "QuerySet[TaskManagerLife]":
     """Those that were lost in the range. One that shut down is lost only to a job that had tasks
     there: after their jobs had ended it was in order.
     """
-    marks = JobAnnotation.objects.filter(
+    marked = JobAnnotation.objects.filter(
         cluster=OuterRef("cluster"),
         kind=TASKMANAGER_LOST,
         subject=OuterRef("taskmanager_id"),
+        at__gt=ExpressionWrapper(OuterRef("ended_at") - _DATED_WITHIN, DateTimeField()),
         at__lte=OuterRef("ended_at"),
     )
-    missed = Exists(marks.filter(at__gte=OuterRef("born_at")))
-    missed_without_birth = Q(born_at=None) & Q(Exists(marks))
     return TaskManagerLife.objects.filter(
-        ~Q(ended_by="shut_down") | Q(missed) | missed_without_birth,
+        ~Q(ended_by="shut_down") | Q(Exists(marked)),
         ended_by__in=TASKMANAGER_LOSSES,
         ended_at__gte=start,
         ended_at__lte=end,
@@ -52,18 +58,18 @@ def jobs_that_lost(
             at__gte=min(instants) - _DATED_WITHIN,
             at__lte=max(instants),
         )
-        told: dict[tuple[str, str], list[tuple[datetime, str]]] = defaultdict(list)
+        marked: dict[tuple[str, str], list[tuple[datetime, str]]] = defaultdict(list)
         for cluster, name, marked_at, job_id in marks.order_by("job_id").values_list(
             "cluster", "subject", "at", "job_id"
         ):
-            told[cluster, name].append((marked_at, job_id))
+            marked[cluster, name].append((marked_at, job_id))
         for life in some:
             at = life.ended_at
             yield (
                 life,
                 [
                     (life.cluster, job_id)
-                    for marked_at, job_id in told[life.cluster, life.taskmanager_id]
+                    for marked_at, job_id in marked[life.cluster, life.taskmanager_id]
                     if at and marked_at <= at < marked_at + _DATED_WITHIN
                 ],
             )
