@@ -8,7 +8,7 @@ from spark_jobs.diagnosis.known_bugs.bug import KnownBug
 from spark_jobs.diagnosis.known_bugs.releases import is_before
 from webapp.findings.known_bugs import READ_FIELDS, RULES, bugs_beside, facts_of
 from webapp.findings.models import Finding
-from webapp.fleet.models import JobCurrent
+from webapp.fleet.models import OVER, JobCurrent
 from webapp.lib.chunks import chunks
 
 FINDINGS_AT_ONCE, JOBS_AT_ONCE = 500, 200
@@ -56,7 +56,7 @@ class BugJobs:
 def fleet_bugs(target: str | None) -> list[JobBugs]:
     """Jobs with most that shows first. ``target``: the release they would be upgraded to."""
     showing = _showing()
-    running = JobCurrent.objects.filter(is_newest_attempt=True).exclude(terminal=True)
+    running = JobCurrent.objects.newest_attempts().exclude(OVER)
     jobs = running.only(*READ_FIELDS, "name", "first_attempt_id").order_by("cluster", "name", "id")
     known = [_bugs_of(job, showing, target) for job in jobs.iterator(JOBS_AT_ONCE)]
     return sorted(known, key=lambda job: (-len(job.shows), -len(job.can_hit)))
