@@ -49,12 +49,12 @@ LIFE = pa.schema(
         *((name, INSTANT) for name in ("lost_at", "suspected_at", "seen_at", "sampled_at")),
         ("lost_by", pa.string()),
         ("slot_jobs", pa.list_(pa.struct([("job_id", pa.string()), ("at", pa.int64())]))),
-        ("told_jobs", pa.list_(pa.string())),
+        ("informed_jobs", pa.list_(pa.string())),
     ]
 )
 """What is remembered of a life of a TaskManager (:mod:`spark_jobs.fold.taskmanager_lives`)."""
-LEARNT_LIFE = pa.schema([*LIFE, ("changed", pa.bool_()), ("to_tell", pa.list_(pa.string()))])
-"""``changed``: it is served otherwise than before; ``to_tell``: jobs to which its end is news."""
+LEARNT_LIFE = pa.schema([*LIFE, ("changed", pa.bool_()), ("to_inform", pa.list_(pa.string()))])
+"""``changed``: it is served otherwise than before; ``to_inform``: jobs to which its end is news."""
 TASKMANAGER_LOSS = pa.schema(
     [
         *JOB_KEY,

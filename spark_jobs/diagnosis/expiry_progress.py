@@ -42,8 +42,8 @@ def progress_of(expired: Sequence[CheckpointSample]) -> Progress:
     of the newest: what comes late of that one may still be on its way.
     """
     every = [_late(one) for one in expired]
-    told = next((one for one in reversed(every) if one.complete), every[-1])
-    return told if told.complete else replace(told, hung=_hung(expired))
+    newest = next((one for one in reversed(every) if one.complete), every[-1])
+    return newest if newest.complete else replace(newest, hung=_hung(expired))
 
 
 def _late(newest: CheckpointSample) -> Progress:

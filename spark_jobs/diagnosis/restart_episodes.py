@@ -31,6 +31,8 @@ SAME_MS = 1_000
 """Annotations are dated to the full second: a state change and an annotation closer than this are
 one restart.
 """
+CHAIN_APART_MS = 600_000
+"""A restart so long after the one before begins another chain of them."""
 BEFORE_MS = 2_000
 """A failure is dated a little before the restart that it causes."""
 DEPLOYED, RUNNING, FAILED = "task_deployed", "task_state RUNNING", "task_state FAILED"
@@ -89,23 +91,23 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
     return [one for one in found if one.restarts[-1] >= since_ms or one.ended_ms is None]
 
 
-def first_attempt(window: JobWindow, apart_ms: int) -> Episode | None:
-    """The restart with which the newest chain began, of which none is ``apart_ms`` after the one
-    before, with what failed then; None where there was no restart.
+def first_attempt(window: JobWindow) -> Episode | None:
+    """The restart with which the newest chain began, with what failed then; None where there was no
+    restart.
     """
     starts = restart_instants(window)
     if not starts:
         return None
-    begun_ms = chain_begin(starts, apart_ms)
+    begun_ms = chain_begin(starts)
     following = starts[starts.index(begun_ms) + 1 :]
     return _episode(window, [begun_ms], None, following[0] if following else None)
 
 
-def chain_begin(starts: Sequence[int], apart_ms: int) -> int:
-    """``starts`` in order, at least one."""
+def chain_begin(starts: Sequence[int]) -> int:
+    """The first restart of the newest chain. ``starts`` in order, at least one."""
     begun_ms = starts[-1]
     for at_ms in reversed(starts):
-        if begun_ms - at_ms >= apart_ms:
+        if begun_ms - at_ms >= CHAIN_APART_MS:
             break
         begun_ms = at_ms
     return begun_ms

@@ -113,9 +113,8 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     state = replace(state, outages=outages(lived, before.events, before.outages))
     state = replace(state, restarts=restart_instants(before.restarts, lived))
     states = entered_states(state.answers, older_events)
-    taskmanagers = TaskManagerHistory(
-        [*before.taskmanagers, *update.taskmanagers], restarts_of(states)
-    )
+    restarts = restarts_of(states)
+    taskmanagers = TaskManagerHistory([*before.taskmanagers, *update.taskmanagers], restarts)
     state = replace(state, taskmanagers=taskmanagers.remembered())
     state = replace(state, starts=_starts(update, before, state, lived, states, surroundings.names))
     lost = lost_mentions(losses_of_job(state.taskmanager_losses, states))
@@ -135,8 +134,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         state.answers, facts, state.pressure, older_events, folded.older, types
     ) | {"states": states or None}
     # Flink's counter follows a restart some seconds later.
-    entered = len(restarts_of(states)) or None
-    current["restarts"] = largest(current["restarts"], entered)
+    current["restarts"] = largest(current["restarts"], len(restarts) or None)
     full_states = vertex_states(
         folded.rows.vertex_checkpoints, folded.recomputed, before.vertex_states
     )

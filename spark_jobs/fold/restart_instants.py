@@ -10,8 +10,6 @@ from spark_jobs.fold.rows import Row
 
 RESTARTS_KEPT = 2_000
 """An hour of a restart every two seconds."""
-CHAIN_APART_MS = 600_000
-"""A restart so long after the one before begins another chain of them."""
 FIRST_WITHIN_MS = 5_000
 """What failed so close to the first restart of a chain is kept as long as the chain."""
 
@@ -38,5 +36,5 @@ def first_of_chain(restarts: Sequence[int]) -> Span | None:
     """Around the first restart of the newest chain."""
     if not restarts:
         return None
-    begun = chain_begin(restarts, CHAIN_APART_MS)
+    begun = chain_begin(restarts)
     return begun - FIRST_WITHIN_MS, begun + FIRST_WITHIN_MS

@@ -94,11 +94,11 @@ _NOTHING: dict[str, Any] = dict.fromkeys(
         "seen_at",
         "sampled_at",
         "slot_jobs",
-        "told_jobs",
+        "informed_jobs",
     )
 )
 """``lost_at``, ``lost_by``: by a line. ``seen_at``: its newest heartbeat; ``sampled_at``: its newest
-sample. ``slot_jobs``: jobs that had slots there, and when last. ``told_jobs``: those that were told
+sample. ``slot_jobs``: jobs that had slots there, and when last. ``informed_jobs``: those that know
 of its end as it is now.
 """
 
@@ -123,7 +123,7 @@ def lives(
     exceptions: Iterable[Row],
     executions: Iterable[Row],
 ) -> list[dict[str, Any]]:
-    """Lives of one cluster, with ``changed`` (what is served of it) and ``to_tell`` (jobs to which
+    """Lives of one cluster, with ``changed`` (what is served of it) and ``to_inform`` (jobs to which
     its end is news).
 
     ``known``: an earlier result. ``lines``: events of registrations, ends and failed tasks;
@@ -148,7 +148,7 @@ def lives(
             ended_before = own[place - 1]["ended_at"] or 0 if place else 0
             known_as = before.get((name, life["life"]))
             _end(life, known_as, sampled_at)
-            _tell(life, known_as, ran.get(name, ()), ended_before)
+            _inform(life, known_as, ran.get(name, ()), ended_before)
             every.append(life)
     return _kept(every)
 
@@ -326,7 +326,7 @@ def _lose(own: list[dict[str, Any]], sign: _Sign) -> None:
     ):
         # It was lost and came back.
         came_back = life["seen_at"] if (life["seen_at"] or 0) > sign.at else None
-        own.insert(place + 1, {**life, "born_at": came_back, "told_jobs": None})
+        own.insert(place + 1, {**life, "born_at": came_back, "informed_jobs": None})
         life |= _life(sign) | {name: life[name] for name in ("born_at", "host", *_SAMPLED)}
         life |= {"seen_at": sign.at, "slot_jobs": own[place + 1]["slot_jobs"]}
     if life["lost_at"] is None or (
@@ -363,7 +363,7 @@ def _is_over(life: Row) -> bool:
 def _end(life: dict[str, Any], before: Row | None, sampled_at: int | None) -> None:
     """What is served of how it ended and when it was seen last.
 
-    An end that jobs were told of keeps its date, whoever else tells of it later.
+    An end that jobs know of keeps its date, whatever else reports it later.
     """
     ended_at, ended_by = life["lost_at"], life["lost_by"]
     suspected_at, newest = life["suspected_at"], sampled_at or 0
@@ -374,7 +374,7 @@ def _end(life: dict[str, Any], before: Row | None, sampled_at: int | None) -> No
             ended_at, ended_by = suspected_at, "unreachable"
         elif newest - (life["sampled_at"] or newest) > UNLISTED_AFTER_MS:
             ended_at, ended_by = life["seen_at"], "unlisted"
-    if ended_at is not None and before is not None and life["told_jobs"]:
+    if ended_at is not None and before is not None and life["informed_jobs"]:
         ended_at = before["ended_at"] or ended_at
     seen_at = life["seen_at"] if ended_at is None else least(life["seen_at"], ended_at)
     if seen_at is not None and ended_at is None:
@@ -406,7 +406,7 @@ def _ran_on(executions: Iterable[Row], names: set[str]) -> dict[str, list[tuple[
 _NEVER = 2**62
 
 
-def _tell(
+def _inform(
     life: dict[str, Any],
     before: Row | None,
     stays: Iterable[tuple[str, int, int]],
@@ -417,23 +417,23 @@ def _tell(
     """
     served = [name for name in TASKMANAGER_LIFE.column_names if name not in ("cluster", "as_of")]
     changed = before is None or any(life[name] != before[name] for name in served)
-    at, to_tell = life["ended_at"], set[str]()
+    at, to_inform = life["ended_at"], set[str]()
     if life["ended_by"] in TASKMANAGER_LOSSES:
-        to_tell |= {
+        to_inform |= {
             job_id
             for job_id, since, left_at in stays
             if ended_before < since <= at <= left_at + NOTICED_WITHIN_MS
         }
         slots = life["slot_jobs"] or ()
-        to_tell |= {one["job_id"] for one in slots if at - one["at"] <= NOTICED_WITHIN_MS}
-        told = set(life["told_jobs"] or ())
+        to_inform |= {one["job_id"] for one in slots if at - one["at"] <= NOTICED_WITHIN_MS}
+        informed = set(life["informed_jobs"] or ())
         ending = ("ended_at", "ended_by", "exit_code", "detail", "host")
         if before is None or any(life[name] != before[name] for name in ending):
-            to_tell |= told
+            to_inform |= informed
         else:
-            to_tell -= told
-        life["told_jobs"] = sorted(told | to_tell)
-    life |= {"changed": changed, "to_tell": sorted(to_tell)}
+            to_inform -= informed
+        life["informed_jobs"] = sorted(informed | to_inform)
+    life |= {"changed": changed, "to_inform": sorted(to_inform)}
 
 
 def _kept(every: list[dict[str, Any]]) -> list[dict[str, Any]]:

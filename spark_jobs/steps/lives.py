@@ -72,9 +72,9 @@ def served_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 def loss_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     """``TASKMANAGER_LOSS`` for each job to which one is news."""
     for batch in batches:
-        losses = batch.take(pc.list_parent_indices(batch["to_tell"]))
+        losses = batch.take(pc.list_parent_indices(batch["to_inform"]))
         made = {
-            "job_id": pc.list_flatten(batch["to_tell"]),
+            "job_id": pc.list_flatten(batch["to_inform"]),
             "ts": losses["ended_at"],
             "observed_at": losses["as_of"],
         }

@@ -1,9 +1,9 @@
 """When a job restarted is counted for longer than its lines are remembered."""
 
+from spark_jobs.diagnosis.restart_episodes import CHAIN_APART_MS
 from spark_jobs.fold.job import JobResult
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.restart_instants import (
-    CHAIN_APART_MS,
     RESTARTS_KEPT,
     first_of_chain,
     restart_instants,

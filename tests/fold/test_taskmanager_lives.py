@@ -199,23 +199,23 @@ def test_a_task_that_cannot_be_sent_to_its_taskmanager_makes_that_suspect_and_no
 def test_one_that_no_listing_shows_any_more_is_neither_lost_nor_alive():
     rows = lived(samples=[sample(0), sample(0, "tm-2:4-d2"), sample(600, "tm-2:4-d2")])
     assert ends(rows) == [(TM, "unlisted", noon(0))]
-    assert [row["to_tell"] for row in rows] == [[], []]
+    assert [row["to_inform"] for row in rows] == [[], []]
     assert ends(lived(known=rows, samples=[sample(660)])) == []
 
 
 def test_jobs_that_had_slots_or_tasks_there_are_told_once():
     first = lived(lines=[line(70)], samples=[sample(60, TM, OTHER)], executions=[ran()])
-    assert first[0]["to_tell"] == sorted([JOB, OTHER])
+    assert first[0]["to_inform"] == sorted([JOB, OTHER])
     again = lived(known=first, lines=[line(70)], executions=[ran()])
-    assert (again[0]["to_tell"], again[0]["changed"]) == ([], False)
+    assert (again[0]["to_inform"], again[0]["changed"]) == ([], False)
     better = lived(known=again, lines=[line(72, "tm_disconnected", reason_text=OOM)])
-    assert better[0]["to_tell"] == sorted([JOB, OTHER])
+    assert better[0]["to_inform"] == sorted([JOB, OTHER])
 
 
 def test_an_end_that_jobs_were_told_of_keeps_its_date():
     first = lived(lines=[line(70)], executions=[ran()])
     again = lived(known=first, lines=[line(65)])
-    assert (again[0]["ended_at"], again[0]["to_tell"]) == (noon(70), [])
+    assert (again[0]["ended_at"], again[0]["to_inform"]) == (noon(70), [])
 
 
 def test_tasks_of_an_earlier_life_are_not_told_of_the_next_ones_end():
@@ -223,7 +223,7 @@ def test_tasks_of_an_earlier_life_are_not_told_of_the_next_ones_end():
         lines=[line(70), registered(80), line(1_000)],
         executions=[ran(0), ran(90, OTHER, execution="e-2")],
     )
-    assert [row["to_tell"] for row in rows] == [[JOB], [OTHER]]
+    assert [row["to_inform"] for row in rows] == [[JOB], [OTHER]]
 
 
 def test_lives_come_out_the_same_piece_by_piece_and_again():

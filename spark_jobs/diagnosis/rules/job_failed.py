@@ -62,9 +62,9 @@ class Snapshot:
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.state != FAILED:
         return
-    told = list(_told(window))
-    root, cause = _root(window, told)
-    ended_by, words = _ended_by([text for _, text in told])
+    texts = list(_texts(window))
+    root, cause = _root(texts)
+    ended_by, words = _ended_by(texts)
     ended_ms = _ended_ms(window)
     snapshot = _usable(window, cause)
     yield job_finding(
@@ -98,16 +98,16 @@ def _unknown() -> str:
     return message("no exception reported")
 
 
-def _told(window: JobWindow) -> Iterator[tuple[int, str]]:
-    """What the job's own end, and its last failures, say: instants and traces, best first."""
+def _texts(window: JobWindow) -> Iterator[str]:
+    """Traces of the job's own end and of its last failures, those that say most first."""
     ends = [event for event in window.events if _is_end(event) and event.detail]
     for event in reversed(ends):
-        yield event.at_ms, event.detail or ""
+        yield event.detail or ""
     for failure in _last_failures(window):
-        yield failure.at_ms, failure.stacktrace or failure.name
+        yield failure.stacktrace or failure.name
     failed = [event for event in window.events if event.kind == "task_state" and event.detail]
     for event in reversed(failed[-5:]):
-        yield event.at_ms, event.detail or ""
+        yield event.detail or ""
 
 
 def _is_end(event: LogEvent) -> bool:
@@ -123,11 +123,9 @@ def _last_failures(window: JobWindow) -> list[JobFailure]:
     return sorted(last, key=lambda failure: (not failure.is_root, failure.at_ms))
 
 
-def _root(
-    window: JobWindow, told: list[tuple[int, str]]
-) -> tuple[RootException | None, FailureCause | None]:
-    """The innermost cause that is anybody's own, else the first that is told."""
-    roots = [(root_of(text.partition(":")[0], text), text) for _, text in told]
+def _root(texts: list[str]) -> tuple[RootException | None, FailureCause | None]:
+    """The first cause that only wraps no other one, else the first of all."""
+    roots = [(root_of(text.partition(":")[0], text), text) for text in texts]
     if not roots:
         return None, None
     root, text = next((pair for pair in roots if not pair[0].is_wrapper), roots[0])

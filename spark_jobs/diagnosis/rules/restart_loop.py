@@ -55,8 +55,6 @@ STUCK_RESTARTS = 2
 """So many for long without all tasks running: slots that never come allow two in ten minutes."""
 LOOK_BACK_MS = 6 * 3_600_000
 """A restart strategy may wait for hours; what was longer ago is no present trouble."""
-APART_MS = 600_000
-"""A failure so long after the one before is the first of another loop."""
 MOST_CHANCE = 0.05
 """Of as many failures on one host, were each task as likely to fail as the next one."""
 
@@ -191,9 +189,9 @@ def _trouble(episode: Episode, reasons: Mapping[str, str]) -> _Trouble:
         first = found.first
         cause = cause_of_failure(first.name, first.stacktrace) if first else None
         return replace(found, cause=cause)
-    told = [reasons[name] for name in found.lost if name in reasons]
-    told += [failure.stacktrace or failure.name for failure in episode.failures]
-    known = [(cause, reason) for reason in told if (cause := cause_of(reason))]
+    texts = [reasons[name] for name in found.lost if name in reasons]
+    texts += [failure.stacktrace or failure.name for failure in episode.failures]
+    known = [(cause, reason) for reason in texts if (cause := cause_of(reason))]
     # That it did not answer any more says less than why.
     cause, reason = min(known, key=lambda pair: pair[0].code in SYMPTOMS, default=(None, ""))
     return replace(found, cause=cause, reason=reason.partition("\n")[0])
@@ -201,7 +199,7 @@ def _trouble(episode: Episode, reasons: Mapping[str, str]) -> _Trouble:
 
 def _first_fault(window: JobWindow, reasons: Mapping[str, str]) -> _Trouble | None:
     """What failed at the first restart of the loop, where that is known."""
-    first = first_attempt(window, APART_MS)
+    first = first_attempt(window)
     trouble = _trouble(first, reasons) if first else None
     return trouble if trouble and trouble.group != UNREPORTED else None
 

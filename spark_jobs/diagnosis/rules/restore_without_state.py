@@ -67,8 +67,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         ),
         cause=message(
             "The job completed checkpoint {number:number}, and was then started without restoring "
-            "any: its checkpoints are counted from 1 again. What its operators kept is gone, unless that "
-            "was meant.",
+            "any: its checkpoints are counted from 1 again. What its operators kept is gone, unless "
+            "that was meant.",
             number=lost.checkpoint_id,
         ),
         next_step=message(

@@ -82,8 +82,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         if cause
         else message(
             "Read the log of such a TaskManager (kubectl logs --previous, yarn logs) and the "
-            "events "
-            "of its pod: image, settings, secrets, quota."
+            "events of its pod: image, settings, secrets, quota."
         ),
         seen_at_ms=newest.at_ms,
         evidence=(

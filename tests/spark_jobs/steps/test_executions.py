@@ -287,8 +287,8 @@ def test_the_lost_taskmanager_of_a_task_that_was_deployed_elsewhere_since_counts
 
 def test_a_loss_that_was_brought_is_brought_to_another_job_alone_once_its_tasks_are_known() -> None:
     first = lived(told(*GRAPHS, DEPLOY_NEW, GONE))
-    assert [row["to_tell"] for row in rows_of(first)] == [[JOB]]
+    assert [row["to_inform"] for row in rows_of(first)] == [[JOB]]
     again = lived(told(*GRAPHS, DEPLOY_NEW, GONE), known=first)
-    assert [(row["to_tell"], row["changed"]) for row in rows_of(again)] == [([], False)]
+    assert [(row["to_inform"], row["changed"]) for row in rows_of(again)] == [([], False)]
     both = lived(told(*GRAPHS, DEPLOY_NEW, DEPLOY_OTHER), known=first)
-    assert [row["to_tell"] for row in rows_of(both)] == [[OTHER]]
+    assert [row["to_inform"] for row in rows_of(both)] == [[OTHER]]
