@@ -121,6 +121,7 @@ def comparable(facts: list[dict]) -> list[dict]:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", IN_PIECES)
 def test_a_recording_in_pieces_out_of_order_and_again_leaves_the_same_rows(
     instance: Instance, out_of_order: Instance, name: str

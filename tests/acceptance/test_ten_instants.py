@@ -37,10 +37,12 @@ Row = dict[str, Any]
 @pytest.mark.parametrize(
     "recording",
     [
-        "recordings/1.20.5/E",  # declined, then cancelled
         "recordings/1.20.5/F",  # expired
         "recordings/1.20.5/I",  # a TaskManager killed, restarts
-        "recordings/1.20.5/J",  # fails again and again
+        # declined, then cancelled
+        pytest.param("recordings/1.20.5/E", marks=pytest.mark.long),
+        # fails again and again
+        pytest.param("recordings/1.20.5/J", marks=pytest.mark.long),
         pytest.param("recordings/1.20.5/C2", marks=pytest.mark.long),
         pytest.param("recordings/1.20.5/H", marks=pytest.mark.long),
         pytest.param("incidents/2.3.0/expired", marks=pytest.mark.long),

@@ -4,9 +4,12 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from tests.acceptance.homes import ROOT, Instance
 
 
+@pytest.mark.long
 def test_unchanged_thresholds_give_the_recorded_verdicts(instance: Instance) -> None:
     asked = [sys.executable, "-m", "tests.acceptance.what_if_of_all"]
     run = subprocess.run(

@@ -84,6 +84,7 @@ def test_the_generated_log_is_tailed_and_found_by_grep_in_every_form(
         assert any(records for records, _ in read_file(str(tmp_path / "other.log"), keep="all"))
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 def test_the_pages_of_the_page_bench_answer_all_that_is_asked_of_them(
     monkeypatch: pytest.MonkeyPatch,

@@ -318,6 +318,7 @@ def test_the_same_job_twice_in_one_answer_is_one_job(lake: Lake) -> None:
     assert len(rows(lake, "jobs")) == 1
 
 
+@pytest.mark.long
 def test_times_spread_over_centuries_do_not_make_a_folder_for_each_day(lake: Lake) -> None:
     old = tuple(
         Checkpoint(JOB, number, AT - timedelta(days=20_000 - number), "COMPLETED")

@@ -75,7 +75,13 @@ class Played:
     jobs: dict[str, Copied]
 
 
-@pytest.fixture(scope="module", params=PLAYED)
+@pytest.fixture(
+    scope="module",
+    params=[
+        "2.3.0",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("1.12.5", "1.20.5")),
+    ],
+)
 def played(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Played]:

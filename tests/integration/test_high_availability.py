@@ -140,6 +140,7 @@ def lost(lab) -> set[int]:
     return set(range(1, max(said) + 1)) - said
 
 
+@pytest.mark.long
 def test_who_leads_is_read_and_a_cluster_that_nobody_leads_stays_as_it_was(tmp_path):
     with high_availability.zookeeper(
         tmp_path / "zookeeper", high_availability.free_port()

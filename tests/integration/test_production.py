@@ -28,7 +28,7 @@ from webapp.launch.home import Home
 from webapp.launch.ports import free_port, listens
 from webapp.launch.variables import spark_home
 
-pytestmark = [pytest.mark.integration, pytest.mark.cluster]
+pytestmark = [pytest.mark.integration, pytest.mark.cluster, pytest.mark.long]
 
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((PROJECT_DIR / "compose.yaml").read_text())[
     "services"

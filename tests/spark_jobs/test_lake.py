@@ -79,6 +79,7 @@ def test_a_table_that_was_never_written_is_an_empty_frame(
     assert pinned.rows_in(table, [(START, START)]).count() == 0
 
 
+@pytest.mark.long
 def test_three_hundred_commits_are_one_frame(spark: SparkSession, tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
     for number in range(300):

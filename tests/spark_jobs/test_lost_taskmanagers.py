@@ -69,6 +69,7 @@ def lost_of(instance: SmallInstance, cluster: str) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: row["at"])
 
 
+@pytest.mark.long
 def test_every_taskmanager_that_was_killed_is_an_annotation_of_its_job(
     played: SmallInstance,
 ) -> None:

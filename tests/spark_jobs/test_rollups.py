@@ -89,7 +89,7 @@ class Kept:
         }
 
 
-@pytest.fixture(params=["with Spark", "without"])
+@pytest.fixture(params=[pytest.param("with Spark", marks=pytest.mark.long), "without"])
 def instance(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Kept:

@@ -86,7 +86,13 @@ def test_findings_of_each_minute_and_all_else_are_those_of_a_run_over_all(
         assert without_as_of(steps.rows(table)) == without_as_of(whole.rows(table)), table
 
 
-@pytest.mark.parametrize("recording", ["recordings/1.20.5/F", "incidents/1.20.5/slow-savepoint"])
+@pytest.mark.parametrize(
+    "recording",
+    [
+        "recordings/1.20.5/F",
+        pytest.param("incidents/1.20.5/slow-savepoint", marks=pytest.mark.long),
+    ],
+)
 def test_what_was_measured_is_looked_up_where_it_is_not_remembered(
     tmp_path: Path, recording: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,6 +83,7 @@ def test_random_chains_with_kills_leave_a_whole_copy_and_never_touch_the_origin(
             assert replicate(world.request).state == UP_TO_DATE
 
 
+@pytest.mark.long
 def test_killed_at_each_of_its_changes_a_round_ends_with_the_old_copy_or_the_new_one(
     world: World,
 ) -> None:

@@ -89,6 +89,7 @@ def test_twenty_restarting_jobs_are_told_together_as_well(receiver):
     assert Alert.objects.filter(flapping=True, firings__gte=8).count() == 20
 
 
+@pytest.mark.long
 def test_a_cluster_of_a_thousand_jobs_that_goes_dark_is_one_notice_and_its_return_shows_what_is_wrong(
     receiver,
 ):
@@ -177,7 +178,7 @@ def test_every_endpoint_hears_of_what_it_asked_for_and_nothing_else(receiver):
 class Streams(TestCase):
     """The promises of the lifecycle once more, through the database."""
 
-    @settings(max_examples=examples(4, 30), deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(2, 30), deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(spans(most=4), min_size=1, max_size=3), st.sampled_from((15, 60, 300)))
     def test_one_open_alert_nothing_lost_an_end_to_everything(
         self, streams: list[list[Span]], every_s: int

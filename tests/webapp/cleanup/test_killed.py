@@ -103,6 +103,7 @@ def approved(
     return world, needed, orphans, told.splitlines()[-1]
 
 
+@pytest.mark.long
 def test_killed_in_the_middle_the_next_run_goes_on_and_the_journal_tells_everything(
     commands: Commands, tmp_path: Path
 ) -> None:

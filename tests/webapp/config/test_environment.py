@@ -166,6 +166,7 @@ def test_a_command_says_what_is_wrong_and_shows_no_traceback(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.long
 def test_production_settings_pass_the_deployment_checks(tmp_path: Path) -> None:
     done = manage(tmp_path, "check", "--deploy", "--fail-level", "WARNING", WEIR_HTTPS="true")
     assert done.returncode == 0, done.stderr

@@ -175,6 +175,7 @@ def test_workers_killed_at_every_step_lose_nothing_and_ids_are_stable(
     assert doubled <= len(killed) * MOST_AT_ONCE, doubled
 
 
+@pytest.mark.long
 def test_redis_flushed_and_killed_and_connections_cut_lose_and_double_nothing(
     site: Delivering, counting: Counting
 ) -> None:

@@ -223,6 +223,7 @@ def test_it_stops_in_time_whoever_holds_connections(tmp_path: Path) -> None:
         assert process.wait(10) == 0  # by itself: it did not have to be killed
 
 
+@pytest.mark.long
 def test_a_process_that_is_killed_ends_all_of_them_so_that_they_are_started_anew(
     tmp_path: Path,
 ) -> None:

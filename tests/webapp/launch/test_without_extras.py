@@ -63,6 +63,7 @@ def test_checks_of_django_and_the_clock_of_celery_load(installation: WithoutExtr
         assert done.returncode == 0, done.stderr[-2000:]
 
 
+@pytest.mark.long
 def test_pages_charts_and_the_api_answer_and_otlp_names_its_extra(
     installation: WithoutExtras,
 ) -> None:

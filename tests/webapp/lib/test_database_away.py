@@ -221,6 +221,7 @@ def locked(file: Path) -> Iterator[None]:
         yield
 
 
+@pytest.mark.long
 def test_while_the_file_of_sqlite_is_moved_or_locked_pages_say_so_and_afterwards_they_are_there_again(
     tmp_path: Path,
 ) -> None:

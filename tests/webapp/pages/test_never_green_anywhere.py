@@ -218,6 +218,7 @@ def test_a_read_only_database_is_said_and_breaks_no_page(
     assert alert.acknowledged_at is None
 
 
+@pytest.mark.long
 def test_a_database_that_cannot_grow_says_that_its_disk_is_full(
     operator: Client, jobs: dict[str, JobCurrent], at: datetime
 ) -> None:
@@ -293,6 +294,7 @@ def refused_in_words(client: Client, alert: Alert, why: str) -> None:
         )
 
 
+@pytest.mark.long
 def test_a_full_disk_is_said_on_every_page(
     operator: Client, jobs: dict[str, JobCurrent], at: datetime, tmp_path: Path, weir: WeirSettings
 ) -> None:

@@ -220,6 +220,7 @@ def test_many_small_files_of_a_day_are_merged(home: Path, monkeypatch: pytest.Mo
     assert (roll_up(), sum(completed())) == (Performed.IDLE, 3)
 
 
+@pytest.mark.long
 def test_kill_9_of_all_its_processes_leaves_nothing_to_mend(tmp_path: Path) -> None:
     home = tmp_path / "killed"
     home.mkdir()

@@ -99,6 +99,7 @@ def test_collections_go_on_and_have_their_news_computed_without_any_beat(site: S
     assert site.count("work_pipelinerun WHERE kind = 'collect' AND state = 'done'") >= 2
 
 
+@pytest.mark.long
 def test_a_worker_killed_while_it_collects_is_followed_by_another_which_reads_the_same(
     site: Site,
 ) -> None:
