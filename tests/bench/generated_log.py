@@ -33,13 +33,8 @@ _CC_WARN = "WARN  org.apache.flink.runtime.checkpoint.CheckpointCoordinator    [
 _EG = "INFO  org.apache.flink.runtime.executiongraph.ExecutionGraph       [] - "
 _NOISE = (
     (
-        "INFO  org.apache.flink.runtime.resourcemanager.slotmanager.FineGrainedSlotManager [] - "
-        "Received resource requirements from job "
-    )
-    + _JOB
-    + (
-        ": [ResourceRequirement{{resourceProfile=ResourceProfile{{UNKNOWN}}, "
-        "numberOfRequiredSlots={n}}}]\n"
+        "DEBUG org.apache.flink.runtime.heartbeat.HeartbeatManagerImpl     [] - Received "
+        "heartbeat request from {e}.\n"
     ),
     (
         "INFO  org.apache.flink.runtime.source.coordinator.SourceCoordinator [] - Marking "
@@ -70,7 +65,7 @@ def generated_log(megabytes: int) -> Path:
     """Path of the log with (a little more than) so many megabytes."""
     path = (
         Path(tempfile.gettempdir())
-        / f"weir-bench-{megabytes}mb-v2"
+        / f"weir-bench-{megabytes}mb-v3"
         / "flink-standalonesession-0-bench.log"
     )
     if not path.exists():
