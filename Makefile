@@ -56,6 +56,8 @@ bench: preflight-java $(VENV)/.installed-dev ## measure against the budgets; BEN
 TEMPLATES = $(shell find templates -name "*.html")
 CSS = $(VENV)/bin/css-beautify --indent-size 2 --end-with-newline
 JS = $(VENV)/bin/js-beautify --indent-size 2 --end-with-newline
+# What a formatter does not wrap: templates, scripts, strings, comments.
+SOURCES = *.py *.html *.css *.js *.conf :!tests :!static/vendor :!*/migrations/*
 
 lint: $(VENV)/.installed-dev ## formats, ruff, mypy, import contracts, Django checks, missing migrations
 	$(VENV)/bin/ruff check .
@@ -63,6 +65,7 @@ lint: $(VENV)/.installed-dev ## formats, ruff, mypy, import contracts, Django ch
 	@$(VENV)/bin/djade --target-version 5.2 --check $(TEMPLATES)
 	@for file in static/css/*.css; do $(CSS) $$file | cmp - $$file || exit 1; done
 	@for file in static/js/*.js; do $(JS) $$file | cmp - $$file || exit 1; done
+	@! LC_ALL=C.UTF-8 git grep -nE '^.{111}' -- $(foreach part,$(SOURCES),'$(part)')
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 	$(PY) manage.py check --fail-level WARNING

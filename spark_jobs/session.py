@@ -216,8 +216,8 @@ def _session_of(remote: str, app_name: str, attempt: str) -> SparkSession:
 def _classic(master: str, app_name: str, options: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.master(master).appName(app_name)
     host = os.environ.get("WEIR_SPARK_DRIVER_HOST", "")
-    # executors elsewhere
-    addresses = {"spark.driver.host": host, "spark.driver.bindAddress": "0.0.0.0"} if host else {}  # noqa: S104
+    everywhere = "0.0.0.0"  # noqa: S104 - executors elsewhere
+    addresses = {"spark.driver.host": host, "spark.driver.bindAddress": everywhere} if host else {}
     memory = {"spark.driver.memory": os.environ.get("WEIR_SPARK_DRIVER_MEMORY", "2g")}
     for name, value in {
         **CLASSIC_OPTIONS,

@@ -15,7 +15,8 @@ _BEFORE_FIELD = re.compile(rb" +(?=(?:ugi|ip|cmd|src|dst)=)")
 _LINE = re.compile(
     rb"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})[ "
     rb"T](?P<time>[0-9]{2}:[0-9]{2}:[0-9]{2})[,.][0-9]{3}[^\t\n]{0,200}?"
-    rb"allowed=(?P<allowed>true|false)\t+ugi=(?P<user>[^\t\n]*)\t+ip=/?(?P<address>[^\t\n]*)\t+cmd=(?P<cmd>[^\t\n]*)\t+src=(?P<src>[^\t\n]*)\t"
+    rb"allowed=(?P<allowed>true|false)\t+ugi=(?P<user>[^\t\n]*)\t+ip=/?(?P<address>[^\t\n]*)\t+"
+    rb"cmd=(?P<cmd>[^\t\n]*)\t+src=(?P<src>[^\t\n]*)\t"
 )
 _JOB = re.compile(rb"/([0-9a-f]{32})(?:/|$)")
 _LONGEST_NAME = 100

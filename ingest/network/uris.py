@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 from ingest.network.clusters import check_host
 
 _PART = re.compile(
-    r"(?:^|::)(?P<uri>(?P<scheme>[A-Za-z][A-Za-z0-9+._-]*)://(?:[^@/\[]*@)?(?:\[[^\]]*\])?[^:]*(?::(?!:)[^:]*)*)"
+    r"(?:^|::)(?P<uri>(?P<scheme>[A-Za-z][A-Za-z0-9+._-]*)://(?:[^@/\[]*@)?(?:\[[^\]]*\])?"
+    r"[^:]*(?::(?!:)[^:]*)*)"
 )
 _NO_HOST = re.compile(
     r"file|local|memory|data|zip|tar|s3|s3a|s3n|gs|gcs|abfs|abfss|az|adl|wasb|wasbs|oss|obs|cos|hf"

@@ -8,12 +8,15 @@ MASK = "******"
 """As Flink itself writes it."""
 
 _HARMLESS = re.compile(
-    r"""\*{3,}|\[?(?:hidden|redacted|removed|masked|protected)\]?|<(?:hidden|redacted|removed|secret|masked|password|token)>
-    |null|none|nil|undefined|true|false|n/a|\$\{[\w.:]+\}|\$[A-Z][A-Z_]+|\$\([^()]*\)|\{\{[^{}]*\}\}|%[A-Z_]+%|\[Ljava\S*""",
+    r"""\*{3,}|\[?(?:hidden|redacted|removed|masked|protected)\]?
+    |<(?:hidden|redacted|removed|secret|masked|password|token)>
+    |null|none|nil|undefined|true|false|n/a|\$\{[\w.:]+\}|\$[A-Z][A-Z_]+|\$\([^()]*\)
+    |\{\{[^{}]*\}\}|%[A-Z_]+%|\[Ljava\S*""",
     re.IGNORECASE | re.VERBOSE,
 )
 _QUANTITY = re.compile(
-    r"[-+]?\d[\d.,_]{0,12}\s?(?:ns|us|ms|s|secs?|min|m|h|d|days?|hours?|minutes?|seconds?|b|kb|mb|gb|bytes|%|/s)?",
+    r"[-+]?\d[\d.,_]{0,12}\s?"
+    r"(?:ns|us|ms|s|secs?|min|m|h|d|days?|hours?|minutes?|seconds?|b|kb|mb|gb|bytes|%|/s)?",
     re.IGNORECASE,
 )
 _AS_IF_RANDOM = re.compile(r"(?=[^\d=]*[\d=])[A-Za-z0-9+/_.~=%*-]{12,}")

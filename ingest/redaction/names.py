@@ -48,14 +48,16 @@ class Sort(Enum):
 
 
 _KEY_OF = (
-    "api|access|account|service|private|secret|shared|signing|signature|encryption|decryption|master|storage|subscription|license"
-    "|integration|client"
+    "api|access|account|service|private|secret|shared|signing|signature|encryption|decryption|master"
+    "|storage|subscription|license|integration|client"
 )
 KEY_WORDS = rf"(?:{_KEY_OF})[-_.\ ]?keys?(?![a-z])|key[-_]data"
 NAME_WORD = re.compile(
-    rf"""passw|passphrase|passcode|pwd|pw\b|pass\b|pass(?=[_.\-])|secret|credential|token|jaas|cookie|authorization|auth\b
-    |auth[-_]params|basic[-_.]auth|http[-_.]headers|signature|\bsig\b|{KEY_WORDS}|dockerconfig
-    |SessionId\b|密码|密碼|口令|密钥|密鑰|秘钥|私钥|令牌|凭证|凭据|パスワード|пароль|contrase|mot\ de\ passe|kennwort|비밀번호""",
+    rf"""passw|passphrase|passcode|pwd|pw\b|pass\b|pass(?=[_.\-])|secret|credential|token|jaas|cookie
+    |authorization|auth\b|auth[-_]params|basic[-_.]auth|http[-_.]headers|signature|\bsig\b
+    |{KEY_WORDS}|dockerconfig
+    |SessionId\b|密码|密碼|口令|密钥|密鑰|秘钥|私钥|令牌|凭证|凭据|パスワード|пароль|contrase
+    |mot\ de\ passe|kennwort|비밀번호""",
     re.IGNORECASE | re.VERBOSE,
 )
 """What a name of a secret has in it.
@@ -64,7 +66,8 @@ Found first, and looked at closely after; so it has to be quick.
 """
 
 _STRONG = re.compile(
-    rf"""passw(?!ordless)|passphrase|passcode|secret(?!ar)|credential|auth[-_]params|basic[-_.]?auth|(?:{_KEY_OF})[-_.\ ]?keys?(?![a-z])
+    rf"""passw(?!ordless)|passphrase|passcode|secret(?!ar)|credential|auth[-_]params
+    |basic[-_.]?auth|(?:{_KEY_OF})[-_.\ ]?keys?(?![a-z])
     |[^\x00-\x7f]|contrase|mot\ de\ passe|kennwort|dockerconfig|key-data|(?:j|php)sessionid""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -80,11 +83,13 @@ _ABOUT = frozenset(
     re.findall(
         r"\w+",
         """
-        algorithm algorithms bucket cache check class config count counter deleter dir directory enabled encoding endpoint exists exp
-        expiration expired expires expiry factory file filename filter format handler host id identifier ids index interval invalid
-        issuer kind length level limit location manager max method min missing mode name names path plugin policy position prefix
-        provider providers ratio reader refresh refreshes renewal renewer required rotation scheme scope service services size spec
-        state status stop store strategy supplier timeout ttl type types uri url user username valid validity version
+        algorithm algorithms bucket cache check class config count counter deleter dir directory
+        enabled encoding endpoint exists exp expiration expired expires expiry factory file filename
+        filter format handler host id identifier ids index interval invalid issuer kind length level
+        limit location manager max method min missing mode name names path plugin policy position
+        prefix provider providers ratio reader refresh refreshes renewal renewer required rotation
+        scheme scope service services size spec state status stop store strategy supplier timeout
+        ttl type types uri url user username valid validity version
         """,
     )
 )

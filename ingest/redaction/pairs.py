@@ -17,7 +17,8 @@ LONGEST_BEFORE = 80
 _NAME_AFTER = re.compile(r"[\w\-]{0,60}(?:\.[\w\-]{1,60}){0,8}")
 _QUOTE = r"""\\{0,8}["'`]|&quot;|&\#34;|&\#39;|%22"""
 _SIGN = re.compile(
-    rf"""(?P<quote>{_QUOTE})?\]?(?:[ \t]|(?<=["'`])\s){{0,40}}(?:=>|->|:=|={{1,2}}|:(?![:/]{{2}}|:)|：|＝|%3D|%3A)
+    rf"""(?P<quote>{_QUOTE})?\]?(?:[ \t]|(?<=["'`])\s){{0,40}}
+    (?:=>|->|:=|={{1,2}}|:(?![:/]{{2}}|:)|：|＝|%3D|%3A)
     (?:[ \t]|(?<=["'`][:])\s|(?<=["'`]\s[:])\s){{0,40}}""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -28,16 +29,22 @@ _SPACE = re.compile(
 )
 _ELEMENT = re.compile(r"""["']?(?:\s[^<>\n]{0,120})?>[ \t]{0,8}(?P<value>[^<>\n]{1,8192})</""")
 _VALUE_OF = re.compile(
-    r"""</(?:name|key)>\s{0,40}(?:<description>[^<>]{0,500}</description>\s{0,40})?<value>(?:<!\[CDATA\[)?
-    |(?:\\{0,8}["'])?\s{0,40},?\s{0,40}(?:\\{0,8}["'])?\bvalue(?:\\{0,8}["'])?[ \t]{0,20}[:=][ \t]{0,20}""",
+    r"""</(?:name|key)>\s{0,40}(?:<description>[^<>]{0,500}</description>\s{0,40})?
+    <value>(?:<!\[CDATA\[)?
+    |(?:\\{0,8}["'])?\s{0,40},?\s{0,40}(?:\\{0,8}["'])?\bvalue(?:\\{0,8}["'])?
+    [ \t]{0,20}[:=][ \t]{0,20}""",
     re.VERBOSE,
 )
 _BEFORE_VALUE_OF = re.compile(
-    r"""<(?:name|key)>\s{0,40}\Z|(?<![\w.])(?:name|key|id)(?:\\{0,8}["'])?[ \t]{0,20}[:=][ \t]{0,20}(?:\\{0,8}["'])?\Z"""
+    r"""<(?:name|key)>\s{0,40}\Z
+    |(?<![\w.])(?:name|key|id)(?:\\{0,8}["'])?[ \t]{0,20}[:=][ \t]{0,20}(?:\\{0,8}["'])?\Z""",
+    re.VERBOSE,
 )
 _REVERSED = re.compile(
-    r"""(?P<before>(?P<quote>\\{0,8}")value(?P=quote)\s{0,20}:\s{0,20}(?P=quote))(?P<value>(?:[^"\\\n]|\\(?!\\{0,8}")[^"\n]){1,4096}+)
-    (?P<after>(?P=quote)\s{0,20},\s{0,20}(?P=quote)(?:key|name)(?P=quote)\s{0,20}:\s{0,20}(?P=quote)(?P<name>[\w.\-]{1,100})(?P=quote))""",
+    r"""(?P<before>(?P<quote>\\{0,8}")value(?P=quote)\s{0,20}:\s{0,20}(?P=quote))
+    (?P<value>(?:[^"\\\n]|\\(?!\\{0,8}")[^"\n]){1,4096}+)
+    (?P<after>(?P=quote)\s{0,20},\s{0,20}(?P=quote)(?:key|name)(?P=quote)\s{0,20}:\s{0,20}
+    (?P=quote)(?P<name>[\w.\-]{1,100})(?P=quote))""",
     re.VERBOSE,
 )
 _LINE_START = re.compile(
@@ -51,7 +58,8 @@ _ORDINARY = frozenset(
     re.findall(
         r"\w+",
         """
-        a an and are argument as by flag for from has if in into is must not of on option or the then to was when with
+        a an and are argument as by flag for from has if in into is must not of on option or the
+        then to was when with
         """,
     )
 )

@@ -16,7 +16,8 @@ _TOKENS = re.compile(
     | AIza[A-Za-z0-9_\-]{30,} | ya29\.[A-Za-z0-9_\-]{10,} | GOCSPX-[A-Za-z0-9_\-]{10,}
     | (?:sk|rk)_(?:live|test)_[A-Za-z0-9]{10,} | sk-(?:proj|ant)-[A-Za-z0-9_\-]{20,}
     | SG\.[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{10,} | npm_[A-Za-z0-9]{30,} | pypi-[A-Za-z0-9_\-]{40,}
-    | dckr_pat_[A-Za-z0-9_\-]{20,} | do[opr]_v1_[a-f0-9]{40,} | dapi[a-f0-9]{32} | hv[sbr]\.[A-Za-z0-9_\-]{20,} | whsec_[A-Za-z0-9+/=]{10,}
+    | dckr_pat_[A-Za-z0-9_\-]{20,} | do[opr]_v1_[a-f0-9]{40,} | dapi[a-f0-9]{32}
+    | hv[sbr]\.[A-Za-z0-9_\-]{20,} | whsec_[A-Za-z0-9+/=]{10,}
     | AGE-SECRET-KEY-1[A-Z0-9]{20,} | glc_[A-Za-z0-9+/=]{20,} | shp(?:at|ss|ca)_[a-fA-F0-9]{32}
     )""",
     re.VERBOSE,
@@ -32,7 +33,8 @@ _ADDRESSES = re.compile(
     | qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=
     | events\.pagerduty\.com/(?:integration|x-ere)/
     | chat\.googleapis\.com/v1/spaces/[\w\-]{1,40}/messages\?key=
-    )[^\s"'<>`\\)\]},;?&]+ | (?P<query>[?&](?:key|code|sig|signature|X-Amz-Credential)=)[^\s"'<>`\\&;,)\]}#]{16,}""",
+    )[^\s"'<>`\\)\]},;?&]+
+    | (?P<query>[?&](?:key|code|sig|signature|X-Amz-Credential)=)[^\s"'<>`\\&;,)\]}#]{16,}""",
     re.VERBOSE | re.IGNORECASE,
 )
 _SCHEMES = re.compile(

@@ -11,7 +11,8 @@ _HOST = re.compile(r"\[?[\w.:\-]{1,255}\]?(?=[/?#,;)\]}]|$)")
 _PORT = re.compile(r"\d{0,5}(?:,.*)?", re.DOTALL)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]{0,30}\Z")
 _USER_IS_A_NAME = re.compile(
-    r"abfss?|wasbs?|adl|(?:pekko|akka)\S*|ssh|sftp|git|git\+ssh|svn\+ssh|hdfs|webhdfs|swebhdfs|viewfs|mailto|xmpp|sip",
+    r"abfss?|wasbs?|adl|(?:pekko|akka)\S*|ssh|sftp|git|git\+ssh|svn\+ssh"
+    r"|hdfs|webhdfs|swebhdfs|viewfs|mailto|xmpp|sip",
     re.IGNORECASE,
 )
 """Their user alone is a container, an actor system or a person, and part of the place."""

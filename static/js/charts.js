@@ -53,9 +53,10 @@
       });
       chart.dataset.state = "drawn";
     } catch (error) {
-      say(chart, translated("This chart could not be drawn"), translated("{problem} Reload the page to try again.", {
+      const advice = translated("{problem} Reload the page to try again.", {
         problem: error.message
-      }));
+      });
+      say(chart, translated("This chart could not be drawn"), advice);
       chart.dataset.state = "failed";
     }
   }
@@ -69,7 +70,8 @@
   }
 
   function open(event) {
-    const url = event.points.map((point) => point.customdata).find((data) => typeof data === "string" && /^\/jobs\//.test(data));
+    const isOfJob = (data) => typeof data === "string" && data.startsWith("/jobs/");
+    const url = event.points.map((point) => point.customdata).find(isOfJob);
     if (url) location.assign(url);
   }
 
@@ -77,7 +79,8 @@
   let following = false;
 
   function follow(source, change) {
-    const range = change["xaxis.range"] || (change["xaxis.range[0]"] && [change["xaxis.range[0]"], change["xaxis.range[1]"]]);
+    const ends = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
+    const range = change["xaxis.range"] || (ends[0] && ends);
     if (following || (!range && !change["xaxis.autorange"])) return;
     following = true;
     const others = [...figures.keys()].filter((chart) => chart !== source && chart.dataset.axis === "time");
@@ -105,7 +108,8 @@
   }
 
   // The clock of the axis may be that of another zone.
-  const instantIn = (figure) => (text) => Date.parse(`${String(text).replace(" ", "T")}Z`) - (figure.layout.meta?.utc_offset_ms || 0);
+  const instantIn = (figure) => (text) =>
+    Date.parse(`${String(text).replace(" ", "T")}Z`) - (figure.layout.meta?.utc_offset_ms || 0);
   const seconds = (ms) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
   function choose(chart, range) {
@@ -143,13 +147,16 @@
     figures.set(chart, answer.figure);
     await draw(chart);
   }
-  document.addEventListener("weir:refreshed", () => figures.forEach((_figure, chart) => renew(chart).catch(() => {})));
+  document.addEventListener("weir:refreshed", () => {
+    for (const chart of figures.keys()) renew(chart).catch(() => {});
+  });
 
   // Only what was in view is drawn: a press of Ctrl P waits for the rest. A browser's own menu
   // prints what there is.
   const allDrawn = () => charts.filter((chart) => figures.has(chart));
   document.addEventListener("keydown", (event) => {
-    if (event.key.toLowerCase() !== "p" || event.shiftKey || event.altKey || !(event.ctrlKey || event.metaKey)) return;
+    if (event.key.toLowerCase() !== "p" || event.shiftKey || event.altKey) return;
+    if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     if (!event.repeat) Promise.all(charts.map(loadOnce)).finally(() => print());
   });

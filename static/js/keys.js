@@ -7,7 +7,7 @@
   let goUntil = 0;
 
   const isTyping = (target) => target.closest("input, textarea, select, [contenteditable]") !== null;
-  const rows = () => [...document.querySelectorAll("table[data-rows] tbody tr")].filter((row) => row.querySelector("a"));
+  const rows = () => [...document.querySelectorAll("table[data-rows] tbody tr:has(a)")];
 
   function walk(step) {
     const all = rows();

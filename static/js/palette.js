@@ -10,7 +10,8 @@
   };
 
   document.addEventListener("keydown", (event) => {
-    if (!dialog || event.key.toLowerCase() !== "k" || event.altKey || !(event.ctrlKey || event.metaKey)) return;
+    if (!dialog || event.key.toLowerCase() !== "k" || event.altKey) return;
+    if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     open();
   });

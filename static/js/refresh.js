@@ -16,17 +16,20 @@
   const isPaused = () => sessionStorage.getItem(PAUSED) === "1";
 
   // A state that the page came with is no entry of the reader.
+  const isChosen = (option) => option.selected !== option.defaultSelected;
   const isEntered = (field) =>
     field.type === "checkbox" || field.type === "radio" ? field.checked !== field.defaultChecked :
-    field.tagName === "SELECT" ? [...field.options].some((option) => option.selected !== option.defaultSelected) && document.activeElement === field :
+    field.tagName === "SELECT" ? [...field.options].some(isChosen) && document.activeElement === field :
     field.type !== "hidden" && field.value !== field.defaultValue;
 
   function waitsFor() {
     if (isPaused()) return translated("paused");
     if (document.querySelector("dialog[open], main details.menu[open]")) return translated("a menu is open");
-    if ([...main.querySelectorAll("input, textarea, select")].some(isEntered)) return translated("this page has entries that are not sent");
+    if ([...main.querySelectorAll("input, textarea, select")].some(isEntered))
+      return translated("this page has entries that are not sent");
     const selection = getSelection();
-    if (selection && !selection.isCollapsed && main.contains(selection.anchorNode)) return translated("text is selected");
+    if (selection && !selection.isCollapsed && main.contains(selection.anchorNode))
+      return translated("text is selected");
     return "";
   }
 
@@ -58,7 +61,8 @@
 
   // Charts draw themselves; what a click opened, or htmx fetched once it came into view, is not in
   // the page that the server sends.
-  const stays = (old, fresh) => old.matches("[data-chart], [data-stays], dialog") || /revealed/.test(fresh.getAttribute("hx-trigger") || "");
+  const stays = (old, fresh) =>
+    old.matches("[data-chart], [data-stays], dialog") || fresh.matches("[hx-trigger*=revealed]");
 
   function morph(old, fresh) {
     if (old.isEqualNode(fresh)) return;
@@ -67,18 +71,19 @@
       return;
     }
     if (stays(old, fresh)) return;
+    const isOpenState = (name) => name === "open" && old.tagName === "DETAILS";
     for (const {
         name
       }
       of [...old.attributes]) {
-      if (!fresh.hasAttribute(name) && !(name === "open" && old.tagName === "DETAILS")) old.removeAttribute(name);
+      if (!fresh.hasAttribute(name) && !isOpenState(name)) old.removeAttribute(name);
     }
     for (const {
         name,
         value
       }
       of [...fresh.attributes]) {
-      if (old.getAttribute(name) !== value && !(name === "open" && old.tagName === "DETAILS")) old.setAttribute(name, value);
+      if (old.getAttribute(name) !== value && !isOpenState(name)) old.setAttribute(name, value);
     }
     if (/^(INPUT|TEXTAREA|SELECT)$/.test(old.tagName)) return;
     morphChildren(old, fresh);
@@ -124,7 +129,8 @@
       if (!answer.ok) throw new Error(translated("the server answered {status}", {
         status: answer.status
       }));
-      if (new URL(answer.url).pathname !== location.pathname) throw new Error(translated("you are signed out; sign in again"));
+      if (new URL(answer.url).pathname !== location.pathname)
+        throw new Error(translated("you are signed out; sign in again"));
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       const meanwhile = waitsFor();
       if (meanwhile) return say(meanwhile);
@@ -151,7 +157,8 @@
     toggle.hidden = false;
     toggle.setAttribute("aria-pressed", String(isPaused()));
     toggle.textContent = isPaused() ? "▶" : "❚❚";
-    toggle.title = isPaused() ? translated("Refresh this page every 30 s again") : translated("Refreshed every 30 s; pause");
+    toggle.title = isPaused() ? translated("Refresh this page every 30 s again") :
+      translated("Refreshed every 30 s; pause");
     say(isPaused() ? translated("paused") : "");
   }
 

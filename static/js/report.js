@@ -5,7 +5,8 @@
 (() => {
   const root = document.documentElement;
   const figures = JSON.parse(document.getElementById("figures").textContent);
-  const charts = [...document.querySelectorAll("[data-figure]")].filter((chart) => figures[chart.dataset.figure]);
+  const isMade = (chart) => figures[chart.dataset.figure];
+  const charts = [...document.querySelectorAll("[data-figure]")].filter(isMade);
 
   function draw(chart) {
     chart.dataset.state = "drawn";
@@ -23,7 +24,8 @@
   const toggle = document.querySelector("[data-theme-toggle]");
   toggle.hidden = false;
   toggle.addEventListener("click", () => {
-    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    const theme = root.dataset.theme;
+    const dark = theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
     charts.forEach(draw);
   });

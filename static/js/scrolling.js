@@ -3,7 +3,8 @@
 "use strict";
 
 (() => {
-  const scrolls = (box) => box.scrollWidth > box.clientWidth || (!box.matches(".scroll") && box.scrollHeight > box.clientHeight);
+  const scrolls = (box) => box.scrollWidth > box.clientWidth ||
+    (!box.matches(".scroll") && box.scrollHeight > box.clientHeight);
 
   function reachScrolling() {
     document.querySelectorAll(".scroll, details pre, details > dl.facts").forEach((box) => {
@@ -11,8 +12,10 @@
         box.tabIndex = 0;
         if (box.tagName === "DL") return; // With another role it would be no list any more.
         if (!box.hasAttribute("role")) box.setAttribute("role", "group");
-        const caption = box.querySelector("caption") || box.closest("details, section")?.querySelector("summary, h2, h3");
-        if (!box.hasAttribute("aria-label") && caption) box.setAttribute("aria-label", caption.textContent.trim());
+        const caption = box.querySelector("caption") ||
+          box.closest("details, section")?.querySelector("summary, h2, h3");
+        if (!box.hasAttribute("aria-label") && caption)
+          box.setAttribute("aria-label", caption.textContent.trim());
       } else if (!box.matches(".tall, .payload")) box.removeAttribute("tabindex");
     });
   }

@@ -15,7 +15,8 @@ document.querySelectorAll(".slider").forEach((slider) => {
   });
   number.addEventListener("input", () => {
     const wanted = Number(number.value);
-    const nearest = values.reduce((best, value, at) => (Math.abs(value - wanted) < Math.abs(values[best] - wanted) ? at : best), 0);
+    const distances = values.map((value) => Math.abs(value - wanted));
+    const nearest = distances.indexOf(Math.min(...distances));
     range.value = nearest;
     output.textContent = values[nearest] === wanted ? words[nearest] : number.value;
   });

@@ -5,5 +5,6 @@
 const translated = (() => {
   const element = document.getElementById("words");
   const words = element ? JSON.parse(element.textContent) : {};
-  return (text, values = {}) => (words[text] || text).replace(/\{(\w+)\}/g, (whole, name) => (name in values ? values[name] : whole));
+  return (text, values = {}) =>
+    (words[text] || text).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 })();

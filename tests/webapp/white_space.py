@@ -14,10 +14,17 @@ BLOCKS = (
     "th caption colgroup col ul ol li dl dt dd form fieldset legend p h1 h2 h3 h4 h5 h6 details "
     "summary figure figcaption option select optgroup script style link meta title hr blockquote"
 ).replace(" ", "|")
+INLINE = "a|abbr|b|bdi|code|em|i|q|small|span|strong|time"
 AS_IT_IS = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL)
 BESIDE_BLOCKS = re.compile(rf"\s*(</?(?:{BLOCKS})\b[^>]*>)\s*")
 CELL = re.compile(r"<td\b.*?</td>", re.DOTALL)
 BESIDE_SMALL = re.compile(r"\s*(</?small\b[^>]*>)\s*")
+BUTTON = re.compile(r"(<button\b[^>]*>) | (</button>)")
+FIRST_OF_LINE = re.compile(
+    rf"((?:^| |</?(?:{BLOCKS}|button)\b[^>]*>)(?:<(?:{INLINE})\b[^>]*>)+) "
+)
+"""After white space, or at the beginning of a block, an element's own is not seen."""
+LAST_OF_LINE = re.compile(rf" ((?:</(?:{INLINE})>)+(?:$|</?(?:{BLOCKS})\b))")
 
 
 class SeenWhiteSpace:
@@ -44,4 +51,8 @@ def seen(page: str) -> str:
 
 def _collapsed(text: str) -> str:
     text = BESIDE_BLOCKS.sub(r"\1", re.sub(r"\s+", " ", text))
+    text = LAST_OF_LINE.sub(r"\1", BUTTON.sub(r"\1\2", text))
+    before = ""
+    while before != text:
+        before, text = text, FIRST_OF_LINE.sub(r"\1", text)
     return CELL.sub(lambda cell: BESIDE_SMALL.sub(r"\1", cell[0]), text)

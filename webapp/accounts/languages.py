@@ -12,7 +12,12 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import BadRequest
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    StreamingHttpResponse,
+)
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_POST
@@ -37,8 +42,9 @@ class Language:
         with translation.override(translation.get_language_from_request(request)):
             response = self.get_response(request)
             answered_in = translation.get_language() or ENGLISH
-        if response.streaming:
-            response.streaming_content = _in(answered_in, response.streaming_content)  # type: ignore[attr-defined]
+        if isinstance(response, StreamingHttpResponse):
+            pieces: Any = response.streaming_content
+            response.streaming_content = _in(answered_in, pieces)
         if is_for_machines(request):
             return response
         response.headers.setdefault("Content-Language", answered_in)

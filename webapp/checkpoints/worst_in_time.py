@@ -102,9 +102,9 @@ def _worst_of_each(rows: Any, slices: Sequence[tuple[datetime, datetime]]) -> li
         for slice_of_time in slices
         for instant in slice_of_time
     ]
-    values = ", ".join(["(%s, %s)"] * len(slices))
+    begun = f"WITH slice (begins, ends) AS (VALUES {', '.join(['(%s, %s)'] * len(slices))})"
     # Django's own query
-    query = f"WITH slice (begins, ends) AS (VALUES {values}) SELECT ({worst}) FROM slice ORDER BY begins"  # noqa: S608
+    query = f"{begun} SELECT ({worst}) FROM slice ORDER BY begins"  # noqa: S608
     with connection.cursor() as cursor:
         cursor.execute(query, [*adapted, *parameters])
         return [pk for (pk,) in cursor.fetchall() if pk is not None]

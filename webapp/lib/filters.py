@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
 from django.utils.html import format_html
+from django.utils.text import Truncator
 from django.utils.translation import gettext
 
 from ingest import log_lines
@@ -160,6 +162,16 @@ def query(context: template.Context, **changes: Any) -> str:
     return f"?{encoded}" if encoded else "?"
 
 
+@register.simple_tag
+def query_of(*parts: str, **parameters: Any) -> str:
+    """``{% query_of range_query rule=alert.rule %}``: those that have a value, as a query string;
+    empty where none has.
+    """
+    known = {name: value for name, value in parameters.items() if value not in (None, "")}
+    encoded = "&".join(filter(None, [*parts, urlencode(known)]))
+    return f"?{encoded}" if encoded else ""
+
+
 @register.filter
 def of(mapping: Mapping[str, Any], key: str) -> Any:
     """``{{ totals|of:group.slug }}``; ``None`` where it is missing."""
@@ -175,6 +187,13 @@ def words(code: str | None) -> str:
     return (
         known if known != spaced or code in code_words.READ_AS else gettext(code).replace("_", " ")
     )
+
+
+@register.filter
+def subtask(vertex: str, number: int | None) -> str:
+    """A vertex cut for a line, 'Map/3' with the number of a subtask of it."""
+    name = Truncator(vertex).chars(100)
+    return name if number is None else f"{name}/{number}"
 
 
 @register.filter

@@ -181,10 +181,9 @@ def download(request: HttpRequest, uid: str, form: str) -> HttpResponseBase:
         content_type=FORMS[form].content_type,
     )
     patch_vary_headers(response, ("Cookie", "Accept-Language"))
-    response["Content-Disposition"] = (
-        "attachment; "
-        f'filename="weir-{incident_report.kind}-{incident_report.start:%Y%m%d-%H%M}-{incident_report.uid[4:12]}.{form}"'
-    )
+    began, letters = f"{incident_report.start:%Y%m%d-%H%M}", incident_report.uid[4:12]
+    name = f"weir-{incident_report.kind}-{began}-{letters}.{form}"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 
 

@@ -1,4 +1,5 @@
-/* Search, the contents of narrow screens, and the way back to the dashboard that serves these pages. Nothing is loaded from elsewhere. */
+/* Search, the contents of narrow screens, and the way back to the dashboard that serves these pages.
+   Nothing is loaded from elsewhere. */
 "use strict";
 
 const MOST = 12;
@@ -10,7 +11,11 @@ let sections = null;
 async function known() {
   if (!sections) {
     const answer = await fetch(`${root}search/search_index.json`);
-    sections = (await answer.json()).docs.map((one) => ({ ...one, text: one.text.replace(/\s+/g, " "), all: `${one.title} ${one.text}`.toLowerCase() }));
+    sections = (await answer.json()).docs;
+    for (const one of sections) {
+      one.all = `${one.title} ${one.text}`.toLowerCase();
+      one.text = one.text.replace(/\s+/g, " ");
+    }
   }
   return sections;
 }
@@ -25,17 +30,23 @@ async function search() {
   found.hidden = !words.length;
   if (!words.length) return;
   const score = (one) => words.filter((word) => one.title.toLowerCase().includes(word)).length;
-  const hits = (await known()).filter((one) => words.every((word) => one.all.includes(word))).sort((a, b) => score(b) - score(a));
+  const hits = (await known()).filter((one) => words.every((word) => one.all.includes(word)));
+  hits.sort((a, b) => score(b) - score(a));
   found.replaceChildren(
     ...hits.slice(0, MOST).map((one) => {
       const link = document.createElement("a");
       link.href = root + one.location;
       link.textContent = one.title;
-      link.append(Object.assign(document.createElement("small"), { textContent: excerpt(one.text, words[0]) }));
+      const small = document.createElement("small");
+      small.textContent = excerpt(one.text, words[0]);
+      link.append(small);
       return link;
     }),
   );
-  if (!hits.length) found.append(Object.assign(document.createElement("p"), { textContent: "Nothing has all of these words." }));
+  if (hits.length) return;
+  const paragraph = document.createElement("p");
+  paragraph.textContent = "Nothing has all of these words.";
+  found.append(paragraph);
 }
 
 field.addEventListener("input", search);
