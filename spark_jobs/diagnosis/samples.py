@@ -22,8 +22,9 @@ Documents = tuple[Mapping[str, Any], ...]
 LOAD_BALANCE_MODE = "taskmanager.load-balance.mode"
 EVENLY_SPREAD = "cluster.evenly-spread-out-slots"
 DEBLOATS = "taskmanager.network.memory.buffer-debloat.enabled"
-READ_SETTINGS = (LOAD_BALANCE_MODE, EVENLY_SPREAD, DEBLOATS)
-"""Settings that rules advise: they read whether they are set."""
+CHECKPOINT_DIRECTORIES = ("execution.checkpointing.dir", "state.checkpoints.dir")
+READ_SETTINGS = (LOAD_BALANCE_MODE, EVENLY_SPREAD, DEBLOATS, *CHECKPOINT_DIRECTORIES)
+"""Settings that rules read: those that they advise, and where checkpoints go."""
 
 EPOCH_MS = "epoch ms"
 """Unit of a field that is an instant: its column has the name without ``_ms``."""
