@@ -120,9 +120,9 @@ def failed_restarts(
     instants = [*known, *roots, *recreated]
     for before, row in pairwise(row for row in jobs if _entered(row, "RUNNING") is not None):
         earlier, since = _entered(before, "RUNNING") or 0, _entered(row, "RUNNING") or 0
-        if since > earlier and _is_same_life(before, row):
-            if not any(earlier < at <= since + SAME_FAILURE_MS for at in instants):
-                yield by_rest("restart", "", since, "restart", None, row)
+        is_dated = any(earlier < at <= since + SAME_FAILURE_MS for at in instants)
+        if since > earlier and _is_same_life(before, row) and not is_dated:
+            yield by_rest("restart", "", since, "restart", None, row)
 
 
 def _survived(jobs: Iterable[Row], at: int) -> bool:
