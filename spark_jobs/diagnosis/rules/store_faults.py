@@ -34,6 +34,9 @@ from spark_jobs.diagnosis.thresholds import Limits, Threshold
 RULE = "store.faults"
 WINDOW, LOGGED_LINES = f"{RULE}.window_s", f"{RULE}.logged"
 MOST_PREFIXES = 10
+ASSUMED = message(
+    "No text names the bucket: it is that of the job's checkpoints, which these requests wrote."
+)
 
 
 @rule(
@@ -111,16 +114,7 @@ def _finding(
         "warning" if failed or came_of[LOGGED] >= limits[LOGGED_LINES] else "info",
         "medium" if is_all_assumed else "high",
         title=_titled(code, store),
-        cause=message(
-            "{costs:message}{assumed:message}",
-            costs=_cost_words(came_of),
-            assumed=message(
-                " No text names the bucket: it is that of the job's checkpoints, which these "
-                "requests wrote."
-            )
-            if is_all_assumed
-            else "",
-        ),
+        cause=join_messages((*_words(came_of), *([ASSUMED] if is_all_assumed else ())), " "),
         next_step=message(
             "{advice:message} The page Object stores says which other jobs meet it.",
             advice=known.next_step,
@@ -152,27 +146,21 @@ def _titled(code: str, store: str) -> str:
     return message("Requests to {store:name} time out", store=store)
 
 
-def _cost_words(came_of: Counter[str]) -> str:
-    parts = []
+def _words(came_of: Counter[str]) -> Iterator[str]:
     if number := came_of[CHECKPOINT]:
-        parts.append(
-            plural(
-                number,
-                "{count:count} checkpoint was lost by it.",
-                "{count:count} checkpoints were lost by it.",
-            )
+        yield plural(
+            number,
+            "{count:count} checkpoint was lost by it.",
+            "{count:count} checkpoints were lost by it.",
         )
     if number := came_of[TASK]:
-        parts.append(
-            plural(
-                number,
-                "Tasks failed by it {count:count} time.",
-                "Tasks failed by it {count:count} times.",
-            )
+        yield plural(
+            number,
+            "Tasks failed by it {count:count} time.",
+            "Tasks failed by it {count:count} times.",
         )
-    if not parts:
-        return message("Nothing is known to have failed by it: clients tried again.")
-    return join_messages(parts, " ")
+    if not came_of[CHECKPOINT] and not came_of[TASK]:
+        yield message("Nothing is known to have failed by it: clients tried again.")
 
 
 def _evidence(
