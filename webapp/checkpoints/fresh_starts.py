@@ -7,7 +7,10 @@ was before it is known here alone: see :mod:`webapp.fleet.attempts`.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
+
+from django.db.models import F
 
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.plain import finding_to_plain
@@ -17,7 +20,7 @@ from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding
 from webapp.findings.overrides import limits_of
 from webapp.findings.watched import keep
-from webapp.fleet.attempts import began_at, other_attempts, over_at
+from webapp.fleet.attempts import began_at, of_jobs, other_attempts, over_at
 from webapp.fleet.models import JobAnnotation, JobCurrent
 from webapp.lib.instants import epoch_ms
 
@@ -27,51 +30,56 @@ FIRST = 1
 
 
 def take_up(rows: Sequence[Mapping[str, Any]]) -> None:
-    """``rows`` of the serving table ``checkpoint_fact`` that were just loaded. Call it in a
-    transaction.
+    """``rows`` of the serving table ``checkpoint_fact`` that were just loaded, those of an earlier
+    attempt perhaps after those of a later one. Call it in a transaction.
     """
     begun: dict[str, set[str]] = defaultdict(set)
     for row in rows:
-        if row["checkpoint_id"] == FIRST and not row["is_savepoint"]:
+        if row["checkpoint_id"] == FIRST:
             begun[row["cluster"]].add(row["job_id"])
     for cluster, job_ids in begun.items():
-        fresh = JobCurrent.objects.newest_attempts().filter(
-            cluster=cluster, job_id__in=job_ids, restored_at__isnull=True
+        again = JobCurrent.objects.newest_attempts().filter(
+            of_jobs(sorted(job_ids), cluster), restored_at__isnull=True
         )
-        for job in fresh.exclude(first_attempt_id__in=["", *job_ids]):
+        for job in again.exclude(first_attempt_id__in=["", F("job_id")]):
             _judge(job)
 
 
 def _judge(job: JobCurrent) -> None:
-    started = began_at(job)
-    restored = JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, kind="restore")
-    earlier = _earlier(job)
-    if started is None or earlier is None or restored.exists():
+    """At the time of its first checkpoint."""
+    of_job = {"cluster": job.cluster, "job_id": job.job_id}
+    first = CheckpointFact.objects.filter(checkpoint_id=FIRST, **of_job).exclude(is_savepoint=True)
+    known, started, earlier = first.first(), began_at(job), _earlier(job)
+    restored = JobAnnotation.objects.filter(kind="restore", **of_job)
+    if known is None or started is None or earlier is None or restored.exists():
         return
-    at_ms = epoch_ms(job.as_of)
+    at = known.end_time or known.trigger_time
     window = JobWindow(
         job.cluster,
         job.job_id,
-        at_ms,
-        at_ms - 60_000,
+        epoch_ms(at),
+        epoch_ms(at) - 60_000,
         job_name=job.name,
         state=job.state,
         start_time_ms=epoch_ms(started),
         earlier=earlier,
     )
-    limits = limits_of(job.cluster)
-    for finding in registry.diagnose(window, limits, only=(RULE,)).findings:
-        plain = finding_to_plain(finding) | {"subject_id": SUBJECT}
-        of_start = {
-            "cluster": job.cluster,
-            "first_attempt_id": job.first_attempt_id,
-            "rule": RULE,
-            "first_seen": started,
-        }
-        known = Finding.objects.filter(subject_id=SUBJECT, **of_start).first()
-        if known is None or known.state == FindingState.OPEN:
-            new = Finding(job_id=job.job_id, job_name=job.name, **of_start)
-            keep(known or new, job.cluster, plain, job.as_of)
+    for finding in registry.diagnose(window, limits_of(job.cluster), only=(RULE,)).findings:
+        _keep(job, finding_to_plain(finding) | {"subject_id": SUBJECT}, started, at)
+
+
+def _keep(job: JobCurrent, plain: dict[str, Any], started: datetime, at: datetime) -> None:
+    """One finding of a start, which does not open again once it is closed."""
+    of_start = {
+        "cluster": job.cluster,
+        "first_attempt_id": job.first_attempt_id,
+        "rule": RULE,
+        "first_seen": started,
+    }
+    known = Finding.objects.filter(subject_id=SUBJECT, **of_start).first()
+    if known is None or known.state == FindingState.OPEN:
+        new = Finding(job_id=job.job_id, job_name=job.name, **of_start)
+        keep(known or new, job.cluster, plain, at)
 
 
 def _earlier(job: JobCurrent) -> EarlierAttempt | None:

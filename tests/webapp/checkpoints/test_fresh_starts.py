@@ -127,6 +127,15 @@ def test_an_attempt_that_was_over_for_days_is_no_alarm():
     assert found() == [("info", 9)]
 
 
+def test_an_import_that_loads_the_earlier_attempt_last_finds_it_too():
+    of = comes_back()
+    before = earlier()
+    fact(before, 1, before.start_time)
+    take_up([{"cluster": of.cluster, "job_id": before.job_id, "checkpoint_id": 1,
+              "is_savepoint": False}])  # fmt: skip
+    assert found() == [("critical", 9)]
+
+
 def test_one_start_is_found_once_and_not_again_when_that_is_closed():
     earlier()
     of = comes_back()

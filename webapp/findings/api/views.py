@@ -1,5 +1,6 @@
 """Findings over the API."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.shortcuts import get_object_or_404
@@ -10,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from webapp.findings.filters import FindingFilters
-from webapp.findings.known_bugs import bugs_beside
+from webapp.findings.known_bugs import BugBeside, bugs_beside
 from webapp.findings.models import Finding
 from webapp.findings.sampled_vertices import sampled_vertex_of
 from webapp.findings.slow_starts import starting_threads_of
@@ -38,7 +39,8 @@ class FindingsSerializer(serializers.ListSerializer[Finding]):
 
     def to_representation(self, data: Any) -> list[Any]:
         findings = list(data)
-        self.context["known_bugs"] = bugs_beside(findings)
+        child: Any = self.child
+        child.beside = bugs_beside(findings)
         return super().to_representation(findings)
 
 
@@ -49,6 +51,9 @@ class FindingSerializer(serializers.ModelSerializer[Finding]):
 
     known_bugs = serializers.SerializerMethodField()
 
+    beside: Mapping[int, Sequence[BugBeside]] | None = None
+    """Read once for a list."""
+
     class Meta:
         model = Finding
         exclude = ("refold_from", "severity_rank", "to_alert")
@@ -56,8 +61,7 @@ class FindingSerializer(serializers.ModelSerializer[Finding]):
 
     @extend_schema_field(BugBesideSerializer(many=True))
     def get_known_bugs(self, finding: Finding) -> list[dict[str, Any]]:
-        beside = self.context.get("known_bugs")
-        known = bugs_beside([finding]) if beside is None else beside
+        known = bugs_beside([finding]) if self.beside is None else self.beside
         return list(BugBesideSerializer(list(known.get(finding.pk, ())), many=True).data)
 
 
