@@ -26,6 +26,7 @@ from ingest.flink_logs.patterns import (
     NOT_LOOKED_FOR,
     PATTERNS,
     READ_CHARS,
+    STORE_KINDS,
     TRACE_PATTERNS,
     UNREAD,
     Pattern,
@@ -33,10 +34,13 @@ from ingest.flink_logs.patterns import (
 )
 from ingest.flink_logs.reasons import any_of, failure_cause_of, reason_of
 from ingest.records import LogRecord
+from ingest.store_places import place_in
 from ingest.traces import shortened
 
 MESSAGE_CHARS = 2_000
 DETAIL_CHARS = 16_384
+PATH_CHARS = 500
+"""Of a place in an object store."""
 LAST_EPOCH_MS = 7_258_118_400_000
 """Times from the year 2200 on are no times."""
 
@@ -160,7 +164,7 @@ _CONTAINED = contained()
 
 _NOTHING: Texts = (None,) * len(READ_FIELDS)
 _UNREAD = _Entry(UNREAD, "", "", "", re.compile("").match, lambda texts: texts, (), None)
-_REASON_TEXT = READ_FIELDS.index("reason_text")
+_REASON_TEXT, _PATH = READ_FIELDS.index("reason_text"), READ_FIELDS.index("path")
 _CAUSED = "Caused by: "
 _BRACKETS = (")", "]")
 _LOGGER_BEHIND = re.compile(
@@ -197,6 +201,24 @@ def event_of(record: LogRecord) -> LogEvent | None:
 
 def parse_message(level: str, message: str) -> ParsedMessage | None:
     """The event in a record's message, its fields still as text."""
+    parsed = _parsed(level, message)
+    return _with_place(parsed, message) if parsed and parsed[0] in STORE_KINDS else parsed
+
+
+def _with_place(parsed: ParsedMessage, message: str) -> ParsedMessage:
+    """An event of an object store with the bucket that its text names, and the key."""
+    kind, texts, reason, reason_text, line, detail = parsed
+    text = message[:DETAIL_CHARS]
+    pieces = (piece for piece in _TRACE_OF_PIECE if piece in text)
+    place = place_in(text, min(map(text.index, pieces), default=0))
+    if place is None:
+        return parsed
+    path = f"{place.uri}/{place.key}".rstrip("/")[:PATH_CHARS]
+    texts = (*texts[:_PATH], path, *texts[_PATH + 1 :])
+    return kind, texts, reason, reason_text, line, detail
+
+
+def _parsed(level: str, message: str) -> ParsedMessage | None:
     line, _, trace = message.partition("\n")
     if line[-1:] in _BRACKETS:
         line = without_logger(line)

@@ -12,7 +12,8 @@ class LogEvent:
     ``execution_id`` is the attempt id as logged: 32 hex digits up to 1.15, from 1.16 on
     ``{graph}_{vertex}_{subtask}_{attempt}``. ``subtask`` is 0-based although logs print ``(i/p)``
     1-based. ``alignment_ms`` is known once all barriers of a checkpoint are there. ``path`` serves
-    locations of checkpoints and savepoints, ``count`` numbers of tasks or attempts.
+    locations of checkpoints and savepoints, and what an object store did not do; ``count`` numbers
+    of tasks or attempts.
     """
 
     kind: str

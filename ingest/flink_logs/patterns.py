@@ -61,6 +61,9 @@ class TracePattern:
     example: str
 
 
+STORE_RETRIED = "store_retried"
+"""A client tries a request again: nothing has failed yet."""
+
 _LITERAL = re.compile(r"(?:(?:[^][\\^$.|?*+(){}]|\\[^A-Za-z0-9])(?![*+?{]))*")
 
 
@@ -1234,6 +1237,31 @@ _PROCESS_PATTERNS = (
         reason="LEADERSHIP_LOST",
     ),
     _pattern(
+        # org.apache.hadoop.fs.s3a.WriteOperationHelper
+        STORE_RETRIED,
+        "Hadoop 3.1+",
+        rf"{t.ANY}: Retried {t.INT:count}: {t.REST:reason_text}",
+        (
+            "Writing Object on flink/ck/chk-4/x: Retried 2: "
+            "org.apache.hadoop.fs.s3a.AWSServiceThrottledException: Writing Object on "
+            "s3a://lake/flink/ck/chk-4/x: Please reduce your request rate."
+        ),
+        contains=" Retried ",
+    ),
+    _pattern(
+        # com.google.cloud.hadoop.util.RetryHttpInitializer
+        STORE_RETRIED,
+        "GCS connector",
+        r"Encountered status code (?:429|503) when (?:sending [A-Z]+ request to|accessing) URL ",
+        (
+            "Encountered status code 429 when sending POST request to URL "
+            "'https://storage.googleapis.com/upload/storage/v1/b/lake/o?uploadType=multipart'. "
+            "Delegating to response handler for possible retry."
+        ),
+        starts="Encountered status code ",
+        reason="STORE_THROTTLED",
+    ),
+    _pattern(
         "zookeeper_lost",
         "1.9+",
         rf"Connection to ZooKeeper (?:suspended|lost){t.REST:reason_text}",
@@ -1249,6 +1277,11 @@ PATTERNS: tuple[Pattern, ...] = (
     + _TASKMANAGER_PATTERNS
     + _PROCESS_PATTERNS
 )
+
+STORE_KINDS = frozenset(
+    {"store_throttled", "store_pool_exhausted", "store_refused", "store_timeout", STORE_RETRIED}
+)
+"""Kinds whose ``path`` is where in an object store it was, as far as the text names a bucket."""
 
 TRACE_PATTERNS: tuple[TracePattern, ...] = (
     TracePattern(
@@ -1325,8 +1358,101 @@ TRACE_PATTERNS: tuple[TracePattern, ...] = (
         ),
     ),
     TracePattern(
+        "store_refused",
+        "Service: Amazon S3; Status Code: 403",
+        "STORE_REFUSED",
+        (
+            "com.amazonaws.services.s3.model.AmazonS3Exception: Access Denied (Service: Amazon S3; "
+            "Status Code: 403; Error Code: AccessDenied)"
+        ),
+    ),
+    TracePattern(
+        "store_refused",
+        "Service: S3, Status Code: 403",
+        "STORE_REFUSED",
+        (
+            "software.amazon.awssdk.services.s3.model.S3Exception: User: arn:aws:iam::1:role/flink "
+            'is not authorized to perform: s3:PutObject on resource: "arn:aws:s3:::lake/ck/a" '
+            "(Service: S3, Status Code: 403, Request ID: 4442587FB7D0A2F9)"
+        ),
+    ),
+    TracePattern(
+        "store_refused",
+        "[ErrorCode]: AccessDenied",
+        "STORE_REFUSED",
+        (
+            "com.aliyun.oss.OSSException: You have no right to access this object because of "
+            "bucket acl.\n[ErrorCode]: AccessDenied\n[HostId]: lake.oss-cn-beijing.aliyuncs.com"
+        ),
+    ),
+    TracePattern(
+        "store_refused",
+        "AuthorizationPermissionMismatch",
+        "STORE_REFUSED",
+        (
+            'Operation failed: "This request is not authorized to perform this operation using '
+            'this permission.", 403, PUT, https://acct.dfs.core.windows.net/ck/a, '
+            "AuthorizationPermissionMismatch"
+        ),
+    ),
+    TracePattern(
+        "store_timeout",
+        "Error Code: RequestTimeout",
+        "STORE_TIMEOUT",
+        (
+            "com.amazonaws.services.s3.model.AmazonS3Exception: Your socket connection to the "
+            "server was not read from or written to within the timeout period. (Service: Amazon "
+            "S3; Status Code: 400; Error Code: RequestTimeout)"
+        ),
+    ),
+    TracePattern(
         "store_throttled",
-        "reduce your request rate",
+        "Service: Amazon S3; Status Code: 503",
+        "STORE_THROTTLED",
+        (
+            "com.amazonaws.services.s3.model.AmazonS3Exception: Slow Down (Service: Amazon S3; "
+            "Status Code: 503; Error Code: 503 Slow Down)"
+        ),
+    ),
+    TracePattern(
+        "store_throttled",
+        "Service: S3, Status Code: 503",
+        "STORE_THROTTLED",
+        (
+            "software.amazon.awssdk.services.s3.model.S3Exception: Slow down (Service: S3, Status "
+            "Code: 503, Request ID: 4442587FB7D0A2F9)"
+        ),
+    ),
+    TracePattern(
+        "store_throttled",
+        "QpsLimitExceeded",
+        "STORE_THROTTLED",
+        (
+            "com.aliyun.oss.OSSException: QPS Limit Exceeded.\n[ErrorCode]: QpsLimitExceeded\n"
+            "[HostId]: lake.oss-cn-beijing.aliyuncs.com"
+        ),
+    ),
+    TracePattern(
+        "store_throttled",
+        ", ServerBusy",
+        "STORE_THROTTLED",
+        (
+            'Operation failed: "Ingress is over the account limit.", 503, PUT, '
+            "https://acct.dfs.core.windows.net/ck/a?action=append, ServerBusy"
+        ),
+    ),
+    TracePattern(
+        "store_throttled",
+        "exceeded the rate limit for object",
+        "STORE_THROTTLED",
+        (
+            "com.google.cloud.storage.StorageException: The object lake/ck/a exceeded the rate "
+            "limit for object mutation operations (create, update, and delete)."
+        ),
+    ),
+    TracePattern(
+        "store_throttled",
+        "educe your request rate",
         "STORE_THROTTLED",
         (
             "com.amazonaws.services.s3.model.AmazonS3Exception: Please reduce your request rate. "
@@ -1338,6 +1464,15 @@ TRACE_PATTERNS: tuple[TracePattern, ...] = (
         "Timeout waiting for connection from pool",
         "STORE_POOL_EXHAUSTED",
         "com.amazonaws.SdkClientException: Timeout waiting for connection from pool",
+    ),
+    TracePattern(
+        "store_pool_exhausted",
+        "Acquire operation took longer",
+        "STORE_POOL_EXHAUSTED",
+        (
+            "software.amazon.awssdk.core.exception.SdkClientException: Unable to execute HTTP "
+            "request: Acquire operation took longer than the configured maximum time."
+        ),
     ),
     TracePattern(
         "rpc_timeout",
@@ -1365,7 +1500,11 @@ KINDS: tuple[str, ...] = tuple(
     )
 )
 
-NOT_LOOKED_FOR: tuple[str, ...] = ("Application ", "Checkpoint storage is set to ")
+NOT_LOOKED_FOR: tuple[str, ...] = (
+    "Application ",
+    "Checkpoint storage is set to ",
+    "Encountered status code ",
+)
 """Openings of lines that hold a piece of an entry and are known to be something else."""
 
 READ_CHARS = 8192

@@ -3,7 +3,8 @@
 ``vertex``: both have to be about one vertex, by what the finding itself names (a barrier held by
 ``slow-enrich`` follows from the pressure of ``slow-enrich`` alone). ``job``: that they are of one
 job at one time is enough, since the job has but one of what is meant: one line of checkpoints, one
-attempt that runs. What is not declared does not follow, however near in time.
+attempt that runs. ``cause``: both have to name the same cause of failures. What is not declared
+does not follow, however near in time.
 
 What ties a finding to a vertex, or to a broken thing that other jobs name too, is read from its
 data in ``incidents``. ``tests/diagnosis/test_incidents.py`` says which incidents recordings and the
@@ -15,7 +16,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Literal
 
-Tie = Literal["vertex", "job"]
+Tie = Literal["vertex", "job", "cause"]
 
 _HELD_BARRIERS: dict[str, Tie] = {
     "checkpoint.start_delay": "vertex",
@@ -32,6 +33,13 @@ _SLOW_PHASE: dict[str, Tie] = {
 }
 
 CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
+    # A bucket throttles: what else goes wrong in the job at that time may have other causes.
+    "store.faults": {
+        "checkpoint.declined": "cause",
+        "checkpoint.failed": "cause",
+        "restart.loop": "cause",
+        "job.failed": "cause",
+    },
     # One subtask has most of the records: it is busy, holds others up, and has the most to write.
     "data.skew": {
         "pressure.skew": "vertex",

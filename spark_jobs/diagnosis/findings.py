@@ -7,7 +7,7 @@ from typing import Any, Literal
 Severity = Literal["info", "warning", "critical"]
 Confidence = Literal["low", "medium", "high"]
 SubjectKind = Literal[
-    "job", "vertex", "subtask", "taskmanager", "checkpoint", "cluster", "root", "weir"
+    "job", "vertex", "subtask", "taskmanager", "checkpoint", "cluster", "root", "store", "weir"
 ]
 
 CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")

@@ -7,8 +7,9 @@ Two findings belong together where they are near in time and
   ids, or
 * they are episodes of the same rule about the same subject, or
 * they are of one rule in several jobs of one cluster and name the same broken thing: a TaskManager
-  that was lost, the one host that declines for one reason, the missing file. Host names repeat
-  among clusters, so that clusters are never brought together.
+  that was lost, the one host that declines for one reason, the missing file, the bucket that
+  throttles. Host names repeat among clusters, and people see some clusters only, so that clusters
+  are never brought together; notices are (:mod:`webapp.alerting.shared_stores`).
 
 An incident is all that hangs together by such ties. A tie depends on its two findings alone, so it
 holds whenever each of them came.
@@ -36,11 +37,13 @@ MOST_COMPARED = 200
 class Trace:
     """What the data of a finding tell of where it is.
 
-    ``vertices``: ids; ``shared``: broken things that other jobs may name, too.
+    ``vertices``: ids; ``shared``: broken things that other jobs may name, too; ``causes``: codes of
+    causes of failures.
     """
 
     vertices: frozenset[str] = frozenset()
     shared: frozenset[str] = frozenset()
+    causes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,9 @@ class IncidentFinding:
 def trace_of(rule: str, subject_kind: str, subject_id: str, data: Mapping[str, Any]) -> Trace:
     """Reads what rules put into ``data``; what is not there, or has another shape, ties nothing."""
     return Trace(
-        frozenset(_vertices(rule, subject_kind, subject_id, data)), frozenset(_shared(rule, data))
+        frozenset(_vertices(rule, subject_kind, subject_id, data)),
+        frozenset(_shared(rule, data)),
+        frozenset(_causes(data)),
     )
 
 
@@ -91,7 +96,7 @@ def causes_of(rule: str, data: Mapping[str, Any]) -> frozenset[str]:
 
 def follows(consequence: IncidentFinding, cause: IncidentFinding) -> bool:
     """Whether one is declared to lead to the other, and these two are of one job, near in time and,
-    where need be, of one vertex.
+    where need be, of one vertex or of one cause.
     """
     tie = CONSEQUENCES.get(cause.rule, {}).get(consequence.rule)
     if (
@@ -100,9 +105,11 @@ def follows(consequence: IncidentFinding, cause: IncidentFinding) -> bool:
         or (cause.cluster, cause.job) != (consequence.cluster, consequence.job)
     ):
         return False
-    return cause.is_near(consequence) and (
-        tie == "job" or bool(cause.trace.vertices & consequence.trace.vertices)
-    )
+    if tie == "job":
+        return cause.is_near(consequence)
+    name = "vertices" if tie == "vertex" else "causes"
+    common = getattr(cause.trace, name) & getattr(consequence.trace, name)
+    return bool(common) and cause.is_near(consequence)
 
 
 def belong_together(finding: IncidentFinding, other: IncidentFinding) -> bool:
@@ -286,8 +293,15 @@ def _shared(rule: str, data: Mapping[str, Any]) -> Iterable[str]:
             message("file {path:name}", path=path)
             for path in _texts([row.get("path") for row in _rows(data.get("files"))])
         )
+    elif rule == "store.faults":
+        yield from _texts([data.get("shared")])
     elif rule == "collect.blind":
         yield "cluster"
+
+
+def _causes(data: Mapping[str, Any]) -> Iterable[str]:
+    counted = data.get("causes")
+    yield from _texts([data.get("cause"), *(counted if isinstance(counted, Mapping) else ())])
 
 
 def _texts(values: Any) -> list[str]:

@@ -30,6 +30,7 @@ _SINGLE_PARTS: dict[str, type] = {
     "size_trend": samples.SizeTrend,
     "config": samples.CheckpointConfig,
     "recovery_point": samples.RecoveryPoint,
+    "earlier": samples.EarlierAttempt,
 }
 _MEMBERS = {
     part: tuple(field.name for field in fields(part)) for part in (Finding, Evidence, Related)

@@ -22,8 +22,9 @@ Documents = tuple[Mapping[str, Any], ...]
 LOAD_BALANCE_MODE = "taskmanager.load-balance.mode"
 EVENLY_SPREAD = "cluster.evenly-spread-out-slots"
 DEBLOATS = "taskmanager.network.memory.buffer-debloat.enabled"
-READ_SETTINGS = (LOAD_BALANCE_MODE, EVENLY_SPREAD, DEBLOATS)
-"""Settings that rules advise: they read whether they are set."""
+CHECKPOINT_DIRECTORIES = ("execution.checkpointing.dir", "state.checkpoints.dir")
+READ_SETTINGS = (LOAD_BALANCE_MODE, EVENLY_SPREAD, DEBLOATS, *CHECKPOINT_DIRECTORIES)
+"""Settings that rules read: those that they advise, and where checkpoints go."""
 
 EPOCH_MS = "epoch ms"
 """Unit of a field that is an instant: its column has the name without ``_ms``."""
@@ -448,6 +449,22 @@ class TaskManagerSample:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierAttempt:
+    """The attempt before this one, under another job id, with the newest snapshot that it
+    completed: the newest that is still there, unless all are ``discarded``.
+    """
+
+    job_id: str
+    state: str | None
+    over_ms: int
+    checkpoint_id: int
+    trigger_time_ms: int
+    path: str | None = None
+    is_savepoint: bool = False
+    discarded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class JobWindow:
     """One job, judged at ``at_ms`` (the end of the window, or its newest data where the window is
     still running).
@@ -461,7 +478,8 @@ class JobWindow:
     minor, patch), the patch only where ``flink_version`` names one. ``taskmanagers`` are samples of
     those it has slots on, before the window's end, oldest first: recently one of each minute,
     before that the last one before each restart of the job. ``restarts`` are instants of restarts,
-    in epoch ms, for longer than annotations and events tell of them.
+    in epoch ms, for longer than annotations and events tell of them. ``earlier`` is known where this
+    attempt is the first to be judged after another one.
     """
 
     cluster: str
@@ -492,6 +510,7 @@ class JobWindow:
     recovery_point: RecoveryPoint | None = None
     taskmanagers: tuple[TaskManagerSample, ...] = ()
     restarts: tuple[int, ...] = ()
+    earlier: EarlierAttempt | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
 
     @property

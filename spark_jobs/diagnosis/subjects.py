@@ -87,6 +87,20 @@ def checkpoint_finding(
     )
 
 
+def store_finding(
+    window: JobWindow,
+    subject_id: str,
+    store: str,
+    rule: str,
+    severity: Severity,
+    confidence: Confidence,
+    **words: Unpack[Words],
+) -> Finding:
+    """``store``: a bucket, or a prefix in one."""
+    subject: _Subject = ("store", subject_id, store)
+    return _finding(rule, severity, confidence, subject, window.at_ms, words)
+
+
 def root_finding(
     sample: StorageRootSample, rule: str, severity: Severity, **words: Unpack[Words]
 ) -> Finding:

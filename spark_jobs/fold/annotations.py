@@ -12,7 +12,7 @@ from typing import Any
 from ingest.messages import message
 from spark_jobs.fold.log_mentions import log_mentions
 from spark_jobs.fold.mentions import Mention
-from spark_jobs.fold.rest_mentions import recreated_restarts, rest_mentions
+from spark_jobs.fold.rest_mentions import failed_restarts, recreated_restarts, rest_mentions
 from spark_jobs.fold.rows import Row, floor_ms
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 
@@ -32,6 +32,7 @@ def annotations(
     outages: Sequence[Row] = (),
     lost: Iterable[Mention] = (),
     types: Types = NO_TYPES,
+    failures: Iterable[Row] = (),
 ) -> list[dict[str, Any]]:
     """Everything known of one job → its ``job_annotation`` rows, without cluster and job.
 
@@ -40,14 +41,16 @@ def annotations(
     rescaled vertex, the TaskManager or the operator's word; "" for the others. ``jobs`` and
     ``events`` each once, ``jobs`` in order of time. ``outages``: see
     :mod:`spark_jobs.fold.downtime`; ``lost``: mentions of TaskManagers that were lost, see
-    :mod:`spark_jobs.fold.taskmanager_lives`; ``types``: see :mod:`spark_jobs.fold.snapshots`.
+    :mod:`spark_jobs.fold.taskmanager_lives`; ``types``: see :mod:`spark_jobs.fold.snapshots`;
+    ``failures``: rows of ``job_exception``.
     """
     logged = log_mentions(events, outages, types)
-    recreated = (
-        mention for mention in recreated_restarts(jobs) if not _is_logged(mention, logged, events)
-    )
+    recreated = list(recreated_restarts(jobs))
     restarted = [mention.at_ms for mention in logged if mention.kind == "restart"]
-    mentions = [*rest_mentions(jobs, types, restarted), *recreated, *logged, *lost]
+    failed = list(failed_restarts(jobs, failures, restarted, [one.at_ms for one in recreated]))
+    restarted += [mention.at_ms for mention in failed]
+    recreated = [mention for mention in recreated if not _is_logged(mention, logged, events)]
+    mentions = [*rest_mentions(jobs, types, restarted), *failed, *recreated, *logged, *lost]
     return [
         *(_folded(close) for close in _close_together(mentions)),
         *(_savepoint(fact) for fact in facts if fact["is_savepoint"]),

@@ -126,6 +126,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         state.outages,
         lost,
         types,
+        state.failures,
     )
     state = replace(state, restarts=restart_instants(state.restarts, (), annotated))
     state = replace(state, starts=with_causes(state.starts, annotated, surroundings.life.failures))

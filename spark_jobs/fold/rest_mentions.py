@@ -2,8 +2,9 @@
 rescaling, end.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from math import inf
 
 from ingest.job_states import TERMINAL_STATES
 from spark_jobs.fold.mentions import Mention, by_rest, restore_words
@@ -14,6 +15,10 @@ COUNTER_LAG_MS = 60_000
 """The counter is a metric, fetched every ten seconds and asked for in another request: it may rise
 well after the state changed.
 """
+
+SAME_FAILURE_MS, SWITCHED_WITHIN_MS = 2_000, 10_000
+"""A failure is dated a little before the job's change of state, by the same clock."""
+THERE = frozenset({"RUNNING", "RESTARTING", "CREATED", "INITIALIZING"})
 
 
 def rest_mentions(
@@ -91,6 +96,51 @@ def _uncounted_restarts(jobs: Sequence[Row], logged: Sequence[int]) -> Iterator[
                 {"count": row["restarts"] - before["restarts"]},
                 row,
             )
+
+
+def failed_restarts(
+    jobs: Sequence[Row], failures: Iterable[Row], logged: Sequence[int], recreated: Sequence[int]
+) -> Iterator[Mention]:
+    """Restarts that nothing else dates: a failure after which the job is there again, and a job
+    that became RUNNING again.
+
+    REST keeps the newest failures, sixteen unless set, but of each state only the time of its last
+    entry: of a job that restarts between two answers all others are lost. ``logged`` and
+    ``recreated``: instants of restarts by the log, and of other graphs.
+    """
+    entered = {at for row in jobs if (at := _entered(row, "RESTARTING")) is not None}
+    known = sorted({*logged, *entered})
+    as_of = {row["ts"]: row["as_of"] for row in failures if row["is_root"]}
+    roots = sorted(as_of)
+    for at, following in pairwise([*roots, inf]):
+        is_dated = any(at - SAME_FAILURE_MS <= one <= at + SWITCHED_WITHIN_MS for one in known)
+        is_recreated = any(at <= one < following for one in recreated)
+        if not is_dated and not is_recreated and _survived(jobs, at):
+            yield Mention("restart", "", at, False, "restart", None, as_of[at])
+    instants = [*known, *roots, *recreated]
+    for before, row in pairwise(row for row in jobs if _entered(row, "RUNNING") is not None):
+        earlier, since = _entered(before, "RUNNING") or 0, _entered(row, "RUNNING") or 0
+        is_dated = any(earlier < at <= since + SAME_FAILURE_MS for at in instants)
+        if since > earlier and _is_same_life(before, row) and not is_dated:
+            yield by_rest("restart", "", since, "restart", None, row)
+
+
+def _survived(jobs: Iterable[Row], at: int) -> bool:
+    """Whether the submission that failed then was there again later."""
+    return any(
+        row["observed_at"] > at
+        and row["start_time"] is not None
+        and row["start_time"] <= at
+        and row["state"] in THERE
+        for row in jobs
+    )
+
+
+def _is_same_life(before: Row, row: Row) -> bool:
+    """Neither another submission nor another graph of it."""
+    return bool(before["start_time"] == row["start_time"]) and _entered(
+        before, "CREATED"
+    ) == _entered(row, "CREATED")
 
 
 def recreated_restarts(jobs: Sequence[Row]) -> Iterator[Mention]:

@@ -6,13 +6,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from ingest.flink_logs.patterns import STORE_KINDS
 from spark_jobs.fold.rows import Row, rank
 from spark_jobs.step_schemas import SERVED_EVENT
 from spark_jobs.steps.executions import LOCATION
 from spark_jobs.transforms.grouped_batches import groups
 from spark_jobs.transforms.plain_rows import plain
 
-OF_PROCESS = ("transaction_open", "transaction_lost", "transaction_timeout_set")
+OF_PROCESS = ("transaction_open", "transaction_lost", "transaction_timeout_set", *STORE_KINDS)
 """Lines of TaskManagers that name no task: they are of the job whose tasks run there, where that is
 one job.
 """

@@ -4,7 +4,7 @@ tasks log them.
 
 import pytest
 
-from ingest.flink_logs.patterns import PATTERNS
+from ingest.flink_logs.patterns import PATTERNS, STORE_KINDS
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.restart_episodes import episodes
 from spark_jobs.diagnosis.rule import Rule
@@ -32,8 +32,11 @@ ONLY_IN_FIELD = {
     "worker_request_failed",
     "worker_terminated",
     "worker_unregistered",
+    *STORE_KINDS,
 }
-"""Of reports from the field, which ``test_field`` and ``test_field_stories`` read."""
+"""Of reports from the field, which ``test_field``, ``test_field_stories`` and ``test_store_faults``
+read.
+"""
 READ = sorted(
     (rule.id, told)
     for rule in registry.all_rules().values()

@@ -2,7 +2,7 @@
 
 Receivers fold by the group of a notice, so that an alert somebody was notified of stays in the
 group it was reported in: what was not notified yet goes there, or, where nothing of the incident
-was, into the group of its cause.
+was, into the group of its cause, or of the bucket that fails jobs of several clusters.
 """
 
 from collections.abc import Iterable
@@ -11,6 +11,7 @@ from datetime import datetime
 from webapp.alerting.choices import Happened
 from webapp.alerting.lifecycle import Event
 from webapp.alerting.models import Alert, AlertGroup
+from webapp.alerting.shared_stores import shared_homes
 from webapp.incidents.joining import Joined
 from webapp.incidents.models import Incident
 from webapp.lib.chunks import chunks
@@ -88,5 +89,6 @@ def _homes(uids: list[str]) -> dict[str, int]:
             uid__in=set(uids) - set(homes)
         ).values_list("uid", "cluster", "rule")
     }
+    causes |= shared_homes(causes)
     groups = AlertGroup.objects.ensure(set(causes.values())) if causes else {}
     return homes | {uid: groups[key].pk for uid, key in causes.items()}

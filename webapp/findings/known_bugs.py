@@ -41,6 +41,19 @@ class BugBeside:
     not_known: tuple[str, ...]
 
     @property
+    def issue(self) -> str:
+        return self.bug.issue
+
+    @property
+    def way_out(self) -> str:
+        return self.bug.way_out
+
+    @property
+    def address(self) -> str:
+        """Of the issue."""
+        return self.bug.address
+
+    @property
     def sentence(self) -> Message:
         """What it says of the finding, with what would have to be known to be sure."""
         said = {"version": self.flink_version, "issue": self.bug.issue, "effect": self.bug.effect}

@@ -32,9 +32,9 @@ def keep(
     since: datetime | None = None,
 ) -> None:
     """What a rule found now, as an open finding: ``row``, or a new one. ``since``: when what it
-    found began, where that is known.
+    found began, where that is known. A row that is not saved yet says of which job it is.
     """
-    before = marks.FindingMark.of(row) if row else None
+    before = marks.FindingMark.of(row) if row and row.pk else None
     row = row or Finding(cluster=cluster, job_id="", rule=columns["rule"], first_seen=since or now)
     for name in TEXTS:
         setattr(row, name, columns[name])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from django.db import models
 
 from spark_jobs.serving import SERVING_TABLES, ServingTable
+from webapp.checkpoints import fresh_starts
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
 from webapp.findings.job_attempts import follow_links
 from webapp.findings.models import FindingOccurrence, JobJudgement
@@ -36,6 +37,7 @@ class TableModel:
 
 AFTER_LOAD: dict[str, Callable[[Sequence[Row]], None]] = {
     "job_current": lambda rows: follow_links(link_loaded(rows)),
+    "checkpoint_fact": fresh_starts.take_up,
     "job_host": loads.record_loaded,
     "host_event": days.record_loaded,
 }

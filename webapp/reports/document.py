@@ -33,6 +33,16 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class ReportedBug:
+    """A known bug of Flink that explains a finding."""
+
+    issue: str
+    sentence: str
+    way_out: str
+    address: str
+
+
+@dataclass(frozen=True)
 class ReportedFinding:
     """One matter; ``path`` leads from the farthest vertex that is held back to the origin.
 
@@ -59,6 +69,7 @@ class ReportedFinding:
     figures: tuple[Figure, ...] = ()
     path: tuple[str, ...] = ()
     excess_bytes: int | None = None
+    known_bugs: tuple[ReportedBug, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.delivery.badges import DELIVERY_BADGES
 from webapp.delivery.models import Delivery
 from webapp.findings.job_attempts import attempts_of
-from webapp.findings.presentation import PresentedFinding, shown
+from webapp.findings.presentation import PresentedFinding, shown, with_known_bugs
 from webapp.fleet.models import OVER, JobAnnotation, JobCurrent
 from webapp.incidents.members import Member
 from webapp.lib.badges import UNKNOWN, Badge
@@ -69,6 +69,12 @@ def matters(members: Iterable[Member]) -> list[Matter]:
             known.is_open or shown(row).is_open,
         )
     return list(matters_by_key.values())
+
+
+def with_bugs(shown: Sequence[Matter]) -> list[Matter]:
+    """With the known bugs that explain them."""
+    known = with_known_bugs(matter.shown for matter in shown)
+    return [replace(matter, shown=one) for matter, one in zip(shown, known, strict=True)]
 
 
 def cost(

@@ -31,9 +31,10 @@ CAUSES = (
     ),
     FailureCause(
         "STORE_THROTTLED",
-        r"SlowDown|[Ss]low [Dd]own|reduce your request rate|Status Code: 503\b|ServerBusy"
+        r"SlowDown|[Ss]low [Dd]own|educe your request rate|Status Code: 503\b|ServerBusy"
         r"|TooManyRequests|Too Many Requests|RequestLimitExceeded|OperationTimedOut"
-        r"|rateLimitExceeded|ThrottlingException|ServiceUnavailable|QpsLimitExceeded",
+        r"|[rR]ateLimitExceeded|ThrottlingException|ServiceUnavailable|QpsLimitExceeded"
+        r"|AWSServiceThrottled|exceeded the rate limit for object",
         message("the object store throttles requests"),
         message(
             "Fewer and larger files: raise state.storage.fs.memory-threshold, merge files "
@@ -51,9 +52,9 @@ CAUSES = (
         r"|ConnectionPoolTimeoutException",
         message("the client of the object store has no free connection"),
         message(
-            "Raise its pool (fs.s3a.connection.maximum, s3.connection.maximum) above the subtasks "
-            "and upload threads of a TaskManager. If that only delays it, look for streams that "
-            "are not closed: a known bug of several releases."
+            "Raise its pool (fs.s3a.connection.maximum; s3.connection.max of the native S3 file "
+            "system) above the subtasks and upload threads of a TaskManager. If that only delays "
+            "it, look for streams that are not closed: a known bug of several releases."
         ),
         "com.amazonaws.SdkClientException: Unable to execute HTTP request: Timeout waiting for "
         "connection from pool",
@@ -73,6 +74,21 @@ CAUSES = (
         ),
         "com.amazonaws.services.s3.model.AmazonS3Exception: Access Denied (Service: Amazon S3; "
         "Status Code: 403; Error Code: AccessDenied)",
+        "https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html",
+    ),
+    FailureCause(
+        "STORE_TIMEOUT",
+        r"Error Code: RequestTimeout|not read from or written to within the timeout period"
+        r"|ApiCallAttemptTimeout|ApiCallTimeoutException",
+        message("requests to the object store time out"),
+        message(
+            "See what slows the way to the store: the network of the hosts, a proxy, uploads that "
+            "share the link, long pauses of the garbage collection. Fewer upload threads and "
+            "smaller parts send each of them faster."
+        ),
+        "com.amazonaws.services.s3.model.AmazonS3Exception: Your socket connection to the server "
+        "was not read from or written to within the timeout period. (Service: Amazon S3; Status "
+        "Code: 400; Error Code: RequestTimeout)",
         "https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html",
     ),
     FailureCause(

@@ -3,7 +3,9 @@ knew is gone.
 
 Flink counts checkpoints on from the restored one. Ids that begin anew, without a restore before
 them, say that there was none: a JobManager that was replaced without high availability, or a job
-that was submitted again without a snapshot.
+that was submitted again without a snapshot. Under another id it is the same job where it has the
+name, and the attempt before it was over. Whoever cancelled that one with all of its checkpoints, or
+let it finish, meant to begin anew.
 """
 
 from collections.abc import Iterator
@@ -14,7 +16,7 @@ from ingest.messages import message
 from spark_jobs.diagnosis.checkpoint_history import by_time
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.rule import rule
-from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
+from spark_jobs.diagnosis.samples import CheckpointSample, EarlierAttempt, JobWindow
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
@@ -22,6 +24,9 @@ RULE = "restore.without_state"
 WINDOW = f"{RULE}.window_s"
 RESTORED_WITHIN_MS = 60_000
 """The log and REST date a restore apart from the start it belongs to."""
+STOPPED_WITHIN_MS = 600_000
+"""From the trigger of the savepoint that stops a job to its end."""
+LONG_AGO_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,7 @@ class FreshStart:
     message("Started without state"),
     message("The job began without state although it had completed checkpoints before."),
     hold_s=1800,
-    needs=("checkpoints",),
+    needs=("checkpoints", "earlier"),
     thresholds=(
         Threshold(
             WINDOW,
@@ -51,6 +56,9 @@ class FreshStart:
     fed_by="diagnosis/test_field_stories.py",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    if window.earlier:
+        yield from _under_another_id(window, window.earlier, limits)
+        return
     fresh = _fresh_start(window)
     if fresh is None or fresh.at_ms <= window.at_ms - int(limits[WINDOW] * 1000):
         return
@@ -92,6 +100,77 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         related=(Related("checkpoint", path),) if path else (),
         data={"checkpoint_id": lost.checkpoint_id, "path": path},
     )
+
+
+def _under_another_id(
+    window: JobWindow, earlier: EarlierAttempt, limits: Limits
+) -> Iterator[Finding]:
+    started_ms = window.start_time_ms or window.at_ms
+    meant = _is_meant(earlier, started_ms)
+    if meant is None or started_ms <= window.at_ms - int(limits[WINDOW] * 1000):
+        return
+    number = earlier.checkpoint_id
+    yield job_finding(
+        window,
+        RULE,
+        "info" if meant else "critical",
+        "medium",
+        title=message("Started without state: checkpoint {number:number} was there", number=number),
+        cause=message(
+            "The job was submitted again under another id, and no snapshot was restored: its "
+            "checkpoints are counted from 1 again. Its attempt before, {job_id:name}, had completed "
+            "checkpoint {number:number}. {why:message}",
+            job_id=earlier.job_id,
+            number=number,
+            why=meant
+            or message("What its operators kept is not in this attempt, unless that was meant."),
+        ),
+        next_step=_way_back(earlier),
+        seen_at_ms=window.at_ms,
+        began_at_ms=started_ms,
+        evidence=(
+            Evidence(
+                message("newest checkpoint before"),
+                number,
+                "count",
+                at_ms=earlier.trigger_time_ms,
+                note=earlier.path or "",
+            ),
+            Evidence(message("age of the lost state"), started_ms - earlier.trigger_time_ms, "ms"),
+            Evidence(message("the attempt before ended as"), earlier.state, at_ms=earlier.over_ms),
+        ),
+        related=(Related("checkpoint", earlier.path),) if earlier.path else (),
+        data={"checkpoint_id": number, "path": earlier.path, "earlier_job_id": earlier.job_id},
+    )
+
+
+def _way_back(earlier: EarlierAttempt) -> str:
+    if earlier.discarded:
+        return message(
+            "The checkpoints of that attempt were discarded with it. If this start was not meant, "
+            "look for a savepoint. Retain checkpoints "
+            "(execution.checkpointing.externalized-checkpoint-retention), so that the job can be "
+            "started from the newest one the next time."
+        )
+    return message(
+        "If it was not meant, stop the job and start it from {path:text}. This attempt writes to a "
+        "directory of its own: what the earlier one left stays there as long as nobody deletes it.",
+        path=earlier.path or message("that checkpoint"),
+    )
+
+
+def _is_meant(earlier: EarlierAttempt, started_ms: int) -> str | None:
+    """Why it was meant, as far as known; "" where nothing says so, None where nothing was lost."""
+    if earlier.state == "FINISHED" and not (
+        # Stopped with a savepoint, which nobody takes to throw it away.
+        earlier.is_savepoint and earlier.over_ms - earlier.trigger_time_ms <= STOPPED_WITHIN_MS
+    ):
+        return None
+    if earlier.discarded and earlier.state == "CANCELED":
+        return message("All of its checkpoints were discarded, so this was probably meant.")
+    if started_ms - earlier.over_ms > LONG_AGO_MS:
+        return message("That attempt was over for more than a day, so this was probably meant.")
+    return ""
 
 
 def _fresh_start(window: JobWindow) -> FreshStart | None:

@@ -1,7 +1,8 @@
 """Known bugs beside the findings that they explain: page of the finding, page of the job, API,
-notice.
+notice, incident, report.
 """
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -10,7 +11,11 @@ from django.utils import timezone
 
 from tests.webapp.alerting.builders import looks, opened, somebody_listens, told
 from tests.webapp.builders import T0, exception, finding, job
+from tests.webapp.reports.stories import told as reported
 from webapp.findings.known_bugs import bugs_beside
+from webapp.incidents.models import Incident
+from webapp.reports.document_json import from_plain, to_json
+from webapp.reports.renderers import html, markdown
 
 pytestmark = pytest.mark.django_db
 UNALIGNED = {"mode": "exactly_once", "state_backend": "HashMap", "unaligned": True}
@@ -106,6 +111,40 @@ def test_a_notice_names_it_unless_the_finding_does(db):
     causes = {alert.job_name: alert.cause for alert in notice.alerts}
     assert causes["one"].startswith("Tasks fail. Flink 1.20.3 has FLINK-38483, and this is how it")
     assert causes["two"] == "FLINK-38483 hits."
+
+
+def test_the_list_of_findings_names_it_beside_each(viewer, django_assert_max_num_queries):
+    for number in range(5):
+        finding(restored(), "restart.loop", subject_id=f"s{number}")
+    finding(restored("1.20.4"), "restart.loop", severity="info")
+    url = reverse("api-findings-list")
+    viewer.get(url)
+    with django_assert_max_num_queries(13):
+        rows = viewer.get(url).json()["results"]
+    issues = [[one["issue"] for one in row["known_bugs"]] for row in rows]
+    assert sorted(issues) == [[], *[["FLINK-38483"]] * 5]
+
+
+def test_the_page_of_an_incident_names_it_beside_its_cause_and_what_follows(viewer):
+    row = opened(0, "one", "restart.loop", severity="critical")
+    opened(30, "one", "checkpoint.stalled", severity="critical")
+    of = restored(cluster=row.cluster, job_id=row.job_id)
+    exception(of, row.first_seen, stacktrace=TRACE)
+    looks(0, 60)
+    incident = Incident.objects.get()
+    page = viewer.get(reverse("incident", args=(incident.uid,))).content.decode()
+    assert page.count("and this is how it shows") == 1
+
+
+def test_a_report_names_it_on_paper_too(viewer):
+    of = restored(at=T0 + timedelta(minutes=30))
+    finding(of, "restart.loop", T0 + timedelta(minutes=26))
+    document = reported(of)
+    (row,) = document.findings
+    assert [bug.issue for bug in row.known_bugs] == ["FLINK-38483"]
+    assert from_plain(json.loads(to_json(document))) == document
+    assert "and this is how it shows" in markdown.render(document)
+    assert "jira/browse/FLINK-38483" in html.render(document)
 
 
 def test_many_findings_ask_the_database_a_constant_number_of_times(

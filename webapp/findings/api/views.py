@@ -1,5 +1,6 @@
 """Findings over the API."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.shortcuts import get_object_or_404
@@ -10,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from webapp.findings.filters import FindingFilters
-from webapp.findings.known_bugs import bugs_beside
+from webapp.findings.known_bugs import BugBeside, bugs_beside
 from webapp.findings.models import Finding
 from webapp.findings.sampled_vertices import sampled_vertex_of
 from webapp.findings.slow_starts import starting_threads_of
@@ -20,12 +21,48 @@ from webapp.profiles.flame_graph import as_plain, flame_graph_of
 from webapp.profiles.starting_api import StartingThreadSerializer
 
 
+class BugBesideSerializer(serializers.Serializer[Any]):
+    """A known bug of Flink that explains the finding."""
+
+    issue = serializers.CharField()
+    shown = serializers.ChoiceField(
+        ["shows", "may_explain"], help_text="whether the finding proves it"
+    )
+    sentence = serializers.CharField()
+    way_out = serializers.CharField()
+    releases = serializers.CharField(source="bug.releases.text", help_text="that have it")
+    address = serializers.URLField(help_text="of the issue")
+
+
+class FindingsSerializer(serializers.ListSerializer[Finding]):
+    """Reads what is beside all findings of a page at once."""
+
+    def to_representation(self, data: Any) -> list[Any]:
+        findings = list(data)
+        child: Any = self.child
+        child.beside = bugs_beside(findings)
+        return super().to_representation(findings)
+
+
 class FindingSerializer(serializers.ModelSerializer[Finding]):
-    """One finding with its evidence; see the page of its rule for what to do."""
+    """One finding with its evidence, and known bugs of Flink that explain it; see the page of its
+    rule for what to do.
+    """
+
+    known_bugs = serializers.SerializerMethodField()
+
+    beside: Mapping[int, Sequence[BugBeside]] | None = None
+    """Read once for a list."""
 
     class Meta:
         model = Finding
         exclude = ("refold_from", "severity_rank", "to_alert")
+        list_serializer_class = FindingsSerializer
+
+    @extend_schema_field(BugBesideSerializer(many=True))
+    def get_known_bugs(self, finding: Finding) -> list[dict[str, Any]]:
+        known = bugs_beside([finding]) if self.beside is None else self.beside
+        return list(BugBesideSerializer(list(known.get(finding.pk, ())), many=True).data)
 
 
 class FlameGraphSerializer(serializers.Serializer[dict[str, Any]]):
@@ -45,33 +82,13 @@ class FlameGraphSerializer(serializers.Serializer[dict[str, Any]]):
     method_samples = serializers.IntegerField(allow_null=True)
 
 
-class BugBesideSerializer(serializers.Serializer[Any]):
-    """A known bug of Flink that explains the finding."""
-
-    issue = serializers.CharField(source="bug.issue")
-    shown = serializers.ChoiceField(
-        ["shows", "may_explain"], help_text="whether the finding proves it"
-    )
-    sentence = serializers.CharField()
-    way_out = serializers.CharField(source="bug.way_out")
-    releases = serializers.CharField(source="bug.releases.text", help_text="that have it")
-    address = serializers.URLField(source="bug.address", help_text="of the issue")
-
-
 class FindingDetailSerializer(FindingSerializer):
-    """One finding, with the newest flame graph of a late or busy vertex that it names, what slow
-    tasks of a start did, and known bugs that explain it.
+    """One finding, with the newest flame graph of a late or busy vertex that it names, and what
+    slow tasks of a start did.
     """
-
-    known_bugs = serializers.SerializerMethodField()
 
     flame_graph = serializers.SerializerMethodField()
     starting_threads = serializers.SerializerMethodField()
-
-    @extend_schema_field(BugBesideSerializer(many=True))
-    def get_known_bugs(self, finding: Finding) -> list[dict[str, Any]]:
-        beside = bugs_beside([finding]).get(finding.pk, ())
-        return list(BugBesideSerializer(list(beside), many=True).data)
 
     @extend_schema_field(StartingThreadSerializer(many=True, allow_null=True))
     def get_starting_threads(self, finding: Finding) -> list[dict[str, Any]] | None:

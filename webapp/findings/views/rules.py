@@ -32,6 +32,7 @@ FAMILIES = {
     "start": _("Starts"),
     "state": _("State"),
     "storage": _("Checkpoint storage"),
+    "store": _("Object stores"),
     "watermark": _("Watermarks"),
 }
 MOST_FINDINGS = 20

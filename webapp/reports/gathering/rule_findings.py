@@ -7,9 +7,14 @@ from collections.abc import Collection, Sequence
 
 from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.findings.models import WORST_FIRST, Finding
-from webapp.findings.presentation import PresentedFinding, matters, precedence
+from webapp.findings.presentation import (
+    PresentedFinding,
+    matters,
+    precedence,
+    with_known_bugs,
+)
 from webapp.reports import texts
-from webapp.reports.document import Figure, ReportedFinding
+from webapp.reports.document import Figure, ReportedBug, ReportedFinding
 from webapp.reports.gathering.scope import ReportScope
 
 MOST_ROWS = 2_000
@@ -43,7 +48,7 @@ def reported(findings: Collection[Finding]) -> tuple[tuple[ReportedFinding, ...]
             finding.finding.first_seen,
         )
     )
-    return tuple(_reported(finding) for finding in _fairly(shown)), max(
+    return tuple(_reported(finding) for finding in with_known_bugs(_fairly(shown))), max(
         len(shown) - MOST_REPORTED, 0
     )
 
@@ -112,6 +117,15 @@ def _reported(shown: PresentedFinding) -> ReportedFinding:
         ),
         path=tuple(texts.name(step) for step in shown.longest_way[:30]),
         excess_bytes=_whole(row.data.get("excess_bytes")) if isinstance(row.data, dict) else None,
+        known_bugs=tuple(
+            ReportedBug(
+                beside.issue,
+                texts.bounded(beside.sentence, texts.PARAGRAPH),
+                texts.bounded(beside.way_out, texts.PARAGRAPH),
+                beside.address,
+            )
+            for beside in shown.known_bugs
+        ),
     )
 
 

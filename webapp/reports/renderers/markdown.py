@@ -151,3 +151,6 @@ def _finding(finding: ReportedFinding) -> Iterator[str]:
     yield ""
     yield f"**{gettext('Next:')}** {text(finding.next_step, finding)}"
     yield ""
+    for bug in finding.known_bugs:
+        yield f"{text(bug.sentence, finding)} {text(bug.way_out, finding)} <{bug.address}>"
+        yield ""

@@ -15,6 +15,7 @@ MORE_PAGES = (
     (gettext_noop("Rules and their runbooks"), "rules"),
     (gettext_noop("Growth of state and storage"), "growth"),
     (gettext_noop("File system calls of the fleet"), "fleet-filesystem-calls"),
+    (gettext_noop("Object stores of the fleet"), "fleet-object-stores"),
     (gettext_noop("Memory, CPU and slots of the fleet"), "fleet-resources"),
     (gettext_noop("Known bugs of Flink"), "fleet-known-bugs"),
     (gettext_noop("Account and API tokens"), "account"),

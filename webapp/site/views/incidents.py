@@ -42,7 +42,7 @@ from webapp.lib.refusals import refusal_as_message
 from webapp.lib.timeranges import around, from_request
 from webapp.lib.translations import gettext_lazy as _
 from webapp.reports.document import Moment
-from webapp.site.incident_summary import cost, matters, notifications
+from webapp.site.incident_summary import cost, matters, notifications, with_bugs
 from webapp.site.incident_timeline import timeline
 
 PAGE_SIZE = 50
@@ -145,14 +145,14 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
     story = timeline(row, of_it, time_range)
     moments, of_matter = list(story.moments), matters(of_it)
     is_long = len(moments) > FIRST_MOMENTS + LAST_MOMENTS + 1
-    cause = next((member for member in of_it if member.is_cause), None)
+    matters_first = with_bugs(of_matter[:MATTERS_SHOWN])
     named = FindingHost.objects.filter(finding__in=[member.finding.pk for member in of_it])
     receivers = notifications(of_incident.values("uid"))
     context: dict[str, Any] = {
         "incident": row,
         "state": state_badge(row),
         "severity": severity_badge(row.severity),
-        "cause": shown(cause.finding) if cause else None,
+        "cause": next((one.shown for one in matters_first if one.member.is_cause), None),
         "cost": cost(
             of_it,
             row.began_at,
@@ -164,7 +164,7 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         if receivers
         else _why_nobody([alert for alert, _, _ in alert_rows], of_it, now),
         "matters": of_matter,
-        "matters_first": of_matter[:MATTERS_SHOWN],
+        "matters_first": matters_first,
         "matters_shown": MATTERS_SHOWN,
         "members": [(member, shown(member.finding)) for member in of_it],
         "hosts": named.order_by("host").values_list("host", flat=True).distinct()[: MOST_HOSTS + 1],

@@ -1,0 +1,194 @@
+"""An object store throttles, refuses or does not answer the requests of a job: which bucket and
+prefix, how often, and what it cost.
+
+What many jobs meet at one bucket at one time is one trouble of that bucket: see
+:mod:`spark_jobs.diagnosis.incidents`. Clients retry by themselves, so a line in the log alone may
+have cost nothing.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from ingest.messages import join_messages, list_text, message, plural
+from spark_jobs.diagnosis.failure_causes.table import of_code
+from spark_jobs.diagnosis.findings import Evidence, Finding, Related
+from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.statistics import counts_of
+from spark_jobs.diagnosis.store_faults import (
+    CHECKPOINT,
+    EXHAUSTED,
+    FAILURES,
+    LINES,
+    LOGGED,
+    REFUSED,
+    RETRIED,
+    TASK,
+    THROTTLED,
+    StoreFault,
+    store_faults,
+)
+from spark_jobs.diagnosis.subjects import store_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+
+RULE = "store.faults"
+WINDOW, LOGGED_LINES = f"{RULE}.window_s", f"{RULE}.logged"
+MOST_PREFIXES = 10
+ASSUMED = message(
+    "No text names the bucket: it is that of the job's checkpoints, which these requests wrote."
+)
+
+
+@rule(
+    RULE,
+    message("Object store fails requests"),
+    message(
+        "An object store throttled or refused requests of the job, or did not answer them, in the "
+        "last ten minutes."
+    ),
+    fed_by="diagnosis/test_store_faults.py",
+    hold_s=900,
+    reads=(*LINES, *FAILURES),
+    needs=("checkpoints", "failures", "events"),
+    thresholds=(
+        Threshold(
+            WINDOW,
+            600,
+            "s",
+            60,
+            86_400,
+            message("Ten minutes hold several checkpoints at the usual intervals."),
+        ),
+        Threshold(
+            LOGGED_LINES,
+            3,
+            "lines",
+            1,
+            10_000,
+            message(
+                "A client that tries again mostly gets through. Three lines in ten minutes say "
+                "that the store is near its limit."
+            ),
+        ),
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    faults, unplaced = store_faults(window, window.at_ms - int(limits[WINDOW] * 1000))
+    of_store: dict[tuple[str, str], list[StoreFault]] = {}
+    for fault in faults:
+        # A policy refuses a prefix; what limits requests limits the bucket.
+        store = fault.place.path if fault.code == REFUSED else fault.place.uri
+        of_store.setdefault((fault.code, store), []).append(fault)
+    costs = {key: sum(map(_costs, alike)) for key, alike in of_store.items()}
+    for (code, store), alike in of_store.items():
+        of_code_ = {key: cost for key, cost in costs.items() if key[0] == code}
+        is_worst = (code, store) == max(of_code_, key=lambda key: (of_code_[key], key[1]))
+        yield _finding(window, limits, code, store, alike, unplaced, explains=is_worst)
+
+
+def _costs(fault: StoreFault) -> int:
+    return 1_000 if fault.came_of in (CHECKPOINT, TASK) else 1
+
+
+def _finding(
+    window: JobWindow,
+    limits: Limits,
+    code: str,
+    store: str,
+    faults: Sequence[StoreFault],
+    unplaced: int,
+    *,
+    explains: bool,
+) -> Finding:
+    came_of = Counter(fault.came_of for fault in faults)
+    failed = came_of[CHECKPOINT] + came_of[TASK]
+    assumed = [fault for fault in faults if fault.is_assumed]
+    prefixes = list(counts_of(fault.place.prefix for fault in faults if fault.place.prefix))
+    known = of_code(code)
+    is_all_assumed = len(assumed) == len(faults)
+    return store_finding(
+        window,
+        f"{store} {code}",
+        store,
+        RULE,
+        "warning" if failed or came_of[LOGGED] >= limits[LOGGED_LINES] else "info",
+        "medium" if is_all_assumed else "high",
+        title=_titled(code, store),
+        cause=join_messages((*_words(came_of), *([ASSUMED] if is_all_assumed else ())), " "),
+        next_step=message(
+            "{advice:message} The page Object stores says which other jobs meet it.",
+            advice=known.next_step,
+        ),
+        seen_at_ms=faults[-1].at_ms,
+        began_at_ms=faults[0].at_ms,
+        evidence=_evidence(limits, faults, came_of, prefixes, len(assumed), unplaced),
+        related=(Related("store", store),),
+        data={
+            "fault": code,
+            "store": store,
+            "shared": f"{store} {code}",
+            # Of two buckets that fail alike, which one a checkpoint was lost by is not known.
+            "cause": code if explains else None,
+            "prefixes": prefixes[:MOST_PREFIXES],
+            "counts": dict(came_of),
+            "is_assumed": is_all_assumed,
+        },
+    )
+
+
+def _titled(code: str, store: str) -> str:
+    if code == THROTTLED:
+        return message("{store:name} throttles requests (503 or 429)", store=store)
+    if code == EXHAUSTED:
+        return message("No connection to {store:name} is free", store=store)
+    if code == REFUSED:
+        return message("{store:name} refuses access (403)", store=store)
+    return message("Requests to {store:name} time out", store=store)
+
+
+def _words(came_of: Counter[str]) -> Iterator[str]:
+    if number := came_of[CHECKPOINT]:
+        yield plural(
+            number,
+            "{count:count} checkpoint was lost by it.",
+            "{count:count} checkpoints were lost by it.",
+        )
+    if number := came_of[TASK]:
+        yield plural(
+            number,
+            "Tasks failed by it {count:count} time.",
+            "Tasks failed by it {count:count} times.",
+        )
+    if not came_of[CHECKPOINT] and not came_of[TASK]:
+        yield message("Nothing is known to have failed by it: clients tried again.")
+
+
+def _evidence(
+    limits: Limits,
+    faults: Sequence[StoreFault],
+    came_of: Counter[str],
+    prefixes: Sequence[str],
+    assumed: int,
+    unplaced: int,
+) -> Iterator[Evidence]:
+    at_ms = faults[-1].at_ms
+    yield Evidence(message("faults"), len(faults), "count", at_ms=at_ms)
+    for name, kind in (
+        (message("checkpoints lost"), CHECKPOINT),
+        (message("failures of tasks"), TASK),
+        (message("retries"), RETRIED),
+    ):
+        if came_of[kind]:
+            yield Evidence(name, came_of[kind], "count", at_ms=at_ms)
+    if came_of[LOGGED]:
+        yield limits.compared(
+            message("lines in logs"), came_of[LOGGED], "count", ">=", LOGGED_LINES, at_ms
+        )
+    if prefixes:
+        yield Evidence(message("prefixes"), list_text(prefixes, MOST_PREFIXES), at_ms=at_ms)
+    if assumed:
+        yield Evidence(
+            message("bucket taken from the job's checkpoint directory"), assumed, "count"
+        )
+    if unplaced:
+        yield Evidence(message("other faults whose bucket nothing names"), unplaced, "count")

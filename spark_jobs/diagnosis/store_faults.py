@@ -1,0 +1,166 @@
+"""Faults of object stores that a job met: when, which, in which bucket, and what they cost."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ingest.store_places import StorePlace, place_in
+from spark_jobs.diagnosis.checkpoint_history import FAILED_OUTCOMES
+from spark_jobs.diagnosis.failure_causes.table import READ_CHARS, cause_of
+from spark_jobs.diagnosis.samples import CHECKPOINT_DIRECTORIES, CheckpointSample, JobWindow
+
+THROTTLED, EXHAUSTED, REFUSED, TIMED_OUT = (
+    "STORE_THROTTLED",
+    "STORE_POOL_EXHAUSTED",
+    "STORE_REFUSED",
+    "STORE_TIMEOUT",
+)
+FAULTS = frozenset({THROTTLED, EXHAUSTED, REFUSED, TIMED_OUT})
+"""Codes of causes."""
+CHECKPOINT, TASK, LOGGED, RETRIED = "checkpoint", "task", "logged", "retried"
+"""What came of a fault: a checkpoint was lost, a task or the job failed, a line was logged, the
+client tried again.
+"""
+RETRIES = "store_retried"
+LINES = (RETRIES, "store_throttled", "store_pool_exhausted", "store_refused", "store_timeout")
+"""Kinds of log events."""
+FAILURES = ("task_state FAILED", "trigger_failed", "checkpoint_failed")
+SAME_MS = 1_000
+"""Tasks that fail together, and the same failure by log and by REST, are one."""
+
+_OF_CHECKPOINTS = frozenset(
+    {
+        "IO_EXCEPTION",
+        "TRIGGER_CHECKPOINT_FAILURE",
+        "FINALIZE_CHECKPOINT_FAILURE",
+        "CHECKPOINT_ASYNC_EXCEPTION",
+    }
+)
+"""Reasons of lost checkpoints that come of writing the checkpoint itself."""
+_WRITES_STATE = re.compile(
+    r"in order to obtain the stream state handle|runtime\.state\.filesystem|FsCheckpoint"
+    r"|FsCompletedCheckpoint|StateUploader|StateDownloader|changelog\.fs\.|MetadataOutputStream"
+)
+"""Words and classes of Flink's own reading and writing of checkpoints."""
+_WRITES_RESULTS = re.compile(
+    r"Recoverable(?:Fs|Writer|MultiPart)|connector\.file\.|functions\.sink\.filesystem"
+    r"|org\.apache\.(?:iceberg|hudi|paimon)\.|io\.delta\."
+)
+"""Classes of sinks that write files, while a checkpoint is taken too."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFault:
+    """``is_assumed``: no text names the bucket; it is the job's checkpoint directory's, where the
+    checkpoint was written.
+    """
+
+    at_ms: int
+    code: str
+    came_of: str
+    place: StorePlace
+    is_assumed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """``of_checkpoint``: of the files of a checkpoint itself. ``code`` and ``path`` as the pattern
+    of a line read them.
+    """
+
+    at_ms: int
+    came_of: str
+    text: str
+    of_checkpoint: bool
+    code: str | None = None
+    path: str = ""
+
+
+def store_faults(window: JobWindow, since_ms: int) -> tuple[list[StoreFault], int]:
+    """Since then, oldest first, each once; and how many more there were whose bucket nothing
+    names.
+    """
+    directory = _checkpoint_directory(window)
+    faults: dict[tuple[str, str, str, int], StoreFault] = {}
+    unplaced: set[tuple[str, str, int]] = set()
+    for said in _said(window):
+        if not since_ms <= said.at_ms <= window.at_ms or (code := _code_of(said)) is None:
+            continue
+        place = place_in(said.path) or _place_of(said.text)
+        is_assumed = place is None and said.of_checkpoint and directory is not None
+        place = directory if is_assumed else place
+        second = said.at_ms // SAME_MS
+        if place is None:
+            unplaced.add((code, said.came_of, second))
+            continue
+        near = [(code, said.came_of, place.uri, second + step) for step in (0, -1, 1)]
+        if said.came_of in (LOGGED, RETRIED):
+            near = [(code, said.came_of, place.path, said.at_ms)]
+        if not any(key in faults for key in near):
+            faults[near[0]] = StoreFault(said.at_ms, code, said.came_of, place, is_assumed)
+    return sorted(faults.values(), key=lambda one: (one.at_ms, one.code)), len(unplaced)
+
+
+def _code_of(said: _Said) -> str | None:
+    if said.code in FAULTS:
+        return said.code
+    cause = cause_of(said.text)
+    return cause.code if cause and cause.code in FAULTS else None
+
+
+def _place_of(text: str) -> StorePlace | None:
+    """Of the words that give the fault away."""
+    read = text[:READ_CHARS]
+    cause = cause_of(read)
+    words = re.search(cause.regex, read) if cause else None
+    return place_in(read, words.start() if words else 0)
+
+
+def _said(window: JobWindow) -> Iterator[_Said]:
+    for sample in window.checkpoints:
+        yield from _of_checkpoint(sample)
+    for failure in window.failures:
+        text = failure.stacktrace or failure.name
+        yield _Said(failure.at_ms, TASK, text, _is_of_checkpoint(text))
+    for event in window.events:
+        reason = str(event.fields.get("reason_text") or "")
+        text = "\n".join(filter(None, (event.message, event.detail or reason)))
+        if event.kind in LINES:
+            came_of = RETRIED if event.kind == RETRIES else LOGGED
+            path = str(event.fields.get("path") or "")
+            yield _Said(event.at_ms, came_of, text, _is_of_checkpoint(text), event.reason, path)
+        elif event.rule_kind == FAILURES[0]:
+            yield _Said(event.at_ms, TASK, text, _is_of_checkpoint(text))
+        elif not event.checkpoint_id:
+            # The JobManager could not begin it.
+            yield _Said(event.at_ms, CHECKPOINT, text, True)
+
+
+def _of_checkpoint(sample: CheckpointSample) -> Iterator[_Said]:
+    if sample.outcome not in FAILED_OUTCOMES:
+        return
+    texts = [str(decline["exception"]) for decline in sample.declines if decline.get("exception")]
+    texts += filter(None, (sample.failure_message, sample.reason_text))
+    for text in texts:
+        of_checkpoint = _is_of_checkpoint(text) or (
+            sample.reason in _OF_CHECKPOINTS and not _WRITES_RESULTS.search(text)
+        )
+        yield _Said(sample.ended_ms, CHECKPOINT, text, of_checkpoint)
+
+
+def _is_of_checkpoint(text: str) -> bool:
+    return bool(_WRITES_STATE.search(text)) and not _WRITES_RESULTS.search(text)
+
+
+def _checkpoint_directory(window: JobWindow) -> StorePlace | None:
+    """Where the job's newest checkpoint is; of one without any, what its cluster configures."""
+    newest = max(
+        (one for one in window.checkpoints if one.external_path and not one.is_savepoint),
+        key=lambda one: one.trigger_time_ms,
+        default=None,
+    )
+    if newest:
+        return place_in(newest.external_path or "")
+    configured = (window.settings.get(name) for name in CHECKPOINT_DIRECTORIES)
+    directory = next(filter(None, configured), None)
+    return place_in(f"{directory}/shared/") if directory else None

@@ -1,0 +1,39 @@
+"""One notice for a bucket that fails jobs of several clusters.
+
+An incident is of one cluster, since people may see some clusters only. What nobody was notified of
+yet goes, from all of them, into one group that is of no cluster. A receiver gets of it what it
+wants to hear of, as of any other group.
+"""
+
+import hashlib
+
+from webapp.findings.store_troubles import RULE, StoreTrouble, store_troubles
+from webapp.incidents.models import IncidentMember
+
+FAMILY_CHARS = 64
+NO_CLUSTER = ""
+
+
+def shared_homes(causes: dict[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
+    """Uid of an incident whose cause is a bucket → cluster and family of the group of that bucket,
+    where jobs of other clusters meet the same fault of it at the same time.
+
+    ``causes``: uid → cluster and family of incidents. Nothing is read where none is of a store.
+    """
+    family = RULE.partition(".")[0]
+    uids = [uid for uid, (_cluster, of_cause) in causes.items() if of_cause == family]
+    shared = [one for one in store_troubles() if len(one.clusters) > 1] if uids else []
+    group_of = {finding.pk: _group(one) for one in shared for finding in one.findings}
+    members = IncidentMember.objects.filter(incident__uid__in=uids, finding__in=list(group_of))
+    return {
+        uid: (NO_CLUSTER, group_of[finding])
+        for uid, finding in members.values_list("incident__uid", "finding_id")
+    }
+
+
+def _group(trouble: StoreTrouble) -> str:
+    name = f"store {trouble.resource} {trouble.fault}"
+    if len(name) <= FAMILY_CHARS:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name[: FAMILY_CHARS - len(digest) - 1]} {digest}"

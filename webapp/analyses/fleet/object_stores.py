@@ -1,0 +1,248 @@
+"""Buckets of object stores that fail requests: of which jobs and clusters, how, since when."""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+from django.urls import reverse
+
+from ingest.messages import Message, list_text, message, plural
+from spark_jobs.diagnosis.failure_causes.table import of_code
+from spark_jobs.diagnosis.store_faults import (
+    CHECKPOINT,
+    EXHAUSTED,
+    LOGGED,
+    REFUSED,
+    RETRIED,
+    TASK,
+    THROTTLED,
+    TIMED_OUT,
+)
+from webapp.analyses.declaration import fleet_analysis
+from webapp.analyses.document import (
+    Advice,
+    Asked,
+    Block,
+    Column,
+    Document,
+    Link,
+    Note,
+    NotKnown,
+    Table,
+    Value,
+    Verdict,
+)
+from webapp.findings.store_troubles import (
+    CONNECTIONS,
+    ENTROPY,
+    UPLOAD_THREADS,
+    StoreTrouble,
+    first_set,
+    store_troubles,
+)
+from webapp.fleet.models import OVER, JobCurrent
+
+RECENT = timedelta(days=1)
+MOST_JOBS, MOST_PREFIXES = 1_000, 3
+STORE = message("Bucket")
+
+
+@fleet_analysis(
+    "object-stores",
+    title=message("Object stores"),
+    summary=message(
+        "buckets that throttle, refuse or do not answer requests, with the jobs and clusters that "
+        "meet it"
+    ),
+)
+def object_stores(asked: Asked) -> Document:
+    troubles = store_troubles(asked.now - RECENT)
+    blocks: list[Block] = []
+    if assumed := _assumed(troubles):
+        blocks.append(
+            NotKnown(
+                plural(
+                    assumed,
+                    "Of {count:count} job no text names the bucket: it is that of its checkpoints, "
+                    "which the requests wrote.",
+                    "Of {count:count} jobs no text names the bucket: it is that of their "
+                    "checkpoints, which the requests wrote.",
+                )
+            )
+        )
+    if troubles:
+        blocks += [_stores(troubles), Advice(tuple(_advice(troubles))), _jobs(troubles)]
+    blocks.append(_note())
+    return Document(_verdict(troubles), tuple(blocks))
+
+
+def _verdict(troubles: Sequence[StoreTrouble]) -> Verdict:
+    now = [one for one in troubles if one.is_open]
+    if not now:
+        if not JobCurrent.objects.exclude(OVER).filter(judged_at__isnull=False).exists():
+            return Verdict("unknown", message("No job is running."))
+        return Verdict("ok", message("No bucket is known to fail requests of a job now."))
+    worst = max(now, key=lambda one: (len(one.jobs), one.count(CHECKPOINT, TASK)))
+    costly = worst.count(CHECKPOINT, TASK) > 0
+    return Verdict("crit" if costly and len(worst.jobs) > 1 else "warn", _sentence(worst))
+
+
+def _sentence(trouble: StoreTrouble) -> Message:
+    return message(
+        "{title:message}: {jobs:message} in {clusters:message}.",
+        title=trouble.findings[0].title,
+        jobs=_of_jobs(len(trouble.jobs)),
+        clusters=plural(len(trouble.clusters), "{count:count} cluster", "{count:count} clusters"),
+    )
+
+
+def _assumed(troubles: Sequence[StoreTrouble]) -> int:
+    return len(
+        {
+            (one.cluster, one.first_attempt_id)
+            for trouble in troubles
+            for one in trouble.findings
+            if one.data.get("is_assumed")
+        }
+    )
+
+
+def _stores(troubles: Sequence[StoreTrouble]) -> Table:
+    recent = message("of the newest ten minutes of each job")
+
+    def row(one: StoreTrouble) -> tuple[Value, ...]:
+        return (
+            one.resource,
+            of_code(one.fault).title,
+            one.is_open,
+            len(one.jobs),
+            len(one.clusters),
+            one.count(CHECKPOINT),
+            one.count(TASK),
+            one.count(LOGGED),
+            one.count(RETRIED),
+            list_text(one.prefixes, MOST_PREFIXES),
+            one.first_seen,
+            one.last_seen,
+        )
+
+    return Table(
+        "stores",
+        message("Buckets"),
+        (
+            Column("store", STORE, "mono"),
+            Column("fault", message("Fault")),
+            Column("open", message("Open"), "flag"),
+            Column("jobs", message("Jobs"), "count"),
+            Column("clusters", message("Clusters"), "count"),
+            Column("checkpoints", message("Checkpoints lost"), "count", recent),
+            Column("failures", message("Failures of tasks"), "count", recent),
+            Column("lines", message("Lines in logs"), "count", recent),
+            Column("retries", message("Retries"), "count", recent),
+            Column("prefixes", message("Prefixes"), "mono"),
+            Column("first_seen", message("First seen"), "instant"),
+            Column("last_seen", message("Last seen"), "instant"),
+        ),
+        tuple(map(row, troubles)),
+        subtitle=message("of the last day, those with most jobs first"),
+    )
+
+
+def _jobs(troubles: Sequence[StoreTrouble]) -> Table:
+    rows = [(trouble, one) for trouble in troubles for one in trouble.findings]
+    return Table(
+        "jobs",
+        message("Jobs"),
+        (
+            Column("job", message("Job")),
+            Column("cluster", message("Cluster")),
+            Column("store", STORE, "mono"),
+            Column("finding", message("Finding")),
+            Column("assumed", message("Bucket assumed"), "flag"),
+            Column("last_seen", message("Last seen"), "instant"),
+        ),
+        tuple(
+            (
+                Link(one.job_name or one.job_id, reverse("job", args=(one.cluster, one.job_id))),
+                one.cluster,
+                trouble.resource,
+                Link(one.title, reverse("finding", args=(one.pk,))),
+                bool(one.data.get("is_assumed")),
+                one.last_seen,
+            )
+            for trouble, one in rows[:MOST_JOBS]
+        ),
+        total=len(rows) if len(rows) > MOST_JOBS else None,
+    )
+
+
+def _advice(troubles: Sequence[StoreTrouble]) -> Iterator[str]:
+    """For what is open, else for what was of the last day."""
+    asked = [one for one in troubles if one.is_open] or troubles
+    by_fault = {fault: [one for one in asked if one.fault == fault] for fault in _FAULTS}
+    for fault, alike in by_fault.items():
+        if alike:
+            yield of_code(fault).next_step
+    if throttled := by_fault[THROTTLED]:
+        yield message(
+            "S3 serves 3,500 writes and 5,500 reads a second for each prefix: what these jobs ask "
+            "together counts, so start and checkpoint them at different times."
+        )
+        if lacking := _lacking(throttled, ENTROPY):
+            yield message(
+                "{key:name} is not set for {jobs:message}. With it, files of checkpoints get "
+                "prefixes of their own. They then lie outside of the job's directory, which "
+                "clean-ups and lifecycle rules have to know.",
+                key=ENTROPY[0],
+                jobs=_of_jobs(lacking),
+            )
+    if by_fault[EXHAUSTED]:
+        yield message(
+            "The pool is {s3a:name} with S3A, {native:name} with the native S3 file system (Flink "
+            "2.3 and later); set now: {values:text}. Upload threads of a subtask: {threads:name} "
+            "(4 unless set).",
+            s3a=CONNECTIONS[1],
+            native=CONNECTIONS[0],
+            values=_set(by_fault[EXHAUSTED]),
+            threads=UPLOAD_THREADS[0],
+        )
+
+
+_FAULTS = (THROTTLED, EXHAUSTED, REFUSED, TIMED_OUT)
+
+
+def _lacking(troubles: Sequence[StoreTrouble], names: Sequence[str]) -> int:
+    """Jobs whose configuration is known and sets none of these."""
+    return len(
+        {
+            job
+            for trouble in troubles
+            if trouble.store.startswith("s3://")
+            for job, settings in trouble.settings.items()
+            if settings is not None and first_set(settings, names) is None
+        }
+    )
+
+
+def _of_jobs(number: int) -> Message:
+    return plural(number, "{count:count} job", "{count:count} jobs")
+
+
+def _set(troubles: Sequence[StoreTrouble]) -> str:
+    known = {
+        value
+        for trouble in troubles
+        for settings in trouble.settings.values()
+        if settings and (value := first_set(settings, CONNECTIONS))
+    }
+    return list_text(sorted(known)) if known else message("not known, or the default")
+
+
+def _note() -> Note:
+    return Note(
+        message(
+            "Faults that fail a task or a checkpoint are known from REST. Retries and warnings are "
+            "known only where logs of TaskManagers are collected. Jobs are brought together by "
+            "bucket, kind of fault and time; a bucket of S3's protocol also by the endpoint that "
+            "its cluster configures."
+        )
+    )

@@ -1,0 +1,119 @@
+"""``restore.without_state`` where a job comes back under another id: its first checkpoint has the
+number 1, and nothing was restored.
+
+Flink counts on from what it restores, so that number says that it restored nothing. Which attempt
+was before it is known here alone: see :mod:`webapp.fleet.attempts`.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db.models import F
+
+from spark_jobs.diagnosis import registry
+from spark_jobs.diagnosis.plain import finding_to_plain
+from spark_jobs.diagnosis.samples import EarlierAttempt, JobWindow
+from webapp.checkpoints.models import CheckpointFact
+from webapp.findings.choices import FindingState
+from webapp.findings.models import Finding
+from webapp.findings.overrides import limits_of
+from webapp.findings.watched import keep
+from webapp.fleet.attempts import began_at, of_jobs, other_attempts, over_at
+from webapp.fleet.models import JobAnnotation, JobCurrent
+from webapp.lib.instants import epoch_ms
+
+RULE, SUBJECT = "restore.without_state", "attempt"
+FIRST = 1
+"""The number of a job's first checkpoint."""
+
+
+def take_up(rows: Sequence[Mapping[str, Any]]) -> None:
+    """``rows`` of the serving table ``checkpoint_fact`` that were just loaded, those of an earlier
+    attempt perhaps after those of a later one. Call it in a transaction.
+    """
+    begun: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        if row["checkpoint_id"] == FIRST:
+            begun[row["cluster"]].add(row["job_id"])
+    for cluster, job_ids in begun.items():
+        again = JobCurrent.objects.newest_attempts().filter(
+            of_jobs(sorted(job_ids), cluster), restored_at__isnull=True
+        )
+        for job in again.exclude(first_attempt_id__in=["", F("job_id")]):
+            _judge(job)
+
+
+def _judge(job: JobCurrent) -> None:
+    """At the time of its first checkpoint."""
+    of_job = {"cluster": job.cluster, "job_id": job.job_id}
+    first = CheckpointFact.objects.filter(checkpoint_id=FIRST, **of_job).exclude(is_savepoint=True)
+    known, started, earlier = first.first(), began_at(job), _earlier(job)
+    restored = JobAnnotation.objects.filter(kind="restore", **of_job)
+    if known is None or started is None or earlier is None or restored.exists():
+        return
+    at = known.end_time or known.trigger_time
+    window = JobWindow(
+        job.cluster,
+        job.job_id,
+        epoch_ms(at),
+        epoch_ms(at) - 60_000,
+        job_name=job.name,
+        state=job.state,
+        start_time_ms=epoch_ms(started),
+        earlier=earlier,
+    )
+    for finding in registry.diagnose(window, limits_of(job.cluster), only=(RULE,)).findings:
+        _keep(job, finding_to_plain(finding) | {"subject_id": SUBJECT}, started, at)
+
+
+def _keep(job: JobCurrent, plain: dict[str, Any], started: datetime, at: datetime) -> None:
+    """One finding of a start, which does not open again once it is closed."""
+    of_start = {
+        "cluster": job.cluster,
+        "first_attempt_id": job.first_attempt_id,
+        "rule": RULE,
+        "first_seen": started,
+    }
+    known = Finding.objects.filter(subject_id=SUBJECT, **of_start).first()
+    if known is None or known.state == FindingState.OPEN:
+        new = Finding(job_id=job.job_id, job_name=job.name, **of_start)
+        keep(known or new, job.cluster, plain, at)
+
+
+def _earlier(job: JobCurrent) -> EarlierAttempt | None:
+    """The attempt before, where it had completed any checkpoint."""
+    started = began_at(job)
+    before = [
+        (over, other)
+        for other in other_attempts(job)
+        if started is not None and (over := over_at(other)) is not None and over <= started
+    ]
+    if not before:
+        return None
+    over, last = max(before, key=lambda pair: pair[0])
+    completed = CheckpointFact.objects.filter(
+        cluster=last.cluster, job_id=last.job_id, outcome="completed"
+    ).order_by("-trigger_time", "-id")
+    newest = completed.exclude(discarded=True).first() or completed.first()
+    if newest is None:
+        return None
+    return EarlierAttempt(
+        last.job_id,
+        last.state,
+        epoch_ms(over),
+        newest.checkpoint_id,
+        epoch_ms(newest.trigger_time),
+        newest.external_path,
+        bool(newest.is_savepoint),
+        bool(newest.discarded) or (not newest.is_savepoint and _is_deleted_with(last)),
+    )
+
+
+def _is_deleted_with(job: JobCurrent) -> bool:
+    """Whether Flink deleted its checkpoints when it ended, by its settings."""
+    config = job.checkpoint_config or {}
+    if config.get("externalized") is False:
+        return job.state in ("CANCELED", "FAILED")
+    return job.state == "CANCELED" and config.get("retained_on_cancellation") is False

@@ -1,0 +1,169 @@
+"""What several jobs, of any clusters, meet at one bucket at one time: the same kind of fault of the
+same store.
+
+A bucket of a cloud has one name for all. S3's protocol is spoken by other stores too: there the
+endpoint that the cluster configures is part of the name, and where a configuration is not known its
+cluster is.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from django.db.models import CharField, Q
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast
+
+from spark_jobs.diagnosis.incidents import LEAST_NEAR
+from webapp.findings.folding import hold_of
+from webapp.findings.models import Finding
+from webapp.fleet.models import JobCurrent
+from webapp.lib.chunks import chunks
+
+RULE = "store.faults"
+ENDPOINTS = ("s3.endpoint", "fs.s3a.endpoint")
+ENTROPY = ("s3.entropy.key",)
+CONNECTIONS = ("s3.connection.max", "fs.s3a.connection.maximum", "s3.connection.maximum")
+UPLOAD_THREADS = ("state.backend.rocksdb.checkpoint.transfer.thread.num",)
+SETTINGS = (*ENDPOINTS, *ENTROPY, *CONNECTIONS, *UPLOAD_THREADS)
+MOST_FINDINGS = 5_000
+JOBS_AT_ONCE = 500
+READ = (
+    "cluster",
+    "job_id",
+    "first_attempt_id",
+    "job_name",
+    "rule",
+    "state",
+    "severity_rank",
+    "title",
+    "data",
+    "first_seen",
+    "last_seen",
+)
+
+Job = tuple[str, str]
+Settings = Mapping[str, str | None]
+"""Those of ``SETTINGS`` that are set."""
+
+
+@dataclass(frozen=True)
+class StoreTrouble:
+    """``resource``: the bucket, or the prefix that is refused, with what tells it from others of its
+    name. ``findings`` are near each other in time, the first one first. ``settings``: by job, None
+    where its configuration is not known.
+    """
+
+    resource: str
+    fault: str
+    findings: tuple[Finding, ...]
+    settings: Mapping[Job, Settings | None]
+
+    @property
+    def store(self) -> str:
+        return str(self.findings[0].data.get("store"))
+
+    @property
+    def jobs(self) -> frozenset[Job]:
+        """Each by its first attempt."""
+        return frozenset((one.cluster, one.first_attempt_id) for one in self.findings)
+
+    @property
+    def clusters(self) -> frozenset[str]:
+        return frozenset(one.cluster for one in self.findings)
+
+    @property
+    def first_seen(self) -> datetime:
+        return min(one.first_seen for one in self.findings)
+
+    @property
+    def last_seen(self) -> datetime:
+        return max(one.last_seen for one in self.findings)
+
+    @property
+    def is_open(self) -> bool:
+        return any(one.state == "open" for one in self.findings)
+
+    @property
+    def prefixes(self) -> list[str]:
+        return sorted({str(name) for one in self.findings for name in one.data.get("prefixes", ())})
+
+    def count(self, *came_of: str) -> int:
+        """Of the newest ten minutes of each finding."""
+        counts = [one.data.get("counts", {}) for one in self.findings]
+        return sum(int(of_one.get(name, 0)) for of_one in counts for name in came_of)
+
+
+def store_troubles(since: datetime | None = None) -> list[StoreTrouble]:
+    """Of the findings that are open, and of those seen ``since`` then; with most jobs first."""
+    wanted = Q(state="open") | (Q(last_seen__gte=since) if since else Q(pk__in=[]))
+    newest = Finding.objects.filter(wanted, rule=RULE).order_by("-last_seen", "-id")
+    return troubles_of(newest.only(*READ)[:MOST_FINDINGS])
+
+
+def troubles_of(findings: Iterable[Finding]) -> list[StoreTrouble]:
+    known = [one for one in findings if one.data.get("store") and one.data.get("fault")]
+    settings = _settings(known)
+    alike: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    for one in known:
+        resource = _resource(one, settings.get((one.cluster, one.job_id)))
+        alike[resource, str(one.data["fault"])].append(one)
+    troubles = [
+        StoreTrouble(
+            *key,
+            tuple(near),
+            {(one.cluster, one.job_id): settings.get((one.cluster, one.job_id)) for one in near},
+        )
+        for key, of_key in alike.items()
+        for near in _near_in_time(of_key)
+    ]
+    return sorted(
+        troubles, key=lambda one: (not one.is_open, -len(one.jobs), one.first_seen, one.resource)
+    )
+
+
+def _near_in_time(findings: Sequence[Finding]) -> list[list[Finding]]:
+    lasts = max(LEAST_NEAR, hold_of(RULE))
+    groups: list[list[Finding]] = []
+    reaches: datetime | None = None
+    for one in sorted(findings, key=lambda one: (one.first_seen, one.pk)):
+        if reaches is None or one.first_seen > reaches + lasts:
+            groups.append([])
+            reaches = one.last_seen
+        groups[-1].append(one)
+        reaches = max(reaches, one.last_seen)
+    return groups
+
+
+def _resource(finding: Finding, settings: Settings | None) -> str:
+    store = str(finding.data["store"])
+    if not store.startswith("s3://"):
+        return store
+    if settings is None:
+        return f"{store} ({finding.cluster})"
+    endpoint = first_set(settings, ENDPOINTS) or ""
+    host = urlsplit(endpoint if "://" in endpoint else f"//{endpoint}").netloc.lower()
+    return f"{store} ({host})" if host and ".amazonaws.com" not in host else store
+
+
+def first_set(settings: Settings, names: Iterable[str]) -> str | None:
+    return next((value for name in names if (value := settings.get(name))), None)
+
+
+def _settings(findings: Iterable[Finding]) -> dict[Job, Settings | None]:
+    """One query for 500 jobs of a cluster; of each job the few settings alone."""
+    ids: dict[str, set[str]] = defaultdict(set)
+    for one in findings:
+        ids[one.cluster].add(one.job_id)
+    texts = [Cast(KT(f"configuration__{name}"), CharField()) for name in SETTINGS]
+    settings: dict[Job, Settings | None] = {}
+    for cluster, of_cluster in ids.items():
+        for some in chunks(sorted(of_cluster), JOBS_AT_ONCE):
+            rows = JobCurrent.objects.filter(
+                cluster=cluster, job_id__in=some, configuration__isnull=False
+            )
+            for job_id, *values in rows.values_list("job_id", *texts):
+                settings[cluster, job_id] = dict(zip(SETTINGS, values, strict=True))
+    return settings
