@@ -20,10 +20,10 @@ import pyarrow.compute as pc
 from ingest.errors import Refused
 from ingest.messages import Message, message
 from ingest.storage.instants import refuse_future
-from ingest.storage.inventory_files import find_inventory, verify
+from ingest.storage.inventory_files import Inventory, find_inventory, verify
 from ingest.storage.inventory_rows import InventoryRows, as_text, read_rows, unreadable
 from ingest.storage.roots import Root
-from ingest.storage.snapshots import SCHEMA, Listed, Part, Snapshot
+from ingest.storage.snapshots import SCHEMA, Listed, Part, Progress, Snapshot
 from ingest.uris import PLAIN, Spellings, canonical, canonical_column
 
 _ISO = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?)?$"
@@ -73,27 +73,22 @@ def import_inventory(
         begun = begun.replace(microsecond=begun.microsecond // 1000 * 1000)
     snapshot = Snapshot(out_dir)
     snapshot.begin({"root": root.uri, "inventory": str(file), "as_of": begun.isoformat()})
+    rows = _Rows(root, spellings, begun, latest, set() if inventory.is_gathered else None)
     reading = file
     try:
-        with Part(snapshot, f"part-{uuid.uuid4().hex}.parquet") as part:
-            rows = _Rows(root, spellings, part, begun, latest)
-            if inventory.is_gathered:
-                rows.seen = set()
-            kinds = set()
-            for one in inventory.files:
-                reading = one.name
-                verify(one, inventory.name)
-                read = read_rows(
-                    one.name,
-                    columns or inventory.columns,
-                    delimiter=inventory.delimiter,
-                    bucket=rows.bucket,
-                    has_no_header=inventory.columns is not None,
-                )
-                kinds.add(read.kind)
-                _refuse_mixed(file, kinds)
-                rows.add(one.name, read)
-            rows.refuse_if_short(inventory.name, inventory.rows)
+        for one in inventory.files:
+            reading = one.name
+            verify(one, inventory.name)
+            read = read_rows(
+                one.name,
+                columns or inventory.columns,
+                delimiter=inventory.delimiter,
+                bucket=rows.bucket,
+                has_no_header=inventory.columns is not None,
+            )
+            with Part(snapshot, f"part-{uuid.uuid4().hex}.parquet") as part:
+                rows.add(one.name, read, part)
+        rows.refuse_if_short(inventory)
     except (OSError, EOFError, pa.ArrowException, ValueError, ImportError, zlib.error) as error:
         raise Refused(
             message(
@@ -103,45 +98,48 @@ def import_inventory(
                 error=str(error),
             )
         ) from error
-    return snapshot.finish(root.uri, root.read_at, begun, [part.progress])
-
-
-def _refuse_mixed(file: str, kinds: set[str]) -> None:
-    if len(kinds) > 1:
-        raise Refused(
-            message(
-                "{file:name} holds {kinds:names}: is it one inventory twice? Name the files of "
-                "one.",
-                file=file,
-                kinds=sorted(kinds),
-            )
-        )
+    return snapshot.finish(root.uri, root.read_at, begun, rows.parts)
 
 
 class _Rows:
-    """Turns rows of an inventory into rows of a listing."""
+    """Turns rows of an inventory into rows of a listing.
+
+    ``seen``: a sample of hashes of paths, where none may come twice.
+    """
 
     def __init__(
         self,
         root: Root,
         spellings: Spellings,
-        part: Part,
         begun: datetime,
         latest: datetime | None,
+        seen: set[int] | None,
     ) -> None:
-        self.root, self.spellings, self.part = root, spellings, part
-        self.begun, self.latest = begun, latest
+        self.root, self.spellings, self.begun, self.latest = root, spellings, begun, latest
         self.of_file_system = root.uri[: len(root.uri) - len(_path_of(root.uri))]
         self.scheme = root.uri.partition(":")[0]
         self.bucket = self.of_file_system.partition("://")[2]
         self.rows = self.usable = 0
         self.elsewhere = ""
-        self.seen: set[int] | None = None
-        self.one_in = 1
+        self.seen, self.one_in = seen, 1
+        self.kinds: set[str] = set()
+        self.parts: list[Progress] = []
 
-    def add(self, file: str, read: InventoryRows) -> None:
+    def add(self, file: str, read: InventoryRows, part: Part) -> None:
+        self.kinds.add(read.kind)
+        if len(self.kinds) > 1:
+            raise Refused(
+                message(
+                    "{file:name} is {kind:name}, and other files are {kinds:names}: are they one "
+                    "inventory twice? Name the files of one.",
+                    file=file,
+                    kind=read.kind,
+                    kinds=sorted(self.kinds - {read.kind}),
+                )
+            )
         for numbers, batch in read.batches:
-            _Batch(self, file, read, numbers, batch).write()
+            part.write(_Batch(self, file, read, numbers, batch).listed())
+        self.parts.append(part.progress)
 
     def refuse_repeated(self, written: pa.Array) -> None:
         """Raises ``Refused`` where files of several inventories were gathered: such as all that S3
@@ -166,25 +164,25 @@ class _Rows:
                 self.one_in *= 2
                 self.seen = {other for other in self.seen if not other % self.one_in}
 
-    def refuse_if_short(self, inventory: str, rows: int | None) -> None:
+    def refuse_if_short(self, inventory: Inventory) -> None:
         """Raises ``Refused`` where rows are missing, or all files are elsewhere."""
-        if isinstance(rows, int) and rows != self.rows:
+        if inventory.rows not in (None, self.rows):
             raise Refused(
                 message(
                     "The files of {inventory:name} have {rows:count} rows together, not "
-                    "{expected:count} as it says; fetch all of them again.",
-                    inventory=inventory,
+                    "{expected:text} as it says; fetch all of them again.",
+                    inventory=inventory.name,
                     rows=self.rows,
-                    expected=rows,
+                    expected=str(inventory.rows),
                 )
             )
-        if self.usable and not self.part.progress.files:
+        if self.usable and not any(part.files for part in self.parts):
             raise Refused(
                 message(
                     "None of the {rows:count} files of {inventory:name} is below {root:name}; one "
                     "is {path:name}. Check the root, and that this is its inventory.",
                     rows=self.usable,
-                    inventory=inventory,
+                    inventory=inventory.name,
                     root=self.root.uri,
                     path=self.elsewhere,
                 )
@@ -200,7 +198,8 @@ class _Batch:
         self.rows, self.root, self.file, self.read = rows, rows.root, file, read
         self.numbers, self.batch = numbers, batch
 
-    def write(self) -> None:
+    def listed(self) -> pa.RecordBatch:
+        """What lies below the root."""
         self.rows.rows += len(self.batch)
         self._keep(pc.and_(self._is_current(), pc.invert(self._is_directory())))
         sizes = self._sizes()
@@ -214,18 +213,16 @@ class _Batch:
         written, uris, modified = written.filter(mine), uris.filter(mine), modified.filter(mine)
         self._refuse_newer(modified)
         self.rows.refuse_repeated(written)
-        self.rows.part.write(
-            pa.record_batch(
-                [
-                    pa.repeat(pa.scalar(self.root.uri), len(uris)),
-                    uris,
-                    self._readable(written, uris),
-                    sizes.filter(mine),
-                    modified,
-                    self._replication(),
-                ],
-                schema=SCHEMA,
-            )
+        return pa.record_batch(
+            [
+                pa.repeat(pa.scalar(self.root.uri), len(uris)),
+                uris,
+                self._readable(written, uris),
+                sizes.filter(mine),
+                modified,
+                self._replication(),
+            ],
+            schema=SCHEMA,
         )
 
     def _keep(self, mask: pa.Array) -> None:

@@ -116,7 +116,7 @@ def find_inventory(name: str) -> Inventory:
         if manifests or (len(found) == 1 and filesystem.cat_file(found[0], end=1) in (b"{", b"[")):
             return _of_manifest(filesystem, (manifests or found)[0])
         return _of_files(filesystem, found)
-    except OSError as error:
+    except (OSError, ValueError, ImportError) as error:
         raise Refused(
             message(
                 "The inventory {file:name} cannot be read: {error:text}.",
@@ -257,7 +257,7 @@ def _of_s3(name: str, says: Mapping[str, Any]) -> Inventory:
     return Inventory(
         name,
         tuple(
-            InventoryFile(str(file["key"]), _size(file.get("size")), file.get("MD5checksum"))
+            InventoryFile(str(file["key"]), _count(file.get("size")), file.get("MD5checksum"))
             for file in says["files"]
         ),
         at,
@@ -284,10 +284,10 @@ def _of_azure(name: str, says: Mapping[str, Any]) -> Inventory | None:
     recent = filters.get("creationTime")
     return Inventory(
         name,
-        tuple(InventoryFile(str(file["blob"]), _size(file.get("size"))) for file in says["files"]),
+        tuple(InventoryFile(str(file["blob"]), _count(file.get("size"))) for file in says["files"]),
         _instant(says["inventorystarttime"]),
         completed and _instant(completed) + CLOCK_SKEW,
-        rows=says.get("summary", {}).get("objectCount"),
+        rows=_count(says.get("summary", {}).get("objectCount")),
         prefixes=tuple(filters.get("prefixMatch") or ()),
         left_out=("",) if recent else tuple(filters.get("excludePrefix") or ()),
     )
@@ -297,7 +297,7 @@ def _of_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
     shards = says.get("reportshardsfilenames")
     if shards is None:
         return None
-    if len(shards) != says.get("shardcount", len(shards)):
+    if len(shards) != _count(says.get("shardcount", len(shards))):
         raise ValueError
     begun = says.get("snapshottime")
     at = None if begun is None else _instant(begun)
@@ -312,7 +312,7 @@ def _of_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
         at and at + CLOCK_SKEW,
         columns=tuple(fields) if fields and options.get("headerrequired") is False else None,
         delimiter=options.get("delimiter"),
-        rows=says.get("recordsprocessed"),
+        rows=_count(says.get("recordsprocessed")),
     )
 
 
@@ -349,10 +349,9 @@ def letters(name: str) -> str:
     return "".join(character for character in name.lower() if character.isalpha())
 
 
-def _size(value: Any) -> int | None:
-    if value is not None and not isinstance(value, int):
-        raise TypeError
-    return value
+def _count(value: Any) -> int | None:
+    """Google writes 64 bits as text."""
+    return None if value is None else int(value)
 
 
 def _instant(value: str) -> datetime:

@@ -86,7 +86,7 @@ PRINTED = (
     # Times of HDFS's and AWS's tools are those of the clock of whoever asked, without a zone.
     _Printed(
         "hdfs dfs -ls -R",
-        r"^(?P<permission>[-dl][-rwxsStT]{9}[+.]?) +(?P<replication>\d+|-) +\S+ +\S+ +"
+        r"^(?P<permission>[-d][-rwxsStT]{9}[+.]?) +(?P<replication>\d+|-) +\S+ +\S+ +"
         r"(?P<bytes>\d+) +(?P<modified>\d{4}-\d\d-\d\d \d\d:\d\d) (?P<path>.+)$",
     ),
     _Printed(

@@ -3,11 +3,13 @@
 import csv
 import gzip
 import json
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -163,6 +165,17 @@ def test_no_row_is_newer_than_its_inventory(
     taken(given, root, tmp_path / "2", as_of=BEGUN if is_refused else None)
 
 
+def test_no_row_is_newer_than_the_file_that_has_it(tmp_path: Path) -> None:
+    file = tmp_path / "ls.txt"
+    file.write_text("2026-10-01 08:00:00  7 flink/a\n")
+    written = datetime(2026, 10, 1, 0, 1, tzinfo=UTC).timestamp()
+    os.utime(file, (written, written))
+    refused(str(file), S3, tmp_path, "line 1: the file was modified at .* times are UTC")
+    assert taken(str(file), S3, tmp_path / "1", as_of=BEGUN).as_of == BEGUN
+    os.utime(file, (written + 29_000, written + 29_000))
+    assert taken(str(file), S3, tmp_path / "2").as_of.timestamp() == written + 29_000
+
+
 def test_an_inventory_of_the_future_is_refused(tmp_path: Path) -> None:
     given = writers.s3_csv(tmp_path, STORED)
     refused(given, S3, tmp_path, "cannot have begun in the future", at=BEGUN - timedelta(hours=1))
@@ -205,7 +218,7 @@ def test_one_inventory_in_two_forms_is_not_read_twice(tmp_path: Path) -> None:
     writers.s3_csv(tmp_path, STORED[:1])
     (tmp_path / "data" / "part-0.csv.gz").unlink()
     writers.s3_parquet(tmp_path, STORED[1:])
-    refused(f"{tmp_path}/data", S3, tmp_path, "holds CSV and Parquet")
+    refused(f"{tmp_path}/data", S3, tmp_path, "is CSV, and other files are Parquet")
 
 
 def test_a_part_that_is_not_there_or_is_another_one_stops(tmp_path: Path) -> None:
@@ -261,7 +274,7 @@ def test_no_file_outside_of_its_folders_is_read_for_a_manifest(tmp_path: Path) -
 
 def test_rows_are_as_many_as_the_manifest_says(tmp_path: Path) -> None:
     given = writers.google_parquet(tmp_path, STORED)
-    document = json.loads(Path(given).read_text()) | {"records_processed": 6}
+    document = json.loads(Path(given).read_text()) | {"records_processed": "6"}
     Path(given).write_text(json.dumps(document))
     refused(given, GOOGLE, tmp_path, "have 5 rows together, not 6")
 
@@ -445,9 +458,33 @@ def test_a_bad_row_of_parquet_is_named(column: str, value: Any, why: str, tmp_pa
 
 
 @pytest.mark.parametrize(
+    "change",
+    [
+        {"key": pa.array(["flink/a"]).dictionary_encode()},
+        {"key": pa.array(["flink/a"], pa.large_string())},
+        {"key": pa.array([b"flink/a"])},
+        {"size": pa.array([7], pa.uint32())},
+        {"size": pa.array([7.0])},
+        {"size": pa.array(["7"])},
+        {"modified": pa.array([OLD], pa.timestamp("ns", "Asia/Shanghai"))},
+        {"modified": pa.array([OLD.replace(tzinfo=None)], pa.timestamp("us"))},
+        {"modified": pa.array([OLD.isoformat()])},
+        {"modified": pa.array([round(OLD.timestamp() * 1000)])},
+    ],
+)
+def test_columns_of_any_type_that_holds_them(change: dict[str, pa.Array], tmp_path: Path) -> None:
+    columns = {"key": ["flink/a"], "size": [7], "modified": [OLD]}
+    pq.write_table(pa.table(columns | change), tmp_path / "a.parquet")
+    assert found(taken(str(tmp_path / "a.parquet"), S3, tmp_path / "out")) == [
+        (f"{S3}/a", f"{S3}/a", 7, OLD)
+    ]
+
+
+@pytest.mark.parametrize(
     ("write", "line", "why"),
     [
         (writers.printed_by_hdfs, "Found 3 items", "a line of hdfs dfs -ls -R is expected"),
+        (writers.printed_by_hdfs, "lrwxrwxrwx   - u g  0 2026-10-01 04:10 /flink/a", "lrwx"),
         (writers.printed_by_hdfs, "ls: Permission denied: user=x", "not 'ls: Permission"),
         (writers.printed_by_hdfs, "-rw-r--r--  3 u g 1.2 K 2026-10-01 04:10 /flink/a", "1.2 K"),
         (writers.printed_by_aws, "                           PRE folder/", "aws s3 ls --recursive"),
@@ -534,3 +571,21 @@ def test_a_placeholder_of_a_directory_is_no_file_unless_it_has_bytes(tmp_path: P
     (tmp_path / "a.csv").write_text("key,size\nflink/,0\nflink/b/,3\nflink/a,1\n")
     listed = taken(str(tmp_path / "a.csv"), S3, tmp_path / "out")
     assert [row["bytes"] for row in rows(listed)] == [1, 3]
+
+
+def test_a_manifest_in_an_object_store_names_files_from_the_top_of_its_bucket(
+    tmp_path: Path,
+) -> None:
+    store = fsspec.filesystem("memory")
+    given = writers.s3_csv(tmp_path, STORED)
+    try:
+        store.put(given, "/inventories/some/prefix/buck/daily/2026-10-05T04-00Z/manifest.json")
+        for part in (tmp_path / "data").iterdir():
+            store.put(str(part), f"/inventories/some/prefix/buck/daily/data/{part.name}")
+        manifest = "memory://inventories/some/prefix/buck/daily/2026-10-05T04-00Z/manifest.json"
+        assert taken(manifest, S3, tmp_path / "1").files == 4
+        folder = taken("memory://inventories/some/prefix/buck/daily", S3, tmp_path / "2")
+        assert (folder.files, folder.as_of) == (4, BEGUN)
+    finally:
+        store.store.clear()
+        store.pseudo_dirs[:] = [""]
