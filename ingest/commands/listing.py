@@ -2,10 +2,10 @@
 
 A root is a directory as Flink spells it: a local path or any fsspec URI (hdfs://…, s3://…). With
 --at it is read elsewhere: through a mount, or a copy. With --inventory nothing is listed: the rows
-of that file (CSV, TSV or Parquet:
-path, size, modification time) are taken instead. With --out the listing is kept, and goes on there
+of that inventory (of S3, Google, Azure or HDFS: a file, a folder, a glob or a manifest) are taken
+instead, all or none. With --out the listing is kept, and goes on there
 where it was cut off.
-Exit code 1 where a directory could not be listed or was met under two names, or a row not be read.
+Exit code 1 where a directory could not be listed or was met under two names.
 """
 
 import argparse
@@ -16,11 +16,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
 
 from ingest.errors import Refused
 from ingest.figures import count_text
-from ingest.storage import tree
 from ingest.storage.identities import SECOND_NAME
 from ingest.storage.instants import refuse_future
 from ingest.storage.inventory import import_inventory
@@ -35,14 +33,14 @@ SECONDS_A_LINE = 5.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("roots", nargs="+", metavar="ROOT", help="a directory as Flink spells it")
     parser.add_argument("--at", metavar="READ_AT", help="where this one root is read")
-    parser.add_argument("--inventory", metavar="FILE", help="take the rows of this file")
+    parser.add_argument("--inventory", metavar="FILE", help="take the rows of this inventory")
     parser.add_argument(
         "--columns", metavar="NAMES", help="columns of the inventory, such as path,bytes,modified"
     )
     parser.add_argument(
         "--as-of",
         metavar="TIME",
-        help="when the inventory was begun (ISO 8601; default: when the file was modified)",
+        help="when the inventory was begun (ISO 8601; default: as its manifest, name or file says)",
     )
     parser.add_argument(
         "--alias",
@@ -132,22 +130,16 @@ def _alias(pair: str) -> tuple[str, str]:
     return old, new
 
 
-def _as_of(args: argparse.Namespace) -> datetime:
-    if args.as_of:
-        try:
-            at = datetime.fromisoformat(args.as_of)
-        except ValueError as error:
-            raise Refused(
-                f"--as-of {args.as_of!r} is no time; write such as 2026-11-21T04:00:00Z."
-            ) from error
-        return refuse_future(
-            at if at.tzinfo else at.replace(tzinfo=UTC), datetime.now(UTC), "--as-of"
-        )
-    path = args.inventory if "://" in args.inventory else str(Path(args.inventory).absolute())
-    modified = tree.stat(path).modified
-    if modified is None:
-        raise Refused("When was the inventory begun? Its storage does not say; give --as-of.")
-    return refuse_future(modified, datetime.now(UTC), f"The modification time of {path}")
+def _as_of(args: argparse.Namespace) -> datetime | None:
+    if not args.as_of:
+        return None
+    try:
+        at = datetime.fromisoformat(args.as_of)
+    except ValueError as error:
+        raise Refused(
+            f"--as-of {args.as_of!r} is no time; write such as 2026-11-21T04:00:00Z."
+        ) from error
+    return refuse_future(at if at.tzinfo else at.replace(tzinfo=UTC), datetime.now(UTC), "--as-of")
 
 
 def _line(listed: Listed) -> str:

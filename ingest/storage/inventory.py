@@ -1,214 +1,400 @@
-"""An existing inventory (CSV, TSV or Parquet, packed or not) instead of a listing, in the same
-form.
+"""An existing inventory instead of a listing, in the same form: those that S3, Google and Azure
+deliver, ``hdfs oiv -p Delimited``, what ``hdfs dfs -ls -R``, ``aws s3 ls --recursive`` and ``gsutil
+ls -l -r`` print, and any table with a column for path, size and modification time.
 
-Understood by their header: ``hdfs oiv -p Delimited``, inventories and listings of object stores,
-and anything with a column for path, size and modification time. ``hdfs dfs -ls -R`` is known by its
-lines (:mod:`ingest.storage.dfs_lines`). Without a header the columns are path, bytes, modified, or
-those given.
+A row that cannot be read stops the import: a listing that is shorter than what is stored would show
+files as missing. Which files belong to an inventory: :mod:`ingest.storage.inventory_files`; how
+their rows are read: :mod:`ingest.storage.inventory_rows`.
 """
 
 import re
 import uuid
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import zlib
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import PurePosixPath
-from typing import Any
+from urllib.parse import unquote_plus
 
-import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as csv
 
 from ingest.errors import Refused
-from ingest.messages import message
-from ingest.parquet_stream import ParquetStream
-from ingest.records import Skip
-from ingest.storage import dfs_lines
-from ingest.storage.roots import Root, local_path
-from ingest.storage.snapshots import SCHEMA, Listed, Part, Snapshot
+from ingest.messages import Message, message
+from ingest.storage.instants import refuse_future
+from ingest.storage.inventory_files import Inventory, find_inventory, verify
+from ingest.storage.inventory_rows import InventoryRows, as_text, read_rows, unreadable
+from ingest.storage.roots import Root
+from ingest.storage.snapshots import SCHEMA, Listed, Part, Progress, Snapshot
 from ingest.uris import PLAIN, Spellings, canonical, canonical_column
 
-DEFAULT = ("path", "bytes", "modified")
-MOST_REPORTED = 100
-_MEANINGS = {
-    "path": ("path", "key", "name", "file", "uri", "filename"),
-    "bytes": ("bytes", "size", "filesize", "length", "len", "contentlength"),
-    "modified": (
-        "modified",
-        "mtime",
-        "lastmodified",
-        "lastmodifieddate",
-        "modificationtime",
-        "modtime",
-        "updated",
-    ),
-    "bucket": ("bucket",),
-    "permission": ("permission", "permissions"),
-    "replication": ("replication", "replicas", "replicationfactor"),
-}
-"""Names in lower case and without anything but letters."""
-_IMAGE = (
-    *(
-        "path",
-        "replication",
-        "modified",
-        "accessed",
-        "preferredblocksize",
-        "blockscount",
-        "filesize",
-    ),
-    *("nsquota", "dsquota", "permission", "user", "group"),
-)
-"""``hdfs oiv -p Delimited`` of Hadoop 2.7, which writes no header."""
-_IMAGE_ROW = re.compile(
-    r"/[^\t]*\t\d+\t\d{4}-\d\d-\d\d \d\d:\d\d\t\d{4}-\d\d-\d\d "
-    r"\d\d:\d\d(?:\t-?\d+){5}\t[-rwxsStT]{9}\t[^\t]*\t[^\t]*"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    names: tuple[str, ...]
-    """As they come in the file."""
-    header: bool
-
-    def index(self, meaning: str) -> int | None:
-        known = [_letters(name) for name in self.names]
-        return next((known.index(name) for name in _MEANINGS[meaning] if name in known), None)
-
-    def needed(self, meaning: str) -> int:
-        """Raises ``Refused`` where there is none."""
-        index = self.index(meaning)
-        if index is None:
-            raise Refused(
-                message(
-                    "The inventory has no column for the {meaning:text} among {join:name}; name "
-                    "its columns in their order.",
-                    meaning=meaning,
-                    join=", ".join(self.names),
-                )
-            )
-        return index
+_ISO = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?)?$"
+_SECONDS = r"^-?\d{1,15}(\.\d{1,9})?$"
+_FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999
+"""Of the years 1 and 9999."""
+MOST_COMPARED = 500_000
+_FILE_SYSTEMS = ("file", "hdfs", "viewfs", "webhdfs")
+_AZURE = ("abfs", "wasb", "az")
+_MALFORMED = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 def import_inventory(
     file: str,
     root: Root,
     out_dir: str,
-    as_of: datetime,
+    as_of: datetime | None = None,
     columns: Sequence[str] | None = None,
     *,
     spellings: Spellings = PLAIN,
+    at: datetime | None = None,
 ) -> Listed:
     """Takes what lies below ``root`` from ``file`` into ``out_dir``, as
     :func:`ingest.storage.listing.list_root` would leave it.
 
-    ``as_of`` is when the inventory was begun. Relative paths are below the root, ``/a`` is of the
-    root's file system, and where there is a column for the bucket, paths are below that. Times are
-    ISO 8601 (UTC where they do not say) or seconds or milliseconds since 1970; others are unknown.
-    Rows without a usable path or size are reported in ``unlisted``. Raises ``Refused`` where the
-    file cannot be read or lacks a column.
+    ``file``: a file, a folder, a glob or a manifest. ``as_of`` is when the inventory was begun;
+    otherwise its manifest, its name or the time of its file says so, and none of its rows may be
+    newer. ``at`` is now. ``columns``: the names of its columns, where it has no header.
+
+    Relative paths are below the root, ``/a`` is of the root's file system, and names and keys are
+    below their bucket. Times are ISO 8601 (UTC where they do not say) or seconds or milliseconds
+    since 1970. Of several versions the latest counts, and none that is deleted. Raises ``Refused``
+    where a row or a file of the inventory cannot be read, or is not there.
     """
-    snapshot = Snapshot(out_dir)
-    snapshot.begin({"root": root.uri, "inventory": str(file), "as_of": as_of.isoformat()})
-    try:
-        columns_read, tables = _read(str(file), columns)
-        columns_read.needed("path")
-        columns_read.needed("bytes")
-        with Part(snapshot, f"part-{uuid.uuid4().hex}.parquet") as part:
-            rows = _Rows(root, spellings, columns_read, part)
-            for table in tables:
-                rows.add(table)
-            part.progress.unlisted += rows.reported()
-    except (OSError, pa.ArrowException, ValueError, ImportError) as error:
+    inventory = find_inventory(file)
+    inventory.refuse_other_root(root.uri)
+    latest = inventory.latest if as_of is None else None
+    begun = as_of or inventory.begun
+    if begun is None:
         raise Refused(
             message(
-                "The inventory {file:name} cannot be read ({error:text}); it must be CSV, TSV "
-                "or Parquet, compressed or not.",
-                file=file,
+                "Nothing says when the inventory {file:name} was begun; give --as-of.", file=file
+            )
+        )
+    if as_of is None:
+        refuse_future(begun, at or datetime.now(UTC), f"The time of the inventory {file}")
+        begun = begun.replace(microsecond=begun.microsecond // 1000 * 1000)
+    snapshot = Snapshot(out_dir)
+    snapshot.begin({"root": root.uri, "inventory": str(file), "as_of": begun.isoformat()})
+    rows = _Rows(root, spellings, begun, latest, set() if inventory.is_gathered else None)
+    reading = file
+    try:
+        for one in inventory.files:
+            reading = one.name
+            verify(one, inventory.name)
+            read = read_rows(
+                one.name,
+                columns or inventory.columns,
+                delimiter=inventory.delimiter,
+                bucket=rows.bucket,
+                has_no_header=inventory.columns is not None,
+            )
+            with Part(snapshot, f"part-{uuid.uuid4().hex}.parquet") as part:
+                rows.add(one.name, read, part)
+        rows.refuse_if_short(inventory)
+    except (OSError, EOFError, pa.ArrowException, ValueError, ImportError, zlib.error) as error:
+        raise Refused(
+            message(
+                "{file:name} of the inventory cannot be read ({error:text}): it is no CSV, Parquet "
+                "or ORC, or was cut off.",
+                file=reading,
                 error=str(error),
             )
         ) from error
-    return snapshot.finish(root.uri, root.read_at, as_of, [part.progress])
+    return snapshot.finish(root.uri, root.read_at, begun, rows.parts)
 
 
 class _Rows:
-    """Turns tables of text columns into rows of a listing."""
+    """Turns rows of an inventory into rows of a listing.
 
-    def __init__(self, root: Root, spellings: Spellings, columns: _Columns, part: Part) -> None:
-        self.root, self.spellings, self.columns, self.part = root, spellings, columns, part
+    ``seen``: a sample of hashes of paths, where none may come twice.
+    """
+
+    def __init__(
+        self,
+        root: Root,
+        spellings: Spellings,
+        begun: datetime,
+        latest: datetime | None,
+        seen: set[int] | None,
+    ) -> None:
+        self.root, self.spellings, self.begun, self.latest = root, spellings, begun, latest
         self.of_file_system = root.uri[: len(root.uri) - len(_path_of(root.uri))]
-        self.bad = 0
-        self.examples: list[Skip] = []
+        self.scheme = root.uri.partition(":")[0]
+        self.bucket = self.of_file_system.partition("://")[2]
+        self.rows = self.usable = 0
+        self.elsewhere = ""
+        self.seen, self.one_in = seen, 1
+        self.kinds: set[str] = set()
+        self.parts: list[Progress] = []
 
-    def add(self, table: pa.RecordBatch) -> None:
-        path = self._column(table, "path")
-        keep = pc.invert(pc.fill_null(pc.ends_with(path, "/"), False))
-        keep = pc.and_(keep, pc.invert(self._directories(table)))
-        table, path = table.filter(keep), path.filter(keep)
-        uris = self._below_the_root(canonical_column(self._absolute(table, path), self.spellings))
-        sizes = _whole_numbers(self._column(table, "bytes"))
-        usable = pc.and_(
-            pc.is_valid(uris),
-            pc.and_(pc.is_valid(sizes), pc.greater_equal(pc.fill_null(sizes, -1), 0)),
-        )
-        self._report(path.filter(pc.invert(usable)))
-        mine = pc.and_(usable, _is_below(uris, self.root.uri))
-        uris = uris.filter(mine)
-        names = pc.utf8_slice_codeunits(uris, len(self.root.uri.rstrip("/")))
-        batch = pa.record_batch(
+    def add(self, file: str, read: InventoryRows, part: Part) -> None:
+        self.kinds.add(read.kind)
+        if len(self.kinds) > 1:
+            raise Refused(
+                message(
+                    "{file:name} is {kind:name}, and other files are {kinds:names}: are they one "
+                    "inventory twice? Name the files of one.",
+                    file=file,
+                    kind=read.kind,
+                    kinds=sorted(self.kinds - {read.kind}),
+                )
+            )
+        for numbers, batch in read.batches:
+            part.write(_Batch(self, file, read, numbers, batch).listed())
+        self.parts.append(part.progress)
+
+    def refuse_repeated(self, written: pa.Array) -> None:
+        """Raises ``Refused`` where files of several inventories were gathered: such as all that S3
+        keeps below ``data/``. All paths are compared, or an even sample of many.
+        """
+        if self.seen is None:
+            return
+        for name in written.to_pylist():
+            known = hash(name)
+            if known % self.one_in:
+                continue
+            if known in self.seen:
+                raise Refused(
+                    message(
+                        "{path:name} stands twice in the files: are they of several inventories? "
+                        "Name the manifest of one.",
+                        path=name,
+                    )
+                )
+            self.seen.add(known)
+            if len(self.seen) > MOST_COMPARED:
+                self.one_in *= 2
+                self.seen = {other for other in self.seen if not other % self.one_in}
+
+    def refuse_if_short(self, inventory: Inventory) -> None:
+        """Raises ``Refused`` where rows are missing, or all files are elsewhere."""
+        if inventory.rows not in (None, self.rows):
+            raise Refused(
+                message(
+                    "The files of {inventory:name} have {rows:count} rows together, not "
+                    "{expected:text} as it says; fetch all of them again.",
+                    inventory=inventory.name,
+                    rows=self.rows,
+                    expected=str(inventory.rows),
+                )
+            )
+        if self.usable and not any(part.files for part in self.parts):
+            raise Refused(
+                message(
+                    "None of the {rows:count} files of {inventory:name} is below {root:name}; one "
+                    "is {path:name}. Check the root, and that this is its inventory.",
+                    rows=self.usable,
+                    inventory=inventory.name,
+                    root=self.root.uri,
+                    path=self.elsewhere,
+                )
+            )
+
+
+class _Batch:
+    """Some rows of one file; each step leaves those that are left."""
+
+    def __init__(
+        self, rows: _Rows, file: str, read: InventoryRows, numbers: pa.Array, batch: pa.RecordBatch
+    ) -> None:
+        self.rows, self.root, self.file, self.read = rows, rows.root, file, read
+        self.numbers, self.batch = numbers, batch
+
+    def listed(self) -> pa.RecordBatch:
+        """What lies below the root."""
+        self.rows.rows += len(self.batch)
+        self._keep(pc.and_(self._is_current(), pc.invert(self._is_directory())))
+        sizes = self._sizes()
+        modified = self._modified()
+        written, uris = self._uris()
+        self.rows.usable += len(uris)
+        mine = _is_below(uris, self.root.uri)
+        if not self.rows.elsewhere and (at := pc.index(mine, False).as_py()) >= 0:
+            self.rows.elsewhere = uris[at].as_py()
+        self._keep(mine)
+        written, uris, modified = written.filter(mine), uris.filter(mine), modified.filter(mine)
+        self._refuse_newer(modified)
+        self.rows.refuse_repeated(written)
+        return pa.record_batch(
             [
                 pa.repeat(pa.scalar(self.root.uri), len(uris)),
                 uris,
-                pc.binary_join_element_wise(pa.scalar(self.root.reading.rstrip("/")), names, ""),
+                self._readable(written, uris),
                 sizes.filter(mine),
-                self._modified(table).filter(mine),
-                self._replication(table).filter(mine),
+                modified,
+                self._replication(),
             ],
             schema=SCHEMA,
         )
-        self.part.write(batch)
 
-    def _directories(self, table: pa.RecordBatch) -> pa.Array:
-        """HDFS lists them too.
+    def _keep(self, mask: pa.Array) -> None:
+        self.numbers, self.batch = self.numbers.filter(mask), self.batch.filter(mask)
 
-        Images of Hadoop 2.7 leave out the first letter of permissions; they are stored 0 times
-        there.
+    def _where(self, at: int) -> tuple[str, Message]:
+        return self.file, self.read.place(self.numbers[at].as_py())
+
+    def _refuse_unless(self, usable: pa.Array, found: pa.Array, expected: Message) -> None:
+        at = pc.index(usable, False).as_py()
+        if at >= 0:
+            raise unreadable(*self._where(at), expected, found[at].as_py())
+
+    def _column(self, meaning: str) -> pa.Array | None:
+        return self.batch.column(meaning) if meaning in self.batch.schema.names else None
+
+    def _text(self, meaning: str) -> pa.Array | None:
+        """Without nulls."""
+        column = self._column(meaning)
+        if column is None:
+            return None
+        return pc.fill_null(as_text(column, self._where), "")
+
+    def _flag(self, meaning: str) -> pa.Array | None:
+        """Null where nothing is said."""
+        column = self._column(meaning)
+        if column is None or pa.types.is_boolean(column.type):
+            return column
+        words = pc.ascii_lower(self._text(meaning))
+        known = pa.array(["true", "false", ""])
+        self._refuse_unless(pc.is_in(words, known), words, message("true or false"))
+        return pc.if_else(pc.equal(words, ""), None, pc.equal(words, "true"))
+
+    def _is_current(self) -> pa.Array:
+        """Neither an older version, nor deleted, nor a snapshot of a blob."""
+        latest, version = self._flag("is_latest"), self._text("version")
+        is_version = None if version is None else pc.invert(_is_in(version, ["", "null"]))
+        current = pa.repeat(pa.scalar(True), len(self.batch))
+        if latest is not None:
+            # Azure leaves it empty for older versions, and where a blob has no versions.
+            unsaid = current if is_version is None else pc.invert(is_version)
+            current = pc.if_else(pc.is_null(latest), unsaid, latest)
+        elif is_version is not None:
+            self._refuse_unless(
+                pc.invert(is_version),
+                version,
+                message("a column that says which version is the latest (IsLatest)"),
+            )
+        if (deleted := self._flag("is_deleted")) is not None:
+            current = pc.and_not(current, pc.fill_null(deleted, False))
+        for meaning in ("deleted_at", "snapshot"):
+            if (said := self._text(meaning)) is not None:
+                current = pc.and_(current, pc.equal(said, ""))
+        return current
+
+    def _is_directory(self) -> pa.Array:
+        """HDFS and Azure's Data Lake list directories, too, and object stores placeholders of them.
+
+        Images of Hadoop 2.7 leave out the first letter of permissions; directories are stored 0
+        times there.
         """
-        if (permission := self.columns.index("permission")) is None:
-            return pa.repeat(pa.scalar(False), len(table))
-        of = _text(table.column(permission))
-        are_directories = pc.starts_with(of, "d")
-        if (replication := self.columns.index("replication")) is not None:
-            never_stored = pc.equal(_text(table.column(replication)), "0")
-            are_directories = pc.or_(
-                are_directories, pc.and_(pc.equal(pc.utf8_length(of), 9), never_stored)
+        path = self._text(self._path_column())
+        size = self._text("bytes")
+        found = pc.and_(pc.ends_with(path, "/"), _is_in(size, ["", "0"]))
+        if (flag := self._flag("is_directory")) is not None:
+            found = pc.or_(found, pc.fill_null(flag, False))
+        if (permission := self._text("permission")) is not None:
+            found = pc.or_(found, pc.starts_with(permission, "d"))
+            if (copies := self._text("replication")) is not None:
+                unmarked = pc.equal(pc.utf8_length(permission), 9)
+                found = pc.or_(found, pc.and_(unmarked, pc.equal(copies, "0")))
+        return found
+
+    def _sizes(self) -> pa.Array:
+        written = self._text("bytes")
+        sizes = _whole_numbers(written)
+        self._refuse_unless(pc.is_valid(sizes), written, message("a size in bytes"))
+        return sizes
+
+    def _modified(self) -> pa.Array:
+        column = self._column("modified")
+        if column is None:
+            return pa.nulls(len(self.batch), SCHEMA.field("modified").type)
+        if pa.types.is_timestamp(column.type):
+            return column.cast(SCHEMA.field("modified").type, safe=False)
+        written = self._text("modified")
+        found = instants(written)
+        self._refuse_unless(
+            pc.or_(pc.is_valid(found), pc.equal(written, "")),
+            written,
+            message("an instant, such as 2026-10-01T04:00:00Z"),
+        )
+        return found
+
+    def _replication(self) -> pa.Array:
+        written = self._text("replication")
+        if written is None:
+            return pa.nulls(len(self.batch), pa.int64())
+        copies = _whole_numbers(written)
+        return pc.if_else(pc.fill_null(pc.greater(copies, 0), False), copies, None)
+
+    def _refuse_newer(self, modified: pa.Array) -> None:
+        if self.rows.latest is None or not len(modified):
+            return
+        newest = pc.max(modified).as_py()
+        if newest is not None and newest > self.rows.latest:
+            file, place = self._where(pc.index(modified, pa.scalar(newest, modified.type)).as_py())
+            raise Refused(
+                message(
+                    "{file:name}, {place:message}: the file was modified at {modified:name}, but "
+                    "the inventory is of {as_of:name}. Check that its times are UTC, and give "
+                    "--as-of: when it was begun.",
+                    file=file,
+                    place=place,
+                    modified=newest.isoformat(),
+                    as_of=self.rows.begun.isoformat(),
+                )
             )
-        return pc.fill_null(are_directories, False)
 
-    def reported(self) -> list[Skip]:
-        if self.bad > len(self.examples):
-            more = message(
-                "{bad:number} more rows have no usable path or size; check the program that "
-                "wrote the inventory.",
-                bad=self.bad - len(self.examples),
-            )
-            return [*self.examples, Skip(self.root.uri, "bad_row", more)]
-        return self.examples
+    def _path_column(self) -> str:
+        return next(name for name in ("path", "key", "name") if name in self.batch.schema.names)
 
-    def _column(self, table: pa.RecordBatch, meaning: str) -> pa.Array:
-        return _text(table.column(self.columns.needed(meaning)))
+    def _uris(self) -> tuple[pa.Array, pa.Array]:
+        """In the inventory's spelling with a scheme, and canonical."""
+        names = self._text(self._path_column())
+        if self.read.url_encoded:
+            names = self._url_decoded(names)
+        # As a quote that is never closed would make of two rows.
+        whole = pc.invert(pc.match_substring_regex(names, r"[\r\n]|^$"))
+        self._refuse_unless(whole, names, message("a path"))
+        written = self._absolute(names)
+        uris = self._below_the_root(canonical_column(written, self.rows.spellings))
+        self._refuse_unless(pc.is_valid(uris), names, message("a path"))
+        return written, uris
 
-    def _absolute(self, table: pa.RecordBatch, path: pa.Array) -> pa.Array:
-        """In some spelling with a scheme."""
-        bucket = self.columns.index("bucket")
+    def _absolute(self, names: pa.Array) -> pa.Array:
+        top, bucket = self.rows.of_file_system, self._text("bucket")
         if bucket is not None:
-            return pc.binary_join_element_wise("s3://", _text(table.column(bucket)), "/", path, "")
-        has_scheme = pc.match_substring_regex(path, "^[A-Za-z][A-Za-z0-9+.-]*:/")
-        on_top = pc.binary_join_element_wise(self.of_file_system, path, "")
-        below = pc.binary_join_element_wise(self.root.uri.rstrip("/"), path, "/")
-        return pc.if_else(has_scheme, path, pc.if_else(pc.starts_with(path, "/"), on_top, below))
+            return pc.binary_join_element_wise(f"{self.rows.scheme}://", bucket, "/", names, "")
+        column = self._path_column()
+        if column != "path" and self.rows.bucket and self.rows.scheme not in _FILE_SYSTEMS:
+            is_uri = pc.match_substring_regex(names, "^[A-Za-z][A-Za-z0-9+.-]*://")
+            below = pc.binary_join_element_wise(top, names, "/")
+            if self.rows.scheme in _AZURE and column == "name":
+                # Azure's names begin with the container.
+                account = self.rows.bucket.partition("@")[2]
+                parts = pc.extract_regex(names, "^(?P<container>[^/]*)/?(?P<name>(?s:.*))$")
+                at = f"@{account}/" if account else "/"
+                container, rest = parts.field(0), parts.field(1)
+                below = pc.binary_join_element_wise(
+                    f"{self.rows.scheme}://", container, at, rest, ""
+                )
+            return pc.if_else(is_uri, names, below)
+        has_scheme = pc.match_substring_regex(names, "^[A-Za-z][A-Za-z0-9+.-]*:/")
+        on_top = pc.binary_join_element_wise(top, names, "")
+        below = pc.binary_join_element_wise(self.root.uri.rstrip("/"), names, "/")
+        return pc.if_else(has_scheme, names, pc.if_else(pc.starts_with(names, "/"), on_top, below))
+
+    def _url_decoded(self, names: pa.Array) -> pa.Array:
+        encoded = pc.match_substring_regex(names, "[%+]")
+        at = pc.indices_nonzero(encoded).to_pylist()
+        if not at:
+            return names
+        decoded = []
+        for place, name in zip(at, names.filter(encoded).to_pylist(), strict=True):
+            try:
+                if _MALFORMED.search(name):
+                    raise ValueError
+                decoded.append(unquote_plus(name, errors="strict"))
+            except ValueError:
+                raise unreadable(*self._where(place), message("a URL-encoded key"), name) from None
+        return pc.replace_with_mask(names, encoded, pa.array(decoded, pa.string()))
 
     def _below_the_root(self, uris: pa.Array) -> pa.Array:
         """Those of where the root is read are the root's."""
@@ -222,133 +408,59 @@ class _Rows:
             uris,
         )
 
-    def _modified(self, table: pa.RecordBatch) -> pa.Array:
-        if self.columns.index("modified") is None:
-            return pa.nulls(len(table), SCHEMA.field("modified").type)
-        return instants(self._column(table, "modified"))
-
-    def _replication(self, table: pa.RecordBatch) -> pa.Array:
-        if self.columns.index("replication") is None:
-            return pa.nulls(len(table), pa.int64())
-        copies = _whole_numbers(self._column(table, "replication"))
-        return pc.if_else(pc.fill_null(pc.greater(copies, 0), False), copies, None)
-
-    def _report(self, paths: pa.Array) -> None:
-        self.bad += len(paths)
-        for path in paths[: MOST_REPORTED - len(self.examples)].to_pylist():
-            self.examples.append(
-                Skip(
-                    str(path),
-                    "bad_row",
-                    message(
-                        "Its row has no usable path or size; check the program that wrote the "
-                        "inventory."
-                    ),
-                )
-            )
+    def _readable(self, written: pa.Array, uris: pa.Array) -> pa.Array:
+        """As the storage spells them, where that is known: two names may be one canonical path."""
+        prefix = self.root.uri.rstrip("/")
+        names = pc.if_else(pc.starts_with(written, f"{prefix}/"), written, uris)
+        return pc.binary_join_element_wise(
+            self.root.reading.rstrip("/"), pc.utf8_slice_codeunits(names, len(prefix)), ""
+        )
 
 
 def instants(written: pa.Array) -> pa.Array:
     """UTC milliseconds of ISO 8601 and of seconds or milliseconds since 1970; null for what is
     neither.
     """
-    values = written.to_pylist()
-    return pa.array([_instant(value) for value in values], SCHEMA.field("modified").type)
-
-
-def _instant(value: str | None) -> datetime | None:
-    if not value:
-        return None
+    of = SCHEMA.field("modified").type
     try:
-        seconds = float(value)
-    except ValueError:
-        return _iso(value)
+        return written.cast(of)
+    except pa.ArrowInvalid:
+        written = pc.ascii_trim_whitespace(written)
+    seconds = pc.if_else(pc.match_substring_regex(written, _SECONDS), written, None)
+    numbers = seconds.cast(pa.float64())
+    # A number beyond the year 5138 in seconds is 1973 in milliseconds.
+    in_ms = pc.greater_equal(pc.abs(numbers), 1e11)
+    numbers = pc.round(pc.if_else(in_ms, numbers, pc.multiply(numbers, 1000.0)))
+    in_calendar = pc.and_(pc.greater_equal(numbers, _FIRST_MS), pc.less_equal(numbers, _LAST_MS))
+    since_1970 = pc.if_else(in_calendar, numbers, None).cast(pa.int64()).cast(of)
+    written = pc.replace_substring_regex(written, r" ?(UTC|GMT)$", "Z")
+    iso = pc.if_else(pc.match_substring_regex(written, _ISO), written, None)
+    iso = pc.replace_substring_regex(iso, r"(\.\d{3})\d+", r"\1")
+    iso = pc.replace_substring_regex(iso, r"^(.{10})$", r"\1 00:00")
+    has_zone = pc.match_substring_regex(iso, r"^.{16}.*(Z|[+-]\d\d(:?\d\d)?)$")
+    iso = pc.if_else(has_zone, iso, pc.binary_join_element_wise(iso, "Z", ""))
+    return pc.coalesce(since_1970, _cast_or_null(iso, of))
+
+
+def _cast_or_null(texts: pa.Array, of: pa.DataType) -> pa.Array:
+    """Some days and hours look like one, and are none."""
     try:
-        # A number beyond the year 5138 in seconds is 1973 in milliseconds.
-        at = datetime.fromtimestamp(seconds / 1000 if abs(seconds) >= 1e11 else seconds, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
-    return at
-
-
-def _iso(value: str) -> datetime | None:
-    try:
-        at = datetime.fromisoformat(value.strip())
-        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):
-        return None
-
-
-def _read(file: str, columns: Sequence[str] | None) -> tuple[_Columns, Iterator[pa.RecordBatch]]:
-    if PurePosixPath(file).suffix.lower() in (".parquet", ".pq"):
-        parquet = ParquetStream(fsspec.open(local_path(file), "rb").open())
-        return _Columns(tuple(columns or parquet.schema_arrow.names), True), parquet.iter_batches()
-    with fsspec.open(
-        local_path(file), "rt", compression="infer", encoding="utf-8", newline=""
-    ) as stream:
-        first = stream.readline()
-    if columns is None and dfs_lines.is_line(first):
-        return _Columns(dfs_lines.COLUMNS, False), dfs_lines.batches(file)
-    if columns is None and _IMAGE_ROW.fullmatch(first.rstrip("\r\n")):
-        return _Columns(_IMAGE, False), _rows(file, "\t", _Columns(_IMAGE, False), len(_IMAGE))
-    separator = "\t" if "\t" in first else ","
-    fields = [field.strip().strip('"') for field in first.rstrip("\r\n").split(separator)]
-    header = _Columns(tuple(fields), True)
-    if header.index("path") is None or header.index("bytes") is None:
-        header = _Columns(tuple(columns or DEFAULT), False)
-    elif columns:
-        header = _Columns(tuple(columns), True)
-    if len(header.names) > len(fields):
-        raise Refused(
-            message(
-                "{file:name} has {fields:number} columns, not {names:number} ({join:name}); "
-                "name the columns that it has.",
-                file=file,
-                fields=len(fields),
-                names=len(header.names),
-                join=", ".join(header.names),
-            )
-        )
-    return header, _rows(file, separator, header, len(fields))
-
-
-def _rows(file: str, separator: str, columns: _Columns, width: int) -> Iterator[pa.RecordBatch]:
-    names = [f"c{number}" for number in range(width)]
-    with fsspec.open(local_path(file), "rb", compression="infer") as stream:
-        reader = csv.open_csv(
-            stream,
-            csv.ReadOptions(
-                column_names=names, skip_rows=1 if columns.header else 0, block_size=8 << 20
-            ),
-            csv.ParseOptions(delimiter=separator, newlines_in_values=False),
-            csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
-            ),
-        )
-        yield from reader
-
-
-def _letters(name: str) -> str:
-    return "".join(character for character in name.lower() if character.isalpha())
-
-
-def _text(column: Any) -> pa.Array:
-    """Instants become ISO 8601."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    if pa.types.is_timestamp(column.type):
-        return pa.array(
-            [
-                None if value is None else value.isoformat()
-                for value in column.cast(pa.timestamp("ms", column.type.tz)).to_pylist()
-            ]
-        )
-    return column.cast(pa.string())
+        return texts.cast(of)
+    except pa.ArrowInvalid:
+        if len(texts) == 1:
+            return pa.nulls(1, of)
+        half = len(texts) // 2
+        halves = [_cast_or_null(texts[:half], of), _cast_or_null(texts[half:], of)]
+        return pa.concat_arrays(halves)
 
 
 def _whole_numbers(written: pa.Array) -> pa.Array:
-    plain = pc.fill_null(pc.match_substring_regex(written, "^[0-9]{1,18}$"), False)
+    plain = pc.match_substring_regex(written, "^[0-9]{1,18}$")
     return pc.if_else(plain, written, None).cast(pa.int64())
+
+
+def _is_in(texts: pa.Array, values: Sequence[str]) -> pa.Array:
+    return pc.is_in(texts, value_set=pa.array(values, pa.string()))
 
 
 def _is_below(uris: pa.Array, root: str) -> pa.Array:

@@ -66,7 +66,7 @@ def test_what_cannot_be_listed_is_said_and_counts(
         (["/a", "--alias", "hdfs://x"], "FROM=TO"),
         (["/a", "--alias", "/b=/c", "--alias", "/c=/b"], "circle"),
         (["/a", "--threads", "0"], "at least 1"),
-        (["/a", "--inventory", "/nowhere.csv"], "no file"),
+        (["/a", "--inventory", "/nowhere.csv"], "no inventory at"),
         (["/a", "--inventory", "/nowhere.csv", "--as-of", "now"], "no time"),
     ],
 )

@@ -5,14 +5,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-import fsspec
 from django.conf import settings
 from django.utils import timezone
 
 from ingest.errors import Refused
 from ingest.records import Skip
 from ingest.storage.identities import SECOND_NAME, VisitedDirectories
-from ingest.storage.instants import modified_at, refuse_future
+from ingest.storage.instants import refuse_future
 from ingest.storage.inventory import import_inventory
 from ingest.storage.listing import list_root
 from ingest.storage.snapshots import Listed
@@ -72,8 +71,9 @@ def _listed(
             audit.inventory,
             root.root,
             folder,
-            audit.as_of or _written_at(audit.inventory),
+            audit.as_of,
             spellings=audit.spellings,
+            at=timezone.now(),
         )
     return list_root(
         root.root,
@@ -83,18 +83,6 @@ def _listed(
         at=audit.as_of,
         visited=visited,
     )
-
-
-def _written_at(inventory: str) -> datetime:
-    """Nothing that came later is in it. Raises ``Refused`` where the storage does not say."""
-    filesystem, path = fsspec.core.url_to_fs(inventory)
-    try:
-        at = modified_at(filesystem.info(path))
-    except OSError as error:
-        raise Refused(f"There is no inventory at {inventory}.") from error
-    if at is None:
-        raise Refused(f"Nothing says when {inventory} was made; give --as-of.")
-    return refuse_future(at, timezone.now(), f"The modification time of {inventory}")
 
 
 def request_of(listing: RootListing) -> dict[str, Any]:

@@ -46,7 +46,10 @@ class Command(PreparedCommand):
             "--listing",
             default="",
             metavar="FILE",
-            help="an inventory (CSV, TSV or Parquet) instead of listing ROOT",
+            help=(
+                "an inventory instead of listing ROOT: a file, a folder, a glob or a manifest of "
+                "S3, Google, Azure or HDFS"
+            ),
         )
         parser.add_argument(
             "--at",
@@ -57,7 +60,9 @@ class Command(PreparedCommand):
             "--as-of",
             default="",
             metavar="INSTANT",
-            help="when the listing began (default: now); not in the future",
+            help=(
+                "when the listing began (default: now, or as the inventory says); not in the future"
+            ),
         )
         parser.add_argument(
             "--age-guard",

@@ -1,0 +1,359 @@
+"""The files of an inventory: one file, those of a glob or a folder, or those that a manifest names.
+
+Manifests that are read: ``manifest.json`` of S3 Inventory, ``<rule>-manifest.json`` of Azure's blob
+inventory, ``<report>_manifest.json`` of Google's Storage Insights. They say when the inventory was
+begun, and by its files' sizes and checksums whether all of it is there.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import PurePosixPath
+from typing import Any
+
+import fsspec
+
+from ingest import json_bounds
+from ingest.errors import Refused
+from ingest.messages import Message, message, plural
+from ingest.storage.instants import CLOCK_SKEW, modified_at
+from ingest.storage.roots import local_path
+from ingest.uris import is_below
+
+LONGEST_RUN = timedelta(hours=24)
+"""From the beginning of an inventory to its last row, where nothing says it, as of S3. Google takes
+a snapshot, and Azure says when the inventory was completed.
+"""
+_MOST_MANIFEST_BYTES = 64 << 20
+_BLOCK_BYTES = 4 << 20
+_NOT_PARTS = (".checksum", ".crc", ".md5")
+_MD5 = re.compile("[0-9A-Fa-f]{32}")
+_GLOB = re.compile(r"[*?[]")
+_BEGUN_IN_NAME = re.compile(
+    r"(?<!\d)(\d{4})[-/](\d\d)[-/](\d\d)[T/](\d\d)[:-](\d\d)(?:[:-](\d\d))?Z?(?=[_/])"
+)
+"""``2026-10-01T04:00_0.csv`` of Google, ``2026/10/01/04-00-00/`` of Azure, ``2026-10-01T04-00Z/`` of
+S3; UTC.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryFile:
+    """``bytes`` and ``md5`` as the manifest has them."""
+
+    name: str
+    bytes: int | None = None
+    md5: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """``begun``: what came later may be missing; ``None`` where nothing says it. ``latest``: none of
+    its rows can be newer.
+
+    ``is_gathered``: several files without a manifest, which may be of several inventories.
+    ``columns`` and ``delimiter`` are those of files without a header, ``rows`` of all files
+    together, as a manifest has them. ``prefixes`` and ``left_out``: containers and prefixes that
+    Azure's rule takes and leaves out; all where there are none.
+    """
+
+    name: str
+    files: tuple[InventoryFile, ...]
+    begun: datetime | None = None
+    latest: datetime | None = None
+    is_gathered: bool = False
+    columns: tuple[str, ...] | None = None
+    delimiter: str | None = None
+    rows: int | None = None
+    prefixes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    def refuse_other_root(self, uri: str) -> None:
+        """Raises ``Refused`` where the rule of the inventory leaves out files below ``uri``
+        (canonical, of Azure).
+        """
+        scheme, _, rest = uri.partition("://")
+        authority, _, path = rest.partition("/")
+        here = f"{authority.partition('@')[0]}/{path}" if scheme in ("abfs", "wasb") else rest
+        covered = not self.prefixes or any(here.startswith(prefix) for prefix in self.prefixes)
+        lacking = [
+            prefix for prefix in self.left_out if here.startswith(prefix) or is_below(prefix, here)
+        ]
+        if lacking or not covered:
+            raise Refused(
+                message(
+                    "The rule of {file:name} leaves out files below {root:name} (prefixMatch, "
+                    "excludePrefix or another filter); take an inventory of the whole root.",
+                    file=self.name,
+                    root=uri,
+                )
+            )
+
+
+def find_inventory(name: str) -> Inventory:
+    """``name`` is a path or an fsspec URI of a file, a manifest or a folder, or a glob.
+
+    Raises ``Refused`` where there is none, where it is not complete, and where there are several.
+    """
+    try:
+        filesystem, path = fsspec.core.url_to_fs(local_path(name))
+        found = _found(filesystem, path)
+        manifests = [file for file in found if file.endswith(".json")]
+        if not found:
+            raise Refused(message("There is no inventory at {file:name}.", file=name))
+        if len(manifests) > 1:
+            raise Refused(
+                message(
+                    "{file:name} holds {count:count} manifests, each of another inventory; name "
+                    "one, such as {newest:name}.",
+                    file=name,
+                    count=len(manifests),
+                    newest=manifests[-1],
+                )
+            )
+        if manifests or (len(found) == 1 and filesystem.cat_file(found[0], end=1) in (b"{", b"[")):
+            return _of_manifest(filesystem, (manifests or found)[0])
+        return _of_files(filesystem, found)
+    except (OSError, ValueError, ImportError) as error:
+        raise Refused(
+            message(
+                "The inventory {file:name} cannot be read: {error:text}.",
+                file=name,
+                error=getattr(error, "strerror", None) or str(error) or type(error).__name__,
+            )
+        ) from error
+
+
+def verify(file: InventoryFile, manifest: str) -> None:
+    """Raises ``Refused`` where the file is not the one that its manifest means."""
+    if file.bytes is None and file.md5 is None:
+        return
+    size, digest = 0, hashlib.md5(usedforsecurity=False)
+    with fsspec.open(local_path(file.name), "rb") as stream:
+        while block := stream.read(_BLOCK_BYTES):
+            size += len(block)
+            if file.md5 is not None:
+                digest.update(block)
+    for found, expected in (
+        (size, file.bytes),
+        (digest.hexdigest(), file.md5 and file.md5.lower()),
+    ):
+        if expected is not None and found != expected:
+            raise Refused(
+                message(
+                    "{file:name} has {found:message}, not {expected:message} as {manifest:name} "
+                    "says; fetch it again.",
+                    file=file.name,
+                    found=_measured(found),
+                    expected=_measured(expected),
+                    manifest=manifest,
+                )
+            )
+
+
+def _measured(value: int | str) -> Message:
+    if isinstance(value, int):
+        return plural(value, "{count:count} byte", "{count:count} bytes")
+    return message("the MD5 {digest:name}", digest=value)
+
+
+def _found(filesystem: Any, path: str) -> list[str]:
+    if _GLOB.search(path) and not filesystem.exists(path):
+        files = filesystem.glob(path)
+    elif filesystem.isdir(path):
+        files = filesystem.find(path)
+    else:
+        return [path] if filesystem.exists(path) else []
+    return sorted(
+        file
+        for file in files
+        if not PurePosixPath(file).name.startswith((".", "_")) and not file.endswith(_NOT_PARTS)
+    )
+
+
+def _of_files(filesystem: Any, found: Sequence[str]) -> Inventory:
+    names = [_uri(filesystem, file) for file in found]
+    begun = {_begun_in(name) for name in names}
+    if len(begun) > 1:
+        raise Refused(
+            message(
+                "{one:name} and {other:name} are of inventories of different times; name the files "
+                "of one.",
+                one=names[0],
+                other=names[-1],
+            )
+        )
+    files = tuple(map(InventoryFile, names))
+    return _dated(filesystem, Inventory(names[0], files, is_gathered=len(files) > 1))
+
+
+def _dated(filesystem: Any, inventory: Inventory) -> Inventory:
+    """By its name, else by its files: nothing that came later than one was written is in it."""
+    begun = _begun_in(inventory.name)
+    if begun is not None:
+        return replace(inventory, begun=begun, latest=begun + LONGEST_RUN)
+    times = [modified_at(filesystem.info(file.name)) for file in inventory.files]
+    known = [time for time in times if time is not None]
+    if not known or len(known) < len(times):
+        return inventory
+    return replace(inventory, begun=min(known), latest=max(known) + CLOCK_SKEW)
+
+
+def _begun_in(name: str) -> datetime | None:
+    match = _BEGUN_IN_NAME.search(name)
+    try:
+        return match and datetime(*map(int, match.groups("0")), tzinfo=UTC)  # type: ignore[misc,arg-type]  # six numbers
+    except ValueError:
+        return None
+
+
+def _of_manifest(filesystem: Any, path: str) -> Inventory:
+    name = _uri(filesystem, path)
+    content = filesystem.cat_file(path, end=_MOST_MANIFEST_BYTES)
+    checksum = f"{path.removesuffix('.json')}.checksum"
+    if filesystem.exists(checksum):
+        digest = filesystem.cat_file(checksum, end=64).decode("ascii", "replace").strip()
+        if _MD5.fullmatch(digest):
+            verify(InventoryFile(name, md5=digest), _uri(filesystem, checksum))
+    try:
+        document, _ = json_bounds.decoded(content)
+        if not isinstance(document, dict):
+            raise TypeError
+        says = {letters(key): value for key, value in document.items()}
+        for vendor in (_of_google, _of_azure, _of_s3):
+            if (made := vendor(name, says)) is not None:
+                break
+        else:
+            raise KeyError
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
+        raise Refused(
+            message(
+                "{file:name} is no whole manifest of an inventory of S3, Azure or Google, whose "
+                "manifests name their files; name the manifest, or the files themselves.",
+                file=name,
+            )
+        ) from error
+    files = tuple(
+        InventoryFile(_located(filesystem, path, name, file.name), file.bytes, file.md5)
+        for file in made.files
+    )
+    made = replace(made, files=files)
+    return made if made.begun is not None else _dated(filesystem, made)
+
+
+def _of_s3(name: str, says: Mapping[str, Any]) -> Inventory:
+    begun = says.get("creationtimestamp")
+    at = None if begun is None else datetime.fromtimestamp(int(begun) / 1000, UTC)
+    columns = says["fileschema"] if says.get("fileformat", "CSV").upper() == "CSV" else None
+    return Inventory(
+        name,
+        tuple(
+            InventoryFile(str(file["key"]), _count(file.get("size")), file.get("MD5checksum"))
+            for file in says["files"]
+        ),
+        at,
+        at and at + LONGEST_RUN,
+        columns=columns and tuple(column.strip() for column in columns.split(",")),
+    )
+
+
+def _of_azure(name: str, says: Mapping[str, Any]) -> Inventory | None:
+    if "inventorystarttime" not in says:
+        return None
+    if says["status"] != "Succeeded":
+        raise Refused(
+            message(
+                "The inventory of {file:name} is not complete (its status is {status:name}); take "
+                "one that succeeded.",
+                file=name,
+                status=str(says["status"]),
+            )
+        )
+    filters = says.get("ruledefinition", {}).get("filters", {})
+    completed = says.get("inventorycompletiontime")
+    # Files that were made in the last days only: no root is covered.
+    recent = filters.get("creationTime")
+    return Inventory(
+        name,
+        tuple(InventoryFile(str(file["blob"]), _count(file.get("size"))) for file in says["files"]),
+        _instant(says["inventorystarttime"]),
+        completed and _instant(completed) + CLOCK_SKEW,
+        rows=_count(says.get("summary", {}).get("objectCount")),
+        prefixes=tuple(filters.get("prefixMatch") or ()),
+        left_out=("",) if recent else tuple(filters.get("excludePrefix") or ()),
+    )
+
+
+def _of_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
+    shards = says.get("reportshardsfilenames")
+    if shards is None:
+        return None
+    if len(shards) != _count(says.get("shardcount", len(shards))):
+        raise ValueError
+    begun = says.get("snapshottime")
+    at = None if begun is None else _instant(begun)
+    config = {letters(key): value for key, value in says.get("reportconfig", {}).items()}
+    options = {letters(key): value for key, value in (config.get("csvoptions") or {}).items()}
+    report = config.get("objectmetadatareportoptions") or {}
+    fields = {letters(key): value for key, value in report.items()}.get("metadatafields")
+    return Inventory(
+        name,
+        tuple(InventoryFile(str(shard)) for shard in shards),
+        at,
+        at and at + CLOCK_SKEW,
+        columns=tuple(fields) if fields and options.get("headerrequired") is False else None,
+        delimiter=options.get("delimiter"),
+        rows=_count(says.get("recordsprocessed")),
+    )
+
+
+def _located(filesystem: Any, path: str, manifest: str, key: str) -> str:
+    """Manifests name files from the top of a bucket, or of a container; a copy has them below some
+    folder of the manifest, or beside it.
+    """
+    parts = PurePosixPath(key.lstrip("/")).parts
+    folders = [folder for folder in PurePosixPath(path).parents if str(folder) != "."]
+    places = [folder / key.lstrip("/") for folder in folders]
+    places += [
+        folder.joinpath(*parts[start:]) for folder in folders[:2] for start in range(1, len(parts))
+    ]
+    if parts and ".." not in parts:
+        for place in places:
+            if filesystem.isfile(str(place)):
+                return _uri(filesystem, str(place))
+    raise Refused(
+        message(
+            "{file:name}, which {manifest:name} names, is not there; fetch all files of the "
+            "inventory.",
+            file=key,
+            manifest=manifest,
+        )
+    )
+
+
+def _uri(filesystem: Any, path: str) -> str:
+    return local_path(str(filesystem.unstrip_protocol(path)))
+
+
+def letters(name: str) -> str:
+    """Names of columns and fields are compared without case, hyphens and underscores."""
+    return "".join(character for character in name.lower() if character.isalpha())
+
+
+def _count(value: Any) -> int | None:
+    """Google writes 64 bits as text."""
+    return None if value is None else int(value)
+
+
+def _instant(value: str) -> datetime:
+    at = datetime.fromisoformat(value)
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
