@@ -1,5 +1,6 @@
 """The storages that copies lie on, and how fast checkpoints were copied off each."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -46,14 +47,14 @@ def copy_rates(now: datetime) -> dict[str, CopyRate]:
             key__in=sources, state=PipelineRun.State.DONE, started_at__gt=now - LOOK_BACK
         )
         rows = list(runs.order_by("-id").values("key", "counts", "duration_ms")[:MOST_ROUNDS])
-    rounds: dict[str, list[dict[str, Any]]] = {}
+    rounds: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         if row["duration_ms"] and row["counts"].get("copied_bytes"):
             rounds.setdefault(sources[row["key"]], []).append(row)
     return {source: _rate(of) for source, of in rounds.items()}
 
 
-def _rate(rows: list[dict[str, Any]]) -> CopyRate:
+def _rate(rows: Sequence[Mapping[str, Any]]) -> CopyRate:
     largest = max(row["counts"]["copied_bytes"] for row in rows)
     counted = [row for row in rows if row["counts"]["copied_bytes"] >= LEAST_SHARE * largest]
     took_s = sum(row["duration_ms"] for row in counted) / 1000

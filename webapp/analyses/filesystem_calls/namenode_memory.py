@@ -71,12 +71,12 @@ def namenode_memory(known: Sequence[NameNode]) -> NameNodeMemory:
     figures = [row for row in latest() if row.root.startswith(SCHEMES)]
     if not figures:
         return NameNodeMemory((), (), 0)
-    audits = {(row.audit_id, row.root) for row in figures}
+    audits = {_of_audit(row) for row in figures}
     rows = JobStorage.objects.filter(
         audit__in={audit for audit, _root in audits}, root__in={root for _audit, root in audits}
     )
     small = {
-        (row["audit_id"], row["root"]): row["small"]
+        (str(row["audit_id"]), row["root"]): row["small"]
         for row in rows.order_by().values("audit_id", "root").annotate(small=Sum("small_files"))
     }
     nodes = _by_storage(known)
@@ -85,20 +85,22 @@ def namenode_memory(known: Sequence[NameNode]) -> NameNodeMemory:
             row.root,
             Namespace(row.files, row.bytes),
             nodes.get(storage_of(row.root)),
-            small.get((row.audit_id, row.root)) or 0,
+            small.get(_of_audit(row)) or 0,
             _merged(row),
         )
         for row in figures
     ]
     # Of a root that was audited alone since, an older audit has rows, too.
     jobs = [
-        row
-        for row in rows.order_by("-files", "id")[: MOST_JOBS * 2]
-        if (row.audit_id, row.root) in audits
+        row for row in rows.order_by("-files", "id")[: MOST_JOBS * 2] if _of_audit(row) in audits
     ]
     return NameNodeMemory(
         sorted(roots, key=lambda one: -one.namespace.files), jobs[:MOST_JOBS], rows.count()
     )
+
+
+def _of_audit(row: RootFigures | JobStorage) -> tuple[str, str]:
+    return str(row.audit_id), row.root
 
 
 def _merged(row: RootFigures) -> int:
@@ -116,7 +118,7 @@ def _by_storage(known: Sequence[NameNode]) -> Mapping[str, NameNode]:
             *roots.values_list("uri", flat=True),
             *jobs.order_by("-id").values_list("last_completed_path", flat=True)[:MOST_PATHS],
         ]
-        storages = {storage for path in paths if (storage := _storage(path))}
+        storages = {storage for path in paths if (storage := _storage(path or ""))}
         if len(storages) == 1:
             nodes.setdefault(storages.pop(), node)
     return nodes

@@ -219,7 +219,11 @@ def _triggered(snapshots: Mapping[Key, _Snapshots]) -> dict[Key, datetime]:
         checkpoint_id__in={checkpoint for _cluster, _job_id, checkpoint in wanted},
     )
     rows = facts.values_list("cluster", "job_id", "checkpoint_id", "trigger_time")
-    return {wanted[key[0], key[1], key[2]]: at for *key, at in rows if tuple(key) in wanted}
+    return {
+        wanted[cluster, job_id, checkpoint]: at
+        for cluster, job_id, checkpoint, at in rows
+        if (cluster, job_id, checkpoint) in wanted
+    }
 
 
 def _snapshot(row: Mapping[str, Any]) -> Snapshot:
