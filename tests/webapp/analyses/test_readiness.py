@@ -3,14 +3,20 @@ is below the fleet's minimum.
 """
 
 from datetime import timedelta
+from io import StringIO
 
 import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp.analyses.answers import advice_of, facts_of, tables_of
-from tests.webapp.builders import cluster, fact, job, replica
+from tests.webapp.builders import cluster, fact, job, person, replica
 from tests.webapp.storage.builders import audit, checkpoint_storage, root_figures
+from webapp.analyses.readiness.fleet_readiness import fleet_readiness
 from webapp.findings.models import ThresholdOverride
 from webapp.replication.models import Replica
 from webapp.replication.work_keys import key_of
@@ -171,6 +177,44 @@ def test_who_is_below_the_fleets_minimum_is_listed_once_one_is_declared(viewer, 
     ThresholdOverride.objects.filter(key__endswith="pause_s").delete()
     ThresholdOverride.objects.update(value=10)
     assert tables_of(answered(viewer))["policy"]["rows"] == []
+
+
+def test_people_see_jobs_of_their_clusters_with_the_rate_of_their_own_copies(now, of):
+    on_prod(now, "orders")
+    cluster("prod-us", at=now, labels={"team": "us"})
+    theirs = job("prod-us", at=now, name="theirs", last_completed_path="s3://prod/c/chk-1")
+    copy = replica(theirs, now)
+    PipelineRun.objects.create(
+        kind="storage",
+        key=key_of(copy),
+        attempt="storage-1",
+        state="done",
+        started_at=now,
+        duration_ms=1_000,
+        counts={"copied_bytes": 5_000, "copied_files": 5},
+    )
+    ann = person("ann")
+    call_command("scope_user", "ann", 'team="us"', stdout=StringIO())
+    ann.refresh_from_db()
+    client = Client()
+    client.force_login(ann)
+    document = answered(client)
+    assert set(rows(document)) == {"theirs"}
+    (storage,) = tables_of(document)["storages"]["rows"]
+    assert (storage["jobs"], storage["bytes_per_s"]) == (1, 5_000)
+
+
+def test_the_number_of_queries_does_not_grow_with_the_fleet(now, of, django_assert_num_queries):
+    for number in range(3):
+        owner = on_prod(now, f"job-{number}")
+        snapshot(of, owner, 7)
+        snapshot(of, owner, 8, OTHER, is_savepoint=True, modified=now)
+    with CaptureQueriesContext(connection) as few:
+        fleet_readiness(now)
+    for number in range(20):
+        snapshot(of, on_prod(now, f"more-{number}"), 8, OTHER, is_savepoint=True, modified=now)
+    with django_assert_num_queries(len(few)):
+        assert len(fleet_readiness(now).jobs) == 23
 
 
 def test_a_job_that_has_ended_needs_no_copy_and_a_fleet_without_jobs_is_unknown(viewer, now):
