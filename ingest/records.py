@@ -433,6 +433,8 @@ class NameNodeSample:
     used_bytes: Annotated[int | None, "raw: each replica counts"]
     remaining_bytes: Annotated[int | None, "raw"]
     under_replicated_blocks: int | None
+    heap_used_bytes: int | None = None
+    heap_max_bytes: int | None = None
     operations: Annotated[
         tuple[NameNodeOperation, ...], "calls since it was started, by kind of its protocols"
     ] = ()

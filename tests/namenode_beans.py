@@ -61,6 +61,9 @@ def answer(
                 },
             ]
         }
+    if name == "JvmMetrics":
+        heap = {"MemHeapUsedM": 512.5, "MemHeapCommittedM": 900.0, "MemHeapMaxM": 1024.0}
+        return {"beans": [{"name": "Hadoop:service=NameNode,name=JvmMetrics", **heap}]}
     return {
         "beans": [
             {

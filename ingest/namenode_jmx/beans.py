@@ -1,7 +1,7 @@
 """``/jmx?qry=…`` of a NameNode: beans → one sample.
 
-Source: Hadoop's ``JMXJsonServlet`` and its Metrics reference (contexts rpc, rpcdetailed and dfs),
-the same from 2.7 to 3.4. Counters (``…NumOps``) count since the NameNode was started; averages
+Source: Hadoop's ``JMXJsonServlet`` and its Metrics reference (contexts jvm, rpc, rpcdetailed and
+dfs), the same from 2.7 to 3.4. Counters (``…NumOps``) count since the NameNode was started; averages
 (``…AvgTime``) are of its last interval of metrics, in ms.
 """
 
@@ -16,12 +16,18 @@ from ingest.records import NameNodeOperation, NameNodeSample
 
 QUERIES = tuple(
     f"/jmx?qry=Hadoop:service=NameNode,name={name}"
-    for name in ("RpcActivityForPort*", "RpcDetailedActivityForPort*", "FSNamesystem")
+    for name in (
+        "RpcActivityForPort*",
+        "RpcDetailedActivityForPort*",
+        "FSNamesystem",
+        "JvmMetrics",
+    )
 )
 """Not all beans at once: NameNodeInfo holds a list of all DataNodes."""
 MOST_BEANS, MOST_OPERATIONS = 50, 200
 _COUNTER = re.compile(r"([A-Z][A-Za-z0-9]{0,60})NumOps$")
 _RPC, _DETAILED, _SYSTEM = "RpcActivityForPort", "RpcDetailedActivityForPort", "FSNamesystem"
+_JVM, _MIB = "JvmMetrics", 1 << 20
 
 
 def sample(bodies: list[Any], at: datetime) -> NameNodeSample:
@@ -39,6 +45,7 @@ def sample(bodies: list[Any], at: datetime) -> NameNodeSample:
             "them"
         )
     whole = system or Fields({})
+    jvm = next((bean for name, bean in beans if name == _JVM), Fields({}))
     return NameNodeSample(
         ts=at,
         ha_state=whole.text("tag.HAState"),
@@ -53,6 +60,8 @@ def sample(bodies: list[Any], at: datetime) -> NameNodeSample:
         used_bytes=whole.whole("CapacityUsed"),
         remaining_bytes=whole.whole("CapacityRemaining"),
         under_replicated_blocks=whole.whole("UnderReplicatedBlocks", "LowRedundancyBlocks"),
+        heap_used_bytes=_bytes(jvm.real("MemHeapUsedM")),
+        heap_max_bytes=_bytes(jvm.real("MemHeapMaxM")),
         operations=tuple(_operations(detailed)),
     )
 
@@ -74,6 +83,10 @@ def _operations(beans: list[Fields]) -> Iterator[NameNodeOperation]:
                 calls[name] = calls.get(name, 0) + count
     for name in sorted(calls, key=lambda call: (-calls[call], call))[:MOST_OPERATIONS]:
         yield NameNodeOperation(name, calls[name])
+
+
+def _bytes(mib: float | None) -> int | None:
+    return None if mib is None or mib <= 0 else round(mib * _MIB)
 
 
 def _sum(values: Iterator[int | None]) -> int | None:

@@ -24,13 +24,15 @@ from spark_jobs.diagnosis.duration_history import Durations, rounded_down_ms, ro
 class InForce:
     """What is set for the job, and what is asked of it.
 
-    ``fleet_minimum_ms`` 0 and ``recovery_target_ms`` None: nobody asked.
+    ``fleet_minimum_ms`` (of the interval) and ``fleet_pause_ms`` 0, ``recovery_target_ms`` None:
+    nobody asked.
     """
 
     interval_ms: int | None = None
     min_pause_ms: int | None = None
     timeout_ms: int | None = None
     fleet_minimum_ms: int = 0
+    fleet_pause_ms: int = 0
     recovery_target_ms: int | None = None
 
 
@@ -103,17 +105,20 @@ def pause_advice(interval: Advised, now: InForce) -> Advised:
     """Advice on ``execution.checkpointing.min-pause``, which must fit the advised interval."""
     if interval.value_ms is None or now.interval_ms is None:
         return Advised(None, message("goes with the interval"))
-    half_ms = interval.value_ms // 2
-    if interval.value_ms > now.interval_ms:
+    fitting = _fitting_pause(interval.value_ms, now.interval_ms, now)
+    if fitting.value_ms is None or fitting.value_ms >= now.fleet_pause_ms:
+        return fitting
+    return Advised(now.fleet_pause_ms, message("the minimum pause of the fleet"))
+
+
+def _fitting_pause(advised_ms: int, interval_ms: int, now: InForce) -> Advised:
+    half_ms = advised_ms // 2
+    if advised_ms > interval_ms:
         return Advised(
             max(half_ms, now.min_pause_ms or 0),
             message("half of the interval, so that a slow checkpoint is not followed at once"),
         )
-    if (
-        interval.value_ms < now.interval_ms
-        and now.min_pause_ms is not None
-        and now.min_pause_ms > half_ms
-    ):
+    if advised_ms < interval_ms and now.min_pause_ms is not None and now.min_pause_ms > half_ms:
         return Advised(half_ms, message("half of the interval: a longer pause would undo it"))
     return Advised(now.min_pause_ms, message("left as it is"))
 

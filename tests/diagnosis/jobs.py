@@ -20,6 +20,7 @@ from spark_jobs.diagnosis.samples import (
     VertexPast,
     VertexWindow,
 )
+from spark_jobs.diagnosis.thresholds import Limits
 
 START_MS = 1_790_000_000_000 - 1_790_000_000_000 % 60_000
 MIB = 1 << 20
@@ -131,19 +132,19 @@ def found(judged: JobWindow, rule: str, **overrides: float) -> tuple[Finding, ..
 
     A rule that could not judge fails the test.
     """
-    limits = (
-        registry.limits({f"{rule}.{name}": value for name, value in overrides.items()})
-        if overrides
-        else LIMITS
-    )
-    said = registry.diagnose(judged, limits, only=[rule])
+    said = registry.diagnose(judged, _limits(rule, overrides), only=[rule])
     assert not said.unknowns, said.unknowns
     return said.findings
 
 
-def unknown(judged: JobWindow, rule: str) -> str:
+def _limits(rule: str, overrides: dict[str, float]) -> Limits:
+    values = {f"{rule}.{name}": value for name, value in overrides.items()}
+    return registry.limits(values) if values else LIMITS
+
+
+def unknown(judged: JobWindow, rule: str, **overrides: float) -> str:
     """What the rule lacked; it must have said nothing else."""
-    said = registry.diagnose(judged, LIMITS, only=[rule])
+    said = registry.diagnose(judged, _limits(rule, overrides), only=[rule])
     assert not said.findings
     [lacking] = said.unknowns
     return lacking.missing

@@ -99,6 +99,12 @@ def test_the_minimum_of_the_fleet_lengthens():
     assert "minimum interval of the fleet" in advised.why
 
 
+def test_no_pause_below_the_minimum_of_the_fleet_is_advised():
+    for now, pause_ms in ((SET, 5_000), (replace(SET, min_pause_ms=9_000), 9_000)):
+        within = replace(now, fleet_pause_ms=5_000)
+        assert pause_advice(interval_advice(quick(), within), within).value_ms == pause_ms
+
+
 def test_only_a_recovery_time_target_shortens():
     rare = replace(SET, interval_ms=600_000, min_pause_ms=300_000)
     assert interval_advice(quick(), rare).value_ms == 600_000

@@ -257,7 +257,30 @@ def test_a_minimum_for_the_fleet_counts_only_where_somebody_set_one():
     quick = window(*minutely(6))
     assert not found(quick, "checkpoint.too_frequent")
     [finding] = found(quick, "checkpoint.too_frequent", fleet_minimum_interval_s=300)
-    assert finding.data["advised_interval_ms"] == 300_000
+    assert finding.data == {"execution.checkpointing.interval": 300_000}
+    assert (finding.evidence[0].value, finding.evidence[0].threshold) == (60, 300)
+    assert not found(quick, "checkpoint.too_frequent", fleet_minimum_interval_s=60)
+
+
+def test_a_job_that_took_no_checkpoint_yet_is_below_the_minimum_too():
+    both = {"fleet_minimum_interval_s": 90, "fleet_minimum_pause_s": 30}
+    [finding] = found(window(at=10), "checkpoint.too_frequent", **both)
+    assert finding.next_step == (
+        "Raise execution.checkpointing.interval to 90 s, execution.checkpointing.min-pause to "
+        "30 s, or have the operator allow this job less."
+    )
+
+
+def test_a_pause_longer_than_the_interval_is_the_interval():
+    paused = window(*minutely(6), config=replace(MINUTELY, min_pause_ms=300_000))
+    both = {"fleet_minimum_interval_s": 300, "fleet_minimum_pause_s": 300}
+    assert not found(paused, "checkpoint.too_frequent", **both)
+
+
+def test_whether_a_pause_that_is_not_known_is_long_enough_is_unknown():
+    unseen = window(*minutely(6), config=replace(MINUTELY, min_pause_ms=None))
+    assert not found(unseen, "checkpoint.too_frequent")
+    assert "minimum pause" in unknown(unseen, "checkpoint.too_frequent", fleet_minimum_pause_s=30)
 
 
 # checkpoint.savepoint_timeout

@@ -94,6 +94,16 @@ def test_the_finding_names_the_slowest_subtask_and_its_host():
     assert (finding.evidence[0].name, finding.evidence[0].value) == ("asynchronous part", 38_000)
 
 
+@pytest.mark.parametrize(
+    ("backend", "advised"),
+    [("EmbeddedRocksDBStateBackend", True), ("HashMapStateBackend", False), ("ForSt", False)],
+)
+def test_upload_threads_are_advised_for_rocksdb_alone(backend, advised):
+    slow = window(*slow_ones("async"), config=replace(MINUTELY, state_backend=backend))
+    [finding] = found(slow, "checkpoint.async")
+    assert ("checkpoint.transfer.thread.num" in finding.next_step) == advised
+
+
 def test_start_delay_points_to_the_origin_of_the_pressure():
     held = window(
         *slow_ones("start_delay"),

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Q
 
+from spark_jobs.diagnosis import fleet_policy
 from spark_jobs.diagnosis.advice import SettingsAdvice, regional_what_if, settings_advice
 from spark_jobs.diagnosis.interval_advice import InForce
 from spark_jobs.diagnosis.regional_advice import RegionalWhatIf, full_success, regional_success
@@ -27,7 +28,6 @@ MOST_CHECKPOINTS = 12_000
 MOST_SUBTASKS = 20_000
 """Regions of more are not worked out while somebody waits for a page."""
 MODEL_SUCCESS, MODEL_TASKS = 0.9999, 5_000
-FLEET_MINIMUM = "checkpoint.too_frequent.fleet_minimum_interval_s"
 LONGEST_TARGET_S = 86_400
 _COLUMNS = ("checkpoint_id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms")
 _WHO = ("declines", "not_acknowledged")
@@ -144,11 +144,13 @@ def _history(job: JobCurrent, end: datetime) -> list[CheckpointSample]:
 
 
 def _in_force(job: JobCurrent, limits: Limits) -> InForce:
+    policy = limits_of(job.cluster, job.job_id, job.name)
     return InForce(
         interval_ms=job.checkpoint_interval_ms,
         min_pause_ms=(job.checkpoint_config or {}).get("min_pause_ms"),
         timeout_ms=job.checkpoint_timeout_ms,
-        fleet_minimum_ms=round(limits_of(job.cluster, job.job_id, job.name)[FLEET_MINIMUM] * 1000),
+        fleet_minimum_ms=round(policy[fleet_policy.INTERVAL] * 1000),
+        fleet_pause_ms=round(policy[fleet_policy.PAUSE] * 1000),
         recovery_target_ms=None
         if limits.recovery_target_s is None
         else limits.recovery_target_s * 1000,

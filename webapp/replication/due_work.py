@@ -1,5 +1,7 @@
 """The due work of copies: there while one is asked for."""
 
+from datetime import timedelta
+
 from webapp.replication import execution, work_keys
 from webapp.storage.due_work import TASK
 from webapp.work.keys import number_of
@@ -14,5 +16,7 @@ register(
         do=lambda lease, record: execution.replicate(
             number_of(lease.key, work_keys.PREFIX), lease, record
         ),
+        # From start to start; a round that takes longer is followed at once.
+        next_at=lambda done: max(done.ended, done.began + timedelta(seconds=done.lease.interval_s)),
     )
 )

@@ -15,6 +15,7 @@ from webapp.lib.refusals import ActionRefused, InputRefused
 from webapp.replication import findings, work_keys
 from webapp.replication.models import Replica
 from webapp.replication.registration import register
+from webapp.replication.storages import storage_of
 from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import StorageRoot
 
@@ -62,9 +63,9 @@ def _refuse_foreign(destination: str, user: Any) -> None:
     if role_of(user) == Role.ADMIN:
         return
     try:
-        storage = _storage(canonical(destination, spellings()))
+        storage = storage_of(canonical(destination, spellings()))
         known = {
-            _storage(canonical(uri, spellings()))
+            storage_of(canonical(uri, spellings()))
             for uri in StorageRoot.objects.values_list("uri", flat=True)
         } - {"file:"}
     except BadUri as error:
@@ -84,9 +85,3 @@ def _refuse_foreign(destination: str, user: Any) -> None:
                 % {"allowed": allowed}
             }
         )
-
-
-def _storage(uri: str) -> str:
-    """``scheme://authority``, or ``file:``; of object storage that is the bucket."""
-    scheme, separator, rest = uri.partition("://")
-    return f"{scheme}://{rest.partition('/')[0]}" if separator else "file:"

@@ -13,6 +13,7 @@ from ingest.storage.identities import overlapping
 from ingest.storage.roots import Root
 from ingest.uris import BadUri, canonical, is_below
 from webapp.checkpoints.models import CheckpointFact
+from webapp.config.schedule import TICK_S
 from webapp.fleet.models import JobCurrent
 from webapp.lib import scopes
 from webapp.lib.messages.rendering import localised
@@ -22,7 +23,8 @@ from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import StorageRoot
 
 DEFAULT_EVERY_S = 300
-LEAST_EVERY_S, MOST_EVERY_S = 10, 7 * 86_400
+LEAST_EVERY_S, MOST_EVERY_S = TICK_S, 7 * 86_400
+"""What is due is looked for once a tick: a shorter interval would not be kept."""
 
 
 def source_of(job: JobCurrent) -> str:
@@ -54,20 +56,16 @@ def register(
     at: datetime,
     read_at: str = "",
     source: str = "",
-    every_s: int = DEFAULT_EVERY_S,
+    every_s: int | None = None,
 ) -> Replica:
     """One copy of a job; one that was stopped goes on, or makes room for one elsewhere. Raises
     :class:`InputRefused`.
 
-    What whoever asks sees now is kept with it: rounds read nothing else.
+    ``every_s``: None leaves it as it is, and is ``DEFAULT_EVERY_S`` where there was none. What
+    whoever asks sees now is kept with it: rounds read nothing else.
     """
-    if not LEAST_EVERY_S <= every_s <= MOST_EVERY_S:
-        raise InputRefused(
-            {
-                "every": gettext("Give %(least_every_s)s to %(most_every_s)s seconds.")
-                % {"least_every_s": LEAST_EVERY_S, "most_every_s": f"{MOST_EVERY_S:,}"}
-            }
-        )
+    if every_s is not None:
+        _refuse_interval(every_s)
     try:
         place = Root.of(destination, read_at or None, spellings())
         source = canonical(source, spellings()) if source else source_of(job)
@@ -114,6 +112,7 @@ def register(
         "created_at": at,
         "created_name": name[:200],
     }
+    every_s = every_s or (known.every_s if known else DEFAULT_EVERY_S)
     try:
         with transaction.atomic():
             if known and is_new:
@@ -130,6 +129,23 @@ def register(
     row.every_s, row.enabled = every_s, True
     row.save(update_fields=["every_s", "enabled", "asker_clusters"])
     return row
+
+
+def set_interval(replica: Replica, every_s: int) -> None:
+    """Raises :class:`InputRefused`."""
+    _refuse_interval(every_s)
+    replica.every_s = every_s
+    replica.save(update_fields=["every_s"])
+
+
+def _refuse_interval(every_s: int) -> None:
+    if not LEAST_EVERY_S <= every_s <= MOST_EVERY_S:
+        raise InputRefused(
+            {
+                "every": gettext("Give %(least_every_s)s to %(most_every_s)s seconds.")
+                % {"least_every_s": LEAST_EVERY_S, "most_every_s": f"{MOST_EVERY_S:,}"}
+            }
+        )
 
 
 def _refuse_taken(place: Root, others: QuerySet[Replica]) -> None:

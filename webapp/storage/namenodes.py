@@ -35,6 +35,8 @@ _AS_IS = (
     "used_bytes",
     "remaining_bytes",
     "under_replicated_blocks",
+    "heap_used_bytes",
+    "heap_max_bytes",
 )
 _COLUMNS = (
     "cluster",
@@ -70,6 +72,8 @@ class NameNode:
     used_bytes: int | None
     remaining_bytes: int | None
     under_replicated_blocks: int | None
+    heap_used_bytes: int | None
+    heap_max_bytes: int | None
     per_s: float | None
     kinds: Mapping[str, float]
 

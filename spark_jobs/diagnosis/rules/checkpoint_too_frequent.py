@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from ingest.messages import message
+from ingest.messages import join_messages, message
+from spark_jobs.diagnosis import fleet_policy
 from spark_jobs.diagnosis.barrier_holders import holder_between, pressure_is_known
 from spark_jobs.diagnosis.checkpoint_history import (
     anything_known,
@@ -27,7 +28,7 @@ RULE = "checkpoint.too_frequent"
     message("Checkpoints too frequent"),
     message(
         "A checkpoint takes more than half of the interval, with no pause between them and no "
-        "back-pressure that explains it."
+        "back-pressure that explains it; or interval or pause are below the minimum of the fleet."
     ),
     fed_by="incidents/1.20.5/unretained",
     hold_s=900,
@@ -69,14 +70,7 @@ RULE = "checkpoint.too_frequent"
                 "Half an hour holds five checkpoints at the short intervals that this is about."
             ),
         ),
-        Threshold(
-            f"{RULE}.fleet_minimum_interval_s",
-            0,
-            "s",
-            0,
-            86_400,
-            message("0 is none: what a shared storage can handle is for its operator to set."),
-        ),
+        *fleet_policy.THRESHOLDS,
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -85,13 +79,15 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     if not interval_ms:
         raise NotJudged(message("the checkpoint settings of this job have not been seen"))
-    fleet_minimum_ms = limits[f"{RULE}.fleet_minimum_interval_s"] * 1000
-    below_fleet_minimum = interval_ms < fleet_minimum_ms
+    broken = list(fleet_policy.breaches(interval_ms, window.config.min_pause_ms, limits))
+    if any(breach.set_ms is None for breach in broken):
+        raise NotJudged(message("the minimum pause of this job is not known"))
+    if broken:
+        yield _policy_finding(window, limits, broken)
+        return
     long_ms = limits[f"{RULE}.interval_share"] * interval_ms
-    if (
-        anything_known(window)
-        and not below_fleet_minimum
-        and not any(_is_long(checkpoint, long_ms) for checkpoint in window.checkpoints)
+    if anything_known(window) and not any(
+        _is_long(checkpoint, long_ms) for checkpoint in window.checkpoints
     ):
         return
     done = [
@@ -100,17 +96,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         if sample.end_to_end_ms is not None
     ]
     durations = [sample.end_to_end_ms or 0 for sample in done]
-    if not durations or (not below_fleet_minimum and median(durations) <= long_ms):
-        return
-    if below_fleet_minimum:
-        yield _finding(
-            window,
-            limits,
-            interval_ms,
-            done,
-            message("the fleet's minimum interval"),
-            fleet_minimum_ms,
-        )
+    if not durations or median(durations) <= long_ms:
         return
     if (
         len(durations) < limits[f"{RULE}.minimum"]
@@ -125,7 +111,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
                 "them slow is not"
             )
         )
-    yield _finding(window, limits, interval_ms, done, "", 0)
+    yield _finding(window, limits, interval_ms, done)
 
 
 def _is_long(checkpoint: CheckpointSample, long_ms: float) -> bool:
@@ -150,50 +136,75 @@ def _is_held(window: JobWindow, limits: Limits, done: list[CheckpointSample]) ->
     )
 
 
+def _policy_finding(
+    window: JobWindow, limits: Limits, broken: list[fleet_policy.Breach]
+) -> Finding:
+    names = {
+        fleet_policy.INTERVAL: message("checkpoint interval"),
+        fleet_policy.PAUSE: message("minimum pause"),
+    }
+    settings = [
+        message("{option:name} to {least_ms:duration}", option=one.option, least_ms=one.least_ms)
+        for one in broken
+    ]
+    return job_finding(
+        window,
+        RULE,
+        "warning",
+        "high",
+        title=message("Its checkpoint settings are below the minimum of the fleet"),
+        cause=message("Its operator set a minimum for the shared checkpoint storage."),
+        next_step=message(
+            "Raise {settings:message}, or have the operator allow this job less.",
+            settings=join_messages(settings, ", "),
+        ),
+        evidence=tuple(
+            limits.compared(
+                names[one.threshold],
+                (one.set_ms or 0) / 1000,
+                "s",
+                "<",
+                one.threshold,
+                window.at_ms,
+            )
+            for one in broken
+        ),
+        data={one.option: one.least_ms for one in broken},
+    )
+
+
 def _finding(
     window: JobWindow,
     limits: Limits,
     interval_ms: int,
     done: list[CheckpointSample],
-    fleet: str,
-    fleet_minimum_ms: float,
 ) -> Finding:
     durations = [sample.end_to_end_ms or 0 for sample in done]
     usual_ms, p99_ms = median(durations), quantile(durations, 0.99)
-    advised_ms = max(interval_for(p99_ms), int(fleet_minimum_ms))
+    advised_ms = interval_for(p99_ms)
     share_key, at_ms = f"{RULE}.interval_share", done[-1].ended_ms
     share = usual_ms / interval_ms
-    if fleet:
-        title = message(
-            "The interval of {interval_ms:duration} is below {fleet:text} of "
-            "{fleet_minimum_ms:duration}",
+    title = (
+        message(
+            "Checkpoints take {share:share} of their interval of {interval_ms:duration}",
+            share=share,
             interval_ms=interval_ms,
-            fleet=fleet,
-            fleet_minimum_ms=fleet_minimum_ms,
         )
-        cause = message("Its operator set a minimum for the shared checkpoint storage.")
-    else:
-        title = (
-            message(
-                "Checkpoints take {share:share} of their interval of {interval_ms:duration}",
-                share=share,
-                interval_ms=interval_ms,
-            )
-            if share <= 1
-            else message(
-                "Checkpoints take longer than their interval of {interval_ms:duration}",
-                interval_ms=interval_ms,
-            )
+        if share <= 1
+        else message(
+            "Checkpoints take longer than their interval of {interval_ms:duration}",
+            interval_ms=interval_ms,
         )
-        cause = message(
-            "The next checkpoint is due soon after the last one ends, so that uploads, compactions "
-            "and the flush of buffers never pause."
-        )
+    )
+    cause = message(
+        "The next checkpoint is due soon after the last one ends, so that uploads, compactions "
+        "and the flush of buffers never pause."
+    )
     return job_finding(
         window,
         RULE,
         "warning",
-        "high" if fleet or pressure_is_known(window) else "medium",
+        "high" if pressure_is_known(window) else "medium",
         title=title,
         cause=cause,
         next_step=message(
@@ -214,14 +225,7 @@ def _finding(
                 at_ms,
                 message("median"),
             ),
-            Evidence(
-                message("checkpoint interval"),
-                interval_ms,
-                "ms",
-                fleet_minimum_ms or None,
-                "<" if fleet_minimum_ms else "",
-                at_ms=at_ms,
-            ),
+            Evidence(message("checkpoint interval"), interval_ms, "ms", at_ms=at_ms),
             Evidence(
                 message("usual duration"),
                 usual_ms,

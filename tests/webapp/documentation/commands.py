@@ -18,6 +18,8 @@ RUN_ELSEWHERE = {
     "docker compose": "tests/deploy/test_compose.py",
     "manage.py add_cluster": "tests/integration/test_live.py",
     "manage.py add_endpoint": "tests/webapp/delivery/test_api.py",
+    "manage.py add_storage_root ROOT": "tests/webapp/cleanup/test_whole.py",
+    "manage.py audit_storage ROOT": "tests/webapp/cleanup/test_whole.py",
     "manage.py audit_storage": "tests/webapp/storage/test_commands.py",
     "manage.py simulate_age_rule": "tests/webapp/storage/test_commands.py",
     "manage.py plan_cleanup": "tests/webapp/cleanup/test_commands.py",

@@ -99,6 +99,11 @@ def test_rules_and_pages_are_found_by_words_of_their_names(viewer, now):
         assert resolve(url)
 
 
+def test_analyses_of_the_fleet_are_found_by_what_they_are_about(viewer, now):
+    hits, _note = found(viewer, "complete copy another storage")["Pages"]
+    assert hits == [("Readiness for a lost site", "/readiness/")]
+
+
 @pytest.mark.parametrize(
     "pattern",
     [one for one in PATTERNS if one.kind != UNREAD],

@@ -123,7 +123,7 @@ def test_destinations_in_roots_and_odd_paces_are_refused_with_the_reason(
     world: World, administrator: Client
 ) -> None:
     assert "That place is taken" in ask(administrator, f"file:{world.root}/copy")
-    assert "Give 10 to 604,800 seconds." in ask(
+    assert "Give 15 to 604,800 seconds." in ask(
         administrator, "file:/tmp/copy-of-orders", every_s="1"
     )
     assert "Name a directory as Flink reads it" in ask(

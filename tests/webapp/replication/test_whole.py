@@ -23,6 +23,7 @@ from webapp.replication.job_replication import job_replication
 from webapp.replication.models import Replica, ReplicaRound
 from webapp.storage.models import StorageRoot
 from webapp.work.models import DueWork
+from webapp.work.registry import Ended, work_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Run = Callable[..., str]
@@ -110,6 +111,26 @@ def test_a_copy_is_made_shown_and_brought_up_to_date(
     chart = client.get(f"/jobs/prod-eu/{JOB}/charts/replication").json()
     lags = chart["figure"]["data"][0]["y"]
     assert len(lags) == 4 and lags[0] >= 60 and lags[1] > lags[0] and lags[2] < lags[1]
+
+
+def test_how_often_workers_look_stays_as_it_was_set(world: World, job: JobCurrent) -> None:
+    def interval() -> tuple[int, int]:
+        due = DueWork.objects.get(key__startswith="storage/replica-")
+        return Replica.objects.get().every_s, due.interval_s
+
+    assert refused(str(world.copy), "--every", "14")[0] == 2
+    run(str(world.copy))
+    assert interval() == (300, 300)
+    assert "every 1 min." in run("--every", "60") and interval() == (60, 60)
+    run(str(world.copy))
+    assert interval() == (60, 60)
+    assert refused("--every", "0")[0] == 2 and refused("--show", "--every", "90")[0] == 2
+    assert interval() == (60, 60)
+    due = DueWork.objects.get(key__startswith="storage/replica-")
+    assert due.next_attempt_at == due.last_started_at + timedelta(seconds=60)
+    lease = DueWork.objects.claim(due.key, timezone.now(), even_if_not_due=True)
+    began, ended = timezone.now() - timedelta(minutes=2), timezone.now()
+    assert work_of(due.key).next_at(Ended(lease, began, ended, idle=False)) == ended
 
 
 def test_a_try_that_fails_says_why_and_leaves_the_copy(world: World, job: JobCurrent) -> None:

@@ -15,7 +15,8 @@ from tests.ingest.flink_rest.serving import told
 from tests.ingest.test_shard_collector import rows, serving
 from tests.namenode_beans import answer
 from tests.webapp.analyses.answers import tables_of
-from tests.webapp.builders import T0
+from tests.webapp.builders import T0, job
+from tests.webapp.storage.builders import audit, job_storage, root_figures
 from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster
 from webapp.storage.namenode_findings import KEY, is_wanted
@@ -72,11 +73,11 @@ def test_a_restarted_namenode_has_no_rate(lake, nn):
 
 def test_it_is_asked_once_an_interval_without_a_secret_and_only_for_its_beans(lake):
     outcome, paths = asked(lake, FIRST, START)
-    assert [path.partition("?")[0] for path in paths] == ["/jmx"] * 3
+    assert [path.partition("?")[0] for path in paths] == ["/jmx"] * 4
     _, paths = asked(lake, FIRST, START + timedelta(seconds=10), outcome.cursor)
     assert paths == []
     _, paths = asked(lake, FIRST, START + timedelta(seconds=31), outcome.cursor, url="")
-    assert len(paths) == 3
+    assert len(paths) == 4
     assert {
         base_of(one)
         for one in (
@@ -134,6 +135,56 @@ def test_the_analysis_of_the_fleet_shows_how_loaded_it_is(viewer, nn, monkeypatc
         "tone": "warn",
         "sentence": "Calls waited 250.0 ms at most in the queue of the NameNode of nn.",
     }
+
+
+HDFS = "hdfs://nameservice/flink"
+
+
+def files_on_hdfs(now):
+    """A root of 300 files of 131 MiB and more in all, 200 of them small, in one job's directory."""
+    of = audit(as_of=now, roots=[HDFS])
+    histogram = [{"le_bytes": 1 << 20, "files": 202, "bytes": 200 << 10}]
+    root_figures(of, HDFS, files=300, bytes=256 << 20, size_histogram=histogram)
+    orders = job("nn", at=now, name="orders", last_completed_path=f"{HDFS}/{'a' * 32}/chk-1")
+    job_storage(of, orders.job_id, HDFS, cluster="nn", files=299, small_files=200, bytes=1)
+    return of
+
+
+def test_its_heap_is_estimated_from_files_and_blocks_beside_what_its_jmx_says(
+    viewer, nn, monkeypatch
+):
+    now = START + timedelta(minutes=2)
+    monkeypatch.setattr("django.utils.timezone.now", lambda: now)
+    files_on_hdfs(now)
+    tables = tables_of(answered(viewer))
+    (one,) = tables["namenodes"]["rows"]
+    assert (one["heap_used_bytes"], one["heap_max_bytes"]) == (537_395_200, 1 << 30)
+    (root,) = tables["memory"]["rows"]
+    assert (root["files"], root["blocks"], root["heap_bytes"]) == (300, 302, 602 * 150)
+    assert (root["share"], root["sized_bytes"]) == (pytest.approx(602 / (1204 + 990)), 302_000)
+    assert root["most_heap_bytes"] == pytest.approx(537_395_200 * 602 / 2194)
+    # Merged: a file for each of two checkpoints, and two _metadata.
+    assert (root["merged_bytes"], root["inlined_bytes"]) == (198 * 300, 200 * 300)
+    (of_job,) = tables["memory-jobs"]["rows"]
+    assert (of_job["files"], of_job["heap_bytes"], of_job["small_bytes"]) == (299, 89_700, 60_000)
+
+
+def test_which_namenode_has_a_root_is_unknown_where_its_cluster_writes_to_two(
+    viewer, nn, monkeypatch
+):
+    now = START + timedelta(minutes=2)
+    monkeypatch.setattr("django.utils.timezone.now", lambda: now)
+    files_on_hdfs(now)
+    job("nn", at=now, last_completed_path="hdfs://other/flink/x/chk-1")
+    (root,) = tables_of(answered(viewer))["memory"]["rows"]
+    assert (root["share"], root["most_heap_bytes"], root["heap_bytes"]) == (None, None, 90_300)
+
+
+def test_without_a_root_on_hdfs_no_heap_is_estimated(viewer, nn, monkeypatch):
+    now = START + timedelta(minutes=2)
+    monkeypatch.setattr("django.utils.timezone.now", lambda: now)
+    root_figures(audit(as_of=now))
+    assert "memory" not in tables_of(answered(viewer))
 
 
 def test_where_none_is_declared_or_none_answered_it_is_unknown(viewer):

@@ -43,6 +43,13 @@ _SHOWN: Sequence[tuple[tuple[str, ...], str, str]] = (
         message("local disks; several spread the load"),
     ),
     ((f"{PREFIX}thread.num",), "2", message("threads for flushes and compactions of a RocksDB")),
+    (
+        (f"{PREFIX}checkpoint.transfer.thread.num",),
+        "4",
+        message(
+            "threads of a stateful subtask that upload and download files; 1 by default before 1.13"
+        ),
+    ),
     ((f"{PREFIX}writebuffer.size",), "64 mb", message("a flush makes a file of about this")),
     (
         (f"{PREFIX}writebuffer.count",),

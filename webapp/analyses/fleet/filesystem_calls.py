@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from django.urls import reverse
 
 from ingest.messages import Message, join_messages, message, plural
+from spark_jobs.filesystem_calls.namenode_heap import Namespace, small_heap_bytes
 from webapp.analyses.declaration import fleet_analysis
 from webapp.analyses.document import (
     Advice,
@@ -30,12 +31,14 @@ from webapp.analyses.filesystem_calls.fleet_calls import (
     FleetCalls,
     look_up_fleet_calls,
 )
+from webapp.analyses.filesystem_calls.namenode_memory import NameNodeMemory, namenode_memory
 from webapp.charts.filesystem_calls import calls_by_second
 from webapp.findings.models import Finding
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.messages.rendering import localised
 from webapp.lib.query_parameters import Choice
 from webapp.lib.translations import gettext_lazy as _
+from webapp.storage.models import JobStorage
 from webapp.storage.namenode_findings import open_findings
 from webapp.storage.namenodes import NameNode
 
@@ -81,6 +84,7 @@ def filesystem_calls(asked: Asked) -> Document:
         ]
     if fleet_calls.namenodes.known:
         blocks.append(_namenodes(fleet_calls))
+    blocks += _memory(fleet_calls)
     if fleet_calls.observed.logs:
         blocks += [_callers(fleet_calls.observed.logs), _jobs(fleet_calls.observed.logs)]
     if fleet_calls.namenodes.known or fleet_calls.observed.logs:
@@ -307,6 +311,8 @@ def _namenodes(fleet_calls: FleetCalls) -> Table:
             node.files,
             node.blocks,
             node.under_replicated_blocks,
+            node.heap_used_bytes,
+            node.heap_max_bytes,
             node.used_bytes,
             node.remaining_bytes,
         )
@@ -337,12 +343,100 @@ def _namenodes(fleet_calls: FleetCalls) -> Table:
             Column("files", message("Files and directories"), "count"),
             Column("blocks", message("Blocks"), "count"),
             Column("under_replicated_blocks", message("Under-replicated"), "count"),
+            Column("heap_used_bytes", message("Heap in use"), "binary"),
+            Column("heap_max_bytes", message("Heap at most"), "binary"),
             Column("used_bytes", message("Raw bytes used"), "bytes"),
             Column("remaining_bytes", message("Raw bytes free"), "bytes"),
         ),
         tuple(map(row, fleet_calls.namenodes.known)),
         subtitle=message("by their JMX, in the same minutes"),
         note=join_messages((slow, expected), " ") if is_slow else expected,
+    )
+
+
+def _memory(fleet_calls: FleetCalls) -> Iterator[Table]:
+    memory = namenode_memory(fleet_calls.namenodes.known)
+    if not memory.roots:
+        return
+    yield _memory_of_roots(memory)
+    yield _memory_of_jobs(memory)
+
+
+HEAP = Column(
+    "heap_bytes", message("Heap"), "bytes", message("estimate: 150 bytes a file and a block")
+)
+BLOCKS_AT_MOST = Column("blocks", message("Blocks at most"), "count", message("of 128 MiB"))
+
+
+def _memory_of_roots(memory: NameNodeMemory) -> Table:
+    share = message("of all files, directories and blocks of its NameNode, at most")
+    most = message("its share of the heap in use, which holds more than files and blocks")
+    inlined = message("heap of files of at most 1 MiB, which could be inline in the _metadata")
+    return Table(
+        "memory",
+        message("Heap of NameNodes by root"),
+        (
+            Column("root", message("Root"), "mono"),
+            Column("files", message("Files"), "count"),
+            BLOCKS_AT_MOST,
+            HEAP,
+            Column("most_heap_bytes", message("By its share"), "bytes", most),
+            Column("sized_bytes", message("Sized"), "bytes", message("1 GB for a million blocks")),
+            Column("share", message("Share"), "share", share),
+            Column("merged_bytes", message("Less if merged"), "bytes", message("into 32 MiB")),
+            Column("inlined_bytes", message("Less if inline"), "bytes", inlined),
+        ),
+        tuple(
+            (
+                one.root,
+                one.namespace.files,
+                one.namespace.blocks,
+                one.namespace.heap_bytes,
+                one.most_heap_bytes,
+                one.namespace.sized_heap_bytes,
+                one.share,
+                one.merged_heap_bytes,
+                one.small_heap_bytes,
+            )
+            for one in memory.roots
+        ),
+        subtitle=message("by the newest audits; an estimate, most files first"),
+        note=message(
+            "150 bytes an object and 1 GB for a million blocks are rules of thumb of Cloudera's "
+            "HDFS overview (Disk space versus namespace), no measurements. Files go with file "
+            "merging (execution.checkpointing.file-merging.enabled, 1.20 and later), fewer "
+            "retained checkpoints (execution.checkpointing.num-retained), and a higher inline "
+            "threshold (state.storage.fs.memory-threshold, since 1.20 "
+            "execution.checkpointing.data-inline-threshold, at most 1 MiB). What is inline takes "
+            "heap of the JobManager instead: the page of each job shows how much."
+        ),
+    )
+
+
+def _memory_of_jobs(memory: NameNodeMemory) -> Table:
+    def row(of: JobStorage) -> tuple[Value, ...]:
+        namespace = Namespace(of.files, of.bytes)
+        job: Value = of.directory
+        if of.cluster and of.job_id:
+            job = _job_link(of.cluster, of.job_id, of.job_name or of.job_id)
+        small = (of.small_files, small_heap_bytes(of.small_files))
+        return (job, of.cluster or None, of.files, namespace.blocks, namespace.heap_bytes, *small)
+
+    return Table(
+        "memory-jobs",
+        message("Heap of NameNodes by job"),
+        (
+            Column("job", message("Job")),
+            Column("cluster", CLUSTER),
+            Column("files", message("Files"), "count"),
+            BLOCKS_AT_MOST,
+            HEAP,
+            Column("small_files", message("Small files"), "count", message("of at most 1 MiB")),
+            Column("small_bytes", message("Their heap"), "bytes"),
+        ),
+        tuple(map(row, memory.jobs)),
+        subtitle=message("most files first"),
+        total=memory.job_count if memory.job_count > len(memory.jobs) else None,
     )
 
 

@@ -6,6 +6,7 @@ from django.urls import reverse
 from django.utils.translation import gettext, gettext_noop
 
 from spark_jobs.diagnosis.registry import all_rules
+from webapp.analyses.registry import all_fleet_analyses
 from webapp.lib import scopes
 from webapp.lib.messages.rendering import localised
 from webapp.site.menu import MENU
@@ -14,10 +15,6 @@ from webapp.site.palette.hits import MOST_OF_GROUP, Group, Hit
 MORE_PAGES = (
     (gettext_noop("Rules and their runbooks"), "rules"),
     (gettext_noop("Growth of state and storage"), "growth"),
-    (gettext_noop("File system calls of the fleet"), "fleet-filesystem-calls"),
-    (gettext_noop("Object stores of the fleet"), "fleet-object-stores"),
-    (gettext_noop("Memory, CPU and slots of the fleet"), "fleet-resources"),
-    (gettext_noop("Known bugs of Flink"), "fleet-known-bugs"),
     (gettext_noop("Account and API tokens"), "account"),
     (gettext_noop("Saved views"), "saved-views"),
     (gettext_noop("API documentation"), "api-docs"),
@@ -43,6 +40,10 @@ def places(text: str, administers: bool) -> Iterator[Group]:
         for title, page in (*shown, *more)
         if _has(f"{title} {gettext(title)}", words)
     ]
+    for name, analysis in all_fleet_analyses().items():
+        known = f"{analysis.title} {analysis.summary}", localised(analysis.title)
+        if _has(" ".join((*known, localised(analysis.summary))), words):
+            pages.append(Hit(known[1], reverse(f"fleet-{name}")))
     if pages:
         yield Group(gettext("Pages"), pages[:MOST_OF_GROUP])
     rules = [

@@ -17,7 +17,7 @@ from webapp.replication import findings, work_keys
 from webapp.replication.api.views import as_document
 from webapp.replication.job_replication import JobReplication, job_replication
 from webapp.replication.models import Replica
-from webapp.replication.registration import DEFAULT_EVERY_S, register
+from webapp.replication.registration import DEFAULT_EVERY_S, register, set_interval
 from webapp.work.perform import Performed, perform
 from webapp.work.runs import describe
 
@@ -55,9 +55,12 @@ class Command(PreparedCommand):
         parser.add_argument(
             "--every",
             type=int,
-            default=DEFAULT_EVERY_S,
             metavar="S",
-            help="seconds between two rounds (default: %(default)s)",
+            help=(
+                "seconds from the start of one look for a newer checkpoint to the start of the "
+                f"next, by the workers (default: as set before, {DEFAULT_EVERY_S} at first); a "
+                "round that takes longer is followed by the next at once"
+            ),
         )
         parser.add_argument(
             "--stop", action="store_true", help="stop updating the copy; its files stay"
@@ -66,6 +69,10 @@ class Command(PreparedCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["show"] and (options["destination"] or options["every"] is not None):
+            raise CommandError(
+                "--show changes nothing: leave out DESTINATION and --every.", returncode=REFUSED
+            )
         job = job_named(options["cluster"], options["job"])
         if options["destination"]:
             register(
@@ -82,6 +89,8 @@ class Command(PreparedCommand):
             raise CommandError(
                 "No copy of this job was requested: name a DESTINATION.", returncode=REFUSED
             )
+        if options["every"] is not None and not options["destination"]:
+            set_interval(replication.replica, options["every"])
         if options["stop"]:
             replication.replica.enabled = False
             replication.replica.save(update_fields=["enabled"])
@@ -110,6 +119,8 @@ def _words(replication: JobReplication, *, stopped: bool) -> Iterator[str]:
     copy = replication.replica
     if stopped:
         yield f"The copy at {copy.destination} stays as it is, and is no longer kept up to date."
+    elif copy.enabled:
+        yield f"Workers look for a newer checkpoint every {duration_text(copy.every_s * 1000)}."
     if copy.checkpoint_id is None:
         yield f"No copy is complete yet. {copy.trouble}".strip()
         return

@@ -1,0 +1,44 @@
+"""Heap of a NameNode that files and blocks take, by rules of thumb.
+
+Cloudera, "Disk space versus namespace" (HDFS overview of Runtime 7.2.18): each file, directory and
+block is an object of about 150 bytes, and a heap is sized at 1 GB for every million blocks, which
+leaves room for all else. Neither is a measurement.
+"""
+
+from dataclasses import dataclass
+
+from spark_jobs.filesystem_calls.calls import BLOCK_BYTES
+
+OBJECT_BYTES = 150
+SIZED_BLOCK_BYTES = 1_000
+"""Of heap for each block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """Of files with so many bytes in all. ``blocks``: at most, as the size of each is not known."""
+
+    files: int
+    size_bytes: int
+
+    @property
+    def blocks(self) -> int:
+        return self.files + self.size_bytes // BLOCK_BYTES
+
+    @property
+    def objects(self) -> int:
+        return self.files + self.blocks
+
+    @property
+    def heap_bytes(self) -> int:
+        return self.objects * OBJECT_BYTES
+
+    @property
+    def sized_heap_bytes(self) -> int:
+        """What a heap is sized with for them."""
+        return self.blocks * SIZED_BLOCK_BYTES
+
+
+def small_heap_bytes(files: int) -> int:
+    """Of files of a block each."""
+    return 2 * files * OBJECT_BYTES
