@@ -29,6 +29,7 @@ ONLY_IN_FIELD = {
     "leadership_granted",
     "restore_requested",
     "slots_missing",
+    "state_skipped",
     "worker_request_failed",
     "worker_terminated",
     "worker_unregistered",

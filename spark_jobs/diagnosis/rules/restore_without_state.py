@@ -1,16 +1,17 @@
-"""A job was started without state although it had completed checkpoints: nothing fails, and what it
-knew is gone.
+"""A job was started without state, or without that of some operators, although it had completed
+checkpoints: nothing fails, and what it knew is gone.
 
 Flink counts checkpoints on from the restored one. Ids that begin anew, without a restore before
 them, say that there was none: a JobManager that was replaced without high availability, or a job
-that was submitted again without a snapshot.
+that was submitted again without a snapshot. Where non-restored state is allowed, Flink logs which
+operators of the snapshot it leaves out, as that of any restore.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ingest.messages import message
+from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.checkpoint_history import by_time
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.rule import rule
@@ -20,6 +21,8 @@ from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "restore.without_state"
 WINDOW = f"{RULE}.window_s"
+SKIPPED = "state_skipped"
+MOST_NAMED = 10
 RESTORED_WITHIN_MS = 60_000
 """The log and REST date a restore apart from the start it belongs to."""
 
@@ -37,6 +40,7 @@ class FreshStart:
     message("Started without state"),
     message("The job began without state although it had completed checkpoints before."),
     hold_s=1800,
+    reads=(SKIPPED,),
     needs=("checkpoints",),
     thresholds=(
         Threshold(
@@ -51,8 +55,10 @@ class FreshStart:
     fed_by="diagnosis/test_field_stories.py",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    since_ms = window.at_ms - int(limits[WINDOW] * 1000)
     fresh = _fresh_start(window)
-    if fresh is None or fresh.at_ms <= window.at_ms - int(limits[WINDOW] * 1000):
+    if fresh is None or fresh.at_ms <= since_ms:
+        yield from _left_out(window, since_ms)
         return
     lost = fresh.lost
     path = lost.external_path
@@ -91,6 +97,47 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         ),
         related=(Related("checkpoint", path),) if path else (),
         data={"checkpoint_id": lost.checkpoint_id, "path": path},
+    )
+
+
+def _left_out(window: JobWindow, since_ms: int) -> Iterator[Finding]:
+    """Operators of the snapshot whose state was left out at the newest restore."""
+    skipped = [one for one in window.events if one.kind == SKIPPED and one.at_ms > since_ms]
+    if not skipped:
+        return
+    at_ms = skipped[-1].at_ms
+    operators = list(
+        dict.fromkeys(
+            str(one.fields.get("reason_text"))
+            for one in skipped
+            if one.at_ms > at_ms - RESTORED_WITHIN_MS
+        )
+    )
+    counted = plural(len(operators), "{count:count} operator", "{count:count} operators")
+    yield job_finding(
+        window,
+        RULE,
+        "warning",
+        "medium",
+        title=message("Started without the state of {counted:message}", counted=counted),
+        cause=message(
+            "The snapshot has {counted:message} that the job does not have, and it was allowed to "
+            "leave their state out, if they had any: {operators:name}.",
+            counted=counted,
+            operators=list_text(operators[:MOST_NAMED]),
+        ),
+        next_step=message(
+            "If these operators were removed on purpose, nothing is to be done. If not, stop the "
+            "job, give them their uid() back and start from the same snapshot again: it still has "
+            "their state. Keep it until then; the job's own new checkpoints have it no more."
+        ),
+        seen_at_ms=at_ms,
+        evidence=(
+            Evidence(
+                message("operators whose state was left out"), len(operators), "count", at_ms=at_ms
+            ),
+        ),
+        data={"operators": operators[:MOST_NAMED]},
     )
 
 
