@@ -838,6 +838,31 @@ _TASKMANAGER_PATTERNS = (
         "JobManager with id a1b2 is no longer reachable.",
     ),
     _pattern(
+        # Of TaskManagers, again and again until the JobManager answers.
+        "registration_failed",
+        "1.9+",
+        rf"Could not resolve (?:Resource|Job)Manager address {t.WORD:path}, retrying in "
+        rf"{t.MS:duration_ms} ms(?:: {t.REST:reason_text})?",
+        (
+            "Could not resolve ResourceManager address pekko.tcp://flink@jm:6123/user/rpc/"
+            "resourcemanager_*, retrying in 10000 ms: Could not connect to rpc endpoint under "
+            "address pekko.tcp://flink@jm:6123/user/rpc/resourcemanager_*."
+        ),
+        reason="REGISTRATION_FAILED",
+    ),
+    _pattern(
+        "association_gated",
+        "1.9+",
+        rf"Association with remote system \[{t.WORD:path}\] has failed, address is now gated for "
+        rf"\[{t.MS:duration_ms}\] ms\. Reason: {t.REST:reason_text}",
+        (
+            "Association with remote system [pekko.tcp://flink@tm-1:42352] has failed, address is "
+            "now gated for [50] ms. Reason: [Association failed with [pekko.tcp://flink@tm-1:42352]"
+            "] Caused by: [java.net.ConnectException: Connection refused: tm-1/10.0.0.2:42352]"
+        ),
+        starts="Association with remote system ",
+    ),
+    _pattern(
         "task_received",
         "1.12+",
         rf"Received task {t.TASK_ATTEMPT} \({t.EXECUTION}\), deploy into slot",

@@ -27,6 +27,7 @@ ONLY_IN_INCIDENTS = {
 ONLY_IN_FIELD = {
     "jobmanager_fatal",
     "leadership_granted",
+    "leadership_lost",
     "restore_requested",
     "slots_missing",
     "state_skipped",

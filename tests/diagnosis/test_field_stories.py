@@ -586,6 +586,40 @@ def test_fatal_errors_that_name_no_job_are_of_the_only_one_there():
     assert (crash["severity"], crash["data"]["cause"]) == ("critical", "ZOOKEEPER_LOST")
 
 
+def leads(story, at, leader="5fdd1a2e-0001-4f1d-9c2e-0f4f1e6b7a98"):
+    return story.say(
+        at,
+        f"JobMasterServiceLeadershipRunner for job {JOB} was granted leadership with leader id "
+        f"{leader}. Creating new JobMasterServiceProcess.",
+    )
+
+
+def flapping(times):
+    """The JobManager loses its leadership, and gets it back."""
+    story = Story().submitted().deployed(1).checkpoint(30, 1)
+    for number in range(times):
+        at = 60 + 120 * number
+        story.say(
+            at,
+            f"JobMasterServiceLeadershipRunner for job {JOB} was revoked leadership with leader id "
+            "5fdd1a2e-0001-4f1d-9c2e-0f4f1e6b7a99. Stopping current JobMasterServiceProcess.",
+        ).state(at + 0.1, "RUNNING", "SUSPENDED")
+        leads(story, at + 1).state(at + 2, "CREATED", "RUNNING")
+        story.attempt = 0
+        story.deployed(at + 3).checkpoint(at + 60, number + 2)
+    return story
+
+
+def test_a_jobmanager_that_loses_the_lead_again_and_again_is_said_though_the_job_runs():
+    flaps = newest(flapping(3), "jobmanager.crash_loop")
+    assert (flaps["severity"], flaps["data"]["cause"]) == ("warning", "LEADERSHIP_LOST")
+    assert str(of_code("LEADERSHIP_LOST").next_step) in str(flaps["next_step"])
+
+
+def test_one_change_of_the_leader_is_no_loop():
+    assert "jobmanager.crash_loop" not in {one["rule"] for one in found_in(flapping(1))}
+
+
 def test_one_fatal_error_after_which_the_job_runs_is_no_loop():
     story = Story().submitted().deployed(1).checkpoint(30, 1)
     story.say(100, fatal(True, "java.lang.IllegalStateException: x"), ENTRYPOINT, "ERROR")
