@@ -838,8 +838,8 @@ _TASKMANAGER_PATTERNS = (
         "JobManager with id a1b2 is no longer reachable.",
     ),
     _pattern(
-        # Of TaskManagers, again and again until the JobManager answers.
-        "registration_failed",
+        # Of TaskManagers until the JobManager answers: at each start once or twice, then no trouble.
+        "registration_retried",
         "1.9+",
         rf"Could not resolve (?:Resource|Job)Manager address {t.WORD:path}, retrying in "
         rf"{t.MS:duration_ms} ms(?:: {t.REST:reason_text})?",
@@ -848,7 +848,6 @@ _TASKMANAGER_PATTERNS = (
             "resourcemanager_*, retrying in 10000 ms: Could not connect to rpc endpoint under "
             "address pekko.tcp://flink@jm:6123/user/rpc/resourcemanager_*."
         ),
-        reason="REGISTRATION_FAILED",
     ),
     _pattern(
         "association_gated",
@@ -1198,7 +1197,7 @@ _PROCESS_PATTERNS = (
     _pattern(
         "program_failed",
         "1.9+",
-        rf"Failed to submit job {t.JOB}\.",
+        rf"Failed to submit job (?:{t.JOB}\.|graph )",
         (
             f"Failed to submit job {t.SAMPLE_JOB}.\norg.apache.flink.runtime.client."
             "JobExecutionException: Could not initialize task 'enrich'"
