@@ -89,6 +89,13 @@ _PREFIXES = (
     ),
     _Prefix("docker compose", re.compile(rb"(?P<tag>[A-Za-z0-9][A-Za-z0-9_.-]{0,252}+) *+\| ?")),
     _Prefix("time stamps", re.compile(rb"(?P<stamp>" + _STAMP + rb") ")),
+    _Prefix(
+        "stern",
+        re.compile(
+            rb"(?P<host>[a-z0-9]{1,63}+(?:[-.][a-z0-9]{1,63}+){1,20}+) "
+            rb"(?P<tag>[a-z0-9]{1,63}+(?:-[a-z0-9]{1,63}+){0,10}+) "
+        ),
+    ),
 )
 
 

@@ -66,6 +66,8 @@ FAILURE_KINDS = frozenset(
         "jobmanager_fatal",
         "taskmanager_fatal",
         "fatal_error",
+        "program_failed",
+        "cluster_shut_down",
     }
 )
 """Kinds whose stack trace or reason may name a well-known cause."""

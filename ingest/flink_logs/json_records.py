@@ -2,7 +2,8 @@
 
 Names are those of log4j2's ``JsonLayout`` and ``JsonTemplateLayout`` (its own event templates, ECS,
 GELF, logstash), of logback's logstash encoder and of Amazon's managed Flink; as envelopes those of
-Docker's ``json-file``, journald's JSON export, Fluent Bit and Vector.
+Docker's ``json-file``, journald's JSON export, Fluent Bit and Vector, and what stores of logs
+export: Elasticsearch, Google Cloud Logging, Azure Monitor, Alibaba's SLS, Datadog, Loki and Splunk.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,6 +18,7 @@ from ingest.flink_logs.envelopes import Stripped
 
 MAX_JSON_BYTES = 1024 * 1024
 MAX_CAUSES = 20
+MAX_WRAPS = 2
 MAX_FRAMES = 500
 
 _TIMES = (
@@ -44,8 +46,13 @@ _TRACES = (
     "thrown",
     "_exception",
 )
-_LINES = ("log", "MESSAGE", "message", "line", "@message")
+_LINES = (
+    *("log", "MESSAGE", "message", "line", "@message"),
+    *("textPayload", "LogMessage", "LogEntry", "content", "_raw"),
+)
 """Where an envelope has the line that was printed."""
+_WRAPS = ("_source", "jsonPayload", "LogMessage", "attributes", "content", "result")
+"""Where an export has the record as it was stored, as an object."""
 _ENVELOPES = (
     "stream",
     "kubernetes",
@@ -58,6 +65,7 @@ _ENVELOPES = (
     "time",
     "@message",
     "ingestionTime",
+    *("insertId", "labels", "TimeGenerated", "TimeGenerated [UTC]", "__time__", "_raw", "service"),
 )
 _SYSLOG = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 """GELF's levels, 0 … 7."""
@@ -92,9 +100,15 @@ def read(line: bytes, zone: ZoneInfo, stamp: bytes = b"") -> JsonRecord | Stripp
         return None
     document = _without_cloudwatch(document)
     names = _names(tuple(document))
-    return _record(document, names, zone, stamp.decode("ascii", "ignore")) or _envelope(
-        document, names
-    )
+    record = _record(document, names, zone, stamp.decode("ascii", "ignore"))
+    for _ in range(MAX_WRAPS):
+        if record or not (inner := _first(document, names.wraps, (dict,))):
+            break
+        outer = {name: value for name, value in document.items() if value is not inner}
+        document = {**outer, **inner}
+        names = _names(tuple(document))
+        record = _record(document, names, zone, stamp.decode("ascii", "ignore"))
+    return record or _envelope(document, names)
 
 
 def _without_cloudwatch(document: dict[str, Any]) -> dict[str, Any]:
@@ -125,17 +139,18 @@ class _Names(NamedTuple):
     messages: tuple[str, ...]
     traces: tuple[str, ...]
     lines: tuple[str, ...]
+    wraps: tuple[str, ...]
     is_envelope: bool
 
 
 @lru_cache(maxsize=500)
 def _names(members: tuple[str, ...]) -> _Names:
-    times, levels, loggers, messages, traces, lines = (
-        tuple(name for name in names if name in members)
-        for names in (_TIMES, _LEVELS, _LOGGERS, _MESSAGES, _TRACES, _LINES)
-    )
     return _Names(
-        times, levels, loggers, messages, traces, lines, any(name in members for name in _ENVELOPES)
+        *(
+            tuple(name for name in names if name in members)
+            for names in (_TIMES, _LEVELS, _LOGGERS, _MESSAGES, _TRACES, _LINES, _WRAPS)
+        ),
+        any(name in members for name in _ENVELOPES),
     )
 
 

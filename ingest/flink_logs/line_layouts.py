@@ -5,16 +5,20 @@ from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 from ingest.flink_logs.envelopes import COLOURS
-from ingest.flink_logs.layouts import BEHIND, CLOCK, DATED, OPERATOR, SHORT, Layout
+from ingest.flink_logs.layouts import BEHIND, CLOCK, DATED, LEVELLED, OPERATOR, SHORT, Layout
 
 _OTHERS = tuple(
     (layout, re.compile(layout.header.encode()).match)
-    for layout in (OPERATOR, DATED, SHORT, BEHIND)
+    for layout in (OPERATOR, DATED, SHORT, BEHIND, LEVELLED)
 )
 _CLOCK = re.compile(CLOCK.encode()).match
+_OPENINGS = frozenset((b"[", b"T", b"D", b"I", b"W", b"E", b"F"))
+"""With digits, what a header begins with: a bracket, or a level."""
 _FOREIGN = (
     rb"(?:\[?[0-9]{2,4}[-/:][0-9]{2}[-/:][0-9]{2}[T ,.]|\{ "
     rb"?\"|<[0-9]{1,3}>|\[pod/|\x1b\[|[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:"
+    rb"|\[?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)(?: *+\])? ++\[?[0-9]{4}[-/]"
+    rb"|[a-z0-9]{1,63}+(?:-[a-z0-9]{1,63}+){1,20}+ [a-z0-9-]{1,63}+ [\x1b\[{0-9]"
     rb"|[A-Za-z0-9][A-Za-z0-9_.-]*+ *+\| )"
 )
 """How a line begins that may need a closer look."""
@@ -63,7 +67,7 @@ class LineLayouts:
         given, line = line, uncoloured(line)
         if line is not given and self.own(line):
             return self._layout, line
-        if line[:1].isdigit() or line[:1] == b"[":
+        if line[:1].isdigit() or line[:1] in _OPENINGS:
             for layout, match in _OTHERS:
                 if match(line):
                     return layout, line

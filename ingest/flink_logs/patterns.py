@@ -524,6 +524,13 @@ _CHECKPOINT_PATTERNS = (
         "No checkpoint found during restore.",
     ),
     _pattern(
+        # It names no job. With --allowNonRestoredState, what such an operator kept is given up.
+        "state_skipped",
+        "1.9+",
+        rf"Skipping savepoint state for operator {t.HEX:reason_text}",
+        f"Skipping savepoint state for operator {t.SAMPLE_VERTEX}.",
+    ),
+    _pattern(
         "restored",
         "1.9+",
         rf"Restoring job {t.JOB} from (?:latest valid checkpoint: "
@@ -743,43 +750,39 @@ _JOB_PATTERNS = (
     _pattern(
         "tm_heartbeat_timeout",
         "1.9+",
-        (
-            rf"(?:The h|H)eartbeat of TaskManager with id {t.CONTAINER}(?:\({t.HOST}[^)\n]*\))? "
-            rf"timed "
-            rf"out"
-        ),
+        (rf"(?:The h|H)eartbeat of TaskManager with id {t.WORKER} timed out"),
         "Heartbeat of TaskManager with id tm-1:4-d1(host-1:6122) timed out.",
         starts="Heartbeat of TaskManager with id ",
     ),
     _pattern(
         "tm_heartbeat_timeout",
         "1.9+",
-        rf"The heartbeat of TaskManager with id {t.CONTAINER}(?:\({t.HOST}[^)\n]*\))? timed out",
+        rf"The heartbeat of TaskManager with id {t.WORKER} timed out",
         "The heartbeat of TaskManager with id tm-1:4-d1 timed out.",
     ),
     _pattern(
         "tm_unreachable",
         "1.14+",
-        rf"TaskManager with id {t.CONTAINER}(?:\({t.HOST}[^)\n]*\))? is no longer reachable",
+        rf"TaskManager with id {t.WORKER} is no longer reachable",
         "TaskManager with id tm-1:4-d1(host-1:6122) is no longer reachable.",
     ),
     _pattern(
         "tm_disconnected",
         "1.16+",
-        rf"Disconnect TaskExecutor {t.CONTAINER} because: {t.REST:reason_text}",
+        rf"Disconnect TaskExecutor {t.WORKER} because: {t.REST:reason_text}",
         "Disconnect TaskExecutor tm-1:4-d1 because: The TaskExecutor is shutting down.",
     ),
     _pattern(
         "tm_disconnected",
         "1.9+",
-        rf"Closing TaskExecutor connection {t.CONTAINER} because: {t.REST:reason_text}",
+        rf"Closing TaskExecutor connection {t.WORKER} because: {t.REST:reason_text}",
         "Closing TaskExecutor connection tm-1:4-d1 because: The TaskExecutor is shutting down.",
     ),
     _pattern(
         "tm_registered",
         "1.11+",
         (
-            rf"Registering TaskManager with ResourceID {t.CONTAINER} \({t.ANY:path}\) at "
+            rf"Registering TaskManager with ResourceID {t.WORKER} \({t.ANY:path}\) at "
             rf"ResourceManager"
         ),
         (
@@ -790,13 +793,13 @@ _JOB_PATTERNS = (
     _pattern(
         "resource_manager_lost",
         "1.9+",
-        rf"The heartbeat of ResourceManager with id {t.CONTAINER} timed out",
+        rf"The heartbeat of ResourceManager with id {t.WORKER} timed out",
         "The heartbeat of ResourceManager with id a1b2 timed out.",
     ),
     _pattern(
         "resource_manager_lost",
         "1.9+",
-        rf"Close ResourceManager connection {t.CONTAINER}(?:: {t.REST:reason_text})?",
+        rf"Close ResourceManager connection {t.WORKER}(?:: {t.REST:reason_text})?",
         "Close ResourceManager connection a1b2: Stopping JobMaster for job orders.",
     ),
     _pattern(
@@ -828,14 +831,38 @@ _TASKMANAGER_PATTERNS = (
     _pattern(
         "job_manager_lost",
         "1.9+",
-        rf"The heartbeat of JobManager with id {t.CONTAINER} timed out",
+        rf"The heartbeat of JobManager with id {t.WORKER} timed out",
         "The heartbeat of JobManager with id a1b2 timed out.",
     ),
     _pattern(
         "job_manager_lost",
         "1.15+",
-        rf"JobManager with id {t.CONTAINER} is no longer reachable",
+        rf"JobManager with id {t.WORKER} is no longer reachable",
         "JobManager with id a1b2 is no longer reachable.",
+    ),
+    _pattern(
+        # Of TaskManagers until the JobManager answers: at each start once or twice, then no trouble.
+        "registration_retried",
+        "1.9+",
+        rf"Could not resolve (?:Resource|Job)Manager address {t.WORD:path}, retrying in "
+        rf"{t.MS:duration_ms} ms(?:: {t.REST:reason_text})?",
+        (
+            "Could not resolve ResourceManager address pekko.tcp://flink@jm:6123/user/rpc/"
+            "resourcemanager_*, retrying in 10000 ms: Could not connect to rpc endpoint under "
+            "address pekko.tcp://flink@jm:6123/user/rpc/resourcemanager_*."
+        ),
+    ),
+    _pattern(
+        "association_gated",
+        "1.9+",
+        rf"Association with remote system \[{t.WORD:path}\] has failed, address is now gated for "
+        rf"\[{t.MS:duration_ms}\] ms\. Reason: {t.REST:reason_text}",
+        (
+            "Association with remote system [pekko.tcp://flink@tm-1:42352] has failed, address is "
+            "now gated for [50] ms. Reason: [Association failed with [pekko.tcp://flink@tm-1:42352]"
+            "] Caused by: [java.net.ConnectException: Connection refused: tm-1/10.0.0.2:42352]"
+        ),
+        starts="Association with remote system ",
     ),
     _pattern(
         "task_received",
@@ -980,7 +1007,7 @@ _TASKMANAGER_PATTERNS = (
         # and the sink goes on.
         "transaction_lost",
         "Kafka and Pulsar connectors of 1.14+",
-        rf"Unable to commit transaction \({t.ANY}\) because (?:it's|its) ",
+        rf"Unable to commit transaction \({t.ANY}\) because (?:it's|its|of a bug in) ",
         (
             "Unable to commit transaction (KafkaCommittable{producerId=12, epoch=3, "
             "transactionalId=orders-0-7}) because it's in an invalid state. Most likely the "
@@ -1035,7 +1062,7 @@ _PROCESS_PATTERNS = (
     _pattern(
         "worker_terminated",
         "1.12+",
-        rf"Worker {t.CONTAINER}(?:\([^)\n]*\))? is terminated\. Diagnostics: {t.REST:reason_text}",
+        rf"Worker {t.WORKER} is terminated\. Diagnostics: {t.REST:reason_text}",
         (
             "Worker orders-taskmanager-1-3 is terminated. Diagnostics: Pod terminated, container "
             "termination statuses: [flink-main-container(exitCode=137, reason=OOMKilled, "
@@ -1045,7 +1072,7 @@ _PROCESS_PATTERNS = (
     _pattern(
         "worker_unregistered",
         "1.13+",
-        rf"Worker {t.CONTAINER} did not register in {t.ANY:reason_text}, will stop it",
+        rf"Worker {t.WORKER} did not register in {t.ANY:reason_text}, will stop it",
         (
             "Worker orders-taskmanager-1-3 did not register in PT5M, will stop it and request a "
             "new one if needed."
@@ -1060,6 +1087,23 @@ _PROCESS_PATTERNS = (
             "Failed requesting worker with resource spec WorkerResourceSpec {cpuCores=1.0}, "
             "current pending count: 0\njava.lang.RuntimeException: exceeded quota: pods=40"
         ),
+        reason="WORKER_REQUEST_FAILED",
+    ),
+    _pattern(
+        "worker_request_failed",
+        "1.12+ on Kubernetes",
+        rf"Could not create pod {t.CONTAINER}, exception: {t.REST:reason_text}",
+        (
+            "Could not create pod orders-taskmanager-1-3, exception: "
+            "io.fabric8.kubernetes.client.KubernetesClientException: exceeded quota: pods=40"
+        ),
+        reason="WORKER_REQUEST_FAILED",
+    ),
+    _pattern(
+        "worker_request_failed",
+        "1.15+ on Kubernetes",
+        rf"Pod {t.CONTAINER} is terminated before being scheduled",
+        "Pod orders-taskmanager-1-3 is terminated before being scheduled.",
         reason="WORKER_REQUEST_FAILED",
     ),
     _pattern(
@@ -1123,6 +1167,91 @@ _PROCESS_PATTERNS = (
             "Could not start cluster entrypoint KubernetesApplicationClusterEntrypoint.\n"
             "org.apache.flink.runtime.entrypoint.ClusterEntrypointException: Failed to initialize"
         ),
+    ),
+    _pattern(
+        # Of application mode: main() ended before the job, if it came so far as to submit one.
+        "program_failed",
+        "1.11+",
+        r"Application failed unexpectedly",
+        (
+            "Application failed unexpectedly: \njava.util.concurrent.CompletionException: "
+            "org.apache.flink.client.program.ProgramInvocationException: The main method caused an "
+            "error\nCaused by: java.lang.IllegalArgumentException: no topic"
+        ),
+    ),
+    _pattern(
+        "program_failed",
+        "1.9+",
+        r"Run python process failed",
+        (
+            "Run python process failed\njava.lang.RuntimeException: Python process exits with "
+            "code: 1"
+        ),
+    ),
+    _pattern(
+        "program_failed",
+        "1.11+ on Kubernetes",
+        r"Could not create application program",
+        (
+            "Could not create application program.\njava.io.FileNotFoundException: "
+            "/opt/flink/usrlib/job.jar"
+        ),
+    ),
+    _pattern(
+        "program_failed",
+        "1.9+",
+        rf"Failed to submit job (?:{t.JOB}\.|graph )",
+        (
+            f"Failed to submit job {t.SAMPLE_JOB}.\norg.apache.flink.runtime.client."
+            "JobExecutionException: Could not initialize task 'enrich'"
+        ),
+    ),
+    _pattern(
+        "submission_ignored",
+        "1.15+",
+        rf"Ignoring (?:JobGraph|job) submission '{t.ANY:job_name}' \({t.JOB}\) because "
+        rf"{t.REST:reason_text}",
+        (
+            f"Ignoring job submission 'orders (eu)' ({t.SAMPLE_JOB}) because the job already "
+            "reached a globally-terminal state (i.e. FAILED, CANCELED, FINISHED) in a previous "
+            "execution."
+        ),
+        starts="Ignoring ",
+        reason="JOB_KNOWN_ALREADY",
+    ),
+    _pattern(
+        "client_lost",
+        "1.17+",
+        rf"The heartbeat from the job client is timeout and cancel the job {t.JOB}\.",
+        (
+            f"The heartbeat from the job client is timeout and cancel the job {t.SAMPLE_JOB}. You "
+            "can adjust the heartbeat interval by 'client.heartbeat.interval' and the timeout by "
+            "'client.heartbeat.timeout'"
+        ),
+        reason="CLIENT_LOST",
+    ),
+    _pattern(
+        "ha_entry_removed",
+        "1.12+ on Kubernetes",
+        rf"Could not retrieve the state handle of '{t.ANY:path}' from ConfigMap '{t.ANY}'\. "
+        rf"Removing the entry",
+        (
+            "Could not retrieve the state handle of 'checkpointID-0000000000000009702' from "
+            "ConfigMap 'orders-config-map'. Removing the entry as we don't have any way to recover."
+        ),
+        reason="HA_STORE_BROKEN",
+    ),
+    _pattern(
+        "cluster_shut_down",
+        "1.9+",
+        rf"Shutting {t.WORD} down with application status {t.STATE:to_state}\. Diagnostics "
+        rf"(?:null\.|{t.REST:reason_text})",
+        (
+            "Shutting StandaloneJobClusterEntryPoint down with application status FAILED. "
+            "Diagnostics org.apache.flink.util.FlinkException: Could not create the "
+            "DispatcherResourceManagerComponent."
+        ),
+        starts="Shutting ",
     ),
     _pattern(
         "taskmanager_fatal",

@@ -132,6 +132,13 @@ FAILURE_CAUSES: tuple[tuple[str, str], ...] = (
     ("HA_STORE_BROKEN", "retrieved state handle is broken"),
     ("PRODUCER_FENCED", "ProducerFencedException"),
     ("TRANSACTION_ABORTED", "InvalidTxnStateException"),
+    ("SOURCE_POSITION_GONE", "no longer available on the server"),
+    ("SOURCE_POSITION_GONE", "OffsetOutOfRangeException"),
+    ("TOPOLOGY_CHANGED", "Cannot get old subtasks from a descriptor"),
+    ("TOPOLOGY_CHANGED", "Cannot rescale the given pointwise partitioner"),
+    ("TABLE_COMMIT_UNKNOWN", "CommitStateUnknownException"),
+    ("TASK_NOT_CANCELLED", "Task did not exit gracefully within"),
+    ("JOB_KNOWN_ALREADY", "DuplicateJobSubmissionException"),
     ("RPC_TIMEOUT", "AskTimeoutException"),
     ("RPC_TIMEOUT", "This is usually caused by: 1) "),
 )

@@ -20,7 +20,8 @@ BEFORE = -1
 """The place of what stands before all that is read."""
 
 _WRAPPED_JSON = re.compile(
-    rb'"(?:log|MESSAGE|line|@message)" ?: ?"|"(?:kubernetes|stream)" ?:'
+    rb'"(?:log|MESSAGE|line|@message|textPayload|LogMessage|LogEntry|content|_raw)" ?: ?"'
+    rb'|"(?:kubernetes|stream|_source|jsonPayload|attributes|result)" ?:'
 ).search
 
 

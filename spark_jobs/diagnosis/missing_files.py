@@ -20,11 +20,18 @@ _NOT_THERE = (
     "沒有此一檔案或目錄",
     "そのようなファイルやディレクトリはありません",
     "그런 파일이나 디렉터리가 없습니다",
+    "Nie ma takiego pliku ani katalogu",
+    "Bestand of map bestaat niet",
+    "Böyle bir dosya ya da dizin yok",
     "The system cannot find the (?:file|path) specified",
     "Das System kann (?:die angegebene Datei|den angegebenen Pfad) nicht finden",
     "Le (?:fichier|chemin d.accès) spécifié est introuvable",
     "系统找不到指定的(?:文件|路径)",
     "指定されたファイルが見つかりません",
+    "El sistema no puede encontrar el archivo especificado",
+    "O sistema não pode encontrar o arquivo especificado",
+    "Impossibile trovare il file specificato",
+    "지정된 파일을 찾을 수 없습니다",
 )
 """As Linux and Windows say it, by their language."""
 _SPELLINGS = (
@@ -34,6 +41,10 @@ _SPELLINGS = (
     # java.io.FileInputStream in the words of the operating system, and java.nio.
     rf"FileNotFoundException: ({_LOCAL}) \((?:{'|'.join(_NOT_THERE)})[.。]?\)",
     rf"NoSuchFileException: ({_LOCAL})(?:\n|\Z)",
+    # LocalFileSystem of Flink and of Hadoop, HDFS where it lists.
+    rf"FileNotFoundException: File ({_PATH}) does not exist(?: or the user running|[.]?(?:\n|\Z))",
+    # Paimon, of its own files.
+    r"FileNotFoundException: File '([^'\n]{1,2000})' not found",
     # The NameNode (INodeFile), DistributedFileSystem.
     rf"File does not exist: ({_PATH})(?: \(inode [^\n]*)?(?:\n|\Z)",
     # S3AFileSystem and others of Hadoop; Aliyun's puts the path first.
@@ -46,11 +57,13 @@ _SPELLINGS = (
     r"(?:specified (?:path|blob|resource) does not exist|PathNotFound|BlobNotFound)[^\n]{0,40}?, "
     r"404,"
     r" [A-Z]{3,6}, (https://[^\s?,'\"]{1,2000})",
-    # Tencent's CosN, Aliyun's own client, Google's own client.
-    rf"No such file or directory '(cosn://{_PATH})'",
+    # Tencent's CosN and the first S3 client of Hadoop, Aliyun's own client, Google's own client.
+    rf"No such file or directory '([a-z0-9]+://{_PATH})'",
     r"(?:OSSException|ErrorCode\]: NoSuchKey)[\s\S]{0,600}?<Key>([^<\n]{1,2000})</Key>",
     rf"No such object: ({_PATH})(?:\\?\"|\n|\Z)",
-    rf"File not found: '?(gs://{_PATH})'?(?:\n|\Z)",
+    # Google's connector, Flink's own S3 file system; that one where it reads, around NoSuchKey.
+    rf"(?:File|Directory) not found: '?([a-z0-9]+://{_PATH})'?(?:\n|\Z)",
+    rf"Failed to open S3 stream for ({_PATH})(?:\n|\Z)",
     # PrestoS3FileSystem, around S3's answer; Google's connector.
     rf"\(Path: (s3[an]?://{_PATH})\)",
     rf"Item not found: '?(gs://{_PATH})'?(?:\.|\n|\Z)",
@@ -65,6 +78,7 @@ _RESTORING = (
 """Where state is read: a task that writes a checkpoint, or a user's function, may miss a file
 too.
 """
+_LOCAL_READERS = ("flink.core.fs.local.Local", "java.io.FileInputStream")
 _MISSING = (
     "FileNotFound",
     "NoSuchFile",
@@ -74,6 +88,7 @@ _MISSING = (
     "NoSuchKey",
     "No such object",
     "File not found",
+    "Directory not found",
     "PathNotFound",
     "BlobNotFound",
 )
@@ -96,3 +111,8 @@ def missing_file(text: str | None) -> str | None:
 def missing_at_restore(trace: str | None) -> str | None:
     """The same, of an attempt that failed while it read its state."""
     return missing_file(trace) if any(piece in (trace or "") for piece in _RESTORING) else None
+
+
+def is_on_local_disk(trace: str | None) -> bool:
+    """Whether it was looked for on the disk of the host: others need not see the same files."""
+    return any(piece in (trace or "") for piece in _LOCAL_READERS)

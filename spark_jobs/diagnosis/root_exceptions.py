@@ -18,7 +18,9 @@ _LOST = (
     re.compile(
         r"TaskManager with id ([^\s()]+?)(?:\([^)\n]*\))? (?:timed out|is no longer reachable)"
     ),
-    re.compile(r"remote task manager '[^'\n]*\[ ?([^\s\]]+) ?\]"),
+    re.compile(
+        r"(?:remote|Lost connection to) task manager '[^'\n]*\[ ?([^\s()\]]+)(?:\([^)\n]*\))? ?\]"
+    ),
     re.compile(r"(?:remote task manager|remote host) '([^'\n]+)'"),
     re.compile(r"TaskExecutor ([^\s()]+) (?:was|has been) (?:lost|disconnected)"),
 )

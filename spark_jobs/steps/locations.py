@@ -26,6 +26,7 @@ OF_CLUSTER = (
     "worker_unregistered",
     "worker_request_failed",
     "jobmanager_fatal",
+    "state_skipped",
     "taskmanager_fatal",
     "zookeeper_lost",
 )

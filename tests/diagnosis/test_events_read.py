@@ -27,8 +27,10 @@ ONLY_IN_INCIDENTS = {
 ONLY_IN_FIELD = {
     "jobmanager_fatal",
     "leadership_granted",
+    "leadership_lost",
     "restore_requested",
     "slots_missing",
+    "state_skipped",
     "worker_request_failed",
     "worker_terminated",
     "worker_unregistered",

@@ -8,6 +8,7 @@ import pytest
 from spark_jobs.diagnosis.failure_causes.table import of_code
 from tests.told_logs import BEGUN, COORDINATOR, ENTRYPOINT, JOB, NAME, Story, found_in
 
+CHECKPOINTS = "org.apache.flink.runtime.checkpoint.Checkpoints"
 NO_SLOTS = (
     "java.util.concurrent.CompletionException: java.util.concurrent.CompletionException: "
     "org.apache.flink.runtime.jobmanager.scheduler.NoResourceAvailableException: Slot request bulk "
@@ -98,6 +99,32 @@ def test_why_taskmanagers_were_lost_is_said_and_advised(reason, code):
     assert loop["data"]["causes"] == {code: 3}
     assert loop["data"]["lost_taskmanagers"] == ["tm-1", "tm-2", "tm-3"]
     assert str(of_code(code).next_step) in str(loop["next_step"])
+
+
+def test_a_container_of_yarn_is_one_with_its_node_behind_it():
+    name = "container_e07_1_01_00000{}"
+    story = Story().submitted().deployed(1, name.format(1))
+    for number in range(1, 4):
+        at, lost = 120 * number, name.format(number)
+        story.lost(
+            at,
+            f"{lost}(node-{number}.example:8041)",
+            f"Container {lost} marked as failed.\n Exit code:-104.\n Diagnostics:[x]Container "
+            "killed on request. Exit code is 143",
+        )
+        story.failed(
+            at + 0.2,
+            "org.apache.flink.runtime.io.network.netty.exception.RemoteTransportException: "
+            "Connection unexpectedly closed by remote task manager 'node-1/10.0.0.1:4077 [ "
+            f"{lost}(node-{number}.example:8041) ] '. This might indicate that the remote task "
+            "manager was lost.\n",
+            taskmanager=lost,
+        )
+        story.restarts(at + 0.3).deployed(at + 5, name.format(number + 1))
+        story.checkpoint(at + 20, number)
+    loop = newest(story, "restart.loop")
+    assert loop["data"]["causes"] == {"CONTAINER_OUT_OF_MEMORY": 3}
+    assert loop["data"]["lost_taskmanagers"] == [name.format(number) for number in (1, 2, 3)]
 
 
 def test_a_heartbeat_that_times_out_first_does_not_hide_why():
@@ -294,6 +321,17 @@ def restored(story, at=0.5, path="s3://b/sp/savepoint-9f0b1c"):
             "STORE_POOL_EXHAUSTED",
             id="no free connection",
         ),
+        pytest.param(
+            'Operation failed: "The specified path does not exist.", 404, HEAD, '
+            "https://acc.dfs.core.windows.net/c/flink/shared/4d1c?upn=false&timeout=90",
+            "SNAPSHOT_GONE",
+            id="a file is gone from Azure's data lake",
+        ),
+        pytest.param(
+            "java.io.FileNotFoundException: File not found: s3://b/ck/shared/4d1c",
+            "SNAPSHOT_GONE",
+            id="a file is gone, Flink's own S3 file system",
+        ),
     ],
 )
 def test_a_restore_that_fails_again_and_again_is_never_advised_again(cause, code):
@@ -315,6 +353,47 @@ def test_a_restore_that_fails_again_and_again_is_never_advised_again(cause, code
     loop = newest(story, "restart.loop")
     assert loop["data"]["causes"] == {code: 1}
     assert AGAIN not in str(loop["next_step"])
+
+
+@pytest.mark.parametrize(
+    ("cause", "code"),
+    [
+        pytest.param(
+            "io.debezium.DebeziumException: The connector is trying to read binlog starting at "
+            "SourceInfo [currentBinlogFilename=mysql-bin.003008], but this is no longer available "
+            "on the server. Reconfigure the connector to use a snapshot when needed.",
+            "SOURCE_POSITION_GONE",
+            id="the source does not keep the position",
+        ),
+        pytest.param(
+            "java.io.FileNotFoundException: No such file or directory: s3://out/_part-2-12_tmp_5f0c"
+            "\n\tat org.apache.flink.fs.s3.common.writer.S3RecoverableMultipartUploadFactory."
+            "recoverInProgressPart(S3RecoverableMultipartUploadFactory.java:97)",
+            "SINK_PART_GONE",
+            id="the file sink's part is gone",
+        ),
+        pytest.param(
+            "org.apache.iceberg.exceptions.NotFoundException: Failed to open input stream for "
+            "file: s3://lake/t/metadata/00001.avro",
+            "TABLE_FILE_GONE",
+            id="the table's file is gone",
+        ),
+    ],
+)
+def test_what_a_restore_cannot_go_on_with_is_no_missing_file_of_the_checkpoint(cause, code):
+    trace = (
+        "java.lang.RuntimeException: One or more fetchers have encountered exception\n"
+        "\tat org.apache.flink.connector.base.source.reader.fetcher.SplitFetcherManager."
+        f"checkErrors(X.java:225)\nCaused by: {cause}\n"
+    )
+    story = restored(Story().submitted())
+    for at in (10, 75, 140, 205):
+        story.deployed(at).failed(at + 4, trace).restarts(at + 4.1, 60)
+    loop = newest(story, "restart.loop")
+    assert list(loop["data"]["causes"]) == [code]
+    assert str(of_code(code).next_step) in str(loop["next_step"])
+    assert AGAIN not in str(loop["next_step"])
+    assert "restore.missing_file" not in {one["rule"] for one in found_in(story)}
 
 
 SUPPRESSED = (
@@ -372,6 +451,11 @@ def test_a_job_that_ended_says_what_ended_it_and_from_where_to_start(strategy, e
             "java.lang.IllegalStateException: There is no operator for the state "
             "e30ccce83304773b609843a7d9d3e8d7",
             "STATE_OF_REMOVED_OPERATOR",
+        ),
+        (
+            "java.lang.IllegalStateException: Cannot get old subtasks from a descriptor that "
+            "represents no state.",
+            "TOPOLOGY_CHANGED",
         ),
     ],
 )
@@ -502,6 +586,40 @@ def test_fatal_errors_that_name_no_job_are_of_the_only_one_there():
     assert (crash["severity"], crash["data"]["cause"]) == ("critical", "ZOOKEEPER_LOST")
 
 
+def leads(story, at, leader="5fdd1a2e-0001-4f1d-9c2e-0f4f1e6b7a98"):
+    return story.say(
+        at,
+        f"JobMasterServiceLeadershipRunner for job {JOB} was granted leadership with leader id "
+        f"{leader}. Creating new JobMasterServiceProcess.",
+    )
+
+
+def flapping(times):
+    """The JobManager loses its leadership, and gets it back."""
+    story = Story().submitted().deployed(1).checkpoint(30, 1)
+    for number in range(times):
+        at = 60 + 120 * number
+        story.say(
+            at,
+            f"JobMasterServiceLeadershipRunner for job {JOB} was revoked leadership with leader id "
+            "5fdd1a2e-0001-4f1d-9c2e-0f4f1e6b7a99. Stopping current JobMasterServiceProcess.",
+        ).state(at + 0.1, "RUNNING", "SUSPENDED")
+        leads(story, at + 1).state(at + 2, "CREATED", "RUNNING")
+        story.attempt = 0
+        story.deployed(at + 3).checkpoint(at + 60, number + 2)
+    return story
+
+
+def test_a_jobmanager_that_loses_the_lead_again_and_again_is_said_though_the_job_runs():
+    flaps = newest(flapping(3), "jobmanager.crash_loop")
+    assert (flaps["severity"], flaps["data"]["cause"]) == ("warning", "LEADERSHIP_LOST")
+    assert str(of_code("LEADERSHIP_LOST").next_step) in str(flaps["next_step"])
+
+
+def test_one_change_of_the_leader_is_no_loop():
+    assert "jobmanager.crash_loop" not in {one["rule"] for one in found_in(flapping(1))}
+
+
 def test_one_fatal_error_after_which_the_job_runs_is_no_loop():
     story = Story().submitted().deployed(1).checkpoint(30, 1)
     story.say(100, fatal(True, "java.lang.IllegalStateException: x"), ENTRYPOINT, "ERROR")
@@ -521,6 +639,32 @@ def test_a_start_without_state_though_checkpoints_existed_is_critical():
         story.checkpoint(400 + 60 * number, number)
     fresh = newest(story, "restore.without_state")
     assert (fresh["severity"], fresh["data"]["checkpoint_id"]) == ("critical", 5)
+
+
+def test_operators_whose_state_a_restore_left_out_are_named_though_nothing_fails():
+    story = restored(Story().submitted()).deployed(1)
+    for number in (1, 2):
+        story.say(
+            0.4,
+            f"Skipping savepoint state for operator {number}e30ccce83304773b609843a7d9d3e8d.",
+            CHECKPOINTS,
+        ).checkpoint(60 * number, number)
+    left_out = newest(story, "restore.without_state")
+    assert left_out["severity"] == "warning"
+    assert left_out["data"]["operators"] == [
+        "1e30ccce83304773b609843a7d9d3e8d",
+        "2e30ccce83304773b609843a7d9d3e8d",
+    ]
+
+
+def test_an_operator_without_any_state_that_a_restore_leaves_out_is_no_finding():
+    story = restored(Story().submitted()).deployed(1)
+    story.say(
+        0.4,
+        "Skipping empty savepoint state for operator e30ccce83304773b609843a7d9d3e8d7.",
+        CHECKPOINTS,
+    )
+    assert not found_in(story.checkpoint(60, 1).checkpoint(120, 2))
 
 
 def test_a_throttled_store_that_ends_the_job_is_named():

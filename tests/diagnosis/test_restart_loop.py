@@ -324,6 +324,12 @@ def test_words_survive_the_removal_of_numbers():
             "Connection unexpectedly closed by remote task manager 'host-1/10.0.0.1:6121'.",
             "host-1/10.0.0.1:6121",
         ),
+        (
+            "Lost connection to task manager 'host-1/10.0.0.1:6121 [ container_1(host-1:8041) ] '. "
+            "This indicates that the remote task manager was lost.",
+            "container_1",
+        ),
+        ("Error at remote task manager 'host-1/10.0.0.1:6121 [ tm-1 ] '.", None),
         ("java.io.IOException: disk full", None),
         (None, None),
     ],

@@ -123,6 +123,51 @@ def test_other_restarts_are_none_of_it():
             id="GCS by Hadoop",
         ),
         pytest.param(
+            "java.io.FileNotFoundException: File not found: s3://b/x",
+            "s3://b/x",
+            id="S3 by Flink",
+        ),
+        pytest.param(
+            "java.io.IOException: Failed to open S3 stream for b/ck/x\nCaused by: software.amazon."
+            "awssdk.services.s3.model.NoSuchKeyException: The specified key does not exist.",
+            "b/ck/x",
+            id="S3 by Flink, where it reads",
+        ),
+        pytest.param(
+            "java.io.FileNotFoundException: wasbs://c@acc.blob.core.windows.net/x: No such file or "
+            "directory.",
+            "wasbs://c@acc.blob.core.windows.net/x",
+            id="Azure's blobs",
+        ),
+        pytest.param(
+            "java.io.FileNotFoundException: File file:/ck/x does not exist or the user running "
+            "Flink ('flink') has insufficient permissions to access it.",
+            "file:/ck/x",
+            id="the local file system of Flink",
+        ),
+        pytest.param(
+            "java.io.FileNotFoundException: File file:/ck/x does not exist",
+            "file:/ck/x",
+            id="the local file system of Hadoop",
+        ),
+        pytest.param(
+            "java.io.FileNotFoundException: File 's3://b/t/manifest/m-1' not found, Possible "
+            "causes: 1.snapshot expires too fast",
+            "s3://b/t/manifest/m-1",
+            id="Paimon",
+        ),
+        pytest.param(
+            "java.io.FileNotFoundException: /ck/x (Nie ma takiego pliku ani katalogu)",
+            "/ck/x",
+            id="Polish",
+        ),
+        pytest.param(
+            "java.io.FileNotFoundException: C:\\ck\\x (El sistema no puede encontrar el archivo "
+            "especificado)",
+            "C:\\ck\\x",
+            id="Windows, Spanish",
+        ),
+        pytest.param(
             'com.google.cloud.storage.StorageException: 404 Not Found\n"No such object: b/flink/x"',
             "b/flink/x",
             id="GCS by itself",
@@ -210,6 +255,22 @@ def test_each_file_system_has_its_words(line, path):
 )
 def test_what_names_no_file_gives_none(text):
     assert missing_file(text) is None
+
+
+def on_disk(reader):
+    trace = (
+        f"{RESTORE}\nCaused by: java.io.FileNotFoundException: /ck/{JOB}/chk-7/{UUID} (No such "
+        f"file or directory)\n\tat {reader}(X.java:1)\n"
+    )
+    [found] = judged(window(failures=(JobFailure(990_000, "x", stacktrace=trace),)))
+    return str(found.next_step)
+
+
+def test_a_file_of_a_local_disk_is_first_looked_for_on_the_host_that_wrote_it():
+    assert "all hosts share that disk" in on_disk(
+        "org.apache.flink.core.fs.local.LocalDataInputStream.<init>"
+    )
+    assert "all hosts share that disk" not in on_disk("org.apache.hadoop.hdfs.DFSClient.open")
 
 
 def test_a_file_missed_elsewhere_than_in_a_restore_is_no_matter_of_it():

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+EXIT = r"(?:[Ee]xit(?:ed)?(?: with)?[ _]?(?:[Cc]ode|[Ss]tatus)|exitCode|exitStatus)(?: is)?[:= ] ?"
+"""How YARN and Kubernetes introduce an exit code."""
+
 
 @dataclass(frozen=True, slots=True)
 class FailureCause:

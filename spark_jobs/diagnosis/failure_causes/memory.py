@@ -1,7 +1,7 @@
 """Causes: memory of processes and containers."""
 
 from ingest.messages import message
-from spark_jobs.diagnosis.failure_causes.cause import FailureCause
+from spark_jobs.diagnosis.failure_causes.cause import EXIT, FailureCause
 
 CAUSES = (
     FailureCause(
@@ -56,9 +56,22 @@ CAUSES = (
         "java.lang.OutOfMemoryError",
     ),
     FailureCause(
+        "STACK_OVERFLOW",
+        r"java\.lang\.StackOverflowError",
+        message("a thread's stack is full"),
+        message(
+            "Read which methods call each other in the trace: a record that is nested deeply, a "
+            "recursive function, or Flink while it passes on an exception that refers to itself "
+            "(then read the failure before it). Bound the recursion. A larger stack (-Xss) only "
+            "helps where the depth is bounded."
+        ),
+        "java.lang.StackOverflowError: null",
+        "https://github.com/apache/fluss/issues/2091",
+    ),
+    FailureCause(
         "CONTAINER_OUT_OF_MEMORY",
         r"OOMKilled|beyond (?:the )?'?physical'? memory limit"
-        r"|beyond the '?PHYSICAL'? memory limit|(?:[Ee]xit[ _]?[Ss]tatus|exitStatus)[:=] ?-104\b",
+        rf"|beyond the '?PHYSICAL'? memory limit|{EXIT}-104\b",
         message("the container was killed for its memory"),
         message(
             "The process used more memory than its container may. Raise "
@@ -74,7 +87,7 @@ CAUSES = (
     FailureCause(
         "CONTAINER_VIRTUAL_MEMORY",
         r"beyond (?:the )?'?(?:virtual|VIRTUAL)'? memory limit"
-        r"|(?:[Ee]xit[ _]?[Ss]tatus|exitStatus)[:=] ?-103\b",
+        rf"|{EXIT}-103\b",
         message("the container was killed for its virtual memory"),
         message(
             "Virtual memory says little about a JVM: turn the check off "
@@ -86,7 +99,8 @@ CAUSES = (
     ),
     FailureCause(
         "ROCKSDB_MEMORY_LIMIT",
-        r"block cache is full due to strict capacity limit",
+        r"Insert failed (?:because block cache is full|due to LRU cache being full)"
+        r"|block cache is full due to strict capacity limit",
         message("RocksDB's block cache is full and its limit is strict"),
         message(
             "Raise the managed memory of the slot (taskmanager.memory.managed.size), or take the "

@@ -1,9 +1,7 @@
 """Causes: the end of processes, and the loss of those they need."""
 
 from ingest.messages import message
-from spark_jobs.diagnosis.failure_causes.cause import FailureCause
-
-_EXIT = r"(?:[Ee]xit(?:ed)?(?: with)?[ _]?(?:[Cc]ode|[Ss]tatus)|exitCode|exitStatus)(?: is)?[:= ] ?"
+from spark_jobs.diagnosis.failure_causes.cause import EXIT, FailureCause
 
 CAUSES = (
     FailureCause(
@@ -25,7 +23,7 @@ CAUSES = (
     FailureCause(
         "POD_EVICTED",
         r"[Ee]victed|[Ee]viction|low on resource: |preempted|PREEMPTED|DisruptionTarget"
-        rf"|{_EXIT}-102\b",
+        rf"|{EXIT}-102\b",
         message("the container was evicted or preempted"),
         message(
             "Its node or queue gave the room to others. Set requests equal to limits, give the "
@@ -52,7 +50,7 @@ CAUSES = (
     FailureCause(
         "NODE_LOST",
         r"NodeLost|\*?[Ll]ost\*? node|[Nn]ode[^\n]{0,40}not ready|NodeNotReady"
-        rf"|'lost' due to node failures|{_EXIT}-100\b|NodeShutdown|Terminated in response to "
+        rf"|'lost' due to node failures|{EXIT}-100\b|NodeShutdown|Terminated in response to "
         r"imminent node shutdown",
         message("a node was lost"),
         message(
@@ -66,7 +64,7 @@ CAUSES = (
     ),
     FailureCause(
         "CONTAINER_KILLED",
-        rf"{_EXIT}(?:137|-9)\b|Killed by external signal|SIGKILL",
+        rf"{EXIT}(?:137|-9)\b|Killed by external signal|SIGKILL",
         message("the process was killed from outside (SIGKILL, exit code 137)"),
         message(
             "Who kills without asking is mostly the kernel for want of memory: look at dmesg of "
@@ -80,7 +78,7 @@ CAUSES = (
     ),
     FailureCause(
         "TASKMANAGER_STOPPED",
-        rf"TaskExecutor is shutting down|RECEIVED SIGNAL 15|SIGTERM|{_EXIT}143\b"
+        rf"TaskExecutor is shutting down|RECEIVED SIGNAL 15|SIGTERM|{EXIT}143\b"
         r"|TaskManager was stopped",
         message("a TaskManager was stopped in order"),
         message(
@@ -92,13 +90,52 @@ CAUSES = (
         "org.apache.flink.runtime.taskexecutor.TaskExecutor",
     ),
     FailureCause(
+        "JVM_CRASHED",
+        r"fatal error has been detected by the Java Runtime Environment|SIGSEGV|SIGBUS"
+        rf"|{EXIT}(?:134|135|139)\b",
+        message("the JVM crashed in native code"),
+        message(
+            "Read the crash report of the process (hs_err_pid*.log, or the end of its output): the "
+            "problematic frame names the library. Update that one, RocksDB's or a compression "
+            "codec's for example, or the JVM. Keep the report outside of the container "
+            "(-XX:ErrorFile), else it is gone with it."
+        ),
+        "# A fatal error has been detected by the Java Runtime Environment: # SIGSEGV (0xb) at "
+        "pc=0x00007f1aeb2f2fb8, pid=1, tid=120",
+        "https://github.com/facebook/rocksdb/issues/4439",
+    ),
+    FailureCause(
+        "TASK_NOT_CANCELLED",
+        r"Task did not exit gracefully within",
+        message("a task did not end when it was cancelled, so its TaskManager ended itself"),
+        message(
+            "See from a thread dump, or from the lines about the cancelling signal, where it "
+            "hangs: a call without a time-out, a lock, a close() that waits. Bound that call and "
+            "let it be interrupted. A longer task.cancellation.timeout only postpones it."
+        ),
+        "org.apache.flink.util.FlinkRuntimeException: Task did not exit gracefully within 180 + "
+        "seconds.",
+        "org.apache.flink.runtime.taskmanager.Task",
+    ),
+    FailureCause(
+        "IMAGE_NOT_PULLED",
+        r"ErrImagePull|ImagePullBackOff|InvalidImageName|[Ff]ailed to pull image",
+        message("the image of a container cannot be pulled"),
+        message(
+            "See from the pod's events which image it is: whether its name and tag exist, and "
+            "whether the node may read the registry (imagePullSecrets, rate limits)."
+        ),
+        'Back-off pulling image "registry.example/orders:1.4": ImagePullBackOff',
+        "https://kubernetes.io/docs/concepts/containers/images/",
+    ),
+    FailureCause(
         "CONTAINER_EXITED",
-        rf"{_EXIT}(?!0\b|-?1000\b)-?[0-9]+",
+        rf"{EXIT}(?!0\b|-?1000\b)-?[0-9]+",
         message("the process ended with an error code"),
         message(
             "Read the end of its log, and of the container before this one (kubectl logs "
             "--previous, yarn logs): 1 is an error at start, 2 a fatal error while it ran, 239 an "
-            "exception that nobody caught, 134 and 139 a crash in native code (hs_err_pid*.log)."
+            "exception that nobody caught."
         ),
         "Pod terminated, container termination statuses: [flink-main-container(exitCode=239, "
         "reason=Error, message=null)], pod status: Failed(reason=null, message=null)",
@@ -156,6 +193,20 @@ CAUSES = (
         "org.apache.zookeeper.KeeperException$ConnectionLossException: KeeperErrorCode = "
         "ConnectionLoss for /flink/default/leader",
         "org.apache.flink.runtime.leaderelection.ZooKeeperLeaderElectionDriver",
+    ),
+    FailureCause(
+        "JOB_KNOWN_ALREADY",
+        r"DuplicateJobSubmissionException|Job has already been submitted"
+        r"|reached a globally-terminal state",
+        message("a job of this id runs already, or has ended before"),
+        message(
+            "The job that was submitted is not run. If one of this id runs, that is the one to "
+            "look at. If it has ended and shall run again, submit it with another job id or "
+            "cluster id, from its newest snapshot: high availability remembers ids that ended."
+        ),
+        "org.apache.flink.runtime.client.DuplicateJobSubmissionException: Job has already been "
+        "submitted.",
+        "org.apache.flink.runtime.dispatcher.Dispatcher",
     ),
     FailureCause(
         "FENCING",

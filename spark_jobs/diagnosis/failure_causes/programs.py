@@ -31,12 +31,14 @@ CAUSES = (
     ),
     FailureCause(
         "CLASS_MISSING",
-        r"ClassNotFoundException|NoClassDefFoundError|Unable to find class",
+        r"ClassNotFoundException|NoClassDefFoundError|Unable to find class"
+        r"|Could not find any factory for identifier"
+        r"|Could not find a file system implementation for scheme",
         message("a class is missing"),
         message(
             "See whether the jar of the job, or lib/ of the cluster, has the class: connectors and "
-            "formats are not part of Flink. A class that is in both may be loaded by the wrong "
-            "loader (classloader.resolve-order)."
+            "formats are not part of Flink, and file systems belong into plugins/. A class that is "
+            "in both may be loaded by the wrong loader (classloader.resolve-order)."
         ),
         "java.lang.ClassNotFoundException: org.apache.kafka.clients.producer.Producer",
         "org.apache.flink.util.FlinkUserCodeClassLoaders",
@@ -55,6 +57,46 @@ CAUSES = (
         "java.lang.NoSuchMethodError",
     ),
     FailureCause(
+        "JAVA_MODULE_CLOSED",
+        r"InaccessibleObjectException|module java\.base does not \\?\"opens",
+        message("the JVM does not let a library look into one of its classes"),
+        message(
+            "Since Java 17 that has to be allowed: keep the --add-opens options that Flink's "
+            "default env.java.opts.all has, where it was overwritten, and add the package that is "
+            "named. A type that Kryo takes apart by reflection is better given its own serializer."
+        ),
+        "java.lang.reflect.InaccessibleObjectException: Unable to make field private final byte[] "
+        'java.lang.String.value accessible: module java.base does not "opens java.lang" to '
+        "unnamed module @4b1c1ea0",
+        "https://openjdk.org/jeps/403",
+    ),
+    FailureCause(
+        "CONFIGURATION_INVALID",
+        r"IllegalConfigurationException",
+        message("Flink refuses its configuration"),
+        message(
+            "Read which options it names and set them so that they fit each other; of memory, set "
+            "the total or the parts, not both. It fails at each start in the same way."
+        ),
+        "org.apache.flink.configuration.IllegalConfigurationException: Sum of configured Framework "
+        "Heap Memory, Managed Memory exceed configured Total Flink Memory (1.000gb)",
+        "org.apache.flink.configuration.IllegalConfigurationException",
+    ),
+    FailureCause(
+        "PYTHON_PROCESS",
+        r"Python process exits with code|Failed to create stage bundle factory"
+        r"|Process died with exit code",
+        message("a Python process of the job ended"),
+        message(
+            "Read Python's own traceback above, or in the output of that process: an import that "
+            "is missing in the environment, another Python version than the client's, or no "
+            "memory: Python's comes out of the managed memory of the slot "
+            "(taskmanager.memory.managed.consumer-weights)."
+        ),
+        "java.lang.RuntimeException: Python process exits with code: 1",
+        "org.apache.flink.client.python.PythonDriver",
+    ),
+    FailureCause(
         "NOT_SERIALIZABLE",
         r"NotSerializableException|is not serializable|Could not serialize|Cannot instantiate user "
         r"function|Could not instantiate[^\n]{0,40}serializer",
@@ -67,6 +109,24 @@ CAUSES = (
         "org.apache.flink.api.java.ClosureCleaner",
     ),
     FailureCause(
+        "RECORD_UNREADABLE",
+        # What the source says of any failure of the operators that are chained to it.
+        r"Failed to deserialize consumer record(?![\s\S]*ExceptionInChainedOperator)"
+        r"|Failed to deserialize (?:JSON|CSV row|Avro record|PB object)"
+        r"|Corrupt (?:Canal|Debezium|Maxwell|Ogg) JSON message|RecordDeserializationException"
+        r"|Error deserializing (?:Avro|JSON|Protobuf|key|KEY|value|VALUE)|Unknown magic byte"
+        r"|AvroTypeException|JsonParseException|Malformed data\. Length is negative",
+        message("a record cannot be read"),
+        message(
+            "The same record comes again after each restart. Find it by topic, partition and "
+            "offset, and see who wrote it and with which schema. Read it with a version of the job "
+            "that can, or let the format pass over it (json.ignore-parse-errors, a deserializer "
+            "that writes such records aside): what is passed over is not in the result."
+        ),
+        "java.io.IOException: Failed to deserialize consumer record due to",
+        "org.apache.flink.connector.kafka.source.reader.KafkaRecordEmitter",
+    ),
+    FailureCause(
         "ROCKSDB",
         r"RocksDBException|org\.rocksdb\.",
         message("RocksDB reports an error"),
@@ -74,7 +134,7 @@ CAUSES = (
             "Read its own words behind RocksDBException: disk, memory, open files or damage. Look "
             "at the local disk of that TaskManager, and at RocksDB's own LOG there."
         ),
-        "org.rocksdb.RocksDBException: While open a file for appending: Too many open files",
+        "org.rocksdb.RocksDBException: Corruption: block checksum mismatch in 000042.sst",
         "org.rocksdb",
     ),
 )

@@ -3,10 +3,16 @@
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 
+_NOT_THERE = (
+    r"FileNotFound|NoSuchFile|NoSuchKey|does not exist|(?:File|Item|Directory) not found|No such "
+    r"(?:file|object)|PathNotFound|BlobNotFound"
+)
+
 PARTICULAR = (
     FailureCause(
         "STATE_INCOMPATIBLE",
-        r"StateMigrationException|must not be incompatible|state (?:key |value |namespace )?"
+        r"StateMigrationException|must not be incompatible|must be compatible with the (?:old|previous)"
+        r"|state (?:key |value |namespace )?"
         r"serializer[^\n]{0,200}incompatible|cannot be (?:restored|read) with the new serializer",
         message("the state's serializer is incompatible with the snapshot"),
         message(
@@ -57,6 +63,22 @@ PARTICULAR = (
         unreadable=True,
     ),
     FailureCause(
+        "TOPOLOGY_CHANGED",
+        r"Cannot rescale the given pointwise partitioner|Cannot get old subtasks from a descriptor"
+        r"|Cannot recover from unaligned checkpoint when topology changes"
+        r"|Illegal JobGraph modification|contain mixed operator finished state"
+        r"|are chained into the same keyed vertex but recorded different",
+        message("the snapshot does not fit the changed graph or parallelism of the job"),
+        message(
+            "Start it once with the version of the job and the parallelism that wrote the "
+            "snapshot, take a savepoint, and change it from there: a savepoint has no records in "
+            "flight, which cannot be spread over another graph."
+        ),
+        "java.lang.UnsupportedOperationException: Cannot rescale the given pointwise partitioner.",
+        "org.apache.flink.runtime.io.network.api.writer.SubtaskStateMapper",
+        unreadable=True,
+    ),
+    FailureCause(
         "HA_STORE_BROKEN",
         r"state handle is broken|Could not retrieve checkpoint \d+ from state handle"
         r"|Could not (?:retrieve|load|recover)[^\n]{0,40}(?:JobGraph|job graph|ExecutionPlan)",
@@ -77,9 +99,7 @@ PARTICULAR = (
     FailureCause(
         "SNAPSHOT_GONE",
         r"Cannot find checkpoint or savepoint file/directory|Cannot find meta data file"
-        r"|BackendRestorerProcedure[\s\S]*(?:FileNotFound|NoSuchFile|NoSuchKey|does not exist)"
-        r"|StreamTaskStateInitializerImpl[\s\S]*(?:FileNotFound|NoSuchFile|NoSuchKey"
-        r"|does not exist)",
+        rf"|(?:BackendRestorerProcedure|StreamTaskStateInitializerImpl)[\s\S]*(?:{_NOT_THERE})",
         message("a file of the snapshot is not there"),
         message(
             "Bring the file back, or start from a checkpoint or savepoint that is whole. Stop what "
@@ -102,6 +122,21 @@ PARTICULAR = (
         "java.io.IOException: Unexpected magic number 0x0",
         "org.apache.flink.runtime.checkpoint.Checkpoints",
         unreadable=True,
+    ),
+    FailureCause(
+        "STOPPED_AFTER_SAVEPOINT",
+        r"StopWithSavepointStoppingException|failed during stopping\. The savepoint is consistent",
+        message("the savepoint is complete, but the job failed while it stopped"),
+        message(
+            "Start the next job from that savepoint, whose path is named, and from no older "
+            "checkpoint: transactions of sinks that it has prepared are committed by its restore "
+            "alone. See afterwards why the job failed while it stopped."
+        ),
+        "org.apache.flink.runtime.scheduler.stopwithsavepoint.StopWithSavepointStoppingException: "
+        "A savepoint has been created at: s3://b/sp/savepoint-1b1a30, but the corresponding job "
+        "1b1a3061194c62ded6e2fe823b61b2ea failed during stopping. The savepoint is consistent, but "
+        "might have uncommitted transactions.",
+        "https://github.com/apache/flink-kubernetes-operator/pull/706",
     ),
     FailureCause(
         "MEMORY_STATE_TOO_LARGE",

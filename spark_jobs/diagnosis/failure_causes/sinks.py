@@ -60,4 +60,57 @@ CAUSES = (
         "serialized which is larger than 1048576",
         "org.apache.kafka.common.errors.RecordTooLargeException",
     ),
+    FailureCause(
+        "TARGET_REFUSES_RECORD",
+        r"too many filtered rows|ETL_QUALITY_UNSATISFIED|(?:mapper|document)_parsing_exception"
+        r"|is NOT NULL, however, a null value|Data too long for column|Data truncation"
+        r"|Duplicate entry '|violates (?:unique|not-null|foreign key|check) constraint"
+        r"|value too long for type|ORA-(?:00001|01400|12899)",
+        message("the target refuses a record"),
+        message(
+            "The same record comes again after each restart. Compare it with the target's schema: "
+            "a null, a type, a length, a partition that does not exist, a key that is there "
+            "already. Change the schema, or treat such records in the job before the sink: what "
+            "is dropped there (table.exec.sink.not-null-enforcer) is not in the target."
+        ),
+        "org.apache.flink.table.api.TableException: Column 'account_id' is NOT NULL, however, a "
+        "null value is being written into it.",
+        "org.apache.flink.table.runtime.operators.sink.constraint.NotNullConstraint",
+    ),
+    FailureCause(
+        "TARGET_OVERLOADED",
+        r"es_rejected_execution|EsRejectedExecution|circuit_breaking_exception|Too many parts"
+        r"|TOO_MANY_PARTS|too many (?:tablet )?versions|err(?:or)?(?: code)?[=: ]+-235\b"
+        r"|Deadlock found when trying to get lock|Lock wait timeout exceeded|deadlock detected"
+        r"|Too many connections|too many clients already",
+        message("the target cannot keep up with the sink"),
+        message(
+            "Write fewer and larger batches, from fewer subtasks, and keep rows of one key in one "
+            "of them, so that they do not wait for each other's locks. See what the target itself "
+            "is busy with: merges, compaction, connections of others."
+        ),
+        "java.io.IOException: stream load error: tablet writer write failed, tablet_id=1539539, "
+        "err=-235",
+        "https://github.com/DTStack/chunjun/issues/870",
+    ),
+    FailureCause(
+        "SINK_PART_GONE",
+        r"(?:FileNotFound|NoSuchFile|NoSuchKey|NoSuchUpload|does not exist)[\s\S]*"
+        r"(?:recoverInProgressPart|RecoverableMultipartUpload|RecoverableFsDataOutputStream)"
+        r"|(?:recoverInProgressPart|RecoverableMultipartUpload|RecoverableFsDataOutputStream)"
+        r"[\s\S]*(?:FileNotFound|NoSuchFile|NoSuchKey|NoSuchUpload|does not exist)",
+        message("a file that the file sink had not finished is not there"),
+        message(
+            "The snapshot goes on with a part file that was finished or deleted since: mostly it "
+            "is not the newest snapshot, or a lifecycle rule removed uploads that were not "
+            "complete. Start from the newest one. If that fails as well, start without the sink's "
+            "state (give the sink another uid(), allow non-restored state): what it had not "
+            "published yet is then to be written again from the source."
+        ),
+        "java.io.FileNotFoundException: No such file or directory: s3://out/7/_part-2-1234_tmp_5f0c"
+        "\n\tat org.apache.flink.fs.s3.common.writer.S3RecoverableMultipartUploadFactory."
+        "recoverInProgressPart(S3RecoverableMultipartUploadFactory.java:97)",
+        "https://docs.amazonaws.cn/en_us/managed-flink/latest/java/troubleshooting-s3sink.html",
+        unreadable=True,
+    ),
 )

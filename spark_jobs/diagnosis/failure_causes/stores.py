@@ -5,6 +5,31 @@ from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 
 CAUSES = (
     FailureCause(
+        "OPEN_FILES_USED_UP",
+        r"Too many open files",
+        message("no more files or connections can be opened"),
+        message(
+            "Raise the limit of the process (ulimit -n, LimitNOFILE) to 65,536 or more. Count what "
+            "it holds (lsof): files of RocksDB (state.backend.rocksdb.files.open), or clients that "
+            "the job opens for each record or each restart and never closes."
+        ),
+        "org.rocksdb.RocksDBException: While open a file for random read: "
+        "/tmp/flink/db/000042.sst: Too many open files",
+        "https://man7.org/linux/man-pages/man2/open.2.html",
+    ),
+    FailureCause(
+        "DISK_BROKEN",
+        r"Read-only file system|Input/output error|Structure needs cleaning",
+        message("a disk of the host fails"),
+        message(
+            "Take that host out (cordon it, or stop its TaskManager), and read its kernel log: the "
+            "system sets a disk to read-only after errors. Where it is a mount of the container, "
+            "see whether it was meant to be writable."
+        ),
+        "java.io.IOException: Input/output error",
+        "https://man7.org/linux/man-pages/man3/errno.3.html",
+    ),
+    FailureCause(
         "DISK_FULL",
         r"No space left on device|Disk quota exceeded|There is not enough space on the disk",
         message("a disk is full"),
@@ -28,6 +53,19 @@ CAUSES = (
         "org.apache.hadoop.hdfs.protocol.DSQuotaExceededException: The DiskSpace quota of /flink "
         "is exceeded",
         "org.apache.hadoop.hdfs.server.namenode",
+    ),
+    FailureCause(
+        "STREAM_THROTTLED",
+        r"ProvisionedThroughputExceeded|Rate exceeded for (?:shard|stream)",
+        message("a stream or table of AWS throttles requests"),
+        message(
+            "Compare what the job asks for with what its shards or capacity allow: five reads a "
+            "second for each shard of Kinesis, shared by all its readers. Add shards or capacity, "
+            "read less often (shard.getrecords.intervalmillis), or use enhanced fan-out."
+        ),
+        "com.amazonaws.services.kinesis.model.ProvisionedThroughputExceededException: Rate "
+        "exceeded for shard shardId-000000000000 in stream clicks under account 000000000000.",
+        "https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html",
     ),
     FailureCause(
         "STORE_THROTTLED",
@@ -105,10 +143,27 @@ CAUSES = (
         "org.apache.hadoop.hdfs.server.namenode",
     ),
     FailureCause(
+        "HDFS_NO_DATANODE",
+        r"could only be (?:replicated|written) to \d+|Failed to replace a bad datanode"
+        r"|All datanodes [^\n]{0,400}are bad|LeaseExpiredException|lease recovery is in progress"
+        r"|RecoveryInProgressException|Problem while truncating file"
+        r"|Unable to close file because the last block",
+        message("HDFS cannot write a file: DataNodes are missing, or its lease is not free"),
+        message(
+            "Count the DataNodes that live and have room, and look for those that the client had "
+            "excluded. After a failure HDFS frees a file only some time later: a longer delay "
+            "between restarts lets it."
+        ),
+        "org.apache.hadoop.ipc.RemoteException(java.io.IOException): File /ck/chk-1/afc6 could "
+        "only be written to 0 of the 1 minReplication nodes.",
+        "org.apache.hadoop.hdfs.server.blockmanagement.BlockManager",
+    ),
+    FailureCause(
         "AUTHENTICATION_FAILED",
         r"GSSException|SaslAuthenticationException|SaslException|LoginException|Kerberos"
         r"|InvalidToken|token[^\n]{0,60}(?:is expired|can't be found in cache)|SSLHandshake"
-        r"|Authentication failed",
+        r"|Authentication failed|PKIX path|CertificateExpired|password authentication failed"
+        r"|Access denied for user|(?:Topic|Group|Cluster|TransactionalId)AuthorizationException",
         message("an outside system refuses the job's identity"),
         message(
             "Renew the keytab, token, password or certificate, and see whether Flink may renew it "
@@ -121,10 +176,12 @@ CAUSES = (
     ),
     FailureCause(
         "CONNECTION_BROKEN",
-        r"Connection reset|Broken pipe|Connection refused|ConnectException|SocketTimeoutException"
-        r"|NoRouteToHost|UnknownHostException|CommunicationsException|Connection (?:is )?closed"
-        r"|HikariPool[^\n]{0,80}not available|Topic [^\n]{0,200} not present in metadata"
-        r"|Expiring \d+ record\(s\)|Communications link failure",
+        r"Connection reset|Broken pipe|Connection refused|(?<!connect\.errors\.)ConnectException"
+        r"|SocketTimeoutException|ClosedChannelException|errors\.(?:Timeout|Network|Disconnect)"
+        r"Exception|(?:connect|Read|read) timed out|NoRouteToHost|UnknownHostException"
+        r"|CommunicationsException|Connection (?:is )?closed|HikariPool[^\n]{0,80}not available"
+        r"|Topic [^\n]{0,200} not present in metadata|Expiring \d+ record\(s\)"
+        r"|Communications link failure",
         message("the connection to an outside system broke"),
         message(
             "Read the root exception: the first frame of the job or its connector says which system "

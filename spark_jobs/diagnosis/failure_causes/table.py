@@ -17,7 +17,9 @@ from spark_jobs.diagnosis.failure_causes import (
     resources,
     restores,
     sinks,
+    sources,
     stores,
+    tables,
 )
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 
@@ -26,6 +28,8 @@ CAUSES: tuple[FailureCause, ...] = (
     *processes.CAUSES,
     *resources.CAUSES,
     *restores.PARTICULAR,
+    *tables.CAUSES,
+    *sources.CAUSES,
     *sinks.CAUSES,
     *stores.CAUSES,
     *programs.CAUSES,

@@ -1,12 +1,12 @@
-"""The JobManager ends by a fatal error again and again: the job cannot be recovered, and no REST
-answers meanwhile.
+"""The JobManager ends by a fatal error, or loses the lead of the job, again and again: each time
+the job is started anew, and no REST answers meanwhile.
 """
 
 from collections.abc import Iterator
 from itertools import pairwise
 
 from ingest.messages import message
-from spark_jobs.diagnosis.failure_causes.table import cause_of_failure, code_of
+from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.missing_files import missing_file
 from spark_jobs.diagnosis.root_exceptions import root_of
@@ -18,7 +18,7 @@ from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "jobmanager.crash_loop"
 ENDS, WINDOW = f"{RULE}.ends", f"{RULE}.window_s"
-FATAL, LEADS = "jobmanager_fatal", "leadership_granted"
+FATAL, LOST, LEADS = "jobmanager_fatal", "leadership_lost", "leadership_granted"
 MESSAGE_CHARS = 300
 SAME_MS = 2_000
 """One end is logged by several of its parts."""
@@ -27,9 +27,12 @@ SAME_MS = 2_000
 @rule(
     RULE,
     message("JobManager in a crash loop"),
-    message("The JobManager of the job ended by a fatal error at least twice within half an hour."),
+    message(
+        "The JobManager of the job ended by a fatal error, or lost its leadership, at least twice "
+        "within half an hour."
+    ),
     hold_s=1800,
-    reads=(FATAL, LEADS, "job_state"),
+    reads=(FATAL, LOST, LEADS, "job_state"),
     needs=("events",),
     thresholds=(
         Threshold(
@@ -53,13 +56,17 @@ SAME_MS = 2_000
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)
-    fatal = [event for event in window.events if event.kind == FATAL and event.at_ms > since_ms]
+    fatal = [
+        event for event in window.events if event.kind in (FATAL, LOST) and event.at_ms > since_ms
+    ]
     ends = fatal[:1] + [
         event for before, event in pairwise(fatal) if event.at_ms - before.at_ms > SAME_MS
     ]
     if len(ends) < limits[ENDS]:
         return
     newest = ends[-1]
+    if newest.kind == LOST and window.terminal:
+        return  # it ended in order, or somebody stopped it
     runs_again = any(
         event.kind == "job_state"
         and event.fields.get("to_state") == "RUNNING"
@@ -67,28 +74,45 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         for event in window.events
     ) or any(checkpoint.trigger_time_ms > newest.at_ms for checkpoint in window.checkpoints)
     root = root_of(newest.message or "", newest.detail)
-    cause, path = cause_of_failure(root.name, newest.detail), missing_file(newest.detail)
-    name = window.job_name or window.job_id
-    yield job_finding(
-        window,
-        RULE,
-        "warning" if runs_again else "critical",
-        "high",
-        title=message(
+    text = newest.detail or newest.message or ""
+    cause, path = cause_of(f"{root.name}\n{text}"), missing_file(newest.detail)
+    name, what = window.job_name or window.job_id, cause.title if cause else root.group
+    effect = (
+        message("It has run again since.")
+        if runs_again
+        else message("The job is down until that is repaired.")
+    )
+    if newest.kind == LOST:
+        title = message(
+            "The JobManager lost its leadership, or ended, {ends:number} times", ends=len(ends)
+        )
+        why = message(
+            "Each time another JobManager, or the same one anew, starts {job:name} from its newest "
+            "checkpoint. {effect:text}",
+            job=name,
+            effect=effect,
+        )
+    else:
+        title = message(
             "The JobManager ended {ends:number} times by a fatal error: {what:text}",
             ends=len(ends),
-            what=cause.title if cause else root.group,
-        ),
-        cause=message(
+            what=what,
+        )
+        why = message(
             "Each JobManager that takes over ends while it recovers {job:name}: {name:text} "
             "({text:text}). {effect:text}",
             job=name,
             name=root.name,
             text=without_middle(root.message, MESSAGE_CHARS),
-            effect=message("It has run again since.")
-            if runs_again
-            else message("The job is down until that is repaired."),
-        ),
+            effect=effect,
+        )
+    yield job_finding(
+        window,
+        RULE,
+        "warning" if runs_again else "critical",
+        "high",
+        title=title,
+        cause=why,
         next_step=cause.next_step
         if cause
         else message(
@@ -96,19 +120,25 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             "before the JobManager is restarted; until then keep the newest checkpoint safe."
         ),
         seen_at_ms=newest.at_ms,
-        evidence=_evidence(limits, len(ends), newest.at_ms, root.group, path),
+        evidence=_evidence(limits, len(ends), newest.at_ms, what, path),
         related=(Related("file", path, message("not there")),) if path else (),
         data={"cause": code_of(cause), "path": path, "ends": len(ends)},
     )
 
 
 def _evidence(
-    limits: Limits, ends: int, at_ms: int, group: str, path: str | None
+    limits: Limits, ends: int, at_ms: int, what: str, path: str | None
 ) -> Iterator[Evidence]:
     span = message("within {limits:duration}", limits=limits[WINDOW] * 1000)
     yield limits.compared(
-        message("fatal errors of the JobManager"), ends, "count", ">=", ENDS, at_ms, span
+        message("ends of the JobManager, and losses of its leadership"),
+        ends,
+        "count",
+        ">=",
+        ENDS,
+        at_ms,
+        span,
     )
-    yield Evidence(message("root exception"), group, at_ms=at_ms)
+    yield Evidence(message("cause"), what, at_ms=at_ms)
     if path:
         yield Evidence(message("missing file"), path, at_ms=at_ms)

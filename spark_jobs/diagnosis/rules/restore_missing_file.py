@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
-from spark_jobs.diagnosis.missing_files import missing_at_restore
+from spark_jobs.diagnosis.missing_files import is_on_local_disk, missing_at_restore
 from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 from spark_jobs.diagnosis.subjects import job_finding
@@ -28,6 +28,7 @@ class Attempt:
     at_ms: int
     path: str
     task: str | None
+    is_local: bool = False
 
 
 @rule(
@@ -91,7 +92,7 @@ def _attempts(window: JobWindow) -> list[Attempt]:
     for mentions in (logged, reported, ended):
         # JobManager and TaskManager log the same failure.
         attempts = {
-            key: Attempt(at_ms, path, key[0])
+            key: Attempt(at_ms, path, key[0], is_on_local_disk(trace))
             for at_ms, key, trace in mentions
             if (path := missing_at_restore(trace))
         }
@@ -160,15 +161,7 @@ def _finding(window: JobWindow, limits: Limits, attempts: list[Attempt]) -> Find
             path=newest.path,
             effect=_effect(newest, went_on),
         ),
-        next_step=(
-            message(
-                "Open the triage of the missing file: it shows which job's directory it was "
-                "in, what else refers to it, when an audit last listed it and what has likely "
-                "deleted it. Restore it from quarantine, an older version or a backup, or "
-                "start from a checkpoint or savepoint that is whole. Stop whatever deletes "
-                "files there before the next job restarts."
-            )
-        ),
+        next_step=_next_step(newest),
         seen_at_ms=newest.at_ms,
         evidence=evidence,
         related=tuple(
@@ -190,6 +183,24 @@ def _finding(window: JobWindow, limits: Limits, attempts: list[Attempt]) -> Find
             ],
             "checkpoint": restored[1] if restored else None,
         },
+    )
+
+
+def _next_step(newest: Attempt) -> str:
+    advice = message(
+        "Open the triage of the missing file: it shows which job's directory it was "
+        "in, what else refers to it, when an audit last listed it and what has likely "
+        "deleted it. Restore it from quarantine, an older version or a backup, or "
+        "start from a checkpoint or savepoint that is whole. Stop whatever deletes "
+        "files there before the next job restarts."
+    )
+    if not newest.is_local:
+        return advice
+    return message(
+        "See first whether all hosts share that disk: where each has its own, another host finds "
+        "nothing of what this one wrote. Then set the checkpoint directory to a storage that all "
+        "of them reach. {advice:message}",
+        advice=advice,
     )
 
 

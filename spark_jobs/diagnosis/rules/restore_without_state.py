@@ -1,18 +1,19 @@
-"""A job was started without state although it had completed checkpoints: nothing fails, and what it
-knew is gone.
+"""A job was started without state, or without that of some operators, although it had completed
+checkpoints: nothing fails, and what it knew is gone.
 
 Flink counts checkpoints on from the restored one. Ids that begin anew, without a restore before
 them, say that there was none: a JobManager that was replaced without high availability, or a job
 that was submitted again without a snapshot. Under another id it is the same job where it has the
 name, and the attempt before it was over. Whoever cancelled that one with all of its checkpoints, or
-let it finish, meant to begin anew.
+let it finish, meant to begin anew. Where non-restored state is allowed, Flink logs which operators
+of the snapshot it leaves out, as that of any restore.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ingest.messages import message
+from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.checkpoint_history import by_time
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.rule import rule
@@ -22,6 +23,8 @@ from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "restore.without_state"
 WINDOW = f"{RULE}.window_s"
+SKIPPED = "state_skipped"
+MOST_NAMED = 10
 RESTORED_WITHIN_MS = 60_000
 """The log and REST date a restore apart from the start it belongs to."""
 STOPPED_WITHIN_MS = 600_000
@@ -42,6 +45,7 @@ class FreshStart:
     message("Started without state"),
     message("The job began without state although it had completed checkpoints before."),
     hold_s=1800,
+    reads=(SKIPPED,),
     needs=("checkpoints", "earlier"),
     thresholds=(
         Threshold(
@@ -56,11 +60,14 @@ class FreshStart:
     fed_by="diagnosis/test_field_stories.py",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    since_ms = window.at_ms - int(limits[WINDOW] * 1000)
     if window.earlier:
-        yield from _under_another_id(window, window.earlier, limits)
+        yield from _under_another_id(window, window.earlier, since_ms)
+        yield from _left_out(window, since_ms)
         return
     fresh = _fresh_start(window)
-    if fresh is None or fresh.at_ms <= window.at_ms - int(limits[WINDOW] * 1000):
+    if fresh is None or fresh.at_ms <= since_ms:
+        yield from _left_out(window, since_ms)
         return
     lost = fresh.lost
     path = lost.external_path
@@ -103,11 +110,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _under_another_id(
-    window: JobWindow, earlier: EarlierAttempt, limits: Limits
+    window: JobWindow, earlier: EarlierAttempt, since_ms: int
 ) -> Iterator[Finding]:
     started_ms = window.start_time_ms or window.at_ms
     meant = _is_meant(earlier, started_ms)
-    if meant is None or started_ms <= window.at_ms - int(limits[WINDOW] * 1000):
+    if meant is None or started_ms <= since_ms:
         return
     number = earlier.checkpoint_id
     yield job_finding(
@@ -171,6 +178,47 @@ def _is_meant(earlier: EarlierAttempt, started_ms: int) -> str | None:
     if started_ms - earlier.over_ms > LONG_AGO_MS:
         return message("That attempt was over for more than a day, so this was probably meant.")
     return ""
+
+
+def _left_out(window: JobWindow, since_ms: int) -> Iterator[Finding]:
+    """Operators of the snapshot whose state was left out at the newest restore."""
+    skipped = [one for one in window.events if one.kind == SKIPPED and one.at_ms > since_ms]
+    if not skipped:
+        return
+    at_ms = skipped[-1].at_ms
+    operators = list(
+        dict.fromkeys(
+            str(one.fields.get("reason_text"))
+            for one in skipped
+            if one.at_ms > at_ms - RESTORED_WITHIN_MS
+        )
+    )
+    counted = plural(len(operators), "{count:count} operator", "{count:count} operators")
+    yield job_finding(
+        window,
+        RULE,
+        "warning",
+        "medium",
+        title=message("Started without the state of {counted:message}", counted=counted),
+        cause=message(
+            "The snapshot has {counted:message} that the job does not have, and it was allowed to "
+            "leave their state out, if they had any: {operators:name}.",
+            counted=counted,
+            operators=list_text(operators[:MOST_NAMED]),
+        ),
+        next_step=message(
+            "If these operators were removed on purpose, nothing is to be done. If not, stop the "
+            "job, give them their uid() back and start from the same snapshot again: it still has "
+            "their state. Keep it until then; the job's own new checkpoints have it no more."
+        ),
+        seen_at_ms=at_ms,
+        evidence=(
+            Evidence(
+                message("operators whose state was left out"), len(operators), "count", at_ms=at_ms
+            ),
+        ),
+        data={"operators": operators[:MOST_NAMED]},
+    )
 
 
 def _fresh_start(window: JobWindow) -> FreshStart | None:

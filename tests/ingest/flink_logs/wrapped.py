@@ -143,7 +143,37 @@ def journald_json(log: bytes) -> bytes:
     )
 
 
+AT = "2026-11-21T04:00:00.001Z"
+
+
+def _exported(document: Callable[[str], dict[str, object]]) -> Wrap:
+    """As a store of logs exports each printed line."""
+    return lambda log: _bytes(
+        json.dumps(document(line), ensure_ascii=False)
+        for line in log.decode(errors="replace").removesuffix("\n").split("\n")
+    )
+
+
 ENVELOPES: dict[str, Wrap] = {
+    "Elasticsearch": _exported(
+        lambda line: (
+            {"_index": "flink", "_id": "x", "_source": {"@timestamp": AT, "message": line}}
+            | {"stream": "stdout"}
+        )
+    ),
+    "Google Cloud Logging": _exported(
+        lambda line: {"insertId": "x", "severity": "INFO", "textPayload": line, "timestamp": AT}
+    ),
+    "Azure Monitor": _exported(
+        lambda line: {"TimeGenerated": AT, "PodName": "orders-6d8", "LogMessage": line}
+    ),
+    "SLS": _exported(lambda line: {"__time__": "1795233600", "__topic__": "", "content": line}),
+    "Datadog": _exported(
+        lambda line: {"id": "x", "attributes": {"service": "flink", "message": line}}
+    ),
+    "Loki": _exported(lambda line: {"labels": {"app": "a"}, "line": line, "timestamp": AT}),
+    "Splunk": _exported(lambda line: {"preview": False, "result": {"_raw": line, "host": "h"}}),
+    "stern": _each("orders-6d8 flink-main-container {line}"),
     "cri": _each("{at} stdout F {line}"),
     "cri in pieces": cri_in_pieces,
     "docker json-file": docker,
@@ -224,6 +254,13 @@ TEXT_LAYOUTS: dict[str, Wrap] = {
     "level in colours": _layout(
         "{at:%Y-%m-%d %H:%M:%S},{ms} \x1b[1;31m{level:<5}\x1b[m {logger:<60} [] - {message}"
     ),
+    "level first": _layout(
+        "{level:<5} [{at:%Y-%m-%d %H:%M:%S},{ms}] {logger}: {message}",
+    ),
+    "level first, in brackets": _layout(
+        "[{level:<5}] {at:%Y-%m-%d %H:%M:%S}.{ms} [Checkpoint Timer] {last} - {message}"
+    ),
+    "logback 1.3": _layout("{at:%Y-%m-%d %H:%M:%S}.{ms} [main] {level:<5} {logger} -- {message}"),
     "spring": _layout(
         "{at:%Y-%m-%d %H:%M:%S}.{ms}  {level:<5} 1 --- [           main] {short} : {message}"
     ),
@@ -268,6 +305,27 @@ def _thrown(trace: str) -> dict[str, object] | None:
 
 
 JSON_LAYOUTS: dict[str, Wrap] = {
+    "Elasticsearch": _json(
+        lambda r, m, t: {
+            "_index": "flink",
+            "_source": {
+                "@timestamp": r.ts.isoformat(),
+                "level": r.level,
+                "message": m,
+                "stack_trace": t,
+            },
+        }
+    ),
+    "Datadog": _json(
+        lambda r, m, t: {
+            "id": "x",
+            "content": {
+                "timestamp": r.ts.isoformat(),
+                "message": m,
+                "attributes": {"level": r.level, "error.stack_trace": t},
+            },
+        }
+    ),
     "log4j2 JsonLayout": _json(
         lambda r, m, t: {
             "instant": {
