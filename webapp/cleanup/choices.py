@@ -24,3 +24,18 @@ class PlanState(models.TextChoices):
     PURGING = "purging", _("being purged")
     PURGED = "purged", _("purged")
     WITHDRAWN = "withdrawn", _("withdrawn")
+
+
+class Way(models.TextChoices):
+    """How files of a root wait before they are purged; stored in manifests and journals.
+
+    The first two move them to the quarantine. The others leave them where they are, in a bucket.
+    """
+
+    RENAME = "rename", _("renamed")
+    COPY = "copy", _("copied")
+    DELETE_MARKER = "delete_marker", _("hidden by delete markers")
+    TAG = "tag", _("tagged")
+
+
+IN_PLACE = frozenset({Way.DELETE_MARKER, Way.TAG})
