@@ -1,4 +1,4 @@
-"""Many keys of one bucket of an S3-compatible store: looked at by the page, deleted by 1,000 a
+"""Many keys of one bucket of an S3-compatible store: looked at by the page, deleted by many a
 request, tagged side by side.
 
 Operations are those of the S3 API (ListObjectsV2, ListObjectVersions, DeleteObjects,
@@ -20,6 +20,10 @@ from ingest.storage.tree import Stat
 
 MOST_KEYS = 1_000
 """Of one request, as S3 has it."""
+KEYS_A_DELETION = 250
+"""Of one DeleteObjects: a store deletes them one after the other, so four requests side by side
+are done sooner than one of 1,000.
+"""
 AT_ONCE = 16
 """Requests side by side."""
 _PAGES_IN_A_ROW = 4
@@ -30,6 +34,8 @@ looked at side by side.
 Wanted = TypeVar("Wanted", bound=Hashable)
 Object = tuple[str, str | None]
 """A key and a version of it; ``None``: whatever is current."""
+Query = Mapping[str, str]
+"""From where on a page is asked for."""
 
 
 class Version(NamedTuple):
@@ -43,12 +49,13 @@ class Version(NamedTuple):
 
 
 class Page(NamedTuple):
-    """``entries``: by key, in the order of keys. ``end``: nothing is missing up to this key;
-    ``None`` where nothing follows.
+    """``entries``: each with its key. ``end``: nothing is missing up to this key; ``None`` where
+    nothing follows, else ``onward`` asks for what does.
     """
 
     entries: Sequence[tuple[str, Any]]
-    end: str | None
+    end: str | None = None
+    onward: Query | None = None
 
 
 class Bucket:
@@ -90,7 +97,7 @@ class Bucket:
             for key in wanted
             if not any(version.is_latest for version in found.get(key, {}).values())
         ]
-        alone = self.side_by_side(unclear, lambda key: self._versions_page(key, ""))
+        alone = self.side_by_side(unclear, lambda key: self._versions_page(key, {}))
         for key, page in alone.items():
             if isinstance(page, OSError):
                 raise page
@@ -101,13 +108,15 @@ class Bucket:
         """Errors by object. Where the bucket keeps versions, a key without one is hidden behind a
         delete marker.
         """
+        batches = [
+            tuple(objects[first : first + KEYS_A_DELETION])
+            for first in range(0, len(objects), KEYS_A_DELETION)
+        ]
+        done = self.side_by_side(batches, self._delete)
         errors: dict[Object, OSError] = {}
-        for first in range(0, len(objects), MOST_KEYS):
-            batch = objects[first : first + MOST_KEYS]
-            try:
-                errors |= self._delete(batch)
-            except OSError as error:
-                errors |= self._delete_singly(batch, error)
+        for batch, answer in done.items():
+            refused = isinstance(answer, OSError)
+            errors |= self._delete_singly(batch, answer) if refused else answer
         return errors
 
     def tags(self, key: str) -> dict[str, str]:
@@ -209,14 +218,17 @@ class Bucket:
         key, version = one
         self._call("delete_object", Key=key, **({} if version is None else {"VersionId": version}))
 
-    def _stats_page(self, prefix: str, after: str) -> Page:
-        query = {"StartAfter": after} if after else {}
+    def _stats_page(self, prefix: str, query: Query) -> Page:
         answer = self._call("list_objects_v2", Prefix=prefix, MaxKeys=MOST_KEYS, **query)
         entries = [(row["Key"], _stat(row)) for row in answer.get("Contents", ())]
-        return Page(entries, entries[-1][0] if answer.get("IsTruncated") and entries else None)
+        if not answer.get("IsTruncated") or not entries:
+            return Page(entries)
+        end = entries[-1][0]
+        return Page(entries, end, {"StartAfter": end})
 
-    def _versions_page(self, prefix: str, after: str) -> Page:
-        query = {"KeyMarker": after} if after else {}
+    def _versions_page(self, prefix: str, query: Query) -> Page:
+        # Both listings begin behind the key that they are given.
+        query = {"KeyMarker": query["StartAfter"]} if "StartAfter" in query else query
         answer = self._call("list_object_versions", Prefix=prefix, MaxKeys=MOST_KEYS, **query)
         entries = [
             (row["Key"], Version(row["VersionId"], row["IsLatest"], stat, cut(modified_at(row))))
@@ -225,13 +237,16 @@ class Bucket:
             for stat in [of(row)]
         ]
         if not answer.get("IsTruncated") or not entries:
-            return Page(entries, None)
+            return Page(entries)
         # The versions of the last key may go on upon the next page.
         last = max(key for key, _ in entries)
-        whole = [entry for entry in entries if entry[0] != last]
-        return Page(whole or entries, max(key for key, _ in whole) if whole else last)
+        end = max((key for key, _ in entries if key != last), default="")
+        onward = {name: answer[f"Next{name}"] for name in ("KeyMarker", "VersionIdMarker")}
+        return Page(entries, end, onward)
 
-    def _look(self, keys: Sequence[str], page: Callable[[str, str], Page]) -> list[tuple[str, Any]]:
+    def _look(
+        self, keys: Sequence[str], page: Callable[[str, Query], Page]
+    ) -> list[tuple[str, Any]]:
         """Entries of the pages that hold these keys. Each page begins at the next key that none
         has shown, so there are never more pages than keys, however many others lie between.
         """
@@ -251,20 +266,24 @@ class Bucket:
 
 
 def _walk(
-    keys: Sequence[str], prefix: str, page: Callable[[str, str], Page], most: int | None = None
+    keys: Sequence[str], prefix: str, page: Callable[[str, Query], Page], most: int | None = None
 ) -> tuple[list[tuple[str, Any]], int]:
     """What ``most`` pages show, and how many of the keys they have shown."""
     found: list[tuple[str, Any]] = []
-    at, after, pages = 0, "", 0
+    at, pages, query = 0, 0, _just_before(keys[0])
     while at < len(keys) and (most is None or pages < most):
-        shown = page(prefix, after or _before(keys[at]))
+        shown = page(prefix, query)
         pages += 1
         found += shown.entries
-        if shown.end is None:
+        if shown.end is None or shown.onward is None:
             return found, len(keys)
-        reached = bisect_right(keys, shown.end)
-        after = shown.end if reached == at else ""
-        at = max(at, reached)
+        reached = bisect_right(keys, shown.end, at)
+        following = (
+            shown.onward if reached == at else _just_before(keys[min(reached, len(keys) - 1)])
+        )
+        if reached == at and following == query:
+            raise OSError(f"the pages below {prefix} never end")
+        at, query = reached, following
     return found, at
 
 
@@ -274,9 +293,10 @@ def _shared(first: str, last: str) -> str:
     return first[: next((at for at, (one, other) in pairs if one != other), len(first))]
 
 
-def _before(key: str) -> str:
-    """A text before the key, with hardly another key between the two."""
-    return key[:-1] + (chr(ord(key[-1]) - 1) if "!" < key[-1] <= "~" else "")
+def _just_before(key: str) -> Query:
+    """With hardly another key in between."""
+    last = f"{chr(ord(key[-1]) - 1)}~" if "!" < key[-1] <= "~" else ""
+    return {"StartAfter": key[:-1] + last}
 
 
 def _stat(row: Mapping[str, Any]) -> Stat:

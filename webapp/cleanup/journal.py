@@ -14,7 +14,7 @@ import re
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -147,7 +147,7 @@ class Journal:
             [
                 head,
                 *(
-                    {name: value for name, value in asdict(row).items() if value is not None}
+                    {name: value for name, value in vars(row).items() if value is not None}
                     for row in rows
                 ),
             ]

@@ -100,19 +100,19 @@ class Moving:
         self, bucket: Bucket, files: Sequence[Planned], *, tried: Collection[str]
     ) -> list[Row]:
         run, keys = self._run, {file.path: bucket.key(file.target) for file in files}
-        found = bucket.stats(list(keys.values()))
-        going = [
-            (key, None)
+        found, rows = bucket.stats(list(keys.values())), []
+        spared = {
+            file.path: self._spared(file, status, tried)
             for file in files
-            if (status := found.get(key := keys[file.path])) and file.is_kept_as(status)
-        ]
-        errors, rows = bucket.delete(going), []
+            if (status := found.get(keys[file.path])) is None or not file.is_kept_as(status)
+        }
+        errors = bucket.delete([(keys[path], None) for path in keys if path not in spared])
         for file in files:
-            one = (keys[file.path], None)
-            if one not in going:
-                rows.append(self._spared(file, found.get(one[0]), tried))
-            elif one in errors:
-                rows.append(run.failed(file, errors[one]))
+            error = errors.get((keys[file.path], None))
+            if file.path in spared:
+                rows.append(spared[file.path])
+            elif error is not None:
+                rows.append(run.failed(file, error))
             else:
                 rows.append(run.row(file, FileOutcome.PURGED))
         return rows
