@@ -1,5 +1,7 @@
 """Stored values of clean-up plans with their words."""
 
+from enum import StrEnum
+
 from django.db import models
 
 from webapp.lib.translations import gettext_lazy as _
@@ -26,16 +28,16 @@ class PlanState(models.TextChoices):
     WITHDRAWN = "withdrawn", _("withdrawn")
 
 
-class Way(models.TextChoices):
+class Way(StrEnum):
     """How files of a root wait before they are purged; stored in manifests and journals.
 
     The first two move them to the quarantine. The others leave them where they are, in a bucket.
     """
 
-    RENAME = "rename", _("renamed")
-    COPY = "copy", _("copied")
-    DELETE_MARKER = "delete_marker", _("hidden by delete markers")
-    TAG = "tag", _("tagged")
+    RENAME = "rename"
+    COPY = "copy"
+    DELETE_MARKER = "delete_marker"
+    TAG = "tag"
 
 
 IN_PLACE = frozenset({Way.DELETE_MARKER, Way.TAG})

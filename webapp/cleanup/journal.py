@@ -33,8 +33,8 @@ _NAME = re.compile(r"(\d{8,})\.(?:effect|[0-9a-f]{12}\.intent)\.jsonl")
 class Row:
     """One file. ``bytes`` as planned; ``detail`` says what was found where it was not done.
 
-    Of a file that stays where it is: ``way`` (``choices.Way``), ``version`` (the id of the version
-    that is hidden, or the ETag of what is tagged), ``markers`` (ids of the delete markers on it).
+    Of a file that waits where it is: ``way`` (``choices.Way``), ``version`` (id of the one that is
+    hidden), ``markers`` (ids of the delete markers that hide it).
     """
 
     path: str
