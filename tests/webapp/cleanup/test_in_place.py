@@ -7,16 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from ingest.storage import buckets, tree
 from tests.ingest.storage.test_object_store import endpoint, store
+from tests.webapp.builders import person
+from tests.webapp.cleanup import stored
 from tests.webapp.cleanup.test_object_store import Bucket, outcomes
 from webapp.cleanup.applying import Applying
 from webapp.cleanup.errors import Halted, PutBack
 from webapp.cleanup.in_place import TAG
 from webapp.cleanup.places import TreeFiles
-from webapp.cleanup.plan_reader import PlanReader
+from webapp.cleanup.plan_reader import PlanReader, reader_of
 from webapp.cleanup.purging import purge
+from webapp.cleanup.recheck import FreshAudit
 from webapp.cleanup.undoing import undo
 from webapp.cleanup.ways import way_in_place
 
@@ -251,18 +256,30 @@ def test_killed_before_or_after_its_first_request_it_goes_on_and_tells_the_truth
 
 
 @pytest.mark.parametrize("bucket", ["delete_marker"], indirect=True)
-@pytest.mark.parametrize("apart_s", [1.1, 0])
-def test_an_older_version_of_the_same_key_stays(bucket: Bucket, apart_s: float) -> None:
+@pytest.mark.parametrize("in_one_second", [False, True])
+def test_an_older_version_of_the_same_key_stays(
+    bucket: Bucket, in_one_second: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In one second, nothing says which of two came first: then the file itself stays as well."""
     before = {version for version, _ in versions(bucket, bucket.orphan)}
-    time.sleep(apart_s)
+    time.sleep(1.1)
     write(bucket, bucket.orphan, b"state")
     reader = bucket.plan()
+    looked = buckets.Bucket.versions
+
+    def blurred(self: Any, keys: Any) -> Any:
+        return {
+            key: [version._replace(at=bucket.now) for version in found]
+            for key, found in looked(self, keys).items()
+        }
+
+    if in_one_second:
+        monkeypatch.setattr(buckets.Bucket, "versions", blurred)
     apply(bucket, reader)
     told = carry(bucket, reader, "purge")
-    assert list(told.values()) == (["purged"] if apart_s else [])
+    assert list(told.values()) == ([] if in_one_second else ["purged"])
     assert before <= {version for version, _ in versions(bucket, bucket.orphan)}
-    assert tree.exists(f"{bucket.read_at}/{bucket.orphan}") == (not apart_s)
+    assert tree.exists(f"{bucket.read_at}/{bucket.orphan}") == in_one_second
 
 
 @pytest.mark.parametrize("bucket", ["delete_marker"], indirect=True)
@@ -301,3 +318,29 @@ def test_a_plan_hides_where_versions_are_kept_long_enough_else_tags_else_moves(
     store.call_s3("delete_bucket_lifecycle", Bucket="state")
     versioning(store, "Suspended")
     assert way() is None
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("quarantine", ["", "s3://state/elsewhere"])
+def test_the_plan_and_its_page_say_which_way(bucket: Bucket, quarantine: str, home: Path) -> None:
+    class AsWorld:
+        uri = bucket.uri
+
+        def audit(self, folder: Path) -> FreshAudit:
+            return bucket.fresh()
+
+        def verdicts(self) -> list[Any]:
+            return [bucket.orphan]
+
+    world: Any = AsWorld()
+    stored.register(world, quarantine_uri=quarantine)
+    stored.audit_of(world, bucket.folder)
+    plan = stored.made(world)
+    (root,) = reader_of(plan).manifest.roots
+    copies = bool(quarantine) and bucket.way == "tag"
+    assert (root.moves, root.quarantine) == (("copy", quarantine) if copies else (bucket.way, ""))
+    client = Client()
+    client.force_login(person("vera"))
+    page = client.get(reverse("cleanup-plan", args=(plan.pk,))).content.decode()
+    words = {"delete_marker": "hidden by delete markers", "tag": "tagged with the name of the plan"}
+    assert [way for way, said in words.items() if said in page] == ([] if copies else [bucket.way])
