@@ -2,6 +2,7 @@
 reference.
 """
 
+import pickle
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,11 +29,8 @@ class RemotePlan:
     def __init__(
         self, folder: Path, root: str, stats: Mapping[str, Stat], quarantine: str, way: str
     ) -> None:
-        self.now, self.files, self.pace = (
-            datetime.now(UTC) + timedelta(days=60),
-            TreeFiles(),
-            RateLimit(None),
-        )
+        self.now = datetime.now(UTC) + timedelta(days=60)
+        self.files, self.pace = TreeFiles(), RateLimit(None)
         rows = [
             {
                 "root": root,
@@ -70,6 +68,19 @@ class RemotePlan:
             grace=timedelta(days=3),
         )
         self.reader = PlanReader(plan_folder, build(request, plan_folder)[0])
+        (folder / "pickled").write_bytes(
+            pickle.dumps((self.now, self._audit, plan_folder.uri, self.reader.name))
+        )
+
+    @classmethod
+    def again(cls, folder: str) -> "RemotePlan":
+        """In another process."""
+        plan = cls.__new__(cls)
+        plan.files, plan.pace = TreeFiles(), RateLimit(None)
+        told = pickle.loads(Path(folder, "pickled").read_bytes())
+        plan.now, plan._audit, uri, name = told
+        plan.reader = PlanReader(PlanFolder(uri), name)
+        return plan
 
     def fresh(self) -> FreshAudit:
         return self._audit

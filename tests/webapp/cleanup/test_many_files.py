@@ -3,6 +3,9 @@ outcome of its own.
 """
 
 import json
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,12 +20,14 @@ from tests.ingest.storage.test_object_store import endpoint, store
 from tests.webapp.cleanup.remote import RemotePlan
 from tests.webapp.cleanup.worlds import name_of_job
 from tests.webhdfs_server import WebHdfsServer, serving
+from webapp.cleanup.dry_run import dry_run
 from webapp.cleanup.places import TreeFiles
 from webapp.cleanup.rate_limit import RateLimit
 from webapp.cleanup.run import AT_ONCE
 
 __all__ = ["endpoint", "store"]
 
+PROJECT = Path(__file__).resolve().parents[3]
 SHARED = f"{name_of_job(1)}/shared"
 NAMES = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(7)]
 ROOT, QUARANTINE = "s3://state/flink", "s3://state/quarantine"
@@ -111,6 +116,38 @@ def test_a_purge_that_dies_between_two_requests_goes_on_where_it_stopped(
     assert not store.find("state")
 
 
+PURGED_SLOWLY = """
+import json, sys
+from fsspec.config import conf
+import django
+django.setup()
+from tests.webapp.cleanup.remote import RemotePlan
+from webapp.cleanup.rate_limit import RateLimit
+folder, options = sys.argv[1], json.loads(sys.argv[2])
+conf["s3"] = options
+plan = RemotePlan.again(folder)
+plan.pace = RateLimit(2)
+plan.purge()
+"""
+
+
+@pytest.mark.parametrize("way", ["copy", "tag"])
+def test_a_purge_killed_with_9_goes_on_where_it_stopped(
+    store: Any, endpoint: str, tmp_path: Path, way: str
+) -> None:
+    plan = planned(store, tmp_path, way)
+    plan.apply()
+    options = {"key": "testing", "secret": "testing", "client_kwargs": {"endpoint_url": endpoint}}
+    command = [sys.executable, "-c", PURGED_SLOWLY, str(tmp_path), json.dumps(options)]
+    with subprocess.Popen(command, cwd=PROJECT) as process:
+        while len(store.find("state")) == len(NAMES):
+            assert process.poll() is None
+        process.send_signal(signal.SIGKILL)
+    assert 0 < len(store.find("state")) < len(NAMES)
+    assert plan.purge() == dict.fromkeys(NAMES, "purged")
+    assert not store.find("state")
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[WebHdfsServer]:
     (tmp_path / "hdfs" / "flink").mkdir(parents=True)
@@ -152,3 +189,21 @@ def test_files_of_hdfs_are_moved_side_by_side_and_never_too_many(
     plan.files = TreeFiles()
     assert set(plan.purge().values()) == {"purged"}
     assert not [path for path in server.folder.rglob("*") if path.is_file()]
+
+
+def test_a_dry_run_looks_at_many_files_at_once(
+    store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = planned(store, tmp_path, "tag")
+    store.pipe(f"state/flink/{SHARED}/{NAMES[0]}", b"written anew")
+    store.rm(f"state/flink/{SHARED}/{NAMES[1]}")
+    asked, called = [], Bucket._call
+
+    def counted(self: Bucket, operation: str, **query: Any) -> Any:
+        asked.append(operation)
+        return called(self, operation, **query)
+
+    monkeypatch.setattr(Bucket, "_call", counted)
+    told = dry_run(plan.reader)
+    assert (told["unchanged"], told["changed"], told["gone"]) == (len(NAMES) - 2, 1, 1)
+    assert asked == ["list_objects_v2"]
