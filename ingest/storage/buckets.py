@@ -6,6 +6,7 @@ GetBucketVersioning, GetBucketLifecycleConfiguration, GetObjectTagging, PutObjec
 fails for one key is the error of that key; all else raises ``OSError``.
 """
 
+import time
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,9 @@ are done sooner than one of 1,000.
 """
 AT_ONCE = 16
 """Requests side by side."""
+BUSY = ("SlowDown", "InternalError", "ServiceUnavailable")
+"""Of one key: asked again."""
+WAITS_S = (1, 2, 4)
 _PAGES_IN_A_ROW = 4
 """Where the wanted keys lie close together, so many pages hold all of a request; else the rest is
 looked at side by side.
@@ -115,8 +119,9 @@ class Bucket:
         done = self.side_by_side(batches, self._delete)
         errors: dict[Object, OSError] = {}
         for batch, answer in done.items():
-            refused = isinstance(answer, OSError)
-            errors |= self._delete_singly(batch, answer) if refused else answer
+            if isinstance(answer, OSError):
+                answer = self._delete_singly(batch, answer)
+            errors.update(answer)
         return errors
 
     def tags(self, key: str) -> dict[str, str]:
@@ -188,6 +193,18 @@ class Bucket:
             return self._filesystem.call_s3(operation, Bucket=self.name, **query)
 
     def _delete(self, batch: Sequence[Object]) -> dict[Object, OSError]:
+        refused = self._refused(batch)
+        for wait_s in WAITS_S:
+            busy = [one for one, code in refused.items() if code.partition(":")[0] in BUSY]
+            if not busy:
+                break
+            time.sleep(wait_s)
+            refused = {one: why for one, why in refused.items() if one not in busy}
+            refused |= self._refused(busy)
+        return {one: OSError(why) for one, why in refused.items()}
+
+    def _refused(self, batch: Sequence[Object]) -> dict[Object, str]:
+        """Code and words by object."""
         objects = [
             {"Key": key} if version is None else {"Key": key, "VersionId": version}
             for key, version in batch
@@ -197,7 +214,7 @@ class Bucket:
         for error in answer.get("Errors", ()):
             errors_by_key.setdefault(error["Key"], []).append(error)
         return {
-            (key, version): OSError(f"{error.get('Code')}: {error.get('Message')}")
+            (key, version): f"{error.get('Code')}: {error.get('Message')}"
             for key, version in batch
             for error in errors_by_key.get(key, ())
             if error.get("VersionId") in (None, "", version)

@@ -102,3 +102,27 @@ def test_a_store_that_deletes_nothing_is_asked_for_one_more_only(
     objects = [(f"flink/{number}", None) for number in range(5)]
     errors = bucket_of(store).delete(objects)
     assert set(errors) == set(objects) and asked == ["delete_objects", "delete_object"]
+
+
+@pytest.mark.parametrize("times", [2, 9])
+def test_a_key_that_the_store_is_too_busy_for_is_asked_again_for_a_while(
+    store: Any, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    monkeypatch.setattr(buckets, "WAITS_S", (0, 0, 0))
+    keys, busy, called = ["flink/1", "flink/2"], [times], Bucket._call
+
+    def slow(self: Bucket, operation: str, **query: Any) -> Any:
+        if operation != "delete_objects" or not busy[0]:
+            return called(self, operation, **query)
+        busy[0] -= 1
+        others = [one for one in query["Delete"]["Objects"] if one["Key"] != keys[0]]
+        if others:
+            called(self, operation, Delete={"Objects": others})
+        return {"Errors": [{"Key": keys[0], "Code": "SlowDown", "Message": "Reduce your rate"}]}
+
+    for key in keys:
+        store.pipe(f"state/{key}", b"x")
+    monkeypatch.setattr(Bucket, "_call", slow)
+    errors = bucket_of(store).delete([(key, None) for key in keys])
+    assert list(errors) == ([] if times == 2 else [(keys[0], None)])
+    assert store.find("state") == ([] if times == 2 else [f"state/{keys[0]}"])

@@ -87,6 +87,12 @@ def test_a_file_of_an_earlier_inventory_is_an_orphan_after_two_audits(story: Sto
     assert row["unreferenced_since"] == NOW, "what it says of references then is not taken over"
 
 
+def test_an_inventory_that_is_audited_first_is_one_of_the_two(story: Story) -> None:
+    story.audit_of_the_past()
+    row = story.audit(NOW)
+    assert (row["verdict"], row["unreferenced_since"]) == ("orphan", DATED)
+
+
 def test_without_one_its_age_counts_from_the_first_look(story: Story) -> None:
     story.audit(NOW)
     row = story.audit(NOW + DAY / 2)
