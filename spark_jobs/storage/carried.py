@@ -13,7 +13,7 @@ from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import UNKNOWN, Flags, Numbers, column, known, numbers
 from spark_jobs.storage.layout_columns import are_below
-from spark_jobs.storage.plain import US_PER_H, Row, by, is_below, key_of, largest
+from spark_jobs.storage.plain import US_PER_H, US_PER_S, Row, by, is_below, key_of, largest
 
 KNOWN_OF_FILE = (
     "first_seen_at",
@@ -28,7 +28,7 @@ KNOWN_OF_FILE = (
 KNOWN_FILES = pa.schema(
     [
         arrow_schema(STORAGE_FILE).field(name)
-        for name in ("root", "path", "modified", *KNOWN_OF_FILE)
+        for name in ("root", "path", "bytes", "modified", *KNOWN_OF_FILE)
     ]
 )
 """``storage_file``, ``storage_live`` and ``storage_absent`` as the next audit reads them."""
@@ -74,6 +74,8 @@ which an upload began.
 """
 
 
+US_PER_MIN = 60 * US_PER_S
+
 BEFORE = {"known": KNOWN_FILES, "earlier": REFERRED}
 
 
@@ -82,18 +84,60 @@ def brought_together(
 ) -> dict[str, pa.Table]:
     """``BEFORE`` of several audits as of one, by the names that places have now: an audit before
     may have had others.
+
+    What keeps a file longer counts, but for ``first_seen_at``: an inventory of the past proves that
+    a file was there, where it is the same file.
     """
     for spellings in spellings_of:
         parts = {name: _respelled(rows, spellings) for name, rows in parts.items()}
     files = parts["known"]
     others = [name for name in KNOWN_FILES.names if name != "path"]
-    longest = files.group_by("path").aggregate([(name, "max") for name in others])
+    both = files.group_by("path").aggregate(
+        [
+            *((name, "max") for name in others),
+            *((name, "min") for name in _IS_ONE_BY),
+            *((name, "count") for name in _IS_ONE_BY),
+            ([], "count_all"),
+        ]
+    )
+    longest = both.rename_columns({f"{name}_max": name for name in others}).select(
+        KNOWN_FILES.names
+    )
+    first_seen = pc.if_else(
+        pa.array(_is_one(both)),
+        column(both, "first_seen_at_min"),
+        column(longest, "first_seen_at"),
+    )
+    at = longest.schema.get_field_index("first_seen_at")
     return {
-        "known": longest.rename_columns({f"{name}_max": name for name in others}).select(
-            KNOWN_FILES.names
-        ),
+        "known": longest.set_column(at, "first_seen_at", first_seen),
         "earlier": parts["earlier"].group_by(REFERRED.names).aggregate([]).select(REFERRED.names),
     }
+
+
+_IS_ONE_BY = ("bytes", "modified", "first_seen_at")
+
+
+def _is_one(both: pa.Table) -> Flags:
+    """Whether all that was listed at a path was one file, there ever since it was first seen.
+
+    It has one size and one time; listings of HDFS have minutes only. No whole listing lacked it, as
+    every one that came later than ``APPEARS_WITHIN_H`` after its time would have been seen to
+    (:func:`unlisted_at`). So a file that was put back with its old time is as young as it looks to
+    Weir.
+    """
+    everywhere = numbers(column(both, "count_all"))
+    is_told: Flags = np.ones(both.num_rows, np.bool_)
+    for name in _IS_ONE_BY:
+        is_told &= numbers(column(both, f"{name}_count")) == everywhere
+    earliest, latest = (numbers(column(both, f"modified_{end}")) for end in ("min", "max"))
+    in_minutes = (earliest % US_PER_MIN == 0) & (latest - earliest < US_PER_MIN)
+    is_same = (earliest == latest) | in_minutes
+    is_same &= numbers(column(both, "bytes_min")) == numbers(column(both, "bytes_max"))
+    never_absent = arrays.flags(pc.is_null(column(both, "unlisted_at_max")))
+    was_there = _must_be_listed(latest, numbers(column(both, "first_seen_at_min")))
+    found: Flags = is_told & is_same & never_absent & was_there
+    return found
 
 
 def _respelled(rows: pa.Table, spellings: Spellings) -> pa.Table:

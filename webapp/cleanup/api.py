@@ -20,6 +20,7 @@ from webapp.accounts.models import ApiToken
 from webapp.accounts.permissions import noted
 from webapp.accounts.roles import may_operate
 from webapp.cleanup import orders, planning
+from webapp.cleanup.choices import IN_PLACE
 from webapp.cleanup.errors import CleanupError
 from webapp.cleanup.filters import PlanFilters
 from webapp.cleanup.journal import VERBS, Journal
@@ -105,6 +106,13 @@ class JournalRowSerializer(serializers.Serializer[Any]):
     at = serializers.DateTimeField()
     quarantine = serializers.CharField(allow_null=True)
     detail = serializers.CharField(allow_null=True)
+    way = serializers.ChoiceField(
+        sorted(IN_PLACE), allow_null=True, help_text="of a file that waits where it is"
+    )
+    version = serializers.CharField(allow_null=True, help_text="the one that is hidden")
+    markers = serializers.ListField(
+        child=serializers.CharField(), allow_null=True, help_text="delete markers that hide it"
+    )
 
 
 class PlannedFilesAnswer(serializers.Serializer[Any]):

@@ -17,7 +17,6 @@ from functools import cached_property
 
 from ingest.metadata.files import MetadataFile
 from ingest.storage.instants import CLOCK_SKEW
-from ingest.storage.tree import Changed, Gone
 from webapp.cleanup.errors import Halted, PutBack
 from webapp.cleanup.file_names import name_of
 from webapp.cleanup.hidden_needs import HiddenNeeds
@@ -33,6 +32,7 @@ from webapp.cleanup.references import References, Storage, missed, references_in
 from webapp.cleanup.run import Run
 from webapp.cleanup.undoing import undo
 from webapp.cleanup.watching import Reference, Watch
+from webapp.cleanup.ways import by_way
 
 RestoredFrom = Callable[[Set[str]], Set[Hashable]]
 """Restores, as far as they are known now, from checkpoints of these ``_metadata``."""
@@ -117,9 +117,12 @@ class Applying:
                 settled[file.path] = refused
             else:
                 going.append(file)
-        if going:
-            self._journal.intend(chunk.number, [file.path for file in going], run.at())
-            settled.update({row.path: row for row in run.each(going, self._move)})
+        ways = [(way, *way.look(own)) for way, own in by_way(run, going)]
+        settled.update({row.path: row for _, _, rows in ways for row in rows})
+        meant = {file.path: file.version for _, own, _ in ways for file in own}
+        if meant:
+            self._journal.intend(chunk.number, meant, run.at())
+        settled.update({row.path: row for way, own, _ in ways for row in way.take(own)})
         rows = [settled[file.path] for file in files]
         run.finish(self._journal, APPLY, chunk.number, rows)
         if chunk.is_metadata:
@@ -139,19 +142,6 @@ class Applying:
         if references:
             return self._run.row(file, FileOutcome.REFERRED, str(references[0]))
         return None
-
-    def _move(self, file: Planned) -> Row:
-        run = self._run
-        if run.files.is_behind_link(file.base, file.source):
-            return run.row(file, FileOutcome.LINKED)
-        run.refuse_linked(file)
-        try:
-            run.files.move(file.source, file.target, file.stat)
-        except Gone:
-            return run.row(file, FileOutcome.GONE)
-        except Changed as error:
-            return run.row(file, FileOutcome.CHANGED, str(error))
-        return run.row(file, FileOutcome.QUARANTINED)
 
     def _remember(self, chunk: Chunk, rows: Sequence[Row]) -> None:
         """A checkpoint that stayed although it was to go needs its files: they leave the plan."""
@@ -217,12 +207,12 @@ class Applying:
                 for name in names
             }
             rows = (row for chunk in chunks for row in self._journal.read(chunk).rows)
-            moved = {
-                name
-                for row in rows
-                if row.outcome == FileOutcome.QUARANTINED and (name := name_of(row.path)) in names
-            }
-            lost = missed(missing_references, moved, self._storage)
+            taken: dict[str, set[str]] = {}
+            for row in rows:
+                if row.outcome == FileOutcome.QUARANTINED and (name := name_of(row.path)) in names:
+                    place = row.quarantine or self._run.places.read_at(row.path)
+                    taken.setdefault(name, set()).add(place)
+            lost = missed(missing_references, taken, self._storage)
             if lost:
                 self._put_back(_words(lost))
         self._names_checked = names

@@ -1,5 +1,7 @@
 """Stored values of clean-up plans with their words."""
 
+from enum import StrEnum
+
 from django.db import models
 
 from webapp.lib.translations import gettext_lazy as _
@@ -24,3 +26,18 @@ class PlanState(models.TextChoices):
     PURGING = "purging", _("being purged")
     PURGED = "purged", _("purged")
     WITHDRAWN = "withdrawn", _("withdrawn")
+
+
+class Way(StrEnum):
+    """How files of a root wait before they are purged; stored in manifests and journals.
+
+    The first two move them to the quarantine. The others leave them where they are, in a bucket.
+    """
+
+    RENAME = "rename"
+    COPY = "copy"
+    DELETE_MARKER = "delete_marker"
+    TAG = "tag"
+
+
+IN_PLACE = frozenset({Way.DELETE_MARKER, Way.TAG})

@@ -4,8 +4,11 @@ Only a fresh audit can say which of them would go.
 """
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 
-from ingest.storage.tree import TreeError
+from ingest.storage.buckets import Bucket
+from ingest.storage.tree import Stat, TreeError
 from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import Files, Places, Planned, TreeFiles
 from webapp.cleanup.plan_reader import PlanReader
@@ -20,12 +23,13 @@ def dry_run(reader: PlanReader, files: Files | None = None) -> dict[str, int]:
     places = Places(reader.manifest, reader.name)
     counts: Counter[str] = Counter()
     for chunk in reader.chunks():
-        for row in chunk.rows.to_pylist():
-            file = places.of(row)
-            looks = _looks(files, file)
-            counts[looks] += 1
-            if looks == "unchanged":
-                counts["unchanged_bytes"] += file.bytes
+        planned = map(places.of, chunk.rows.to_pylist())
+        for _, of_root in groupby(planned, key=lambda file: file.root):
+            own = list(of_root)
+            for file, looks in zip(own, _looks(files, own), strict=True):
+                counts[looks] += 1
+                if looks == "unchanged":
+                    counts["unchanged_bytes"] += file.bytes
     words = (
         "unchanged",
         "unchanged_bytes",
@@ -37,13 +41,28 @@ def dry_run(reader: PlanReader, files: Files | None = None) -> dict[str, int]:
     return {str(word): counts[word] for word in words}
 
 
-def _looks(files: Files, file: Planned) -> str:
+def _looks(files: Files, of_root: Sequence[Planned]) -> list[str]:
+    bucket = Bucket.of(of_root[0].source)
+    if bucket is None:
+        return [_looks_alone(files, file) for file in of_root]
+    keys = [bucket.key(file.source) for file in of_root]
+    try:
+        found: Mapping[str, Stat] = bucket.stats(keys)
+    except OSError:
+        return [FileOutcome.FAILED] * len(keys)
+    return [_word(file, found.get(key)) for file, key in zip(of_root, keys, strict=True)]
+
+
+def _looks_alone(files: Files, file: Planned) -> str:
     try:
         if files.is_behind_link(file.base, file.source):
             return FileOutcome.LINKED
-        now = files.stat(file.source)
+        return _word(file, files.stat(file.source))
     except TreeError:
         return FileOutcome.FAILED
+
+
+def _word(file: Planned, now: Stat | None) -> str:
     if now is None:
         return FileOutcome.GONE
     return "unchanged" if now == file.stat else FileOutcome.CHANGED

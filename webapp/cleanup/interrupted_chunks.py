@@ -6,31 +6,16 @@ from webapp.cleanup.journal import APPLY, Journal, Row
 from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import Planned
 from webapp.cleanup.run import Run
+from webapp.cleanup.ways import each_way
 
 
 def settle(run: Run, journal: Journal, chunk: int, files: Sequence[Planned]) -> list[Row]:
     """What an interrupted try already did to the files it intended; the others are to be decided
     again.
-
-    A file is moved where it is in quarantine and no longer at its source. Where the same file is at
-    both, the move had not ended: the one in quarantine is taken away, and the file at its source is
-    decided again.
     """
-    intended = set(journal.intents(chunk))
-    rows = []
-    for file in files:
-        if file.path not in intended:
-            continue
-        copied, source = run.files.stat(file.target), run.files.stat(file.source)
-        if copied is None:
-            continue
-        if source is not None and source in (file.stat, copied):
-            run.still_mine()
-            run.files.delete(file.target, copied)
-        else:
-            detail = None if source is None else "another file has since taken its place"
-            rows.append(run.row(file, FileOutcome.QUARANTINED, detail))
-    return rows
+    intended = journal.intents(chunk)
+    meant = [file for file in files if file.path in intended]
+    return each_way(run, meant, lambda way, own: way.settle(own, intended))
 
 
 def close_open_chunks(run: Run) -> None:

@@ -14,7 +14,7 @@ import re
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -31,7 +31,11 @@ _NAME = re.compile(r"(\d{8,})\.(?:effect|[0-9a-f]{12}\.intent)\.jsonl")
 
 @dataclass(frozen=True)
 class Row:
-    """One file. ``bytes`` as planned; ``detail`` says what was found where it was not done."""
+    """One file. ``bytes`` as planned; ``detail`` says what was found where it was not done.
+
+    Of a file that waits where it is: ``way`` (``choices.Way``), ``version`` (id of the one that is
+    hidden), ``markers`` (ids of the delete markers that hide it).
+    """
 
     path: str
     outcome: str
@@ -39,6 +43,9 @@ class Row:
     at: str
     quarantine: str | None = None
     detail: str | None = None
+    way: str | None = None
+    version: str | None = None
+    markers: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -114,16 +121,21 @@ class Journal:
             paths_by_number.setdefault(int(match[1]), []).append(name)
         return paths_by_number
 
-    def intents(self, chunk: int) -> list[str]:
-        """Paths that an interrupted try wanted to touch."""
+    def intents(self, chunk: int) -> dict[str, set[str]]:
+        """Paths that an interrupted try wanted to touch, with the versions that it meant."""
         if chunk not in self._interrupted:
-            return []
+            return {}
         return self._intended(chunk, self._names())
 
-    def intend(self, chunk: int, paths: Sequence[str], at: datetime) -> None:
+    def intend(self, chunk: int, files: Mapping[str, str | None], at: datetime) -> None:
+        """``files``: path → version, ``None`` where the store knows none."""
         head = self._head(chunk, "intent", at)
         name = f"{chunk:08}.{secrets.token_hex(6)}.intent.jsonl"
-        self._folder.write(self._path(name), _bytes([head, *({"path": path} for path in paths)]))
+        lines = [
+            {"path": path} if version is None else {"path": path, "version": version}
+            for path, version in files.items()
+        ]
+        self._folder.write(self._path(name), _bytes([head, *lines]))
 
     def effect(self, chunk: int, rows: Sequence[Row], at: datetime) -> None:
         """Raises ``AlreadyWritten`` where another process has done the chunk."""
@@ -135,7 +147,7 @@ class Journal:
             [
                 head,
                 *(
-                    {name: value for name, value in asdict(row).items() if value is not None}
+                    {name: value for name, value in vars(row).items() if value is not None}
                     for row in rows
                 ),
             ]
@@ -197,17 +209,18 @@ class Journal:
                 f"names {foreign[0] if foreign else 'files'}, which the plan does not list so",
             )
 
-    def _intended(self, chunk: int, names: Sequence[str]) -> list[str]:
-        paths: list[str] = []
+    def _intended(self, chunk: int, names: Sequence[str]) -> dict[str, set[str]]:
+        versions_by_path: dict[str, set[str]] = {}
         for name in names:
             if name.startswith(f"{chunk:08}.") and not _is_effect(name):
                 try:
-                    paths += [
-                        line["path"] for line in _lines(self._folder.read(self._path(name)))[1:]
-                    ]
+                    for line in _lines(self._folder.read(self._path(name)))[1:]:
+                        versions = versions_by_path.setdefault(line["path"], set())
+                        if "version" in line:
+                            versions.add(line["version"])
                 except (ValueError, KeyError, TypeError) as error:
                     raise self._damaged(chunk, "has an intent that cannot be read") from error
-        return paths
+        return versions_by_path
 
     def _damaged(self, chunk: int, how: str) -> PlanDamaged:
         return PlanDamaged(

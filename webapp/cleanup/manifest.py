@@ -34,8 +34,8 @@ class PartEntry:
 
 @dataclass(frozen=True)
 class PlannedRoot:
-    """``moves`` is ``rename`` or, where the storage has none, ``copy``: then ``bytes`` are read and
-    written once.
+    """``moves`` is how its files wait (:class:`webapp.cleanup.choices.Way`); ``quarantine`` is empty
+    where they stay where they are.
     """
 
     uri: str

@@ -20,7 +20,7 @@ class FileOutcome(StrEnum):
 
 
 SENTENCES: dict[str, str] = {
-    FileOutcome.QUARANTINED: _("Moved to the quarantine; it can be put back until it is purged."),
+    FileOutcome.QUARANTINED: _("In quarantine; it can be put back until it is purged."),
     FileOutcome.CHANGED: _("Skipped: its size or time is no longer that of the plan."),
     FileOutcome.GONE: _("Skipped: it was not there any more."),
     FileOutcome.REFERRED: _("Skipped: a checkpoint now refers to it."),

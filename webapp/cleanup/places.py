@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ingest.storage import tree
+from ingest.storage.roots import Root
 from ingest.storage.tree import Stat
+from ingest.uris import is_below
+from webapp.cleanup.choices import IN_PLACE, Way
 from webapp.cleanup.manifest import PlanManifest
 from webapp.cleanup.quarantine import folder_of
 
@@ -55,7 +58,8 @@ class TreeFiles:
 
     @classmethod
     def of(cls, manifest: PlanManifest) -> "TreeFiles":
-        return cls(place for root in manifest.roots for place in (root.read_at, root.quarantine))
+        places = (place for root in manifest.roots for place in (root.read_at, root.quarantine))
+        return cls(place for place in places if place)
 
     def stat(self, path: str) -> Stat | None:
         try:
@@ -90,8 +94,10 @@ class TreeFiles:
 
 @dataclass(frozen=True)
 class Planned:
-    """One file of the plan with both its places; ``quarantine`` is the folder above all plans,
-    ``renamed`` where a move keeps the time.
+    """One file of the plan with both its places, which are one where it stays; ``quarantine`` is
+    the folder above all plans, or the root.
+
+    ``version`` and ``markers`` are the journal's (:class:`webapp.cleanup.journal.Row`).
     """
 
     path: str
@@ -102,7 +108,9 @@ class Planned:
     stat: Stat
     verdict: str
     quarantine: str
-    renamed: bool
+    way: str
+    version: str | None = None
+    markers: Sequence[str] = ()
 
     @property
     def bytes(self) -> int:
@@ -111,7 +119,7 @@ class Planned:
     def is_kept_as(self, status: Stat) -> bool:
         """Whether what is found in quarantine can be the file that was moved there."""
         return status.bytes == self.bytes and (
-            not self.renamed or status.modified == self.stat.modified
+            self.way != Way.RENAME or status.modified == self.stat.modified
         )
 
 
@@ -124,28 +132,34 @@ class Places:
         self._folders = {
             root.uri: folder_of(root.quarantine, plan, number)
             for number, root in enumerate(manifest.roots)
+            if root.moves not in IN_PLACE
         }
 
     @property
     def folders(self) -> list[str]:
-        """In quarantine, one for each root."""
+        """In quarantine, one for each root whose files are moved."""
         return list(self._folders.values())
+
+    def read_at(self, path: str) -> str:
+        """Where a canonical path below one of the roots is read."""
+        root = next(root for root in self._roots.values() if is_below(path, root.uri))
+        return Root(root.uri, root.read_at).readable(path)
 
     def of(self, row: Mapping[str, Any]) -> Planned:
         base, source = self._bases[row["root"]], row["listed_path"]
         below = source.removeprefix(f"{base}/")
         if below == source or any(step in ("", ".", "..") for step in below.split("/")):
             raise ValueError(f"{source!r} is not below {base!r}.")
-        target = f"{self._folders[row['root']]}/{below}"
+        folder = self._folders.get(row["root"], base)
         root, stat = self._roots[row["root"]], Stat(row["bytes"], row["modified"])
         return Planned(
             row["path"],
             root.uri,
             base,
             source,
-            target,
+            f"{folder}/{below}",
             stat,
             row["verdict"],
-            root.quarantine,
-            root.moves == "rename",
+            root.quarantine or base,
+            root.moves,
         )

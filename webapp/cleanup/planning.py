@@ -4,6 +4,7 @@ their files would wait.
 
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from ingest.storage.roots import Root, local_path
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage_words import NOT_CLEANABLE
 from webapp.cleanup import quarantine
-from webapp.cleanup.choices import PlanState
+from webapp.cleanup.choices import PlanState, Way
 from webapp.cleanup.errors import PlanRefused
 from webapp.cleanup.manifest import (
     PlanManifest,
@@ -28,6 +29,7 @@ from webapp.cleanup.manifest import (
 )
 from webapp.cleanup.models import CleanupPart, CleanupPlan
 from webapp.cleanup.plan_builder import PlanRequest, Say, build
+from webapp.cleanup.ways import way_in_place
 from webapp.storage.auditing import loading
 from webapp.storage.models import AuditDoubt, RootFigures, StorageAudit, StorageRoot
 from webapp.storage.models.columns import URI_LENGTH
@@ -92,6 +94,7 @@ def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
     folder = PlanFolder(plan.folder)
     folder.remove()  # what a killed process had begun
     planned, withheld = sort_roots(audit, plan.roots)
+    planned = [_in_its_way(root, plan) for root in planned]
     audit_manifest = loading.read_manifest(audit)
     say(f"planning from audit {audit.audit_id}, which began at {audit.as_of:%Y-%m-%d %H:%M:%S} UTC")
     name, manifest = build(
@@ -181,6 +184,18 @@ def _planned(row: StorageRoot) -> PlannedRoot:
         attested_by=row.attested_name,
         attested_at=instant_text(row.attested_at) if row.attested_at else None,
     )
+
+
+def _in_its_way(root: PlannedRoot, plan: CleanupPlan) -> PlannedRoot:
+    """Nothing is copied where files can wait where they are; but where only a tag would mark them,
+    a quarantine that an operator named is used.
+    """
+    grace = timedelta(seconds=plan.grace_s)
+    way = way_in_place(root.read_at, waste=plan.waste, grace=grace)
+    is_named = root.quarantine != quarantine.beside(root.read_at)
+    if way is None or (way == Way.TAG and is_named):
+        return root
+    return replace(root, moves=way.value, quarantine="")
 
 
 def moves_by(source: str, target: str) -> str:

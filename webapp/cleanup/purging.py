@@ -2,15 +2,13 @@
 nothing may miss it.
 """
 
-from collections.abc import Collection, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 from webapp.cleanup.errors import Halted
 from webapp.cleanup.file_names import name_of
 from webapp.cleanup.hidden_needs import HiddenNeeds
 from webapp.cleanup.interrupted_chunks import close_open_chunks
-from webapp.cleanup.journal import APPLY, PURGE, Row
-from webapp.cleanup.outcomes import FileOutcome
+from webapp.cleanup.journal import APPLY, PURGE
 from webapp.cleanup.places import Planned
 from webapp.cleanup.quarantine import refuse_unsafe
 from webapp.cleanup.recheck import Recheck, refuse_doubt
@@ -18,6 +16,7 @@ from webapp.cleanup.references import References, Storage, references_in
 from webapp.cleanup.run import Run
 from webapp.cleanup.undoing import quarantined
 from webapp.cleanup.watching import Reference, Watch
+from webapp.cleanup.ways import each_way
 
 NAMED = 3
 
@@ -59,28 +58,13 @@ def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = No
         files = quarantined(run, applied, chunk)
         watch.look()
         _refuse_missed(files, referred, watch, storage)
-        tried = set(journal.intents(chunk.number))
+        tried = journal.intents(chunk.number)
         if files:
-            journal.intend(chunk.number, [file.path for file in files], run.at())
-        rows = run.each(files, partial(_delete, run, tried=tried))
+            journal.intend(chunk.number, {file.path: file.version for file in files}, run.at())
+        rows = each_way(run, files, lambda way, own: way.purge(own, tried))  # noqa: B023 - at once
         run.finish(journal, PURGE, chunk.number, rows)
     for folder in run.places.folders:
         run.files.remove_empty(folder)
-
-
-def _delete(run: Run, file: Planned, *, tried: Collection[str]) -> Row:
-    run.refuse_linked(file)
-    status = run.files.stat(file.target)
-    if status is None:
-        return run.row(file, FileOutcome.PURGED if file.path in tried else FileOutcome.GONE)
-    if not file.is_kept_as(status):
-        return run.row(
-            file,
-            FileOutcome.CHANGED,
-            f"{status.bytes} bytes of {status.modified} in quarantine, not what was moved there",
-        )
-    run.files.delete(file.target, status)
-    return run.row(file, FileOutcome.PURGED)
 
 
 def _refuse_inherited(files: Sequence[Planned], needs: HiddenNeeds) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ingest.storage.layout import QUARANTINE_SUFFIX
 from ingest.uris import BadUri, are_nested, canonical
+from webapp.cleanup.choices import IN_PLACE
 from webapp.cleanup.errors import PlanRefused
 from webapp.cleanup.manifest import PlannedRoot
 
@@ -24,8 +25,8 @@ def folder_of(quarantine: str, plan: str, root_number: int) -> str:
 def refuse_unsafe(
     roots: Sequence[PlannedRoot], searched: Sequence[str], also_scanned: Sequence[str] = ()
 ) -> None:
-    """Raises :class:`PlanRefused` where a quarantine lies in a scanned root or holds one, or where
-    roots lie in each other.
+    """Raises :class:`PlanRefused` where a quarantine that files are moved to lies in a scanned root
+    or holds one, or where roots lie in each other.
 
     ``also_scanned`` are further places where something is listed, such as where other roots are
     read.
@@ -37,7 +38,7 @@ def refuse_unsafe(
         *(root.read_at for root in roots),
     ]
     for root in roots:
-        for other in scanned:
+        for other in scanned if root.moves not in IN_PLACE else ():
             if _overlap(root.quarantine, other):
                 raise PlanRefused(
                     f"The quarantine {root.quarantine} and the scanned {other} lie in each other, "

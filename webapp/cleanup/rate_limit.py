@@ -20,9 +20,13 @@ class RateLimit:
         self._clock, self._sleep = clock, sleep
         self._next = clock()
 
-    def step(self) -> None:
-        """Return when the next file may be touched."""
+    def together(self, most: int) -> int:
+        """How many files may be touched by one request: at most those of a second."""
+        return max(min(most, int(1 / self._step_s)), 1) if self._step_s else most
+
+    def step(self, files: int = 1) -> None:
+        """Return when the next files may be touched."""
         wait = self._next - self._clock()
         if wait > 0:
             self._sleep(wait)
-        self._next = max(self._next, self._clock()) + self._step_s
+        self._next = max(self._next, self._clock()) + self._step_s * files

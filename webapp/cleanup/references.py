@@ -93,13 +93,16 @@ def _is_one(place: str, other: str) -> bool:
     return False
 
 
-def missed(references: References, gone: Collection[str], storage: Storage) -> list[Reference]:
-    """Those that lead nowhere, or nobody knows where, of references to files whose names are
-    ``gone``.
+def missed(
+    references: References, gone: Mapping[str, Collection[str]], storage: Storage
+) -> list[Reference]:
+    """Those that lead nowhere, or nobody knows where, of references to files of these names.
+
+    ``gone``: name → where such files wait to be purged; a file that waits where it was is gone too.
     """
     return [
         reference
-        for name in gone
+        for name, places in gone.items()
         for reference in references.get(name, ())
-        if not storage.has(reference.path)
+        if not all(storage.has(reference.path, besides=place) for place in places)
     ]

@@ -4,12 +4,14 @@ that nobody else is at it.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
 from ingest.storage.tree import TreeError
+from webapp.cleanup.choices import IN_PLACE
 from webapp.cleanup.errors import Halted
 from webapp.cleanup.journal import Journal, Row, tally
 from webapp.cleanup.manifest import instant_text
@@ -21,6 +23,8 @@ from webapp.cleanup.rate_limit import RateLimit
 HOLD_EVERY_S = 5.0
 FAILURES_IN_A_ROW = 20
 """After so many refusals by the storage it is asked no more."""
+AT_ONCE = 16
+"""Files that are moved or deleted side by side, where each takes requests of its own."""
 
 
 @dataclass
@@ -87,39 +91,64 @@ class Run:
 
     def row(self, file: Planned, outcome: str, detail: str | None = None) -> Row:
         kept = outcome in (FileOutcome.QUARANTINED, FileOutcome.OCCUPIED)
-        return Row(
-            file.path,
-            outcome,
-            file.bytes,
-            instant_text(self.at()),
-            file.target if kept else None,
-            detail,
-        )
+        at, is_moved = instant_text(self.at()), file.way not in IN_PLACE
+        if is_moved or not kept:
+            target = file.target if is_moved and kept else None
+            return Row(file.path, outcome, file.bytes, at, target, detail)
+        told = (file.way, file.version, list(file.markers))
+        return Row(file.path, outcome, file.bytes, at, None, detail, *told)
 
-    def each(self, files: Iterable[Planned], act: Callable[[Planned], Row]) -> list[Row]:
-        """Do it to all of them, at the pace.
+    def failed(self, file: Planned, error: OSError | TreeError) -> Row:
+        return self.row(file, FileOutcome.FAILED, f"{type(error).__name__}: {error}"[:500])
+
+    def each(self, files: Sequence[Planned], act: Callable[[Planned], Row]) -> list[Row]:
+        """Do it to all of them, one by one, or side by side where they are not on this machine."""
+
+        def tried(file: Planned) -> Row:
+            try:
+                return act(file)
+            except (TreeError, OSError) as error:
+                return self.failed(file, error)
+
+        def side_by_side(batch: Sequence[Planned]) -> list[Row]:
+            return list(map(tried, batch) if len(batch) == 1 else self._pool.map(tried, batch))
+
+        is_local = not any("://" in file.source or "://" in file.target for file in files)
+        return self.together(files, side_by_side, 1 if is_local else 4 * AT_ONCE)
+
+    def together(
+        self,
+        files: Sequence[Planned],
+        act: Callable[[Sequence[Planned]], list[Row]],
+        most: int,
+    ) -> list[Row]:
+        """Do it to ``most`` of them at a time, at the pace.
 
         What the storage refuses is a row like others, until it refuses everything.
         """
-        rows = []
-        for file in files:
+        rows: list[Row] = []
+        size = self.pace.together(most)
+        for first in range(0, len(files), size):
+            batch = files[first : first + size]
             if self._failures >= FAILURES_IN_A_ROW:
-                rows.append(
-                    self.row(file, FileOutcome.NOT_REACHED, "the storage refused too often")
-                )
+                why = "the storage refused too often"
+                rows += [self.row(file, FileOutcome.NOT_REACHED, why) for file in batch]
                 continue
-            self.pace.step()
+            self.pace.step(len(batch))
             self.still_mine()
             try:
-                rows.append(act(file))
+                done = act(batch)
             except (TreeError, OSError) as error:
-                self._failures += 1
-                rows.append(
-                    self.row(file, FileOutcome.FAILED, f"{type(error).__name__}: {error}"[:500])
-                )
-            else:
-                self._failures = 0
+                done = [self.failed(file, error) for file in batch]
+            for row in done:
+                self._failures = self._failures + 1 if row.outcome == FileOutcome.FAILED else 0
+            rows += done
         return rows
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        """Kept, for file systems are opened once a thread."""
+        return ThreadPoolExecutor(AT_ONCE)
 
     def finish(self, journal: Journal, verb: str, chunk: int, rows: list[Row]) -> None:
         """Journal the chunk. Raises :class:`Halted` where the storage refuses everything."""

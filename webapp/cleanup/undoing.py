@@ -6,15 +6,16 @@ Weir's to bring back: the next audit reports it as a missing reference.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from ingest.storage.tree import Occupied
 from webapp.cleanup.interrupted_chunks import close_open_chunks
-from webapp.cleanup.journal import APPLY, UNDO, Journal, Row
+from webapp.cleanup.journal import APPLY, UNDO, Journal
 from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import Planned
 from webapp.cleanup.plan_reader import Chunk
 from webapp.cleanup.quarantine import refuse_unsafe
 from webapp.cleanup.run import Run
+from webapp.cleanup.ways import each_way
 
 
 def undo(run: Run) -> None:
@@ -36,44 +37,25 @@ def undo(run: Run) -> None:
 
 
 def quarantined(run: Run, applied: Journal, chunk: Chunk) -> list[Planned]:
-    """Files of the chunk that were moved.
+    """Files of the chunk that were taken.
 
-    Which ones is in the journal; where they are follows from the plan.
+    Which ones is in the journal, with what versions; where they are follows from the plan.
     """
-    moved = {
-        row.path
+    taken = {
+        row.path: row
         for row in applied.read(chunk.number).rows
         if row.outcome == FileOutcome.QUARANTINED
     }
-    return [file for file in run.planned(chunk) if file.path in moved]
+    return [
+        replace(file, version=row.version, markers=row.markers or ())
+        for file in run.planned(chunk)
+        if (row := taken.get(file.path))
+    ]
 
 
 def _undo(run: Run, journal: Journal, chunk: Chunk, files: Sequence[Planned]) -> None:
-    tried = set(journal.intents(chunk.number))
+    tried = journal.intents(chunk.number)
     if files:
-        journal.intend(chunk.number, [file.path for file in files], run.at())
-    rows = run.each(
-        list(reversed(files)), lambda file: _put_back(run, file, was_tried=file.path in tried)
-    )
+        journal.intend(chunk.number, {file.path: file.version for file in files}, run.at())
+    rows = each_way(run, list(reversed(files)), lambda way, own: way.put_back(own, tried))
     run.finish(journal, UNDO, chunk.number, rows)
-
-
-def _put_back(run: Run, file: Planned, *, was_tried: bool) -> Row:
-    run.refuse_linked(file)
-    kept, source = run.files.stat(file.target), run.files.stat(file.source)
-    if kept is None:
-        restored = was_tried and source is not None and source.bytes == file.bytes
-        return run.row(file, FileOutcome.RESTORED if restored else FileOutcome.GONE)
-    if source is not None and not (
-        was_tried and source == kept
-    ):  # else a move that was cut off: repeating it ends it
-        return run.row(
-            file, FileOutcome.OCCUPIED, f"{source.bytes} bytes, modified {source.modified}"
-        )
-    if run.files.is_behind_link(file.base, file.source):
-        return run.row(file, FileOutcome.OCCUPIED, "its directory is a link by now")
-    try:
-        run.files.move(file.target, file.source, kept)
-    except Occupied as error:
-        return run.row(file, FileOutcome.OCCUPIED, str(error))
-    return run.row(file, FileOutcome.RESTORED)

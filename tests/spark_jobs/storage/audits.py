@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,8 @@ class Auditor:
 
     folder: Path
     previous: Manifest | None = None
+    besides: list[Manifest] = field(default_factory=list)
+    """Audits that ``previous`` does not know of."""
     runs: int = 0
     spark: SparkSession | None = None
     """Audits are carried out with it, where it is given."""
@@ -90,7 +92,7 @@ class Auditor:
                 Lake(str(self.folder / "lake")),
                 running,
                 audits,
-                [self.previous] if self.previous else [],
+                [*([self.previous] if self.previous else []), *self.besides],
                 fresh=fresh,
             ).run()
         at = audits[0].as_of

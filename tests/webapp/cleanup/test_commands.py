@@ -84,8 +84,7 @@ def test_apply_and_undo_show_what_became_of_the_files(
 ) -> None:
     approve(plan)
     assert (
-        "Moved to the quarantine" in run("apply_cleanup", plan.short_name, "--apply")
-        and not orphan.exists()
+        "In quarantine" in run("apply_cleanup", plan.short_name, "--apply") and not orphan.exists()
     )
     code, said = code_of(run, "apply_cleanup", plan.short_name, "--purge")
     assert code == 3 and "can be undone until" in said
@@ -94,6 +93,20 @@ def test_apply_and_undo_show_what_became_of_the_files(
         == 1
         and orphan.exists()
     )
+
+
+def test_an_operator_sets_how_many_files_are_touched_in_a_second(
+    run: Run, plan: CleanupPlan, orphan: Path
+) -> None:
+    approve(plan)
+    for rate in ("0", "100001"):
+        code, said = code_of(
+            run, "apply_cleanup", plan.short_name, "--apply", "--files-per-s", rate
+        )
+        assert code == 2 and "from 1 to 100000" in said and orphan.exists()
+    run("apply_cleanup", plan.short_name, "--apply", "--files-per-s", "3000")
+    plan.refresh_from_db()
+    assert plan.files_per_s == 3000 and not orphan.exists()
 
 
 def test_what_is_done_is_not_done_again_and_is_no_error(

@@ -63,6 +63,8 @@ class Bucket:
     needed: str = field(init=False)
     orphan: str = field(init=False)
     now: datetime = field(default_factory=lambda: datetime.now(UTC) + timedelta(days=60))
+    way: str = "copy"
+    references: list[tuple[int, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.needed, self.orphan = (
@@ -73,6 +75,7 @@ class Bucket:
         self.checkpoint(1, self.needed)
 
     def checkpoint(self, number: int, *names: str) -> None:
+        self.references += [(number, name) for name in names]
         shared = {
             f"{place:06}.sst": w.file(5, f"s3a://state/flink/{name}")
             for place, name in enumerate(names)
@@ -113,17 +116,21 @@ class Bucket:
             )
         verdicts = write_verdicts(self.folder / name, rows, name)
         references = self.folder / name / "references.parquet"
-        row = {
-            "audit_id": name,
-            "metadata_path": f"{self.uri}/{JOB}/chk-1/_metadata",
-            "path": f"s3://state/flink/{self.needed}",
-        }
-        pq.write_table(pa.Table.from_pylist([row]), references)
+        told = [
+            {
+                "audit_id": name,
+                "metadata_path": f"{self.uri}/{JOB}/chk-{number}/_metadata",
+                "path": f"s3://state/flink/{below}",
+            }
+            for number, below in self.references
+        ]
+        pq.write_table(pa.Table.from_pylist(told), references)
         return FreshAudit(name, self.now, verdicts, [str(references)])
 
     def plan(self) -> PlanReader:
         audit, folder = self.fresh(), PlanFolder(str(self.folder / "plan"))
-        root = PlannedRoot(self.uri, self.read_at, "s3://state/quarantine", "copy")
+        waits_at = "s3://state/quarantine" if self.way == "copy" else ""
+        root = PlannedRoot(self.uri, self.read_at, waits_at, self.way)
         request = PlanRequest(
             audit.verdict_files,
             audit.audit_id,

@@ -126,7 +126,7 @@ def test_from_approval_to_undo_by_the_page(admin: Client, plan: CleanupPlan, orp
     page = admin.get(address(plan)).content.decode()
     assert (
         not orphan.exists()
-        and "Moved to the quarantine" in page
+        and "In quarantine" in page
         and str(Path(plan.folder)) not in page
         and orphan.name in page
     )

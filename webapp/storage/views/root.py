@@ -33,7 +33,7 @@ from webapp.storage.models import (
     VerdictFigures,
 )
 from webapp.storage.newest_audits import audited_or_404, latest_of
-from webapp.storage.orphan_proof import unreferenced
+from webapp.storage.orphan_proof import forecast, unreferenced
 from webapp.storage.presentation import doubt_words, parts, reasons, why_not_cleanable
 from webapp.storage.readers import counts_since
 from webapp.storage.replication_factor import factor_of
@@ -145,6 +145,7 @@ def _found(
         (KeysetColumn("superseded"), KeysetColumn("id")),
         request.GET.get("missing", ""),
     )
+    every_h = registered.audit_every_h if registered else None
     doubts = list(AuditDoubt.objects.filter(audit=audit).order_by("id")[: DOUBTS_SHOWN + 1])
     return {
         "audit": audit,
@@ -154,9 +155,8 @@ def _found(
             *text_of(audit, figures.root),
         ],
         "reasons": reasons(verdicts),
-        "unreferenced": unreferenced(
-            audit, verdicts, registered.audit_every_h if registered else None
-        ),
+        "unreferenced": unreferenced(audit, verdicts, every_h),
+        "forecast": forecast(audit, verdicts, every_h),
         "attested_since": counts_since(registered) if registered else None,
         "jobs": job_page,
         "job_rows": [(job, parts(job)) for job in job_page.rows],

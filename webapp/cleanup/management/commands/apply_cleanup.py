@@ -27,6 +27,8 @@ from webapp.work.runs import describe
 
 NOT_ALLOWED = 3
 LOOK_AGAIN_S = 1
+MOST_FILES_PER_S = 100_000
+"""As of ``WEIR_CLEANUP_FILES_PER_S``."""
 VERBS = {"apply": orders.start_apply, "undo": orders.start_undo, "purge": orders.start_purge}
 
 
@@ -54,6 +56,12 @@ class Command(PreparedCommand):
             help="delete what is in quarantine; only after the grace period",
         )
         parser.add_argument(
+            "--files-per-s",
+            type=int,
+            metavar="N",
+            help="the most files to touch in a second, from now on (default: what the plan has)",
+        )
+        parser.add_argument(
             "--wait",
             type=float,
             default=60,
@@ -73,6 +81,8 @@ class Command(PreparedCommand):
                 returncode=REFUSED,
             )
         verb = next((name for name in VERBS if options[name]), "")
+        if verb and options["files_per_s"] is not None:
+            self._set_pace(plan, options["files_per_s"])
         try:
             if verb:
                 self._order(plan, verb)
@@ -122,6 +132,14 @@ class Command(PreparedCommand):
                 f"{plan.approved_name} approved it. With --apply a fresh audit decides which of "
                 "them go."
             )
+
+    def _set_pace(self, plan: CleanupPlan, files_per_s: int) -> None:
+        if not 1 <= files_per_s <= MOST_FILES_PER_S:
+            raise CommandError(
+                f"--files-per-s must be from 1 to {MOST_FILES_PER_S}.", returncode=REFUSED
+            )
+        plan.files_per_s = files_per_s
+        plan.save(update_fields=["files_per_s"])
 
     def _order(self, plan: CleanupPlan, verb: str) -> None:
         """What is under way already is gone on with; what is done is not done again, and is no

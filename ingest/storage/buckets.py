@@ -1,0 +1,320 @@
+"""Many keys of one bucket of an S3-compatible store: looked at by the page, deleted by many a
+request, tagged side by side.
+
+Operations are those of the S3 API (ListObjectsV2, ListObjectVersions, DeleteObjects,
+GetBucketVersioning, GetBucketLifecycleConfiguration, GetObjectTagging, PutObjectTagging). What
+fails for one key is the error of that key; all else raises ``OSError``.
+"""
+
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple, TypeVar
+
+import fsspec
+
+from ingest.network.unopened import as_os_error
+from ingest.storage.instants import cut, modified_at
+from ingest.storage.tree import Stat
+
+MOST_KEYS = 1_000
+"""Of one request, as S3 has it."""
+KEYS_A_DELETION = 250
+"""Of one DeleteObjects: a store deletes them one after the other, so four requests side by side
+are done sooner than one of 1,000.
+"""
+AT_ONCE = 16
+"""Requests side by side."""
+BUSY = ("SlowDown", "InternalError", "ServiceUnavailable")
+"""Of one key: asked again."""
+WAITS_S = (1, 2, 4)
+_PAGES_IN_A_ROW = 4
+"""Where the wanted keys lie close together, so many pages hold all of a request; else the rest is
+looked at side by side.
+"""
+
+Wanted = TypeVar("Wanted", bound=Hashable)
+Object = tuple[str, str | None]
+"""A key and a version of it; ``None``: whatever is current."""
+Query = Mapping[str, str]
+"""From where on a page is asked for."""
+
+
+class Version(NamedTuple):
+    """One version of a key; ``stat`` is ``None`` for a delete marker."""
+
+    id: str
+    is_latest: bool
+    stat: Stat | None
+    at: datetime | None
+    """When it was written."""
+
+
+class Page(NamedTuple):
+    """``entries``: each with its key. ``end``: nothing is missing up to this key; ``None`` where
+    nothing follows, else ``onward`` asks for what does.
+    """
+
+    entries: Sequence[tuple[str, Any]]
+    end: str | None = None
+    onward: Query | None = None
+
+
+class Bucket:
+    """``filesystem`` is fsspec's of S3."""
+
+    def __init__(self, filesystem: Any, name: str) -> None:
+        self._filesystem, self.name = filesystem, name
+
+    @classmethod
+    def of(cls, uri: str) -> "Bucket | None":
+        """Of a path in it; ``None`` where that is in no S3-compatible store."""
+        if not uri.startswith(("s3://", "s3a://")):
+            return None
+        with as_os_error():
+            filesystem = fsspec.core.url_to_fs(uri, use_listings_cache=False)[0]
+        return cls(filesystem, filesystem.split_path(uri)[0])
+
+    def key(self, path: str) -> str:
+        key: str = self._filesystem.split_path(path)[1]
+        return key
+
+    def stats(self, keys: Sequence[str]) -> dict[str, Stat]:
+        """Of the keys that are there."""
+        wanted = set(keys)
+        return {key: stat for key, stat in self._look(keys, self._stats_page) if key in wanted}
+
+    def versions(self, keys: Sequence[str]) -> dict[str, list[Version]]:
+        """Of the keys of which there are any, in no order: a listing gives versions and delete
+        markers apart, and their times in seconds.
+        """
+        wanted = set(keys)
+        found: dict[str, dict[str, Version]] = {}
+        for key, version in self._look(keys, self._versions_page):
+            if key in wanted:
+                found.setdefault(key, {})[version.id] = version
+        # A page that began within a key lacks its latest version: ask for that key alone.
+        unclear = [
+            key
+            for key in wanted
+            if not any(version.is_latest for version in found.get(key, {}).values())
+        ]
+        alone = self.side_by_side(unclear, lambda key: self._versions_page(key, {}))
+        for key, page in alone.items():
+            if isinstance(page, OSError):
+                raise page
+            found[key] = {version.id: version for name, version in page.entries if name == key}
+        return {key: list(versions.values()) for key, versions in found.items() if versions}
+
+    def delete(self, objects: Sequence[Object]) -> dict[Object, OSError]:
+        """Errors by object. Where the bucket keeps versions, a key without one is hidden behind a
+        delete marker.
+        """
+        batches = [
+            tuple(objects[first : first + KEYS_A_DELETION])
+            for first in range(0, len(objects), KEYS_A_DELETION)
+        ]
+        done = self.side_by_side(batches, self._delete)
+        errors: dict[Object, OSError] = {}
+        for batch, answer in done.items():
+            if isinstance(answer, OSError):
+                answer = self._delete_singly(batch, answer)
+            errors.update(answer)
+        return errors
+
+    def tags(self, key: str) -> dict[str, str]:
+        answer = self._call("get_object_tagging", Key=key)
+        return {tag["Key"]: tag["Value"] for tag in answer.get("TagSet", ())}
+
+    def set_tags(self, key: str, tags: Mapping[str, str]) -> None:
+        """All of its tags."""
+        if not tags:
+            self._call("delete_object_tagging", Key=key)
+            return
+        tag_set = [{"Key": name, "Value": value} for name, value in tags.items()]
+        self._call("put_object_tagging", Key=key, Tagging={"TagSet": tag_set})
+
+    def has_tags(self, key: str) -> bool:
+        """Whether the store knows tags, as far as asking about a key that is not there tells."""
+        try:
+            self.tags(key)
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        return True
+
+    def versioning(self) -> str:
+        """``Enabled``, ``Suspended``, or nothing where it never was."""
+        return str(self._call("get_bucket_versioning").get("Status", ""))
+
+    def keeps_versions(self, span: timedelta) -> bool:
+        """Whether what is deleted stays as a version for ``span`` at least, and can then be deleted
+        for good.
+
+        MFA Delete asks a person for each deletion. Where the lifecycle rules may not be read, they
+        are taken to be none.
+        """
+        status = self._call("get_bucket_versioning")
+        if status.get("Status") != "Enabled" or status.get("MFADelete") == "Enabled":
+            return False
+        try:
+            rules = self._call("get_bucket_lifecycle_configuration").get("Rules", ())
+        except OSError:
+            rules = ()
+        days = [
+            rule.get("NoncurrentVersionExpiration", {}).get("NoncurrentDays")
+            for rule in rules
+            if rule.get("Status") == "Enabled"
+        ]
+        return not any(most is not None and timedelta(days=most) < span for most in days)
+
+    @staticmethod
+    def side_by_side(
+        keys: Sequence[Wanted], act: Callable[[Wanted], Any]
+    ) -> dict[Wanted, Any | OSError]:
+        """What ``act`` returned for each key, or its ``OSError``."""
+
+        def tried(key: Wanted) -> Any:
+            try:
+                return act(key)
+            except OSError as error:
+                return error
+
+        if not keys:
+            return {}
+        with ThreadPoolExecutor(min(AT_ONCE, len(keys))) as pool:
+            return dict(zip(keys, pool.map(tried, keys), strict=True))
+
+    def _call(self, operation: str, **query: Any) -> Any:
+        with as_os_error():
+            return self._filesystem.call_s3(operation, Bucket=self.name, **query)
+
+    def _delete(self, batch: Sequence[Object]) -> dict[Object, OSError]:
+        refused = self._refused(batch)
+        for wait_s in WAITS_S:
+            busy = [one for one, code in refused.items() if code.partition(":")[0] in BUSY]
+            if not busy:
+                break
+            time.sleep(wait_s)
+            refused = {one: why for one, why in refused.items() if one not in busy}
+            refused |= self._refused(busy)
+        return {one: OSError(why) for one, why in refused.items()}
+
+    def _refused(self, batch: Sequence[Object]) -> dict[Object, str]:
+        """Code and words by object."""
+        objects = [
+            {"Key": key} if version is None else {"Key": key, "VersionId": version}
+            for key, version in batch
+        ]
+        answer = self._call("delete_objects", Delete={"Objects": objects, "Quiet": True})
+        errors_by_key: dict[str, list[Any]] = {}
+        for error in answer.get("Errors", ()):
+            errors_by_key.setdefault(error["Key"], []).append(error)
+        return {
+            (key, version): f"{error.get('Code')}: {error.get('Message')}"
+            for key, version in batch
+            for error in errors_by_key.get(key, ())
+            if error.get("VersionId") in (None, "", version)
+        }
+
+    def _delete_singly(self, batch: Sequence[Object], error: OSError) -> dict[Object, OSError]:
+        """For stores without DeleteObjects. One that refuses the first object alone as well is
+        asked no more.
+        """
+        try:
+            self._delete_one(batch[0])
+        except OSError:
+            return dict.fromkeys(batch, error)
+        answers = self.side_by_side(batch[1:], self._delete_one)
+        return {one: answer for one, answer in answers.items() if isinstance(answer, OSError)}
+
+    def _delete_one(self, one: Object) -> None:
+        key, version = one
+        self._call("delete_object", Key=key, **({} if version is None else {"VersionId": version}))
+
+    def _stats_page(self, prefix: str, query: Query) -> Page:
+        answer = self._call("list_objects_v2", Prefix=prefix, MaxKeys=MOST_KEYS, **query)
+        entries = [(row["Key"], _stat(row)) for row in answer.get("Contents", ())]
+        if not answer.get("IsTruncated") or not entries:
+            return Page(entries)
+        end = entries[-1][0]
+        return Page(entries, end, {"StartAfter": end})
+
+    def _versions_page(self, prefix: str, query: Query) -> Page:
+        # Both listings begin behind the key that they are given.
+        query = {"KeyMarker": query["StartAfter"]} if "StartAfter" in query else query
+        answer = self._call("list_object_versions", Prefix=prefix, MaxKeys=MOST_KEYS, **query)
+        entries = [
+            (row["Key"], Version(row["VersionId"], row["IsLatest"], stat, cut(modified_at(row))))
+            for name, of in (("Versions", _stat), ("DeleteMarkers", lambda row: None))
+            for row in answer.get(name, ())
+            for stat in [of(row)]
+        ]
+        if not answer.get("IsTruncated") or not entries:
+            return Page(entries)
+        # The versions of the last key may go on upon the next page.
+        last = max(key for key, _ in entries)
+        end = max((key for key, _ in entries if key != last), default="")
+        onward = {name: answer[f"Next{name}"] for name in ("KeyMarker", "VersionIdMarker")}
+        return Page(entries, end, onward)
+
+    def _look(
+        self, keys: Sequence[str], page: Callable[[str, Query], Page]
+    ) -> list[tuple[str, Any]]:
+        """Entries of the pages that hold these keys. Each page begins at the next key that none
+        has shown, so there are never more pages than keys, however many others lie between.
+        """
+        ordered = sorted(set(keys))
+        if not ordered:
+            return []
+        prefix = _shared(ordered[0], ordered[-1])
+        found, at = _walk(ordered, prefix, page, _PAGES_IN_A_ROW)
+        left = ordered[at:]
+        if left:
+            size = -(-len(left) // AT_ONCE)
+            slices = [left[first : first + size] for first in range(0, len(left), size)]
+            with ThreadPoolExecutor(len(slices)) as pool:
+                for more, _ in pool.map(lambda part: _walk(part, prefix, page), slices):
+                    found += more
+        return found
+
+
+def _walk(
+    keys: Sequence[str], prefix: str, page: Callable[[str, Query], Page], most: int | None = None
+) -> tuple[list[tuple[str, Any]], int]:
+    """What ``most`` pages show, and how many of the keys they have shown."""
+    found: list[tuple[str, Any]] = []
+    at, pages, query = 0, 0, _just_before(keys[0])
+    while at < len(keys) and (most is None or pages < most):
+        shown = page(prefix, query)
+        pages += 1
+        found += shown.entries
+        if shown.end is None or shown.onward is None:
+            return found, len(keys)
+        reached = bisect_right(keys, shown.end, at)
+        following = (
+            shown.onward if reached == at else _just_before(keys[min(reached, len(keys) - 1)])
+        )
+        if reached == at and following == query:
+            raise OSError(f"the pages below {prefix} never end")
+        at, query = reached, following
+    return found, at
+
+
+def _shared(first: str, last: str) -> str:
+    """What all keys between the two begin with."""
+    pairs = enumerate(zip(first, last, strict=False))
+    return first[: next((at for at, (one, other) in pairs if one != other), len(first))]
+
+
+def _just_before(key: str) -> Query:
+    """With hardly another key in between."""
+    last = f"{chr(ord(key[-1]) - 1)}~" if "!" < key[-1] <= "~" else ""
+    return {"StartAfter": key[:-1] + last}
+
+
+def _stat(row: Mapping[str, Any]) -> Stat:
+    return Stat(int(row["Size"]), cut(modified_at(row)))

@@ -1,0 +1,128 @@
+"""Files of a plan that wait in a quarantine: moved there, moved back, deleted there."""
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+
+from ingest.storage.buckets import MOST_KEYS, Bucket
+from ingest.storage.tree import Changed, Gone, Occupied, Stat
+from webapp.cleanup.journal import Row
+from webapp.cleanup.outcomes import FileOutcome
+from webapp.cleanup.places import Planned
+from webapp.cleanup.run import Run
+
+
+class Moving:
+    """Of one root."""
+
+    def __init__(self, run: Run, quarantine: str) -> None:
+        self._run, self._bucket = run, Bucket.of(quarantine)
+
+    def look(self, files: Sequence[Planned]) -> tuple[list[Planned], list[Row]]:
+        """All of them; a move looks at the file by itself."""
+        return list(files), []
+
+    def take(self, files: Sequence[Planned]) -> list[Row]:
+        return self._run.each(files, self._move)
+
+    def settle(
+        self, files: Sequence[Planned], intended: Mapping[str, Collection[str]]
+    ) -> list[Row]:
+        """A file is moved where it is in quarantine and no longer at its source. Where the same
+        file is at both, the move had not ended: the one in quarantine is taken away, and the file
+        at its source is decided again.
+        """
+        run, rows = self._run, []
+        for file in files:
+            copied, source = run.files.stat(file.target), run.files.stat(file.source)
+            if copied is None:
+                continue
+            if source is not None and source in (file.stat, copied):
+                run.still_mine()
+                run.files.delete(file.target, copied)
+            else:
+                detail = None if source is None else "another file has since taken its place"
+                rows.append(run.row(file, FileOutcome.QUARANTINED, detail))
+        return rows
+
+    def put_back(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
+        return self._run.each(files, partial(self._put_back, tried=tried))
+
+    def purge(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
+        if self._bucket is None:
+            return self._run.each(files, partial(self._delete, tried=tried))
+        act = partial(self._delete_together, self._bucket, tried=tried)
+        return self._run.together(files, act, MOST_KEYS)
+
+    def _move(self, file: Planned) -> Row:
+        run = self._run
+        if run.files.is_behind_link(file.base, file.source):
+            return run.row(file, FileOutcome.LINKED)
+        run.refuse_linked(file)
+        try:
+            run.files.move(file.source, file.target, file.stat)
+        except Gone:
+            return run.row(file, FileOutcome.GONE)
+        except Changed as error:
+            return run.row(file, FileOutcome.CHANGED, str(error))
+        return run.row(file, FileOutcome.QUARANTINED)
+
+    def _put_back(self, file: Planned, *, tried: Collection[str]) -> Row:
+        run, was_tried = self._run, file.path in tried
+        run.refuse_linked(file)
+        kept, source = run.files.stat(file.target), run.files.stat(file.source)
+        if kept is None:
+            restored = was_tried and source is not None and source.bytes == file.bytes
+            return run.row(file, FileOutcome.RESTORED if restored else FileOutcome.GONE)
+        if source is not None and not (
+            was_tried and source == kept
+        ):  # else a move that was cut off: repeating it ends it
+            return run.row(
+                file, FileOutcome.OCCUPIED, f"{source.bytes} bytes, modified {source.modified}"
+            )
+        if run.files.is_behind_link(file.base, file.source):
+            return run.row(file, FileOutcome.OCCUPIED, "its directory is a link by now")
+        try:
+            run.files.move(file.target, file.source, kept)
+        except Occupied as error:
+            return run.row(file, FileOutcome.OCCUPIED, str(error))
+        return run.row(file, FileOutcome.RESTORED)
+
+    def _delete(self, file: Planned, *, tried: Collection[str]) -> Row:
+        run = self._run
+        run.refuse_linked(file)
+        status = run.files.stat(file.target)
+        if status is None or not file.is_kept_as(status):
+            return self._spared(file, status, tried)
+        run.files.delete(file.target, status)
+        return run.row(file, FileOutcome.PURGED)
+
+    def _delete_together(
+        self, bucket: Bucket, files: Sequence[Planned], *, tried: Collection[str]
+    ) -> list[Row]:
+        run, keys = self._run, {file.path: bucket.key(file.target) for file in files}
+        found, rows = bucket.stats(list(keys.values())), []
+        spared = {
+            file.path: self._spared(file, status, tried)
+            for file in files
+            if (status := found.get(keys[file.path])) is None or not file.is_kept_as(status)
+        }
+        errors = bucket.delete([(keys[path], None) for path in keys if path not in spared])
+        for file in files:
+            error = errors.get((keys[file.path], None))
+            if file.path in spared:
+                rows.append(spared[file.path])
+            elif error is not None:
+                rows.append(run.failed(file, error))
+            else:
+                rows.append(run.row(file, FileOutcome.PURGED))
+        return rows
+
+    def _spared(self, file: Planned, status: Stat | None, tried: Collection[str]) -> Row:
+        if status is None:
+            outcome = FileOutcome.PURGED if file.path in tried else FileOutcome.GONE
+            return self._run.row(file, outcome)
+        return self._run.row(
+            file,
+            FileOutcome.CHANGED,
+            f"{status.bytes} bytes of {status.modified} in quarantine, not what was moved there",
+        )
