@@ -147,7 +147,10 @@ def _write_request(
         "audit_id": row.audit_id,
         "as_of": row.as_of.isoformat() if row.as_of else None,
         "age_guard_h": row.age_guard_h,
-        "roots": [listings.request_of(listing) for listing in root_listings],
+        "roots": [
+            listings.request_of(listing, [one.asked.root for one in root_listings])
+            for listing in root_listings
+        ],
         "spellings": [list(pair) for pair in request.spellings.aliases],
         "jobs": f"{row.run_dir}/jobs.parquet",
     }
