@@ -66,7 +66,8 @@ def ends_of_paths(
 ) -> dict[str, pa.Table]:
     """The names of files: of ``parts["files"]`` and ``parts["not_found"]`` where any of an audit
     was not found; of files the names in jobs (``known["spread"]``) that have files in more than one
-    directory. Usually there is none of both.
+    directory. Usually there is none of both. ``parts["unread"]``: what checkpoints referred to that
+    were not read this time.
     """
     files, not_found = parts["files"], parts["not_found"]
     audits = known["not_found"].column("audit_id").combine_chunks()
@@ -86,6 +87,10 @@ def ends_of_paths(
             pc.is_valid(column(named, "last_referred_at")),
         ),
     )
+    was_referred = arrays.found_at(
+        arrays.joined(named, "audit_id", "path"), arrays.joined(parts["unread"], "audit_id", "path")
+    )
+    is_needed = pc.or_(is_needed, pa.array(was_referred >= 0))
     ends = pc.binary_join_element_wise(column(named, "job_id"), _names(named), "/")
     named = named.append_column("end", ends).append_column("is_needed", is_needed)
     # A reference to what is not there makes the name of its place a used one as well.

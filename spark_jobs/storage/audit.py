@@ -432,7 +432,7 @@ def _alike(
         return _Alike({})
     ends = engine.run(
         aliases.ends_of_paths,
-        {name: of_paths[name] for name in ("files", "not_found")},
+        {name: of_paths[name] for name in ("files", "not_found", "unread")},
         aliases.ENDS,
         known={"spread": table_of(spread, aliases.SPREAD), "not_found": not_found},
     )

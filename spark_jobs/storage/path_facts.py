@@ -93,7 +93,7 @@ SCHEMAS = {
             ("job_directory", _TEXT),
             ("job_id", _TEXT),
             ("files", _INT),
-            ("newest", INSTANT),
+            ("newest", _INT),
         ]
     ),
     "figures": pa.schema([("checkpoint_no", _INT), *((name, _INT) for name in FIGURES)]),
@@ -318,7 +318,7 @@ def _listed_metadata(files: pa.Table, roots: pa.Table) -> pa.Table:
 
 def _held(files: pa.Table) -> pa.Table:
     """Directories of jobs with the number of their files, and when the newest of them was written
-    or first seen; one row without a job stands for all files of a root that lie in none.
+    or first seen (µs); one row without a job stands for all files of a root that lie in none.
     """
     key = ["root_no", "job_directory", "job_id"]
     modified = np.where(
@@ -329,7 +329,7 @@ def _held(files: pa.Table) -> pa.Table:
     newest = np.maximum(modified, arrays.numbers(column(files, "first_seen_at")))
     return (
         files.select(key)
-        .append_column("newest", arrays.optional(newest, INSTANT))
+        .append_column("newest", pa.array(newest))
         .group_by(key)
         .aggregate([([], "count_all"), ("newest", "max")])
         .rename_columns({"count_all": "files", "newest_max": "newest"})
