@@ -745,6 +745,14 @@ def a_successor_that_misses_a_file_leaves_no_waste(scene: Scene) -> None:
 
 
 @case("live", "referred", OTHER)
+def a_checkpoint_written_after_the_last_one_of_its_successor_is_of_somebody_else(
+    scene: Scene,
+) -> None:
+    heir = scene.restore(terminal=True)
+    heir.last_completed = ago(181)
+
+
+@case("live", "referred", OTHER)
 def a_job_that_runs_has_no_waste(scene: Scene) -> None:
     scene.restore()
     scene.job.terminal, scene.job.last_completed = False, ago(1)

@@ -359,7 +359,9 @@ def _is_last_found(job: Job) -> bool:
 def _is_doubtful(one: World) -> bool:
     def provably_never_completed(snapshot: Snapshot) -> bool:
         owners = [
-            job for job in one.jobs if snapshot.job and job.directory == snapshot.job.directory
+            job
+            for job in one.jobs
+            if job.known and snapshot.job and job.directory == snapshot.job.directory
         ]
         return snapshot.never_completed and len(owners) == 1
 
