@@ -325,7 +325,7 @@ STORAGE_DOUBT = ServingTable(
         Column(
             "places",
             "json",
-            "[directories and ids of jobs that it reaches], 20 at most",
+            "[directories and ids of jobs that it reaches], 1,000 at most",
             required=True,
         ),
         Column("more_places", "int", "how many more there are", required=True),

@@ -188,8 +188,13 @@ STATEMENTS = {
 
 ACTIONS = {
     "wait": message("It ends with the next checkpoint of the job. Audit again after that."),
-    "attest_dead": message("If the job is gone for good, attest that it is dead."),
-    "acknowledge": message("If it is no checkpoint of Flink, acknowledge the file."),
+    "attest_dead": message(
+        "If the job is gone for good, attest that it is dead (manage.py storage_statement dead_job)."
+    ),
+    "acknowledge": message(
+        "If it is no checkpoint of Flink, acknowledge the file (manage.py storage_statement "
+        "foreign_file)."
+    ),
     "make_readable": message("Let Weir read it, or move it out of the root. Then audit again."),
     "update": message(
         "Update Weir. If nobody needs the checkpoint, move its directory out of the root."
@@ -198,7 +203,10 @@ ACTIONS = {
         "Declare what the name means as an alias (WEIR_STORAGE_ALIASES): of the root, or of itself "
         "if it is elsewhere."
     ),
-    "exclude": message("If it is a copy, exclude the directory that nobody writes to."),
+    "exclude": message(
+        "If it is a copy, exclude the directory that nobody writes to (manage.py storage_statement "
+        "excluded)."
+    ),
     "add_root": message("Add the directory as a root, so that it is audited too."),
     "rename": message("Rename the file, or move it out of the root."),
     "remove_link": message("Remove the link, or declare it as an alias of what it leads to."),

@@ -61,7 +61,8 @@ TWO_NAMES_ADVICE = (
     "If it is one directory, declare the one name an alias of the other (WEIR_STORAGE_ALIASES); if "
     "it is a copy, exclude the directory that nobody writes to."
 )
-MOST_PLACES = 20
+MOST_PLACES = 1000
+"""Of one doubt. One with more is taken to reach everything where that has to be told from its row."""
 _HIDES_CHECKPOINT = re.compile(r"/(?:chk-[0-9]+|[0-9a-f]{32}|_metadata)$")
 
 

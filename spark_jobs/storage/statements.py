@@ -17,6 +17,7 @@ ENDED = {
     "restore_unread": False,
 }
 """What an attestation says of a job that no cluster reports any more."""
+_DEEDS = ("started_at", "restored_at", "last_completed_at", "in_flight_since", "ended_at")
 _NOBODY = dict.fromkeys(
     (
         "cluster",
@@ -43,8 +44,8 @@ class Dead(NamedTuple):
 
 
 def dead_jobs(statements: Iterable[Row], jobs: Sequence[Row], held: Iterable[Row]) -> Dead:
-    """One is void as soon as its job is seen alive, began later, or its directory holds anything
-    that was written, or first seen, after it was made.
+    """One is void as soon as its job is seen alive, anything is known that it did later, or its
+    directory holds anything that was written, or first seen, after it was made.
     """
     newest = by(held, "audit_id", "job_directory")
     since: dict[Key, int] = {}
@@ -58,7 +59,8 @@ def dead_jobs(statements: Iterable[Row], jobs: Sequence[Row], held: Iterable[Row
         matched = [number for number, job in enumerate(jobs) if _is_of(job, statement)]
         may_write = [job for job in jobs if _may_write(job, statement)]
         is_alive = any(
-            (job["seen"] and not job["terminal"]) or is_less(at, job["started_at"])
+            (job["seen"] and not job["terminal"])
+            or is_less(at, largest(job[name] for name in _DEEDS))
             for job in (*(jobs[number] for number in matched), *may_write)
         )
         written = largest(row["newest"] for row in newest.get(place, ()))

@@ -147,9 +147,11 @@ def _dead_job(stated: Stated) -> dict[str, Any]:
             gettext("The newest audit found nothing in %(subject)s: audit first.")
             % {"subject": subject}
         )
-    _refuse_running(JobCurrent.objects.filter(job_id=match[1]).filter(
-        Q(last_completed_path=None) | Q(last_completed_path__contains=f"{match[1]}/")
-    ))
+    _refuse_running(
+        JobCurrent.objects.filter(job_id=match[1]).filter(
+            Q(last_completed_path=None) | Q(last_completed_path__contains=f"{match[1]}/")
+        )
+    )
     return {"subject": subject, "job_id": match[1]}
 
 

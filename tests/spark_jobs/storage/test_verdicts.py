@@ -449,6 +449,12 @@ def a_dead_job_of_which_a_file_appeared_since_is_none(scene: Scene) -> None:
 
 
 @case("live", "referred", OTHER)
+def a_dead_job_that_is_known_to_have_completed_a_checkpoint_since_is_none(scene: Scene) -> None:
+    attest(scene)
+    scene.job.known, scene.job.seen, scene.job.last_completed = True, False, ago(79)
+
+
+@case("live", "referred", OTHER)
 def a_dead_job_that_its_cluster_reports_to_run_is_none(scene: Scene) -> None:
     attest(scene)
     scene.job.known, scene.job.terminal = True, False

@@ -310,7 +310,17 @@ def _is_dead(one: World, job: Job) -> bool:
         if other.known and (other.last_path is None or other.directory == job.directory)
     ]
     alive = any(
-        (other.seen and not other.terminal) or (other.started and other.started > at)
+        (other.seen and not other.terminal)
+        or any(
+            did and did > at
+            for did in (
+                other.started,
+                other.restored_at,
+                other.last_completed,
+                other.in_flight_since,
+                other.ended_at,
+            )
+        )
         for other in writers
     )
     listed = [
