@@ -3,6 +3,8 @@
 import posixpath
 import re
 from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
 
 import fsspec
 import pyarrow as pa
@@ -10,8 +12,8 @@ import pyarrow as pa
 from ingest.errors import Refused
 from ingest.network.uris import spelled_as
 from ingest.parquet_stream import ParquetStream
-from ingest.storage.identities import SECOND_NAME
 from ingest.storage.snapshots import LISTED, Snapshot
+from ingest.storage.unlisted import BAD_NAME, LINK, SECOND_NAME
 from ingest.uris import Spellings, canonical
 from spark_jobs.audit_here import Here
 from spark_jobs.audit_request import Audit, AuditedRoot, UnlistedDirectory
@@ -47,7 +49,7 @@ def _root_row(audit: Audit, root: AuditedRoot) -> Row:
         "unreachable": bool(root.unreachable),
         "any_unreachable": bool(root.unreachable or root.unreachable_elsewhere),
         "attested": root.attested,
-        "unlisted": sum(_doubt_of(directory) == "unlisted" for directory in root.unlisted),
+        "unlisted": sum(_doubt_of(directory) != TWO_NAMES for directory in root.unlisted),
         "known_authorities": sorted(
             {match[0] for uri in known if (match := re.match(AUTHORITY, uri))}
         ),
@@ -106,6 +108,7 @@ def unlisted_doubts(audits: Sequence[Audit]) -> list[Row]:
             "reason": _doubt_of(directory),
             "root": root.uri,
             "detail": directory.detail or directory.reason,
+            "other": directory.other,
         }
         for audit in audits
         for root in audit.roots
@@ -114,7 +117,22 @@ def unlisted_doubts(audits: Sequence[Audit]) -> list[Row]:
 
 
 def _doubt_of(directory: UnlistedDirectory) -> str:
-    return TWO_NAMES if directory.reason == SECOND_NAME else "unlisted"
+    known = {SECOND_NAME: TWO_NAMES, LINK: "link", BAD_NAME: "bad_name"}
+    return known.get(directory.reason, "unlisted")
+
+
+def statement_rows(audits: Sequence[Audit]) -> list[Row]:
+    return [
+        {"audit_id": audit.audit_id}
+        | asdict(statement)
+        | {name: _us(getattr(statement, name)) for name in ("stated_at", "modified")}
+        for audit in audits
+        for statement in audit.statements
+    ]
+
+
+def _us(instant: datetime | None) -> int | None:
+    return None if instant is None else round(instant.timestamp() * US_PER_S)
 
 
 def spellings_of(audits: Sequence[Audit]) -> dict[str, Spellings]:

@@ -81,9 +81,30 @@ be null.
 
 @dataclass(frozen=True)
 class UnlistedDirectory:
+    """``other``: what a link leads to, or the other name of a directory, as roots are named."""
+
     subject: str
     reason: str = ""
     detail: str = ""
+    other: str = ""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What an operator stated (``storage_words.STATEMENTS``).
+
+    ``subject``: canonical directory or file; empty for a job that is known by ``cluster`` and
+    ``job_id`` alone. ``bytes``, ``modified`` and ``head_sha256`` recognise a file.
+    """
+
+    kind: str
+    subject: str
+    stated_at: datetime
+    cluster: str = ""
+    job_id: str = ""
+    bytes: int | None = None
+    modified: datetime | None = None
+    head_sha256: str = ""
 
 
 @dataclass(frozen=True)
@@ -116,6 +137,7 @@ class Audit:
     jobs: str
     age_guard_h: float = AGE_GUARD_DEFAULT_H
     spellings: Spellings = field(default_factory=Spellings)
+    statements: tuple[Statement, ...] = ()
 
 
 def read(uri: str, now: datetime) -> tuple[Audit, ...]:
@@ -160,7 +182,18 @@ def audit_of(raw: Mapping[str, Any], folder: str = "") -> Audit:
         _beside(folder, raw["jobs"]),
         guard,
         spellings,
+        tuple(_statement(statement, spellings) for statement in raw.get("statements") or ()),
     )
+
+
+def _statement(raw: Mapping[str, Any], spellings: Spellings) -> Statement:
+    instants = {
+        name: datetime.fromisoformat(raw[name]).astimezone(UTC)
+        for name in ("stated_at", "modified")
+        if raw.get(name)
+    }
+    subject = canonical(raw["subject"], spellings) if raw["subject"] else ""
+    return Statement(**dict(raw) | {"subject": subject, "modified": None} | instants)
 
 
 def _root(raw: Mapping[str, Any], folder: str, spellings: Spellings) -> AuditedRoot:

@@ -73,7 +73,7 @@ STORAGE_ROOT = ServingTable(
             "referred to has no reference. Null in older audits",
         ),
         Column("unlisted", "int", "directories that could not be listed", required=True),
-        Column("doubts", "int", "of the whole audit: each of them blocks this root", required=True),
+        Column("doubts", "int", "that reach files of this root", required=True),
         *_AMPLIFICATION,
         _RAW,
         Column(
@@ -190,7 +190,10 @@ STORAGE_CHECKPOINT = ServingTable(
         *_AMPLIFICATION,
         Column("verdict", "text", "live or retained_waste", required=True),
         Column(
-            "successor_job_id", "text", "of waste: the job restored from it that is whole by itself"
+            "successor_job_id",
+            "text",
+            "of waste: the job restored from it that is whole by itself; null where its job was "
+            "attested to be dead",
         ),
     ),
 )
@@ -307,12 +310,35 @@ STORAGE_MERGED_FILE = ServingTable(
 
 STORAGE_DOUBT = ServingTable(
     "storage_doubt",
-    "one thing that could not be read or known and blocks the clean-up of every root of the audit",
+    "one thing that could not be read or known and keeps the files that it may refer to",
     ("audit_id", "subject", "reason"),
     (
         *_key("audit_id", "subject", "reason"),
         Column("root", "text", "where it was met; empty where no root is", required=True),
         Column("detail", "message", "one sentence: what was expected, what to do"),
+        Column(
+            "reach",
+            "text",
+            "named_files, job_directory, jobs, prefix or all_roots: what it may refer to",
+            required=True,
+        ),
+        Column(
+            "places",
+            "json",
+            "[directories and ids of jobs that it reaches], 1,000 at most",
+            required=True,
+        ),
+        Column("more_places", "int", "how many more there are", required=True),
+        Column(
+            "blocked_files", "int", "within its reach, kept by nothing but doubt", required=True
+        ),
+        Column("blocked_bytes", "int", required=True),
+        Column(
+            "statements",
+            "json",
+            "[{kind, subject, …}], what an operator can state to end it",
+            required=True,
+        ),
     ),
 )
 

@@ -5,6 +5,7 @@ Plain Python: Spark writes the codes, pages and commands print the sentences.
 """
 
 import hashlib
+from dataclasses import dataclass
 
 from ingest.messages import message
 
@@ -42,6 +43,9 @@ REASONS: dict[str, dict[str, str]] = {
             "Its job has ended. The job restored from it has since completed a whole "
             "checkpoint that needs only its own files."
         ),
+        "attested_dead": message(
+            "Only checkpoints of a job need it that an operator attested to be dead."
+        ),
     },
     ORPHAN: {
         "unreferenced": message(
@@ -66,6 +70,9 @@ REASONS: dict[str, dict[str, str]] = {
         ),
     },
     KEPT: {
+        "excluded": message(
+            "It lies below a directory that an operator excluded: its files are never judged."
+        ),
         "unknown_name": message(
             "Not a name of Flink's checkpoint layout: high-availability data, jars, blobs and "
             "foreign files are never touched."
@@ -78,7 +85,7 @@ REASONS: dict[str, dict[str, str]] = {
         ),
         "in_doubt": message(
             "Something that may refer to it could not be read or listed; see the doubts of this "
-            "audit."
+            "audit, each with its reach and what ends it."
         ),
         "unreadable_snapshot": message("It is a _metadata that could not be read."),
         "vanished": message("It was listed, but was no longer there when it was read."),
@@ -166,54 +173,200 @@ KINDS = {
 
 TWO_NAMES = "two_names"
 
+NAMED_FILES, JOB_DIRECTORY, JOBS, PREFIX, ALL_ROOTS = (
+    "named_files",
+    "job_directory",
+    "jobs",
+    "prefix",
+    "all_roots",
+)
+REACHES = {
+    NAMED_FILES: message("Only files of the same name, which are kept one by one."),
+    JOB_DIRECTORY: message("The files of one job directory."),
+    JOBS: message("The files of the jobs that it names, or that its job stems from."),
+    PREFIX: message("The files below these directories."),
+    ALL_ROOTS: message("Any file of all audited roots: nothing tells what it refers to."),
+}
+"""How far a doubt reaches: files that it may be the only one to refer to. In ascending order."""
+
+DEAD_JOB, EXCLUDED, FOREIGN_FILE = "dead_job", "excluded", "foreign_file"
+STATEMENTS = {
+    DEAD_JOB: message(
+        "The job is dead: it will not start again, and nobody will restore from its checkpoints."
+    ),
+    EXCLUDED: message(
+        "What lies below this directory is a tree of its own: its files are never judged and never "
+        "deleted."
+    ),
+    FOREIGN_FILE: message("This file is no checkpoint of Flink: it refers to nothing."),
+}
+"""What an operator can state so that a doubt ends."""
+
+ACTIONS = {
+    "wait": message("It ends with the next checkpoint of the job. Audit again after that."),
+    "attest_dead": message(
+        "If the job is gone for good, attest that it is dead (manage.py storage_statement dead_job)."
+    ),
+    "acknowledge": message(
+        "If it is no checkpoint of Flink, acknowledge the file (manage.py storage_statement "
+        "foreign_file)."
+    ),
+    "make_readable": message("Let Weir read it, or move it out of the root. Then audit again."),
+    "update": message(
+        "Update Weir. If nobody needs the checkpoint, move its directory out of the root."
+    ),
+    "declare_alias": message(
+        "Declare what the name means as an alias (WEIR_STORAGE_ALIASES): of the root, or of itself "
+        "if it is elsewhere."
+    ),
+    "exclude": message(
+        "If it is a copy, exclude the directory that nobody writes to (manage.py storage_statement "
+        "excluded)."
+    ),
+    "add_root": message("Add the directory as a root, so that it is audited too."),
+    "rename": message("Rename the file, or move it out of the root."),
+    "remove_link": message("Remove the link, or declare it as an alias of what it leads to."),
+    "attest_again": message("Look at what was written since, then attest again."),
+}
+"""What ends a doubt."""
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """``reaches``: from the nearest to the farthest; which of them holds is found for each single
+    doubt (``spark_jobs.storage.reach``).
+    """
+
+    meaning: str
+    reaches: tuple[str, ...]
+    actions: tuple[str, ...]
+
+
+_OF_JOB = (JOB_DIRECTORY, JOBS, ALL_ROOTS)
 DOUBTS = {
-    "incomplete_metadata": message(
-        "A _metadata ends too early: it is still being written, or its writer died."
+    "empty_metadata": Doubt(
+        message("A _metadata is empty: it is being written, or its writer died."),
+        (JOB_DIRECTORY,),
+        ("wait", "acknowledge", "attest_dead"),
     ),
-    "damaged_metadata": message("A _metadata contradicts the format."),
-    "unsupported_metadata": message(
-        "A _metadata has a format version or a kind of handle that Weir does not know."
+    "incomplete_metadata": Doubt(
+        message("A _metadata ends too early: it is still being written, or its writer died."),
+        _OF_JOB,
+        ("wait", "acknowledge", "attest_dead"),
     ),
-    "unreadable_file": message("A _metadata could not be opened or read."),
-    "vanished_metadata": message(
-        "A _metadata was listed, but was no longer there when it was read, and no newer one "
-        "followed."
+    "no_magic_number": Doubt(
+        message("A _metadata does not begin as Flink begins one, and is neither Parquet nor JSON."),
+        _OF_JOB,
+        ("acknowledge", "attest_dead"),
     ),
-    "unlisted": message("A directory could not be listed."),
-    "bad_path": message("A path cannot be normalised."),
-    "unknown_authority": message(
-        "A reference names a file system that no audited root is on; declare an alias for it."
+    "damaged_metadata": Doubt(
+        message("A _metadata contradicts the format."), _OF_JOB, ("update", "attest_dead")
     ),
-    "other_spelling": message(
-        "A reference of which no file was found ends like a listed file: it may be that file under "
-        "another name."
+    "unsupported_metadata": Doubt(
+        message("A _metadata has a format version or a kind of handle that Weir does not know."),
+        _OF_JOB,
+        ("update", "attest_dead"),
     ),
-    TWO_NAMES: message(
-        "A directory is, or seems to be, registered under two names: a file that is needed "
-        "under one name looks unneeded under the other."
+    "unreadable_file": Doubt(
+        message("A _metadata could not be opened or read."),
+        _OF_JOB,
+        ("make_readable", "attest_dead"),
     ),
-    "restored_from_gone": message(
-        "A running job was restored from a snapshot that is gone. No newer checkpoint of the "
-        "job was found, or it still reads files there (ForSt)."
+    "vanished_metadata": Doubt(
+        message(
+            "A _metadata was listed, but was no longer there when it was read, and no newer one "
+            "followed."
+        ),
+        _OF_JOB,
+        ("wait", "attest_dead"),
     ),
-    "restored_from_elsewhere": message(
-        "A running job was restored from a snapshot outside these roots. No newer checkpoint "
-        "of the job was found, or it still reads files there (ForSt)."
+    "unlisted": Doubt(
+        message("A directory could not be listed."), _OF_JOB, ("make_readable", "attest_dead")
     ),
-    "restored_from_unknown": message(
-        "A running job was restored from a snapshot with an unknown path, and has no snapshot "
-        "of its own."
+    "link": Doubt(
+        message(
+            "A link gives files a second name, or hides a checkpoint; Weir does not follow it."
+        ),
+        (PREFIX, JOBS, ALL_ROOTS),
+        ("remove_link",),
     ),
-    "writes_elsewhere": message(
-        "A job that stems from an audited root writes to a directory that is not audited, and may "
-        "refer back."
+    "bad_name": Doubt(
+        message("A file has a name that cannot be compared with references."),
+        (PREFIX, ALL_ROOTS),
+        ("rename",),
     ),
-    "no_checkpoint_found": message(
-        "A job runs and has completed checkpoints, but the newest of them was not found."
+    "bad_path": Doubt(
+        message("A path cannot be normalised."), (JOBS, ALL_ROOTS), ("update", "attest_dead")
+    ),
+    "unknown_authority": Doubt(
+        message(
+            "A reference names a file system that no audited root is on; declare an alias for it."
+        ),
+        (NAMED_FILES, JOBS),
+        ("declare_alias",),
+    ),
+    "other_spelling": Doubt(
+        message(
+            "A reference of which no file was found ends like a listed file: it may be that file "
+            "under another name."
+        ),
+        (JOBS,),
+        ("declare_alias",),
+    ),
+    TWO_NAMES: Doubt(
+        message(
+            "A directory is, or seems to be, registered under two names: a file that is needed "
+            "under one name looks unneeded under the other."
+        ),
+        (NAMED_FILES, JOBS, PREFIX, ALL_ROOTS),
+        ("declare_alias", "exclude"),
+    ),
+    "restored_from_gone": Doubt(
+        message(
+            "A running job was restored from a snapshot that is gone. No newer checkpoint of the "
+            "job was found, or it still reads files there (ForSt)."
+        ),
+        (JOBS, ALL_ROOTS),
+        ("wait", "attest_dead"),
+    ),
+    "restored_from_elsewhere": Doubt(
+        message(
+            "A running job was restored from a snapshot outside these roots. No newer checkpoint "
+            "of the job was found, or it still reads files there (ForSt)."
+        ),
+        (JOBS, ALL_ROOTS),
+        ("wait", "add_root", "attest_dead"),
+    ),
+    "restored_from_unknown": Doubt(
+        message(
+            "A running job was restored from a snapshot with an unknown path, and has no snapshot "
+            "of its own."
+        ),
+        (ALL_ROOTS,),
+        ("wait", "attest_dead"),
+    ),
+    "writes_elsewhere": Doubt(
+        message(
+            "A job that stems from an audited root writes to a directory that is not audited, and "
+            "may refer back."
+        ),
+        (JOBS, ALL_ROOTS),
+        ("add_root", "attest_dead"),
+    ),
+    "no_checkpoint_found": Doubt(
+        message("A job runs and has completed checkpoints, but the newest of them was not found."),
+        (JOBS, ALL_ROOTS),
+        ("wait", "attest_dead"),
+    ),
+    "void_attestation": Doubt(
+        message("A job that was attested to be dead lives, or its directory was written since."),
+        (JOB_DIRECTORY,),
+        ("attest_again",),
     ),
 }
-"""Each may hide the only referrer of a file anywhere: with one of them no root of the audit can be
-cleaned.
+"""What may hide the only referrer of a file → what it means, how far it can reach, what ends it.
+
+Within its reach nothing is deleted; a root that no doubt reaches as a whole can be cleaned.
 """
 
 NOT_CLEANABLE = {
@@ -222,7 +375,7 @@ NOT_CLEANABLE = {
         "It is, or seems to be, one directory with another root: a file that is needed under "
         "one name looks unneeded under the other."
     ),
-    "in_doubt": message("The audit has doubts."),
+    "in_doubt": message("The audit has doubts that reach the whole root."),
     "unreachable_cluster": message("A cluster of this root cannot be seen at present."),
     "first_audit": message("Nothing can be an orphan before a second audit."),
 }

@@ -19,12 +19,12 @@ from datetime import UTC, datetime
 
 from ingest.errors import Refused
 from ingest.figures import count_text
-from ingest.storage.identities import SECOND_NAME
 from ingest.storage.instants import refuse_future
 from ingest.storage.inventory import import_inventory
 from ingest.storage.listing import list_root
 from ingest.storage.roots import Root
 from ingest.storage.snapshots import Listed, Snapshot
+from ingest.storage.unlisted import SECOND_NAME
 from ingest.uris import Spellings
 
 SECONDS_A_LINE = 5.0

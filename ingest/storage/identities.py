@@ -12,13 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ingest.messages import message
-from ingest.records import Skip
 from ingest.storage.directories import Directories
 from ingest.storage.roots import Root
+from ingest.storage.unlisted import SECOND_NAME, Unlisted
 from ingest.uris import Spellings, are_nested, canonical, is_below
-
-SECOND_NAME = "second_name"
-"""Reason of the ``Skip`` of a directory that was listed under another name as well."""
 
 
 class DirectoryName(NamedTuple):
@@ -55,7 +52,7 @@ class VisitedDirectories:
             parent = DirectoryName(name.root, name.directory.rpartition("/")[0])
             return None if name.directory and parent in self._twice else known[0]
 
-    def skips_of(self, root: str) -> list[Skip]:
+    def skips_of(self, root: str) -> list[Unlisted]:
         """What is to be said of directories of this root that a later listing visited again."""
         skips = []
         for name, other in self._twice.items():
@@ -65,8 +62,8 @@ class VisitedDirectories:
         return skips
 
 
-def second_name(name: DirectoryName, other: DirectoryName) -> Skip:
-    return Skip(
+def second_name(name: DirectoryName, other: DirectoryName) -> Unlisted:
+    return Unlisted(
         name.uri,
         SECOND_NAME,
         message(
@@ -74,6 +71,7 @@ def second_name(name: DirectoryName, other: DirectoryName) -> Skip:
             "other (WEIR_STORAGE_ALIASES), and register only one of them as a root.",
             uri=other.uri,
         ),
+        other.uri,
     )
 
 

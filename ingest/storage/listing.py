@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 
 from ingest.errors import Refused
 from ingest.messages import message
-from ingest.records import Skip
 from ingest.storage.directories import Directories, Entry, Kind, directories
 from ingest.storage.identities import DirectoryName, VisitedDirectories, second_name
 from ingest.storage.roots import Root
 from ingest.storage.snapshots import BEGUN, SCHEMA, Listed, Part, Progress, Snapshot
+from ingest.storage.unlisted import BAD_NAME, LINK, Unlisted
 from ingest.uris import PLAIN, BadUri, Spellings, canonical, canonical_column
 
 ROWS_A_BATCH = 8_192
@@ -168,7 +168,7 @@ class _Walk:
 
     def _list(self, listable: Directories, directory: str, sink: "_Sink") -> None:
         directories: list[str] = []
-        unlisted: list[Skip] = []
+        unlisted: list[Unlisted] = []
         try:
             here = DirectoryName(self.root.uri, directory)
             other = self.visited.visit(here, listable)
@@ -194,7 +194,7 @@ class _Walk:
         for name in directories:
             self.waiting.put(name)
 
-    def _link(self, name: str, entry: Entry) -> Skip | None:
+    def _link(self, name: str, entry: Entry) -> Unlisted | None:
         """A link that is declared as an alias of what it leads to is no second name."""
         try:
             here = canonical(self.root.uri.rstrip("/") + name, self.spellings)
@@ -212,11 +212,17 @@ class _Walk:
             "or remove it.",
             leads=leads,
         )
-        return Skip(_printable(here), "link", _printable(about))
+        return Unlisted(_printable(here), LINK, _printable(about), self._target(entry))
 
-    def _skip(self, directory: str, error: BaseException) -> Skip:
+    def _target(self, entry: Entry) -> str:
+        try:
+            return _printable(canonical(entry.target or "", self.spellings))
+        except BadUri:
+            return ""
+
+    def _skip(self, directory: str, error: BaseException) -> Unlisted:
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        return Skip(
+        return Unlisted(
             _printable(self.root.uri.rstrip("/") + directory or self.root.uri),
             "unlistable_directory",
             message(
@@ -247,7 +253,9 @@ class _Sink:
         if len(self.rows) >= ROWS_A_BATCH:
             self._write()
 
-    def end_directory(self, directory: str, directories: list[str], unlisted: list[Skip]) -> None:
+    def end_directory(
+        self, directory: str, directories: list[str], unlisted: list[Unlisted]
+    ) -> None:
         covered = self._part().progress
         covered.directories.append(directory)
         covered.found += directories
@@ -304,11 +312,11 @@ class _Sink:
         part.write(batch)
         self._report(batch.num_rows, 0)
 
-    def _nameless(self, batch: pa.RecordBatch) -> Iterator[Skip]:
+    def _nameless(self, batch: pa.RecordBatch) -> Iterator[Unlisted]:
         for name in batch.column("listed_path").to_pylist():
-            yield Skip(
+            yield Unlisted(
                 name,
-                "bad_name",
+                BAD_NAME,
                 message(
                     "Its name cannot be compared with references; rename it, or move it out of the "
                     "root."

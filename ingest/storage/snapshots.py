@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ingest.errors import Refused
-from ingest.records import Skip
 from ingest.storage.roots import local_path
+from ingest.storage.unlisted import Unlisted
 
 SCHEMA = pa.schema(
     [
@@ -56,7 +56,7 @@ class Listed:
     directory: str
     files: int
     bytes: int
-    unlisted: tuple[Skip, ...]
+    unlisted: tuple[Unlisted, ...]
     as_of: datetime
 
 
@@ -69,7 +69,7 @@ class Progress:
 
     directories: list[str] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
-    unlisted: list[Skip] = field(default_factory=list)
+    unlisted: list[Unlisted] = field(default_factory=list)
     files: int = 0
     bytes: int = 0
 
@@ -102,7 +102,7 @@ class Snapshot:
             if name.startswith("part-") and name.endswith(".parquet"):
                 with self._filesystem.open(f"{self._path}/{name}", "rb") as stream:
                     written = json.loads((pq.read_metadata(stream).metadata or {})[_PROGRESS])
-                written["unlisted"] = [Skip(**skip) for skip in written["unlisted"]]
+                written["unlisted"] = [Unlisted(**skip) for skip in written["unlisted"]]
                 yield name, Progress(**written)
 
     def listed(self) -> Listed | None:
@@ -110,7 +110,7 @@ class Snapshot:
         written = self.read_json(LISTED)
         if written is None:
             return None
-        skips = tuple(Skip(**skip) for skip in written["unlisted"])
+        skips = tuple(Unlisted(**skip) for skip in written["unlisted"])
         as_of = datetime.fromisoformat(written["as_of"])
         return Listed(
             written["root"],
@@ -126,7 +126,7 @@ class Snapshot:
         self, root: str, read_at: str | None, as_of: datetime, parts: Iterable[Progress]
     ) -> Listed:
         files = total = 0
-        unlisted: list[Skip] = []
+        unlisted: list[Unlisted] = []
         for part in parts:
             files, total = files + part.files, total + part.bytes
             unlisted += part.unlisted

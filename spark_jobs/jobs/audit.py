@@ -138,6 +138,7 @@ class AuditRun:
             shared=audit_inputs.job_directories("storage_shared", self.previous, self.audits),
             remembered=audit_inputs.remembered(self.previous, self.audits),
             restores=audit_inputs.restores(self.previous, self.audits),
+            statements=audit_inputs.statement_rows(self.audits),
         )
         self._write(judge(inputs, engine))
 

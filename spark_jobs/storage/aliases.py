@@ -2,8 +2,14 @@
 
 Flink names its files by UUIDs below the id of a job, so that no two files anywhere end alike. Where
 two listed paths do, they are one file (a bind mount, two mounts of one export, a NameNode's address
-beside its name service) or a copy of it: nobody can tell which from here. So both are kept, and the
-doubt says which two directories they are.
+beside its name service) or a copy of it: nobody can tell which from here. So each is kept where
+anything speaks for the other: a reference, now or before; a job that writes to its directory, or a
+reference to any shared file in it, which make its name one that jobs use.
+
+For a copy that somebody put beside the original nothing of this speaks. Nobody uses the name of its
+place, so that a file which nothing refers to by the name of the original is needed by no name, be
+the copy another file or the same one. Then the original is judged as if the copy were not there,
+and the copy is kept.
 
 Of a reference of which no file was found, outside the roots or in them, any listed file of its name
 may be meant, but for upper and lower case, which some file systems take for one.
@@ -17,19 +23,38 @@ import pyarrow.compute as pc
 
 from ingest.storage.layout import UUID_CHARS
 from spark_jobs.storage import arrays
-from spark_jobs.storage.arrays import column
-from spark_jobs.storage.layout_columns import is_candidate
+from spark_jobs.storage.arrays import Flags, Numbers, column
+from spark_jobs.storage.layout_columns import is_candidate, with_places
 from spark_jobs.storage.verdicts import PATHS
 
 _TEXT, _INT = pa.string(), pa.int64()
 _NAMED = pa.schema([("audit_id", _TEXT), ("path", _TEXT), ("end", _TEXT)])
-ENDS = {"listed": _NAMED, "referred": _NAMED, "named": _NAMED.append(pa.field("root_no", _INT))}
+JOB_DIRECTORIES = pa.schema([("audit_id", _TEXT), ("job_directory", _TEXT)])
+ENDS = {
+    "listed": pa.schema([*_NAMED, ("job_directory", _TEXT)]),
+    "referred": _NAMED,
+    "named": pa.schema(
+        [*_NAMED, ("job_directory", _TEXT), ("root_no", _INT), ("is_needed", pa.bool_())]
+    ),
+    "used": JOB_DIRECTORIES,
+}
+"""``used``: directories to whose files, but for those of single checkpoints, something refers: a
+copied ``_metadata`` names what lies beside it by its place.
+"""
 SPREAD = pa.schema([("audit_id", _TEXT), ("job_id", _TEXT)])
-_PAIR = [("audit_id", _TEXT), ("root_no", _INT), ("directory", _TEXT), ("other_directory", _TEXT)]
+ROOTS = pa.schema([("is_whole", pa.bool_())])
+"""By ``root_no``."""
+_PAIR = [
+    ("audit_id", _TEXT),
+    ("root_no", _INT),
+    ("other_root_no", _INT),
+    ("job_directory", _TEXT),
+    ("other_job_directory", _TEXT),
+]
 SCHEMAS = {
     "alike": PATHS,
     "spellings": pa.schema(
-        [("audit_id", _TEXT), ("path", _TEXT), ("referred_as", _TEXT), ("files", _INT)]
+        [*JOB_DIRECTORIES, ("path", _TEXT), ("referred_as", _TEXT), ("files", _INT)]
     ),
     "twins": pa.schema([*_PAIR, ("files", _INT), ("path", _TEXT)]),
 }
@@ -41,7 +66,8 @@ def ends_of_paths(
 ) -> dict[str, pa.Table]:
     """The names of files: of ``parts["files"]`` and ``parts["not_found"]`` where any of an audit
     was not found; of files the names in jobs (``known["spread"]``) that have files in more than one
-    directory. Usually there is none of both.
+    directory. Usually there is none of both. ``parts["unread"]``: what checkpoints referred to that
+    were not read this time.
     """
     files, not_found = parts["files"], parts["not_found"]
     audits = known["not_found"].column("audit_id").combine_chunks()
@@ -53,20 +79,43 @@ def ends_of_paths(
         arrays.joined(candidates, "audit_id", "job_id"),
         arrays.joined(known["spread"], "audit_id", "job_id"),
     )
-    named = candidates.select(["audit_id", "root_no", "path", "job_id"]).filter(
-        pa.array(of_job >= 0)
+    named = candidates.filter(pa.array(of_job >= 0))
+    is_needed = pc.or_(
+        pc.greater(pc.list_value_length(column(named, "referrers")), 0),
+        pc.or_(
+            pc.is_valid(column(named, "vanished_referrer")),
+            pc.is_valid(column(named, "last_referred_at")),
+        ),
     )
+    was_referred = arrays.found_at(
+        arrays.joined(named, "audit_id", "path"), arrays.joined(parts["unread"], "audit_id", "path")
+    )
+    is_needed = pc.or_(is_needed, pa.array(was_referred >= 0))
     ends = pc.binary_join_element_wise(column(named, "job_id"), _names(named), "/")
+    named = named.append_column("end", ends).append_column("is_needed", is_needed)
+    # A reference to what is not there makes the name of its place a used one as well.
+    used = pa.concat_tables(
+        [
+            rows.filter(pc.not_equal(rows.column("place"), "exclusive")).select(
+                JOB_DIRECTORIES.names
+            )
+            for rows in (named.filter(named.column("is_needed")), with_places(not_found))
+        ]
+    )
     return {
-        "listed": _named(asked),
-        "referred": _named(not_found),
-        "named": named.append_column("end", ends).select(ENDS["named"].names).cast(ENDS["named"]),
+        "listed": _named(asked, "listed"),
+        "referred": _named(not_found, "referred"),
+        "named": named.select(ENDS["named"].names).cast(ENDS["named"]),
+        "used": used.filter(pc.is_valid(used.column("job_directory")))
+        .group_by(JOB_DIRECTORIES.names)
+        .aggregate([])
+        .select(JOB_DIRECTORIES.names),
     }
 
 
-def _named(rows: pa.Table) -> pa.Table:
+def _named(rows: pa.Table, name: str) -> pa.Table:
     end = pc.utf8_lower(_names(rows))
-    return rows.select(["audit_id", "path"]).append_column("end", end).cast(_NAMED)
+    return rows.append_column("end", end).select(ENDS[name].names).cast(ENDS[name])
 
 
 def _names(rows: pa.Table) -> pa.Array:
@@ -75,19 +124,23 @@ def _names(rows: pa.Table) -> pa.Array:
 
 
 def alike(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """``parts``: ``ENDS``, all that end alike together.
+    """``parts``: ``ENDS`` but ``used``, all that end alike together; ``known``: roots, directories
+    that are used, and those that are ``set_apart``: excluded, and not used.
 
     ``spellings`` and ``twins`` are parts of sums.
     """
-    spellings, twins = _other_spellings(parts["listed"], parts["referred"]), _twins(parts["named"])
-    both = pa.concat_tables([table.select(PATHS.names) for table in (spellings, twins)])
+    spellings = _other_spellings(parts["listed"], parts["referred"])
+    twins, kept = _twins(parts["named"], known)
+    both = pa.concat_tables([table.select(PATHS.names) for table in (spellings, kept)])
     first = spellings.sort_by([("audit_id", "ascending"), ("path", "ascending")])
-    _, at = arrays.grouped(first, ["audit_id"])
+    _, at = arrays.grouped(first, JOB_DIRECTORIES.names)
     counts = arrays.counts(at, int(at.max(initial=-1)) + 1)
     numbers, places = np.unique(at, return_index=True)
     return {
         "alike": both.group_by(PATHS.names).aggregate([]).select(PATHS.names),
-        "spellings": first.take(pa.array(places)).append_column("files", pa.array(counts[numbers])),
+        "spellings": first.take(pa.array(places))
+        .append_column("files", pa.array(counts[numbers]))
+        .select(SCHEMAS["spellings"].names),
         "twins": arrays.summed(
             twins.select([*PAIR, "path"]).append_column(
                 "files", pa.array(np.ones(twins.num_rows, np.int64))
@@ -99,8 +152,8 @@ def alike(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[
 
 
 def _other_spellings(listed: pa.Table, referred: pa.Table) -> pa.Table:
-    """Listed files (audit_id, path, referred_as) that a reference may mean of which no file was
-    found.
+    """Listed files (job_directory, audit_id, path, referred_as) that a reference may mean of which
+    no file was found.
     """
     meant = referred.group_by(["audit_id", "end"]).aggregate([("path", "min")])
     at = arrays.found_at(
@@ -109,14 +162,15 @@ def _other_spellings(listed: pa.Table, referred: pa.Table) -> pa.Table:
     other_spellings = listed.append_column(
         "referred_as", arrays.taken(column(meant, "path_min"), at)
     ).filter(pa.array(at >= 0))
-    named = other_spellings.group_by(["audit_id", "path"]).aggregate([("referred_as", "min")])
-    return named.rename_columns({"referred_as_min": "referred_as"}).select(
-        ["audit_id", "path", "referred_as"]
-    )
+    key = ["job_directory", "audit_id", "path"]
+    named = other_spellings.group_by(key).aggregate([("referred_as", "min")])
+    return named.rename_columns({"referred_as_min": "referred_as"}).select([*key, "referred_as"])
 
 
-def _twins(named: pa.Table) -> pa.Table:
-    """Listed files that end like another one."""
+def _twins(named: pa.Table, known: Mapping[str, pa.Table]) -> tuple[pa.Table, pa.Table]:
+    """Listed files that end like another one; and those of them for whose other names anything
+    speaks.
+    """
     _, at = arrays.grouped(named, ["audit_id", "end"])
     span = (
         named.append_column("at", pa.array(at))
@@ -127,18 +181,34 @@ def _twins(named: pa.Table) -> pa.Table:
     first, last = (column(span, name).take(pa.array(at)) for name in ("path_min", "path_max"))
     path = column(named, "path")
     other = pc.if_else(pc.equal(path, first), last, first)
+    audit_id = column(named, "audit_id")
+    place_of_other = arrays.places(
+        pc.binary_join_element_wise(audit_id, other, "\0"), arrays.joined(named, "audit_id", "path")
+    )
+    sides = {name: column(named, name) for name in ("root_no", "job_directory")}
     rows = pa.table(
-        {
-            **{name: column(named, name) for name in ("audit_id", "root_no", "path")},
-            "directory": _above(path),
-            "other_directory": _above(other),
-        }
+        {"audit_id": audit_id, "path": path}
+        | sides
+        | {f"other_{name}": of.take(pa.array(place_of_other)) for name, of in sides.items()}
     )
-    return rows.filter(pc.not_equal(first, last))
+    is_twin = pc.not_equal(first, last)
+    speaks = _speaks(named, at, known).astype(np.int64)
+    of_others = arrays.sums(at, speaks, int(at.max(initial=-1)) + 1)[at] - speaks
+    return rows.filter(is_twin), rows.filter(pc.and_(is_twin, pa.array(of_others > 0)))
 
 
-def _above(path: pa.Array) -> pa.Array:
-    """The directory that the job's one lies in."""
-    return pc.fill_null(
-        pc.struct_field(pc.extract_regex(path, r"^(?P<above>[\s\S]*)/[0-9a-f]{32}/"), [0]), ""
-    )
+def _speaks(named: pa.Table, at: Numbers, known: Mapping[str, pa.Table]) -> Flags:
+    """Whether anything makes a file one that may be needed, by whatever name."""
+    directories = arrays.joined(named, *JOB_DIRECTORIES.names)
+
+    def is_in(name: str) -> Flags:
+        return arrays.found_at(directories, arrays.joined(known[name], *JOB_DIRECTORIES.names)) >= 0
+
+    root_no = arrays.numbers(column(named, "root_no"))
+    is_whole = arrays.flags(column(known["roots"], "is_whole"))[root_no]
+    size = int(at.max(initial=-1)) + 1
+    # Of two roots nobody knows that they are on one file system: one may be the other's name.
+    is_spread = arrays.maxima(at, root_no, size)[at] != -arrays.maxima(at, -root_no, size)[at]
+    is_needed = arrays.flags(column(named, "is_needed"))
+    speaks: Flags = (is_needed | is_in("used") | is_spread | ~is_whole) & ~is_in("set_apart")
+    return speaks

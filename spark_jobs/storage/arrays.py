@@ -165,18 +165,21 @@ def grouped(rows: pa.Table, key: Sequence[str]) -> tuple[pa.Table, Numbers]:
     return groups.select(list(key)), at
 
 
-def summed(rows: pa.Table, key: Sequence[str], smallest: Sequence[str] = ()) -> pa.Table:
-    """All other columns added up by key, or the smallest of them."""
+def summed(
+    rows: pa.Table, key: Sequence[str], smallest: Sequence[str] = (), largest: Sequence[str] = ()
+) -> pa.Table:
+    """All other columns added up by key, or the smallest or largest of them."""
     group_table, at = grouped(rows, key)
     for name in (name for name in rows.column_names if name not in key):
-        if name in smallest:
+        if name in smallest or name in largest:
+            which = "min" if name in smallest else "max"
             least = (
                 pa.table({"at": at, name: rows.column(name)})
                 .group_by("at")
-                .aggregate([(name, "min")])
+                .aggregate([(name, which)])
                 .sort_by("at")
             )
-            group_table = group_table.append_column(name, least.column(f"{name}_min"))
+            group_table = group_table.append_column(name, least.column(f"{name}_{which}"))
         else:
             group_table = group_table.append_column(
                 name, pa.array(sums(at, numbers(column(rows, name)), group_table.num_rows))

@@ -12,7 +12,7 @@ what is really true.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -36,11 +36,13 @@ from spark_jobs.storage import (
     path_facts,
     reading,
     snapshots,
+    statements,
     totals,
     verdicts,
 )
 from spark_jobs.storage.arrays import summed
-from spark_jobs.storage.plain import Key, Row, by, key_of, plain_rows, table_of
+from spark_jobs.storage.plain import Key, Row, by, is_below, key_of, keys, plain_rows, table_of
+from spark_jobs.storage.reach import Index, Reaches
 from spark_jobs.storage_words import LIVE
 
 Rows = Any
@@ -79,7 +81,8 @@ class Inputs:
     each that was not. ``known_files``, ``earlier`` and ``listed`` are what the audit before left:
     files, who referred to them, and when each root was listed whole. ``lost`` and ``shared``:
     directories of jobs (``carried.JOB_DIRECTORIES``); ``remembered`` and ``restores``:
-    ``carried.REMEMBERED`` and ``RESTORES``.
+    ``carried.REMEMBERED`` and ``RESTORES``. ``statements``: of operators, as plain rows of
+    ``audit_request.Statement``.
     """
 
     roots: Sequence[Row]
@@ -95,6 +98,7 @@ class Inputs:
     shared: Set[str] = frozenset()
     remembered: Sequence[Row] = ()
     restores: Sequence[Row] = ()
+    statements: Sequence[Row] = ()
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,6 @@ class Judged:
 
 def judge(inputs: Inputs, engine: Engine) -> Judged:
     roots = sorted(inputs.roots, key=lambda root: (root["audit_id"], root["root"]))
-    jobs = inputs.jobs
     read = engine.run(
         partial(snapshots.read_checkpoints, spellings_of=inputs.spellings_of),
         {"parsed": inputs.parsed},
@@ -160,9 +163,15 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         row | {"audit_id": roots[row["root_no"]]["audit_id"], "root": roots[row["root_no"]]["root"]}
         for row in sums.rows("held")
     ]
+    dead = statements.dead_jobs(inputs.statements, inputs.jobs, held)
+    jobs = dead.jobs
+    excluded = statements.excluded(inputs.statements)
+    acknowledged = statements.acknowledged(missed.failed, inputs.statements)
     job_directories = owners.directories(held, retained)
     writers = owners.writers(jobs, job_directories, roots)
-    owned = owners.owners(writers, inputs.shared, inputs.remembered)
+    owned = statements.with_dead(
+        owners.owners(writers, inputs.shared, inputs.remembered), dead, job_directories
+    )
     sole = owners.sole_writers(owned)
     restores = owners.restores(jobs)
 
@@ -177,22 +186,13 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         ),
     ]
     weaned = checkpoints.weaned_restores(of_jobs, all_restores, sole, remembered)
-    judged = checkpoints.judged(of_jobs, weaned, roots, checkpoints.written_at(metadata))
-
-    alike = _alike(engine, of_paths, sums, held, roots)
-    newest = doubts.newest_found(writers, retained)
-    all_doubts = doubts.distinct(
-        [
-            *doubts.of_completed([*inputs.doubts, *missed.doubts], owned, metadata),
-            *doubts.unknown_authorities(sums.rows("outside"), roots),
-            *doubts.of_other_spellings(alike.spellings),
-            *doubts.of_twins(alike.twins),
-            *doubts.same_metadata(retained),
-            *doubts.restored_from_gone(restores, retained, newest, roots),
-            *doubts.restored_from_unknown(jobs, newest),
-            *doubts.writes_elsewhere(jobs, job_directories, roots),
-            *doubts.no_checkpoint_found(jobs, restores, writers, newest, roots),
-        ]
+    judged = checkpoints.judged(
+        of_jobs,
+        weaned,
+        roots,
+        checkpoints.written_at(metadata),
+        dead.since,
+        doubts.copied_snapshots(retained),
     )
     chains = _chains(sums, jobs_of.keys, roots)
     unlisted = plain_rows(engine.collected(of_paths["unlisted_metadata"]))
@@ -200,15 +200,41 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     unread = history.unread(unread_rows, metadata, unlisted, jobs, sole, roots)
     unfound = checkpoints.last_unfound(of_jobs, weaned, jobs, sole, remembered)
     elsewhere = history.elsewhere(unread_rows, unread, sums.rows("vanished_checkpoints"))
-    family = lineage.Family(jobs, restores, chains, sole, unfound)
-    needed, all_needed = lineage.needed_jobs([*metadata, *elsewhere], family, held, roots)
+    family = lineage.Family(jobs, all_restores, chains, sole, unfound, set(dead.since))
+    needed, all_needed = lineage.needed_jobs(
+        _checkpoints_among([*metadata, *elsewhere], missed.foreign | acknowledged),
+        replace(family, restores=restores),
+        held,
+        roots,
+    )
     # Of a cluster that cannot be seen, nobody knows from what its jobs stem.
     all_needed |= {root["audit_id"] for root in roots if root["any_unreachable"]}
+    alike = _alike(engine, of_paths, sums, held, roots, _used(owned), excluded)
+    newest = doubts.newest_found(writers, retained)
+    reaches = Reaches(lineage.Origins(family, held), dead.since)
+    unread_doubts = doubts.of_completed(missed.doubts, owned, metadata)
+    all_doubts = doubts.distinct(
+        [
+            *doubts.of_listing(inputs.doubts, roots, reaches),
+            *doubts.of_metadata(unread_doubts, reaches, acknowledged),
+            *doubts.void_attestations(dead.void),
+            *doubts.unknown_authorities(sums.rows("outside"), roots),
+            *doubts.of_other_spellings(alike.spellings),
+            *doubts.of_twins(alike.twins, alike.copied),
+            *doubts.same_metadata(retained, alike.copied),
+            *doubts.restored_from_gone(restores, retained, newest, roots, reaches),
+            *doubts.restored_from_unknown(jobs, newest),
+            *doubts.writes_elsewhere(jobs, job_directories, roots, reaches),
+            *doubts.no_checkpoint_found(jobs, restores, writers, newest, roots, reaches),
+        ]
+    )
+    index = Index(held)
+    reached_by = [index.reached(doubt["audit_id"], doubt["reach"]) for doubt in all_doubts]
     known = directories.Known(
         owned,
         needed,
         all_needed,
-        {doubt["audit_id"] for doubt in all_doubts},
+        set().union(*reached_by),
         unfound,
         inputs.lost,
     )
@@ -217,6 +243,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     facts = {
         "directories": table_of(of_directories, verdicts.DIRECTORIES),
         "restored": _keyed(checkpoints.restored_directories(weaned), "directory"),
+        "excluded": _keyed(excluded, "directory"),
         "gone": _keyed(missed.vanished, "metadata_path"),
         "vanished": _keyed(unread.vanished, "metadata_path"),
         "gone_before": _keyed(unread.gone, "metadata_path"),
@@ -250,7 +277,14 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     }
     tables = {
         "storage_root": totals.of_roots(
-            cube, of_directories, judged, lost, all_doubts, missed.of_root, roots
+            cube,
+            of_directories,
+            judged,
+            lost,
+            all_doubts,
+            reached_by,
+            missed.of_root,
+            roots,
         ),
         "storage_verdict": totals.of_verdicts(cube, of_directories),
         "storage_job": totals.of_jobs(cube, of_directories, judged, reached, owned),
@@ -263,7 +297,9 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
             row | {"root": roots[row["root_no"]]["root"], "job_id": row["job_id"] or ""}
             for row in sums.rows("merged")
         ],
-        "storage_doubt": all_doubts,
+        "storage_doubt": doubts.doubt_rows(
+            all_doubts, reached_by, totals.withheld_by_doubt(cube, of_directories)
+        ),
     }
     named = {name: table_of(of, arrow_schema(AUDIT_TABLES[name])) for name, of in tables.items()}
     named["storage_missing"] = _missing(
@@ -363,14 +399,27 @@ class _Alike:
     """``alike``, files that another name may mean, where there are any."""
     spellings: Sequence[Row] = ()
     twins: Sequence[Row] = ()
+    copied: Set[Key] = frozenset()
+    """(audit_id, job directory, other one): pairs of which one is a copy of the other."""
+
+
+def _used(owned: Iterable[Row]) -> set[Key]:
+    """(audit_id, job_directory) that a job writes or may write."""
+    return keys((owner for owner in owned if owner["suspects"]), "audit_id", "job_directory")
+
+
+def _checkpoints_among(metadata: Iterable[Row], others: Set[Key]) -> list[Row]:
+    return [row for row in metadata if (row["audit_id"], row["path"]) not in others]
 
 
 def _alike(
     engine: Engine,
     of_paths: Mapping[str, Rows],
     sums: _Sums,
-    held: Iterable[Row],
+    held: Sequence[Row],
     roots: Sequence[Row],
+    used: Set[Key],
+    excluded: Set[Key],
 ) -> _Alike:
     """Usually all references are found, and each job has one directory: then no file need be looked
     at for how its path ends.
@@ -386,15 +435,54 @@ def _alike(
         return _Alike({})
     ends = engine.run(
         aliases.ends_of_paths,
-        {name: of_paths[name] for name in ("files", "not_found")},
+        {name: of_paths[name] for name in ("files", "not_found", "unread")},
         aliases.ENDS,
         known={"spread": table_of(spread, aliases.SPREAD), "not_found": not_found},
     )
-    alike = engine.run(aliases.alike, ends, aliases.SCHEMAS, ("end",))
+    in_use = used | keys(
+        engine.collected(ends.pop("used")).to_pylist(), "audit_id", "job_directory"
+    )
+    set_apart = {
+        (row["audit_id"], row["job_directory"])
+        for row in in_job
+        if any(
+            row["audit_id"] == of and is_below(row["job_directory"], place)
+            for of, place in excluded
+        )
+    } - in_use
+    whole = [{"is_whole": root["unlisted"] == 0} for root in roots]
+    alike = engine.run(
+        aliases.alike,
+        ends,
+        aliases.SCHEMAS,
+        ("end",),
+        {
+            "roots": table_of(whole, aliases.ROOTS),
+            "used": _keyed(in_use, "job_directory"),
+            "set_apart": _keyed(set_apart, "job_directory"),
+        },
+    )
     spellings = engine.collected(alike["spellings"]).to_pylist()
     pairs = summed(engine.collected(alike["twins"]), aliases.PAIR, ("path",)).to_pylist()
-    twins = [pair | {"root": roots[pair["root_no"]]["root"]} for pair in pairs]
-    return _Alike({"alike": alike["alike"]} if spellings or twins else {}, spellings, twins)
+    twins = [
+        pair
+        | {"root": roots[pair["root_no"]]["root"]}
+        | {
+            f"{side}directory": pair[f"{side}job_directory"].rpartition("/")[0]
+            for side in ("", "other_")
+        }
+        for pair in pairs
+    ]
+    copied = set()
+    for pair in pairs:
+        audit_id = pair["audit_id"]
+        sides = {(audit_id, pair[f"{side}job_directory"]) for side in ("", "other_")}
+        is_one_listing = pair["root_no"] == pair["other_root_no"]
+        if sides & set_apart or (
+            is_one_listing and whole[pair["root_no"]]["is_whole"] and not sides <= in_use
+        ):
+            copied.add((audit_id, pair["job_directory"], pair["other_job_directory"]))
+    return _Alike({"alike": alike["alike"]} if spellings or twins else {}, spellings, twins, copied)
 
 
 def _chains(sums: _Sums, jobs: Sequence[Key], roots: Sequence[Row]) -> list[Row]:

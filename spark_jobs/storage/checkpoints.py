@@ -3,7 +3,7 @@ anyone will.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -88,13 +88,17 @@ def judged(
     weaned: Iterable[Row],
     roots: Iterable[Row],
     written_at: Mapping[Key, int],
+    dead: Mapping[Key, int],
+    copied: Set[Key],
 ) -> list[Row]:
-    """Adds ``verdict`` and ``successor_job_id``. ``checkpoints`` are :func:`owned`.
+    """Adds ``verdict``, ``is_attested`` and ``successor_job_id``. ``checkpoints`` are
+    :func:`owned`; ``dead``: (audit_id, directory) of jobs attested to be dead, and since when;
+    ``copied``: those with the same content as another one, which may be the same file.
 
     Waste: its job was seen in a terminal state, and another job restored from it, or from a later
     checkpoint of that job, has since completed a checkpoint that is whole and its own. As long as
-    any job that may run was restored from that job and has not, nothing of it is waste. Savepoints
-    never are.
+    any job that may run was restored from that job and has not, nothing of it is waste. Of a dead
+    job no successor is asked for. Savepoints never are.
     """
     of_origin = by(weaned, "audit_id", "from_job_directory")
     # Restored from a directory of which nothing was read: it may be this one by another name.
@@ -118,12 +122,18 @@ def judged(
         # A job that was restored from a checkpoint of its own is no successor of itself.
         succeeded = [heir for heir in heirs if heir["weaned"] and not heir["is_own"]]
         age_from = written_at.get(key_of(row, CHECKPOINT))
-        is_waste = bool(heirs) and _is_waste(
-            row, heirs, succeeded, root_of[row["audit_id"], row["root"]], age_from
+        dead_since = dead.get((row["audit_id"], row["job_directory"]))
+        is_waste = key_of(row, CHECKPOINT) not in copied and _is_waste(
+            row, heirs, succeeded, root_of[row["audit_id"], row["root"]], age_from, dead_since
         )
         successor = largest(heir["job_id"] for heir in succeeded) if is_waste else None
         judgements.append(
-            row | {"verdict": RETAINED_WASTE if is_waste else LIVE, "successor_job_id": successor}
+            row
+            | {
+                "verdict": RETAINED_WASTE if is_waste else LIVE,
+                "is_attested": is_waste and dead_since is not None,
+                "successor_job_id": successor,
+            }
         )
     return judgements
 
@@ -136,13 +146,20 @@ def with_namers(judged: Iterable[Row], namers: Sequence[Row]) -> list[Row]:
         {row["checkpoint_no"] for row in namers if row["goes"] == which} for which in (True, False)
     )
     return [
-        row | {"verdict": LIVE, "successor_job_id": None} if number in goes & names_kept else row
+        row | {"verdict": LIVE, "is_attested": False, "successor_job_id": None}
+        if number in goes & names_kept
+        else row
         for number, row in enumerate(judged)
     ]
 
 
 def _is_waste(
-    row: Row, heirs: Iterable[Row], succeeded: Sequence[Row], root: Row, age_from: int | None
+    row: Row,
+    heirs: Iterable[Row],
+    succeeded: Sequence[Row],
+    root: Row,
+    age_from: int | None,
+    dead_since: int | None,
 ) -> bool:
     guard = root["as_of"] - int(root["age_guard_h"]) * US_PER_H
     needed_still = any(not heir["weaned"] and not heir["ended"] for heir in heirs)
@@ -155,8 +172,21 @@ def _is_waste(
         and not needed_still
         # Of a job that began where nobody sees, nobody knows what it was restored from.
         and not root["any_unreachable"]
+        and (
+            is_at_most(age_from, dead_since)
+            if dead_since is not None
+            else _is_succeeded(row, succeeded, root, guard)
+        )
+        # What it refers to may go only where its own file may.
+        and is_at_most(age_from, guard)
+        and is_less(age_from, row["in_flight_since"], unknown=True)
+    )
+
+
+def _is_succeeded(row: Row, succeeded: Sequence[Row], root: Row, guard: int) -> bool:
+    return bool(
         # One of another run under the same id is not what this run's successor took over.
-        and is_at_most(row["started_at"], row["modified"], unknown=not is_given(row["job_id"]))
+        is_at_most(row["started_at"], row["modified"], unknown=not is_given(row["job_id"]))
         and is_at_most(row["modified"], _with_clocks_apart(row["last_completed_at"]))
         # Where several clusters write, only the last one is known to be of this job: others may
         # have its id.
@@ -165,9 +195,6 @@ def _is_waste(
             or is_at_most(row["last_completed_id"], row["checkpoint_id"])
         )
         and any(_has_left_behind(heir, row, guard) for heir in succeeded)
-        # What it refers to may go only where its own file may.
-        and is_at_most(age_from, guard)
-        and is_less(age_from, row["in_flight_since"], unknown=True)
     )
 
 
@@ -293,10 +320,16 @@ class _Left:
 def _is_since_restore(row: Row, job: Row) -> bool:
     """A restored job goes on counting: a lower number is of somebody else who writes there. Where
     the job is not known to have completed one since, it is of the run before, by another clock.
+    What was written after a job that ended had completed its last one is of somebody else as well.
     """
     counts_on = is_less(job["from_checkpoint_id"], row["checkpoint_id"], unknown=True)
     has_completed = is_less(job["restored_at"], job["last_completed_at"])
-    return counts_on and has_completed and is_less(job["restored_at"], row["modified"])
+    is_of_job = not job["terminal"] or is_at_most(
+        row["modified"], _with_clocks_apart(job["last_completed_at"])
+    )
+    return bool(
+        counts_on and has_completed and is_of_job and is_less(job["restored_at"], row["modified"])
+    )
 
 
 def _is_accounted(job: Row, own: Iterable[Row], left: _Left) -> bool:

@@ -38,7 +38,8 @@ class Known:
     """(audit_id, job_id) whose task-owned files a retained snapshot may need."""
     all_needed: set[str]
     """Audits in which a snapshot lies whose job nobody can tell."""
-    doubted: set[str]
+    doubted: set[int]
+    """Numbers of directories that a doubt reaches."""
     unfound: set[Key]
     """``JOB`` of those whose last checkpoint nobody found."""
     lost: Set[str]
@@ -54,7 +55,7 @@ def judged_directories(held: Iterable[Row], roots: Sequence[Row], known: Known) 
         if not any(is_below(text, root["root"]) for root in roots)
     }
     directories = []
-    for row in held:
+    for number, row in enumerate(held):
         root = roots[row["root_no"]]
         audit_id, as_of = root["audit_id"], root["as_of"]
         owner = owners.get((audit_id, root["root"], row["job_directory"]), _NOBODY)
@@ -68,7 +69,7 @@ def judged_directories(held: Iterable[Row], roots: Sequence[Row], known: Known) 
                 "guarded_from": as_of - int(root["age_guard_h"]) * US_PER_H,
                 "future_from": as_of + FUTURE_AFTER_H * US_PER_H,
                 "any_needed": audit_id in known.all_needed,
-                "in_doubt": audit_id in known.doubted,
+                "in_doubt": number in known.doubted,
                 "last_unfound": (audit_id, owner["cluster"], row["job_id"]) in known.unfound,
                 "is_lost": row["job_directory"] in known.lost,
                 "is_lost_elsewhere": row["job_id"] in lost_elsewhere,

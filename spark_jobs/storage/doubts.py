@@ -1,15 +1,22 @@
-"""What could hide a referrer: each of these keeps every root of its audit from being cleaned.
+"""What could hide a referrer: each keeps the files that it may refer to, as far as it reaches.
 
-They are added to what reading and listing already doubted. Where two spellings may mean one file,
-only an operator can tell: an alias in the spellings makes them one, an alias of a prefix to itself
-says that it is elsewhere.
+They are added to what reading and listing already doubted. What each means, how far it can reach
+and what ends it is declared in :data:`spark_jobs.storage_words.DOUBTS`. Where two spellings may mean
+one file, only an operator can tell: an alias in the spellings makes them one, an alias of a prefix
+to itself says that it is elsewhere.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import reduce
+from operator import or_
+from typing import Any
 
 import pyarrow as pa
 
 from ingest.messages import message, message_document
+from ingest.storage.layout import METADATA_NAME
 from spark_jobs.storage.layout_columns import placed
 from spark_jobs.storage.owners import (
     CLOCKS_APART_S,
@@ -30,19 +37,115 @@ from spark_jobs.storage.plain import (
     largest,
     smallest,
 )
-from spark_jobs.storage_words import TWO_NAMES
+from spark_jobs.storage.reach import (
+    EVERYTHING,
+    Reach,
+    Reaches,
+    below,
+    in_directory,
+    of_jobs,
+)
+from spark_jobs.storage.statements import ACKNOWLEDGEABLE
+from spark_jobs.storage_words import DEAD_JOB, FOREIGN_FILE, NAMED_FILES, TWO_NAMES
 
 OF_METADATA = (
+    "empty_metadata",
     "incomplete_metadata",
+    "no_magic_number",
     "damaged_metadata",
     "unsupported_metadata",
     "unreadable_file",
     "vanished_metadata",
 )
 TWO_NAMES_ADVICE = (
-    "If it is one directory, declare the one name an alias of the other (WEIR_STORAGE_ALIASES) and "
-    "remove that root; if it is a copy, remove the root that nobody restores from."
+    "If it is one directory, declare the one name an alias of the other (WEIR_STORAGE_ALIASES); if "
+    "it is a copy, exclude the directory that nobody writes to."
 )
+MOST_PLACES = 1000
+"""Of one doubt. One with more is taken to reach everything where that has to be told from its row."""
+_HIDES_CHECKPOINT = re.compile(r"/(?:chk-[0-9]+|[0-9a-f]{32}|_metadata)$")
+
+
+def of_listing(doubts: Iterable[Row], roots: Sequence[Row], reaches: Reaches) -> list[Row]:
+    """With how far they reach: what a listing could not look into may hold a checkpoint, of the job
+    in whose directory it is, or of any.
+    """
+    rows = list(doubts)
+    where = placed(pa.array([f"{row['subject']}/{METADATA_NAME}" for row in rows], pa.string()))
+    places = zip(where.job_directory.to_pylist(), where.job_id.to_pylist(), strict=True)
+    return [
+        row
+        | _stated_dead(row, directory)
+        | {"reach": _of_unlisted(row, directory, job_id, roots, reaches)}
+        for row, (directory, job_id) in zip(rows, places, strict=True)
+    ]
+
+
+def _of_unlisted(
+    row: Row, directory: str | None, job_id: str | None, roots: Sequence[Row], reaches: Reaches
+) -> Reach:
+    subject, other, audit_id = row["subject"], row.get("other") or "", row["audit_id"]
+    if row["reason"] == TWO_NAMES:
+        return below(subject, other) if other else EVERYTHING
+    if row["reason"] == "bad_name":
+        return EVERYTHING if subject.endswith(f"/{METADATA_NAME}") else below(subject)
+    if (audit_id, directory) in reaches.dead:
+        return in_directory(str(directory))
+    if row["reason"] != "link":
+        return reaches.of_job(audit_id, job_id, subject)
+    if not other:
+        return EVERYTHING
+    leads_inside = root_around(audit_id, other, roots) is not None
+    if leads_inside:
+        # What lies there is listed and read by its own name.
+        return below(subject, other)
+    if directory is not None or _HIDES_CHECKPOINT.search(subject):
+        return reaches.of_job(audit_id, job_id, subject)
+    return below(subject)
+
+
+def of_metadata(doubts: Iterable[Row], reaches: Reaches, settled: Set[Key]) -> list[Row]:
+    """Those about a ``_metadata`` with how far they reach, without those that an operator
+    acknowledged.
+    """
+    rows = [row for row in doubts if (row["audit_id"], row["subject"]) not in settled]
+    where = placed(pa.array([row["subject"] for row in rows], pa.string()))
+    places = zip(where.job_directory.to_pylist(), where.job_id.to_pylist(), strict=True)
+    return [
+        row
+        | _stated_dead(row, directory)
+        | (_stated_foreign(row) if row["reason"] in ACKNOWLEDGEABLE else {})
+        | {"reach": reaches.of_metadata(row, directory, job_id)}
+        for row, (directory, job_id) in zip(rows, places, strict=True)
+    ]
+
+
+def void_attestations(statements: Iterable[Row]) -> list[Row]:
+    """Of dead jobs that live."""
+    detail = message("It does not count any more; nothing rests on it from this audit on.")
+    return [
+        _doubt(
+            row,
+            row["subject"] or f"{row['cluster']}/{row['job_id']}",
+            "void_attestation",
+            detail,
+            in_directory(row["subject"]) if row["subject"] else of_jobs([row["job_id"]]),
+        )
+        for row in statements
+    ]
+
+
+def _stated_dead(row: Row, directory: str | None) -> Row:
+    return {} if directory is None else {"statements": [{"kind": DEAD_JOB, "subject": directory}]}
+
+
+def _stated_foreign(row: Row) -> Row:
+    """What an operator may state who has looked at the file."""
+    if row["head_sha256"] is None or row["metadata_modified"] is None:
+        return {}
+    named = {"kind": FOREIGN_FILE, "subject": row["subject"], "bytes": row["metadata_bytes"]}
+    recognised = {"modified": row["metadata_modified"], "head_sha256": row["head_sha256"]}
+    return {"statements": [named | recognised]}
 
 
 def of_completed(
@@ -83,7 +186,11 @@ def of_completed(
 
 
 def unknown_authorities(outside: Iterable[Row], roots: Iterable[Row]) -> list[Row]:
-    """File systems that references name and that no root is on; one doubt each."""
+    """File systems that references name and that no root is on; one doubt each.
+
+    They reach the jobs whose directories these references name: other files they do not mean, by
+    whatever name.
+    """
     known: dict[str, set[str]] = {}
     for root in roots:
         known.setdefault(root["audit_id"], set()).update(root["known_authorities"] or ())
@@ -96,6 +203,7 @@ def unknown_authorities(outside: Iterable[Row], roots: Iterable[Row]) -> list[Ro
                 f"{row['metadata_path']} refers to it; declare in the spellings which root it "
                 "means, or that it is another."
             ),
+            of_jobs([row["job_id"]]) if row["job_id"] else Reach(NAMED_FILES),
         )
         for row in outside
         if row["authority"] not in known[row["audit_id"]]
@@ -103,7 +211,7 @@ def unknown_authorities(outside: Iterable[Row], roots: Iterable[Row]) -> list[Ro
 
 
 def of_other_spellings(spellings: Iterable[Row]) -> list[Row]:
-    """One doubt an audit, about the first of them."""
+    """One doubt an audit, about the first of them; it reaches the directories of all."""
     return [
         _doubt(
             first := min(of, key=lambda row: str(row["path"])),
@@ -111,51 +219,79 @@ def of_other_spellings(spellings: Iterable[Row]) -> list[Row]:
             "other_spelling",
             f"It may be {first['path']}, as may others of {sum(row['files'] for row in of)} files; "
             "declare in the spellings what its directory means.",
+            of_jobs((), *(row["job_directory"] for row in of if row["job_directory"])),
         )
         for of in by(spellings, "audit_id").values()
     ]
 
 
-def of_twins(pairs: Iterable[Row]) -> list[Row]:
-    """A doubt for each directory and another one that holds the same files."""
-    return [
-        _doubt(
-            pair,
-            pair["directory"],
-            TWO_NAMES,
-            (
-                f"{pair['files']} files below it are also listed below {pair['other_directory']}, "
-                f"such as {pair['path']}. {TWO_NAMES_ADVICE}"
-            ),
+def of_twins(pairs: Iterable[Row], copied: Set[Key]) -> list[Row]:
+    """A doubt for each directory and another one that holds the same files.
+
+    ``copied`` (``aliases.copies``): pairs of which one is a copy that nobody writes to and no
+    reference names. Their files are told apart one by one.
+    """
+    doubts = []
+    for pair in pairs:
+        of_pair = (pair["audit_id"], pair["job_directory"], pair["other_job_directory"])
+        doubts.append(
+            _doubt(
+                pair,
+                pair["directory"],
+                TWO_NAMES,
+                (
+                    f"{pair['files']} files below it are also listed below "
+                    f"{pair['other_directory']}, such as {pair['path']}. {TWO_NAMES_ADVICE}"
+                ),
+                Reach(NAMED_FILES) if of_pair in copied else of_jobs((), *of_pair[1:]),
+            )
         )
-        for pair in pairs
-    ]
+    return doubts
 
 
-def same_metadata(snapshots: Iterable[Row]) -> list[Row]:
+def same_metadata(snapshots: Iterable[Row], copied: Set[Key]) -> list[Row]:
     """A doubt for each checkpoint whose ``_metadata`` has the same content as another one of that
-    job and number.
+    job and number. None of them is waste (:func:`copied_snapshots`).
 
     Jobs of fixed ids have checkpoints of the same number in many places; what those refer to
     differs.
     """
-    written = (row for row in snapshots if row["place"] == "metadata")
     doubts = []
-    for alike in by(
-        written, "audit_id", "job_id", "checkpoint_id", "metadata_bytes", "digest"
-    ).values():
-        first, last = (of(row["metadata_path"] for row in alike) for of in (min, max))
-        for row in alike if first != last else ():
-            other = last if row["metadata_path"] == first else first
+    for alike in _same(snapshots):
+        first, last = (min(alike, key=_path), max(alike, key=_path))
+        for row in alike:
+            other = last if row is first else first
+            pair = (row["audit_id"], row["job_directory"], other["job_directory"])
+            reach = (
+                Reach(NAMED_FILES)
+                if pair in copied or (pair[0], pair[2], pair[1]) in copied
+                else of_jobs((), *(one["job_directory"] for one in alike if one["job_directory"]))
+            )
             doubts.append(
                 _doubt(
                     row,
                     row["metadata_path"],
                     TWO_NAMES,
-                    f"It has the same content as {other}. {TWO_NAMES_ADVICE}",
+                    f"It has the same content as {other['metadata_path']}. {TWO_NAMES_ADVICE}",
+                    reach,
                 )
             )
     return doubts
+
+
+def copied_snapshots(snapshots: Iterable[Row]) -> set[Key]:
+    """(audit_id, metadata_path) of those with the same content as another one."""
+    return {(row["audit_id"], row["metadata_path"]) for alike in _same(snapshots) for row in alike}
+
+
+def _same(snapshots: Iterable[Row]) -> list[list[Row]]:
+    written = (row for row in snapshots if row["place"] == "metadata")
+    groups = by(written, "audit_id", "job_id", "checkpoint_id", "metadata_bytes", "digest")
+    return [alike for alike in groups.values() if len({_path(row) for row in alike}) > 1]
+
+
+def _path(row: Row) -> str:
+    return str(row["metadata_path"])
 
 
 def restored_from_gone(
@@ -163,6 +299,7 @@ def restored_from_gone(
     snapshots: Iterable[Row],
     newest: Mapping[Key, Row],
     roots: Sequence[Row],
+    reaches: Reaches,
 ) -> list[Row]:
     """Jobs that may run on files which only a snapshot named that was not read: it is gone, or lies
     elsewhere.
@@ -192,7 +329,16 @@ def restored_from_gone(
             job_id=job["job_id"],
         )
         reason = "restored_from_elsewhere" if root is None else "restored_from_gone"
-        doubts.append(_doubt(job | {"root": root or ""}, path, reason, detail))
+        of_origin = [job["from_job_directory"]] if job["from_job_directory"] else []
+        doubts.append(
+            _doubt(
+                job | {"root": root or ""},
+                path,
+                reason,
+                detail,
+                reaches.of_job(job["audit_id"], job["job_id"], path, *of_origin),
+            )
+        )
     return doubts
 
 
@@ -221,11 +367,13 @@ def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> lis
                 "Job of {cluster:name}; wait for its next checkpoint and audit again.",
                 cluster=job["cluster"],
             )
-            doubts.append(_doubt(job, job["job_id"], "restored_from_unknown", detail))
+            doubts.append(_doubt(job, job["job_id"], "restored_from_unknown", detail, EVERYTHING))
     return doubts
 
 
-def writes_elsewhere(jobs: Iterable[Row], listed: Iterable[Row], roots: Sequence[Row]) -> list[Row]:
+def writes_elsewhere(
+    jobs: Iterable[Row], listed: Iterable[Row], roots: Sequence[Row], reaches: Reaches
+) -> list[Row]:
     """Jobs that stem from the audited roots and whose checkpoints lie outside of them.
 
     Those may refer to files here, and nobody reads them. ``listed`` are the job directories found:
@@ -257,7 +405,11 @@ def writes_elsewhere(jobs: Iterable[Row], listed: Iterable[Row], roots: Sequence
             cluster=job["cluster"],
         )
         doubts[*key_of(job, JOB), job["written_directory"]] = _doubt(
-            job, job["written_directory"], "writes_elsewhere", detail
+            job,
+            job["written_directory"],
+            "writes_elsewhere",
+            detail,
+            reaches.of_job(job["audit_id"], job["job_id"]),
         )
     return list(doubts.values())
 
@@ -268,6 +420,7 @@ def no_checkpoint_found(
     writers: Iterable[Row],
     newest: Mapping[Key, Row],
     roots: Sequence[Row],
+    reaches: Reaches,
 ) -> list[Row]:
     """Jobs that run and whose newest checkpoint was not found, nor a later one.
 
@@ -306,7 +459,8 @@ def no_checkpoint_found(
                 "retained.",
                 cluster=job["cluster"],
             )
-            doubts.append(_doubt(job, job["job_id"], "no_checkpoint_found", detail))
+            reach = reaches.of_job(job["audit_id"], job["job_id"])
+            doubts.append(_doubt(job, job["job_id"], "no_checkpoint_found", detail, reach))
     return doubts
 
 
@@ -345,15 +499,54 @@ def distinct(doubts: Iterable[Row]) -> list[Row]:
     return [
         dict(zip(names, key, strict=True))
         | {name: largest(doubt[name] for doubt in of) for name in ("root", "detail")}
+        | {
+            "reach": reduce(or_, (doubt["reach"] for doubt in of)),
+            "statements": [one for doubt in of for one in doubt.get("statements", ())],
+        }
         for key, of in by(doubts, *names).items()
     ]
 
 
-def _doubt(row: Row, subject: str, reason: str, detail: str) -> Row:
+def doubt_rows(
+    doubts: Iterable[Row], blocked: Sequence[set[int]], withheld: Sequence[tuple[int, int]]
+) -> list[Row]:
+    """``storage_doubt``. ``blocked``: the directories that each reaches, ``withheld`` the files and
+    bytes of each directory that doubts alone keep from being judged.
+    """
+    rows = []
+    for doubt, reached in zip(doubts, blocked, strict=True):
+        sums = [withheld[number] for number in reached]
+        reach = doubt["reach"]
+        rows.append(
+            doubt
+            | {
+                "reach": reach.code,
+                "places": _json(reach.places[:MOST_PLACES]),
+                "more_places": max(len(reach.places) - MOST_PLACES, 0),
+                "blocked_files": sum(files for files, _ in sums),
+                "blocked_bytes": sum(size for _, size in sums),
+                "statements": _json(doubt["statements"]),
+            }
+        )
+    return rows
+
+
+def _doubt(row: Row, subject: str, reason: str, detail: str, reach: Reach) -> Row:
+    stated = {}
+    if row.get("cluster") and row.get("job_id"):
+        of_job = {"cluster": row["cluster"], "job_id": row["job_id"]}
+        stated["statements"] = [
+            {"kind": DEAD_JOB, "subject": row.get("written_directory") or ""} | of_job
+        ]
     return {
         "audit_id": row["audit_id"],
         "subject": subject,
         "reason": reason,
         "root": row.get("root") or "",
         "detail": message_document(detail),
-    }
+        "reach": reach,
+    } | stated
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))

@@ -1,7 +1,7 @@
 """Which jobs stem from which, and whose task-owned files a retained snapshot may still need."""
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from spark_jobs.storage.owners import is_given, may_run, root_around
@@ -15,7 +15,7 @@ _GIVEN_PREFIXES = ("000000", "ffffff")
 @dataclass(frozen=True)
 class Family:
     """What is known of jobs: from whom they stem, which directories they write (``sole``), whose
-    last checkpoint nobody found.
+    last checkpoint nobody found, which directories are of jobs attested to be ``dead``.
     """
 
     jobs: Sequence[Row]
@@ -23,6 +23,7 @@ class Family:
     chains: Sequence[Row]
     sole: Sequence[Row]
     unfound: Set[Key]
+    dead: Set[Key] = frozenset()
 
 
 def needed_jobs(
@@ -32,13 +33,15 @@ def needed_jobs(
     of all may be: a snapshot is there whose job nobody can tell or remembers, or a job stems from
     one of which that is so, or from a place that nobody knows.
 
-    ``metadata``: all that may be there, also where nobody looks.
+    ``metadata``: all that may be there, also where nobody looks. Nobody restores from those of a
+    dead job: they keep its own files alone.
     """
     jobs, restores, chains = family.jobs, family.restores, family.chains
-    known = {key for key in keys([*held, *jobs], "audit_id", "job_id") if None not in key}
-    of_prefix: dict[Key, list[Key]] = {}
-    for audit_id, job_id in known:
-        of_prefix.setdefault((audit_id, job_id[:6]), []).append((audit_id, job_id))
+    of_dead = [row for row in metadata if (row["audit_id"], row["job_directory"]) in family.dead]
+    metadata = [
+        row for row in metadata if (row["audit_id"], row["job_directory"]) not in family.dead
+    ]
+    of_prefix = _of_prefix(held, jobs)
     savepoints = [row for row in metadata if row["place"] == "savepoint"]
     prefixes = {
         (row["audit_id"], named[1])
@@ -83,6 +86,49 @@ def needed_jobs(
     }
     forgotten = {audit_id for audit_id, _ in needed - keys(jobs, "audit_id", "job_id")}
 
+    unknown_origins = _unknown_origins(family, of_prefix, written)
+    from_unknown = {audit_id for audit_id, _ in needed & unknown_origins}
+    needed |= keys(of_dead, "audit_id", "job_id")
+    return needed, unowned | of_others | of_any | forgotten | from_unknown
+
+
+class Origins:
+    """From whom jobs stem: only files of these, besides its own, a checkpoint of a job refers to."""
+
+    def __init__(self, family: Family, held: Iterable[Row]) -> None:
+        of_prefix = _of_prefix(held, family.jobs)
+        written = keys(family.sole, "audit_id", "job_directory")
+        self._told = keys(
+            (job for job in family.jobs if not job["recorded"]), "audit_id", "job_id"
+        ) - _unknown_origins(family, of_prefix, written)
+        self._above: dict[Key, list[Key]] = {}
+        for descendant, ancestor in _descents(family.restores, family.chains, of_prefix):
+            self._above.setdefault(descendant, []).append(ancestor)
+
+    def of(self, audit_id: str, job_id: str) -> Set[str] | None:
+        """Ids of the job and of those above it; None where nobody knows one of them, or others may
+        have its id.
+        """
+        line = ancestors([(audit_id, job_id)], self._above)
+        if not line <= self._told or any(is_given(one) for _, one in line):
+            return None
+        return {one for _, one in line}
+
+
+def _of_prefix(held: Iterable[Row], jobs: Iterable[Row]) -> dict[Key, list[Key]]:
+    """Jobs by what the name of a savepoint tells of their ids."""
+    of_prefix: dict[Key, list[Key]] = {}
+    for audit_id, job_id in keys([*held, *jobs], "audit_id", "job_id"):
+        if audit_id is not None and job_id is not None:
+            of_prefix.setdefault((audit_id, job_id[:6]), []).append((audit_id, job_id))
+    return of_prefix
+
+
+def _unknown_origins(
+    family: Family, of_prefix: Mapping[Key, Sequence[Key]], written: Set[Key]
+) -> set[Key]:
+    """(audit_id, job_id) of jobs of which nobody knows from whom they stem."""
+
     def tells_origin(job: Row) -> bool:
         """Only the last restore of a job is known: after one from a snapshot of its own, or from
         one that tells no job, nobody knows any more from whom it stems.
@@ -98,14 +144,15 @@ def needed_jobs(
         return bool(job_id != job["job_id"] and is_distinguished)
 
     unknown_origins = [
-        *(job for job in restores if not tells_origin(job)),
-        *(job for job in jobs if job["restore_unread"]),
-        *(job for job in jobs if job["restored_at"] is not None and job["restored_path"] is None),
+        *(job for job in family.restores if not tells_origin(job)),
+        *(job for job in family.jobs if job["restore_unread"]),
+        *(
+            job
+            for job in family.jobs
+            if job["restored_at"] is not None and job["restored_path"] is None
+        ),
     ]
-    from_unknown = {
-        audit_id for audit_id, _ in needed & keys(unknown_origins, "audit_id", "job_id")
-    }
-    return needed, unowned | of_others | of_any | forgotten | from_unknown
+    return keys(unknown_origins, "audit_id", "job_id")
 
 
 def _descents(

@@ -15,6 +15,7 @@ from ingest.messages import Message, message_document
 from ingest.metadata import references
 from ingest.metadata.errors import DamagedMetadata, IncompleteMetadata, MetadataError
 from ingest.metadata.files import MetadataFile
+from ingest.metadata.unread import Content, content_of
 from ingest.storage.directories import Kind, directories
 from ingest.storage.layout import METADATA_NAME
 from ingest.storage.roots import local_path
@@ -28,7 +29,15 @@ WANTED = pa.schema(
 )
 """One ``_metadata`` to read: ``path`` canonical, ``read_path`` where it is read."""
 
-_FAILURE = [("failure", pa.string()), ("failure_detail", pa.string())]
+_FAILURE = [
+    ("failure", pa.string()),
+    ("failure_detail", pa.string()),
+    ("head_sha256", pa.string()),
+    ("named_jobs", pa.list_(pa.string())),
+]
+"""``head_sha256`` and ``named_jobs`` are those of ``ingest.metadata.unread``, null where the file
+could not be read at all.
+"""
 _ROWS = [(field.name, in_microseconds(field.type)) for field in references.SCHEMA]
 PARSED = pa.schema([("audit_id", pa.string()), ("root", pa.string()), *_ROWS, *_FAILURE])
 """Rows of ``references``; of a file that failed a row with ``failure`` comes last, and no row with
@@ -36,6 +45,8 @@ ordinal 0.
 """
 
 _MOST_DETAIL = 500
+FOREIGN = "foreign_metadata"
+"""Failure of what is provably no ``_metadata`` of Flink: it refers to nothing, and is no doubt."""
 
 
 def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -54,7 +65,7 @@ def _parsed(file: MetadataFile, row: Mapping[str, Any]) -> Iterator[pa.RecordBat
         for batch in references.reference_batches(file):
             yield _framed(batch, row)
     except MetadataError as error:
-        yield _failed(file, row, _reason(error), str(error))
+        yield _unread(file, row, error)
     except FileNotFoundError:
         yield _failed(
             file, row, "vanished_metadata", "It was listed, and gone when it was to be read."
@@ -71,6 +82,20 @@ def _parsed(file: MetadataFile, row: Mapping[str, Any]) -> Iterator[pa.RecordBat
         )
 
 
+def _unread(file: MetadataFile, row: Mapping[str, Any], error: MetadataError) -> pa.RecordBatch:
+    try:
+        content = content_of(file)
+    except (OSError, ValueError):
+        return _failed(file, row, _reason(error), str(error))
+    if content.bytes == 0:
+        reason = "empty_metadata"
+    elif content.has_magic:
+        reason = _reason(error)
+    else:
+        reason = FOREIGN if content.is_foreign else "no_magic_number"
+    return _failed(file, row, reason, str(error), content)
+
+
 def _reason(error: MetadataError) -> str:
     if isinstance(error, IncompleteMetadata):
         return "incomplete_metadata"
@@ -82,14 +107,20 @@ def _framed(batch: pa.RecordBatch, row: Mapping[str, Any]) -> pa.RecordBatch:
         name: pa.repeat(pa.scalar(row[name], pa.string()), batch.num_rows)
         for name in ("audit_id", "root")
     }
-    nothing = {name: pa.nulls(batch.num_rows, pa.string()) for name, _ in _FAILURE}
+    nothing = {name: pa.nulls(batch.num_rows, kind) for name, kind in _FAILURE}
     columns = around | {name: batch.column(name) for name in batch.schema.names} | nothing
     return pa.record_batch(
         [columns[field.name].cast(field.type) for field in PARSED], schema=PARSED
     )
 
 
-def _failed(file: MetadataFile, row: Mapping[str, Any], reason: str, detail: str) -> pa.RecordBatch:
+def _failed(
+    file: MetadataFile,
+    row: Mapping[str, Any],
+    reason: str,
+    detail: str,
+    content: Content | None = None,
+) -> pa.RecordBatch:
     key = references.key_of(file)
     failure = {
         "audit_id": row["audit_id"],
@@ -102,6 +133,8 @@ def _failed(file: MetadataFile, row: Mapping[str, Any], reason: str, detail: str
         "failure_detail": message_document(
             detail if isinstance(detail, Message) else detail[:_MOST_DETAIL]
         ),
+        "head_sha256": content and content.head_sha256,
+        "named_jobs": content and content.named_jobs,
     }
     return pa.RecordBatch.from_pylist([failure], schema=PARSED)
 

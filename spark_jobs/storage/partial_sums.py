@@ -14,7 +14,7 @@ KEYS = {
     "chains": ("job_no", "root_no", "other_job_directory", "other_job_id"),
     "chained": ("job_no", "root_no", "other_job_directory", "checkpoint_no"),
     "lost": ("root_no",),
-    "outside": ("audit_id", "authority"),
+    "outside": ("audit_id", "authority", "job_id"),
     "not_found_of": ("audit_id",),
     "unread_checkpoints": ("audit_id", "metadata_path"),
     "vanished_checkpoints": ("audit_id", "metadata_path"),
@@ -23,13 +23,13 @@ KEYS = {
 }
 """Columns of which rows with the same values are of one thing."""
 
-_SMALLEST = ("metadata_path",)
+_SMALLEST, _LARGEST = ("metadata_path",), ("newest",)
 
 
 def added_up(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     """The same parts, with one row for each key."""
     summed_tables = {
-        name: arrays.summed(rows, KEYS[name], _SMALLEST)
+        name: arrays.summed(rows, KEYS[name], _SMALLEST, _LARGEST)
         for name, rows in parts.items()
         if name not in _FIRST
     }

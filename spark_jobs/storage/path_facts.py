@@ -88,7 +88,13 @@ SCHEMAS = {
         ]
     ),
     "held": pa.schema(
-        [("root_no", _INT), ("job_directory", _TEXT), ("job_id", _TEXT), ("files", _INT)]
+        [
+            ("root_no", _INT),
+            ("job_directory", _TEXT),
+            ("job_id", _TEXT),
+            ("files", _INT),
+            ("newest", _INT),
+        ]
     ),
     "figures": pa.schema([("checkpoint_no", _INT), *((name, _INT) for name in FIGURES)]),
     "compared": pa.schema([("checkpoint_no", _INT), *((name, _INT) for name in COMPARED)]),
@@ -96,7 +102,9 @@ SCHEMAS = {
     "chains": pa.schema([*CHAIN, ("other_job_id", _TEXT), ("files", _INT), ("bytes", _INT)]),
     "chained": pa.schema([*CHAIN, ("checkpoint_no", _INT)]),
     "lost": pa.schema([("root_no", _INT), ("missing_files", _INT), ("missing_bytes", _INT)]),
-    "outside": pa.schema([("audit_id", _TEXT), ("authority", _TEXT), ("metadata_path", _TEXT)]),
+    "outside": pa.schema(
+        [(name, _TEXT) for name in ("audit_id", "authority", "job_id", "metadata_path")]
+    ),
     "not_found_of": pa.schema([("audit_id", _TEXT), ("not_found", _INT)]),
     "unread_checkpoints": _CHECKPOINT,
     "vanished_checkpoints": _CHECKPOINT,
@@ -309,13 +317,24 @@ def _listed_metadata(files: pa.Table, roots: pa.Table) -> pa.Table:
 
 
 def _held(files: pa.Table) -> pa.Table:
-    """Directories of jobs with the number of their files; one row without a job stands for all
-    files of a root that lie in none.
+    """Directories of jobs with the number of their files, and when the newest of them was written
+    or first seen (µs); one row without a job stands for all files of a root that lie in none.
     """
     key = ["root_no", "job_directory", "job_id"]
+    modified = np.where(
+        arrays.known(arrays.numbers(column(files, "modified"))),
+        arrays.numbers(column(files, "modified")),
+        _NEVER,
+    )
+    newest = np.maximum(modified, arrays.numbers(column(files, "first_seen_at")))
     return (
         files.select(key)
+        .append_column("newest", pa.array(newest))
         .group_by(key)
-        .aggregate([([], "count_all")])
-        .rename_columns({"count_all": "files"})
+        .aggregate([([], "count_all"), ("newest", "max")])
+        .rename_columns({"count_all": "files", "newest_max": "newest"})
     )
+
+
+_NEVER = 253_370_764_800_000_000
+"""The year 9999: of a file without a time nobody knows that it is old."""

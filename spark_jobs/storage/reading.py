@@ -13,7 +13,7 @@ from spark_jobs.arrow_schemas import in_microseconds
 from spark_jobs.audit_request import JOB_SCHEMA
 from spark_jobs.storage import parsing
 from spark_jobs.storage.layout_columns import METADATA_SUFFIX, directories_of, with_places
-from spark_jobs.storage.parsing import WANTED
+from spark_jobs.storage.parsing import FOREIGN, WANTED
 from spark_jobs.storage.plain import Key, Row, by, is_less, keys, largest, plain_rows
 
 JOBS = pa.schema(
@@ -85,7 +85,13 @@ def placed_snapshots(snapshots: pa.Table) -> list[Row]:
 
 
 class Missed(NamedTuple):
+    """``failed``: one row for each file that could not be read, ``foreign`` those of them that are
+    provably no ``_metadata`` of Flink.
+    """
+
     doubts: list[Row]
+    failed: list[Row]
+    foreign: set[Key]
     vanished: set[Key]
     """(audit_id, metadata_path) listed, and gone when read."""
     of_root: Counter[Key]
@@ -100,9 +106,13 @@ def missed(failed: pa.Table, bad_paths: Iterable[Row], snapshots: Sequence[Row])
     read = by((row for row in snapshots if row["place"] == "metadata"), "audit_id", "job_directory")
     newest = {key: largest(row["number"] for row in rows) for key, rows in read.items()}
     doubts: list[Row] = []
+    rows = plain_rows(with_places(failed, "metadata_path"))
+    foreign = {(row["audit_id"], row["metadata_path"]) for row in rows if row["failure"] == FOREIGN}
     vanished: set[Key] = set()
     of_root: Counter[Key] = Counter()
-    for row in plain_rows(with_places(failed, "metadata_path")):
+    for row in rows:
+        if row["failure"] == FOREIGN:
+            continue
         if row["failure"] == VANISHED:
             vanished.add((row["audit_id"], row["metadata_path"]))
             of_root[row["audit_id"], row["root"]] += 1
@@ -113,17 +123,11 @@ def missed(failed: pa.Table, bad_paths: Iterable[Row], snapshots: Sequence[Row])
         _doubt(row, "bad_path", f"It refers to {row['written_path'][:200]}, which is no URI.")
         for row in bad_paths
     ]
-    return Missed(doubts, vanished, of_root)
+    return Missed(doubts, rows, foreign, vanished, of_root)
 
 
 def _doubt(row: Row, reason: str, detail: str) -> Row:
-    return {
-        "audit_id": row["audit_id"],
-        "subject": row["metadata_path"],
-        "reason": reason,
-        "root": row["root"],
-        "detail": detail,
-    }
+    return row | {"subject": row["metadata_path"], "reason": reason, "detail": detail}
 
 
 def job_rows(jobs: pa.Table, spellings_of: Mapping[str, Spellings]) -> list[Row]:

@@ -187,7 +187,9 @@ def sums_of(
     authority = pc.struct_field(
         pc.extract_regex(column(outside, "path"), AUTHORITY.replace("(", "(?P<authority>", 1)), [0]
     )
-    named = outside.append_column("authority", pc.fill_null(authority, ""))
+    named = outside.append_column("authority", pc.fill_null(authority, "")).append_column(
+        "job_id", pc.fill_null(resolved.placed.job_id.filter(pa.array(resolved.root < 0)), "")
+    )
     missing = np.flatnonzero(resolved.missing)
     rows = pa.table(
         {
@@ -211,7 +213,7 @@ def sums_of(
                 "missing_bytes": arrays.sums(of_root, largest, roots.num_rows),
             },
         ),
-        "outside": named.group_by(["audit_id", "authority"])
+        "outside": named.group_by(["audit_id", "authority", "job_id"])
         .aggregate([("metadata_path", "min")])
         .rename_columns({"metadata_path_min": "metadata_path"}),
         "not_found": not_found.group_by(["audit_id", "path"]).aggregate([]),

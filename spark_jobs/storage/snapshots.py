@@ -3,6 +3,7 @@ distinct files it refers to.
 """
 
 import hashlib
+import re
 from collections.abc import Mapping
 from itertools import pairwise
 
@@ -15,6 +16,7 @@ from spark_jobs.arrow_schemas import INSTANT, arrow_schema
 from spark_jobs.audit_tables import STORAGE_REFERENCE
 from spark_jobs.storage import arrays, operator_states, parsing
 from spark_jobs.storage.arrays import Numbers, column
+from spark_jobs.storage.plain import by
 
 _READ = (
     "audit_id",
@@ -39,6 +41,8 @@ _READ = (
     "states",
     "failure",
     "failure_detail",
+    "head_sha256",
+    "named_jobs",
 )
 PARSED = pa.schema([*(parsing.PARSED.field(name) for name in _READ), ("repeated", pa.bool_())])
 """Of ``parsing.PARSED`` what is read here.
@@ -48,7 +52,15 @@ PARSED = pa.schema([*(parsing.PARSED.field(name) for name in _READ), ("repeated"
 
 _TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
 _CHECKPOINT = [("audit_id", _TEXT), ("metadata_path", _TEXT)]
-FAILED = pa.schema([*_CHECKPOINT, ("root", _TEXT), ("failure", _TEXT), ("failure_detail", _TEXT)])
+FAILED = pa.schema(
+    [
+        *_CHECKPOINT,
+        ("root", _TEXT),
+        ("metadata_bytes", _INT),
+        ("metadata_modified", INSTANT),
+        *(parsing.PARSED.field(name) for name in _READ[-4:]),
+    ]
+)
 SCHEMAS = {
     "snapshots": pa.schema(
         [
@@ -66,15 +78,19 @@ SCHEMAS = {
     "storage_reference": arrow_schema(STORAGE_REFERENCE),
     "segments": pa.schema([*_CHECKPOINT, ("path", _TEXT), ("offset_bytes", _INT), ("bytes", _INT)]),
     "operators": operator_states.OPERATORS,
-    "bad_paths": pa.schema([*_CHECKPOINT, ("root", _TEXT), ("written_path", _TEXT)]),
+    "bad_paths": pa.schema(
+        [*_CHECKPOINT, ("root", _TEXT), ("written_path", _TEXT), ("named_jobs", pa.list_(_TEXT))]
+    ),
     "failed": FAILED,
 }
 """``bad_paths``: of references that are written in no way from which a path can be derived, one of
-each file.
+each file; ``named_jobs`` of all of them, null where any names no directory of a job.
 """
 
 _PATHS = ("written_path", "task_owned_directory", "shared_directory")
 _ABSOLUTE = "^(/|[A-Za-z][A-Za-z0-9+.-]*:)"
+_IN_JOB = re.compile("/([0-9a-f]{32})(?=/)")
+_BAD_PATH = SCHEMAS["bad_paths"].names
 
 
 def read_checkpoints(
@@ -193,10 +209,14 @@ def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
 
 
 def _bad_paths(unplaced: pa.Table) -> pa.Table:
-    bad_paths = unplaced.group_by(["audit_id", "metadata_path"]).aggregate(
-        [("root", "max"), ("written_path", "min")]
-    )
-    return bad_paths.rename_columns({"root_max": "root", "written_path_min": "written_path"})
+    bad_paths = []
+    rows = unplaced.select([*SCHEMAS["bad_paths"].names[:-1]]).to_pylist()
+    for key, of in by(rows, "audit_id", "metadata_path", "root").items():
+        written = sorted(row["written_path"] for row in of)
+        jobs = [_IN_JOB.findall(path) for path in written]
+        named = sorted({job for of_path in jobs for job in of_path}) if all(jobs) else None
+        bad_paths.append(dict(zip(_BAD_PATH, (*key, written[0], named), strict=True)))
+    return pa.Table.from_pylist(bad_paths, SCHEMAS["bad_paths"])
 
 
 def _referred(handles: pa.Table) -> dict[str, pa.Table]:

@@ -3,7 +3,8 @@ of that.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import column, numbers
 from spark_jobs.storage.layout_columns import is_metadata
 from spark_jobs.storage.owners import JOB_DIRECTORY
-from spark_jobs.storage.plain import Key, Row, by, key_of, keys, largest
+from spark_jobs.storage.plain import Key, Row, by, key_of, largest
 from spark_jobs.storage.reference_sums import REACHED
 from spark_jobs.storage_words import TWO_NAMES, VERDICTS
 
@@ -105,29 +106,30 @@ def of_roots(
     checkpoints: Iterable[Row],
     lost: Mapping[Key, Row],
     doubts: Sequence[Row],
+    reached: Sequence[Set[int]],
     replaced: Mapping[Key, int],
     roots: Iterable[Row],
 ) -> list[Row]:
     """``storage_root``; a root without any file has a row, too.
 
-    ``lost``: by root, the files that are missing; ``replaced``: how many ``_metadata`` were gone
-    when they were to be read.
+    ``lost``: by root, the files that are missing; ``reached``: which directories each doubt
+    reaches; ``replaced``: how many ``_metadata`` were gone when they were to be read.
     """
     sums = {key_of(row, _ROOT): row for row in _of(cube, directories, _ROOT)}
     steps = by(_of(cube, directories, _ROOT, ("le_step",)), *_ROOT)
-    read, doubted = by(checkpoints, *_ROOT), by(doubts, "audit_id")
-    named_twice = keys((doubt for doubt in doubts if doubt["reason"] == TWO_NAMES), *_ROOT)
+    read = by(checkpoints, *_ROOT)
+    roots = list(roots)
+    whole, partly = _in_doubt(directories, doubts, reached, roots)
     nothing = dict.fromkeys(
         (*_SUMS, *(f"{verdict}_{unit}" for verdict in VERDICTS for unit in ("files", "bytes"))), 0
     )
     root_rows = []
     for root in roots:
         key = key_of(root, _ROOT)
-        in_doubt = len(doubted.get((root["audit_id"],), ()))
         reasons = {
             "not_attested": not root["attested"],
-            TWO_NAMES: key in named_twice,
-            "in_doubt": in_doubt > 0,
+            TWO_NAMES: TWO_NAMES in whole[key],
+            "in_doubt": bool(whole[key] - {TWO_NAMES}),
             "unreachable_cluster": root["unreachable"],
         }
         not_cleanable = [reason for reason, is_one in reasons.items() if is_one]
@@ -138,13 +140,49 @@ def of_roots(
             | {
                 "checkpoints": len(read.get(key, ())),
                 "replaced": replaced.get(key, 0),
-                "doubts": in_doubt,
+                "doubts": partly[key],
                 "size_histogram": _json(_histogram(steps.get(key, ()))),
                 "cleanable": not not_cleanable,
                 "not_cleanable": _json(not_cleanable),
             }
         )
     return root_rows
+
+
+def _in_doubt(
+    directories: Sequence[Row],
+    doubts: Sequence[Row],
+    reached: Sequence[Set[int]],
+    roots: Sequence[Row],
+) -> tuple[dict[Key, set[str]], Counter[Key]]:
+    """By root, reasons of doubts that reach all of it, and the number of those that reach any file
+    of it.
+    """
+    whole: dict[Key, set[str]] = {key_of(root, _ROOT): set() for root in roots}
+    partly: Counter[Key] = Counter()
+    for doubt, of_doubt in zip(doubts, reached, strict=True):
+        met = {key_of(directories[number], _ROOT) for number in of_doubt}
+        for key in whole:
+            if key[0] == doubt["audit_id"] and doubt["reach"].covers_root(key[1]):
+                whole[key].add(doubt["reason"])
+                met.add(key)
+        partly.update(met)
+    return whole, partly
+
+
+def withheld_by_doubt(cube: pa.Table, directories: Sequence[Row]) -> list[tuple[int, int]]:
+    """By directory, files and bytes that nothing else than doubt is known to keep."""
+    at = numbers(column(cube, "directory_no"))
+    in_doubt = np.array([row["in_doubt"] for row in directories], np.bool_)
+    chosen = arrays.flags(
+        pc.is_in(column(cube, "reason"), value_set=pa.array(["in_doubt", "first_audit"]))
+    )
+    chosen &= in_doubt[at] if len(at) else chosen
+    sums = [
+        arrays.sums(at[chosen], numbers(column(cube, unit))[chosen], len(directories))
+        for unit in ("files", "bytes")
+    ]
+    return list(zip(*(of.tolist() for of in sums), strict=True))
 
 
 def _histogram(steps: Iterable[Row]) -> list[Row]:

@@ -23,6 +23,7 @@ from spark_jobs.storage.carried import JOB_DIRECTORIES, REFERRED
 from spark_jobs.storage.failed_checkpoints import FAILED, FailedCheckpoints
 from spark_jobs.storage.layout_columns import (
     MERGED,
+    are_below,
     directories_of,
     is_candidate,
     is_metadata,
@@ -74,7 +75,14 @@ NAMERS = pa.schema([("checkpoint_no", _INT), ("goes", _FLAG)])
 """Checkpoints that are waste: whether their ``_metadata`` may go, or a file that they refer to is
 kept.
 """
-CHECKPOINTS = pa.schema([("audit_id", _TEXT), ("metadata_path", _TEXT), ("is_live", _FLAG)])
+CHECKPOINTS = pa.schema(
+    [
+        ("audit_id", _TEXT),
+        ("metadata_path", _TEXT),
+        ("is_live", _FLAG),
+        ("is_attested", _FLAG),
+    ]
+)
 """Of all that were read, numbered as the referrers of files are."""
 PATHS = pa.schema([("audit_id", _TEXT), ("path", _TEXT)])
 
@@ -133,6 +141,9 @@ class _Facts:
     unread_referrer: Flags
     """A checkpoint that was not read this time refers to it, and nothing says that it is gone."""
     restored_from: Flags
+    attested: Flags
+    """A checkpoint that is waste as an operator attested it refers to it."""
+    excluded: Flags
     newly_vanished: pa.Array
 
     @property
@@ -144,7 +155,7 @@ def judged_files(
     parts: Mapping[str, pa.Table], facts: Mapping[str, pa.Table]
 ) -> dict[str, pa.Table]:
     """``parts``: files, unread and, where there are any, alike; ``facts``: directories,
-    checkpoints, restored, gone, gone_before and vanished.
+    checkpoints, restored, excluded, gone, gone_before and vanished.
     """
     rows, directories, checkpoints = parts["files"], facts["directories"], facts["checkpoints"]
     files = _Files(
@@ -286,6 +297,14 @@ def _facts(
     snapshot = _at_snapshots(rows, checkpoints)
     of, number = _referrers(rows, snapshot)
     is_live = arrays.flags(column(checkpoints, "is_live"))[number]
+    is_attested = arrays.flags(column(checkpoints, "is_attested"))[number]
+    excluded = np.zeros(size, np.bool_)
+    for row in facts["excluded"].to_pylist():
+        below = pc.and_(
+            are_below(column(rows, "path"), row["directory"]),
+            pc.equal(column(rows, "audit_id"), row["audit_id"]),
+        )
+        excluded |= arrays.flags(below)
     restored = facts["restored"]
     restored_from = np.zeros(size, np.bool_)
     if restored.num_rows:
@@ -304,6 +323,8 @@ def _facts(
         gone=_at_snapshots(rows, facts["gone"]) >= 0,
         unread_referrer=arrays.found_at(keys, arrays.joined(pending, "audit_id", "path")) >= 0,
         restored_from=restored_from,
+        attested=arrays.marked(of[is_attested], size),
+        excluded=excluded,
         newly_vanished=arrays.taken(
             column(gone_of, "metadata_path_max"),
             arrays.found_at(keys, arrays.joined(gone_of, "audit_id", "path")),
@@ -419,6 +440,7 @@ def _lines(
         (live & facts.snapshot, LIVE, "snapshot"),
         (live, LIVE, "referred"),
         (facts.restored_from, LIVE, "restored_from"),
+        (facts.excluded, KEPT, "excluded"),
         (is_place("unowned"), KEPT, "no_job_level"),
         (
             is_place("metadata") & ~arrays.flags(pc.is_valid(files.text("job_id"))),
@@ -456,6 +478,7 @@ def _lines(
         (files.is_of_directory("last_unfound"), KEPT, "last_unfound"),
         (~waste & later(files.of_directory("began_at"), modified), KEPT, "earlier_run"),
         (~waste & terminal & later(modified, left_until), KEPT, "later_run"),
+        (facts.attested, RETAINED_WASTE, "attested_dead"),
         (waste, RETAINED_WASTE, "superseded"),
         (np.ones(files.rows.num_rows, np.bool_), ORPHAN, "unreferenced"),
     ]

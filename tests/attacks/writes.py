@@ -179,6 +179,14 @@ FORMS: dict[str, Write] = {
     ),
     "storage-root-attest": operators(lambda: {"withdraw": "1"}),
     "storage-root-remove": operators(),
+    "storage-statement": operators(
+        lambda: {
+            "kind": "excluded",
+            "subject": f"{_plan().roots[0]}/elsewhere",
+            "reason": "another tree",
+        }
+    ),
+    "storage-statement-end": operators(),
     "storage-simulator": operators(lambda: {"days": "9"}),
     "cleanup-plan-make": operators(lambda: {"root": _plan().roots[0]}),
     "cleanup-plan-order": operators(changes=False),

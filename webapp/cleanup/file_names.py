@@ -7,10 +7,12 @@ directories of its checkpoint and job as well.
 """
 
 import re
+from collections.abc import Iterable
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+_JOB = re.compile("[0-9a-f]{32}")
 _OF_JOB = re.compile(r".*/([0-9a-f]{32}/.+)\Z", re.DOTALL)
 
 
@@ -39,3 +41,39 @@ def below_job(folder: str) -> str:
     """
     match = _OF_JOB.search(folder.lower())
     return match[1] if match else folder.lower()
+
+
+class Places:
+    """Directories, and ids of jobs of whatever directory: which files lie there."""
+
+    def __init__(self, places: Iterable[str]) -> None:
+        places = set(places)
+        self._jobs = {place for place in places if "/" not in place}
+        self._directories = places - self._jobs
+        self._around = {above for place in self._directories for above in _above(place)}
+
+    def among(self, paths: pa.Array | pa.ChunkedArray) -> set[str]:
+        """Files below a directory, or in the directory of the job that it lies in."""
+        return {path for path in paths.to_pylist() if self._holds(path)}
+
+    def _holds(self, path: str) -> bool:
+        if not self._directories and not self._jobs:
+            return False
+        above = _above(path)
+        job_directories = [one for one in above if _JOB.fullmatch(one.rpartition("/")[2])]
+        return bool(
+            self._directories.intersection(above)
+            or self._around.intersection(job_directories)
+            or self._jobs.intersection(one.rpartition("/")[2] for one in job_directories)
+        )
+
+
+def met_directories(paths: pa.Array | pa.ChunkedArray, directories: Iterable[str]) -> set[str]:
+    """Those below which any of the files lies."""
+    wanted = set(directories)
+    return {one for path in paths.to_pylist() for one in _above(path) if one in wanted}
+
+
+def _above(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]

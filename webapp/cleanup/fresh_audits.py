@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from spark_jobs.audit_tables import NEEDED, PENDING, RESTORES, STORAGE_FILE, STORAGE_REFERENCE
+from spark_jobs.storage_words import DEAD_JOB
 from webapp.cleanup.errors import Halted
 from webapp.cleanup.planning import sort_roots
 from webapp.cleanup.recheck import FreshAudit
 from webapp.storage.auditing import audit_request, loading
 from webapp.storage.auditing.audit_run import audit
 from webapp.storage.choices import AuditPurpose
-from webapp.storage.models import StorageAudit, StorageRoot
+from webapp.storage.models import AuditDoubt, StorageAudit, StorageRoot, StorageStatement
 from webapp.work.lease import Lease
 from webapp.work.run_files import file_uris, state_uris
 from webapp.work.runs import RunRecord
@@ -64,4 +65,22 @@ def fresh_of(row: StorageAudit, roots: list[str]) -> FreshAudit:
         needed_files=state_uris(manifest, NEEDED),
         restores_files=state_uris(manifest, RESTORES),
         not_cleanable={root.uri: root.reasons for root in withheld},
+        doubted=_doubted(row, roots),
+        dead=set(
+            StorageStatement.objects.counting()
+            .filter(kind=DEAD_JOB)
+            .exclude(subject="")
+            .values_list("subject", flat=True)
+        ),
     )
+
+
+def _doubted(audit: StorageAudit, roots: list[str]) -> list[str]:
+    """Of a doubt with more places than its row holds, all of the roots."""
+    places: set[str] = set()
+    for reached, more in AuditDoubt.objects.filter(audit=audit).values_list(
+        "places", "more_places"
+    ):
+        places.update(reached)
+        places.update(roots if more else ())
+    return sorted(places)

@@ -1,6 +1,7 @@
 """What of a plan may be needed by now though no ``_metadata`` refers to it: task-owned files, of which
-only the audit knows of which jobs a snapshot is retained, or somebody stems from; and checkpoints
-whose heirs have no whole one of their own any more.
+only the audit knows of which jobs a snapshot is retained, or somebody stems from; what a doubt of
+the audit reaches; what rests on an attestation that does not count any more; and checkpoints whose
+heirs have no whole one of their own any more.
 """
 
 import re
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 
 from ingest.parquet_stream import ParquetStream
 from ingest.storage.layout import METADATA_NAME, TASK_OWNED
+from webapp.cleanup.file_names import Places
 from webapp.cleanup.plan_reader import Chunk
 from webapp.cleanup.recheck import FreshAudit
 
@@ -20,9 +22,12 @@ _JOB = re.compile(r"/([0-9a-f]{32})/chk-\d+/_metadata\Z")
 
 
 class HiddenNeeds:
-    """As one audit found them."""
+    """As one audit found them; ``attested``: directories of dead jobs on whose word files of the
+    plan may go.
+    """
 
-    def __init__(self, audit: FreshAudit) -> None:
+    def __init__(self, audit: FreshAudit, attested: Iterable[str] = ()) -> None:
+        self._reached = Places([*audit.doubted, *(set(attested) - audit.dead)])
         ids = [row["job_id"] for row in _rows(audit.needed_files)]
         self._of_all = None in ids
         self._jobs = {job_id for job_id in ids if job_id is not None}
@@ -52,7 +57,10 @@ class HiddenNeeds:
         if not (of_any or self._of_all):
             jobs = pa.array(sorted(self._jobs), pa.string())
             rows = rows.filter(pc.is_in(rows.column("job_id"), jobs))
-        return set(rows.column("path").to_pylist())
+        return {
+            *rows.column("path").to_pylist(),
+            *self._reached.among(chunk.rows.column("path")),
+        }
 
 
 def _rows(files: Iterable[str]) -> Iterator[dict[str, Any]]:

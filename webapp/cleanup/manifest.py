@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from webapp.cleanup.entries import CHUNK_ROWS
 from webapp.cleanup.errors import PlanDamaged
 
-FORMAT = 1
+FORMAT = 2
 FILE_NAME = "manifest.json"
 
 
@@ -57,6 +57,18 @@ class WithheldRoot:
 
 
 @dataclass(frozen=True)
+class QuotedStatement:
+    """An attestation that a job is dead, on which files of the plan rest: its directory, by whom,
+    when and why.
+    """
+
+    subject: str
+    stated_by: str
+    stated_at: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class SearchedAudit:
     """An audit that found no referrer: what it read to say so. Instants are ISO 8601 in UTC."""
 
@@ -82,6 +94,7 @@ class PlanManifest:
     roots: tuple[PlannedRoot, ...]
     withheld_roots: tuple[WithheldRoot, ...] = ()
     withheld_files: Mapping[str, int] = field(default_factory=dict)
+    statements: tuple[QuotedStatement, ...] = ()
     parts: tuple[PartEntry, ...] = ()
     metadata_parts: int = 0
     format: int = FORMAT
@@ -127,6 +140,9 @@ def read(content: bytes, name: str) -> PlanManifest:
     document["roots"] = tuple(PlannedRoot(**root) for root in document["roots"])
     document["withheld_roots"] = tuple(
         WithheldRoot(root["uri"], tuple(root["reasons"])) for root in document["withheld_roots"]
+    )
+    document["statements"] = tuple(
+        QuotedStatement(**statement) for statement in document["statements"]
     )
     document["parts"] = tuple(PartEntry(**part) for part in document["parts"])
     for name in ("verdicts", "searched_roots"):

@@ -21,10 +21,12 @@ import pyarrow.parquet as pq
 from ingest.storage.plan_folder import PlanFolder
 from webapp.cleanup import manifest as manifests
 from webapp.cleanup.entries import CHUNK_ROWS, ORPHAN, PART_ROWS, SCHEMA, WASTE
+from webapp.cleanup.file_names import met_directories
 from webapp.cleanup.manifest import (
     PartEntry,
     PlanManifest,
     PlannedRoot,
+    QuotedStatement,
     SearchedAudit,
     WithheldRoot,
     instant_text,
@@ -65,6 +67,8 @@ class PlanRequest:
     grace: timedelta
     waste: bool = False
     also_scanned: Sequence[str] = ()
+    statements: Sequence[QuotedStatement] = ()
+    """Of dead jobs; those on which no file of the plan rests are left out of it."""
     most_files: int = MOST_FILES
 
     @property
@@ -86,7 +90,9 @@ def build(
         request.verdicts,
         {root.uri: root.read_at for root in request.roots},
     )
-    writer = _Writer(folder, request.most_files, say)
+    writer = _Writer(
+        folder, request.most_files, say, [statement.subject for statement in request.statements]
+    )
     if request.waste:
         for rows in _planned(request, guard, writer, metadata=True):
             writer.add(rows)
@@ -110,6 +116,9 @@ def build(
         ),
         withheld_roots=tuple(request.withheld),
         withheld_files=dict(sorted(writer.withheld.items())),
+        statements=tuple(
+            statement for statement in request.statements if statement.subject in writer.rests_on
+        ),
         parts=tuple(writer.parts),
         metadata_parts=metadata_parts,
     )
@@ -184,6 +193,8 @@ class _Writer:
     folder: PlanFolder
     most_files: int
     say: Say
+    attested: Sequence[str]
+    rests_on: set[str] = field(default_factory=set)
     parts: list[PartEntry] = field(default_factory=list)
     files: Counter[str] = field(default_factory=Counter)
     bytes: Counter[str] = field(default_factory=Counter)
@@ -210,6 +221,8 @@ class _Writer:
         if not self._count:
             return
         table = pa.Table.from_batches(self._rows, SCHEMA)
+        if self.attested:
+            self.rests_on.update(met_directories(table["path"], self.attested))
         self._rows, self._count = [], 0
         out = io.BytesIO()
         pq.write_table(table, out, row_group_size=CHUNK_ROWS, compression="zstd")

@@ -4,7 +4,7 @@ their files would wait.
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,14 @@ from ingest.storage.instants import CLOCK_SKEW
 from ingest.storage.plan_folder import PlanFolder
 from ingest.storage.roots import Root, local_path
 from spark_jobs.audit_tables import STORAGE_FILE
-from spark_jobs.storage_words import NOT_CLEANABLE
+from spark_jobs.storage_words import ALL_ROOTS, DEAD_JOB, NOT_CLEANABLE, TWO_NAMES
 from webapp.cleanup import quarantine
 from webapp.cleanup.choices import PlanState, Way
 from webapp.cleanup.errors import PlanRefused
 from webapp.cleanup.manifest import (
     PlanManifest,
     PlannedRoot,
+    QuotedStatement,
     SearchedAudit,
     WithheldRoot,
     instant_text,
@@ -31,7 +32,13 @@ from webapp.cleanup.models import CleanupPart, CleanupPlan
 from webapp.cleanup.plan_builder import PlanRequest, Say, build
 from webapp.cleanup.ways import way_in_place
 from webapp.storage.auditing import loading
-from webapp.storage.models import AuditDoubt, RootFigures, StorageAudit, StorageRoot
+from webapp.storage.models import (
+    AuditDoubt,
+    RootFigures,
+    StorageAudit,
+    StorageRoot,
+    StorageStatement,
+)
 from webapp.storage.models.columns import URI_LENGTH
 from webapp.storage.second_names import text_of
 from webapp.work.lease import Lease
@@ -113,12 +120,32 @@ def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
             grace=timedelta(seconds=plan.grace_s),
             waste=plan.waste,
             also_scanned=scanned_places(),
+            statements=quoted_statements(audit),
         ),
         folder,
         say,
     )
     _note(plan, name, manifest, lease)
     return manifest
+
+
+def quoted_statements(audit: StorageAudit) -> list[QuotedStatement]:
+    """Attestations that count now and counted when the audit was made.
+
+    Raises :class:`PlanRefused` where one was taken back since: what the audit says of its job rests
+    on it.
+    """
+    at_audit = StorageStatement.objects.filter(kind=DEAD_JOB, stated_at__lte=audit.created_at)
+    ended = at_audit.filter(ended_at__gt=audit.created_at).first()
+    if ended is not None:
+        raise PlanRefused(
+            f"The attestation of {ended.stated_name} for {ended.named} does not count any more, and "
+            f"the audit rests on it ({ended.ended_why}). Audit again."
+        )
+    return [
+        QuotedStatement(row.subject, row.stated_name, instant_text(row.stated_at), row.reason)
+        for row in at_audit.counting().exclude(subject="")
+    ]
 
 
 def scanned_places() -> list[str]:
@@ -135,13 +162,13 @@ def sort_roots(
     """Those that may be cleaned, and the others with why not."""
     figures = {row.root: row for row in RootFigures.objects.filter(audit=audit)}
     rows = {row.uri: row for row in StorageRoot.objects.filter(uri__in=asked)}
-    doubts = AuditDoubt.objects.filter(audit=audit).exists()
+    everywhere = AuditDoubt.objects.filter(audit=audit, reach=ALL_ROOTS).exists()
     planned, withheld = [], []
     for uri in asked:
-        reasons = [
-            *_reasons(figures.get(uri), rows.get(uri), audit.withheld.get(uri, ""), doubts=doubts),
-            *text_of(audit, uri),
-        ]
+        of_root = figures.get(uri)
+        reasons = _reasons(of_root, rows.get(uri), audit.withheld.get(uri, ""), doubt=everywhere)
+        if of_root is not None and TWO_NAMES in of_root.not_cleanable:
+            reasons += text_of(audit, uri)
         if reasons:
             withheld.append(WithheldRoot(uri, tuple(reasons)))
         else:
@@ -150,7 +177,7 @@ def sort_roots(
 
 
 def _reasons(
-    figures: RootFigures | None, row: StorageRoot | None, withheld: str, *, doubts: bool
+    figures: RootFigures | None, row: StorageRoot | None, withheld: str, *, doubt: bool
 ) -> list[str]:
     """Sentences; empty where it may be cleaned."""
     if figures is None:
@@ -163,7 +190,7 @@ def _reasons(
             )
         ]
     codes = list(figures.not_cleanable)
-    if doubts and "in_doubt" not in codes:
+    if doubt and not {"in_doubt", TWO_NAMES}.intersection(codes):
         codes.append("in_doubt")
     if not row.is_attested and "not_attested" not in codes:
         codes.append("not_attested")
@@ -241,6 +268,7 @@ def _note(plan: CleanupPlan, name: str, manifest: PlanManifest, lease: Lease) ->
             {"uri": root.uri, "reasons": list(root.reasons)} for root in manifest.withheld_roots
         ],
         "withheld_files": dict(manifest.withheld_files),
+        "statements": [asdict(statement) for statement in manifest.statements],
         "chunks": manifest.chunks,
     }
     with lease.writing():

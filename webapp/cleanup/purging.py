@@ -37,7 +37,8 @@ def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = No
     audit = recheck.fresh()
     refuse_doubt(audit, [root.uri for root in manifest.roots if root.files])
     watch.look(at_once=True)
-    referred, needs = references_in(audit, watch.planned), HiddenNeeds(audit)
+    referred = references_in(audit, watch.planned)
+    needs = HiddenNeeds(audit, [statement.subject for statement in manifest.statements])
     left = wanted - done
     for chunk in run.reader.chunks():
         if chunk.number in left and (needed := needs.among(chunk)):
@@ -80,8 +81,9 @@ def _refuse_needed(files: Sequence[Planned]) -> None:
     if files:
         raise Halted(
             f"{len(files):,} files in quarantine may be needed by now, such as {files[0].path}: a "
-            "snapshot is retained of their job, or of one that stems from it. None of these was "
-            "purged: undo the plan."
+            "snapshot is retained of their job, or of one that stems from it; or the audit has a "
+            "doubt that reaches them; or the attestation that their job is dead does not count any "
+            "more. None of these was purged: undo the plan."
         )
 
 

@@ -35,6 +35,10 @@ class FreshAudit:
     """Jobs whose task-owned files may be needed (``spark_jobs.audit_tables.NEEDED``)."""
     restores_files: Sequence[str] = ()
     """Jobs that may have to be restored again from where they were (``RESTORES`` there)."""
+    doubted: Sequence[str] = ()
+    """Directories and ids of jobs that its doubts reach."""
+    dead: Set[str] = frozenset()
+    """Directories of jobs that were attested to be dead, as far as that counts still."""
 
 
 class Recheck(Protocol):

@@ -18,6 +18,7 @@ from ingest.errors import IngestError
 from ingest.metadata import columns
 from ingest.metadata.errors import MetadataError
 from ingest.metadata.files import MetadataFile
+from ingest.metadata.unread import content_of
 from ingest.uris import PLAIN, Spellings, canonical_column
 from webapp.cleanup.errors import Halted
 from webapp.cleanup.file_names import below_job, name_of, names_of
@@ -113,6 +114,8 @@ class Watch:
             except FileNotFoundError:
                 return
             except (MetadataError, OSError) as error:
+                if _is_foreign(file):
+                    return
                 if tries_left:
                     self._sleep(TRY_AGAIN_S)
                     continue
@@ -167,6 +170,14 @@ class Watch:
             raise Halted(
                 f"A directory that may hold new checkpoints cannot be listed ({error})."
             ) from error
+
+
+def _is_foreign(file: MetadataFile) -> bool:
+    """Whether it is provably no checkpoint, such as Parquet's summary of a data set."""
+    try:
+        return content_of(file).is_foreign
+    except (OSError, ValueError):
+        return False
 
 
 def _hashes(paths: pa.Array | pa.ChunkedArray) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":

@@ -14,6 +14,7 @@ from webapp.storage.api.views import (
     StorageAuditViews,
     StorageFilesView,
     StorageRootViews,
+    StorageStatementViews,
     VerdictFiguresViews,
     XrayView,
 )
@@ -28,6 +29,7 @@ ROUTES: Routes = (
     ("storage-chains", ChainLinkViews, "api-storage-chains"),
     ("storage-missing", MissingFileViews, "api-storage-missing"),
     ("storage-doubts", AuditDoubtViews, "api-storage-doubts"),
+    ("storage-statements", StorageStatementViews, "api-storage-statements"),
     ("storage-age-rules", AgeRuleViews, "api-storage-age-rules"),
 )
 

@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from spark_jobs.storage_words import DEAD_JOB, EXCLUDED, FOREIGN_FILE
 from webapp.lib.translations import gettext_lazy as _
 
 
@@ -31,6 +32,14 @@ class AuditPurpose(models.TextChoices):
     SCHEDULED = "scheduled", _("scheduled")
     COMMAND = "command", _("asked for")
     PLAN = "plan", _("re-check of a plan")
+
+
+class StatementKind(models.TextChoices):
+    """What an operator can state so that a doubt ends (``spark_jobs.storage_words.STATEMENTS``)."""
+
+    DEAD_JOB = DEAD_JOB, _("dead job")
+    EXCLUDED = EXCLUDED, _("excluded directory")
+    FOREIGN_FILE = FOREIGN_FILE, _("no checkpoint")
 
 
 class SimulationState(models.TextChoices):

@@ -4,11 +4,11 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from spark_jobs.storage_words import CHAIN_KINDS, VERDICTS
+from spark_jobs.storage_words import CHAIN_KINDS, REACHES, VERDICTS
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.keysets import NEWEST_ROWS_FIRST, KeysetColumn
 from webapp.lib.query_parameters import Choice, Flag, Text, Whole
-from webapp.storage.choices import AuditState, RootKind, SimulationState
+from webapp.storage.choices import AuditState, RootKind, SimulationState, StatementKind
 from webapp.storage.newest_audits import latest_audits
 
 
@@ -82,6 +82,14 @@ class MissingFilters(OfRoot):
 
 class DoubtFilters(OfRoot):
     reason = Text()
+    reach = Choice(tuple(REACHES))
+
+
+class StatementFilters(ListFilters):
+    kind = Choice(StatementKind.values)
+    subject = Text(about="canonical directory or file")
+    time_field = "stated_at"
+    order = NEWEST_ROWS_FIRST
 
 
 class AgeRuleFilters(OfAudit):

@@ -3,13 +3,25 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
-from spark_jobs.storage_words import DOUBTS, KINDS, NOT_CLEANABLE, REASONS, VERDICTS
+from spark_jobs.storage_words import (
+    ACTIONS,
+    DOUBTS,
+    KINDS,
+    NOT_CLEANABLE,
+    REACHES,
+    REASONS,
+    VERDICTS,
+)
 from webapp.charts.storage import StoragePoint, word_of
 from webapp.lib.translations import gettext_lazy as _
+from webapp.storage.choices import StatementKind
 from webapp.storage.models import AuditDoubt, RootFigures, VerdictFigures
 
 MISSING = "missing"
+PLACES_SHOWN = 5
+_OF_FORM = ("kind", "subject", "cluster", "job_id")
 MISSING_MEANS = _(
     "Referred to by a checkpoint, and not there: whatever needs it cannot be restored."
 )
@@ -123,5 +135,39 @@ def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
     ]
 
 
-def doubt_words(row: AuditDoubt) -> str:
-    return DOUBTS.get(row.reason, row.reason.replace("_", " "))
+@dataclass(frozen=True)
+class DoubtShown:
+    """``actions``: what ends it, in sentences; ``statements``: forms that state what would."""
+
+    row: AuditDoubt
+    means: str
+    reach: str
+    actions: tuple[str, ...]
+    statements: tuple[tuple[str, str], ...]
+    """(words, query of the form)"""
+
+    @property
+    def places(self) -> list[str]:
+        shown: list[str] = self.row.places[:PLACES_SHOWN]
+        return shown
+
+    @property
+    def more_places(self) -> int:
+        return len(self.row.places) + self.row.more_places - len(self.places)
+
+
+def doubt_shown(row: AuditDoubt) -> DoubtShown:
+    known = DOUBTS.get(row.reason)
+    forms = {
+        urlencode(
+            {name: statement[name] for name in _OF_FORM if statement.get(name)}
+        ): StatementKind(statement["kind"]).label
+        for statement in row.statements
+    }
+    return DoubtShown(
+        row,
+        known.meaning if known else row.reason.replace("_", " "),
+        REACHES.get(row.reach, row.reach),
+        tuple(ACTIONS[action] for action in known.actions) if known else (),
+        tuple((words, query) for query, words in forms.items()),
+    )

@@ -7,7 +7,16 @@ from django.urls import path
 
 from webapp.accounts.guards import whole_fleet_only
 from webapp.lib.menu import MenuEntry
-from webapp.storage.views import charts, files, overview, root, roots, simulator, xray
+from webapp.storage.views import (
+    charts,
+    files,
+    overview,
+    root,
+    roots,
+    simulator,
+    statements,
+    xray,
+)
 
 MENU = MenuEntry("Storage", "storage", key="s", of=("storage", "cleanup", "growth"))
 
@@ -23,6 +32,12 @@ urlpatterns = [
     path("storage/roots/<int:pk>/", roots.edit, name="storage-root-edit"),
     path("storage/roots/<int:pk>/attest", roots.attest, name="storage-root-attest"),
     path("storage/roots/<int:pk>/remove", roots.remove, name="storage-root-remove"),
+    path("storage/statements/make", whole_fleet_only(statements.make), name="storage-statement"),
+    path(
+        "storage/statements/<int:pk>/end",
+        whole_fleet_only(statements.end),
+        name="storage-statement-end",
+    ),
     path("storage/simulator/", whole_fleet_only(simulator.simulator), name="storage-simulator"),
     path("storage/xray/", xray.xray, name="storage-xray"),
 ]

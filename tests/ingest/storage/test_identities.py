@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from ingest import beneath
-from ingest.storage.identities import SECOND_NAME, VisitedDirectories, same_directory
+from ingest.storage.identities import VisitedDirectories, same_directory
 from ingest.storage.listing import list_root
 from ingest.storage.roots import Root
 from ingest.storage.snapshots import Listed
+from ingest.storage.unlisted import SECOND_NAME
 from tests.mounts import mounts
 
 __all__ = ["mounts"]

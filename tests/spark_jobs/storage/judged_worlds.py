@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,13 @@ from tests.spark_jobs.storage.worlds import World
 
 @dataclass
 class Said:
-    """What the audit said of one world: verdict, reason and kind by path; its doubts."""
+    """What the audit said of one world: verdict, reason and kind by path; its doubts, and how far
+    each reaches (code, places).
+    """
 
     files: dict[str, tuple[str, str, str | None]]
     doubts: set[str]
+    reaches: list[tuple[str, list[str]]] = field(default_factory=list)
 
     @property
     def deletable(self) -> set[str]:
@@ -94,8 +97,9 @@ def judged_worlds(
     said: dict[str, Said] = defaultdict(lambda: Said({}, set()))
     for row in _rows(tables["files"], "audit_id", "path", "verdict", "reason", "kind"):
         said[row["audit_id"]].files[row["path"]] = (row["verdict"], row["reason"], row["kind"])
-    for row in _rows(tables["storage_doubt"], "audit_id", "reason"):
+    for row in _rows(tables["storage_doubt"], "audit_id", "reason", "reach", "places"):
         said[row["audit_id"]].doubts.add(row["reason"])
+        said[row["audit_id"]].reaches.append((row["reach"], json.loads(row["places"])))
     return Judged([(one, said[str(one.seed)]) for one in (*worlds, *written)], tables)
 
 

@@ -3,6 +3,7 @@
 ``_metadata`` are given as they come out of the reader, or written to disk and read.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from spark_jobs.storage.path_facts import LISTING
 from spark_jobs.storage.plain import plain_rows
 from spark_jobs.storage.reading import JOBS
 from spark_jobs.storage.snapshots import PARSED
-from tests.spark_jobs.storage.worlds import GUARD, NOW, World, is_within
+from tests.spark_jobs.storage.worlds import GUARD, NOW, Snapshot, World, is_within
 from tests.spark_jobs.storage.written import write
 
 
@@ -27,7 +28,17 @@ def inputs_of(worlds: Sequence[World], folder: Path, *, written: Sequence[World]
     """Of worlds and of those whose ``_metadata`` are ``written`` below ``folder``, to be read."""
     rows: dict[str, list[dict[str, Any]]] = {
         name: []
-        for name in ("root", "file", "known_file", "job", "parsed", "doubt", "referred", "listed")
+        for name in (
+            "root",
+            "file",
+            "known_file",
+            "job",
+            "parsed",
+            "doubt",
+            "referred",
+            "listed",
+            "statement",
+        )
     }
     for world in worlds:
         _pack(world, rows)
@@ -48,9 +59,21 @@ def inputs_of(worlds: Sequence[World], folder: Path, *, written: Sequence[World]
         listed=plain_rows(pa.Table.from_pylist(rows["listed"], LISTED)),
         spellings_of={},
         lost={directory for world in (*worlds, *written) for directory in world.lost},
+        statements=plain_rows(pa.Table.from_pylist(rows["statement"], _STATEMENT)),
     )
 
 
+_TIME = pa.timestamp("us", "UTC")
+_STATEMENT = pa.schema(
+    [
+        *(
+            (name, pa.string())
+            for name in ("audit_id", "kind", "subject", "cluster", "job_id", "head_sha256")
+        ),
+        ("bytes", pa.int64()),
+        *((name, _TIME) for name in ("stated_at", "modified")),
+    ]
+)
 _ROOT = pa.schema(
     [
         ("audit_id", pa.string()),
@@ -178,25 +201,54 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
             "root": world.root_of(snapshot.path),
             "metadata_path": snapshot.path,
             "metadata_modified": snapshot.modified,
+            "metadata_bytes": 99,
             "checkpoint_id": snapshot.number,
         }
         written = list(snapshot.written.values())
         if snapshot.failure:
+            named = _named_jobs(snapshot, written)
             # What came out of it before the damage does not count.
             rows["parsed"] += [
                 of | {"ordinal": 1, "path": path, "written_path": path} for path in written[:1]
             ]
-            rows["parsed"].append(of | {"failure": snapshot.failure, "failure_detail": "at byte 9"})
+            failed = {"failure": snapshot.failure, "failure_detail": "at byte 9"}
+            rows["parsed"].append(of | failed | {"named_jobs": named, "head_sha256": "0" * 64})
             continue
         rows["parsed"] += [
             of | {"ordinal": place, "path": path, "written_path": path, "size_bytes": 5}
             for place, path in enumerate(written, start=1)
         ]
-        rows["parsed"].append(of | {"ordinal": 0, "metadata_bytes": 99})
+        rows["parsed"].append(of | {"ordinal": 0})
+    rows["statement"] += _statements(world)
     rows["referred"] += [
         {"audit_id": str(world.seed), "metadata_path": gone, "path": path}
         for gone, path, _ in world.earlier
     ]
+
+
+def _named_jobs(snapshot: Snapshot, written: list[str]) -> list[str] | None:
+    """As the bytes tell them; of some files nobody can read these."""
+    if snapshot.failure in ("unreadable_file", "vanished_metadata") or snapshot.number % 3 == 0:
+        return None
+    return sorted({job for path in written for job in re.findall("/([0-9a-f]{32})(?=/)", path)})
+
+
+def _statements(world: World) -> list[dict[str, Any]]:
+    audit = {"audit_id": str(world.seed)}
+    stated = [
+        {"kind": "dead_job", "stated_at": job.attested_at, "job_id": job.job_id}
+        | ({"cluster": "", "subject": job.directory})
+        for job in world.jobs
+        if job.attested_at
+    ]
+    if world.excluded:
+        stated.append({"kind": "excluded", "stated_at": NOW, "subject": world.excluded})
+    stated += [
+        {"kind": "foreign_file", "stated_at": NOW, "subject": path, "modified": modified}
+        | {"bytes": 99, "head_sha256": "0" * 64}
+        for path, modified in world.acknowledged.items()
+    ]
+    return [audit | statement for statement in stated]
 
 
 def _clusters(world: World, root: str) -> list[str]:

@@ -291,9 +291,240 @@ def a_dead_job_whose_last_checkpoint_was_seen_discarded_may_have_orphans(scene: 
     scene.job.ended.append((7, True, True))
 
 
-@case("kept", "in_doubt")
-def a_damaged_metadata_anywhere_keeps_everything(scene: Scene) -> None:
+# A doubt keeps what it may refer to, and nothing else.
+
+
+@case("orphan", "unreferenced")
+def a_damaged_metadata_of_a_job_that_stems_from_no_other_keeps_its_own_files_alone(
+    scene: Scene,
+) -> None:
     scene.add_snapshot(scene.add_job(HEIR), 9, (), 190, failure="damaged_metadata")
+
+
+@case("kept", "in_doubt")
+def a_damaged_metadata_keeps_the_files_of_its_own_job(scene: Scene) -> None:
+    scene.add_snapshot(scene.job, 9, (), 190, failure="damaged_metadata")
+
+
+@case("kept", "in_doubt")
+def a_damaged_metadata_keeps_the_files_of_those_that_its_job_stems_from(scene: Scene) -> None:
+    heir, later = scene.restore(), scene.add_job("c" * 32)
+    later.restored, later.restored_at = heir.snapshots[-1], ago(170)
+    scene.add_snapshot(later, 9, (), 160, failure="damaged_metadata")
+
+
+@case("kept", "in_doubt")
+def a_damaged_metadata_of_a_job_that_nobody_knows_keeps_everything(scene: Scene) -> None:
+    heir = scene.add_job(HEIR)
+    heir.known = False
+    scene.add_snapshot(heir, 9, (), 190, failure="damaged_metadata")
+
+
+@case("kept", "in_doubt")
+def a_damaged_metadata_of_a_job_that_went_on_from_its_own_checkpoint_keeps_everything(
+    scene: Scene,
+) -> None:
+    heir = scene.add_job(HEIR)
+    heir.restored, heir.restored_at = scene.add_snapshot(heir, 8, (), 195), ago(192)
+    scene.add_snapshot(heir, 9, (), 190, failure="damaged_metadata")
+
+
+@case("orphan", "unreferenced")
+def a_damaged_metadata_of_whatever_job_reaches_the_jobs_that_its_bytes_name(scene: Scene) -> None:
+    heir = scene.add_job(HEIR)
+    heir.known = False
+    needs = scene.plant(f"{HEIR}/shared/{THIRD}").path
+    scene.add_snapshot(heir, 10, (needs,), 190, failure="damaged_metadata")
+
+
+@case("kept", "in_doubt")
+def a_damaged_metadata_that_names_the_directory_of_a_job_keeps_all_files_there(
+    scene: Scene,
+) -> None:
+    heir = scene.add_job(HEIR)
+    heir.known = False
+    scene.add_snapshot(heir, 10, scene.snapshot.needs, 190, failure="damaged_metadata")
+
+
+@case("orphan", "unreferenced")
+def an_empty_metadata_keeps_the_files_of_its_own_job_alone(scene: Scene) -> None:
+    heir = scene.add_job(HEIR)
+    heir.known = False
+    scene.add_snapshot(heir, 9, (), 190, failure="empty_metadata")
+
+
+@case("kept", "in_doubt")
+def an_empty_metadata_keeps_the_files_of_its_job(scene: Scene) -> None:
+    scene.add_snapshot(scene.job, 9, (), 190, failure="empty_metadata")
+
+
+@case("orphan", "unreferenced")
+def a_metadata_that_is_not_of_flink_is_no_doubt(scene: Scene) -> None:
+    stranger = scene.add_job(HEIR)
+    stranger.known = False
+    scene.add_snapshot(stranger, 9, (), 190, failure="foreign_metadata")
+
+
+@case("kept", "unreadable_snapshot", f"{HEIR}/chk-9/_metadata")
+def a_metadata_that_is_not_of_flink_is_kept_itself(scene: Scene) -> None:
+    a_metadata_that_is_not_of_flink_is_no_doubt(scene)
+
+
+@case("kept", "in_doubt")
+def a_metadata_without_flinks_magic_number_that_is_nothing_known_keeps_everything(
+    scene: Scene,
+) -> None:
+    scene.plant("tables/orders/_metadata")
+    scene.world.snapshots.append(
+        Snapshot(
+            f"{scene.world.root}/tables/orders/_metadata", None, 8, (), {}, ago(190),
+            failure="no_magic_number",
+        )
+    )  # fmt: skip
+
+
+@case("orphan", "unreferenced")
+def a_metadata_that_somebody_acknowledged_is_no_doubt(scene: Scene) -> None:
+    a_metadata_without_flinks_magic_number_that_is_nothing_known_keeps_everything(scene)
+    scene.world.acknowledged[scene.world.snapshots[-1].path] = ago(190)
+
+
+@case("kept", "in_doubt")
+def a_metadata_that_changed_since_somebody_acknowledged_it_is_a_doubt_again(scene: Scene) -> None:
+    a_metadata_without_flinks_magic_number_that_is_nothing_known_keeps_everything(scene)
+    scene.world.acknowledged[scene.world.snapshots[-1].path] = ago(191)
+
+
+# Jobs that an operator attested to be dead.
+
+
+def attest(scene: Scene, *, hours: float = 80) -> None:
+    scene.job.known, scene.job.attested_at = False, ago(hours)
+
+
+@case("orphan", "unreferenced")
+def what_nothing_refers_to_in_the_directory_of_a_dead_job_is_an_orphan(scene: Scene) -> None:
+    attest(scene)
+
+
+@case("retained_waste", "attested_dead", OTHER)
+def what_only_checkpoints_of_a_dead_job_need_is_waste(scene: Scene) -> None:
+    attest(scene)
+
+
+@case("retained_waste", "attested_dead", f"{JOB}/chk-7/_metadata")
+def a_checkpoint_of_a_dead_job_is_waste(scene: Scene) -> None:
+    attest(scene)
+
+
+@case("live", "referred", OTHER)
+def a_checkpoint_of_a_job_that_nobody_attested_to_be_dead_is_none(scene: Scene) -> None:
+    scene.job.known = False
+
+
+@case("live", "referred", OTHER)
+def what_a_checkpoint_of_another_job_needs_of_a_dead_one_is_live(scene: Scene) -> None:
+    attest(scene)
+    scene.restore(own=False)
+
+
+@case("live", "referred", OTHER)
+def a_dead_job_from_which_another_one_was_restored_that_is_not_whole_keeps_its_checkpoints(
+    scene: Scene,
+) -> None:
+    attest(scene)
+    scene.restore(whole=False)
+
+
+@case("live", "referred", OTHER)
+def a_dead_job_of_which_anything_was_written_since_is_none(scene: Scene) -> None:
+    attest(scene)
+    scene.plant(f"{JOB}/shared/{THIRD}", 79)
+
+
+@case("live", "referred", OTHER)
+def a_dead_job_of_which_a_file_appeared_since_is_none(scene: Scene) -> None:
+    attest(scene)
+    scene.plant(f"{JOB}/shared/{THIRD}").first_seen = ago(79)
+
+
+@case("live", "referred", OTHER)
+def a_dead_job_that_is_known_to_have_completed_a_checkpoint_since_is_none(scene: Scene) -> None:
+    attest(scene)
+    scene.job.known, scene.job.seen, scene.job.last_completed = True, False, ago(79)
+
+
+@case("live", "referred", OTHER)
+def a_dead_job_that_its_cluster_reports_to_run_is_none(scene: Scene) -> None:
+    attest(scene)
+    scene.job.known, scene.job.terminal = True, False
+
+
+@case("live", "referred", OTHER)
+def a_dead_job_that_may_run_where_nobody_knows_is_none(scene: Scene) -> None:
+    attest(scene)
+    again = scene.add_job(JOB, terminal=False, cluster="c2")
+    again.path_reported = False
+
+
+@case("retained_waste", "attested_dead", OTHER)
+def a_dead_job_whose_cluster_was_removed_is_dead(scene: Scene) -> None:
+    attest(scene)
+    scene.job.known, scene.job.terminal, scene.job.seen = True, False, False
+
+
+@case("live", "snapshot", f"{JOB}/chk-7/_metadata")
+def a_checkpoint_of_a_dead_job_of_which_there_is_a_copy_is_no_waste(scene: Scene) -> None:
+    attest(scene)
+    path = scene.snapshot.path.replace(f"/{JOB}/", f"/again/{JOB}/")
+    scene.world.files[path] = replace(scene.world.files[scene.snapshot.path], path=path)
+    scene.world.snapshots.append(replace(scene.snapshot, path=path))
+
+
+@case("orphan", "unreferenced")
+def a_metadata_that_nobody_can_read_of_a_dead_job_keeps_its_own_files_alone(scene: Scene) -> None:
+    dead = scene.add_job(HEIR)
+    dead.known, dead.attested_at = False, ago(80)
+    scene.add_snapshot(dead, 9, (), 190, failure="unreadable_file")
+
+
+@case("kept", "in_doubt")
+def a_metadata_that_nobody_can_read_of_a_dead_job_keeps_its_own_files(scene: Scene) -> None:
+    attest(scene)
+    scene.add_snapshot(scene.job, 9, (), 190, failure="unreadable_file")
+
+
+@case("orphan", "unreferenced")
+def a_job_of_a_removed_cluster_that_was_attested_to_be_dead_is_no_doubt(scene: Scene) -> None:
+    gone = scene.add_job(HEIR, terminal=False)
+    gone.seen, gone.last_completed, gone.attested_at = False, ago(170), ago(80)
+    gone.restored, gone.restored_at = scene.snapshot, ago(190)
+    scene.plant(f"{HEIR}/shared/{THIRD}")
+
+
+@case("kept", "in_doubt")
+def a_job_of_a_removed_cluster_is_a_doubt(scene: Scene) -> None:
+    a_job_of_a_removed_cluster_that_was_attested_to_be_dead_is_no_doubt(scene)
+    scene.world.jobs[-1].attested_at = None
+
+
+# Directories that an operator excluded.
+
+
+@case("kept", "excluded")
+def a_file_below_an_excluded_directory_is_kept(scene: Scene) -> None:
+    scene.world.excluded = f"{scene.world.root}/{JOB}/shared"
+
+
+@case("orphan", "unreferenced")
+def a_file_beside_an_excluded_directory_is_judged(scene: Scene) -> None:
+    scene.world.excluded = f"{scene.world.root}/{JOB}/shar"
+
+
+@case("live", "referred")
+def what_a_checkpoint_below_an_excluded_directory_needs_is_live(scene: Scene) -> None:
+    scene.world.excluded = f"{scene.world.root}/{HEIR}"
+    scene.add_snapshot(scene.add_job(HEIR), 8, (scene.file.path,), 190)
 
 
 @case("orphan", "unreferenced")
@@ -315,9 +546,27 @@ def a_directory_that_cannot_be_listed_keeps_everything(scene: Scene) -> None:
     scene.world.unlisted = f"{scene.world.root}/{HEIR}"
 
 
-@case("kept", "in_doubt")
-def a_reference_to_an_unknown_file_system_keeps_everything(scene: Scene) -> None:
+@case("orphan", "unreferenced")
+def a_directory_of_a_job_that_stems_from_no_other_keeps_nothing_else_where_it_cannot_be_listed(
+    scene: Scene,
+) -> None:
+    scene.add_job(HEIR)
+    scene.world.unlisted = f"{scene.world.root}/{HEIR}/chk-9"
+
+
+@case("orphan", "unreferenced")
+def a_reference_to_an_unknown_file_system_keeps_nothing_that_it_does_not_name(
+    scene: Scene,
+) -> None:
     scene.snapshot.written = dict.fromkeys(scene.snapshot.needs, "hdfs://nobody-knows/flink/x")
+
+
+@case("kept", "in_doubt")
+def a_reference_to_an_unknown_file_system_keeps_the_files_of_the_job_that_it_names(
+    scene: Scene,
+) -> None:
+    other = f"hdfs://nobody-knows/flink/{JOB}/shared/{THIRD}"
+    scene.snapshot.written = dict.fromkeys(scene.snapshot.needs, other)
 
 
 @case("kept", "other_spelling")
@@ -354,9 +603,58 @@ def a_reference_to_a_file_of_that_name_in_another_place_of_flinks_keeps_the_file
     scene.snapshot.written |= {"": scene.file.path.replace("/shared/", "/chk-6/")}
 
 
-@case("kept", "other_spelling")
-def a_file_that_is_listed_under_two_names_is_kept_under_both(scene: Scene) -> None:
+@case("orphan", "unreferenced")
+def a_file_of_which_there_is_a_copy_that_nobody_uses_is_judged(scene: Scene) -> None:
     scene.plant(f"again/{JOB}/shared/{UUID}")
+
+
+@case("kept", "other_spelling", f"again/{JOB}/shared/{UUID}")
+def a_copy_is_kept(scene: Scene) -> None:
+    scene.plant(f"again/{JOB}/shared/{UUID}")
+    scene.snapshot.written = {one: one for one in scene.snapshot.needs}
+
+
+@case("kept", "other_spelling")
+def a_file_is_kept_that_another_job_may_write_under_its_other_name(scene: Scene) -> None:
+    scene.plant(f"again/{JOB}/shared/{UUID}")
+    other = scene.add_job(JOB, cluster="c2")
+    other.root, other.last_completed = f"{scene.world.root}/again", ago(150)
+
+
+@case("kept", "other_spelling")
+def a_file_is_kept_where_anything_names_its_other_directory(scene: Scene) -> None:
+    scene.plant(f"again/{JOB}/shared/{UUID}")
+    named = scene.plant(f"again/{JOB}/shared/{THIRD}").path
+    scene.snapshot.written |= {"": named}
+
+
+@case("kept", "other_spelling")
+def a_file_is_kept_that_was_needed_by_its_other_name_before(scene: Scene) -> None:
+    copy = scene.plant(f"again/{JOB}/shared/{UUID}").path
+    scene.world.earlier.append((f"{scene.world.root}/again/{JOB}/chk-5/_metadata", copy, False))
+
+
+@case("kept", "other_spelling")
+def a_file_with_another_name_in_another_root_is_kept(scene: Scene) -> None:
+    scene.world.second_root = scene.world.root.replace("/flink", "/other")
+    path = scene.file.path.replace("/flink/", "/other/")
+    scene.world.files[path] = replace(scene.file, path=path)
+
+
+@case("orphan", "unreferenced")
+def a_file_is_judged_whose_other_name_lies_below_an_excluded_directory(scene: Scene) -> None:
+    a_file_with_another_name_in_another_root_is_kept(scene)
+    scene.world.excluded = scene.world.second_root
+
+
+@case("kept", "other_spelling")
+def a_file_is_kept_whose_other_name_is_used_although_its_directory_is_excluded(
+    scene: Scene,
+) -> None:
+    a_file_is_judged_whose_other_name_lies_below_an_excluded_directory(scene)
+    named = f"{scene.world.second_root}/{JOB}/shared/{THIRD}"
+    scene.world.files[named] = replace(scene.file, path=named)
+    scene.snapshot.written |= {"": named}
 
 
 @case("kept", "other_spelling", f"again/{JOB}/shared/{OTHER}")
@@ -364,8 +662,8 @@ def what_a_checkpoint_needs_by_one_name_is_kept_under_the_other(scene: Scene) ->
     scene.plant(f"again/{JOB}/shared/{OTHER}")
 
 
-@case("kept", "in_doubt")
-def a_file_elsewhere_with_two_names_keeps_everything(scene: Scene) -> None:
+@case("orphan", "unreferenced")
+def a_file_elsewhere_with_two_names_keeps_nothing_here(scene: Scene) -> None:
     for directory in ("", "again/"):
         scene.plant(f"{directory}{HEIR}/shared/{THIRD}")
 
@@ -375,8 +673,16 @@ def another_directory_of_the_same_job_id_with_other_files_is_no_second_name(scen
     scene.plant(f"other-cluster/{JOB}/shared/{THIRD}")
 
 
+@case("orphan", "unreferenced")
+def a_metadata_of_which_there_is_a_copy_that_nobody_uses_keeps_nothing_else(scene: Scene) -> None:
+    path = scene.snapshot.path.replace(f"/{JOB}/", f"/again/{JOB}/")
+    scene.plant(f"again/{JOB}/shared/{OTHER}")
+    scene.world.files[path] = replace(scene.world.files[scene.snapshot.path], path=path)
+    scene.world.snapshots.append(replace(scene.snapshot, path=path))
+
+
 @case("kept", "in_doubt")
-def a_metadata_that_is_the_same_at_two_addresses_keeps_everything(scene: Scene) -> None:
+def a_metadata_that_is_the_same_at_two_addresses_keeps_the_files_of_its_job(scene: Scene) -> None:
     path = scene.snapshot.path.replace(f"/{JOB}/", f"/again/{JOB}/")
     scene.world.files[path] = replace(scene.world.files[scene.snapshot.path], path=path)
     scene.world.snapshots.append(replace(scene.snapshot, path=path))
@@ -405,10 +711,19 @@ def a_savepoint_that_somebody_copied_is_no_second_name(scene: Scene) -> None:
         )
 
 
-@case("kept", "in_doubt")
-def a_running_job_without_any_checkpoint_found_keeps_everything(scene: Scene) -> None:
+@case("orphan", "unreferenced")
+def a_running_job_that_stems_from_no_other_keeps_its_own_files_alone_where_no_checkpoint_is_found(
+    scene: Scene,
+) -> None:
     heir = scene.add_job(HEIR, terminal=False)
     heir.last_completed = ago(1)
+    scene.plant(f"{HEIR}/shared/{THIRD}")
+
+
+@case("kept", "in_doubt")
+def a_running_job_without_any_checkpoint_found_keeps_what_it_stems_from(scene: Scene) -> None:
+    heir = scene.add_job(HEIR, terminal=False)
+    heir.restored, heir.restored_at, heir.last_completed = scene.snapshot, ago(190), ago(1)
     scene.plant(f"{HEIR}/shared/{THIRD}")
 
 
@@ -433,6 +748,14 @@ def a_successor_that_still_refers_to_it_leaves_no_waste(scene: Scene) -> None:
 @case("live", "referred", OTHER)
 def a_successor_that_misses_a_file_leaves_no_waste(scene: Scene) -> None:
     scene.restore(whole=False)
+
+
+@case("live", "referred", OTHER)
+def a_checkpoint_written_after_the_last_one_of_its_successor_is_of_somebody_else(
+    scene: Scene,
+) -> None:
+    heir = scene.restore(terminal=True)
+    heir.last_completed = ago(181)
 
 
 @case("live", "referred", OTHER)
@@ -552,7 +875,7 @@ def a_running_application_without_a_checkpoint_found_is_a_doubt_although_another
 ) -> None:
     add_checkpoint(scene, add_application(scene, HEIR), 60, 150)
     heir = scene.add_job(HEIR, terminal=False)
-    heir.last_completed = ago(1)
+    heir.restored, heir.restored_at, heir.last_completed = scene.snapshot, ago(190), ago(1)
     scene.plant(f"{HEIR}/shared/{THIRD}")
 
 
@@ -583,10 +906,11 @@ def a_file_in_another_directory_than_the_job_of_its_id_writes_is_kept(scene: Sce
 
 
 @case("kept", "in_doubt")
-def a_running_job_of_which_the_newest_checkpoint_was_not_found_keeps_everything(
+def a_running_job_of_which_the_newest_checkpoint_was_not_found_keeps_what_it_stems_from(
     scene: Scene,
 ) -> None:
     heir = scene.add_job(HEIR, terminal=False)
+    heir.restored, heir.restored_at = scene.snapshot, ago(190)
     scene.add_snapshot(heir, 8, (), 180)
     missed = scene.add_snapshot(heir, 9, (), 100)
     heir.last_completed = ago(100)

@@ -5,13 +5,14 @@ them.
 import json
 import re
 from collections import Counter
+from datetime import timedelta
 
 import pytest
 
 from ingest.storage.layout import CANDIDATES
 from spark_jobs.storage_words import DOUBTS, KEPT, KINDS, ORPHAN, REASONS, RETAINED_WASTE
 from tests.attacks.scale import examples
-from tests.spark_jobs.storage.judged_worlds import Judged, judged_worlds
+from tests.spark_jobs.storage.judged_worlds import Judged, Said, judged_worlds
 from tests.spark_jobs.storage.worlds import (
     FAILURES,
     GUARD,
@@ -48,7 +49,7 @@ def worlds(request: pytest.FixtureRequest, judged: dict[str, Judged]) -> Judged:
 def test_nothing_deletable_is_needed_by_a_snapshot_that_stays(worlds: Judged) -> None:
     for one, said in worlds:
         for snapshot in one.snapshots:
-            if snapshot.exists and said.files.get(snapshot.path, ("", "", ""))[0] != RETAINED_WASTE:
+            if _stays(one, snapshot, said):
                 lost = one.really(said.deletable) & one.really([*snapshot.needs, snapshot.path])
                 # A torn one that never completed may go.
                 assert not lost - (
@@ -61,6 +62,7 @@ def test_nothing_deletable_is_what_a_restore_in_flight_needs(worlds: Judged) -> 
         for job in one.jobs:
             if (
                 job.may_run
+                and not _is_dead(one, job)
                 and job.restored
                 and not any(snapshot.exists for snapshot in _snapshots(one, job))
             ):
@@ -73,19 +75,53 @@ def test_waste_is_only_what_a_whole_successor_has_left_behind(worlds: Judged) ->
     for one, said in worlds:
         for snapshot in one.snapshots:
             if snapshot.path in said.paths(RETAINED_WASTE):
-                assert _left_behind(one, snapshot), _where(one, snapshot.path)
+                is_dead = snapshot.job is not None and _is_dead(one, snapshot.job)
+                assert is_dead or _left_behind(one, snapshot), _where(one, snapshot.path)
 
 
-def test_any_doubt_keeps_the_whole_world(worlds: Judged) -> None:
+def test_a_doubt_keeps_what_it_may_refer_to_and_nothing_else(worlds: Judged) -> None:
+    beyond = 0
     for one, said in worlds:
-        if said.doubts or _is_doubtful(one):
-            assert said.doubts, _where(one, "doubtful, and nobody doubted")
-            assert not said.deletable, _where(one, said.doubts)
+        assert said.doubts or not _is_doubtful(one), _where(one, "doubtful, and nobody doubted")
+        for reach, places in said.reaches:
+            assert reach != "all_roots" or not said.deletable, _where(one, said.doubts)
+            for place in places:
+                reached = {path for path in said.deletable if f"{place}/" in path}
+                assert not reached, _where(one, said.doubts, place)
+        beyond += bool(said.doubts and said.deletable)
+    assert beyond > len(worlds) / 20
+
+
+def test_an_attestation_counts_only_while_nothing_contradicts_it(worlds: Judged) -> None:
+    counted = 0
+    for one, said in worlds:
+        for job in (job for job in one.jobs if job.attested_at):
+            mine = {path for path in said.deletable if is_within(path, job.directory)}
+            if not _is_dead(one, job):
+                assert "void_attestation" in said.doubts and not mine, _where(one, job.directory)
+            counted += any(said.files[path][1] == "attested_dead" for path in mine)
+    assert counted > len(worlds) / 200
+
+
+def test_nothing_below_an_excluded_directory_is_deletable(worlds: Judged) -> None:
+    for one, said in worlds:
+        if one.excluded:
+            assert not any(is_within(path, one.excluded) for path in said.deletable), _where(one)
+
+
+def test_a_copy_stays_and_what_it_was_copied_from_is_judged(worlds: Judged) -> None:
+    judged_beside = 0
+    for one, said in worlds:
+        if one.copied:
+            copies = {path for path in said.deletable if "/backup/" in path}
+            assert not copies, _where(one, copies)
+            judged_beside += any(is_within(path, one.copied) for path in said.deletable)
+    assert judged_beside > len(worlds) / 200
 
 
 def test_a_directory_with_two_names_is_a_doubt_and_two_directories_are_none(worlds: Judged) -> None:
     for one, said in worlds:
-        if not one.aliased:
+        if not one.aliased and not one.copied:
             assert "two_names" not in said.doubts, _where(one, said.doubts)
     assert sum(bool(one.aliased) for one, _ in worlds) > len(worlds) / 20
     assert (
@@ -103,7 +139,8 @@ def test_files_of_jobs_of_one_id_are_told_apart_by_their_directories(worlds: Jud
             told_apart += bool(mine) and any(other.directory != job.directory for other in same)
             # Where two write to one directory, nobody can tell whose a file is.
             shared = [other for other in same if other.directory == job.directory and other.known]
-            assert not (mine and shared and job.known), _where(one, job.directory)
+            dead = any(_is_dead(one, other) for other in (job, *shared))
+            assert not (mine and shared and job.known and not dead), _where(one, job.directory)
     assert told_apart > len(worlds) / 100
 
 
@@ -117,7 +154,10 @@ def test_only_old_files_of_flinks_layout_with_one_known_owner_are_deletable(worl
                 and file.first_seen
                 and max(file.modified, file.first_seen) <= NOW - GUARD
             ), _where(one, path)
-            owners = [job for job in one.jobs if job.known and is_within(path, job.directory)]
+            owners = [job for job in one.jobs if is_within(path, job.directory)]
+            if any(_is_dead(one, job) for job in owners):
+                continue
+            owners = [job for job in owners if job.known]
             assert len(owners) == 1 and owners[0].seen, _where(one, path)
             since = owners[0].in_flight_since
             assert since is None or max(file.modified, file.first_seen) < since, _where(one, path)
@@ -128,10 +168,13 @@ def test_an_orphan_was_found_by_two_audits_with_a_checkpoint_between(worlds: Jud
         for path in said.paths(ORPHAN):
             since = one.files[path].unreferenced_since
             assert since and since < NOW, _where(one, path)
-            (owner,) = [job for job in one.jobs if job.known and is_within(path, job.directory)]
-            assert owner.terminal or (owner.last_completed and owner.last_completed > since), (
-                _where(one, path)
-            )
+            owners = [job for job in one.jobs if is_within(path, job.directory)]
+            assert any(
+                owner.terminal
+                or _is_dead(one, owner)
+                or (owner.last_completed and owner.last_completed > since)
+                for owner in owners
+            ), _where(one, path)
 
 
 def test_what_a_vanished_snapshot_referred_to_stays_unless_its_discard_was_seen(
@@ -166,7 +209,11 @@ def test_task_owned_files_stay_while_their_job_or_its_successors_have_a_snapshot
     worlds: Judged,
 ) -> None:
     for one, said in worlds:
-        held = {snapshot.path for snapshot in one.snapshots if snapshot.exists and snapshot.listed}
+        held = {
+            snapshot.path
+            for snapshot in one.snapshots
+            if snapshot.exists and snapshot.listed and _stays(one, snapshot, said)
+        }
         for path in said.deletable:
             if place_of(path).place in (
                 "taskowned",
@@ -174,7 +221,12 @@ def test_task_owned_files_stay_while_their_job_or_its_successors_have_a_snapshot
                 "merged_shared",
                 "merged_taskowned",
             ):
-                for job in _line(one, path):
+                # Nobody restores from what a dead job left: it needs its own files alone.
+                for job in (
+                    job
+                    for job in _line(one, path)
+                    if is_within(path, job.directory) or not _is_dead(one, job)
+                ):
                     assert not any(snapshot.path in held for snapshot in _snapshots(one, job)), (
                         _where(one, path)
                     )
@@ -228,7 +280,9 @@ def test_the_worlds_are_rich_enough_to_mean_something(worlds: Judged) -> None:
     assert wanted == set(reasons), (wanted - set(reasons), set(reasons) - wanted)
     doubts = Counter(reason for _, said in worlds for reason in said.doubts)
     assert set(doubts) >= set(DOUBTS) - {
+        "bad_name",
         "bad_path",
+        "link",
         "restored_from_elsewhere",
         "writes_elsewhere",
     }, set(DOUBTS) - set(doubts)
@@ -244,6 +298,55 @@ def test_the_worlds_are_rich_enough_to_mean_something(worlds: Judged) -> None:
 
 def _where(one: World, *more: object) -> str:
     return f"world({one.seed}): {more}"
+
+
+def _is_dead(one: World, job: Job) -> bool:
+    """Attested, and nothing contradicts it."""
+    same = [other for other in one.jobs if other.job_id == job.job_id]
+    at = max(
+        (
+            other.attested_at
+            for other in same
+            if other.attested_at and other.directory == job.directory
+        ),
+        default=None,
+    )
+    if at is None:
+        return False
+    writers = [
+        other
+        for other in same
+        if other.known and (other.last_path is None or other.directory == job.directory)
+    ]
+    alive = any(
+        (other.seen and not other.terminal)
+        or any(
+            did and did > at
+            for did in (
+                other.started,
+                other.restored_at,
+                other.last_completed,
+                other.in_flight_since,
+                other.ended_at,
+            )
+        )
+        for other in writers
+    )
+    listed = [
+        file for path, file in one.files.items() if is_within(path, job.directory) and file.listed
+    ]
+    newest = [
+        max(file.modified or NOW, one.seen_again.get(file.path, file.first_seen) or NOW)
+        for file in listed
+    ]
+    return not alive and max(newest, default=at) <= at + timedelta(seconds=60)
+
+
+def _stays(one: World, snapshot: Snapshot, said: Said) -> bool:
+    """One of a dead job that nobody can read is no reason to keep files of others."""
+    is_unread = snapshot.job is not None and snapshot.failure and _is_dead(one, snapshot.job)
+    is_waste = said.files.get(snapshot.path, ("", "", ""))[0] == RETAINED_WASTE
+    return snapshot.exists and not is_waste and not is_unread
 
 
 def _snapshots(one: World, job: Job) -> list[Snapshot]:
@@ -275,7 +378,9 @@ def _is_last_found(job: Job) -> bool:
 def _is_doubtful(one: World) -> bool:
     def provably_never_completed(snapshot: Snapshot) -> bool:
         owners = [
-            job for job in one.jobs if snapshot.job and job.directory == snapshot.job.directory
+            job
+            for job in one.jobs
+            if job.known and snapshot.job and job.directory == snapshot.job.directory
         ]
         return snapshot.never_completed and len(owners) == 1
 

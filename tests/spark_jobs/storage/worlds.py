@@ -13,7 +13,14 @@ from datetime import UTC, datetime, timedelta
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 GUARD = timedelta(hours=72)
-FAILURES = ("incomplete_metadata", "damaged_metadata", "unsupported_metadata", "unreadable_file")
+FAILURES = (
+    "empty_metadata",
+    "incomplete_metadata",
+    "damaged_metadata",
+    "unsupported_metadata",
+    "unreadable_file",
+    "no_magic_number",
+)
 
 
 def ago(hours: float) -> datetime:
@@ -79,6 +86,8 @@ class Job:
     in_flight_since: datetime | None = None
     ended: list[tuple[int, bool, bool]] = field(default_factory=list)
     snapshots: list[Snapshot] = field(default_factory=list)
+    attested_at: datetime | None = None
+    """When somebody attested it to be dead."""
     path_reported: bool = True
     """Whether its cluster says where its checkpoints lie."""
     restored_path_reported: bool = True
@@ -139,6 +148,12 @@ class World:
     """
     """When an audit listed the roots and lacked ``lacked``, which no audit knows any more."""
     lacked: set[str] = field(default_factory=set)
+    excluded: str = ""
+    """A directory that an operator excluded."""
+    acknowledged: dict[str, datetime] = field(default_factory=dict)
+    """``_metadata`` that an operator found to be no checkpoint, and of what time it was then."""
+    copied: str = ""
+    """The directory of a job that somebody copied to ``backup`` beside it."""
     second_root: str = ""
     """Another root: of other jobs and savepoints, or a second name of all that lies in the first
     (``aliased``).
@@ -211,6 +226,12 @@ class _Maker:
             self.begin_anew()
         if self.chance(0.1):
             self.end_early()
+        if not self.world.aliased and self.chance(0.12):
+            self.copy_beside()
+        if self.chance(0.3):
+            self.attest_dead()
+        if self.chance(0.12):
+            self.exclude()
         return self.world
 
     # Files
@@ -329,6 +350,9 @@ class _Maker:
             job.snapshots.append(snapshot)
         if self.chance(0.04):
             snapshot.failure = self.rng.choice(FAILURES)
+            if snapshot.failure == "empty_metadata":
+                # It is written, or its writer died: what it may refer to, others do until then.
+                snapshot.needs, snapshot.written = (), {}
             if self.chance(0.3) and job and job.known and job.seen and job.cluster in ("c1", "c2"):
                 # Torn because it never completed: then it refers to nothing.
                 snapshot.never_completed, snapshot.needs = True, ()
@@ -641,6 +665,57 @@ class _Maker:
             job.ended_at = ago(300)
             for file in self.world.files.values():
                 file.surely_dead = file.surely_dead and not is_within(file.path, job.directory)
+
+    def copy_beside(self) -> None:
+        """Another file for each of a job, with the same bytes: what the copied ``_metadata`` names by
+        its place alone means the copies, everything else the originals.
+        """
+        world, job = self.world, self.rng.choice(self.world.jobs)
+        world.copied = job.directory
+
+        def copy(path: str) -> str:
+            return path.replace(job.directory, f"{job.root}/backup/{job.job_id}", 1)
+
+        for path, file in list(world.files.items()):
+            if is_within(path, job.directory) and not self.chance(0.1):
+                world.files[copy(path)] = replace(file, path=copy(path), surely_dead=False)
+                if path in world.foreign:
+                    world.foreign.add(copy(path))
+        for snapshot in list(world.snapshots):
+            if is_within(snapshot.path, job.directory) and copy(snapshot.path) in world.files:
+                needs = {
+                    path: copy(path)
+                    if is_within(path, snapshot.path.removesuffix("/_metadata"))
+                    else path
+                    for path in snapshot.needs
+                }
+                written = {
+                    (to := needs.get(path, path)): spelled if to == path else to
+                    for path, spelled in snapshot.written.items()
+                }
+                world.snapshots.append(
+                    replace(
+                        snapshot,
+                        path=copy(snapshot.path),
+                        needs=tuple(needs.values()),
+                        written=written,
+                    )
+                )
+
+    def attest_dead(self) -> None:
+        """Of jobs that nobody reports this is true; of one that its cluster reports to run it is
+        not.
+        """
+        job = self.rng.choice(self.world.jobs)
+        job.attested_at = ago(self.rng.choice((1, 20, 50, 85)))
+        for file in self.world.files.values():
+            file.surely_dead = file.surely_dead and not is_within(file.path, job.directory)
+
+    def exclude(self) -> None:
+        job = self.rng.choice(self.world.jobs)
+        self.world.excluded = self.rng.choice((job.directory, f"{job.root}/backup"))
+        for file in self.world.files.values():
+            file.surely_dead = file.surely_dead and not is_within(file.path, self.world.excluded)
 
     def unlist_something(self) -> None:
         job = self.rng.choice(self.world.jobs)

@@ -39,8 +39,13 @@ def _write(snapshot: Snapshot, at: Path) -> None:
             at.write_bytes(content)
         case "incomplete_metadata":
             at.write_bytes(content[: len(content) // 3])
-        case "damaged_metadata":
+        case "empty_metadata":
+            at.write_bytes(b"")
+        case "no_magic_number":
             at.write_bytes(b"\x00" + content[1:])
+        case "damaged_metadata":
+            # A number of master states that none can have.
+            at.write_bytes(content[:16] + b"\xff\xff\xff\xff" + content[20:])
         case "unsupported_metadata":
             at.write_bytes(content[:4] + (99).to_bytes(4, "big") + content[8:])
         case "unreadable_file":

@@ -56,6 +56,7 @@ LISTS = (
     "storage-chains",
     "storage-missing",
     "storage-doubts",
+    "storage-statements",
     "storage-age-rules",
 )
 

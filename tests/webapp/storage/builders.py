@@ -187,7 +187,17 @@ def doubt(
         audit=of,
         subject=subject,
         root=ROOT,
-        **{"reason": "damaged_metadata", "detail": "at byte 8", **fields},
+        **{
+            "reason": "damaged_metadata",
+            "detail": "at byte 8",
+            "reach": "all_roots",
+            "places": [],
+            "more_places": 0,
+            "blocked_files": 3,
+            "blocked_bytes": 300,
+            "statements": [{"kind": "dead_job", "subject": f"{ROOT}/{JOB}"}],
+            **fields,
+        },
     )
 
 

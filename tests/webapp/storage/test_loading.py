@@ -39,6 +39,12 @@ DOUBTS = [
         "reason": "unlisted",
         "root": ROOT,
         "detail": None,
+        "reach": "jobs",
+        "places": f'["{ROOT}/job"]',
+        "more_places": 0,
+        "blocked_files": 0,
+        "blocked_bytes": 0,
+        "statements": "[]",
     }
     for n in range(5_000)
 ]

@@ -31,6 +31,7 @@ MODELS = {
     "sessions": "accounts.User",
     "silence": "alerting.Silence",
     "storage-root": "storage.StorageRoot",
+    "storage-statement": "storage.StorageStatement",
     "threshold": "findings.ThresholdOverride",
     "token": "accounts.ApiToken",
 }
@@ -141,6 +142,8 @@ ACTIONS = {
     "storage-root-attest": "storage-root.attest",
     "storage-root-attest with withdraw": "storage-root.withdraw",
     "storage-root-remove": "storage-root.remove",
+    "storage-statement": "storage-statement.make",
+    "storage-statement-end": "storage-statement.take-back",
     "storage-simulator": "storage.simulate",
     "cleanup-plan-make": "plan.make",
     "api-cleanup-plans-list": "plan.make",
@@ -174,6 +177,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "scope_user": ("person.scope", ("grants", "everything", "nothing")),
     "simulate_age_rule": ("storage.simulate", ()),
     "storage_quota": ("quota.set", ("size", "remove")),
+    "storage_statement": ("storage-statement.make", ("kind", "take_back")),
 }
 """Commands that write → what the log calls it, and options of which one has to be given, or it only
 reads. ``ensure_admin`` makes its entry itself.

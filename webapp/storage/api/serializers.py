@@ -14,8 +14,10 @@ from webapp.storage.models import (
     RootFigures,
     StorageAudit,
     StorageRoot,
+    StorageStatement,
     VerdictFigures,
 )
+from webapp.storage.presentation import doubt_shown
 from webapp.storage.replication_factor import ReplicationFactor, factors_of
 
 _NOT_OURS = ("id", "audit")
@@ -120,11 +122,24 @@ class MissingFileSerializer(_OfAudit):
 
 
 class AuditDoubtSerializer(_OfAudit):
-    """What could not be read or known; it blocks the clean-up of every root of its audit."""
+    """What could not be read or known, how far it reaches and what ends it."""
+
+    actions = serializers.SerializerMethodField(help_text="what ends it, in sentences")
+
+    def get_actions(self, doubt: AuditDoubt) -> list[str]:
+        return [str(action) for action in doubt_shown(doubt).actions]
 
     class Meta:
         model = AuditDoubt
         exclude = _NOT_OURS
+
+
+class StorageStatementSerializer(serializers.ModelSerializer[StorageStatement]):
+    """What an operator stated of a job, a directory or a file; `ended_at` is null while it counts."""
+
+    class Meta:
+        model = StorageStatement
+        exclude = ("stated_by",)
 
 
 class AgeRuleSerializer(_OfAudit):

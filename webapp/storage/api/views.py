@@ -27,6 +27,7 @@ from webapp.storage.api.serializers import (
     StorageFilesAnswer,
     StorageFileSerializer,
     StorageRootSerializer,
+    StorageStatementSerializer,
     VerdictFiguresSerializer,
     XrayAnswer,
 )
@@ -42,6 +43,7 @@ from webapp.storage.filters import (
     MissingFilters,
     RootFiguresFilters,
     RootFilters,
+    StatementFilters,
     VerdictFilters,
 )
 from webapp.storage.models import (
@@ -107,6 +109,11 @@ class MissingFileViews(_OfAudit):
 @listed(AuditDoubtSerializer, "What audits could not read or know")
 class AuditDoubtViews(_OfAudit):
     filterset_class = DoubtFilters
+
+
+@listed(StorageStatementSerializer, "What operators stated so that doubts end, newest first")
+class StorageStatementViews(ListView):
+    filterset_class = StatementFilters
 
 
 @listed(AgeRuleSerializer, "Simulated age rules: what deleting by age would have done")

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from spark_jobs import previous_run
 from spark_jobs.manifest import BadManifest
+from webapp.storage import statements
 from webapp.storage.audit_findings import judge
 from webapp.storage.auditing import (
     audit_retention,
@@ -147,8 +148,12 @@ def _write_request(
         "audit_id": row.audit_id,
         "as_of": row.as_of.isoformat() if row.as_of else None,
         "age_guard_h": row.age_guard_h,
-        "roots": [listings.request_of(listing) for listing in root_listings],
+        "roots": [
+            listings.request_of(listing, [one.asked.root for one in root_listings])
+            for listing in root_listings
+        ],
         "spellings": [list(pair) for pair in request.spellings.aliases],
+        "statements": statements.rows_of_request(),
         "jobs": f"{row.run_dir}/jobs.parquet",
     }
     with fsspec.open(f"{row.run_dir}/request.json", "wb") as file:
@@ -211,6 +216,8 @@ def _load(row: StorageAudit, lease: Lease, record: RunRecord) -> None:
         row.state = AuditState.WRITTEN
         row.save(update_fields=["state"])
     record.counts["rows"] = loading.load(row, manifest, lease, record.say)
+    with lease.writing():
+        statements.end_void(row)
     judge(row, lease, record.say)
     loading.finish(row, lease)
     fleet_orphan_bytes.copy_to_fleet(row, lease)

@@ -9,12 +9,13 @@ from django.conf import settings
 from django.utils import timezone
 
 from ingest.errors import Refused
-from ingest.records import Skip
-from ingest.storage.identities import SECOND_NAME, VisitedDirectories
+from ingest.storage.identities import VisitedDirectories
 from ingest.storage.instants import refuse_future
 from ingest.storage.inventory import import_inventory
 from ingest.storage.listing import list_root
+from ingest.storage.roots import Root
 from ingest.storage.snapshots import Listed
+from ingest.storage.unlisted import SECOND_NAME, Unlisted, named_in
 from webapp.lib.quantities import bytes_text, count_text
 from webapp.storage.auditing.audit_request import AuditRequest, RequestedRoot
 
@@ -24,7 +25,7 @@ class RootListing:
     asked: RequestedRoot
     folder: str
     listed: Listed
-    doubted: tuple[Skip, ...] = ()
+    doubted: tuple[Unlisted, ...] = ()
     """What the listings after it say of this root."""
 
 
@@ -85,8 +86,8 @@ def _listed(
     )
 
 
-def request_of(listing: RootListing) -> dict[str, Any]:
-    """As :mod:`spark_jobs.audit_request` reads it."""
+def request_of(listing: RootListing, roots: Sequence[Root]) -> dict[str, Any]:
+    """As :mod:`spark_jobs.audit_request` reads it; ``roots`` are all of the audit."""
     root = listing.asked
     skips = [*listing.listed.unlisted, *listing.doubted]
     return {
@@ -98,7 +99,12 @@ def request_of(listing: RootListing) -> dict[str, Any]:
         "unreachable_elsewhere": list(root.unreachable_elsewhere),
         "attested": root.attested,
         "unlisted": [
-            {"subject": skip.subject, "reason": skip.reason, "detail": skip.detail}
+            {
+                "subject": skip.subject,
+                "reason": skip.reason,
+                "detail": skip.detail,
+                "other": named_in(roots, skip.other) if skip.other else "",
+            }
             for skip in skips
         ],
     }

@@ -388,6 +388,60 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name="StorageStatement",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("dead_job", "dead job"),
+                            ("excluded", "excluded directory"),
+                            ("foreign_file", "no checkpoint"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("subject", models.CharField(blank=True, max_length=1000)),
+                ("cluster", models.CharField(blank=True, max_length=100)),
+                ("job_id", models.CharField(blank=True, max_length=64)),
+                ("bytes", models.BigIntegerField(blank=True, null=True)),
+                ("modified", models.DateTimeField(blank=True, null=True)),
+                (
+                    "head_sha256",
+                    models.CharField(
+                        blank=True, help_text="of its first 4,096 bytes", max_length=64
+                    ),
+                ),
+                ("reason", models.TextField()),
+                (
+                    "stated_name",
+                    models.CharField(help_text="their name at that time", max_length=200),
+                ),
+                ("stated_at", models.DateTimeField()),
+                ("ended_at", models.DateTimeField(blank=True, null=True)),
+                ("ended_why", webapp.lib.messages.fields.MessageField(blank=True)),
+                (
+                    "stated_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["-stated_at", "-id"],
+            },
+        ),
+        migrations.CreateModel(
             name="AuditDoubt",
             fields=[
                 (
@@ -400,6 +454,12 @@ class Migration(migrations.Migration):
                 ("reason", models.CharField(max_length=64)),
                 ("root", models.CharField(max_length=1000)),
                 ("detail", webapp.lib.messages.fields.MessageField(null=True)),
+                ("reach", models.CharField(max_length=16)),
+                ("places", models.JSONField()),
+                ("more_places", models.BigIntegerField()),
+                ("blocked_files", models.BigIntegerField()),
+                ("blocked_bytes", models.BigIntegerField()),
+                ("statements", models.JSONField()),
                 (
                     "audit",
                     models.ForeignKey(

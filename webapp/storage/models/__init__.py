@@ -8,6 +8,7 @@ from webapp.storage.models.merged_files import MergedFile
 from webapp.storage.models.operator_states import OperatorStateSize
 from webapp.storage.models.roots import StorageRoot
 from webapp.storage.models.roots_audited import AuditDoubt, RootFigures, VerdictFigures
+from webapp.storage.models.statements import StorageStatement
 
 __all__ = [
     "AgeRuleResult",
@@ -21,5 +22,6 @@ __all__ = [
     "RootFigures",
     "StorageAudit",
     "StorageRoot",
+    "StorageStatement",
     "VerdictFigures",
 ]

@@ -61,14 +61,18 @@ class VerdictFigures(OfAudit):
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
 class AuditDoubt(OfAudit):
-    """Serving table ``storage_doubt``: what could not be read or known; it blocks every root of its
-    audit.
-    """
+    """Serving table ``storage_doubt``: what could not be read or known, and how far it reaches."""
 
     subject = models.CharField(max_length=URI_LENGTH)
     reason = models.CharField(max_length=64)
     root = models.CharField(max_length=URI_LENGTH)
     detail = MessageField(null=True)
+    reach = models.CharField(max_length=16)
+    places = models.JSONField()
+    more_places = models.BigIntegerField()
+    blocked_files = models.BigIntegerField()
+    blocked_bytes = models.BigIntegerField()
+    statements = models.JSONField()
 
     class Meta:
         constraints = [

@@ -12,13 +12,15 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
+from spark_jobs.storage_words import TWO_NAMES
 from webapp.findings.badges import SEVERITY_BADGES
 from webapp.findings.models import Finding
+from webapp.lib import scopes
 from webapp.lib.badges import as_far_as_known
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import BadCursor, KeysetColumn, Page, page
 from webapp.lib.translations import gettext_lazy as _
-from webapp.storage import chains
+from webapp.storage import chains, statements
 from webapp.storage.badges import AUDIT_BADGES, NO, PLAIN_NO, answer
 from webapp.storage.freshness import is_known, is_late, root_badge
 from webapp.storage.models import (
@@ -34,7 +36,7 @@ from webapp.storage.models import (
 )
 from webapp.storage.newest_audits import audited_or_404, latest_of
 from webapp.storage.orphan_proof import forecast, unreferenced
-from webapp.storage.presentation import doubt_words, parts, reasons, why_not_cleanable
+from webapp.storage.presentation import doubt_shown, parts, reasons, why_not_cleanable
 from webapp.storage.readers import counts_since
 from webapp.storage.replication_factor import factor_of
 from webapp.storage.second_names import text_of
@@ -146,13 +148,15 @@ def _found(
         request.GET.get("missing", ""),
     )
     every_h = registered.audit_every_h if registered else None
-    doubts = list(AuditDoubt.objects.filter(audit=audit).order_by("id")[: DOUBTS_SHOWN + 1])
+    doubts = list(
+        AuditDoubt.objects.filter(audit=audit).order_by("-blocked_bytes", "id")[: DOUBTS_SHOWN + 1]
+    )
     return {
         "audit": audit,
         "parts": parts(figures),
         "why": [
             *why_not_cleanable(figures.not_cleanable, audit.withheld.get(figures.root, "")),
-            *text_of(audit, figures.root),
+            *(text_of(audit, figures.root) if TWO_NAMES in figures.not_cleanable else ()),
         ],
         "reasons": reasons(verdicts),
         "unreferenced": unreferenced(audit, verdicts, every_h),
@@ -169,7 +173,8 @@ def _found(
         "chains_narrow": chains.drawn(links, chained, narrow=True),
         "links": links,
         "findings": _findings(figures.root),
-        "doubts": [(row, doubt_words(row)) for row in doubts[:DOUBTS_SHOWN]],
+        "doubts": [doubt_shown(row) for row in doubts[:DOUBTS_SHOWN]],
+        "statements": statements.of_root(figures.root) if scopes.current().is_everything else (),
         "more_doubts": len(doubts) > DOUBTS_SHOWN,
     }
 

@@ -83,6 +83,11 @@ def _words(plan: CleanupPlan, *, files: bool) -> Iterator[str]:
         )
     for root in plan.summary["withheld_roots"]:
         yield f"  {root['uri']}: nothing of it. " + " ".join(root["reasons"])
+    for statement in plan.summary.get("statements", ()):
+        yield (
+            f"  files below {statement['subject']}: {statement['stated_by']} attested at "
+            f"{statement['stated_at']} that its job is dead: {statement['reason']}"
+        )
     for reason, count in plan.summary["withheld_files"].items():
         yield f"  {count_text(count)} files left out: {WITHHELD.get(reason, reason)}"
     if files:
@@ -111,8 +116,9 @@ def _json(plan: CleanupPlan) -> Iterator[str]:
         "roots",
         "withheld_roots",
         "withheld_files",
+        "statements",
     )
-    counts = [plan.summary[name] for name in names[-3:]]
+    counts = [plan.summary[name] for name in names[-4:]]
     yield json_line(
         names, [plan.name, plan.files, plan.bytes, plan.expires_at, plan.waste, *counts]
     )

@@ -1,0 +1,86 @@
+"""What the bytes of a ``_metadata`` tell that could not be read as one.
+
+Flink writes its magic number first (``org.apache.flink.runtime.checkpoint.Checkpoints``). A
+complete file that begins with something else is no checkpoint: Parquet calls the summary of a data
+set so, too. Flink writes the paths of files as plain text, so that a file which holds no directory
+of a job, as text, refers to no file of that job, whatever else is wrong with it.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+from ingest.json_bounds import decoded
+from ingest.metadata.dialects import MAGIC
+from ingest.metadata.files import MetadataFile
+
+HEAD_BYTES = 4096
+"""What an acknowledged file is recognised by, besides its size and time."""
+MOST_JSON_BYTES = 1 << 20
+"""Longer ones are not read as JSON: then a person has to look at them."""
+MOST_SCANNED_BYTES = 4 << 30
+_CHUNK_BYTES = 1 << 20
+_PARQUET = b"PAR1"
+_SHORTEST_PARQUET_BYTES = 12
+_JOB = re.compile(rb"/([0-9a-f]{32})(?=/)")
+_JOB_BYTES = 34
+
+
+@dataclass(frozen=True)
+class Content:
+    """``named_jobs``: ids of jobs whose directories occur in it, None where it is too long to look
+    for them. ``is_foreign``: it is complete, and Parquet or JSON. ``has_magic``: it begins as Flink
+    begins one.
+    """
+
+    bytes: int
+    head_sha256: str
+    has_magic: bool
+    is_foreign: bool
+    named_jobs: tuple[str, ...] | None
+
+
+def content_of(file: MetadataFile) -> Content:
+    """Streamed, at most one chunk in memory. Raises what opening and reading raise."""
+    hasher, size, named, rest = hashlib.sha256(), 0, set[bytes](), b""
+    first = last = b""
+    with file.open() as stream:
+        while chunk := stream.read(_CHUNK_BYTES):
+            if size < HEAD_BYTES:
+                hasher.update(chunk[: HEAD_BYTES - size])
+            size += len(chunk)
+            if size > MOST_SCANNED_BYTES:
+                break
+            first = first if len(first) >= MOST_JSON_BYTES else first + chunk
+            last = (last + chunk)[-8:]
+            named.update(_JOB.findall(rest + chunk))
+            rest = (rest + chunk)[-_JOB_BYTES:]
+    # A length that the listing does not have is of another file, or of one that is being written.
+    is_whole = file.size == size
+    return Content(
+        size,
+        hasher.hexdigest(),
+        first[:4] == MAGIC.to_bytes(4, "big"),
+        is_whole and (_is_parquet(first, last, size) or _is_json(first, size)),
+        None if size > MOST_SCANNED_BYTES else tuple(sorted(name.decode() for name in named)),
+    )
+
+
+def _is_parquet(first: bytes, last: bytes, size: int) -> bool:
+    """Magic at both ends, and a footer that fits between them."""
+    footer_bytes = int.from_bytes(last[:4], "little")
+    return (
+        size >= _SHORTEST_PARQUET_BYTES
+        and first[:4] == _PARQUET == last[4:]
+        and 0 < footer_bytes <= size - _SHORTEST_PARQUET_BYTES
+    )
+
+
+def _is_json(first: bytes, size: int) -> bool:
+    if size > MOST_JSON_BYTES or first.lstrip()[:1] not in (b"{", b"["):
+        return False
+    try:
+        decoded(first)
+    except (ValueError, RecursionError):
+        return False
+    return True

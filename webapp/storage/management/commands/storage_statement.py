@@ -1,0 +1,70 @@
+"""State what ends a doubt about storage, list what is stated, or take it back."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from spark_jobs.storage_words import STATEMENTS
+from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.lib.command_line import command_line_name
+from webapp.lib.printing import json_line
+from webapp.lib.refusals import InputRefused
+from webapp.storage.models import StorageStatement
+from webapp.storage.statements import Stated, state, take_back
+
+_FIELDS = ("id", "kind", "subject", "cluster", "job_id", "reason", "stated_name", "stated_at")
+
+
+class Command(PreparedCommand):
+    help = (
+        "State that a job is dead, that a directory is excluded, or that a file is no checkpoint, "
+        "so that doubts of audits end. Without KIND, list the statements that count. A statement "
+        "counts from the next audit on, until you take it back or an audit finds that it is not "
+        "true any more. Exit code 0, or 2 if the input is invalid."
+    )
+    refusals = (InputRefused,)
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "kind", nargs="?", metavar="KIND", choices=list(STATEMENTS), help=", ".join(STATEMENTS)
+        )
+        parser.add_argument(
+            "subject",
+            nargs="?",
+            default="",
+            metavar="URI",
+            help="directory of the job, directory, or file, as in Flink",
+        )
+        parser.add_argument("--cluster", default="", metavar="NAME", help="cluster of a dead job")
+        parser.add_argument("--job", default="", metavar="ID", help="id of a dead job")
+        parser.add_argument("--reason", default="", metavar="TEXT", help="why this is true")
+        parser.add_argument("--take-back", type=int, metavar="ID", help="end this statement")
+        parser.add_argument("--json", action="store_true", help="JSON instead of text")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["take_back"] is not None:
+            self._take_back(options["take_back"])
+        elif options["kind"]:
+            if not options["subject"] and not options["job"]:
+                raise CommandError("Name a URI, or a --cluster and --job.", returncode=REFUSED)
+            stated = Stated(options["kind"], options["subject"], options["cluster"], options["job"])
+            made = state(stated, options["reason"], command_line_name())
+            self._print(made, as_json=options["json"])
+        else:
+            for row in StorageStatement.objects.counting():
+                self._print(row, as_json=options["json"])
+
+    def _take_back(self, number: int) -> None:
+        row = StorageStatement.objects.counting().filter(pk=number).first()
+        if row is None:
+            raise CommandError(f"No statement {number} counts.", returncode=REFUSED)
+        take_back(row, command_line_name())
+        self.stdout.write(f"{row} is taken back.")
+
+    def _print(self, row: StorageStatement, *, as_json: bool) -> None:
+        self.stdout.write(
+            json_line(_FIELDS, [getattr(row, name) for name in _FIELDS])
+            if as_json
+            else f"{row.pk}  {row}  {row.stated_name}, {row.stated_at:%Y-%m-%d %H:%M} UTC: {row.reason}"
+        )

@@ -1,0 +1,218 @@
+"""Stating, taking back and voiding what operators say of jobs, directories and files in storage."""
+
+import re
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext
+
+from ingest.messages import message
+from ingest.uris import BadUri, canonical, is_below
+from spark_jobs.storage_words import DEAD_JOB, EXCLUDED, FOREIGN_FILE
+from webapp.accounts.models import User
+from webapp.fleet.models import Cluster, JobCurrent
+from webapp.lib.refusals import InputRefused
+from webapp.storage.auditing.audit_request import spellings
+from webapp.storage.models import (
+    AuditDoubt,
+    JobStorage,
+    StorageAudit,
+    StorageRoot,
+    StorageStatement,
+)
+from webapp.storage.newest_audits import latest_audits
+
+_JOB_DIRECTORY = re.compile(r".*/([0-9a-f]{32})")
+_VOID = "void_attestation"
+
+
+class Stated(NamedTuple):
+    """What a person enters: a directory or file in any spelling, or a job by cluster and id."""
+
+    kind: str
+    subject: str = ""
+    cluster: str = ""
+    job_id: str = ""
+
+
+def state(stated: Stated, reason: str, name: str, user: User | None = None) -> StorageStatement:
+    """Raises :class:`InputRefused` where it is not true, or about nothing that an audit met."""
+    if not reason.strip():
+        raise InputRefused(gettext("Give the reason: it is shown wherever the statement counts."))
+    fields = _CHECKS[stated.kind](stated)
+    StorageStatement.objects.counting().filter(
+        kind=stated.kind, subject=fields["subject"], cluster=stated.cluster, job_id=fields["job_id"]
+    ).update(ended_at=timezone.now(), ended_why=message("It was stated again."))
+    return StorageStatement.objects.create(
+        kind=stated.kind,
+        cluster=stated.cluster,
+        reason=reason.strip()[:2000],
+        stated_by=user,
+        stated_name=name[:200],
+        stated_at=timezone.now(),
+        **fields,
+    )
+
+
+def take_back(statement: StorageStatement, name: str) -> None:
+    """From the next audit on it does not count; plans that rest on it move and delete nothing of
+    it.
+    """
+    if statement.ended_at is None:
+        statement.ended_at = timezone.now()
+        statement.ended_why = message("{name:name} took it back.", name=name)
+        statement.save(update_fields=["ended_at", "ended_why"])
+
+
+def rows_of_request() -> list[dict[str, Any]]:
+    """Those that count, as ``spark_jobs.audit_request.Statement``. Ends attestations of jobs that
+    were seen alive since.
+    """
+    for statement in StorageStatement.objects.counting().filter(kind=DEAD_JOB):
+        if _lived_since(statement):
+            _end(statement, message("Its job was seen alive since."))
+    return [
+        {
+            "kind": row.kind,
+            "subject": row.subject,
+            "cluster": row.cluster,
+            "job_id": row.job_id,
+            "stated_at": row.stated_at.isoformat(),
+            "bytes": row.bytes,
+            "modified": row.modified.isoformat() if row.modified else None,
+            "head_sha256": row.head_sha256,
+        }
+        for row in StorageStatement.objects.counting().order_by("id")
+    ]
+
+
+def end_void(audit: StorageAudit) -> None:
+    """Attestations that an audit contradicts count no more, whatever comes later."""
+    void = set(
+        AuditDoubt.objects.filter(audit=audit, reason=_VOID).values_list("subject", flat=True)
+    )
+    for statement in StorageStatement.objects.counting().filter(kind=DEAD_JOB):
+        if statement.named in void and statement.stated_at <= audit.created_at:
+            _end(
+                statement,
+                message("Its job lives, or something was written to its directory since."),
+            )
+
+
+def of_root(uri: str) -> list[StorageStatement]:
+    """Those that count and are about this root, or about jobs of which no directory is known."""
+    return [
+        row
+        for row in StorageStatement.objects.counting()
+        if not row.subject or is_below(row.subject, uri)
+    ]
+
+
+def _end(statement: StorageStatement, why: str) -> None:
+    StorageStatement.objects.counting().filter(pk=statement.pk).update(
+        ended_at=timezone.now(), ended_why=why
+    )
+
+
+def _lived_since(statement: StorageStatement) -> bool:
+    of_job = Q(cluster=statement.cluster, job_id=statement.job_id)
+    if statement.subject:
+        of_job |= Q(job_id=statement.job_id, last_completed_path__startswith=statement.subject)
+    alive = Q(terminal=False, last_seen_at__gt=statement.stated_at)
+    return bool(JobCurrent.objects.filter(of_job & alive).exists())
+
+
+def _dead_job(stated: Stated) -> dict[str, Any]:
+    if stated.cluster or stated.job_id:
+        jobs = JobCurrent.objects.filter(cluster=stated.cluster, job_id=stated.job_id)
+        if not jobs.exists():
+            raise InputRefused(
+                gettext("Weir knows no job %(job_id)s of %(cluster)s.")
+                % {"job_id": stated.job_id, "cluster": stated.cluster}
+            )
+        _refuse_running(jobs)
+        subject = _canonical(stated.subject) if stated.subject else ""
+        return {"subject": subject, "job_id": stated.job_id}
+    subject = _in_root(stated.subject)
+    match = _JOB_DIRECTORY.fullmatch(subject)
+    if match is None:
+        raise InputRefused(
+            gettext("%(subject)s is no directory of a job; its last part is the id of a job.")
+            % {"subject": subject}
+        )
+    if not JobStorage.objects.filter(audit__in=latest_audits(), directory=subject).exists():
+        raise InputRefused(
+            gettext("The newest audit found nothing in %(subject)s: audit first.")
+            % {"subject": subject}
+        )
+    _refuse_running(
+        JobCurrent.objects.filter(job_id=match[1]).filter(
+            Q(last_completed_path=None) | Q(last_completed_path__contains=f"{match[1]}/")
+        )
+    )
+    return {"subject": subject, "job_id": match[1]}
+
+
+def _refuse_running(jobs: Any) -> None:
+    unseen = Cluster.objects.unseen(timezone.now()).values("name")
+    job = (
+        jobs.filter(terminal=False, cluster__in=Cluster.objects.values("name"))
+        .exclude(cluster__in=unseen)
+        .first()
+    )
+    if job is not None:
+        raise InputRefused(
+            gettext("%(cluster)s reports job %(job_id)s, which has not ended: it is not dead.")
+            % {"cluster": job.cluster, "job_id": job.job_id}
+        )
+
+
+def _excluded(stated: Stated) -> dict[str, Any]:
+    subject = _in_root(stated.subject)
+    if StorageRoot.objects.filter(uri=subject).exists():
+        raise InputRefused(
+            gettext("%(subject)s is a root: remove or pause it instead.") % {"subject": subject}
+        )
+    return {"subject": subject, "job_id": ""}
+
+
+def _foreign_file(stated: Stated) -> dict[str, Any]:
+    subject = _in_root(stated.subject)
+    for doubt in AuditDoubt.objects.filter(audit__in=latest_audits(), subject=subject):
+        for known in doubt.statements:
+            if known["kind"] == FOREIGN_FILE:
+                return {
+                    "subject": subject,
+                    "job_id": "",
+                    "bytes": known["bytes"],
+                    "modified": datetime.fromtimestamp(known["modified"] / 1e6, UTC),
+                    "head_sha256": known["head_sha256"],
+                }
+    raise InputRefused(
+        gettext(
+            "The newest audit has no doubt about %(subject)s that its content could settle: it can "
+            "be read, or Flink may read it."
+        )
+        % {"subject": subject}
+    )
+
+
+_CHECKS = {DEAD_JOB: _dead_job, EXCLUDED: _excluded, FOREIGN_FILE: _foreign_file}
+
+
+def _canonical(written: str) -> str:
+    try:
+        return canonical(written, spellings())
+    except BadUri as error:
+        raise InputRefused(str(error)) from error
+
+
+def _in_root(written: str) -> str:
+    subject = _canonical(written)
+    if not any(is_below(subject, uri) for uri in StorageRoot.objects.values_list("uri", flat=True)):
+        raise InputRefused(
+            gettext("%(subject)s lies below no registered root.") % {"subject": subject}
+        )
+    return subject
