@@ -171,7 +171,7 @@ KINDS = {
 }
 """Why an orphan is one; null for all other verdicts."""
 
-TWO_NAMES = "two_names"
+TWO_NAMES, VOID_ATTESTATION = "two_names", "void_attestation"
 
 NAMED_FILES, JOB_DIRECTORY, JOBS, PREFIX, ALL_ROOTS = (
     "named_files",
@@ -358,7 +358,7 @@ DOUBTS = {
         (JOBS, ALL_ROOTS),
         ("wait", "attest_dead"),
     ),
-    "void_attestation": Doubt(
+    VOID_ATTESTATION: Doubt(
         message("A job that was attested to be dead lives, or its directory was written since."),
         (JOB_DIRECTORY,),
         ("attest_again",),

@@ -25,13 +25,15 @@ class Unlisted(Skip):
 
 def named_in(roots: Iterable[Root], other: str) -> str:
     """What a link leads to, as the root that holds it is named: it may be read elsewhere, or by a
-    link above it.
+    link above it. Empty, as where nobody knows, for a directory that holds a root.
     """
     for root in roots:
         places = {root.uri, canonical(root.reading)}
         if "://" not in root.reading:
             places.add(canonical(os.path.realpath(root.reading)))
         for place in places:
+            if is_below(place, other) and place != other:
+                return ""
             if is_below(other, place):
                 return root.uri.rstrip("/") + other[len(place.rstrip("/")) :]
     return other

@@ -46,7 +46,13 @@ from spark_jobs.storage.reach import (
     of_jobs,
 )
 from spark_jobs.storage.statements import ACKNOWLEDGEABLE
-from spark_jobs.storage_words import DEAD_JOB, FOREIGN_FILE, NAMED_FILES, TWO_NAMES
+from spark_jobs.storage_words import (
+    DEAD_JOB,
+    FOREIGN_FILE,
+    NAMED_FILES,
+    TWO_NAMES,
+    VOID_ATTESTATION,
+)
 
 OF_METADATA = (
     "empty_metadata",
@@ -127,7 +133,7 @@ def void_attestations(statements: Iterable[Row]) -> list[Row]:
         _doubt(
             row,
             row["subject"] or f"{row['cluster']}/{row['job_id']}",
-            "void_attestation",
+            VOID_ATTESTATION,
             detail,
             in_directory(row["subject"]) if row["subject"] else of_jobs([row["job_id"]]),
         )

@@ -26,6 +26,7 @@ _NOBODY = dict.fromkeys(
         "went_on_at",
         "started_at",
         "ended_at",
+        "redeployed_at",
         "in_flight_since",
         "last_completed_id",
         "last_completed_at",

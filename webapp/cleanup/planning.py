@@ -16,7 +16,7 @@ from ingest.storage.instants import CLOCK_SKEW
 from ingest.storage.plan_folder import PlanFolder
 from ingest.storage.roots import Root, local_path
 from spark_jobs.audit_tables import STORAGE_FILE
-from spark_jobs.storage_words import ALL_ROOTS, DEAD_JOB, NOT_CLEANABLE, TWO_NAMES
+from spark_jobs.storage_words import ALL_ROOTS, DEAD_JOB, NOT_CLEANABLE, TWO_NAMES, VOID_ATTESTATION
 from webapp.cleanup import quarantine
 from webapp.cleanup.choices import PlanState, Way
 from webapp.cleanup.errors import PlanRefused
@@ -136,8 +136,14 @@ def quoted_statements(audit: StorageAudit) -> list[QuotedStatement]:
     on it.
     """
     at_audit = StorageStatement.objects.filter(kind=DEAD_JOB, stated_at__lte=audit.created_at)
-    ended = at_audit.filter(ended_at__gt=audit.created_at).first()
-    if ended is not None:
+    void = set(
+        AuditDoubt.objects.filter(audit=audit, reason=VOID_ATTESTATION).values_list(
+            "subject", flat=True
+        )
+    )
+    for ended in at_audit.filter(ended_at__gt=audit.created_at):
+        if ended.named in void:
+            continue
         raise PlanRefused(
             f"The attestation of {ended.stated_name} for {ended.named} does not count any more, and "
             f"the audit rests on it ({ended.ended_why}). Audit again."

@@ -14,6 +14,8 @@ CODE_WORDS = (
     _("snapshot"),
     _("restored from"),
     _("superseded"),
+    _("attested dead"),
+    _("excluded"),
     _("unreferenced"),
     _("age guard"),
     _("in flight"),

@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 
 from ingest.messages import message
 from ingest.uris import BadUri, canonical, is_below
-from spark_jobs.storage_words import DEAD_JOB, EXCLUDED, FOREIGN_FILE
+from spark_jobs.storage_words import DEAD_JOB, EXCLUDED, FOREIGN_FILE, VOID_ATTESTATION
 from webapp.accounts.models import User
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib.refusals import InputRefused
@@ -25,7 +25,6 @@ from webapp.storage.models import (
 from webapp.storage.newest_audits import latest_audits
 
 _JOB_DIRECTORY = re.compile(r".*/([0-9a-f]{32})")
-_VOID = "void_attestation"
 
 
 class Stated(NamedTuple):
@@ -91,7 +90,9 @@ def rows_of_request() -> list[dict[str, Any]]:
 def end_void(audit: StorageAudit) -> None:
     """Attestations that an audit contradicts count no more, whatever comes later."""
     void = set(
-        AuditDoubt.objects.filter(audit=audit, reason=_VOID).values_list("subject", flat=True)
+        AuditDoubt.objects.filter(audit=audit, reason=VOID_ATTESTATION).values_list(
+            "subject", flat=True
+        )
     )
     for statement in StorageStatement.objects.counting().filter(kind=DEAD_JOB):
         if statement.named in void and statement.stated_at <= audit.created_at:

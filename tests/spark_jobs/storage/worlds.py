@@ -707,7 +707,10 @@ class _Maker:
         not.
         """
         job = self.rng.choice(self.world.jobs)
-        job.attested_at = ago(self.rng.choice((1, 20, 50, 85)))
+        at = ago(self.rng.choice((1, 20, 50, 85)))
+        if not job.known and any(snapshot.modified > at for snapshot in job.snapshots):
+            return
+        job.attested_at = at
         for file in self.world.files.values():
             file.surely_dead = file.surely_dead and not is_within(file.path, job.directory)
 

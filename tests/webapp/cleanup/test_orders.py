@@ -172,7 +172,12 @@ def test_an_order_wakes_its_work_and_a_tick_keeps_it(audited: World) -> None:
         (lambda: StorageRoot.objects.all().delete(), "not registered"),
         (
             lambda: AuditDoubt.objects.create(
-                audit=StorageAudit.objects.get(), subject="s", reason="unlisted", root=""
+                audit=StorageAudit.objects.get(),
+                subject="s",
+                reason="unlisted",
+                reach="all_roots",
+                **{"places": [], "statements": [], "more_places": 0},
+                **{"blocked_files": 0, "blocked_bytes": 0},
             ),
             "doubts",
         ),
