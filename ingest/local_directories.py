@@ -15,6 +15,9 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import fsspec
+
+import ingest.network.schemes  # noqa: F401 - what it adds to fsspec's
 from ingest.messages import message
 from ingest.network.uris import schemes_of
 
@@ -157,6 +160,12 @@ def refusal_of_tree(uri: str, environment: Mapping[str, str] = os.environ) -> st
     """
     if refused := refusal_of_chain(uri):
         return refused
+    if unread := sorted(schemes_of(uri) - {*fsspec.available_protocols()}):
+        return message(
+            "Weir has no client that reads {unread:name}://. Say where else the same files can be "
+            "read: a mount, or a URI such as s3://, abfs://, gs://, hdfs:// or webhdfs://.",
+            unread=unread[0],
+        )
     path = local_path(uri)
     if path is None:
         return ""

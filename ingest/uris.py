@@ -19,11 +19,17 @@ from ingest.errors import IngestError
 from ingest.messages import message
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
-_ONE_STORAGE = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "wasbs": "wasb", "swebhdfs": "webhdfs"}
-"""Schemes that are only other clients, or the same with TLS."""
-_DEFAULT_PORTS = {"hdfs": "8020", "viewfs": ""}
-_USER_IS_A_NAME = {"abfs", "wasb"}
+_ONE_STORAGE = {
+    **dict.fromkeys(("s3a", "s3n", "s3p"), "s3"),
+    **dict.fromkeys(("abfss", "wasb", "wasbs"), "abfs"),
+    "swebhdfs": "webhdfs",
+}
+"""Schemes that are only other clients, or the same with TLS. Flink's Presto client is ``s3p``."""
+_DEFAULT_PORTS = {"hdfs": "8020", "viewfs": "", "abfs": "443"}
+_USER_IS_A_NAME = {"abfs"}
 """Here ``container@account``; elsewhere what stands before ``@`` is who asks, or a secret."""
+_BLOB_HOST = re.compile(r"^([a-z0-9]+(?:\.z[0-9]+)?)\.blob\.")
+"""Of an account of Azure: its Blob and its Data Lake endpoint (``.dfs.``) lead to the same files."""
 _ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
 _MOST_ENCODINGS = 8
 _MOST_STEPS = 1000
@@ -186,13 +192,18 @@ def _respelled(written: pa.Array, plain: pa.Array, aliases: Sequence[tuple[str, 
 
 # The slash that follows distinguishes ``/a`` from ``//a``, which the slow way has to see as it is.
 _COMMON_SPELLINGS = (
-    ("^s3[an]://", "s3://"),
+    ("^s3[anp]://", "s3://"),
+    (
+        r"^(?:abfss?|wasbs?)://([A-Za-z0-9$-]+@[a-z0-9]+)\.(?:blob|dfs)\.([a-z0-9.-]+/)",
+        r"abfs://\1.dfs.\2",
+    ),
     ("^file:///([^/])", r"file:/\1"),
     ("^/([^/])", r"file:/\1"),
 )
 # Components that begin with a dot, anything encoded, ports and users take the slow way.
 _SURELY_CANONICAL = (
-    r"^(?:file:|s3://[A-Za-z0-9._-]+|(?:hdfs|gs|oss)://[a-z0-9._-]+)(?:/[^/%.\x00][^/%\x00]*)+$"
+    r"^(?:file:|s3://[A-Za-z0-9._-]+|(?:hdfs|gs|oss|cosn)://[a-z0-9._-]+"
+    r"|abfs://[A-Za-z0-9$-]+@[a-z0-9]+\.dfs\.[a-z0-9.-]+)(?:/[^/%.\x00][^/%\x00]*)+$"
 )
 
 
@@ -248,6 +259,8 @@ def _authority(scheme: str, authority: str, uri: str) -> str:
     name, colon, port = host.rpartition(":")
     if colon and port in ("", _DEFAULT_PORTS.get(scheme)):
         host = name
+    if scheme == "abfs":
+        host = _BLOB_HOST.sub(r"\1.dfs.", host)
     return f"{user}{at}{host}" if scheme in _USER_IS_A_NAME else host
 
 

@@ -13,7 +13,7 @@ _PART = re.compile(
     r"(?:^|::)(?P<uri>(?P<scheme>[A-Za-z][A-Za-z0-9+._-]*)://(?:[^@/\[]*@)?(?:\[[^\]]*\])?[^:]*(?::(?!:)[^:]*)*)"
 )
 _NO_HOST = re.compile(
-    r"file|local|memory|data|zip|tar|s3|s3a|s3n|gs|gcs|abfs|abfss|az|adl|wasb|wasbs|oss|obs|cos|hf"
+    r"file|local|memory|data|zip|tar|s3[anp]?|gs|gcs|abfss?|az|adl|wasbs?|oss|obs|cosn?|hf"
 )
 """Their authority is a bucket, a container or nothing; where their service is, the machine's own
 settings say.

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from ingest.uris import PLAIN, Spellings, canonical, is_below, refuse_undecodable
 
+CLIENT_OF = {"s3n": "s3", "s3p": "s3", "wasb": "abfs", "wasbs": "abfs"}
+"""Schemes that only clients of Flink have → one that reads the same files."""
+
 
 @dataclass(frozen=True, slots=True)
 class Root:
@@ -23,8 +26,10 @@ class Root:
         for name in (written, read_at or ""):
             refuse_undecodable(name)
         uri = canonical(written, spellings)
-        if read_at is None and written not in (uri, local_path(uri)):
-            read_at = local_path(written)
+        scheme, colon, rest = (read_at or written).partition("://")
+        given = f"{CLIENT_OF.get(scheme.lower(), scheme)}{colon}{rest}"
+        if read_at is not None or given not in (uri, local_path(uri)):
+            read_at = local_path(given) if read_at is None else given
         return cls(uri, read_at if read_at is None else read_at.rstrip("/") or "/")
 
     @property

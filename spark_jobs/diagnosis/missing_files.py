@@ -52,7 +52,7 @@ _SPELLINGS = (
     rf"No such object: ({_PATH})(?:\\?\"|\n|\Z)",
     rf"File not found: '?(gs://{_PATH})'?(?:\n|\Z)",
     # PrestoS3FileSystem, around S3's answer; Google's connector.
-    rf"\(Path: (s3[an]?://{_PATH})\)",
+    rf"\(Path: (s3[anp]?://{_PATH})\)",
     rf"Item not found: '?(gs://{_PATH})'?(?:\.|\n|\Z)",
 )
 _TOLD = tuple(map(re.compile, _SPELLINGS))

@@ -29,6 +29,9 @@ SPELLINGS = [
     ("s3://bucket/key", "s3://bucket/key"),
     ("s3a://bucket//key/", "s3://bucket/key"),
     ("s3n://bucket/key", "s3://bucket/key"),
+    ("s3p://bucket/key", "s3://bucket/key"),
+    ("oss://bucket/key/", "oss://bucket/key"),
+    ("cosn://bucket-1250000000//key", "cosn://bucket-1250000000/key"),
     ("S3A://Bucket/key", "s3://Bucket/key"),
     ("s3://KEY:SECRET@bucket/key", "s3://bucket/key"),
     ("s3://bucket", "s3://bucket"),
@@ -42,14 +45,34 @@ SPELLINGS = [
     ("hdfs:/a", "hdfs:///a"),
     ("hdfs://nn/A", "hdfs://nn/A"),
     ("abfss://state@Account.dfs.core.windows.net/a", "abfs://state@account.dfs.core.windows.net/a"),
+    ("abfs://state@a.dfs.core.windows.net:443/a", "abfs://state@a.dfs.core.windows.net/a"),
+    ("wasbs://state@a1.blob.core.windows.net/a/b", "abfs://state@a1.dfs.core.windows.net/a/b"),
+    ("wasb://state@A1.blob.core.windows.net", "abfs://state@a1.dfs.core.windows.net"),
+    ("abfss://s@a.z01.blob.storage.azure.net/a", "abfs://s@a.z01.dfs.storage.azure.net/a"),
     ("gs://bucket/a b", "gs://bucket/a b"),
 ]
+APART = [
+    ("oss://bucket/key", "s3://bucket/key"),
+    ("cosn://bucket/key", "s3://bucket/key"),
+    ("abfs://state@a.dfs.core.windows.net/a", "abfs://state@b.dfs.core.windows.net/a"),
+    ("abfs://state@a.dfs.core.windows.net/a", "wasb://other@a.blob.core.windows.net/a"),
+    ("abfs://state@a.dfs.core.windows.net/a", "wasb://state@a.blob.core.chinacloudapi.cn/a"),
+    ("abfs://state@a.dfs.core.windows.net/a", "wasbs://state@a.blob.blob.core.windows.net/a"),
+    ("wasb://state@gateway:10000/a", "wasb://state@gateway:10001/a"),
+]
+"""Two stores, containers, accounts, clouds or emulators."""
 
 
 @pytest.mark.parametrize(("written", "expected"), SPELLINGS)
 def test_spellings_of_one_place_become_one(written: str, expected: str) -> None:
     assert canonical(written) == expected
     assert canonical_column(pa.array([written])).to_pylist() == [expected]
+
+
+@pytest.mark.parametrize(("one", "other"), APART)
+def test_spellings_of_two_places_stay_two(one: str, other: str) -> None:
+    assert canonical(one) != canonical(other)
+    assert len(set(canonical_column(pa.array([one, other])).to_pylist())) == 2
 
 
 @pytest.mark.parametrize(
@@ -167,6 +190,11 @@ _STARTS = st.sampled_from(
         "hdfs:",
         "hdfs://u@n:1",
         "abfss://c@A",
+        "wasbs://C@a.blob.core.windows.net",
+        "abfs://c@a.z1.blob.core.windows.net:443",
+        "abfs://c@a.blob.",
+        "s3p://bu",
+        "cosn://B",
     ]
 )
 _URIS = st.builds(

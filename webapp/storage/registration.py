@@ -17,6 +17,7 @@ from webapp.fleet.models import Cluster
 from webapp.lib.messages.rendering import localised
 from webapp.storage.auditing.audit_request import refuse_overlap, spellings
 from webapp.storage.models import StorageRoot
+from webapp.storage.suggestions import above_entropy
 
 
 def placed(written: str, read_at: str) -> Root:
@@ -36,6 +37,15 @@ def save(row: StorageRoot, clusters: Iterable[Cluster]) -> StorageRoot:
     row.uri, row.read_at = root.uri, root.read_at or ""
     if refused := refusal_of_tree(root.reading):
         raise ValidationError({entered: localised(refused)})
+    if (above := above_entropy(root.uri)) is not None:
+        why = gettext(
+            "Flink puts random characters where this URI has the text of s3.entropy.key. Each "
+            "_metadata lies below the same path without it, and data files lie below as many "
+            "directories as there are random texts. Register %(above)s, which holds all of them: "
+            "an audit has to list them all. Weir keeps what lies below random texts, since it "
+            "does not know which job wrote it."
+        ) % {"above": above}
+        raise ValidationError({"uri": why})
     others = StorageRoot.objects.exclude(pk=row.pk).values_list("uri", flat=True)
     try:
         for other in others:

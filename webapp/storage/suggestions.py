@@ -39,7 +39,7 @@ _SETTINGS = {
     RootKind.SAVEPOINTS: ("execution.checkpointing.savepoint-dir", "state.savepoints.dir"),
     RootKind.HIGH_AVAILABILITY: ("high-availability.storageDir",),
 }
-
+_ENTROPY_KEY, _USUAL_ENTROPY_KEY = "s3.entropy.key", "_entropy_"
 
 Place = tuple[str, str, str, str]
 """Cluster, kind of root, directory as it is written, and from what it is known."""
@@ -83,15 +83,42 @@ def uncovered(uris: Sequence[str]) -> list[str]:
     ]
 
 
+def above_entropy(uri: str) -> str | None:
+    """The directory that holds all that Flink spreads from ``uri``; None where it spreads nothing.
+
+    The place of the key is taken by random characters, in the name of each ``_metadata`` by
+    nothing. Source: Flink's ``EntropyInjector``, ``AbstractS3FileSystemFactory``.
+    """
+    return _above(uri, _entropy_keys(_configurations()))
+
+
+def _above(uri: str, keys: Iterable[str]) -> str | None:
+    bucket = uri.partition("://")[2].partition("/")[0]
+    begin = len(f"s3://{bucket}")
+    places = [place for key in keys if (place := uri.find(key, begin)) >= 0]
+    is_spread = places and uri.startswith("s3://")
+    return uri[: min(places)].rpartition("/")[0] if is_spread else None
+
+
+def _entropy_keys(configurations: Iterable[tuple[str, Mapping[str, str]]]) -> set[str]:
+    told = (configuration.get(_ENTROPY_KEY) for _cluster, configuration in configurations)
+    return {_USUAL_ENTROPY_KEY, *filter(None, told)}
+
+
 def _found(of_paths: Iterable[Place]) -> list[Suggestion]:
     known = Spellings(tuple(settings.WEIR.storage_aliases.items()))
+    configurations = list(_configurations())
+    keys = _entropy_keys(configurations)
     places: dict[str, tuple[str, set[str], str]] = {}
     # Thousands of checkpoints lie in few directories.
-    for cluster, kind, written, why in dict.fromkeys(chain(_of_configuration(), of_paths)):
+    for cluster, kind, written, why in dict.fromkeys(
+        chain(_of_configuration(configurations), of_paths)
+    ):
         try:
             uri = canonical(written, known)
         except BadUri:
             continue
+        uri = _above(uri, keys) or uri
         places.setdefault(uri, (kind, set(), why))[1].add(cluster)
     outer = [
         uri for uri in places if not any(uri != other and is_below(uri, other) for other in places)
@@ -102,7 +129,17 @@ def _found(of_paths: Iterable[Place]) -> list[Suggestion]:
     ]
 
 
-def _of_configuration() -> Iterator[Place]:
+def _of_configuration(configurations: Iterable[tuple[str, Mapping[str, str]]]) -> Iterator[Place]:
+    for cluster, configuration in configurations:
+        for kind, names in _SETTINGS.items():
+            yield from (
+                (cluster, str(kind), configuration[name], name)
+                for name in names
+                if configuration.get(name)
+            )
+
+
+def _configurations() -> Iterator[tuple[str, Mapping[str, str]]]:
     """Settings of every cluster, as its newest job saw them: one look into an index for each, not
     one at every job.
     """
@@ -119,19 +156,11 @@ def _of_configuration() -> Iterator[Place]:
         for cluster, configuration in JobCurrent.objects.filter(pk__in=numbers).values_list(
             "cluster", "configuration"
         ):
-            for kind, names in _SETTINGS.items():
-                yield from (
-                    (cluster, str(kind), value, name)
-                    for name, value in _values(configuration, names)
+            if isinstance(configuration, Mapping):
+                yield (
+                    cluster,
+                    {name: text for name, text in configuration.items() if isinstance(text, str)},
                 )
-
-
-def _values(configuration: object, names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    if isinstance(configuration, Mapping):
-        for name in names:
-            value = configuration.get(name)
-            if isinstance(value, str) and value:
-                yield name, value
 
 
 def _of_last_paths() -> Iterator[tuple[str, str | None]]:

@@ -46,12 +46,26 @@ def test_what_is_not_below_is_refused() -> None:
         ("/ckpt", Root("file:/ckpt")),
         ("file:/ckpt", Root("file:/ckpt")),
         ("file:///my%20state", Root("file:/my state", "/my%20state")),
+        ("s3a://bucket/ckpt", Root("s3://bucket/ckpt", "s3a://bucket/ckpt")),
+        ("s3p://bucket/ckpt", Root("s3://bucket/ckpt")),
+        ("S3N://bucket/a%20b/", Root("s3://bucket/a b", "s3://bucket/a%20b")),
+        (
+            "wasbs://state@a.blob.core.windows.net/ckpt",
+            Root(
+                "abfs://state@a.dfs.core.windows.net/ckpt",
+                "abfs://state@a.blob.core.windows.net/ckpt",
+            ),
+        ),
         ("hdfs://nn:8020/ckpt", Root("hdfs://nn/ckpt", "hdfs://nn:8020/ckpt")),
         ("hdfs://service/ckpt", Root("hdfs://nn/ckpt", "hdfs://service/ckpt")),
     ],
 )
 def test_a_root_is_read_by_the_spelling_it_was_given_in(written: str, root: Root) -> None:
     assert Root.of(written, spellings=Spellings((("hdfs://service", "hdfs://nn"),))) == root
+
+
+def test_where_a_root_is_read_is_named_as_a_client_knows_it() -> None:
+    assert Root.of("cosn://bucket/ckpt", "s3p://copy/ckpt").reading == "s3://copy/ckpt"
 
 
 def test_a_relative_root_is_refused() -> None:

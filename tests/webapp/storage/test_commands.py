@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from ingest.storage.instants import CLOCK_SKEW
-from tests.webapp.builders import T0, cluster
+from tests.webapp.builders import T0, cluster, job
 from tests.webapp.storage.builders import JOB, ROOT, audit, file_row, root, root_figures
 from tests.webapp.storage.test_loading import ROW
 from webapp.storage.models import AgeRuleResult, StorageAudit, StorageRoot
@@ -70,12 +70,44 @@ def test_a_root_is_registered_with_its_clusters_and_who_attests(capsys):
         ("nonsense",),
         ("s3://x", "--cluster", "nobody"),
         ("s3n://bucket/flink",),
+        ("s3p://bucket/flink",),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_2_and_changes_nothing(arguments):
     root("s3://bucket/flink")
     assert code("add_storage_root", *arguments) == 2
     assert StorageRoot.objects.count() == 1
+
+
+@pytest.mark.parametrize("unread", ["cosn://bucket-1250000000/flink", "viewfs://ns/flink"])
+def test_a_root_that_no_client_reads_has_to_be_readable_elsewhere(unread):
+    with pytest.raises(CommandError, match=f"no client that reads {unread.partition(':')[0]}://"):
+        call_command("add_storage_root", unread)
+    call_command("add_storage_root", unread, "--read-at", "s3p://copy/flink")
+    row = StorageRoot.objects.get()
+    assert (row.uri, row.read_at) == (unread, "s3://copy/flink")
+
+
+@pytest.mark.parametrize(
+    ("uri", "above"),
+    [
+        ("s3://bucket/_entropy_/ckpt", "s3://bucket,"),
+        ("s3p://bucket/team/a-_entropy_-b/ckpt", "s3://bucket/team,"),
+        ("s3a://bucket/__rnd__/ckpt", "s3://bucket,"),
+    ],
+)
+def test_a_directory_that_flink_spreads_is_registered_by_the_one_above(uri, above):
+    cluster(at=T0)
+    job(at=T0, configuration={"s3.entropy.key": "__rnd__"})
+    with pytest.raises(CommandError, match=f"Register {above} which holds all of them"):
+        call_command("add_storage_root", uri)
+    assert not StorageRoot.objects.exists()
+
+
+@pytest.mark.parametrize("uri", ["s3://_entropy_/ckpt", "hdfs://ns/_entropy_/ckpt"])
+def test_what_flink_does_not_spread_is_registered_as_it_is(uri):
+    call_command("add_storage_root", uri)
+    assert StorageRoot.objects.get().uri == uri
 
 
 def test_an_option_of_another_command_attests_to_nothing():

@@ -22,3 +22,13 @@ def test_an_old_savepoint_is_not_crowded_out_by_newer_checkpoints(monkeypatch) -
     for number in (2, 3):
         fact(own, number, now, external_path=f"s3://bucket/{own.job_id}/chk-{number}")
     assert suggestions.uncovered(["s3://bucket"]) == ["s3://elsewhere"]
+
+
+@pytest.mark.django_db
+def test_a_directory_that_flink_spreads_is_covered_by_the_one_above_alone() -> None:
+    now = timezone.now()
+    cluster("prod-eu", at=now)
+    spread = {"state.checkpoints.dir": "s3a://bucket/team/_entropy_/ckpt"}
+    job("prod-eu", at=now, configuration=spread, last_completed_path=None)
+    assert suggestions.uncovered(["s3://bucket/team/ckpt"]) == ["s3://bucket/team"]
+    assert suggestions.uncovered(["s3://bucket/team"]) == []
