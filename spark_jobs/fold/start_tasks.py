@@ -89,12 +89,13 @@ def answered(rows: Iterable[Row], begins: Sequence[int]) -> Tasks:
                     initializing,
                     running,
                 )
-    by_subtask: Tasks = {}
-    for task in attempts.values():
+    # Of a subtask that was deployed again, without anybody having seen when that began, the newest.
+    newest: dict[int, dict[tuple[str, int], Task]] = {}
+    for task in sorted(attempts.values(), key=lambda task: task.deploying_at):
         at = latest(begins, task.deploying_at + CLOCK_MS)
         if at is not None:
-            by_subtask.setdefault(at, []).append(task)
-    return by_subtask
+            newest.setdefault(at, {})[task.vertex_id, task.subtask] = task
+    return {at: [*of_subtasks.values()] for at, of_subtasks in newest.items()}
 
 
 def logged(events: Iterable[Row], remembered: Sequence[Row], begins: Sequence[int]) -> Tasks:

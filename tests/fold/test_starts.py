@@ -108,6 +108,16 @@ def ran(*subtasks: tuple[int, float, float, float, float], ts: float = 100) -> d
     return {"vertex_id": VERTEX, "ts": noon(ts), "observed_at": noon(ts), **place, **instants}
 
 
+def test_a_subtask_that_was_deployed_again_unseen_counts_once() -> None:
+    rows = [
+        ran((0, 1, 2, 3, 5), (0, 1, 2, 3, 5)),
+        ran((0, 1, 2, 3, 5), (1, 51, 52, 53, 60), ts=150),
+        ran((0, 1, 2, 3, 5), (2, 71, 72, 73, 80), ts=190),
+    ]
+    job = job_with(lake("vertex_starts", rows), ("RUNNING", 1), ("RESTARTING", 45), ("RUNNING", 51))
+    assert [one["tasks"] for one in starts(job)] == [2, 1]
+
+
 def test_rest_alone_tells_a_start_and_a_restart_of_one_region() -> None:
     first = ran((0, 1, 2, 3, 5), (0, 1, 2.5, 4, 6))
     again = ran((0, 1, 2, 3, 5), (1, 51, 52, 53, 60), ts=150)
