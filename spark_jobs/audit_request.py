@@ -41,6 +41,7 @@ JOB_SCHEMA = pa.schema(
         ("name", pa.string()),
         ("state", pa.string()),
         ("started_at", _INSTANT),
+        ("redeployed_at", _INSTANT),
         ("ended_at", _INSTANT),
         ("terminal", pa.bool_()),
         ("seen", pa.bool_()),
@@ -65,14 +66,16 @@ JOB_SCHEMA = pa.schema(
 job writes. ``keeps_last``: whether Flink leaves the last checkpoint of a job that ended as this one
 did; null counts as true. ``terminal``: seen FINISHED, CANCELED or FAILED. ``seen``: its cluster is
 not unreachable. ``recorded``: a recording tells of it where what runs now counts; null counts as
-false. ``started_at`` and ``ended_at``: of its present run, which one of the same id may
-have gone before. ``completed_unread``: it may have completed later ones, of which nobody read.
-``restore_unread``: nobody has read whether it was restored. ``reads_restored``: as long as it runs
-its database may read the files of what it was restored from, whatever its checkpoints refer to;
-null counts as false. ``in_flight_since``: when the oldest pending checkpoint was triggered.
-``checkpoints_ended``: only checkpoints known to have never completed (``completed`` false) or to
-have been discarded; ``triggered_at``, ``ended_at`` and ``reason`` (Flink's CheckpointFailureReason)
-tell which of them left a file in ``shared/``, and may be null.
+false. ``started_at`` and ``ended_at``: of its present run, which one of the same id may have gone
+before. ``redeployed_at``: when Flink last began to deploy all of its tasks, so that none of its
+attempts is older; null where nobody knows. ``completed_unread``: it may have completed later ones,
+of which nobody read. ``restore_unread``: nobody has read whether it was restored.
+``reads_restored``: as long as it runs its database may read the files of what it was restored from,
+whatever its checkpoints refer to; null counts as false. ``in_flight_since``: when the oldest
+pending checkpoint was triggered. ``checkpoints_ended``: only checkpoints known to have never
+completed (``completed`` false) or to have been discarded; ``triggered_at``, ``ended_at`` and
+``reason`` (Flink's CheckpointFailureReason) tell which of them left a file in ``shared/``, and may
+be null.
 """
 
 

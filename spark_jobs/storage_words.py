@@ -96,9 +96,18 @@ REASONS: dict[str, dict[str, str]] = {
             "running."
         ),
         "task_owned": message(
-            "A task-owned, changelog or merged file of a job. A snapshot of this job or of a "
-            "successor is retained."
+            "A task-owned, changelog (dstl) or merged file of a job that was not seen to end: its "
+            "tasks may hold handles that no _metadata names."
         ),
+        "task_owned_needed": message(
+            "A task-owned, changelog (dstl) or merged file. A snapshot of its job or of a successor "
+            "is retained, and may need it without naming it."
+        ),
+        "task_owned_unknown": message(
+            "A task-owned, changelog (dstl) or merged file. A snapshot of which nobody can tell the "
+            "job, such as a moved savepoint, or a job that nobody can see may need it."
+        ),
+        "database": message("It lies in a ForSt database that an attempt of today may read."),
         "was_referred": message(
             "A checkpoint or savepoint that referred to it is gone, and Weir did not see "
             "Flink discard it."
@@ -143,6 +152,13 @@ KINDS = {
     "failed_checkpoint": message("Left by a checkpoint that expired, was declined or was aborted."),
     "dead_job": message("Left by a job that has ended and has no retained snapshot."),
     "merging_remainder": message("Merged file (file merging) left by a job that has ended."),
+    "ended_attempt": message(
+        "Left in the ForSt database of an attempt of a subtask that has ended."
+    ),
+    "unfinished_metadata": message(
+        "Left by a JobManager that died or failed while it wrote a _metadata under this name: "
+        "Flink renames it once it is whole."
+    ),
     "undeleted": message("Its checkpoint was discarded, but this file was not deleted."),
     "unknown": message("The cause is not known."),
 }

@@ -2,8 +2,7 @@
 another ``END``, to RE2 (Arrow's).
 
 They are searched in canonical paths. Only names that Flink gives make a place: a file that others
-put beside them, and anything below ``shared/`` that is not laid out like this (the working files of
-ForSt are), stays ``UNKNOWN``.
+put beside them, and anything below ``shared/`` that is not laid out like this, stays ``UNKNOWN``.
 
 A new place is an entry of ``PLACES``, in order. Spellings of paths are a matter of
 :mod:`ingest.uris` alone: two spellings that might mean one file have to become one.
@@ -13,12 +12,22 @@ from dataclasses import dataclass
 
 METADATA_NAME = "_metadata"
 """Every file of this name is read, wherever it lies: a moved or copied checkpoint still refers."""
+UNFINISHED_METADATA = f"/.{METADATA_NAME}.inprogress."
+"""How the name begins under which Flink writes a ``_metadata`` where storage can rename: it is
+renamed once it is whole. Source: Flink's ``LocalRecoverableWriter`` and ``HadoopRecoverableWriter``.
+"""
 
 QUARANTINE_SUFFIX = ".weir-quarantine"
 """Of directories beside a root in which clean-ups keep what they moved."""
 
 UNKNOWN = "unknown"
 """High availability, blobs, jars, what is not Flink's: never touched."""
+DATABASE = "database"
+"""ForSt's. It lies in ``shared/`` of checkpoint storage, or below ``state.backend.forst.primary-dir``,
+and checkpoints refer to its files where they are, unless they hold copies. Files that are no tables
+(``.sst``) are local. Source: Flink's ``ForStStateBackend``, ``ForStPathContainer``,
+``FileMappingManager`` and ``DataTransferStrategyBuilder``; seen of 2.0.1 and 2.3.0.
+"""
 UNOWNED = "unowned"
 """``chk-N`` without the directory of a job above it: nothing says whose it is."""
 
@@ -97,6 +106,12 @@ PLACES = (
         "/dstl/",
         rf"{_JOB}/dstl/{_UUID}{END}",
         "state changes between materialisations",
+    ),
+    Place(
+        DATABASE,
+        "/op_",
+        rf"{_JOB}(?:/shared)?/op_[^/]+_attempt_\d+/db/{_UUID}{END}",
+        "belongs to the ForSt database of one attempt of one subtask",
     ),
     Place(
         UNOWNED,

@@ -213,22 +213,25 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         inputs.lost,
     )
     of_directories = directories.judged_directories(held, roots, known)
-    files = engine.run(
-        verdicts.judged_files,
-        {"files": of_paths["files"], "unread": of_paths["unread"], **alike.parts},
-        verdicts.SCHEMAS,
-        ("path",) if alike.parts else None,
-        {
-            "directories": table_of(of_directories, verdicts.DIRECTORIES),
-            "checkpoints": table_of(
-                (row | {"is_live": row["verdict"] == LIVE} for row in judged), verdicts.CHECKPOINTS
-            ),
-            "restored": _keyed(checkpoints.restored_directories(weaned), "directory"),
-            "gone": _keyed(missed.vanished, "metadata_path"),
-            "vanished": _keyed(unread.vanished, "metadata_path"),
-            "gone_before": _keyed(unread.gone, "metadata_path"),
-        },
-    )
+    parts = {"files": of_paths["files"], "unread": of_paths["unread"], **alike.parts}
+    facts = {
+        "directories": table_of(of_directories, verdicts.DIRECTORIES),
+        "restored": _keyed(checkpoints.restored_directories(weaned), "directory"),
+        "gone": _keyed(missed.vanished, "metadata_path"),
+        "vanished": _keyed(unread.vanished, "metadata_path"),
+        "gone_before": _keyed(unread.gone, "metadata_path"),
+    }
+
+    def run(step: Step, schemas: Mapping[str, pa.Schema]) -> dict[str, Rows]:
+        live = (row | {"is_live": row["verdict"] == LIVE} for row in judged)
+        of_checkpoints = {"checkpoints": table_of(live, verdicts.CHECKPOINTS)}
+        together = ("path",) if alike.parts else None
+        return engine.run(step, parts, schemas, together, facts | of_checkpoints)
+
+    if any(row["verdict"] != LIVE for row in judged):
+        namers = run(verdicts.namers_of_kept, {"namers": verdicts.NAMERS})["namers"]
+        judged = checkpoints.with_namers(judged, engine.collected(namers).to_pylist())
+    files = run(verdicts.judged_files, verdicts.SCHEMAS)
     lost_now = engine.collected(files["storage_lost"]).column("job_directory").to_pylist()
     cube = engine.collected(
         engine.run(

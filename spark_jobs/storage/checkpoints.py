@@ -128,6 +128,19 @@ def judged(
     return judgements
 
 
+def with_namers(judged: Iterable[Row], namers: Sequence[Row]) -> list[Row]:
+    """A checkpoint stays whole as long as a file that it refers to is kept: without its
+    ``_metadata`` nothing would say any more what that file is. ``namers``: ``verdicts.NAMERS``.
+    """
+    goes, names_kept = (
+        {row["checkpoint_no"] for row in namers if row["goes"] == which} for which in (True, False)
+    )
+    return [
+        row | {"verdict": LIVE, "successor_job_id": None} if number in goes & names_kept else row
+        for number, row in enumerate(judged)
+    ]
+
+
 def _is_waste(
     row: Row, heirs: Iterable[Row], succeeded: Sequence[Row], root: Row, age_from: int | None
 ) -> bool:

@@ -24,6 +24,8 @@ _OF_OWNER = (
     "seen",
     "failed",
     "began_at",
+    "started_at",
+    "redeployed_at",
     "ended_at",
 )
 _NOBODY = dict.fromkeys(_OF_OWNER) | {"suspects": 0, "claims": 0, "terminal": False, "seen": False}

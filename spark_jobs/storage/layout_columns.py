@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from ingest.storage.layout import (
     CANDIDATES,
+    DATABASE,
     END,
     JOB_CHARS,
     JOB_DIRECTORY,
@@ -141,7 +142,7 @@ def _flags(array: pa.Array) -> np.ndarray:
 def _job_directories(paths: pa.Array, place: str) -> pa.Array | None:
     if place in _BEHIND:
         return pc.utf8_slice_codeunits(paths, 0, -_BEHIND[place])
-    if place == UNKNOWN:
+    if place in (UNKNOWN, DATABASE):
         return pc.struct_field(pc.extract_regex(paths, _JOB_DIRECTORY), [0])
     if place not in _COMPONENTS_BEHIND:
         return None

@@ -179,6 +179,7 @@ def owners(writers: Iterable[Row], shared: Set[str], remembered: Iterable[Row] =
                 "job_name": largest(job["name"] for job in of) if claims == 1 else None,
                 **_beginning(of, known_before.get(place["job_directory"], {})),
                 "started_at": largest(job["started_at"] for job in of),
+                "redeployed_at": of[0]["redeployed_at"] if len(of) == 1 else None,
                 "ended_at": largest(job["ended_at"] for job in of),
                 "terminal": all(job["terminal"] for job in of),
                 "seen": all(job["seen"] for job in of),

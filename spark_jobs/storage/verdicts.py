@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ingest.storage.layout import TASK_OWNED
+from ingest.storage.layout import DATABASE, TASK_OWNED, UNFINISHED_METADATA
 from spark_jobs.arrow_schemas import INSTANT, arrow_schema
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays, totals
@@ -46,6 +46,8 @@ DIRECTORIES = pa.schema(
                 "in_flight_since",
                 "last_completed_at",
                 "began_at",
+                "started_at",
+                "redeployed_at",
                 "ended_at",
             )
         ),
@@ -67,6 +69,10 @@ DIRECTORIES = pa.schema(
 )
 """Directories that hold files, with all that is known of the audit, the root and the job; numbered
 in this order.
+"""
+NAMERS = pa.schema([("checkpoint_no", _INT), ("goes", _FLAG)])
+"""Checkpoints that are waste: whether their ``_metadata`` may go, or a file that they refer to is
+kept.
 """
 CHECKPOINTS = pa.schema([("audit_id", _TEXT), ("metadata_path", _TEXT), ("is_live", _FLAG)])
 """Of all that were read, numbered as the referrers of files are."""
@@ -209,6 +215,28 @@ def judged_files(
     }
 
 
+def namers_of_kept(
+    parts: Mapping[str, pa.Table], facts: Mapping[str, pa.Table]
+) -> dict[str, pa.Table]:
+    """``NAMERS``, by a first judgement of what waste refers to."""
+    rows, checkpoints = parts["files"], facts["checkpoints"]
+    row, number = _referrers(rows, _at_snapshots(rows, checkpoints))
+    of_waste = ~arrays.flags(column(checkpoints, "is_live"))[number]
+    row, number = row[of_waste], number[of_waste]
+    judged = rows.take(pa.array(np.unique(row)))
+    not_live = judged_files({**parts, "files": judged}, facts)["not_live"]
+    at = arrays.found_at(
+        arrays.joined(rows.take(pa.array(row)), "audit_id", "path"),
+        arrays.joined(not_live, "audit_id", "path"),
+    )
+    verdict = arrays.taken(column(not_live, "verdict"), at)
+    is_own = arrays.flags(is_metadata(column(rows, "path").take(pa.array(row))))
+    goes = is_own & arrays.flags(pc.equal(verdict, RETAINED_WASTE))
+    tells = goes | arrays.flags(pc.equal(verdict, KEPT))
+    found = pa.table({"checkpoint_no": number[tells], "goes": goes[tells]}, schema=NAMERS)
+    return {"namers": arrays.without_repeated(found, NAMERS.names)}
+
+
 def _lost(of_gone: pa.Table, rows: pa.Table) -> pa.Table:
     """Job directories of files that are not listed, and whose referrers are forgotten from now
     on.
@@ -255,27 +283,8 @@ def _facts(
     rows, checkpoints = files.rows, facts["checkpoints"]
     size = rows.num_rows
     keys = arrays.joined(rows, "audit_id", "path")
-
-    def at_snapshots(table: str) -> Numbers:
-        """Few files are ``_metadata``: only these are looked up."""
-        snapshots = np.full(size, -1)
-        at = np.flatnonzero(arrays.flags(is_metadata(column(rows, "path"))))
-        snapshots[at] = arrays.found_at(
-            keys.take(pa.array(at)), arrays.joined(facts[table], "audit_id", "metadata_path")
-        )
-        return snapshots
-
-    snapshot = at_snapshots("checkpoints")
-    referrers = column(rows, "referrers")
-    of = np.concatenate(
-        [
-            pc.list_parent_indices(referrers).to_numpy(zero_copy_only=False),
-            np.flatnonzero(snapshot >= 0),
-        ]
-    )
-    number = np.concatenate(
-        [pc.list_flatten(referrers).to_numpy(zero_copy_only=False), snapshot[snapshot >= 0]]
-    ).astype(np.int64)
+    snapshot = _at_snapshots(rows, checkpoints)
+    of, number = _referrers(rows, snapshot)
     is_live = arrays.flags(column(checkpoints, "is_live"))[number]
     restored = facts["restored"]
     restored_from = np.zeros(size, np.bool_)
@@ -292,7 +301,7 @@ def _facts(
         waste=np.maximum(arrays.maxima(of[~is_live], number[~is_live], size), -1),
         snapshot=snapshot >= 0,
         other_spelling=arrays.found_at(keys, arrays.joined(alike, "audit_id", "path")) >= 0,
-        gone=at_snapshots("gone") >= 0,
+        gone=_at_snapshots(rows, facts["gone"]) >= 0,
         unread_referrer=arrays.found_at(keys, arrays.joined(pending, "audit_id", "path")) >= 0,
         restored_from=restored_from,
         newly_vanished=arrays.taken(
@@ -300,6 +309,34 @@ def _facts(
             arrays.found_at(keys, arrays.joined(gone_of, "audit_id", "path")),
         ),
     )
+
+
+def _at_snapshots(rows: pa.Table, snapshots: pa.Table) -> Numbers:
+    """The place of each file in ``snapshots``. Few files are ``_metadata``: only these are looked
+    up.
+    """
+    found = np.full(rows.num_rows, -1)
+    at = np.flatnonzero(arrays.flags(is_metadata(column(rows, "path"))))
+    found[at] = arrays.found_at(
+        arrays.joined(rows.take(pa.array(at)), "audit_id", "path"),
+        arrays.joined(snapshots, "audit_id", "metadata_path"),
+    )
+    return found
+
+
+def _referrers(rows: pa.Table, snapshot: Numbers) -> tuple[Numbers, Numbers]:
+    """Places of files, each with the number of a checkpoint that refers to it or is it."""
+    referrers = column(rows, "referrers")
+    of = np.concatenate(
+        [
+            pc.list_parent_indices(referrers).to_numpy(zero_copy_only=False),
+            np.flatnonzero(snapshot >= 0),
+        ]
+    )
+    number = np.concatenate(
+        [pc.list_flatten(referrers).to_numpy(zero_copy_only=False), snapshot[snapshot >= 0]]
+    )
+    return of.astype(np.int64), number.astype(np.int64)
 
 
 def _since_before(files: _Files) -> Numbers:
@@ -362,9 +399,7 @@ def _lines(
         files.at, files.number("checkpoint_id"), modified, np.flatnonzero(unread), CLOCKS_APART_S
     )
     unread &= ~(never_completed & (claims == 1) & seen)
-    task_owned = is_place(*TASK_OWNED) & (
-        files.is_of_directory("job_needed") | files.is_of_directory("any_needed") | ~terminal
-    )
+    task_owned = is_place(*TASK_OWNED)
     bad_time = ~known(modified) | later(modified, files.of_directory("future_from"))
     earlier = later(as_of, since_before)
     completed_between = later(last_completed_at, since_before) & ~later(last_completed_at, as_of)
@@ -376,6 +411,7 @@ def _lines(
         known(ended_at), ended_at + (LEFT_AFTER_S + CLOCKS_APART_S) * US_PER_S, UNKNOWN
     )
     live, waste = facts.live >= 0, facts.waste >= 0
+    database = is_place(DATABASE) & ~_is_left_behind(files) & ~(waste & terminal)
     was_referred = arrays.flags(pc.is_valid(files.text("vanished_referrer"))) | arrays.flags(
         pc.is_valid(facts.newly_vanished)
     )
@@ -398,7 +434,10 @@ def _lines(
         (claims > 1, KEPT, "two_owners"),
         ((claims == 0) & (suspects > 0), KEPT, "writer_unknown"),
         ((claims == 0) | ~seen, KEPT, "job_unseen"),
-        (task_owned, KEPT, "task_owned"),
+        (task_owned & ~terminal, KEPT, "task_owned"),
+        (task_owned & files.is_of_directory("job_needed"), KEPT, "task_owned_needed"),
+        (task_owned & files.is_of_directory("any_needed"), KEPT, "task_owned_unknown"),
+        (database, KEPT, "database"),
         (facts.unread_referrer, KEPT, "referrer_unread"),
         (was_referred, KEPT, "was_referred"),
         (
@@ -422,6 +461,26 @@ def _lines(
     ]
 
 
+def _is_left_behind(files: _Files) -> Flags:
+    """Files of ForSt databases that no attempt of today can use.
+
+    The database of an attempt consists of what that attempt wrote, and of what the checkpoint that
+    it was restored from names. So a file goes that was written before all attempts of today were
+    deployed, and that no checkpoint was ever seen to name. What an earlier run under the same id
+    wrote may be read by an attempt whose checkpoints hold copies (Flink's
+    ``DataTransferStrategyBuilder``), which nothing tells.
+    """
+    apart, modified = CLOCKS_APART_S * US_PER_S, files.number("modified")
+    started_at, redeployed_at, ended_at = (
+        files.of_directory(name) for name in ("started_at", "redeployed_at", "ended_at")
+    )
+    since = np.where(known(started_at), started_at + apart, UNKNOWN)
+    until = np.where(known(redeployed_at), redeployed_at - apart, UNKNOWN)
+    was_named = known(files.number("last_referred_at"))
+    is_of_before = later(modified, since) & later(until, modified) & ~was_named
+    return np.where(files.is_of_directory("terminal"), known(ended_at), is_of_before)
+
+
 def _kinds(files: _Files, failed: FailedCheckpoints, orphans: Numbers) -> pa.Array:
     """Why an orphan is one; null for what is none.
 
@@ -431,6 +490,8 @@ def _kinds(files: _Files, failed: FailedCheckpoints, orphans: Numbers) -> pa.Arr
         files.at, files.number("checkpoint_id"), files.number("modified"), orphans
     )
     merged = arrays.flags(pc.is_in(files.text("place"), value_set=pa.array(MERGED)))
+    database = arrays.flags(pc.equal(files.text("place"), DATABASE))
+    unfinished = arrays.flags(pc.match_substring(files.text("path"), UNFINISHED_METADATA))
     undeleted = arrays.flags(pc.is_valid(files.text("last_referrer")))
     dead = files.is_of_directory("terminal") & ~files.is_of_directory("job_needed")
     kind_codes = np.full(files.rows.num_rows, -1)
@@ -441,6 +502,8 @@ def _kinds(files: _Files, failed: FailedCheckpoints, orphans: Numbers) -> pa.Arr
         (of_one, "failed_checkpoint"),
         (lost, "unacknowledged"),
         (merged, "merging_remainder"),
+        (database & ~dead, "ended_attempt"),
+        (unfinished, "unfinished_metadata"),
     ):
         kind_codes[orphans[which[orphans]]] = _KINDS.index(kind)
     return arrays.taken(pa.array(_KINDS), kind_codes)

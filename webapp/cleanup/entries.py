@@ -22,6 +22,7 @@ ORPHAN_PLACES = (
     "taskowned",
     "merged_taskowned",
     "changelog",
+    "database",
 )
 """Of Flink's own layout.
 

@@ -26,6 +26,8 @@ KIND_WORDS = {
     "unacknowledged": message("TaskManagers that died or lost a task before acknowledging"),
     "failed_checkpoint": message("checkpoints that expired, were declined or aborted"),
     "dead_job": message("jobs that ended without a retained snapshot"),
+    "ended_attempt": message("ForSt databases of attempts that ended"),
+    "unfinished_metadata": message("unfinished _metadata of JobManagers that died"),
     "merging_remainder": message("merged files of jobs that ended"),
     "undeleted": message("discarded checkpoints that were not deleted completely"),
 }

@@ -114,7 +114,11 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
         if file.first_seen:
             rows["known_file"].append(
                 of
-                | {"first_seen_at": file.first_seen, "unreferenced_since": file.unreferenced_since}
+                | {
+                    "first_seen_at": file.first_seen,
+                    "unreferenced_since": file.unreferenced_since,
+                    "last_referred_at": file.last_referred,
+                }
             )
     if world.listed_at:
         rows["listed"] += [{"root": root, "as_of": world.listed_at} for root in world.roots]
@@ -162,6 +166,7 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
                     "last_completed_path": job.last_path,
                     "in_flight_since": job.in_flight_since,
                     "started_at": job.started,
+                    "redeployed_at": job.redeployed,
                     "ended_at": job.ended_at,
                     "checkpoints_ended": ended,
                 }

@@ -5,6 +5,7 @@ keeps it.
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -646,6 +647,114 @@ def what_lies_below_a_checkpoint_that_the_job_is_not_known_to_have_taken_is_no_w
     add_checkpoint(scene, heir, 10, 180)
 
 
+DATABASE = f"{JOB}/shared/op_Count_{HEIR}__1_2__attempt_0/db/{THIRD}"
+
+
+def run_on_a_database(scene: Scene) -> Planted:
+    """The job runs since 300 hours, and all of its tasks were deployed again 150 hours ago; the
+    file is older than that.
+    """
+    scene.job.terminal, scene.job.last_completed = False, ago(1)
+    scene.job.started, scene.job.redeployed = ago(300), ago(150)
+    return scene.plant(DATABASE)
+
+
+@case("orphan", "unreferenced", DATABASE)
+def what_an_attempt_that_ended_left_in_its_database_is_an_orphan(scene: Scene) -> None:
+    run_on_a_database(scene)
+
+
+@case("kept", "database", DATABASE)
+def what_an_attempt_of_today_may_have_written_to_its_database_is_kept(scene: Scene) -> None:
+    run_on_a_database(scene).modified = ago(149)
+
+
+@case("kept", "database", DATABASE)
+def what_was_written_about_when_the_attempts_of_today_were_deployed_is_kept(scene: Scene) -> None:
+    run_on_a_database(scene).modified = ago(150) - timedelta(seconds=60)
+
+
+@case("kept", "database", DATABASE)
+def a_database_is_kept_where_nobody_knows_since_when_all_of_its_attempts_run(scene: Scene) -> None:
+    run_on_a_database(scene)
+    scene.job.redeployed = None
+
+
+@case("kept", "database", DATABASE)
+def what_an_earlier_run_left_in_its_database_is_kept_while_a_later_one_goes_on_from_it(
+    scene: Scene,
+) -> None:
+    run_on_a_database(scene)
+    scene.job.started = scene.job.restored_at = ago(190)
+    scene.job.restored = scene.snapshot
+
+
+@case("kept", "database", DATABASE)
+def what_a_checkpoint_was_seen_to_name_is_kept_while_the_job_runs(scene: Scene) -> None:
+    run_on_a_database(scene).last_referred = ago(120)
+    scene.world.files[f"{scene.world.root}/{DATABASE}"].unreferenced_since = ago(96)
+
+
+@case("live", "referred", DATABASE)
+def a_file_of_a_database_that_a_checkpoint_names_is_live(scene: Scene) -> None:
+    scene.add_snapshot(scene.job, 8, (run_on_a_database(scene).path,), 100)
+
+
+@case("orphan", "unreferenced", DATABASE)
+def what_a_job_that_ended_left_in_its_databases_is_an_orphan(scene: Scene) -> None:
+    scene.plant(DATABASE)
+    scene.job.ended_at = ago(199)
+
+
+@case("kept", "later_run", DATABASE)
+def a_database_that_was_written_after_its_job_had_ended_is_kept(scene: Scene) -> None:
+    scene.plant(DATABASE, 198)
+    scene.job.ended_at = ago(199)
+
+
+@case("kept", "database", DATABASE)
+def a_database_of_a_job_that_ended_at_an_unknown_time_is_kept(scene: Scene) -> None:
+    scene.plant(DATABASE)
+
+
+@case("kept", "job_unseen", DATABASE)
+def the_databases_of_a_job_that_nobody_sees_are_kept(scene: Scene) -> None:
+    run_on_a_database(scene)
+    scene.job.seen = False
+
+
+@case("retained_waste", "superseded", DATABASE)
+def a_database_goes_with_the_checkpoint_that_nobody_will_restore_from(scene: Scene) -> None:
+    scene.snapshot.needs = (*scene.snapshot.needs, scene.plant(DATABASE).path)
+    scene.snapshot.written = {path: path for path in scene.snapshot.needs}
+    scene.restore()
+
+
+FOREIGN = f"{JOB}/shared/db/CURRENT"
+
+
+def name_something_kept(scene: Scene) -> None:
+    """The checkpoint would be waste, but for a file of which nobody knows what it is."""
+    scene.snapshot.needs = (*scene.snapshot.needs, scene.plant(FOREIGN).path)
+    scene.snapshot.written = {path: path for path in scene.snapshot.needs}
+    scene.restore()
+
+
+@case("live", "snapshot", f"{JOB}/chk-7/_metadata")
+def a_checkpoint_stays_that_alone_names_a_file_that_is_kept(scene: Scene) -> None:
+    name_something_kept(scene)
+
+
+@case("live", "referred", FOREIGN)
+def a_file_that_is_kept_is_needed_by_the_checkpoint_that_names_it(scene: Scene) -> None:
+    name_something_kept(scene)
+
+
+@case("live", "referred", OTHER)
+def a_checkpoint_that_stays_for_one_file_stays_whole(scene: Scene) -> None:
+    name_something_kept(scene)
+
+
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, Said]]:
     scenes = {}
@@ -668,3 +777,12 @@ def test_verdict(said: dict[str, tuple[str, Said]], name: str) -> None:
         path.replace(UUID, uuid) if "/" not in uuid else path.replace(f"{JOB}/shared/{UUID}", uuid)
     )
     assert of_world.files[meant][:2] == (verdict, reason)
+
+
+def test_a_metadata_that_was_not_finished_is_told_from_others(tmp_path: Path) -> None:
+    scene = Scene(World(1, "hdfs://ns/flink"))
+    unfinished = scene.plant(f"{JOB}/chk-9/._metadata.inprogress.{UUID}")
+    other = scene.plant(f"{JOB}/chk-9/{UUID}")
+    ((_, said),) = judged_worlds([scene.world], tmp_path)
+    assert said.files[unfinished.path] == ("orphan", "unreferenced", "unfinished_metadata")
+    assert said.files[other.path] == ("orphan", "unreferenced", "unknown")

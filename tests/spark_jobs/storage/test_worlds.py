@@ -180,6 +180,15 @@ def test_task_owned_files_stay_while_their_job_or_its_successors_have_a_snapshot
                     )
 
 
+def test_what_a_running_database_reads_stays_though_no_checkpoint_names_it(worlds: Judged) -> None:
+    for one, said in worlds:
+        for job in one.jobs:
+            if job.may_run and not any(
+                other.directory == job.directory for other in one.jobs if other is not job
+            ):
+                assert not one.really(said.deletable) & job.databases, _where(one, job.job_id)
+
+
 def test_what_is_surely_dead_is_found(worlds: Judged) -> None:
     for one, said in worlds:
         if said.doubts:

@@ -32,6 +32,7 @@ class Planted:
     modified: datetime | None
     first_seen: datetime | None = None
     unreferenced_since: datetime | None = None
+    last_referred: datetime | None = None
     listed: bool = True
     alias_of: str = ""
     """The path that this is a second name of."""
@@ -82,6 +83,10 @@ class Job:
     """Whether its cluster says where its checkpoints lie."""
     restored_path_reported: bool = True
     started: datetime | None = None
+    redeployed: datetime | None = None
+    """When the oldest of its attempts that may run were deployed."""
+    databases: set[str] = field(default_factory=set)
+    """Files that its attempts read as long as it runs; no ``_metadata`` need name them."""
     ended_at: datetime | None = None
 
     @property
@@ -406,6 +411,18 @@ class _Maker:
                 self.dead(job, self.plant(f"{root}/{place}/{self.uuid()}"), plain=False)
         if self.chance(0.15):
             self.was_referred(job)
+        if self.chance(0.2):
+            self.databases(job)
+
+    def databases(self, job: Job) -> None:
+        """ForSt's: of an attempt before the last restart of all tasks, and of one after it."""
+        job.started, job.redeployed = ago(450), self.rng.choice((ago(200), ago(200), None))
+        for attempt, hours in ((0, 300), (1, 300), (1, 150)):
+            folder = f"{self.directory(job)}/shared/op_Count_{'a' * 32}__1_2__attempt_{attempt}/db"
+            path = self.plant(f"{folder}/{self.uuid()}", hours)
+            self.dead(job, path, plain=False)
+            if hours == 150 or (attempt and job.redeployed is None):
+                job.databases.add(path)
 
     def dead(self, job: Job, path: str, plain: bool = True) -> None:
         file = self.world.files[path]

@@ -79,21 +79,24 @@ WORKING = (
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_working_files_of_a_database_stay(home: Path, terminal: bool) -> None:
+def test_working_files_of_a_database_stay_while_its_job_runs(home: Path, terminal: bool) -> None:
+    """Nothing but the files of attempts goes after its end."""
     fleet = Fleet(home)
     one = fleet.application("app-a", 5)
-    for place in WORKING:
-        working = [one.file(one.job(5) / place, at=OLD) for _ in range(2)]
-        working[0].rename(working[0].with_name("000012.sst"))
+    working = {place: [one.file(one.job(5) / place, at=OLD) for _ in range(2)] for place in WORKING}
+    for first, _ in working.values():
+        first.rename(first.with_name("CURRENT"))
     one.checkpoint(5, 13, [one.file(one.job(5) / "shared", at=OLD)], at=OLD)
     tell(
         "app-a",
         terminal=terminal,
         state="CANCELED" if terminal else "RUNNING",
+        end_time=OLD + timedelta(hours=1),
         **completed(one, 13, OLD, 5),
     )
     fleet.audit_twice()
-    assert not fleet.clean_up_all()
+    of_attempts = {working[place][1] for place in WORKING if "_attempt_" in place}
+    assert fleet.clean_up_all() == (of_attempts if terminal else set())
 
 
 def test_files_that_an_heir_took_over_stay_where_they_are(home: Path) -> None:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pyarrow.parquet as pq
 import pytest
@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from spark_jobs.fold.job_by_rest import job_reported
 from tests.webapp.builders import cluster, fact, job
+from webapp.fleet.models import JobCurrent, JobStart
 from webapp.storage.auditing import known_jobs
 from webapp.storage.auditing.audit_request import AuditRequest
 from webapp.storage.choices import AuditPurpose
@@ -27,6 +28,18 @@ def told(tmp_path):
 
     cluster(at=NOW)
     return write
+
+
+def start(of: JobCurrent, at: datetime, tasks: int) -> None:
+    JobStart.objects.create(
+        **{name: getattr(of, name) for name in ("cluster", "job_id")},
+        **dict.fromkeys(("at", "deployed_at", "running_at", "as_of"), at),
+        **dict.fromkeys(("slots_ms", "deploy_ms", "stragglers", "held_up_ms"), 0),
+        kind="restart",
+        tasks=tasks,
+        reported_by="rest",
+        detail={},
+    )
 
 
 def ended(row: dict) -> list[tuple[int, bool, bool]]:
@@ -112,6 +125,34 @@ def test_the_oldest_checkpoint_in_flight_and_the_newest_completed_are_told(told)
     row = told()["x"]
     assert row["in_flight_since"] == NOW - timedelta(hours=2)
     assert row["last_completed_at"] == NOW - timedelta(hours=2, minutes=59)
+
+
+def test_since_when_no_attempt_of_a_job_with_forst_is_older_is_told(told):
+    """The last start that all of its tasks had a part in."""
+    starts = {
+        "all": ((1, 3), (2, 3), (3, 2)),
+        "none": ((1, 2),),
+        "rocksdb": ((1, 3),),
+        "ended": ((1, 3),),
+        "unknown": ((1, 3),),
+    }
+    for name, of_job in starts.items():
+        one = job(
+            at=NOW,
+            name=name,
+            terminal=name == "ended",
+            checkpoint_config={"state_backend": "RocksDB" if name == "rocksdb" else "ForSt"},
+            graph={"vertices": [{"parallelism": 2}, {"parallelism": 1}]}
+            if name != "unknown"
+            else {"vertices": [{"parallelism": 2}, {"parallelism": None}]},
+        )
+        for days, tasks in of_job:
+            at = NOW - timedelta(days=9 - days)
+            start(one, at, tasks)
+    assert {name: row["redeployed_at"] for name, row in told().items()} == {
+        **dict.fromkeys(starts),
+        "all": NOW - timedelta(days=7),
+    }
 
 
 def test_checkpoints_that_never_completed_or_were_discarded_are_told(told):

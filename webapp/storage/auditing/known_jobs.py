@@ -21,13 +21,15 @@ from spark_jobs.diagnosis.checkpoint_reasons import JOB_NOT_LISTED
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.choices import ClusterKind
-from webapp.fleet.models import Cluster, JobCurrent
+from webapp.fleet.models import Cluster, JobCurrent, JobStart
 from webapp.lib.instants import from_json
 
 JOBS_AT_ONCE = 200
 MOST_ENDED = 1_000
 """Per job, newest first. What is left out counts as not known to have ended, which deletes less."""
 DISCARDS_SINCE = timedelta(days=7)
+MOST_TASKS = 2**31
+"""Of a vertex of which nobody knows how many it has."""
 CLOCKS_APART = timedelta(minutes=1)
 """Between a JobManager and Weir."""
 _NEVER_COMPLETED = (*FAILED_OUTCOMES, "aborted")
@@ -70,6 +72,7 @@ def write(target: str, at: datetime, left_out: Q = NONE, *, as_recorded: bool = 
                 }
                 for job in jobs
             ]
+            _add_redeployed(rows)
             _add_checkpoints(rows, at)
             writer.write_table(pa.Table.from_pylist(rows, JOB_SCHEMA))
             count += len(rows)
@@ -157,6 +160,31 @@ def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
                 # Of a job that is listed no more it is when it was listed last: no end that was seen.
                 job["end_time"] = None
         yield jobs
+
+
+def _add_redeployed(jobs: Iterable[dict[str, Any]]) -> None:
+    """Of jobs that may read their databases in checkpoint storage: the last start that all tasks had
+    a part in. The restart of a region leaves other tasks as they are.
+    """
+    reading = {job["id"]: job for job in jobs if job["reads_restored"] and not job["terminal"]}
+    tasks = {
+        (reading[pk]["cluster"], reading[pk]["job_id"]): sum(
+            vertex.get("parallelism") or MOST_TASKS for vertex in (graph or {}).get("vertices", ())
+        )
+        for pk, graph in JobCurrent.objects.filter(pk__in=reading).values_list("pk", "graph")
+    }
+    whole = {
+        (cluster, job_id): at
+        for cluster, job_id, at, deployed in JobStart.objects.filter(
+            cluster__in={job["cluster"] for job in reading.values()},
+            job_id__in={job["job_id"] for job in reading.values()},
+        )
+        .order_by("at")
+        .values_list("cluster", "job_id", "at", "tasks")
+        if 0 < tasks.get((cluster, job_id), 0) <= deployed
+    }
+    for job in reading.values():
+        job["redeployed_at"] = whole.get((job["cluster"], job["job_id"]))
 
 
 def _add_checkpoints(jobs: list[dict[str, Any]], at: datetime) -> None:
