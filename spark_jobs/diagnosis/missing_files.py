@@ -65,7 +65,7 @@ _SPELLINGS = (
     rf"(?:File|Directory) not found: '?([a-z0-9]+://{_PATH})'?(?:\n|\Z)",
     rf"Failed to open S3 stream for ({_PATH})(?:\n|\Z)",
     # PrestoS3FileSystem, around S3's answer; Google's connector.
-    rf"\(Path: (s3[an]?://{_PATH})\)",
+    rf"\(Path: (s3[anp]?://{_PATH})\)",
     rf"Item not found: '?(gs://{_PATH})'?(?:\.|\n|\Z)",
 )
 _TOLD = tuple(map(re.compile, _SPELLINGS))

@@ -13,7 +13,7 @@ from spark_jobs.fold.rows import Row
 _PLACE = re.compile(r"/(?:(?P<checkpoint>chk-\d+)|savepoint-[^/]+)$")
 _METADATA = re.compile(r"/+(_metadata)?/*$")
 _LOCAL = re.compile(r"^(file:)?/+")
-_S3 = re.compile(r"^s3[an]://")
+_S3 = re.compile(r"^s3[anp]://")
 
 Types = Mapping[str, bool]
 """Directory → whether the ``_metadata`` in it is of a savepoint, as far as files say so."""

@@ -432,7 +432,9 @@ def _lines(
         known(ended_at), ended_at + (LEFT_AFTER_S + CLOCKS_APART_S) * US_PER_S, UNKNOWN
     )
     live, waste = facts.live >= 0, facts.waste >= 0
-    database = is_place(DATABASE) & ~_is_left_behind(files) & ~(waste & terminal)
+    database = is_place(DATABASE) & ~(waste & terminal)
+    if database.any():
+        database &= ~_is_left_behind(files)
     was_referred = arrays.flags(pc.is_valid(files.text("vanished_referrer"))) | arrays.flags(
         pc.is_valid(facts.newly_vanished)
     )
@@ -514,7 +516,10 @@ def _kinds(files: _Files, failed: FailedCheckpoints, orphans: Numbers) -> pa.Arr
     )
     merged = arrays.flags(pc.is_in(files.text("place"), value_set=pa.array(MERGED)))
     database = arrays.flags(pc.equal(files.text("place"), DATABASE))
-    unfinished = arrays.flags(pc.match_substring(files.text("path"), UNFINISHED_METADATA))
+    unfinished = np.zeros(files.rows.num_rows, np.bool_)
+    unfinished[orphans] = arrays.flags(
+        pc.match_substring(files.text("path").take(pa.array(orphans)), UNFINISHED_METADATA)
+    )
     undeleted = arrays.flags(pc.is_valid(files.text("last_referrer")))
     dead = files.is_of_directory("terminal") & ~files.is_of_directory("job_needed")
     kind_codes = np.full(files.rows.num_rows, -1)

@@ -215,8 +215,8 @@ def test_other_restarts_are_none_of_it():
         ),
         (
             "…S3Exception: The specified key does not exist. (Service: S3; NoSuchKey) (Path: "
-            f"s3://b/{JOB}/{UUID})",
-            f"s3://b/{JOB}/{UUID}",
+            f"s3p://b/{JOB}/{UUID})",
+            f"s3p://b/{JOB}/{UUID}",
         ),
         (
             f"java.io.FileNotFoundException: Item not found: 'gs://b/{JOB}/shared/{UUID}'. Note …",

@@ -89,7 +89,13 @@ KINDS = [
 
 
 @pytest.mark.parametrize(
-    "source", [{"answers": answer()}, {"events": log()}, {"answers": answer(), "events": log()}]
+    "source",
+    [
+        {"answers": answer()},
+        {"events": log()},
+        {"answers": answer(), "events": log()},
+        {"answers": answer("s3p://b/backup/of-monday")},
+    ],
 )
 @pytest.mark.parametrize(("kind", "expected"), KINDS)
 def test_the_type_in_the_file_decides_what_a_moved_snapshot_is(

@@ -5,6 +5,7 @@ keeps it.
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -1100,3 +1101,12 @@ def test_verdict(said: dict[str, tuple[str, Said]], name: str) -> None:
         path.replace(UUID, uuid) if "/" not in uuid else path.replace(f"{JOB}/shared/{UUID}", uuid)
     )
     assert of_world.files[meant][:2] == (verdict, reason)
+
+
+def test_a_metadata_that_was_not_finished_is_told_from_others(tmp_path: Path) -> None:
+    scene = Scene(World(1, "hdfs://ns/flink"))
+    unfinished = scene.plant(f"{JOB}/chk-9/._metadata.inprogress.{UUID}")
+    other = scene.plant(f"{JOB}/chk-9/{UUID}")
+    ((_, said),) = judged_worlds([scene.world], tmp_path)
+    assert said.files[unfinished.path] == ("orphan", "unreferenced", "unfinished_metadata")
+    assert said.files[other.path] == ("orphan", "unreferenced", "unknown")

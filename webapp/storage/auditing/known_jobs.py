@@ -176,7 +176,8 @@ def _add_redeployed(jobs: Iterable[dict[str, Any]]) -> None:
     whole = {
         (cluster, job_id): at
         for cluster, job_id, at, deployed in JobStart.objects.filter(
-            job_id__in={job["job_id"] for job in reading.values()}
+            cluster__in={job["cluster"] for job in reading.values()},
+            job_id__in={job["job_id"] for job in reading.values()},
         )
         .order_by("at")
         .values_list("cluster", "job_id", "at", "tasks")
