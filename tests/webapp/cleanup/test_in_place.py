@@ -255,6 +255,29 @@ def test_killed_before_or_after_its_first_request_it_goes_on_and_tells_the_truth
     assert bucket.s3.cat(f"state/flink/{bucket.needed}") == b"state"
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_what_a_killed_process_took_is_put_back_without_going_on(
+    bucket: Bucket, late: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, called = bucket.plan(), buckets.Bucket._call
+
+    def dying(self: Any, operation: str, **query: Any) -> Any:
+        if operation not in CHANGING:
+            return called(self, operation, **query)
+        if late:
+            called(self, operation, **query)
+        raise Killed
+
+    with monkeypatch.context() as dies:
+        dies.setattr(buckets.Bucket, "_call", dying)
+        with pytest.raises(Killed):
+            apply(bucket, reader)
+    told = carry(bucket, reader, "undo")
+    assert told == ({Path(bucket.orphan).name: "restored"} if late else {})
+    assert bucket.s3.cat(f"state/flink/{bucket.orphan}") == b"state"
+    assert not is_waiting(bucket, bucket.orphan)
+
+
 @pytest.mark.parametrize("bucket", ["delete_marker"], indirect=True)
 @pytest.mark.parametrize("in_one_second", [False, True])
 def test_an_older_version_of_the_same_key_stays(

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ __all__ = ["endpoint", "store"]
 PROJECT = Path(__file__).resolve().parents[3]
 SHARED = f"{name_of_job(1)}/shared"
 NAMES = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(7)]
-ROOT, QUARANTINE = "s3://state/flink", "s3://state/quarantine"
+QUARANTINE = "s3://state/quarantine"
 
 
 class Time:
@@ -42,14 +43,14 @@ class Time:
         self.now += span_s
 
 
-def planned(store: Any, folder: Path, way: str) -> RemotePlan:
-    keys = [f"flink/{SHARED}/{name}" for name in NAMES]
+def planned(store: Any, folder: Path, way: str, name: str = "state") -> RemotePlan:
+    keys, root = [f"flink/{SHARED}/{name}" for name in NAMES], f"s3://{name}/flink"
     for key in keys:
-        store.pipe(f"state/{key}", b"state")
-    bucket = Bucket.of(ROOT)
+        store.pipe(f"{name}/{key}", b"state")
+    bucket = Bucket.of(root)
     assert bucket is not None
     stats = {key.removeprefix("flink/"): stat for key, stat in bucket.stats(keys).items()}
-    return RemotePlan(folder, ROOT, stats, QUARANTINE if way == "copy" else "", way)
+    return RemotePlan(folder, root, stats, QUARANTINE if way == "copy" else "", way)
 
 
 @pytest.mark.parametrize("way", ["copy", "tag"])
@@ -146,6 +147,54 @@ def test_a_purge_killed_with_9_goes_on_where_it_stopped(
     assert 0 < len(store.find("state")) < len(NAMES)
     assert plan.purge() == dict.fromkeys(NAMES, "purged")
     assert not store.find("state")
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("verb", ["undo", "purge"])
+def test_whatever_others_write_between_any_two_requests_stays_readable(
+    store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, verb: str
+) -> None:
+    """In a bucket that keeps versions; what others delete may come back."""
+    name, chance = f"kept-{verb}-{seed}", Random(seed)
+    store.call_s3("create_bucket", Bucket=name)
+    store.call_s3(
+        "put_bucket_versioning", Bucket=name, VersioningConfiguration={"Status": "Enabled"}
+    )
+    plan = planned(store, tmp_path, "delete_marker", name)
+    keys = [f"flink/{SHARED}/{name}" for name in NAMES]
+    written: dict[str, bytes | None] = {}
+    called = Bucket._call
+
+    lock = threading.Lock()
+
+    def disturbed(self: Bucket, operation: str, **query: Any) -> Any:
+        with lock:
+            disturb()
+        return called(self, operation, **query)
+
+    def disturb() -> None:
+        if chance.random() < 0.5:
+            key = chance.choice(keys[:4])
+            written[key] = f"{chance.random()}".encode() if chance.random() < 0.7 else None
+            if (content := written[key]) is None:
+                store.call_s3("delete_object", Bucket=name, Key=key)
+            else:
+                store.call_s3("put_object", Bucket=name, Key=key, Body=content)
+
+    monkeypatch.setattr(Bucket, "_call", disturbed)
+    applied = plan.apply()
+    told = plan.undo() if verb == "undo" else plan.purge()
+    monkeypatch.setattr(Bucket, "_call", called)
+    assert written
+    for key, content in written.items():
+        if content is not None:
+            assert store.cat(f"{name}/{key}") == content
+    for key, of in zip(keys[4:], NAMES[4:], strict=True):
+        assert (applied[of], told[of]) == (
+            "quarantined",
+            "restored" if verb == "undo" else "purged",
+        )
+        assert store.exists(f"{name}/{key}") == (verb == "undo")
 
 
 @pytest.fixture
