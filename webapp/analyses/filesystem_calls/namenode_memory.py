@@ -35,7 +35,7 @@ class RootMemory:
 
     @property
     def share(self) -> float | None:
-        """Of all files, directories and blocks of its NameNode, at most."""
+        """Of all files, directories and blocks of its NameNode; audits count no directories."""
         node = self.namenode
         if node is None or node.files is None or node.blocks is None:
             return None

@@ -369,7 +369,9 @@ BLOCKS_AT_MOST = Column("blocks", message("Blocks at most"), "count", message("o
 
 
 def _memory_of_roots(memory: NameNodeMemory) -> Table:
-    share = message("of all files, directories and blocks of its NameNode, at most")
+    share = message(
+        "of all files, directories and blocks of its NameNode; its own directories are not counted"
+    )
     most = message("its share of the heap in use, which holds more than files and blocks")
     inlined = message("heap of files of at most 1 MiB, which could be inline in the _metadata")
     return Table(
