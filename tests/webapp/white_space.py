@@ -20,9 +20,7 @@ BESIDE_BLOCKS = re.compile(rf"\s*(</?(?:{BLOCKS})\b[^>]*>)\s*")
 CELL = re.compile(r"<td\b.*?</td>", re.DOTALL)
 BESIDE_SMALL = re.compile(r"\s*(</?small\b[^>]*>)\s*")
 BUTTON = re.compile(r"(<button\b[^>]*>) | (</button>)")
-FIRST_OF_LINE = re.compile(
-    rf"((?:^| |</?(?:{BLOCKS}|button)\b[^>]*>)(?:<(?:{INLINE})\b[^>]*>)+) "
-)
+FIRST_OF_LINE = re.compile(rf"((?:^| |</?(?:{BLOCKS}|button)\b[^>]*>)(?:<(?:{INLINE})\b[^>]*>)+) ")
 """After white space, or at the beginning of a block, an element's own is not seen."""
 LAST_OF_LINE = re.compile(rf" ((?:</(?:{INLINE})>)+(?:$|</?(?:{BLOCKS})\b))")
 

@@ -190,8 +190,11 @@ def words(code: str | None) -> str:
 
 
 @register.filter
-def subtask(vertex: str, number: int | None) -> str:
-    """A vertex cut for a line, 'Map/3' with the number of a subtask of it."""
+def subtask(vertex: str, of: Any) -> str:
+    """A vertex cut for a line: 'Map/3' where ``of``, an event or an entry of a JSON column, has the
+    number of a subtask.
+    """
+    number = of.get("subtask") if isinstance(of, Mapping) else of.subtask
     name = Truncator(vertex).chars(100)
     return name if number is None else f"{name}/{number}"
 
