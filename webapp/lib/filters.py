@@ -168,7 +168,7 @@ def query_of(*parts: str, **parameters: Any) -> str:
     empty where none has.
     """
     known = {name: value for name, value in parameters.items() if value not in (None, "")}
-    encoded = "&".join(filter(None, [*parts, urlencode(known)]))
+    encoded = "&".join(filter(None, [*parts, urlencode(known, doseq=True)]))
     return f"?{encoded}" if encoded else ""
 
 
