@@ -168,7 +168,7 @@ def query_of(*parts: str, **parameters: Any) -> str:
     empty where none has.
     """
     known = {name: value for name, value in parameters.items() if value not in (None, "")}
-    encoded = "&".join(filter(None, [*parts, urlencode(known)]))
+    encoded = "&".join(filter(None, [*parts, urlencode(known, doseq=True)]))
     return f"?{encoded}" if encoded else ""
 
 
@@ -190,8 +190,11 @@ def words(code: str | None) -> str:
 
 
 @register.filter
-def subtask(vertex: str, number: int | None) -> str:
-    """A vertex cut for a line, 'Map/3' with the number of a subtask of it."""
+def subtask(vertex: str, of: Any) -> str:
+    """A vertex cut for a line: 'Map/3' where ``of``, an event or an entry of a JSON column, has the
+    number of a subtask.
+    """
+    number = of.get("subtask") if isinstance(of, Mapping) else of.subtask
     name = Truncator(vertex).chars(100)
     return name if number is None else f"{name}/{number}"
 

@@ -1,6 +1,6 @@
 """Words of templates."""
 
-from webapp.lib.filters import counted, counted_pairs
+from webapp.lib.filters import counted, counted_pairs, query_of, subtask
 
 
 def test_counts_of_a_run_are_words_and_those_of_nothing_are_left_out() -> None:
@@ -26,3 +26,16 @@ def test_no_count_looks_like_a_program() -> None:
         "yes",
         "–",
     ]
+
+
+def test_a_query_has_what_is_known_and_is_empty_where_nothing_is() -> None:
+    assert query_of("from=now-1h&to=now", "", rule="a b", cluster=None, job_id="") == (
+        "?from=now-1h&to=now&rule=a+b"
+    )
+    assert query_of("", rule=None) == ""
+
+
+def test_a_subtask_has_its_number_and_a_vertex_without_one_has_none() -> None:
+    assert subtask("Map", {"subtask": 0}) == "Map/0"
+    assert [subtask("Map", entry) for entry in ({}, {"subtask": None})] == ["Map", "Map"]
+    assert subtask("m" * 200, {"subtask": 3}) == f"{'m' * 99}…/3"
