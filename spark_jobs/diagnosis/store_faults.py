@@ -64,14 +64,14 @@ class StoreFault:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """``of_checkpoint``: of the files of a checkpoint itself. ``code`` and ``path`` as the pattern
-    of a line read them.
+    """``of_checkpoint``: known to be of the files of a checkpoint itself, whatever the text says.
+    ``code`` and ``path`` as the pattern of a line read them.
     """
 
     at_ms: int
     came_of: str
     text: str
-    of_checkpoint: bool
+    of_checkpoint: bool = False
     code: str | None = None
     path: str = ""
 
@@ -80,15 +80,14 @@ def store_faults(window: JobWindow, since_ms: int) -> tuple[list[StoreFault], in
     """Since then, oldest first, each once; and how many more there were whose bucket nothing
     names.
     """
-    directory = _checkpoint_directory(window)
     faults: dict[tuple[str, str, str, int], StoreFault] = {}
     unplaced: set[tuple[str, str, int]] = set()
-    for said in _said(window):
-        if not since_ms <= said.at_ms <= window.at_ms or (code := _code_of(said)) is None:
+    for said in _said(window, since_ms):
+        if (code := _code_of(said)) is None:
             continue
         place = place_in(said.path) or _place_of(said.text)
-        is_assumed = place is None and said.of_checkpoint and directory is not None
-        place = directory if is_assumed else place
+        is_assumed = place is None and (said.of_checkpoint or _is_of_checkpoint(said.text))
+        place = _checkpoint_directory(window) if is_assumed else place
         second = said.at_ms // SAME_MS
         if place is None:
             unplaced.add((code, said.came_of, second))
@@ -116,36 +115,35 @@ def _place_of(text: str) -> StorePlace | None:
     return place_in(read, words.start() if words else 0)
 
 
-def _said(window: JobWindow) -> Iterator[_Said]:
+def _said(window: JobWindow, since_ms: int) -> Iterator[_Said]:
     for sample in window.checkpoints:
-        yield from _of_checkpoint(sample)
+        if since_ms <= sample.ended_ms <= window.at_ms and sample.outcome in FAILED_OUTCOMES:
+            yield from _of_checkpoint(sample)
     for failure in window.failures:
-        text = failure.stacktrace or failure.name
-        yield _Said(failure.at_ms, TASK, text, _is_of_checkpoint(text))
+        if failure.at_ms >= since_ms:
+            yield _Said(failure.at_ms, TASK, failure.stacktrace or failure.name)
     for event in window.events:
+        if event.at_ms < since_ms:
+            continue
         reason = str(event.fields.get("reason_text") or "")
         text = "\n".join(filter(None, (event.message, event.detail or reason)))
         if event.kind in LINES:
             came_of = RETRIED if event.kind == RETRIES else LOGGED
             path = str(event.fields.get("path") or "")
-            yield _Said(event.at_ms, came_of, text, _is_of_checkpoint(text), event.reason, path)
+            yield _Said(event.at_ms, came_of, text, code=event.reason, path=path)
         elif event.rule_kind == FAILURES[0]:
-            yield _Said(event.at_ms, TASK, text, _is_of_checkpoint(text))
+            yield _Said(event.at_ms, TASK, text)
         elif not event.checkpoint_id:
             # The JobManager could not begin it.
-            yield _Said(event.at_ms, CHECKPOINT, text, True)
+            yield _Said(event.at_ms, CHECKPOINT, text, of_checkpoint=True)
 
 
 def _of_checkpoint(sample: CheckpointSample) -> Iterator[_Said]:
-    if sample.outcome not in FAILED_OUTCOMES:
-        return
     texts = [str(decline["exception"]) for decline in sample.declines if decline.get("exception")]
     texts += filter(None, (sample.failure_message, sample.reason_text))
     for text in texts:
-        of_checkpoint = _is_of_checkpoint(text) or (
-            sample.reason in _OF_CHECKPOINTS and not _WRITES_RESULTS.search(text)
-        )
-        yield _Said(sample.ended_ms, CHECKPOINT, text, of_checkpoint)
+        is_written = sample.reason in _OF_CHECKPOINTS and not _WRITES_RESULTS.search(text)
+        yield _Said(sample.ended_ms, CHECKPOINT, text, is_written)
 
 
 def _is_of_checkpoint(text: str) -> bool:
