@@ -1204,6 +1204,26 @@ _PROCESS_PATTERNS = (
         ),
     ),
     _pattern(
+        # Of the enumerators of files and of tables in lakes, which go on without what is new.
+        "enumeration_failed",
+        "1.12+",
+        r"Failed to enumerate files",
+        (
+            "Failed to enumerate files\norg.apache.paimon.table.source.OutOfRangeException: The "
+            "snapshot with id 41 has expired. You can: 1. increase the snapshot or changelog "
+            "expiration time."
+        ),
+    ),
+    _pattern(
+        "enumeration_failed",
+        "Iceberg's connector",
+        r"Failed to discover new splits",
+        (
+            "Failed to discover new splits\norg.apache.iceberg.exceptions.NotFoundException: "
+            "Failed to open input stream for file: s3://lake/t/metadata/1.avro"
+        ),
+    ),
+    _pattern(
         "submission_ignored",
         "1.15+",
         rf"Ignoring (?:JobGraph|job) submission '{t.ANY:job_name}' \({t.JOB}\) because "

@@ -40,6 +40,7 @@ WORDS = (
     gettext_noop("coordinator stopped"),
     gettext_noop("discard failed"),
     gettext_noop("exception"),
+    gettext_noop("enumeration failed"),
     gettext_noop("execution graph created"),
     gettext_noop("fatal error"),
     gettext_noop("file merging directory"),
