@@ -838,7 +838,7 @@ _TASKMANAGER_PATTERNS = (
         "JobManager with id a1b2 is no longer reachable.",
     ),
     _pattern(
-        # Of TaskManagers until the JobManager answers: at each start once or twice, then no trouble.
+        # Of TaskManagers until the JobManager answers: once or twice at each start is no trouble.
         "registration_retried",
         "1.9+",
         rf"Could not resolve (?:Resource|Job)Manager address {t.WORD:path}, retrying in "
