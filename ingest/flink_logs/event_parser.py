@@ -68,6 +68,7 @@ FAILURE_KINDS = frozenset(
         "fatal_error",
         "program_failed",
         "cluster_shut_down",
+        "enumeration_failed",
     }
 )
 """Kinds whose stack trace or reason may name a well-known cause."""

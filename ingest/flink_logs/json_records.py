@@ -145,13 +145,12 @@ class _Names(NamedTuple):
 
 @lru_cache(maxsize=500)
 def _names(members: tuple[str, ...]) -> _Names:
-    return _Names(
-        *(
-            tuple(name for name in names if name in members)
-            for names in (_TIMES, _LEVELS, _LOGGERS, _MESSAGES, _TRACES, _LINES, _WRAPS)
-        ),
-        any(name in members for name in _ENVELOPES),
+    times, levels, loggers, messages, traces, lines, wraps = (
+        tuple(name for name in names if name in members)
+        for names in (_TIMES, _LEVELS, _LOGGERS, _MESSAGES, _TRACES, _LINES, _WRAPS)
     )
+    is_envelope = any(name in members for name in _ENVELOPES)
+    return _Names(times, levels, loggers, messages, traces, lines, wraps, is_envelope)
 
 
 def _record(

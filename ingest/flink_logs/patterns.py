@@ -841,7 +841,7 @@ _TASKMANAGER_PATTERNS = (
         "JobManager with id a1b2 is no longer reachable.",
     ),
     _pattern(
-        # Of TaskManagers until the JobManager answers: at each start once or twice, then no trouble.
+        # Of TaskManagers until the JobManager answers: once or twice at each start is no trouble.
         "registration_retried",
         "1.9+",
         rf"Could not resolve (?:Resource|Job)Manager address {t.WORD:path}, retrying in "
@@ -1204,6 +1204,26 @@ _PROCESS_PATTERNS = (
         (
             f"Failed to submit job {t.SAMPLE_JOB}.\norg.apache.flink.runtime.client."
             "JobExecutionException: Could not initialize task 'enrich'"
+        ),
+    ),
+    _pattern(
+        # Of the enumerators of files and of tables in lakes, which go on without what is new.
+        "enumeration_failed",
+        "1.12+",
+        r"Failed to enumerate files",
+        (
+            "Failed to enumerate files\norg.apache.paimon.table.source.OutOfRangeException: The "
+            "snapshot with id 41 has expired. You can: 1. increase the snapshot or changelog "
+            "expiration time."
+        ),
+    ),
+    _pattern(
+        "enumeration_failed",
+        "Iceberg's connector",
+        r"Failed to discover new splits",
+        (
+            "Failed to discover new splits\norg.apache.iceberg.exceptions.NotFoundException: "
+            "Failed to open input stream for file: s3://lake/t/metadata/1.avro"
         ),
     ),
     _pattern(

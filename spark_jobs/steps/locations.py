@@ -25,6 +25,7 @@ OF_CLUSTER = (
     WORKER_ENDED,
     "worker_unregistered",
     "worker_request_failed",
+    "enumeration_failed",
     "jobmanager_fatal",
     "state_skipped",
     "taskmanager_fatal",

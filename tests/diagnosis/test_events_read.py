@@ -25,6 +25,7 @@ ONLY_IN_INCIDENTS = {
 }
 """Played for one rule each, whose own tests read them."""
 ONLY_IN_FIELD = {
+    "enumeration_failed",
     "jobmanager_fatal",
     "leadership_granted",
     "leadership_lost",

@@ -641,6 +641,32 @@ def test_a_start_without_state_though_checkpoints_existed_is_critical():
     assert (fresh["severity"], fresh["data"]["checkpoint_id"]) == ("critical", 5)
 
 
+def looking_for_data(times):
+    """The enumerator of a source cannot look for new data, and goes on."""
+    story = Story().submitted().deployed(1)
+    for number in range(8):
+        story.checkpoint(30 + 60 * number, number + 1)
+    for number in range(times):
+        story.say(
+            60 + 60 * number,
+            "Failed to enumerate files\norg.apache.paimon.table.source.OutOfRangeException: The "
+            "snapshot with id 41 has expired. You can: 1. increase the snapshot or changelog "
+            "expiration time.",
+            "org.apache.paimon.flink.source.ContinuousFileSplitEnumerator",
+            "ERROR",
+        )
+    return story
+
+
+def test_a_source_that_finds_nothing_new_is_critical_though_the_job_runs():
+    unread = newest(looking_for_data(5), "data.unread")
+    assert (unread["severity"], unread["data"]["cause"]) == ("critical", "SOURCE_POSITION_GONE")
+
+
+def test_a_look_for_new_data_that_fails_once_is_no_finding():
+    assert not found_in(looking_for_data(1))
+
+
 def test_operators_whose_state_a_restore_left_out_are_named_though_nothing_fails():
     story = restored(Story().submitted()).deployed(1)
     for number in (1, 2):

@@ -11,8 +11,8 @@ _NOT_THERE = (
 PARTICULAR = (
     FailureCause(
         "STATE_INCOMPATIBLE",
-        r"StateMigrationException|must not be incompatible|must be compatible with the (?:old|previous)"
-        r"|state (?:key |value |namespace )?"
+        r"StateMigrationException|must not be incompatible"
+        r"|must be compatible with the (?:old|previous)|state (?:key |value |namespace )?"
         r"serializer[^\n]{0,200}incompatible|cannot be (?:restored|read) with the new serializer",
         message("the state's serializer is incompatible with the snapshot"),
         message(

@@ -6,8 +6,9 @@ from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 CAUSES = (
     FailureCause(
         "TABLE_COMMIT_CONFLICT",
-        r"[Cc]onflicts detected! Give up committing|iceberg\.exceptions\.(?:CommitFailed|Validation)"
-        r"Exception|HoodieWriteConflictException|Heartbeat for instant \w+ has expired",
+        r"[Cc]onflicts detected! Give up committing"
+        r"|iceberg\.exceptions\.(?:CommitFailed|Validation)Exception"
+        r"|HoodieWriteConflictException|Heartbeat for instant \w+ has expired",
         message("another writer changed the table at the same time"),
         message(
             "Find who else writes or maintains that table: a second job, compaction, clean-up, "

@@ -1,0 +1,97 @@
+"""A source cannot look for new data, and only logs that: the job runs, its checkpoints complete,
+and it reads nothing new.
+
+Enumerators of files and of tables in lakes (Flink's own, Paimon's, Delta's, Iceberg's) try again at
+the next interval.
+"""
+
+from collections.abc import Iterator
+
+from ingest.messages import message
+from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
+from spark_jobs.diagnosis.findings import Evidence, Finding
+from spark_jobs.diagnosis.root_exceptions import root_of
+from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.stack_traces import without_middle
+from spark_jobs.diagnosis.subjects import job_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+
+RULE = "data.unread"
+FAILURES, WINDOW = f"{RULE}.failures", f"{RULE}.window_s"
+FAILED = "enumeration_failed"
+MESSAGE_CHARS = 300
+
+
+@rule(
+    RULE,
+    message("No new data is found"),
+    message("A source failed several times to look for new data, and goes on without it."),
+    hold_s=900,
+    reads=(FAILED,),
+    needs=("events",),
+    thresholds=(
+        Threshold(
+            FAILURES,
+            2,
+            "count",
+            1,
+            1000,
+            message("Once, the next look finds what that one missed; twice, it may not."),
+        ),
+        Threshold(
+            WINDOW,
+            900,
+            "s",
+            60,
+            86_400,
+            message("A quarter of an hour: sources look for new data each minute or so."),
+        ),
+    ),
+    fed_by="diagnosis/test_field_stories.py",
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    since_ms = window.at_ms - int(limits[WINDOW] * 1000)
+    failed = [event for event in window.events if event.kind == FAILED and event.at_ms > since_ms]
+    if window.terminal or len(failed) < limits[FAILURES]:
+        return
+    newest = failed[-1]
+    text = newest.detail or newest.message or ""
+    root, cause = root_of(text.partition(":")[0], newest.detail), cause_of(text)
+    yield job_finding(
+        window,
+        RULE,
+        "critical",
+        "high",
+        title=message(
+            "A source failed {failed:number} times to look for new data: {what:text}",
+            failed=len(failed),
+            what=cause.title if cause else root.group,
+        ),
+        cause=message(
+            "The source logs the failure and goes on, so the job looks healthy and reads nothing "
+            "new: {name:text} ({text:text}).",
+            name=root.name,
+            text=without_middle(root.message, MESSAGE_CHARS),
+        ),
+        next_step=cause.next_step
+        if cause
+        else message(
+            "Read the exception in the JobManager's log, and repair what it names. The source "
+            "looks again by itself, and then reads what came meanwhile."
+        ),
+        seen_at_ms=newest.at_ms,
+        began_at_ms=failed[0].at_ms,
+        evidence=(
+            limits.compared(
+                message("failures to look for new data"),
+                len(failed),
+                "count",
+                ">=",
+                FAILURES,
+                newest.at_ms,
+            ),
+            Evidence(message("root exception"), root.group, at_ms=newest.at_ms),
+        ),
+        data={"cause": code_of(cause), "failures": len(failed)},
+    )
