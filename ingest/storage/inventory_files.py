@@ -203,8 +203,11 @@ def _dated(filesystem: Any, inventory: Inventory) -> Inventory:
 
 def _begun_in(name: str) -> datetime | None:
     match = _BEGUN_IN_NAME.search(name)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second = map(int, match.groups("0"))
     try:
-        return match and datetime(*map(int, match.groups("0")), tzinfo=UTC)  # type: ignore[misc,arg-type]  # six numbers
+        return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
         return None
 

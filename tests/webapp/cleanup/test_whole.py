@@ -97,6 +97,10 @@ def test_who_follows_the_guide_comes_to_an_empty_quarantine(
     subsumed = world.checkpoint(1, 6, needed, at=old)
     orphans = [world.file(world.job(1) / "shared", at=old) for _ in range(5)]
     foreign = world.file(world.root / "recovery", at=old)
+    # One that ended before anybody watched: what it kept, and what it left.
+    kept = world.file(world.job(5) / "shared", at=old)
+    last = world.checkpoint(5, 9, [kept], at=old)
+    left = world.file(world.job(5) / "shared", at=old)
     User.objects.filter(pk=person("ada").pk).update(is_superuser=True)
     # Seen again and again while this test takes its time: an unreachable cluster would stop everything.
     at = now + timedelta(days=1)
@@ -107,7 +111,12 @@ def test_who_follows_the_guide_comes_to_an_empty_quarantine(
     }
     of = job(cluster(at=at).name, at=at, job_id=name_of_job(1), start_time=old, **written)
     fact(of, 6, old, external_path=f"file:{subsumed}")
-    given = {"ROOT": str(world.root), "CLUSTER": "prod-eu", "NAME": "olga"}
+    given = {
+        "DIRECTORY": str(world.job(5)),
+        "ROOT": str(world.root),
+        "CLUSTER": "prod-eu",
+        "NAME": "olga",
+    }
     given["INVENTORY"] = inventory(world, home / "inventory.csv")
     given["INSTANT"] = (now - timedelta(days=30)).isoformat()
     guide = Guide(given)
@@ -140,28 +149,34 @@ def test_who_follows_the_guide_comes_to_an_empty_quarantine(
     run("add_storage_root", str(other.root), "--attest", "olga", "--cluster", "prod-eu")
     first = audited(*([] if has_inventory else ["--as-of", since.isoformat()]))[world.uri]
     assert first["orphan"]["files"] == (5 if has_inventory else 0), first
+    guide.follow("storage_statement")
     if not has_inventory:
         checkpointed()
     recent = world.file(world.job(1) / "shared", at=now)
     roots = audited()
     assert roots[other.uri]["cleanable"] and roots[other.uri]["checkpoints"] == 2, roots
-    assert roots[world.uri]["orphan"]["files"] == 5 and roots[world.uri]["cleanable"], roots
+    assert roots[world.uri]["orphan"]["files"] == 6 and roots[world.uri]["cleanable"], roots
 
     head, *files = map(json.loads, guide.follow("plan_cleanup", "--json").splitlines())
-    assert sorted(file["path"] for file in files) == sorted(f"file:{path}" for path in orphans)
+    assert sorted(file["path"] for file in files) == sorted(
+        f"file:{path}" for path in (*orphans, left)
+    )
+    waste = map(json.loads, run("plan_cleanup", "--waste", "--json").splitlines())
+    assert {f"file:{last}/_metadata", f"file:{kept}"} <= {file.get("path") for file in waste}
     given["PLAN"] = head["plan"]
     guide.follow("approve_cleanup")
 
     world.checkpoint(2, 1, orphans[:1], at=now)  # somebody found a use for one of them
     applied = json.loads(guide.follow("apply_cleanup", "--json"))
-    assert applied["apply"]["quarantined"] == 4 and applied["apply"]["judged_again"] == 1, applied
-    assert orphans[0].exists() and not any(path.exists() for path in orphans[1:])
+    assert applied["apply"]["quarantined"] == 5 and applied["apply"]["judged_again"] == 1, applied
+    assert orphans[0].exists() and kept.exists()
+    assert not any(path.exists() for path in (*orphans[1:], left))
     assert not world.unresolved() and foreign.exists() and recent.exists()
 
     with pytest.raises(CommandError, match="can be undone until"):
         run("apply_cleanup", head["plan"], "--purge")
-    CleanupPlan.objects.update(purge_at=timezone.now())
-    assert json.loads(guide.follow("apply_cleanup", "--json"))["purge"]["purged"] == 4
+    CleanupPlan.objects.filter(name=head["plan"]).update(purge_at=timezone.now())
+    assert json.loads(guide.follow("apply_cleanup", "--json"))["purge"]["purged"] == 5
     assert guide.lines == []
     assert not any(path.is_file() for path in world.quarantine.rglob("*"))
     assert not world.unresolved() and all(path.exists() for path in needed)
