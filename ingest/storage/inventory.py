@@ -23,10 +23,10 @@ import pyarrow.csv as csv
 from ingest.errors import Refused
 from ingest.messages import message
 from ingest.parquet_stream import ParquetStream
-from ingest.records import Skip
 from ingest.storage import dfs_lines
 from ingest.storage.roots import Root, local_path
 from ingest.storage.snapshots import SCHEMA, Listed, Part, Snapshot
+from ingest.storage.unlisted import Unlisted
 from ingest.uris import PLAIN, Spellings, canonical, canonical_column
 
 DEFAULT = ("path", "bytes", "modified")
@@ -140,7 +140,7 @@ class _Rows:
         self.root, self.spellings, self.columns, self.part = root, spellings, columns, part
         self.of_file_system = root.uri[: len(root.uri) - len(_path_of(root.uri))]
         self.bad = 0
-        self.examples: list[Skip] = []
+        self.examples: list[Unlisted] = []
 
     def add(self, table: pa.RecordBatch) -> None:
         path = self._column(table, "path")
@@ -187,14 +187,14 @@ class _Rows:
             )
         return pc.fill_null(are_directories, False)
 
-    def reported(self) -> list[Skip]:
+    def reported(self) -> list[Unlisted]:
         if self.bad > len(self.examples):
             more = message(
                 "{bad:number} more rows have no usable path or size; check the program that "
                 "wrote the inventory.",
                 bad=self.bad - len(self.examples),
             )
-            return [*self.examples, Skip(self.root.uri, "bad_row", more)]
+            return [*self.examples, Unlisted(self.root.uri, "bad_row", more)]
         return self.examples
 
     def _column(self, table: pa.RecordBatch, meaning: str) -> pa.Array:
@@ -237,7 +237,7 @@ class _Rows:
         self.bad += len(paths)
         for path in paths[: MOST_REPORTED - len(self.examples)].to_pylist():
             self.examples.append(
-                Skip(
+                Unlisted(
                     str(path),
                     "bad_row",
                     message(
