@@ -708,7 +708,8 @@ class _Maker:
         """
         job = self.rng.choice(self.world.jobs)
         at = ago(self.rng.choice((1, 20, 50, 85)))
-        if not job.known and any(snapshot.modified > at for snapshot in job.snapshots):
+        written = [one.modified for one in self.world.snapshots if one.job is job]
+        if not job.known and max(written, default=at) > at:
             return
         job.attested_at = at
         for file in self.world.files.values():
