@@ -19,6 +19,11 @@ AS_IT_IS = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL)
 BESIDE_BLOCKS = re.compile(rf"\s*(</?(?:{BLOCKS})\b[^>]*>)\s*")
 CELL = re.compile(r"<td\b.*?</td>", re.DOTALL)
 BESIDE_SMALL = re.compile(r"\s*(</?small\b[^>]*>)\s*")
+BOLD_LINE = re.compile(
+    r'(class="[^"]*\b(?:empty|kpi)\b[^"]*"[^>]*>(?:<span\b[^>]*>(?:(?!</span>).)*</span>)?) ?'
+    r"(<b\b[^>]*>(?:(?!</b>).)*</b>) "
+)
+"""What base.css sets on a line of its own."""
 BUTTON = re.compile(r"(<button\b[^>]*>) | (</button>)")
 FIRST_OF_LINE = re.compile(rf"((?:^| |</?(?:{BLOCKS}|button)\b[^>]*>)(?:<(?:{INLINE})\b[^>]*>)+) ")
 """After white space, or at the beginning of a block, an element's own is not seen."""
@@ -50,6 +55,7 @@ def seen(page: str) -> str:
 def _collapsed(text: str) -> str:
     text = BESIDE_BLOCKS.sub(r"\1", re.sub(r"\s+", " ", text))
     text = LAST_OF_LINE.sub(r"\1", BUTTON.sub(r"\1\2", text))
+    text = BOLD_LINE.sub(r"\1\2", text)
     before = ""
     while before != text:
         before, text = text, FIRST_OF_LINE.sub(r"\1", text)
