@@ -466,7 +466,7 @@ def _alike(
     pairs = summed(engine.collected(alike["twins"]), aliases.PAIR, ("path",)).to_pylist()
     twins = [
         pair
-        | {"root": roots[pair["root_no"]]["root"]}
+        | {f"{side}root": roots[pair[f"{side}root_no"]]["root"] for side in ("", "other_")}
         | {
             f"{side}directory": pair[f"{side}job_directory"].rpartition("/")[0]
             for side in ("", "other_")

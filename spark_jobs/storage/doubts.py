@@ -92,7 +92,8 @@ def _of_unlisted(
 ) -> Reach:
     subject, other, audit_id = row["subject"], row.get("other") or "", row["audit_id"]
     if row["reason"] == TWO_NAMES:
-        return below(subject, other) if other else EVERYTHING
+        around = [root_around(audit_id, f"{place}/", roots) for place in (subject, other)]
+        return _of_both(around[0], around[1], subject, other) if other else EVERYTHING
     if row["reason"] == "bad_name":
         return EVERYTHING if subject.endswith(f"/{METADATA_NAME}") else below(subject)
     if (audit_id, directory) in reaches.dead:
@@ -124,6 +125,13 @@ def of_metadata(doubts: Iterable[Row], reaches: Reaches, settled: Set[Key]) -> l
         | {"reach": reaches.of_metadata(row, directory, job_id)}
         for row, (directory, job_id) in zip(rows, places, strict=True)
     ]
+
+
+def _of_both(root: str | None, other_root: str | None, *directories: str) -> Reach:
+    """Two roots that hold the same are taken to be one wholly: no listing compares them."""
+    if root == other_root or root is None or other_root is None:
+        return below(*directories)
+    return below(root, other_root)
 
 
 def void_attestations(statements: Iterable[Row]) -> list[Row]:
@@ -249,7 +257,9 @@ def of_twins(pairs: Iterable[Row], copied: Set[Key]) -> list[Row]:
                     f"{pair['files']} files below it are also listed below "
                     f"{pair['other_directory']}, such as {pair['path']}. {TWO_NAMES_ADVICE}"
                 ),
-                Reach(NAMED_FILES) if of_pair in copied else of_jobs((), *of_pair[1:]),
+                Reach(NAMED_FILES)
+                if of_pair in copied
+                else _of_both(pair["root"], pair["other_root"], *of_pair[1:]),
             )
         )
     return doubts
@@ -271,7 +281,11 @@ def same_metadata(snapshots: Iterable[Row], copied: Set[Key]) -> list[Row]:
             reach = (
                 Reach(NAMED_FILES)
                 if pair in copied or (pair[0], pair[2], pair[1]) in copied
-                else of_jobs((), *(one["job_directory"] for one in alike if one["job_directory"]))
+                else _of_both(
+                    row["root"],
+                    other["root"],
+                    *(one["job_directory"] for one in alike if one["job_directory"]),
+                )
             )
             doubts.append(
                 _doubt(

@@ -32,7 +32,7 @@ from webapp.incidents.models import Incident
 from webapp.lib.instants import epoch_ms
 from webapp.push.models import PushToken
 from webapp.reports.models import IncidentReport
-from webapp.storage.models import StorageRoot
+from webapp.storage.models import StorageRoot, StorageStatement
 from webapp.work.models import PipelineRun
 
 FEWEST = 340
@@ -51,6 +51,7 @@ OWNER: dict[str, type[Model]] = {
     "thresholds": ThresholdOverride,
     "endpoints": Endpoint,
     "roots": StorageRoot,
+    "statements": StorageStatement,
     "plans": CleanupPlan,
     "cleanup-plans": CleanupPlan,
     "alerts": Alert,

@@ -139,7 +139,7 @@ class StorageStatementSerializer(serializers.ModelSerializer[StorageStatement]):
 
     class Meta:
         model = StorageStatement
-        exclude = ("stated_by",)
+        exclude = ("id", "stated_by")
 
 
 class AgeRuleSerializer(_OfAudit):
