@@ -67,7 +67,7 @@ def test_a_row_that_moves_takes_its_focus_along(page, site):
     JobCurrent.objects.filter(name="clickstream").update(health=100)
     page.evaluate(REFRESH)
     expect(page.locator("tr", has_text="clickstream")).to_contain_text("100")
-    assert page.evaluate("document.activeElement.textContent") == "clickstream"
+    assert page.evaluate("document.activeElement.innerText") == "clickstream"
 
 
 def test_a_reader_pauses_it_and_the_page_says_since_when_it_is_old(page, site):
