@@ -96,7 +96,7 @@ TAMPERED: dict[str, Callable[[Path], None]] = {
     "no age guard": in_json(age_guard_h=0),
     "no grace": in_json(grace_s=0),
     "more roots": in_json(searched_roots=[]),
-    "another format": in_json(format=2),
+    "another format": in_json(format=99),
     "no parts": in_json(parts=[]),
     "spaces": lambda folder: (folder / "manifest.json").write_bytes(
         (folder / "manifest.json").read_bytes() + b" "
