@@ -32,7 +32,7 @@ from webapp.incidents.models import Incident
 from webapp.lib.instants import epoch_ms
 from webapp.push.models import PushToken
 from webapp.reports.models import IncidentReport
-from webapp.storage.models import StorageRoot
+from webapp.storage.models import StorageRoot, StorageStatement
 from webapp.work.models import PipelineRun
 
 FEWEST = 340
@@ -61,6 +61,7 @@ OWNER: dict[str, type[Model]] = {
     "pushed-logs": PushToken,
     "quotas": StorageQuota,
     "saved-views": SavedView,
+    "statements": StorageStatement,
 }
 """What stands before a parameter ``pk``, ``uid`` or ``name`` → whose it is."""
 

@@ -134,8 +134,7 @@ def _dead_job(stated: Stated) -> dict[str, Any]:
                 % {"job_id": stated.job_id, "cluster": stated.cluster}
             )
         _refuse_running(jobs)
-        subject = _canonical(stated.subject) if stated.subject else ""
-        return {"subject": subject, "job_id": stated.job_id}
+        return {"subject": _directory_of(stated), "job_id": stated.job_id}
     subject = _in_root(stated.subject)
     match = _JOB_DIRECTORY.fullmatch(subject)
     if match is None:
@@ -154,6 +153,34 @@ def _dead_job(stated: Stated) -> dict[str, Any]:
         )
     )
     return {"subject": subject, "job_id": match[1]}
+
+
+def _directory_of(stated: Stated) -> str:
+    """Of a job that is named by its cluster: the one that it, and no job that runs, wrote."""
+    if not stated.subject:
+        return ""
+    subject = _canonical(stated.subject)
+    match = _JOB_DIRECTORY.fullmatch(subject)
+    if match is None or match[1] != stated.job_id:
+        raise InputRefused(
+            gettext("%(subject)s is no directory of job %(job_id)s.")
+            % {"subject": subject, "job_id": stated.job_id}
+        )
+    of_id = JobCurrent.objects.filter(job_id=stated.job_id, terminal=False)
+    writers = [
+        pk
+        for pk, path in of_id.values_list("pk", "last_completed_path")
+        if _may_lie_below(path, subject)
+    ]
+    _refuse_running(of_id.filter(pk__in=writers))
+    return subject
+
+
+def _may_lie_below(path: str | None, directory: str) -> bool:
+    try:
+        return path is None or is_below(canonical(path, spellings()), directory)
+    except BadUri:
+        return True
 
 
 def _refuse_running(jobs: Any) -> None:

@@ -96,6 +96,39 @@ def test_a_job_that_its_cluster_reports_is_not_dead(audited) -> None:
         state(Stated("dead_job", f"{ROOT}/{JOB}"), WHY, "olga")
 
 
+OTHERS = f"{ROOT}/{'b' * 32}"
+
+
+def ended_job(path: str, job_id: str = JOB) -> dict[str, str]:
+    """What is stated of a job that ended; its newest checkpoint lies there."""
+    now = timezone.now()
+    of = job(
+        "gone", at=now - timedelta(days=9), job_id=job_id, terminal=True, last_completed_path=path
+    )
+    return {"cluster": of.cluster, "job_id": of.job_id}
+
+
+@pytest.mark.parametrize("subject", [OTHERS, ROOT, "s3://elsewhere/x"])
+def test_of_a_job_nothing_is_stated_about_a_directory_that_is_not_its_own(
+    audited, subject: str
+) -> None:
+    known = ended_job(f"{ROOT}/{JOB}/chk-3")
+    with pytest.raises(InputRefused, match="no directory of job"):
+        state(Stated("dead_job", subject, **known), WHY, "olga")
+    made = state(Stated("dead_job", f"{ROOT}/{JOB}/", **known), WHY, "olga")
+    assert made.subject == f"{ROOT}/{JOB}"
+
+
+def test_a_directory_that_a_job_of_the_same_id_writes_is_not_that_of_a_dead_one(audited) -> None:
+    known = ended_job(f"{ROOT}/elsewhere/{JOB}/chk-3")
+    now = timezone.now()
+    writer = cluster(at=now).name
+    job(writer, at=now, job_id=JOB, last_completed_path=f"s3a://bucket/checkpoints/{JOB}/chk-4")
+    with pytest.raises(InputRefused, match="not dead"):
+        state(Stated("dead_job", f"{ROOT}/{JOB}", **known), WHY, "olga")
+    assert state(Stated("dead_job", f"{ROOT}/elsewhere/{JOB}", **known), WHY, "olga")
+
+
 def test_an_attestation_ends_when_its_job_is_heard_of_again(audited) -> None:
     now = timezone.now()
     made = state(Stated("dead_job", f"{ROOT}/{JOB}"), WHY, "olga")
