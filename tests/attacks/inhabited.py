@@ -15,15 +15,14 @@ from tests.webapp.builders import exception, finding, person, replica
 from tests.webapp.cleanup import stored
 from tests.webapp.delivery.builders import delivery, endpoint, notice
 from tests.webapp.hosts.builders import happened_on
-from tests.webapp.storage.builders import ROOT
 from webapp.accounts.models import ApiToken, SavedView, User
 from webapp.accounts.roles import Role
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silence
 from webapp.delivery.models import Attempt
 from webapp.findings.models import ThresholdOverride
-from webapp.fleet.models import Cluster, JobCurrent
 from webapp.findings.store_troubles import RULE as STORE_FAULTS
+from webapp.fleet.models import Cluster, JobCurrent
 from webapp.growth.quotas import set_quota
 from webapp.profiles.choices import FlameGraphState, ThreadDumpState
 from webapp.profiles.models import FlameGraph, StartingThread, ThreadDump
