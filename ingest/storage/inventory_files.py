@@ -14,10 +14,12 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import fsspec
+from fsspec.implementations.local import LocalFileSystem
 
 from ingest import json_bounds
 from ingest.errors import Refused
 from ingest.messages import Message, message, plural
+from ingest.regular_files import open_regular
 from ingest.storage.instants import CLOCK_SKEW, modified_at
 from ingest.storage.roots import local_path
 from ingest.uris import is_below
@@ -27,6 +29,8 @@ LONGEST_RUN = timedelta(hours=24)
 a snapshot, and Azure says when the inventory was completed.
 """
 _MOST_MANIFEST_BYTES = 64 << 20
+_MOST_KEY_CHARS = 1024
+"""As S3, Azure and Google have it."""
 _BLOCK_BYTES = 4 << 20
 _NOT_PARTS = (".checksum", ".crc", ".md5")
 _MD5 = re.compile("[0-9A-Fa-f]{32}")
@@ -160,17 +164,22 @@ def _measured(value: int | str) -> Message:
 
 
 def _found(filesystem: Any, path: str) -> list[str]:
-    if _GLOB.search(path) and not filesystem.exists(path):
+    within: str | None = path
+    if (wild := _GLOB.search(path)) and not filesystem.exists(path):
         files = filesystem.glob(path)
+        within = path[: wild.start()].rpartition("/")[0] or "/"
     elif filesystem.isdir(path):
         files = filesystem.find(path)
     else:
-        return [path] if filesystem.exists(path) else []
-    return sorted(
+        files, within = [path] if filesystem.exists(path) else [], None
+    found = sorted(
         file
         for file in files
-        if not PurePosixPath(file).name.startswith((".", "_")) and not file.endswith(_NOT_PARTS)
+        if within is None
+        or (not PurePosixPath(file).name.startswith((".", "_")) and not file.endswith(_NOT_PARTS))
     )
+    _refuse_others(filesystem, found, within)
+    return found
 
 
 def _of_files(filesystem: Any, found: Sequence[str]) -> Inventory:
@@ -320,27 +329,38 @@ def _of_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
 
 
 def _located(filesystem: Any, path: str, manifest: str, key: str) -> str:
-    """Manifests name files from the top of a bucket, or of a container; a copy has them below some
-    folder of the manifest, or beside it.
+    """Manifests name files from the top of a bucket, or of a container. They lie below the folder of
+    the manifest, or in ``data`` beside it (S3), or a copy has them there. Nothing else is read:
+    who may write a manifest may not read what Weir may.
     """
     parts = PurePosixPath(key.lstrip("/")).parts
-    folders = [folder for folder in PurePosixPath(path).parents if str(folder) != "."]
-    places = [folder / key.lstrip("/") for folder in folders]
-    places += [
-        folder.joinpath(*parts[start:]) for folder in folders[:2] for start in range(1, len(parts))
-    ]
-    if parts and ".." not in parts:
-        for place in places:
-            if filesystem.isfile(str(place)):
-                return _uri(filesystem, str(place))
+    beside = PurePosixPath(path).parent
+    if len(key) <= _MOST_KEY_CHARS and ".." not in parts:
+        for start in range(len(parts)):
+            # Above a folder at the top there are other buckets, or the whole machine.
+            is_data = parts[start] == "data" and beside.parent.name != ""
+            for folder in (beside, beside.parent) if is_data else (beside,):
+                place = str(folder.joinpath(*parts[start:]))
+                if filesystem.isfile(place):
+                    _refuse_others(filesystem, [place], str(folder))
+                    return _uri(filesystem, place)
     raise Refused(
         message(
             "{file:name}, which {manifest:name} names, is not there; fetch all files of the "
             "inventory.",
-            file=key,
+            file=key[:_MOST_KEY_CHARS],
             manifest=manifest,
         )
     )
+
+
+def _refuse_others(filesystem: Any, files: Sequence[str], within: str | None) -> None:
+    """Raises ``OSError`` where a local file is a link that leads out of ``within``, or no regular
+    file.
+    """
+    if isinstance(filesystem, LocalFileSystem):
+        for file in files:
+            open_regular(file, within=within).close()
 
 
 def _uri(filesystem: Any, path: str) -> str:

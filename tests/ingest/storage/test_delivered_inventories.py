@@ -262,14 +262,70 @@ def test_what_is_no_manifest_is_refused(content: str, tmp_path: Path) -> None:
     refused(str(tmp_path / "manifest.json"), S3, tmp_path, "no whole manifest")
 
 
-def test_no_file_outside_of_its_folders_is_read_for_a_manifest(tmp_path: Path) -> None:
-    (tmp_path / "secret.csv").write_text("key,size\nflink/a,1\n")
-    (tmp_path / "in" / "in").mkdir(parents=True)
-    manifest = tmp_path / "in" / "in" / "manifest.json"
-    manifest.write_text(
-        json.dumps({"fileSchema": "Key", "files": [{"key": "../../secret.csv", "size": 20}]})
-    )
-    refused(str(manifest), S3, tmp_path, "is not there")
+SECRET = "root:x:0:0"
+
+
+def named_by_manifest(folder: Path, key: str) -> str:
+    folder.mkdir(parents=True, exist_ok=True)
+    manifest = folder / "manifest.json"
+    manifest.write_text(json.dumps({"fileSchema": "Key, Size", "files": [{"key": key}]}))
+    return str(manifest)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "../../secret.csv",
+        "{top}/secret.csv",
+        "x{top}/secret.csv",
+        "prefix/secret.csv",
+        "in/secret.csv",
+        "data/out/secret.csv",
+        "link.csv",
+        "folder/secret.csv",
+        "fifo.csv",
+        "/".join("a" * 2_000),
+    ],
+)
+def test_no_file_outside_of_its_folders_is_read_for_a_manifest(tmp_path: Path, key: str) -> None:
+    """Whoever may write a manifest chooses what is read, and rows that cannot be read are shown."""
+    for folder in (tmp_path, tmp_path / "in"):
+        folder.mkdir(exist_ok=True)
+        (folder / "secret.csv").write_text(SECRET)
+    manifest = named_by_manifest(tmp_path / "in" / "in", key.format(top=tmp_path))
+    (tmp_path / "in" / "in" / "link.csv").symlink_to(tmp_path / "secret.csv")
+    (tmp_path / "in" / "in" / "folder").symlink_to(tmp_path)
+    (tmp_path / "in" / "data").mkdir()
+    (tmp_path / "in" / "data" / "out").symlink_to(tmp_path)
+    os.mkfifo(tmp_path / "in" / "in" / "fifo.csv")
+    with pytest.raises(Refused) as refusal:
+        taken(manifest, S3, tmp_path / "out")
+    assert SECRET not in str(refusal.value)
+
+
+@pytest.mark.parametrize("given", ["", "/*.csv"])
+@pytest.mark.parametrize("kind", ["link", "fifo"])
+def test_what_leads_out_of_a_folder_or_never_ends_is_no_part_of_an_inventory(
+    tmp_path: Path, kind: str, given: str
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.csv").write_text("key,size\nflink/a,1\n")
+    (tmp_path / "secret.csv").write_text(SECRET)
+    if kind == "link":
+        (folder / "b.csv").symlink_to(tmp_path / "secret.csv")
+    else:
+        os.mkfifo(folder / "b.csv")
+    why = "leads out of" if kind == "link" else "a FIFO"
+    with pytest.raises(Refused, match=why) as refusal:
+        taken(f"{folder}{given}", S3, tmp_path / "out")
+    assert SECRET not in str(refusal.value)
+
+
+def test_an_inventory_may_itself_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("key,size\nflink/a,1\n")
+    (tmp_path / "link.csv").symlink_to("a.csv")
+    assert taken(str(tmp_path / "link.csv"), S3, tmp_path / "out").files == 1
 
 
 def test_rows_are_as_many_as_the_manifest_says(tmp_path: Path) -> None:
