@@ -19,6 +19,7 @@ from fsspec.implementations.local import LocalFileSystem
 from ingest import json_bounds
 from ingest.errors import Refused
 from ingest.messages import Message, message, plural
+from ingest.network.unopened import as_os_error
 from ingest.regular_files import open_regular
 from ingest.storage.instants import CLOCK_SKEW, modified_at
 from ingest.storage.roots import local_path
@@ -102,32 +103,39 @@ def find_inventory(name: str) -> Inventory:
     Raises ``Refused`` where there is none, where it is not complete, and where there are several.
     """
     try:
-        filesystem, path = fsspec.core.url_to_fs(local_path(name))
-        found = _found(filesystem, path)
-        manifests = [file for file in found if file.endswith(".json")]
-        if not found:
-            raise Refused(message("There is no inventory at {file:name}.", file=name))
-        if len(manifests) > 1:
-            raise Refused(
-                message(
-                    "{file:name} holds {count:count} manifests, each of another inventory; name "
-                    "one, such as {newest:name}.",
-                    file=name,
-                    count=len(manifests),
-                    newest=manifests[-1],
+        with as_os_error():
+            filesystem, path = fsspec.core.url_to_fs(local_path(name))
+            found = _found(filesystem, path)
+            manifests = [file for file in found if file.endswith(".json")]
+            if not found:
+                raise Refused(message("There is no inventory at {file:name}.", file=name))
+            if len(manifests) > 1:
+                raise Refused(
+                    message(
+                        "{file:name} holds {count:count} manifests, each of another inventory; name "
+                        "one, such as {newest:name}.",
+                        file=name,
+                        count=len(manifests),
+                        newest=manifests[-1],
+                    )
                 )
-            )
-        if manifests or (len(found) == 1 and filesystem.cat_file(found[0], end=1) in (b"{", b"[")):
-            return _of_manifest(filesystem, (manifests or found)[0])
-        return _of_files(filesystem, found)
+            if manifests or (
+                len(found) == 1 and filesystem.cat_file(found[0], end=1) in (b"{", b"[")
+            ):
+                return _of_manifest(filesystem, (manifests or found)[0])
+            return _of_files(filesystem, found)
     except (OSError, ValueError, ImportError) as error:
         raise Refused(
             message(
                 "The inventory {file:name} cannot be read: {error:text}.",
                 file=name,
-                error=getattr(error, "strerror", None) or str(error) or type(error).__name__,
+                error=words_of(error),
             )
         ) from error
+
+
+def words_of(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def verify(file: InventoryFile, manifest: str) -> None:

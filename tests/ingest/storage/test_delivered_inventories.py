@@ -322,6 +322,21 @@ def test_what_leads_out_of_a_folder_or_never_ends_is_no_part_of_an_inventory(
     assert SECRET not in str(refusal.value)
 
 
+@pytest.mark.parametrize("given", ["s3://KEY:wJalrXUtnFEMI@inv/x.csv", "s3://wJalrXUtnFEMI@inv/x/"])
+def test_no_secret_of_its_address_is_shown_or_kept(tmp_path: Path, given: str) -> None:
+    with pytest.raises(Refused, match="cannot be read") as refusal:
+        taken(given, S3, tmp_path / "out")
+    assert "wJalrXUtnFEMI" not in str(refusal.value)
+
+
+def test_no_token_of_its_address_is_kept_with_the_listing(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv?sv=2022&sig=abcdefghijklmnopqrstuvwx1234567890%3D"
+    file.write_text("key,size\nflink/a,1\n")
+    assert taken(str(file), S3, tmp_path / "out").files == 1
+    kept = [path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert kept and not any(b"abcdefghijkl" in content for content in kept)
+
+
 def test_an_inventory_may_itself_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("key,size\nflink/a,1\n")
     (tmp_path / "link.csv").symlink_to("a.csv")
