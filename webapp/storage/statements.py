@@ -22,6 +22,7 @@ from webapp.storage.models import (
     StorageRoot,
     StorageStatement,
 )
+from webapp.storage.models.columns import URI_LENGTH
 from webapp.storage.newest_audits import latest_audits
 
 _JOB_DIRECTORY = re.compile(r".*/([0-9a-f]{32})")
@@ -118,11 +119,13 @@ def _end(statement: StorageStatement, why: str) -> None:
 
 
 def _lived_since(statement: StorageStatement) -> bool:
-    of_job = Q(cluster=statement.cluster, job_id=statement.job_id)
-    if statement.subject:
-        of_job |= Q(job_id=statement.job_id, last_completed_path__startswith=statement.subject)
-    alive = Q(terminal=False, last_seen_at__gt=statement.stated_at)
-    return bool(JobCurrent.objects.filter(of_job & alive).exists())
+    alive = JobCurrent.objects.filter(
+        job_id=statement.job_id, terminal=False, last_seen_at__gt=statement.stated_at
+    )
+    return any(
+        cluster == statement.cluster or _may_lie_below(path, statement.subject)
+        for cluster, path in alive.values_list("cluster", "last_completed_path")
+    )
 
 
 def _dead_job(stated: Stated) -> dict[str, Any]:
@@ -232,9 +235,14 @@ _CHECKS = {DEAD_JOB: _dead_job, EXCLUDED: _excluded, FOREIGN_FILE: _foreign_file
 
 def _canonical(written: str) -> str:
     try:
-        return canonical(written, spellings())
+        uri = canonical(written, spellings())
     except BadUri as error:
         raise InputRefused(str(error)) from error
+    if len(uri) > URI_LENGTH:
+        raise InputRefused(
+            gettext("The address is longer than %(longest)s characters.") % {"longest": URI_LENGTH}
+        )
+    return uri
 
 
 def _in_root(written: str) -> str:

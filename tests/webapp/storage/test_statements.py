@@ -67,6 +67,15 @@ def test_the_api_says_what_ends_a_doubt_and_what_is_stated(audited, viewer) -> N
     assert stated["reason"] == WHY and stated["ended_at"] is None
 
 
+def test_what_no_database_holds_is_not_asked_for(audited, operator) -> None:
+    address = reverse("storage-statement")
+    nothing = operator.get(address, {"kind": "dead_job", "subject": "\x00"})
+    long = {"kind": "excluded", "subject": ROOT + "/x" * 600, "reason": WHY}
+    refused = operator.post(address, long | {"subject": "s3a:" + long["subject"][3:]})
+    assert (nothing.status_code, refused.status_code) == (404, 200)
+    assert not StorageStatement.objects.exists()
+
+
 def test_a_file_is_acknowledged_as_the_audit_found_it(audited) -> None:
     made = state(Stated("foreign_file", FILE), WHY, "olga")
     assert (made.bytes, made.head_sha256) == (9, "0" * 64) and made.modified
@@ -129,7 +138,8 @@ def test_a_directory_that_a_job_of_the_same_id_writes_is_not_that_of_a_dead_one(
     assert state(Stated("dead_job", f"{ROOT}/elsewhere/{JOB}", **known), WHY, "olga")
 
 
-def test_an_attestation_ends_when_its_job_is_heard_of_again(audited) -> None:
+@pytest.mark.parametrize("spelled", [ROOT, ROOT.replace("s3:", "s3a:")])
+def test_an_attestation_ends_when_its_job_is_heard_of_again(audited, spelled: str) -> None:
     now = timezone.now()
     made = state(Stated("dead_job", f"{ROOT}/{JOB}"), WHY, "olga")
     job(
@@ -137,7 +147,7 @@ def test_an_attestation_ends_when_its_job_is_heard_of_again(audited) -> None:
         at=now + timedelta(hours=1),
         job_id=JOB,
         terminal=False,
-        last_completed_path=f"{ROOT}/{JOB}/chk-3",
+        last_completed_path=f"{spelled}/{JOB}/chk-3",
     )
     assert statements.rows_of_request() == []
     made.refresh_from_db()

@@ -20,7 +20,7 @@ from webapp.storage.models import JobStorage, StorageRoot, StorageStatement
 from webapp.storage.newest_audits import latest_audits
 from webapp.storage.statements import Stated, state, take_back
 
-MOST_TEXT = 1000
+MOST_TEXT = 4_000
 
 
 class StatementForm(forms.Form):
@@ -35,7 +35,9 @@ class StatementForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 def make(request: HttpRequest) -> HttpResponse:
     given = request.POST if request.method == "POST" else request.GET
-    stated = Stated(*(given.get(name, "")[:MOST_TEXT] for name in Stated._fields))
+    stated = Stated(
+        *(given.get(name, "")[:MOST_TEXT].replace("\x00", "") for name in Stated._fields)
+    )
     if stated.kind not in STATEMENTS or not (stated.subject or stated.job_id):
         raise Http404(gettext("There is no such statement."))
     form = StatementForm(request.POST or None)
