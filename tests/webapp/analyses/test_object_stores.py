@@ -13,6 +13,7 @@ from ingest.messages import message
 from tests.webapp.alerting.builders import look, looks, opened, somebody_listens, told
 from tests.webapp.analyses.answers import advice_of, tables_of
 from tests.webapp.builders import cluster, finding, job, person
+from webapp.accounts.models import User
 from webapp.incidents.models import Incident
 
 pytestmark = pytest.mark.django_db
@@ -148,6 +149,26 @@ def test_jobs_of_several_clusters_are_one_notice_of_the_bucket(db):
     notices = {notice.group: len(notice.alerts) for notice in told()}
     assert notices == {"/store s3://lake STORE_THROTTLED": 6, "prod-us/store": 1}
     assert Incident.objects.count() == 3
+
+
+def test_who_sees_one_cluster_is_not_told_that_others_share_the_notice(db):
+    somebody_listens()
+    for name in ("prod-eu", "prod-us"):
+        cluster(name, at=timezone.now())
+        store_alert(0, name, name)
+    looks(0, 300)
+    told_as = {}
+    for who, matchers in (("ann", 'cluster="prod-eu"'), ("bob", "")):
+        person(who)
+        if matchers:
+            call_command("scope_user", who, matchers, stdout=StringIO())
+        client = Client()
+        client.force_login(User.objects.get(username=who))
+        rows = client.get(reverse("api-alerts-list")).json()["results"]
+        page = client.get(reverse("alert", args=(rows[-1]["uid"],))).content.decode()
+        told_as[who] = {row["group"] for row in rows}
+        assert all(group in page for group in told_as[who])
+    assert told_as == {"ann": {"prod-eu/store"}, "bob": {"/store s3://lake STORE_THROTTLED"}}
 
 
 def test_the_same_name_at_other_endpoints_is_a_notice_for_each_cluster(db):
