@@ -20,6 +20,7 @@ from ingest import json_bounds
 from ingest.errors import Refused
 from ingest.messages import Message, message, plural
 from ingest.network.unopened import as_os_error
+from ingest.network.uris import spelled_as
 from ingest.regular_files import open_regular
 from ingest.storage.instants import CLOCK_SKEW, modified_at
 from ingest.storage.roots import local_path
@@ -122,8 +123,8 @@ def find_inventory(name: str) -> Inventory:
             if manifests or (
                 len(found) == 1 and filesystem.cat_file(found[0], end=1) in (b"{", b"[")
             ):
-                return _of_manifest(filesystem, (manifests or found)[0])
-            return _of_files(filesystem, found)
+                return _of_manifest(name, filesystem, (manifests or found)[0])
+            return _of_files(name, filesystem, found)
     except (OSError, ValueError, ImportError) as error:
         raise Refused(
             message(
@@ -190,8 +191,8 @@ def _found(filesystem: Any, path: str) -> list[str]:
     return found
 
 
-def _of_files(filesystem: Any, found: Sequence[str]) -> Inventory:
-    names = [_uri(filesystem, file) for file in found]
+def _of_files(asked: str, filesystem: Any, found: Sequence[str]) -> Inventory:
+    names = [_uri(asked, filesystem, file) for file in found]
     begun = {_begun_in(name) for name in names}
     if len(begun) > 1:
         raise Refused(
@@ -229,14 +230,14 @@ def _begun_in(name: str) -> datetime | None:
         return None
 
 
-def _of_manifest(filesystem: Any, path: str) -> Inventory:
-    name = _uri(filesystem, path)
+def _of_manifest(asked: str, filesystem: Any, path: str) -> Inventory:
+    name = _uri(asked, filesystem, path)
     content = filesystem.cat_file(path, end=_MOST_MANIFEST_BYTES)
     checksum = f"{path.removesuffix('.json')}.checksum"
     if filesystem.exists(checksum):
         digest = filesystem.cat_file(checksum, end=64).decode("ascii", "replace").strip()
         if _MD5.fullmatch(digest):
-            verify(InventoryFile(name, md5=digest), _uri(filesystem, checksum))
+            verify(InventoryFile(name, md5=digest), _uri(asked, filesystem, checksum))
     try:
         document, _ = json_bounds.decoded(content)
         if not isinstance(document, dict):
@@ -351,7 +352,7 @@ def _located(filesystem: Any, path: str, manifest: str, key: str) -> str:
                 place = str(folder.joinpath(*parts[start:]))
                 if filesystem.isfile(place):
                     _refuse_others(filesystem, [place], str(folder))
-                    return _uri(filesystem, place)
+                    return _uri(manifest, filesystem, place)
     raise Refused(
         message(
             "{file:name}, which {manifest:name} names, is not there; fetch all files of the "
@@ -371,8 +372,8 @@ def _refuse_others(filesystem: Any, files: Sequence[str], within: str | None) ->
             open_regular(file, within=within).close()
 
 
-def _uri(filesystem: Any, path: str) -> str:
-    return local_path(str(filesystem.unstrip_protocol(path)))
+def _uri(asked: str, filesystem: Any, path: str) -> str:
+    return local_path(spelled_as(asked, filesystem, path))
 
 
 def letters(name: str) -> str:

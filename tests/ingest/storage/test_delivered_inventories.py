@@ -337,6 +337,18 @@ def test_no_token_of_its_address_is_kept_with_the_listing(tmp_path: Path) -> Non
     assert kept and not any(b"abcdefghijkl" in content for content in kept)
 
 
+def test_one_long_text_that_parquet_repeats_is_refused_before_it_fills_the_memory(
+    tmp_path: Path,
+) -> None:
+    names = pa.DictionaryArray.from_arrays(
+        pa.array([0] * 1_000, pa.int32()), pa.array(["flink/" + "x" * 200_000])
+    )
+    pq.write_table(pa.table({"key": names, "size": [1] * 1_000}), tmp_path / "a.parquet")
+    before = pa.default_memory_pool().max_memory()
+    refused(str(tmp_path / "a.parquet"), S3, tmp_path, "200006 bytes|200,006 bytes")
+    assert pa.default_memory_pool().max_memory() < before + (50 << 20)
+
+
 def test_an_inventory_may_itself_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("key,size\nflink/a,1\n")
     (tmp_path / "link.csv").symlink_to("a.csv")
