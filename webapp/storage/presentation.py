@@ -173,7 +173,9 @@ def as_seen(row: AuditDoubt) -> AuditDoubt:
     seen.places = [place for place in row.places if is_below(place, row.root)]
     is_within = row.reach != ALL_ROOTS and len(seen.places) == len(row.places)
     if not is_within or row.more_places:
-        seen.more_places, seen.blocked_files, seen.blocked_bytes = 0, None, None
+        seen.more_places = 0
+        for name in ("blocked_files", "blocked_bytes"):
+            setattr(seen, name, None)
     if row.reason in _NAMES_OTHERS:
         seen.detail = None
     seen.statements = []

@@ -103,13 +103,10 @@ def end_void(audit: StorageAudit) -> None:
             )
 
 
-def of_root(uri: str) -> list[StorageStatement]:
-    """Those that count and are about this root, or about jobs of which no directory is known."""
-    return [
-        row
-        for row in StorageStatement.objects.counting()
-        if not row.subject or is_below(row.subject, uri)
-    ]
+def of_root(uri: str, most: int) -> list[StorageStatement]:
+    """The newest that count and are about this root, or about jobs of which no directory is known."""
+    below = Q(subject__in=("", uri)) | Q(subject__startswith=f"{uri.rstrip('/')}/")
+    return list(StorageStatement.objects.counting().filter(below)[:most])
 
 
 def _end(statement: StorageStatement, why: str) -> None:

@@ -1,8 +1,10 @@
 """What operators state of storage by page and API: who may, what is refused, what is shown."""
 
 from datetime import timedelta
+from io import StringIO
 
 import pytest
+from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
@@ -74,6 +76,24 @@ def test_what_no_database_holds_is_not_asked_for(audited, operator) -> None:
     refused = operator.post(address, long | {"subject": "s3a:" + long["subject"][3:]})
     assert (nothing.status_code, refused.status_code) == (404, 200)
     assert not StorageStatement.objects.exists()
+
+
+def test_of_many_statements_the_page_of_a_root_shows_the_newest(audited, operator) -> None:
+    now = timezone.now()
+    StorageStatement.objects.bulk_create(
+        StorageStatement(
+            kind="excluded",
+            subject=f"{place}/{number}",
+            reason=f"reason {number} of {place}",
+            stated_at=now - timedelta(hours=number),
+        )
+        for number in range(102)
+        for place in (ROOT, f"{ROOT}-2")
+    )
+    page = operator.get(reverse("storage-root"), {"uri": ROOT}).content.decode()
+    assert f"reason 0 of {ROOT}<" in " ".join(page.split()).replace(" <", "<")
+    assert f"reason 101 of {ROOT}" not in page and f"{ROOT}-2" not in page
+    assert "The first 100 are shown" in page
 
 
 def test_a_file_is_acknowledged_as_the_audit_found_it(audited) -> None:
@@ -183,3 +203,20 @@ def test_a_doubt_in_part_of_a_root_withholds_none_of_it(audited) -> None:
     AuditDoubt.objects.update(reach="all_roots")
     planned, (held,) = sort_roots(audited, [ROOT])
     assert not planned and "doubts" in " ".join(held.reasons)
+
+
+def test_who_sees_one_cluster_sees_of_a_doubt_what_lies_in_its_root(audited, viewer) -> None:
+    AuditDoubt.objects.all().delete()
+    StorageRoot.objects.get().clusters.set([cluster(at=timezone.now())])
+    inside, elsewhere = f"{ROOT}/{JOB}", f"s3://elsewhere/{'b' * 32}"
+    within = {"reach": "job_directory", "blocked_files": 7}
+    doubt(audited, FILE, places=[inside], **within)
+    doubt(audited, inside, reason="no_magic_number", places=[inside, elsewhere], **within)
+    call_command("scope_user", "vera", 'cluster="prod-eu"', stdout=StringIO())
+    rows = viewer.get(reverse("api-storage-doubts-list")).json()["results"]
+    told = {row["subject"]: (row["places"], row["blocked_files"]) for row in rows}
+    assert told == {FILE: ([inside], 7), inside: ([inside], None)}
+    assert not any(row["statements"] for row in rows)
+    AuditDoubt.objects.all().delete()
+    page = viewer.get(reverse("storage-root"), {"uri": ROOT}).content.decode()
+    assert "None is about a file of this root" in page and "Everything could be" not in page
