@@ -153,17 +153,17 @@ def first_set(settings: Settings, names: Iterable[str]) -> str | None:
 
 
 def _settings(findings: Iterable[Finding]) -> dict[Job, Settings | None]:
-    """One query for 500 jobs of a cluster; of each job the few settings alone."""
-    ids: dict[str, set[str]] = defaultdict(set)
-    for one in findings:
-        ids[one.cluster].add(one.job_id)
+    """One query for 500 jobs, of whatever clusters; of each job the few settings alone."""
+    wanted = {(one.cluster, one.job_id) for one in findings}
     texts = [Cast(KT(f"configuration__{name}"), CharField()) for name in SETTINGS]
     settings: dict[Job, Settings | None] = {}
-    for cluster, of_cluster in ids.items():
-        for some in chunks(sorted(of_cluster), JOBS_AT_ONCE):
-            rows = JobCurrent.objects.filter(
-                cluster=cluster, job_id__in=some, configuration__isnull=False
-            )
-            for job_id, *values in rows.values_list("job_id", *texts):
+    for some in chunks(sorted(wanted), JOBS_AT_ONCE):
+        rows = JobCurrent.objects.filter(
+            cluster__in={cluster for cluster, _job_id in some},
+            job_id__in={job_id for _cluster, job_id in some},
+            configuration__isnull=False,
+        )
+        for cluster, job_id, *values in rows.values_list("cluster", "job_id", *texts):
+            if (cluster, job_id) in wanted:
                 settings[cluster, job_id] = dict(zip(SETTINGS, values, strict=True))
     return settings

@@ -5,7 +5,9 @@ from io import StringIO
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -98,6 +100,19 @@ def test_a_bucket_of_another_endpoint_or_of_one_that_nobody_knows_is_another(vie
         "s3://lake (minio-b:9000)",
         "s3://lake (prod-ap)",
     ]
+
+
+def test_as_many_queries_are_asked_for_many_clusters_as_for_few(viewer, now):
+    def asked():
+        with CaptureQueriesContext(connection) as queries:
+            document = answered(viewer)
+        return len(queries), len(tables_of(document)["jobs"]["rows"])
+
+    fails(job("prod-eu", at=now, configuration={}), now)
+    few, _ = asked()
+    for name in ("prod-us", "prod-ap"):
+        fails(job(name, at=now, configuration={}), now)
+    assert asked() == (few, 3)
 
 
 def test_nothing_open_is_well_only_where_a_job_is_judged(viewer, now):
