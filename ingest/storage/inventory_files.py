@@ -258,8 +258,8 @@ def _of_manifest(asked: str, filesystem: Any, path: str) -> Inventory:
     ) as error:
         raise Refused(
             message(
-                "{file:name} is no whole manifest of an inventory of S3, Azure or Google, whose "
-                "manifests name their files; name the manifest, or the files themselves.",
+                "{file:name} is not a whole manifest of an inventory of S3, Azure or Google. Name "
+                "its manifest, or its data files.",
                 file=name,
             )
         ) from error
@@ -355,8 +355,8 @@ def _located(filesystem: Any, path: str, manifest: str, key: str) -> str:
                     return _uri(manifest, filesystem, place)
     raise Refused(
         message(
-            "{file:name}, which {manifest:name} names, is not there; fetch all files of the "
-            "inventory.",
+            "{file:name}, which {manifest:name} names, lies neither in the folder of the manifest "
+            "nor in data beside that folder. Put all files of the inventory there.",
             file=key[:_MOST_KEY_CHARS],
             manifest=manifest,
         )

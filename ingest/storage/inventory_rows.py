@@ -191,9 +191,9 @@ def read_rows(
     if guess is None:
         raise Refused(
             message(
-                "What {file:name} has in which column is not certain: it has no header. Name its "
+                "{file:name} has no header, so it is not certain what each column holds. Name its "
                 "manifest, or write the names of its columns into a first line, such as "
-                "bucket,key,size,last_modified_date; read are inventories of S3, Google, Azure "
+                "bucket,key,size,last_modified_date. Weir reads inventories of S3, Google, Azure "
                 "and hdfs oiv (CSV, Parquet, ORC), and what {tools:names} print.",
                 file=file,
                 tools=[tool.by for tool in PRINTED],

@@ -99,7 +99,7 @@ def end_void(audit: StorageAudit) -> None:
         if statement.named in void and statement.stated_at <= audit.created_at:
             _end(
                 statement,
-                message("Its job lives, or something was written to its directory since."),
+                message("Its job is running, or something was written to its directory since."),
             )
 
 
@@ -220,8 +220,8 @@ def _foreign_file(stated: Stated) -> dict[str, Any]:
                 }
     raise InputRefused(
         gettext(
-            "The newest audit has no doubt about %(subject)s that its content could settle: it can "
-            "be read, or Flink may read it."
+            "The newest audit has no doubt about %(subject)s that acknowledging the file would "
+            "end: Weir can read it, or Flink may be able to."
         )
         % {"subject": subject}
     )

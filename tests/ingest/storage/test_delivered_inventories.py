@@ -230,7 +230,7 @@ def test_a_part_that_is_not_there_or_is_another_one_stops(tmp_path: Path) -> Non
     part.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     refused(given, S3, tmp_path, r"part-1.csv.gz has the MD5 [0-9a-f]{32}, not the MD5")
     part.unlink()
-    refused(given, S3, tmp_path, "part-1.csv.gz, which .* names, is not there")
+    refused(given, S3, tmp_path, "part-1.csv.gz, which .* names, lies neither in the folder")
 
 
 def test_a_manifest_that_was_cut_off_stops(tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_a_manifest_that_was_cut_off_stops(tmp_path: Path) -> None:
     refused(str(given), S3, tmp_path, "manifest.json has the MD5")
     given.with_suffix(".checksum").unlink()
     given.write_text(given.read_text()[:-9])
-    refused(str(given), S3, tmp_path, "no whole manifest")
+    refused(str(given), S3, tmp_path, "not a whole manifest")
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_a_manifest_that_was_cut_off_stops(tmp_path: Path) -> None:
 )
 def test_what_is_no_manifest_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(content)
-    refused(str(tmp_path / "manifest.json"), S3, tmp_path, "no whole manifest")
+    refused(str(tmp_path / "manifest.json"), S3, tmp_path, "not a whole manifest")
 
 
 SECRET = "root:x:0:0"
@@ -471,7 +471,7 @@ def test_columns_without_a_header_are_those_of_s3_inventory(tmp_path: Path) -> N
 )
 def test_columns_that_are_not_certain_are_not_guessed(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(text)
-    refused(str(tmp_path / "a.csv"), S3, tmp_path, "in which column is not certain")
+    refused(str(tmp_path / "a.csv"), S3, tmp_path, "not certain what each column holds")
 
 
 def test_a_delimiter_of_more_than_one_character_is_refused(tmp_path: Path) -> None:

@@ -219,4 +219,4 @@ def test_who_sees_one_cluster_sees_of_a_doubt_what_lies_in_its_root(audited, vie
     assert not any(row["statements"] for row in rows)
     AuditDoubt.objects.all().delete()
     page = viewer.get(reverse("storage-root"), {"uri": ROOT}).content.decode()
-    assert "None is about a file of this root" in page and "Everything could be" not in page
+    assert "No doubt is about a file of this root" in page and "Everything could be" not in page

@@ -56,7 +56,7 @@ def make(request: HttpRequest) -> HttpResponse:
             messages.success(
                 request,
                 gettext(
-                    "Your statement is noted with your name; it counts from the next audit on."
+                    "Your statement is recorded with your name. It counts from the next audit on."
                 ),
             )
             return redirect(_page_of(made))
@@ -77,7 +77,9 @@ def make(request: HttpRequest) -> HttpResponse:
 def end(request: HttpRequest, pk: int) -> HttpResponse:
     statement = get_object_or_404(StorageStatement, pk=pk)
     take_back(statement, request.user.get_username())
-    messages.success(request, gettext("It is taken back: no plan rests on it any more."))
+    messages.success(
+        request, gettext("The statement is taken back: no plan is based on it any more.")
+    )
     return redirect(_page_of(statement))
 
 
