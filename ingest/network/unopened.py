@@ -18,10 +18,9 @@ class NotOpened(OSError):
 
 @contextmanager
 def as_os_error() -> Iterator[None]:
-    """``OSError``, ``ValueError``, ``ImportError``, our own errors and answers with a status pass; all
-    else becomes
-    :class:`NotOpened`: ``TypeError`` where an argument is missing, or what a library raises that
-    finds no credentials.
+    """``OSError``, ``ValueError``, ``ImportError``, our own errors and answers with a status pass;
+    all else becomes :class:`NotOpened`: ``TypeError`` where an argument is missing, or what a
+    library raises that finds no credentials.
     """
     try:
         yield

@@ -338,8 +338,8 @@ def _of_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
 
 
 def _located(filesystem: Any, path: str, manifest: str, key: str) -> str:
-    """Manifests name files from the top of a bucket, or of a container. They lie below the folder of
-    the manifest, or in ``data`` beside it (S3), or a copy has them there. Nothing else is read:
+    """Manifests name files from the top of a bucket, or of a container. They lie below the folder
+    of the manifest, or in ``data`` beside it (S3), or a copy has them there. Nothing else is read:
     who may write a manifest may not read what Weir may.
     """
     parts = PurePosixPath(key.lstrip("/")).parts

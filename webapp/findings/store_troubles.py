@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import urlsplit
 
 from django.db.models import CharField, Q
 from django.db.models.fields.json import KT
@@ -30,6 +29,8 @@ UPLOAD_THREADS = ("state.backend.rocksdb.checkpoint.transfer.thread.num",)
 SETTINGS = (*ENDPOINTS, *ENTROPY, *CONNECTIONS, *UPLOAD_THREADS)
 MOST_FINDINGS = 5_000
 JOBS_AT_ONCE = 500
+MOST_HOST = 255
+"""Of a name of DNS."""
 READ = (
     "cluster",
     "job_id",
@@ -143,9 +144,13 @@ def _resource(finding: Finding, settings: Settings | None) -> str:
         return store
     if settings is None:
         return f"{store} ({finding.cluster})"
-    endpoint = first_set(settings, ENDPOINTS) or ""
-    host = urlsplit(endpoint if "://" in endpoint else f"//{endpoint}").netloc.lower()
+    host = _host_of(first_set(settings, ENDPOINTS) or "")
     return f"{store} ({host})" if host and ".amazonaws.com" not in host else store
+
+
+def _host_of(endpoint: str) -> str:
+    """Of whatever somebody configured, without who asks and the password."""
+    return endpoint.rpartition("@")[2].rpartition("://")[2].partition("/")[0].lower()[:MOST_HOST]
 
 
 def first_set(settings: Settings, names: Iterable[str]) -> str | None:

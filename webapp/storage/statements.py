@@ -104,7 +104,7 @@ def end_void(audit: StorageAudit) -> None:
 
 
 def of_root(uri: str, most: int) -> list[StorageStatement]:
-    """The newest that count and are about this root, or about jobs of which no directory is known."""
+    """The newest that count and are about this root, or about jobs whose directory is not known."""
     below = Q(subject__in=("", uri)) | Q(subject__startswith=f"{uri.rstrip('/')}/")
     return list(StorageStatement.objects.counting().filter(below)[:most])
 

@@ -102,6 +102,25 @@ def test_a_bucket_of_another_endpoint_or_of_one_that_nobody_knows_is_another(vie
     ]
 
 
+@pytest.mark.parametrize(
+    ("endpoint", "store"),
+    [
+        ("http://key:secret@minio-a:9000", "s3://lake (minio-a:9000)"),
+        ("key:secret@minio-a:9000", "s3://lake (minio-a:9000)"),
+        ("http://key:se/cret@minio-a:9000/", "s3://lake (minio-a:9000)"),
+        ("http://[minio", "s3://lake ([minio)"),
+        ("http://[min]io", "s3://lake ([min]io)"),
+    ],
+)
+def test_of_an_endpoint_the_host_alone_is_shown_and_none_breaks_the_page(
+    viewer, now, endpoint, store
+):
+    fails(job("prod-eu", at=now, configuration={"s3.endpoint": endpoint}), now)
+    document = answered(viewer)
+    assert [name for name, _ in resources(document)] == [store]
+    assert "secret" not in str(document)
+
+
 def test_as_many_queries_are_asked_for_many_clusters_as_for_few(viewer, now):
     def asked():
         with CaptureQueriesContext(connection) as queries:
