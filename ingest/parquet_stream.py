@@ -5,7 +5,7 @@ the interpreter goes down is ended amid C++, and a process that has done its wor
 the lake: :mod:`ingest.lake.data_files`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO
 
 import pyarrow as pa
@@ -15,11 +15,23 @@ import pyarrow.parquet as pq
 class ParquetStream(pq.ParquetFile):  # type: ignore[misc]  # no types
     """Reads as :class:`pyarrow.parquet.ParquetFile` does, without another thread.
 
-    ``checks_pages``: their checksums, if any.
+    ``checks_pages``: their checksums, if any. ``encoded``: columns of texts that are left as a
+    dictionary, so that one long text which a file repeats takes its memory once.
     """
 
-    def __init__(self, source: IO[bytes] | pa.NativeFile, *, checks_pages: bool = False) -> None:
-        super().__init__(source, pre_buffer=False, page_checksum_verification=checks_pages)
+    def __init__(
+        self,
+        source: IO[bytes] | pa.NativeFile,
+        *,
+        checks_pages: bool = False,
+        encoded: Sequence[str] = (),
+    ) -> None:
+        super().__init__(
+            source,
+            pre_buffer=False,
+            page_checksum_verification=checks_pages,
+            read_dictionary=list(encoded),
+        )
 
     def read(self, columns: list[str] | None = None) -> pa.Table:
         return super().read(columns, use_threads=False)

@@ -21,10 +21,13 @@ _CANONICAL = {
 }
 """Schemes that are only other clients of a store, and names of Azure's services."""
 _SCHEMES = r"s3[anp]?|oss|cosn|gs|obs|abfss?|wasbs?"
+_AZURE = frozenset({"abfs", "abfss", "wasb", "wasbs"})
+"""Here ``container@account``; elsewhere what stands before ``@`` is who asks, and a secret."""
 _KEY = r"[^\s'\"<>(),;{}\[\]]{0,600}"
 _BUCKET = r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]"
 _NAMED = re.compile(
-    rf"\b(?P<scheme>{_SCHEMES})://(?P<bucket>[A-Za-z0-9][A-Za-z0-9._@-]{{1,250}})(?P<key>/{_KEY})?"
+    rf"\b(?P<scheme>{_SCHEMES})://(?:(?P<who>[^\s/@'\"<>(),;]{{1,250}})@)?"
+    rf"(?P<bucket>[A-Za-z0-9][A-Za-z0-9._-]{{1,250}}+)(?!:[^\s@]{{1,200}}@)(?P<key>/{_KEY})?"
     # https://docs.aws.amazon.com/AmazonS3/latest/userguide/VirtualHosting.html
     rf"|https?://s3[.-][a-z0-9.-]{{0,60}}amazonaws\.com(?:\.cn)?(?::\d+)?"
     rf"/(?P<s3>{_BUCKET})(?P<s3_key>/{_KEY})?"
@@ -102,6 +105,8 @@ def _places(text: str) -> Iterator[tuple[int, StorePlace]]:
         key = next((value for name, value in named.items() if name.endswith("key")), "")
         key = key.split("?", 1)[0].strip("/").rstrip(".:")
         scheme, bucket = named.get("scheme", ""), named.get("bucket", "")
+        if "who" in named and scheme in _AZURE:
+            bucket = f"{named['who']}@{bucket}"
         if "account" in named:
             scheme = named["service"]
             bucket = f"{named['container']}@{named['account']}.{scheme}.core.windows.net"

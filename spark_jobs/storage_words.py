@@ -44,7 +44,7 @@ REASONS: dict[str, dict[str, str]] = {
             "checkpoint that needs only its own files."
         ),
         "attested_dead": message(
-            "Only checkpoints of a job need it that an operator attested to be dead."
+            "Only checkpoints of a job that an operator attested to be dead need it."
         ),
     },
     ORPHAN: {
@@ -111,8 +111,8 @@ REASONS: dict[str, dict[str, str]] = {
             "is retained, and may need it without naming it."
         ),
         "task_owned_unknown": message(
-            "A task-owned, changelog (dstl) or merged file. A snapshot of which nobody can tell the "
-            "job, such as a moved savepoint, or a job that nobody can see may need it."
+            "A task-owned, changelog (dstl) or merged file. A snapshot whose job is not known, "
+            "such as a moved savepoint, or a job that Weir cannot see may need it."
         ),
         "database": message("It lies in a ForSt database that an attempt of today may read."),
         "was_referred": message(
@@ -359,7 +359,10 @@ DOUBTS = {
         ("wait", "attest_dead"),
     ),
     VOID_ATTESTATION: Doubt(
-        message("A job that was attested to be dead lives, or its directory was written since."),
+        message(
+            "A job that was attested to be dead is running, or something was written to its "
+            "directory since."
+        ),
         (JOB_DIRECTORY,),
         ("attest_again",),
     ),

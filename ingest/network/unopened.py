@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ingest.errors import IngestError
+
 
 class NotOpened(OSError):
     """``strerror`` names what the file system stumbled over, without its words: they may hold what
@@ -16,13 +18,13 @@ class NotOpened(OSError):
 
 @contextmanager
 def as_os_error() -> Iterator[None]:
-    """``OSError``, ``ValueError``, ``ImportError`` and answers with a status pass; all else becomes
-    :class:`NotOpened`: ``TypeError`` where an argument is missing, or what a library raises that
-    finds no credentials.
+    """``OSError``, ``ValueError``, ``ImportError``, our own errors and answers with a status pass;
+    all else becomes :class:`NotOpened`: ``TypeError`` where an argument is missing, or what a
+    library raises that finds no credentials.
     """
     try:
         yield
-    except (OSError, ValueError, ImportError):
+    except (OSError, ValueError, ImportError, IngestError):
         raise
     except Exception as error:
         if isinstance(getattr(error, "status", None), int):

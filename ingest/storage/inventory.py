@@ -19,8 +19,10 @@ import pyarrow.compute as pc
 
 from ingest.errors import Refused
 from ingest.messages import Message, message
+from ingest.network.unopened import as_os_error
+from ingest.redaction.texts import redact
 from ingest.storage.instants import refuse_future
-from ingest.storage.inventory_files import Inventory, find_inventory, verify
+from ingest.storage.inventory_files import Inventory, find_inventory, verify, words_of
 from ingest.storage.inventory_rows import InventoryRows, as_text, read_rows, unreadable
 from ingest.storage.roots import Root
 from ingest.storage.snapshots import SCHEMA, Listed, Part, Progress, Snapshot
@@ -72,30 +74,31 @@ def import_inventory(
         refuse_future(begun, at or datetime.now(UTC), f"The time of the inventory {file}")
         begun = begun.replace(microsecond=begun.microsecond // 1000 * 1000)
     snapshot = Snapshot(out_dir)
-    snapshot.begin({"root": root.uri, "inventory": str(file), "as_of": begun.isoformat()})
+    snapshot.begin({"root": root.uri, "inventory": redact(str(file)), "as_of": begun.isoformat()})
     rows = _Rows(root, spellings, begun, latest, set() if inventory.is_gathered else None)
     reading = file
     try:
-        for one in inventory.files:
-            reading = one.name
-            verify(one, inventory.name)
-            read = read_rows(
-                one.name,
-                columns or inventory.columns,
-                delimiter=inventory.delimiter,
-                bucket=rows.bucket,
-                has_no_header=inventory.columns is not None,
-            )
-            with Part(snapshot, f"part-{uuid.uuid4().hex}.parquet") as part:
-                rows.add(one.name, read, part)
-        rows.refuse_if_short(inventory)
+        with as_os_error():
+            for one in inventory.files:
+                reading = one.name
+                verify(one, inventory.name)
+                read = read_rows(
+                    one.name,
+                    columns or inventory.columns,
+                    delimiter=inventory.delimiter,
+                    bucket=rows.bucket,
+                    has_no_header=inventory.columns is not None,
+                )
+                with Part(snapshot, f"part-{uuid.uuid4().hex}.parquet") as part:
+                    rows.add(one.name, read, part)
+            rows.refuse_if_short(inventory)
     except (OSError, EOFError, pa.ArrowException, ValueError, ImportError, zlib.error) as error:
         raise Refused(
             message(
                 "{file:name} of the inventory cannot be read ({error:text}): it is no CSV, Parquet "
                 "or ORC, or was cut off.",
                 file=reading,
-                error=str(error),
+                error=words_of(error),
             )
         ) from error
     return snapshot.finish(root.uri, root.read_at, begun, rows.parts)

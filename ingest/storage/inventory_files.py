@@ -14,10 +14,14 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import fsspec
+from fsspec.implementations.local import LocalFileSystem
 
 from ingest import json_bounds
 from ingest.errors import Refused
 from ingest.messages import Message, message, plural
+from ingest.network.unopened import as_os_error
+from ingest.network.uris import spelled_as
+from ingest.regular_files import open_regular
 from ingest.storage.instants import CLOCK_SKEW, modified_at
 from ingest.storage.roots import local_path
 from ingest.uris import is_below
@@ -27,6 +31,8 @@ LONGEST_RUN = timedelta(hours=24)
 a snapshot, and Azure says when the inventory was completed.
 """
 _MOST_MANIFEST_BYTES = 64 << 20
+_MOST_KEY_CHARS = 1024
+"""As S3, Azure and Google have it."""
 _BLOCK_BYTES = 4 << 20
 _NOT_PARTS = (".checksum", ".crc", ".md5")
 _MD5 = re.compile("[0-9A-Fa-f]{32}")
@@ -98,32 +104,39 @@ def find_inventory(name: str) -> Inventory:
     Raises ``Refused`` where there is none, where it is not complete, and where there are several.
     """
     try:
-        filesystem, path = fsspec.core.url_to_fs(local_path(name))
-        found = _found(filesystem, path)
-        manifests = [file for file in found if file.endswith(".json")]
-        if not found:
-            raise Refused(message("There is no inventory at {file:name}.", file=name))
-        if len(manifests) > 1:
-            raise Refused(
-                message(
-                    "{file:name} holds {count:count} manifests, each of another inventory; name "
-                    "one, such as {newest:name}.",
-                    file=name,
-                    count=len(manifests),
-                    newest=manifests[-1],
+        with as_os_error():
+            filesystem, path = fsspec.core.url_to_fs(local_path(name))
+            found = _found(filesystem, path)
+            manifests = [file for file in found if file.endswith(".json")]
+            if not found:
+                raise Refused(message("There is no inventory at {file:name}.", file=name))
+            if len(manifests) > 1:
+                raise Refused(
+                    message(
+                        "{file:name} holds {count:count} manifests, each of another inventory; name "
+                        "one, such as {newest:name}.",
+                        file=name,
+                        count=len(manifests),
+                        newest=manifests[-1],
+                    )
                 )
-            )
-        if manifests or (len(found) == 1 and filesystem.cat_file(found[0], end=1) in (b"{", b"[")):
-            return _of_manifest(filesystem, (manifests or found)[0])
-        return _of_files(filesystem, found)
+            if manifests or (
+                len(found) == 1 and filesystem.cat_file(found[0], end=1) in (b"{", b"[")
+            ):
+                return _of_manifest(name, filesystem, (manifests or found)[0])
+            return _of_files(name, filesystem, found)
     except (OSError, ValueError, ImportError) as error:
         raise Refused(
             message(
                 "The inventory {file:name} cannot be read: {error:text}.",
                 file=name,
-                error=getattr(error, "strerror", None) or str(error) or type(error).__name__,
+                error=words_of(error),
             )
         ) from error
+
+
+def words_of(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def verify(file: InventoryFile, manifest: str) -> None:
@@ -160,21 +173,26 @@ def _measured(value: int | str) -> Message:
 
 
 def _found(filesystem: Any, path: str) -> list[str]:
-    if _GLOB.search(path) and not filesystem.exists(path):
+    within: str | None = path
+    if (wild := _GLOB.search(path)) and not filesystem.exists(path):
         files = filesystem.glob(path)
+        within = path[: wild.start()].rpartition("/")[0] or "/"
     elif filesystem.isdir(path):
         files = filesystem.find(path)
     else:
-        return [path] if filesystem.exists(path) else []
-    return sorted(
+        files, within = [path] if filesystem.exists(path) else [], None
+    found = sorted(
         file
         for file in files
-        if not PurePosixPath(file).name.startswith((".", "_")) and not file.endswith(_NOT_PARTS)
+        if within is None
+        or (not PurePosixPath(file).name.startswith((".", "_")) and not file.endswith(_NOT_PARTS))
     )
+    _refuse_others(filesystem, found, within)
+    return found
 
 
-def _of_files(filesystem: Any, found: Sequence[str]) -> Inventory:
-    names = [_uri(filesystem, file) for file in found]
+def _of_files(asked: str, filesystem: Any, found: Sequence[str]) -> Inventory:
+    names = [_uri(asked, filesystem, file) for file in found]
     begun = {_begun_in(name) for name in names}
     if len(begun) > 1:
         raise Refused(
@@ -212,14 +230,14 @@ def _begun_in(name: str) -> datetime | None:
         return None
 
 
-def _of_manifest(filesystem: Any, path: str) -> Inventory:
-    name = _uri(filesystem, path)
+def _of_manifest(asked: str, filesystem: Any, path: str) -> Inventory:
+    name = _uri(asked, filesystem, path)
     content = filesystem.cat_file(path, end=_MOST_MANIFEST_BYTES)
     checksum = f"{path.removesuffix('.json')}.checksum"
     if filesystem.exists(checksum):
         digest = filesystem.cat_file(checksum, end=64).decode("ascii", "replace").strip()
         if _MD5.fullmatch(digest):
-            verify(InventoryFile(name, md5=digest), _uri(filesystem, checksum))
+            verify(InventoryFile(name, md5=digest), _uri(asked, filesystem, checksum))
     try:
         document, _ = json_bounds.decoded(content)
         if not isinstance(document, dict):
@@ -240,8 +258,8 @@ def _of_manifest(filesystem: Any, path: str) -> Inventory:
     ) as error:
         raise Refused(
             message(
-                "{file:name} is no whole manifest of an inventory of S3, Azure or Google, whose "
-                "manifests name their files; name the manifest, or the files themselves.",
+                "{file:name} is not a whole manifest of an inventory of S3, Azure or Google. Name "
+                "its manifest, or its data files.",
                 file=name,
             )
         ) from error
@@ -320,31 +338,42 @@ def _of_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
 
 
 def _located(filesystem: Any, path: str, manifest: str, key: str) -> str:
-    """Manifests name files from the top of a bucket, or of a container; a copy has them below some
-    folder of the manifest, or beside it.
+    """Manifests name files from the top of a bucket, or of a container. They lie below the folder
+    of the manifest, or in ``data`` beside it (S3), or a copy has them there. Nothing else is read:
+    who may write a manifest may not read what Weir may.
     """
     parts = PurePosixPath(key.lstrip("/")).parts
-    folders = [folder for folder in PurePosixPath(path).parents if str(folder) != "."]
-    places = [folder / key.lstrip("/") for folder in folders]
-    places += [
-        folder.joinpath(*parts[start:]) for folder in folders[:2] for start in range(1, len(parts))
-    ]
-    if parts and ".." not in parts:
-        for place in places:
-            if filesystem.isfile(str(place)):
-                return _uri(filesystem, str(place))
+    beside = PurePosixPath(path).parent
+    if len(key) <= _MOST_KEY_CHARS and ".." not in parts:
+        for start in range(len(parts)):
+            # Above a folder at the top there are other buckets, or the whole machine.
+            is_data = parts[start] == "data" and beside.parent.name != ""
+            for folder in (beside, beside.parent) if is_data else (beside,):
+                place = str(folder.joinpath(*parts[start:]))
+                if filesystem.isfile(place):
+                    _refuse_others(filesystem, [place], str(folder))
+                    return _uri(manifest, filesystem, place)
     raise Refused(
         message(
-            "{file:name}, which {manifest:name} names, is not there; fetch all files of the "
-            "inventory.",
-            file=key,
+            "{file:name}, which {manifest:name} names, lies neither in the folder of the manifest "
+            "nor in data beside that folder. Put all files of the inventory there.",
+            file=key[:_MOST_KEY_CHARS],
             manifest=manifest,
         )
     )
 
 
-def _uri(filesystem: Any, path: str) -> str:
-    return local_path(str(filesystem.unstrip_protocol(path)))
+def _refuse_others(filesystem: Any, files: Sequence[str], within: str | None) -> None:
+    """Raises ``OSError`` where a local file is a link that leads out of ``within``, or no regular
+    file.
+    """
+    if isinstance(filesystem, LocalFileSystem):
+        for file in files:
+            open_regular(file, within=within).close()
+
+
+def _uri(asked: str, filesystem: Any, path: str) -> str:
+    return local_path(spelled_as(asked, filesystem, path))
 
 
 def letters(name: str) -> str:

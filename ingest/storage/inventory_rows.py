@@ -67,6 +67,8 @@ _SAMPLE_ROWS = 1_000
 _NUMBER, _FLAG = re.compile(r"\d{1,18}"), re.compile("true|false", re.IGNORECASE)
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 _ROWS_A_BATCH = 65_536
+_LONGEST_BYTES = 32_000
+"""Of a text of Parquet: HDFS has the longest paths, of 8,000 characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +191,9 @@ def read_rows(
     if guess is None:
         raise Refused(
             message(
-                "What {file:name} has in which column is not certain: it has no header. Name its "
+                "{file:name} has no header, so it is not certain what each column holds. Name its "
                 "manifest, or write the names of its columns into a first line, such as "
-                "bucket,key,size,last_modified_date; read are inventories of S3, Google, Azure "
+                "bucket,key,size,last_modified_date. Weir reads inventories of S3, Google, Azure "
                 "and hdfs oiv (CSV, Parquet, ORC), and what {tools:names} print.",
                 file=file,
                 tools=[tool.by for tool in PRINTED],
@@ -222,12 +224,33 @@ def _by_meaning(file: str, names: Sequence[str]) -> dict[str, int]:
 
 
 def _parquet(file: str, columns: Sequence[str] | None) -> InventoryRows:
-    parquet = ParquetStream(fsspec.open(local_path(file), "rb").open())
-    names = parquet.schema_arrow.names
-    found = _by_meaning(file, columns or names)
-    wanted = [names[place] for place in found.values()]
-    batches = parquet.iter_batches(_ROWS_A_BATCH, columns=wanted)
+    schema = ParquetStream(fsspec.open(local_path(file), "rb").open()).schema_arrow
+    found = _by_meaning(file, columns or schema.names)
+    wanted = [schema.names[place] for place in found.values()]
+    texts = [name for name in wanted if pa.types.is_string(schema.field(name).type)]
+    parquet = ParquetStream(fsspec.open(local_path(file), "rb").open(), encoded=texts)
+    batches = _decoded(file, parquet.iter_batches(_ROWS_A_BATCH, columns=wanted))
     return InventoryRows("Parquet", _numbered(batches, wanted, list(found)), row)
+
+
+def _decoded(file: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        columns = []
+        for column in batch.columns:
+            if pa.types.is_dictionary(column.type):
+                longest = pc.max(pc.binary_length(column.dictionary)).as_py() or 0
+                if longest > _LONGEST_BYTES:
+                    raise Refused(
+                        message(
+                            "{file:name} has a value of {bytes:count} bytes, longer than any name. "
+                            "Nothing of the inventory was taken.",
+                            file=file,
+                            bytes=longest,
+                        )
+                    )
+                column = column.dictionary_decode()
+            columns.append(column)
+        yield pa.record_batch(columns, names=batch.schema.names)
 
 
 def _orc(file: str, columns: Sequence[str] | None) -> InventoryRows:

@@ -45,8 +45,9 @@ class Dead(NamedTuple):
 
 
 def dead_jobs(statements: Iterable[Row], jobs: Sequence[Row], held: Iterable[Row]) -> Dead:
-    """One is void as soon as its job is seen alive, anything is known that it did later, or its
-    directory holds anything that was written, or first seen, after it was made.
+    """One is void as soon as its job is seen alive, anything is known that it did later, its
+    directory holds anything that was written, or first seen, after it was made, or another job that
+    may live writes there.
     """
     newest = by(held, "audit_id", "job_directory")
     since: dict[Key, int] = {}
@@ -63,7 +64,7 @@ def dead_jobs(statements: Iterable[Row], jobs: Sequence[Row], held: Iterable[Row
             (job["seen"] and not job["terminal"])
             or is_less(at, largest(job[name] for name in _DEEDS))
             for job in (*(jobs[number] for number in matched), *may_write)
-        )
+        ) or any(_is_of_another(job, statement) for job in jobs)
         written = largest(row["newest"] for row in newest.get(place, ()))
         if is_alive or is_less(at + CLOCKS_APART_S * US_PER_S, written):
             void.append(statement)
@@ -85,11 +86,21 @@ def _is_of(job: Row, statement: Row) -> bool:
 
 
 def _may_write(job: Row, statement: Row) -> bool:
-    """Of its id, and nobody knows where it writes."""
+    """Of its id, or that of its directory, and nobody knows where it writes."""
     return bool(
         job["audit_id"] == statement["audit_id"]
-        and job["job_id"] == statement["job_id"]
+        and job["job_id"] in (statement["job_id"], statement["subject"].rpartition("/")[2])
         and job["written_directory"] is None
+    )
+
+
+def _is_of_another(job: Row, statement: Row) -> bool:
+    """Writes to its directory, has not ended, and is not the job that was attested to be dead."""
+    return bool(
+        job["audit_id"] == statement["audit_id"]
+        and job["written_directory"] == (statement["subject"] or None) is not None
+        and not job["terminal"]
+        and not _is_of(job, statement)
     )
 
 

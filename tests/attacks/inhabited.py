@@ -11,7 +11,7 @@ from django.utils import timezone
 from ingest.records import AllocatedSlot, Observed, TaskManager
 from tests.webapp.analyses.filesystem_calls.builders import metadata_of
 from tests.webapp.api.test_lists import everything
-from tests.webapp.builders import finding, person, replica
+from tests.webapp.builders import exception, finding, person, replica
 from tests.webapp.cleanup import stored
 from tests.webapp.delivery.builders import delivery, endpoint, notice
 from tests.webapp.hosts.builders import happened_on
@@ -21,6 +21,7 @@ from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silence
 from webapp.delivery.models import Attempt
 from webapp.findings.models import ThresholdOverride
+from webapp.findings.store_troubles import RULE as STORE_FAULTS
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.growth.quotas import set_quota
 from webapp.profiles.choices import FlameGraphState, ThreadDumpState
@@ -29,6 +30,8 @@ from webapp.push.models import PushToken
 from webapp.reports import orders as reports
 from webapp.reports import work_keys
 from webapp.reports.gathering.scope import JobKey, checked
+from webapp.storage.models import CheckpointStorage
+from webapp.storage.statements import Stated, state
 from webapp.work.lake import lake
 from webapp.work.models import Heartbeat, PipelineAlarm
 from webapp.work.perform import perform
@@ -45,6 +48,9 @@ def inhabit(folder: Path) -> JobCurrent:
     of = everything()
     finding(of, "checkpoint.declined", now)
     replica(of, now, rounds=2)
+    _store_fails(of, now)
+    _bug_shows(of, now)
+    CheckpointStorage.objects.update(cluster=of.cluster, job_id=of.job_id)
     an_hour_ago = now - timedelta(hours=1)
     FlameGraph.objects.create(
         cluster=of.cluster,
@@ -110,7 +116,8 @@ def inhabit(folder: Path) -> JobCurrent:
     asked = checked([JobKey(of.cluster, of.job_id)], now - timedelta(hours=1), now)
     report = reports.request_report(asked, user=None, name="olga", at=now)
     perform(work_keys.key_of(report.pk), even_if_not_due=True)
-    stored.planned(folder)
+    plan = stored.planned(folder)
+    state(Stated("excluded", f"{plan.roots[0]}/tables"), "It is prod-eu's table.", "olga")
     lake().append([Observed("", now, "metadata", metadata_of(of.job_id))])
     lake().append([Observed(of.cluster, now, "rest", (_taskmanager(of.job_id, now),))])
     PushToken.objects.issue(some_cluster(), "fluent-bit")
@@ -147,6 +154,34 @@ def some_cluster() -> Cluster:
     found = Cluster.objects.first()
     assert found is not None
     return found
+
+
+def _store_fails(of: JobCurrent, at: datetime) -> None:
+    """The bucket of a job's checkpoints."""
+    store, fault = f"s3://{of.cluster}-lake", "STORE_THROTTLED"
+    finding(
+        of,
+        STORE_FAULTS,
+        at,
+        subject_kind="store",
+        subject_id=f"{store} {fault}",
+        subject=store,
+        title=f"{store} throttles requests",
+        data={
+            "store": store,
+            "fault": fault,
+            "prefixes": [f"{of.cluster}/ck"],
+            "counts": {"checkpoint": 2},
+            "is_assumed": True,
+        },
+    )
+
+
+def _bug_shows(of: JobCurrent, at: datetime) -> None:
+    """FLINK-28695, by its release and its stack trace."""
+    JobCurrent.objects.filter(pk=of.pk).update(flink_version="1.15.0")
+    exception(of, at, stacktrace="Sending the partition request to 'tm/10.0.0.1:1' failed.")
+    finding(of, "restart.loop", at)
 
 
 def _taskmanager(job_id: str, at: datetime) -> TaskManager:

@@ -62,6 +62,7 @@ OWNER: dict[str, type[Model]] = {
     "pushed-logs": PushToken,
     "quotas": StorageQuota,
     "saved-views": SavedView,
+    "statements": StorageStatement,
 }
 """What stands before a parameter ``pk``, ``uid`` or ``name`` → whose it is."""
 
@@ -96,6 +97,7 @@ QUERY: dict[str, dict[str, str]] = {
     "missing-file": {"path": "metadata"},
     "api-missing-file": {"path": "metadata"},
     "alert-setting": {"rule": "rule"},
+    "storage-statement": {"kind": "excluded", "subject": "root"},
     "checkpoint-go": {"id": "checkpoint"},
     **{f"storage-{name}": {"uri": "root"} for name in all_root_analyses()},
     **{
@@ -142,6 +144,7 @@ class Place:
             "root": root,
             "metadata": f"{root}/{1:032x}/chk-1/_metadata",
             "rule": "checkpoint.declined",
+            "excluded": "excluded",
         }
         there["checkpoint"] = str(
             CheckpointFact.objects.values_list("checkpoint_id", flat=True).first() or 0

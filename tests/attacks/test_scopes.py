@@ -22,25 +22,30 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 from rest_framework.test import APIClient
 
+from spark_jobs.storage_words import TWO_NAMES
 from tests.attacks.inhabited import somebody
 from tests.attacks.places import places
 from tests.attacks.scale import FULL
 from tests.attacks.unchanged import snapshot, statements, taken_back
 from tests.attacks.writes import OF_SHIPPERS, api_places, form_places
 from tests.webapp.builders import cluster, fact, finding, job
+from tests.webapp.storage.builders import audit, doubt, job_storage, root, root_figures
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.roles import Role
 from webapp.alerting.models import Alert
 from webapp.findings.models import Finding
-from webapp.fleet.models import JobCurrent
+from webapp.fleet.models import Cluster, JobCurrent
 from webapp.growth.models import ClusterDay, JobGrowth, StoredDay
 from webapp.incidents.models import Incident
 from webapp.lib import grants
 
 OURS = "our-own-cluster"
+OUR_ROOT = "s3://our-own-bucket/checkpoints"
 TEAM = {"team": "ours"}
 CANARY = "canary-of-theirs"
 TEXTS = (models.CharField, models.TextField, models.JSONField)
+THEIR_FILES = 918_273_645
+THEIR_COUNTS = (str(THEIR_FILES), f"{THEIR_FILES:,}")
 EVERYBODYS = {"/healthz", "/readyz", "api-schema", "api-docs"}
 """What is the same whoever asks."""
 
@@ -52,11 +57,17 @@ class Theirs:
     """What no answer may hold, and the addresses at which it is."""
 
     def __init__(self, of: JobCurrent, folder: Path) -> None:
-        self.names = (CANARY, of.job_id, str(folder))
+        self.names = (CANARY, of.job_id, str(folder), *THEIR_COUNTS)
         self.doors = [
             (place, place.filled(known=True), place.asks_for)
             for place in places()
             if place.label not in EVERYBODYS and place.name not in OF_SHIPPERS
+        ]
+        self.doors += [
+            (place, path, {name: OUR_ROOT})
+            for place, path, query in self.doors
+            for name in ("uri", "root")
+            if name in query
         ]
 
     def told_by(self, answer: Any) -> set[str]:
@@ -79,8 +90,31 @@ def theirs(inhabited: JobCurrent, settings: Settings) -> Theirs:
     mine = job(OURS, at=now, name="our-own-job")
     fact(mine, 1, now)
     finding(mine, "checkpoint.expired", now)
+    _audited_together(mine, of, f"file:{settings.WEIR.home}/ckpt")
     cache.clear()
     return found
+
+
+def _audited_together(mine: JobCurrent, of: JobCurrent, their_root: str) -> None:
+    """Our root and theirs by one audit, whose doubts in ours reach into theirs."""
+    root(OUR_ROOT).clusters.set(Cluster.objects.filter(name=OURS))
+    both = audit("both", as_of=timezone.now(), roots=[OUR_ROOT, their_root])
+    root_figures(both, OUR_ROOT, doubts=2, cleanable=False, not_cleanable=["in_doubt", TWO_NAMES])
+    job_storage(both, mine.job_id, OUR_ROOT, cluster=OURS)
+    directory, theirs = f"{OUR_ROOT}/{mine.job_id}", f"{their_root}/{CANARY}/{of.job_id}"
+    blocked = {"blocked_files": THEIR_FILES, "blocked_bytes": THEIR_FILES}
+    doubt(both, f"{directory}/chk-9/_metadata", root=OUR_ROOT, **blocked)
+    doubt(
+        both,
+        directory,
+        root=OUR_ROOT,
+        reason=TWO_NAMES,
+        detail=f"3 files below it are also listed below {theirs}, such as {theirs}/shared/a.",
+        reach="jobs",
+        places=[directory, theirs, of.job_id],
+        statements=[{"kind": "dead_job", "subject": "", "cluster": CANARY, "job_id": of.job_id}],
+        **blocked,
+    )
 
 
 def _grown(of: JobCurrent) -> None:

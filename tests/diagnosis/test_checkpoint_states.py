@@ -267,7 +267,7 @@ def test_a_job_that_took_no_checkpoint_yet_is_below_the_minimum_too():
     [finding] = found(window(at=10), "checkpoint.too_frequent", **both)
     assert finding.next_step == (
         "Raise execution.checkpointing.interval to 90 s, execution.checkpointing.min-pause to "
-        "30 s, or have the operator allow this job less."
+        "30 s, or ask the operator of the fleet for a lower minimum for this job."
     )
 
 

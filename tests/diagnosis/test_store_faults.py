@@ -50,6 +50,16 @@ def kept(*more):
 
 
 @pytest.mark.parametrize(
+    "who", ["AKIAIOSFODNN7EXAMPLE:wJalrXUtnFEMIKKEY@", "AKIAIOSFODNN7EXAMPLE@", "******@"]
+)
+def test_who_asks_is_no_part_of_the_bucket(who: str) -> None:
+    text = SLOW_DOWN.replace("Please", f"s3a://{who}lake/a/b: Please")
+    [one] = found(window(*kept(), failures=(failure(125, text),), at=180), RULE)
+    assert one.title == "s3://lake throttles requests (503 or 429)"
+    assert "AKIA" not in repr(one)
+
+
+@pytest.mark.parametrize(
     ("text", "title"),
     [
         (SLOW_DOWN.replace("Please", "s3a://lake/a/b: Please"),

@@ -120,12 +120,14 @@ class Notice:
         """
         return replace(self, alerts=tuple(_redacted(alert) for alert in self.alerts))
 
-    def of(self, alerts: tuple[NoticeAlert, ...]) -> "Notice":
+    def of(self, alerts: tuple[NoticeAlert, ...], *, are_chosen: bool = False) -> "Notice":
         """The same notice for an endpoint that only gets ``alerts``, which are some of ours.
 
         Where none is left out, the totals stay, since they may count more than the notice carries.
+        But where its endpoint chooses among alerts (``are_chosen``) and the group is of several
+        clusters, the others that they count may be none of its own.
         """
-        if len(alerts) == len(self.alerts):
+        if len(alerts) == len(self.alerts) and (self.cluster or not are_chosen):
             return self
         firing = sum(alert.status == FIRING for alert in alerts)
         return replace(

@@ -104,7 +104,7 @@ def part_for(notice: Notice, wants: Wants) -> Notice | None:
     wanted = tuple(alert for alert, matches in zip(ranked, matching, strict=True) if matches)
     if not wanted:
         return None
-    part = notice.of(wanted)
+    part = notice.of(wanted, are_chosen=bool(wants.matchers))
     return part if part.changed or part.kind == REPEATED else None
 
 

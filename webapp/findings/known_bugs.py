@@ -1,10 +1,12 @@
 """Known bugs of Flink beside findings that they explain, by what is known of the job."""
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Value
+from django.db.models.functions import StrIndex
 
 from ingest.messages import Message, list_text, message
 from spark_jobs.diagnosis.known_bugs import KNOWN_BUGS
@@ -28,7 +30,6 @@ READ_FIELDS = (
 
 _BEFORE = timedelta(minutes=15)
 """A finding on restarts is seen some restarts after the first failure."""
-_MOST_TRACES = 200
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,9 @@ def bugs_beside(findings: Iterable[Finding]) -> dict[int, tuple[BugBeside, ...]]
         (job.cluster, job.job_id): facts_of(job)
         for job in _jobs([finding for finding, _bugs in candidates.values()]).only(*READ_FIELDS)
     }
+    exceptions = _exceptions(candidates)
     beside = {
-        pk: _beside(finding, bugs, jobs[finding.cluster, finding.job_id])
+        pk: _beside(finding, bugs, jobs[finding.cluster, finding.job_id], exceptions.get(pk, ()))
         for pk, (finding, bugs) in candidates.items()
         if (finding.cluster, finding.job_id) in jobs
     }
@@ -133,25 +135,42 @@ def _alike(rule: str, flink_version: str | None) -> list[KnownBug]:
     ]
 
 
-def _beside(finding: Finding, bugs: Sequence[KnownBug], facts: JobFacts) -> tuple[BugBeside, ...]:
-    traces = _traces(finding) if any(_needs_trace(bug) for bug in bugs) else ()
-    seen = Seen(finding.rule, finding.confidence, traces)
+def _beside(
+    finding: Finding, bugs: Sequence[KnownBug], facts: JobFacts, exceptions: Iterable[str]
+) -> tuple[BugBeside, ...]:
+    seen = Seen(finding.rule, finding.confidence, tuple(exceptions))
     return tuple(
         BugBeside(bug, shown, str(facts.flink_version), tuple(bug.not_known(facts)))
         for bug, shown in explaining(bugs, facts, seen)
     )
 
 
-def _needs_trace(bug: KnownBug) -> bool:
-    return bool(bug.symptom and bug.symptom.exception)
+def _exceptions(
+    candidates: Mapping[int, tuple[Finding, Sequence[KnownBug]]],
+) -> Mapping[int, set[str]]:
+    """Number of a finding → what symptoms ask of stack traces, where one of its time has it.
 
-
-def _traces(finding: Finding) -> tuple[str, ...]:
-    failures = JobException.objects.filter(
-        cluster=finding.cluster,
-        job_id=finding.job_id,
-        ts__gte=finding.first_seen - _BEFORE,
-        ts__lte=finding.last_seen,
-    )
-    newest = failures.order_by("-ts", "-id").values_list("stacktrace", flat=True)
-    return tuple(trace for trace in newest[:_MOST_TRACES] if trace)
+    One query for each text, and no trace is read: of a loop there are thousands.
+    """
+    found: dict[int, set[str]] = defaultdict(set)
+    needing: dict[str, list[Finding]] = defaultdict(list)
+    for finding, bugs in candidates.values():
+        for text in {bug.symptom.exception for bug in bugs if bug.symptom} - {""}:
+            needing[text].append(finding)
+    for text, findings in needing.items():
+        by_job: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+        for finding in findings:
+            by_job[finding.cluster, finding.job_id].append(finding)
+        # ``contains`` takes capitals for small letters on SQLite.
+        failures = JobException.objects.alias(at=StrIndex("stacktrace", Value(text))).filter(
+            cluster__in={cluster for cluster, _job_id in by_job},
+            job_id__in={job_id for _cluster, job_id in by_job},
+            ts__gte=min(finding.first_seen for finding in findings) - _BEFORE,
+            ts__lte=max(finding.last_seen for finding in findings),
+            at__gt=0,
+        )
+        for cluster, job_id, ts in failures.values_list("cluster", "job_id", "ts").iterator():
+            for finding in by_job.get((cluster, job_id), ()):
+                if finding.first_seen - _BEFORE <= ts <= finding.last_seen:
+                    found[finding.pk].add(text)
+    return found

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import urlsplit
 
 from django.db.models import CharField, Q
 from django.db.models.fields.json import KT
@@ -30,6 +29,8 @@ UPLOAD_THREADS = ("state.backend.rocksdb.checkpoint.transfer.thread.num",)
 SETTINGS = (*ENDPOINTS, *ENTROPY, *CONNECTIONS, *UPLOAD_THREADS)
 MOST_FINDINGS = 5_000
 JOBS_AT_ONCE = 500
+MOST_HOST = 255
+"""Of a name of DNS."""
 READ = (
     "cluster",
     "job_id",
@@ -143,9 +144,13 @@ def _resource(finding: Finding, settings: Settings | None) -> str:
         return store
     if settings is None:
         return f"{store} ({finding.cluster})"
-    endpoint = first_set(settings, ENDPOINTS) or ""
-    host = urlsplit(endpoint if "://" in endpoint else f"//{endpoint}").netloc.lower()
+    host = _host_of(first_set(settings, ENDPOINTS) or "")
     return f"{store} ({host})" if host and ".amazonaws.com" not in host else store
+
+
+def _host_of(endpoint: str) -> str:
+    """Of whatever somebody configured, without who asks and the password."""
+    return endpoint.rpartition("@")[2].rpartition("://")[2].partition("/")[0].lower()[:MOST_HOST]
 
 
 def first_set(settings: Settings, names: Iterable[str]) -> str | None:
@@ -153,17 +158,17 @@ def first_set(settings: Settings, names: Iterable[str]) -> str | None:
 
 
 def _settings(findings: Iterable[Finding]) -> dict[Job, Settings | None]:
-    """One query for 500 jobs of a cluster; of each job the few settings alone."""
-    ids: dict[str, set[str]] = defaultdict(set)
-    for one in findings:
-        ids[one.cluster].add(one.job_id)
+    """One query for 500 jobs, of whatever clusters; of each job the few settings alone."""
+    wanted = {(one.cluster, one.job_id) for one in findings}
     texts = [Cast(KT(f"configuration__{name}"), CharField()) for name in SETTINGS]
     settings: dict[Job, Settings | None] = {}
-    for cluster, of_cluster in ids.items():
-        for some in chunks(sorted(of_cluster), JOBS_AT_ONCE):
-            rows = JobCurrent.objects.filter(
-                cluster=cluster, job_id__in=some, configuration__isnull=False
-            )
-            for job_id, *values in rows.values_list("job_id", *texts):
+    for some in chunks(sorted(wanted), JOBS_AT_ONCE):
+        rows = JobCurrent.objects.filter(
+            cluster__in={cluster for cluster, _job_id in some},
+            job_id__in={job_id for _cluster, job_id in some},
+            configuration__isnull=False,
+        )
+        for cluster, job_id, *values in rows.values_list("cluster", "job_id", *texts):
+            if (cluster, job_id) in wanted:
                 settings[cluster, job_id] = dict(zip(SETTINGS, values, strict=True))
     return settings

@@ -1,26 +1,33 @@
 """Figures of an audit as a page shows them: parts of a bar, sentences for codes, sums over roots."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from ingest.uris import is_below
 from spark_jobs.storage_words import (
     ACTIONS,
+    ALL_ROOTS,
     DOUBTS,
     KINDS,
     NOT_CLEANABLE,
     REACHES,
     REASONS,
+    TWO_NAMES,
     VERDICTS,
 )
 from webapp.charts.storage import StoragePoint, word_of
+from webapp.lib import scopes
 from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.choices import StatementKind
 from webapp.storage.models import AuditDoubt, RootFigures, VerdictFigures
 
 MISSING = "missing"
 PLACES_SHOWN = 5
+_NAMES_OTHERS = (TWO_NAMES, "restored_from_gone")
+"""Doubts whose detail names a place or a job that need not be of their root."""
 _OF_FORM = ("kind", "subject", "cluster", "job_id")
 MISSING_MEANS = _(
     "Referred to by a checkpoint, and not there: whatever needs it cannot be restored."
@@ -156,7 +163,27 @@ class DoubtShown:
         return len(self.row.places) + self.row.more_places - len(self.places)
 
 
+def as_seen(row: AuditDoubt) -> AuditDoubt:
+    """Who sees some clusters sees of a doubt what lies in its root: one audit looks at the roots of
+    several teams, and a doubt may reach all of them.
+    """
+    if scopes.current().is_everything:
+        return row
+    seen = copy(row)
+    seen.places = [place for place in row.places if is_below(place, row.root)]
+    is_within = row.reach != ALL_ROOTS and len(seen.places) == len(row.places)
+    if not is_within or row.more_places:
+        seen.more_places = 0
+        for name in ("blocked_files", "blocked_bytes"):
+            setattr(seen, name, None)
+    if row.reason in _NAMES_OTHERS:
+        seen.detail = None
+    seen.statements = []
+    return seen
+
+
 def doubt_shown(row: AuditDoubt) -> DoubtShown:
+    row = as_seen(row)
     known = DOUBTS.get(row.reason)
     forms = {
         urlencode(

@@ -2,6 +2,7 @@
 
 from spark_jobs.storage_words import TWO_NAMES
 from webapp.storage.models import AuditDoubt, StorageAudit
+from webapp.storage.presentation import as_seen
 
 SHOWN = 2
 
@@ -11,4 +12,4 @@ def text_of(audit: StorageAudit, root: str) -> list[str]:
     rows = AuditDoubt.objects.filter(audit=audit, root=root, reason=TWO_NAMES).order_by("subject")[
         :SHOWN
     ]
-    return [f"{row.subject}: {row.detail}" for row in rows]
+    return [f"{row.subject}: {row.detail}" for row in map(as_seen, rows) if row.detail]

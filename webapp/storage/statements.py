@@ -22,6 +22,7 @@ from webapp.storage.models import (
     StorageRoot,
     StorageStatement,
 )
+from webapp.storage.models.columns import URI_LENGTH
 from webapp.storage.newest_audits import latest_audits
 
 _JOB_DIRECTORY = re.compile(r".*/([0-9a-f]{32})")
@@ -98,17 +99,14 @@ def end_void(audit: StorageAudit) -> None:
         if statement.named in void and statement.stated_at <= audit.created_at:
             _end(
                 statement,
-                message("Its job lives, or something was written to its directory since."),
+                message("Its job is running, or something was written to its directory since."),
             )
 
 
-def of_root(uri: str) -> list[StorageStatement]:
-    """Those that count and are about this root, or about jobs of which no directory is known."""
-    return [
-        row
-        for row in StorageStatement.objects.counting()
-        if not row.subject or is_below(row.subject, uri)
-    ]
+def of_root(uri: str, most: int) -> list[StorageStatement]:
+    """The newest that count and are about this root, or about jobs whose directory is not known."""
+    below = Q(subject__in=("", uri)) | Q(subject__startswith=f"{uri.rstrip('/')}/")
+    return list(StorageStatement.objects.counting().filter(below)[:most])
 
 
 def _end(statement: StorageStatement, why: str) -> None:
@@ -118,11 +116,13 @@ def _end(statement: StorageStatement, why: str) -> None:
 
 
 def _lived_since(statement: StorageStatement) -> bool:
-    of_job = Q(cluster=statement.cluster, job_id=statement.job_id)
-    if statement.subject:
-        of_job |= Q(job_id=statement.job_id, last_completed_path__startswith=statement.subject)
-    alive = Q(terminal=False, last_seen_at__gt=statement.stated_at)
-    return bool(JobCurrent.objects.filter(of_job & alive).exists())
+    alive = JobCurrent.objects.filter(
+        job_id=statement.job_id, terminal=False, last_seen_at__gt=statement.stated_at
+    )
+    return any(
+        cluster == statement.cluster or _may_lie_below(path, statement.subject)
+        for cluster, path in alive.values_list("cluster", "last_completed_path")
+    )
 
 
 def _dead_job(stated: Stated) -> dict[str, Any]:
@@ -134,8 +134,7 @@ def _dead_job(stated: Stated) -> dict[str, Any]:
                 % {"job_id": stated.job_id, "cluster": stated.cluster}
             )
         _refuse_running(jobs)
-        subject = _canonical(stated.subject) if stated.subject else ""
-        return {"subject": subject, "job_id": stated.job_id}
+        return {"subject": _directory_of(stated), "job_id": stated.job_id}
     subject = _in_root(stated.subject)
     match = _JOB_DIRECTORY.fullmatch(subject)
     if match is None:
@@ -154,6 +153,34 @@ def _dead_job(stated: Stated) -> dict[str, Any]:
         )
     )
     return {"subject": subject, "job_id": match[1]}
+
+
+def _directory_of(stated: Stated) -> str:
+    """Of a job that is named by its cluster: the one that it, and no job that runs, wrote."""
+    if not stated.subject:
+        return ""
+    subject = _canonical(stated.subject)
+    match = _JOB_DIRECTORY.fullmatch(subject)
+    if match is None or match[1] != stated.job_id:
+        raise InputRefused(
+            gettext("%(subject)s is no directory of job %(job_id)s.")
+            % {"subject": subject, "job_id": stated.job_id}
+        )
+    of_id = JobCurrent.objects.filter(job_id=stated.job_id, terminal=False)
+    writers = [
+        pk
+        for pk, path in of_id.values_list("pk", "last_completed_path")
+        if _may_lie_below(path, subject)
+    ]
+    _refuse_running(of_id.filter(pk__in=writers))
+    return subject
+
+
+def _may_lie_below(path: str | None, directory: str) -> bool:
+    try:
+        return path is None or is_below(canonical(path, spellings()), directory)
+    except BadUri:
+        return True
 
 
 def _refuse_running(jobs: Any) -> None:
@@ -193,8 +220,8 @@ def _foreign_file(stated: Stated) -> dict[str, Any]:
                 }
     raise InputRefused(
         gettext(
-            "The newest audit has no doubt about %(subject)s that its content could settle: it can "
-            "be read, or Flink may read it."
+            "The newest audit has no doubt about %(subject)s that acknowledging the file would "
+            "end: Weir can read it, or Flink may be able to."
         )
         % {"subject": subject}
     )
@@ -205,9 +232,14 @@ _CHECKS = {DEAD_JOB: _dead_job, EXCLUDED: _excluded, FOREIGN_FILE: _foreign_file
 
 def _canonical(written: str) -> str:
     try:
-        return canonical(written, spellings())
+        uri = canonical(written, spellings())
     except BadUri as error:
         raise InputRefused(str(error)) from error
+    if len(uri) > URI_LENGTH:
+        raise InputRefused(
+            gettext("The address is longer than %(longest)s characters.") % {"longest": URI_LENGTH}
+        )
+    return uri
 
 
 def _in_root(written: str) -> str:

@@ -155,7 +155,8 @@ def _policy_finding(
         title=message("Its checkpoint settings are below the minimum of the fleet"),
         cause=message("Its operator set a minimum for the shared checkpoint storage."),
         next_step=message(
-            "Raise {settings:message}, or have the operator allow this job less.",
+            "Raise {settings:message}, or ask the operator of the fleet for a lower minimum for "
+            "this job.",
             settings=join_messages(settings, ", "),
         ),
         evidence=tuple(

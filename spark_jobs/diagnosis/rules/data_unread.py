@@ -37,7 +37,7 @@ MESSAGE_CHARS = 300
             "count",
             1,
             1000,
-            message("Once, the next look finds what that one missed; twice, it may not."),
+            message("After one failure the next look finds what was missed. After two it may not."),
         ),
         Threshold(
             WINDOW,

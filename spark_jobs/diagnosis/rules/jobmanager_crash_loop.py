@@ -87,7 +87,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             "The JobManager lost its leadership, or ended, {ends:number} times", ends=len(ends)
         )
         why = message(
-            "Each time another JobManager, or the same one anew, starts {job:name} from its newest "
+            "Each time, another JobManager or the same one starts {job:name} again from its newest "
             "checkpoint. {effect:text}",
             job=name,
             effect=effect,

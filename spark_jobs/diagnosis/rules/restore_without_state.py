@@ -176,7 +176,7 @@ def _is_meant(earlier: EarlierAttempt, started_ms: int) -> str | None:
     if earlier.discarded and earlier.state == "CANCELED":
         return message("All of its checkpoints were discarded, so this was probably meant.")
     if started_ms - earlier.over_ms > LONG_AGO_MS:
-        return message("That attempt was over for more than a day, so this was probably meant.")
+        return message("That attempt had ended more than a day before, so this was probably meant.")
     return ""
 
 

@@ -35,7 +35,8 @@ RULE = "store.faults"
 WINDOW, LOGGED_LINES = f"{RULE}.window_s", f"{RULE}.logged"
 MOST_PREFIXES = 10
 ASSUMED = message(
-    "No text names the bucket: it is that of the job's checkpoints, which these requests wrote."
+    "No text names the bucket. It is taken to be that of the job's checkpoints, because these "
+    "requests wrote them."
 )
 
 
@@ -160,7 +161,9 @@ def _words(came_of: Counter[str]) -> Iterator[str]:
             "Tasks failed by it {count:count} times.",
         )
     if not came_of[CHECKPOINT] and not came_of[TASK]:
-        yield message("Nothing is known to have failed by it: clients tried again.")
+        yield message(
+            "No task or checkpoint is known to have failed because of it: the clients tried again."
+        )
 
 
 def _evidence(

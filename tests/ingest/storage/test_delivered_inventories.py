@@ -230,7 +230,7 @@ def test_a_part_that_is_not_there_or_is_another_one_stops(tmp_path: Path) -> Non
     part.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     refused(given, S3, tmp_path, r"part-1.csv.gz has the MD5 [0-9a-f]{32}, not the MD5")
     part.unlink()
-    refused(given, S3, tmp_path, "part-1.csv.gz, which .* names, is not there")
+    refused(given, S3, tmp_path, "part-1.csv.gz, which .* names, lies neither in the folder")
 
 
 def test_a_manifest_that_was_cut_off_stops(tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_a_manifest_that_was_cut_off_stops(tmp_path: Path) -> None:
     refused(str(given), S3, tmp_path, "manifest.json has the MD5")
     given.with_suffix(".checksum").unlink()
     given.write_text(given.read_text()[:-9])
-    refused(str(given), S3, tmp_path, "no whole manifest")
+    refused(str(given), S3, tmp_path, "not a whole manifest")
 
 
 @pytest.mark.parametrize(
@@ -259,17 +259,100 @@ def test_a_manifest_that_was_cut_off_stops(tmp_path: Path) -> None:
 )
 def test_what_is_no_manifest_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(content)
-    refused(str(tmp_path / "manifest.json"), S3, tmp_path, "no whole manifest")
+    refused(str(tmp_path / "manifest.json"), S3, tmp_path, "not a whole manifest")
 
 
-def test_no_file_outside_of_its_folders_is_read_for_a_manifest(tmp_path: Path) -> None:
-    (tmp_path / "secret.csv").write_text("key,size\nflink/a,1\n")
-    (tmp_path / "in" / "in").mkdir(parents=True)
-    manifest = tmp_path / "in" / "in" / "manifest.json"
-    manifest.write_text(
-        json.dumps({"fileSchema": "Key", "files": [{"key": "../../secret.csv", "size": 20}]})
+SECRET = "root:x:0:0"
+
+
+def named_by_manifest(folder: Path, key: str) -> str:
+    folder.mkdir(parents=True, exist_ok=True)
+    manifest = folder / "manifest.json"
+    manifest.write_text(json.dumps({"fileSchema": "Key, Size", "files": [{"key": key}]}))
+    return str(manifest)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "../../secret.csv",
+        "{top}/secret.csv",
+        "x{top}/secret.csv",
+        "prefix/secret.csv",
+        "in/secret.csv",
+        "data/out/secret.csv",
+        "link.csv",
+        "folder/secret.csv",
+        "fifo.csv",
+        "/".join("a" * 2_000),
+    ],
+)
+def test_no_file_outside_of_its_folders_is_read_for_a_manifest(tmp_path: Path, key: str) -> None:
+    """Whoever may write a manifest chooses what is read, and rows that cannot be read are shown."""
+    for folder in (tmp_path, tmp_path / "in"):
+        folder.mkdir(exist_ok=True)
+        (folder / "secret.csv").write_text(SECRET)
+    manifest = named_by_manifest(tmp_path / "in" / "in", key.format(top=tmp_path))
+    (tmp_path / "in" / "in" / "link.csv").symlink_to(tmp_path / "secret.csv")
+    (tmp_path / "in" / "in" / "folder").symlink_to(tmp_path)
+    (tmp_path / "in" / "data").mkdir()
+    (tmp_path / "in" / "data" / "out").symlink_to(tmp_path)
+    os.mkfifo(tmp_path / "in" / "in" / "fifo.csv")
+    with pytest.raises(Refused) as refusal:
+        taken(manifest, S3, tmp_path / "out")
+    assert SECRET not in str(refusal.value)
+
+
+@pytest.mark.parametrize("given", ["", "/*.csv"])
+@pytest.mark.parametrize("kind", ["link", "fifo"])
+def test_what_leads_out_of_a_folder_or_never_ends_is_no_part_of_an_inventory(
+    tmp_path: Path, kind: str, given: str
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.csv").write_text("key,size\nflink/a,1\n")
+    (tmp_path / "secret.csv").write_text(SECRET)
+    if kind == "link":
+        (folder / "b.csv").symlink_to(tmp_path / "secret.csv")
+    else:
+        os.mkfifo(folder / "b.csv")
+    why = "leads out of" if kind == "link" else "a FIFO"
+    with pytest.raises(Refused, match=why) as refusal:
+        taken(f"{folder}{given}", S3, tmp_path / "out")
+    assert SECRET not in str(refusal.value)
+
+
+@pytest.mark.parametrize("given", ["s3://KEY:wJalrXUtnFEMI@inv/x.csv", "s3://wJalrXUtnFEMI@inv/x/"])
+def test_no_secret_of_its_address_is_shown_or_kept(tmp_path: Path, given: str) -> None:
+    with pytest.raises(Refused, match="cannot be read") as refusal:
+        taken(given, S3, tmp_path / "out")
+    assert "wJalrXUtnFEMI" not in str(refusal.value)
+
+
+def test_no_token_of_its_address_is_kept_with_the_listing(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv?sv=2022&sig=abcdefghijklmnopqrstuvwx1234567890%3D"
+    file.write_text("key,size\nflink/a,1\n")
+    assert taken(str(file), S3, tmp_path / "out").files == 1
+    kept = [path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert kept and not any(b"abcdefghijkl" in content for content in kept)
+
+
+def test_one_long_text_that_parquet_repeats_is_refused_before_it_fills_the_memory(
+    tmp_path: Path,
+) -> None:
+    names = pa.DictionaryArray.from_arrays(
+        pa.array([0] * 1_000, pa.int32()), pa.array(["flink/" + "x" * 200_000])
     )
-    refused(str(manifest), S3, tmp_path, "is not there")
+    pq.write_table(pa.table({"key": names, "size": [1] * 1_000}), tmp_path / "a.parquet")
+    before = pa.default_memory_pool().max_memory()
+    refused(str(tmp_path / "a.parquet"), S3, tmp_path, "200006 bytes|200,006 bytes")
+    assert pa.default_memory_pool().max_memory() < before + (50 << 20)
+
+
+def test_an_inventory_may_itself_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("key,size\nflink/a,1\n")
+    (tmp_path / "link.csv").symlink_to("a.csv")
+    assert taken(str(tmp_path / "link.csv"), S3, tmp_path / "out").files == 1
 
 
 def test_rows_are_as_many_as_the_manifest_says(tmp_path: Path) -> None:
@@ -388,7 +471,7 @@ def test_columns_without_a_header_are_those_of_s3_inventory(tmp_path: Path) -> N
 )
 def test_columns_that_are_not_certain_are_not_guessed(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(text)
-    refused(str(tmp_path / "a.csv"), S3, tmp_path, "in which column is not certain")
+    refused(str(tmp_path / "a.csv"), S3, tmp_path, "not certain what each column holds")
 
 
 def test_a_delimiter_of_more_than_one_character_is_refused(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ nothing taken for done.
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import fsspec
@@ -14,10 +15,13 @@ from ingest.metadata.files import MetadataFile
 from ingest.network import webhdfs
 from ingest.network.clusters import RefusedAddress
 from ingest.storage import tree
+from ingest.storage.inventory import import_inventory
 from ingest.storage.listing import list_root
 from ingest.storage.roots import Root
 from tests.ingest.storage.test_listing import paths, rows
 from tests.webhdfs_server import TOKEN, WebHdfsServer, exception, serving, status_of
+
+BEGUN = datetime(2026, 10, 5, 4, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -218,6 +222,16 @@ def test_logs_there_are_found_and_read_again_by_their_own_address(server: WebHdf
     assert ([file.path for file in found], skips) == ([path], [])
     with log_files.open_unpacked(path) as stream:
         assert stream.read().endswith(b"said\n")
+
+
+@pytest.mark.parametrize("given", ["inventory", "inventory/*.csv", "inventory/a.csv"])
+def test_files_of_an_inventory_are_read_from_the_namenode_that_has_them(
+    server: WebHdfsServer, tmp_path: Path, given: str
+) -> None:
+    put(server, "inventory/a.csv", b"path,size\n/flink/a,1\n")
+    root = Root.of("hdfs://nn/flink")
+    listed = import_inventory(f"{server.uri}/{given}", root, str(tmp_path / "out"), BEGUN)
+    assert paths(listed) == ["hdfs://nn/flink/a"]
 
 
 def test_an_empty_directory_goes_and_a_full_one_stays(server: WebHdfsServer) -> None:

@@ -5,7 +5,9 @@ from io import StringIO
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -13,6 +15,7 @@ from ingest.messages import message
 from tests.webapp.alerting.builders import look, looks, opened, somebody_listens, told
 from tests.webapp.analyses.answers import advice_of, tables_of
 from tests.webapp.builders import cluster, finding, job, person
+from webapp.accounts.models import User
 from webapp.incidents.models import Incident
 
 pytestmark = pytest.mark.django_db
@@ -99,6 +102,38 @@ def test_a_bucket_of_another_endpoint_or_of_one_that_nobody_knows_is_another(vie
     ]
 
 
+@pytest.mark.parametrize(
+    ("endpoint", "store"),
+    [
+        ("http://key:secret@minio-a:9000", "s3://lake (minio-a:9000)"),
+        ("key:secret@minio-a:9000", "s3://lake (minio-a:9000)"),
+        ("http://key:se/cret@minio-a:9000/", "s3://lake (minio-a:9000)"),
+        ("http://[minio", "s3://lake ([minio)"),
+        ("http://[min]io", "s3://lake ([min]io)"),
+    ],
+)
+def test_of_an_endpoint_the_host_alone_is_shown_and_none_breaks_the_page(
+    viewer, now, endpoint, store
+):
+    fails(job("prod-eu", at=now, configuration={"s3.endpoint": endpoint}), now)
+    document = answered(viewer)
+    assert [name for name, _ in resources(document)] == [store]
+    assert "secret" not in str(document)
+
+
+def test_as_many_queries_are_asked_for_many_clusters_as_for_few(viewer, now):
+    def asked():
+        with CaptureQueriesContext(connection) as queries:
+            document = answered(viewer)
+        return len(queries), len(tables_of(document)["jobs"]["rows"])
+
+    fails(job("prod-eu", at=now, configuration={}), now)
+    few, _ = asked()
+    for name in ("prod-us", "prod-ap"):
+        fails(job(name, at=now, configuration={}), now)
+    assert asked() == (few, 3)
+
+
 def test_nothing_open_is_well_only_where_a_job_is_judged(viewer, now):
     assert answered(viewer)["verdict"]["tone"] == "unknown"
     job("prod-eu", at=now, judged_at=now)
@@ -148,6 +183,26 @@ def test_jobs_of_several_clusters_are_one_notice_of_the_bucket(db):
     notices = {notice.group: len(notice.alerts) for notice in told()}
     assert notices == {"/store s3://lake STORE_THROTTLED": 6, "prod-us/store": 1}
     assert Incident.objects.count() == 3
+
+
+def test_who_sees_one_cluster_is_not_told_that_others_share_the_notice(db):
+    somebody_listens()
+    for name in ("prod-eu", "prod-us"):
+        cluster(name, at=timezone.now())
+        store_alert(0, name, name)
+    looks(0, 300)
+    told_as = {}
+    for who, matchers in (("ann", 'cluster="prod-eu"'), ("bob", "")):
+        person(who)
+        if matchers:
+            call_command("scope_user", who, matchers, stdout=StringIO())
+        client = Client()
+        client.force_login(User.objects.get(username=who))
+        rows = client.get(reverse("api-alerts-list")).json()["results"]
+        page = client.get(reverse("alert", args=(rows[-1]["uid"],))).content.decode()
+        told_as[who] = {row["group"] for row in rows}
+        assert all(group in page for group in told_as[who])
+    assert told_as == {"ann": {"prod-eu/store"}, "bob": {"/store s3://lake STORE_THROTTLED"}}
 
 
 def test_the_same_name_at_other_endpoints_is_a_notice_for_each_cluster(db):

@@ -160,7 +160,7 @@ def test_who_is_below_the_fleets_minimum_is_listed_once_one_is_declared(viewer, 
     job("prod-eu", at=now, name="dark", checkpoint_interval_ms=None, checkpoint_config=None)
     document = answered(viewer)
     assert "policy" not in tables_of(document)
-    assert "No least checkpoint interval or pause is declared" in str(document["blocks"])
+    assert "The fleet has no minimum checkpoint interval" in str(document["blocks"])
     for key, value in (("interval", 60), ("pause", 5)):
         ThresholdOverride.objects.create(
             key=f"checkpoint.too_frequent.fleet_minimum_{key}_s", value=value

@@ -22,11 +22,11 @@ from tests.webapp.builders import (
     window,
 )
 from tests.webapp.hosts.builders import host_event, runs_on, taskmanager
-from tests.webapp.storage.builders import root, whole_audit
+from tests.webapp.storage.builders import ROOT, root, whole_audit
 from webapp.accounts.models import ApiToken
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
 from webapp.fleet.sign_ins import JOBMANAGER
-from webapp.storage.models import AgeRuleResult
+from webapp.storage.models import AgeRuleResult, StorageStatement
 from webapp.work.models import PipelineRun, SkippedInput
 
 pytestmark = pytest.mark.django_db
@@ -102,6 +102,9 @@ def everything():
     )
     root()
     AgeRuleResult.objects.create(audit=whole_audit(as_of=now), days=7)
+    StorageStatement.objects.create(
+        kind="excluded", subject=f"{ROOT}/x", reason="another tree", stated_at=now
+    )
     return of
 
 
@@ -110,8 +113,8 @@ def test_every_list_answers_its_row_without_our_row_number(api, name):
     everything()
     answer = api.get(url(name)).json()
     assert len(answer["results"]) == 1
-    # A finding's number is its address; those of the others mean nothing outside.
-    assert ("id" in answer["results"][0]) == (name == "findings")
+    # By its number a finding is asked for and a statement taken back; others mean nothing outside.
+    assert ("id" in answer["results"][0]) == (name in ("findings", "storage-statements"))
     assert (answer["next"], answer["previous"]) == (None, None)
 
 

@@ -71,6 +71,16 @@ def test_totals_beyond_what_a_notice_carries_stay_where_nothing_is_left_out() ->
 
 
 @pytest.mark.django_db
+def test_totals_of_a_group_of_several_clusters_are_not_told_to_who_hears_of_one() -> None:
+    endpoint(name="one", matchers=wants("cluster=prod-eu"))
+    endpoint(name="all")
+    many = [alert(cluster="prod-eu") for _ in range(100)]
+    outbox.queue(notice(*many, cluster="", alerts_total=1_000, firing_total=1_000))
+    assert told(endpoint__name="one").firing_total == 100
+    assert told(endpoint__name="all").firing_total == 1_000
+
+
+@pytest.mark.django_db
 def test_of_very_many_alerts_machines_hear_every_one_in_parts_and_people_once() -> None:
     endpoint(name="machine")
     endpoint(name="people", format="slack")

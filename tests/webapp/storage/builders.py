@@ -187,8 +187,8 @@ def doubt(
     return AuditDoubt.objects.create(
         audit=of,
         subject=subject,
-        root=ROOT,
         **{
+            "root": ROOT,
             "reason": "damaged_metadata",
             "detail": "at byte 8",
             "reach": "all_roots",

@@ -1,8 +1,10 @@
 """What operators state of storage by page and API: who may, what is refused, what is shown."""
 
 from datetime import timedelta
+from io import StringIO
 
 import pytest
+from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
@@ -67,6 +69,33 @@ def test_the_api_says_what_ends_a_doubt_and_what_is_stated(audited, viewer) -> N
     assert stated["reason"] == WHY and stated["ended_at"] is None
 
 
+def test_what_no_database_holds_is_not_asked_for(audited, operator) -> None:
+    address = reverse("storage-statement")
+    nothing = operator.get(address, {"kind": "dead_job", "subject": "\x00"})
+    long = {"kind": "excluded", "subject": ROOT + "/x" * 600, "reason": WHY}
+    refused = operator.post(address, long | {"subject": "s3a:" + long["subject"][3:]})
+    assert (nothing.status_code, refused.status_code) == (404, 200)
+    assert not StorageStatement.objects.exists()
+
+
+def test_of_many_statements_the_page_of_a_root_shows_the_newest(audited, operator) -> None:
+    now = timezone.now()
+    StorageStatement.objects.bulk_create(
+        StorageStatement(
+            kind="excluded",
+            subject=f"{place}/{number}",
+            reason=f"reason {number} of {place}",
+            stated_at=now - timedelta(hours=number),
+        )
+        for number in range(102)
+        for place in (ROOT, f"{ROOT}-2")
+    )
+    page = operator.get(reverse("storage-root"), {"uri": ROOT}).content.decode()
+    assert f"reason 0 of {ROOT}<" in " ".join(page.split()).replace(" <", "<")
+    assert f"reason 101 of {ROOT}" not in page and f"{ROOT}-2" not in page
+    assert "The first 100 are shown" in page
+
+
 def test_a_file_is_acknowledged_as_the_audit_found_it(audited) -> None:
     made = state(Stated("foreign_file", FILE), WHY, "olga")
     assert (made.bytes, made.head_sha256) == (9, "0" * 64) and made.modified
@@ -96,7 +125,41 @@ def test_a_job_that_its_cluster_reports_is_not_dead(audited) -> None:
         state(Stated("dead_job", f"{ROOT}/{JOB}"), WHY, "olga")
 
 
-def test_an_attestation_ends_when_its_job_is_heard_of_again(audited) -> None:
+OTHERS = f"{ROOT}/{'b' * 32}"
+
+
+def ended_job(path: str, job_id: str = JOB) -> dict[str, str]:
+    """What is stated of a job that ended; its newest checkpoint lies there."""
+    now = timezone.now()
+    of = job(
+        "gone", at=now - timedelta(days=9), job_id=job_id, terminal=True, last_completed_path=path
+    )
+    return {"cluster": of.cluster, "job_id": of.job_id}
+
+
+@pytest.mark.parametrize("subject", [OTHERS, ROOT, "s3://elsewhere/x"])
+def test_of_a_job_nothing_is_stated_about_a_directory_that_is_not_its_own(
+    audited, subject: str
+) -> None:
+    known = ended_job(f"{ROOT}/{JOB}/chk-3")
+    with pytest.raises(InputRefused, match="no directory of job"):
+        state(Stated("dead_job", subject, **known), WHY, "olga")
+    made = state(Stated("dead_job", f"{ROOT}/{JOB}/", **known), WHY, "olga")
+    assert made.subject == f"{ROOT}/{JOB}"
+
+
+def test_a_directory_that_a_job_of_the_same_id_writes_is_not_that_of_a_dead_one(audited) -> None:
+    known = ended_job(f"{ROOT}/elsewhere/{JOB}/chk-3")
+    now = timezone.now()
+    writer = cluster(at=now).name
+    job(writer, at=now, job_id=JOB, last_completed_path=f"s3a://bucket/checkpoints/{JOB}/chk-4")
+    with pytest.raises(InputRefused, match="not dead"):
+        state(Stated("dead_job", f"{ROOT}/{JOB}", **known), WHY, "olga")
+    assert state(Stated("dead_job", f"{ROOT}/elsewhere/{JOB}", **known), WHY, "olga")
+
+
+@pytest.mark.parametrize("spelled", [ROOT, ROOT.replace("s3:", "s3a:")])
+def test_an_attestation_ends_when_its_job_is_heard_of_again(audited, spelled: str) -> None:
     now = timezone.now()
     made = state(Stated("dead_job", f"{ROOT}/{JOB}"), WHY, "olga")
     job(
@@ -104,7 +167,7 @@ def test_an_attestation_ends_when_its_job_is_heard_of_again(audited) -> None:
         at=now + timedelta(hours=1),
         job_id=JOB,
         terminal=False,
-        last_completed_path=f"{ROOT}/{JOB}/chk-3",
+        last_completed_path=f"{spelled}/{JOB}/chk-3",
     )
     assert statements.rows_of_request() == []
     made.refresh_from_db()
@@ -140,3 +203,20 @@ def test_a_doubt_in_part_of_a_root_withholds_none_of_it(audited) -> None:
     AuditDoubt.objects.update(reach="all_roots")
     planned, (held,) = sort_roots(audited, [ROOT])
     assert not planned and "doubts" in " ".join(held.reasons)
+
+
+def test_who_sees_one_cluster_sees_of_a_doubt_what_lies_in_its_root(audited, viewer) -> None:
+    AuditDoubt.objects.all().delete()
+    StorageRoot.objects.get().clusters.set([cluster(at=timezone.now())])
+    inside, elsewhere = f"{ROOT}/{JOB}", f"s3://elsewhere/{'b' * 32}"
+    within = {"reach": "job_directory", "blocked_files": 7}
+    doubt(audited, FILE, places=[inside], **within)
+    doubt(audited, inside, reason="no_magic_number", places=[inside, elsewhere], **within)
+    call_command("scope_user", "vera", 'cluster="prod-eu"', stdout=StringIO())
+    rows = viewer.get(reverse("api-storage-doubts-list")).json()["results"]
+    told = {row["subject"]: (row["places"], row["blocked_files"]) for row in rows}
+    assert told == {FILE: ([inside], 7), inside: ([inside], None)}
+    assert not any(row["statements"] for row in rows)
+    AuditDoubt.objects.all().delete()
+    page = viewer.get(reverse("storage-root"), {"uri": ROOT}).content.decode()
+    assert "No doubt is about a file of this root" in page and "Everything could be" not in page

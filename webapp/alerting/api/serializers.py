@@ -15,7 +15,7 @@ class AlertSerializer(serializers.ModelSerializer[Alert]):
     own.
     """
 
-    group = serializers.CharField(source="group.key", read_only=True)
+    group = serializers.CharField(source="group_key", read_only=True)
     inhibited_by = serializers.CharField(source="inhibited_by.uid", read_only=True, allow_null=True)
     incident = serializers.CharField(source="incident_id", read_only=True, allow_null=True)
 

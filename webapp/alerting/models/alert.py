@@ -15,6 +15,7 @@ from webapp.alerting.story_texts import story_words
 from webapp.findings.choices import Severity
 from webapp.fleet.attempts import of_jobs
 from webapp.incidents.models import Incident
+from webapp.lib import scopes
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import scoped, scoped_as
 from webapp.lib.uids import new_uid
@@ -224,6 +225,12 @@ class Alert(models.Model):
     @property
     def family(self) -> str:
         return self.rule.partition(".")[0]
+
+    @property
+    def group_key(self) -> str:
+        """For who sees some clusters that of its cluster, also where others share the group."""
+        is_seen = scopes.current().holds(self.group.cluster)
+        return (self.group if is_seen else AlertGroup(cluster=self.cluster, family=self.family)).key
 
     @property
     def is_open(self) -> bool:

@@ -62,10 +62,10 @@ def object_stores(asked: Asked) -> Document:
             NotKnown(
                 plural(
                     assumed,
-                    "Of {count:count} job no text names the bucket: it is that of its checkpoints, "
-                    "which the requests wrote.",
-                    "Of {count:count} jobs no text names the bucket: it is that of their "
-                    "checkpoints, which the requests wrote.",
+                    "For {count:count} job no text names the bucket. It is taken to be that of its "
+                    "checkpoints, because the failed requests wrote them.",
+                    "For {count:count} jobs no text names the bucket. It is taken to be that of "
+                    "their checkpoints, because the failed requests wrote them.",
                 )
             )
         )
@@ -184,14 +184,15 @@ def _advice(troubles: Sequence[StoreTrouble]) -> Iterator[str]:
             yield of_code(fault).next_step
     if throttled := by_fault[THROTTLED]:
         yield message(
-            "S3 serves 3,500 writes and 5,500 reads a second for each prefix: what these jobs ask "
-            "together counts, so start and checkpoint them at different times."
+            "S3 serves 3,500 writes and 5,500 reads a second for each prefix. The requests of all "
+            "these jobs count together: start the jobs, and take their checkpoints, at different "
+            "times."
         )
         if lacking := _lacking(throttled, ENTROPY):
             yield message(
-                "{key:name} is not set for {jobs:message}. With it, files of checkpoints get "
-                "prefixes of their own. They then lie outside of the job's directory, which "
-                "clean-ups and lifecycle rules have to know.",
+                "{key:name} is not set for {jobs:message}. With it, data files of checkpoints are "
+                "spread over random prefixes. They then lie outside of the job's directory: "
+                "clean-ups and lifecycle rules have to cover those prefixes.",
                 key=ENTROPY[0],
                 jobs=_of_jobs(lacking),
             )

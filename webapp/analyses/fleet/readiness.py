@@ -95,7 +95,7 @@ def _verdict(jobs: Sequence[JobReadiness]) -> Verdict:
 
 def _facts(fleet: FleetReadiness) -> Facts:
     jobs = fleet.jobs
-    lost = message("of those on another storage: so much would be lost at most")
+    lost = message("of the copies on another storage: at most this much would be lost")
     return Facts(
         (
             Fact("jobs", message("Jobs"), len(jobs), "count"),
@@ -240,8 +240,8 @@ def _policy(fleet: FleetReadiness) -> Iterator[Block]:
     if not fleet.has_policy:
         yield Note(
             message(
-                "No least checkpoint interval or pause is declared for the fleet. Set the "
-                "thresholds fleet_minimum_interval_s and fleet_minimum_pause_s of "
+                "The fleet has no minimum checkpoint interval and no minimum pause. To set them, "
+                "use the thresholds fleet_minimum_interval_s and fleet_minimum_pause_s of "
                 "checkpoint.too_frequent."
             )
         )

@@ -17,10 +17,11 @@ from webapp.storage.models import (
     StorageStatement,
     VerdictFigures,
 )
-from webapp.storage.presentation import doubt_shown
+from webapp.storage.presentation import as_seen, doubt_shown
 from webapp.storage.replication_factor import ReplicationFactor, factors_of
 
 _NOT_OURS = ("id", "audit")
+_BLOCKED = "null where it reaches into roots that you do not see"
 
 
 class StorageRootSerializer(serializers.ModelSerializer[StorageRoot]):
@@ -122,9 +123,16 @@ class MissingFileSerializer(_OfAudit):
 
 
 class AuditDoubtSerializer(_OfAudit):
-    """What could not be read or known, how far it reaches and what ends it."""
+    """What could not be read or known, how far it reaches and what ends it. Of roots that you do
+    not see nothing is said.
+    """
 
+    blocked_files = serializers.IntegerField(allow_null=True, help_text=_BLOCKED)
+    blocked_bytes = serializers.IntegerField(allow_null=True, help_text=_BLOCKED)
     actions = serializers.SerializerMethodField(help_text="what ends it, in sentences")
+
+    def to_representation(self, instance: AuditDoubt) -> dict[str, Any]:
+        return super().to_representation(as_seen(instance))
 
     def get_actions(self, doubt: AuditDoubt) -> list[str]:
         return [str(action) for action in doubt_shown(doubt).actions]

@@ -44,6 +44,7 @@ from webapp.storage.views.parameters import parameter
 
 ROWS_A_PAGE = 25
 DOUBTS_SHOWN = 100
+STATEMENTS_SHOWN = 100
 FINDINGS_SHOWN = 12
 JOB_SORTS = {
     "size": KeysetColumn("bytes", descending=True),
@@ -148,6 +149,11 @@ def _found(
         request.GET.get("missing", ""),
     )
     every_h = registered.audit_every_h if registered else None
+    stated = (
+        statements.of_root(figures.root, STATEMENTS_SHOWN + 1)
+        if scopes.current().is_everything
+        else []
+    )
     doubts = list(
         AuditDoubt.objects.filter(audit=audit).order_by("-blocked_bytes", "id")[: DOUBTS_SHOWN + 1]
     )
@@ -174,7 +180,8 @@ def _found(
         "links": links,
         "findings": _findings(figures.root),
         "doubts": [doubt_shown(row) for row in doubts[:DOUBTS_SHOWN]],
-        "statements": statements.of_root(figures.root) if scopes.current().is_everything else (),
+        "statements": stated[:STATEMENTS_SHOWN],
+        "more_statements": len(stated) > STATEMENTS_SHOWN,
         "more_doubts": len(doubts) > DOUBTS_SHOWN,
     }
 

@@ -20,7 +20,7 @@ from webapp.storage.models import JobStorage, StorageRoot, StorageStatement
 from webapp.storage.newest_audits import latest_audits
 from webapp.storage.statements import Stated, state, take_back
 
-MOST_TEXT = 1000
+MOST_TEXT = 4_000
 
 
 class StatementForm(forms.Form):
@@ -35,7 +35,9 @@ class StatementForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 def make(request: HttpRequest) -> HttpResponse:
     given = request.POST if request.method == "POST" else request.GET
-    stated = Stated(*(given.get(name, "")[:MOST_TEXT] for name in Stated._fields))
+    stated = Stated(
+        *(given.get(name, "")[:MOST_TEXT].replace("\x00", "") for name in Stated._fields)
+    )
     if stated.kind not in STATEMENTS or not (stated.subject or stated.job_id):
         raise Http404(gettext("There is no such statement."))
     form = StatementForm(request.POST or None)
@@ -54,7 +56,7 @@ def make(request: HttpRequest) -> HttpResponse:
             messages.success(
                 request,
                 gettext(
-                    "Your statement is noted with your name; it counts from the next audit on."
+                    "Your statement is recorded with your name. It counts from the next audit on."
                 ),
             )
             return redirect(_page_of(made))
@@ -75,7 +77,9 @@ def make(request: HttpRequest) -> HttpResponse:
 def end(request: HttpRequest, pk: int) -> HttpResponse:
     statement = get_object_or_404(StorageStatement, pk=pk)
     take_back(statement, request.user.get_username())
-    messages.success(request, gettext("It is taken back: no plan rests on it any more."))
+    messages.success(
+        request, gettext("The statement is taken back: no plan is based on it any more.")
+    )
     return redirect(_page_of(statement))
 
 
