@@ -65,9 +65,9 @@ def take_back(statement: StorageStatement, name: str) -> None:
         statement.save(update_fields=["ended_at", "ended_why"])
 
 
-def rows_of_request() -> list[dict[str, Any]]:
-    """Those that count, as ``spark_jobs.audit_request.Statement``. Ends attestations of jobs that
-    were seen alive since.
+def rows_of_request(audit: StorageAudit) -> list[dict[str, Any]]:
+    """Those that count and that a plan of the audit can quote, made before it began, as
+    ``spark_jobs.audit_request.Statement``. Ends attestations of jobs that were seen alive since.
     """
     for statement in StorageStatement.objects.counting().filter(kind=DEAD_JOB):
         if _lived_since(statement):
@@ -83,7 +83,9 @@ def rows_of_request() -> list[dict[str, Any]]:
             "modified": row.modified.isoformat() if row.modified else None,
             "head_sha256": row.head_sha256,
         }
-        for row in StorageStatement.objects.counting().order_by("id")
+        for row in StorageStatement.objects.counting()
+        .filter(stated_at__lte=audit.created_at)
+        .order_by("id")
     ]
 
 
@@ -135,6 +137,11 @@ def _dead_job(stated: Stated) -> dict[str, Any]:
             )
         _refuse_running(jobs)
         subject = _canonical(stated.subject) if stated.subject else ""
+        if subject and subject.rpartition("/")[2] != stated.job_id:
+            raise InputRefused(
+                gettext("%(subject)s is no directory of a job; its last part is the id of a job.")
+                % {"subject": subject}
+            )
         return {"subject": subject, "job_id": stated.job_id}
     subject = _in_root(stated.subject)
     match = _JOB_DIRECTORY.fullmatch(subject)
