@@ -396,6 +396,35 @@ def a_metadata_that_changed_since_somebody_acknowledged_it_is_a_doubt_again(scen
     scene.world.acknowledged[scene.world.snapshots[-1].path] = ago(191)
 
 
+def keep_beside(scene: Scene, name: str, failure: str = "unreadable_file") -> None:
+    """Somebody put a checkpoint of any job into the directory of a job that stems from no other."""
+    scene.add_job(HEIR)
+    path = scene.plant(f"{HEIR}/{name}/_metadata").path
+    scene.world.snapshots.append(Snapshot(path, None, 9, (), {}, ago(190), failure=failure))
+
+
+@case("kept", "in_doubt")
+def a_metadata_that_nobody_can_read_of_no_checkpoint_of_the_job_around_it_keeps_everything(
+    scene: Scene,
+) -> None:
+    keep_beside(scene, "backup-of-another")
+
+
+@case("orphan", "unreferenced")
+def a_metadata_that_nobody_can_read_of_a_checkpoint_of_the_job_around_it_keeps_its_files_alone(
+    scene: Scene,
+) -> None:
+    keep_beside(scene, "chk-9")
+
+
+@case("kept", "in_doubt")
+def a_directory_that_flink_does_not_make_keeps_everything_where_it_cannot_be_listed(
+    scene: Scene,
+) -> None:
+    scene.add_job(HEIR)
+    scene.world.unlisted = f"{scene.world.root}/{HEIR}/backup"
+
+
 # Jobs that an operator attested to be dead.
 
 
@@ -622,6 +651,12 @@ def a_job_that_was_attested_by_its_cluster_alone_lives_where_its_directory_was_w
 ) -> None:
     attest_of_cluster(scene, "job")
     scene.plant(f"{JOB}/shared/{THIRD}", 79)
+
+
+@case("kept", "in_doubt")
+def what_somebody_put_into_the_directory_of_a_dead_job_may_be_of_another_job(scene: Scene) -> None:
+    keep_beside(scene, "backup-of-another")
+    scene.world.jobs[-1].attested_at = ago(80)
 
 
 # Directories that an operator excluded.
