@@ -134,8 +134,8 @@ REASONS: dict[str, dict[str, str]] = {
             "register that checkpoint's root again."
         ),
         "last_unfound": message(
-            "Its job ended, and its last checkpoint was neither found nor seen discarded: its "
-            "readers may need the file."
+            "Its job, or one that stems from it, ended, and the last checkpoint of that was neither "
+            "found nor seen discarded: its readers may need the file."
         ),
         "earlier_run": message(
             "It is older than the known run of its job, which did not begin from a checkpoint of "

@@ -3,7 +3,8 @@
 Flink writes its magic number first (``org.apache.flink.runtime.checkpoint.Checkpoints``). A
 complete file that begins with something else is no checkpoint: Parquet calls the summary of a data
 set so, too. Flink writes the paths of files as plain text, so that a file which holds no directory
-of a job, as text, refers to no file of that job, whatever else is wrong with it.
+of a job, as text, refers to no file of that job, whatever else is wrong with it; unless a part of it
+is gone: where a machine failed, file systems leave zeros in place of what was not written yet.
 """
 
 import hashlib
@@ -20,17 +21,18 @@ MOST_JSON_BYTES = 1 << 20
 """Longer ones are not read as JSON: then a person has to look at them."""
 MOST_SCANNED_BYTES = 4 << 30
 _CHUNK_BYTES = 1 << 20
+_GONE = bytes(512)
+"""A sector of zeros."""
 _PARQUET = b"PAR1"
 _SHORTEST_PARQUET_BYTES = 12
 _JOB = re.compile(rb"/([0-9a-f]{32})(?=/)")
-_JOB_BYTES = 34
 
 
 @dataclass(frozen=True)
 class Content:
     """``named_jobs``: ids of jobs whose directories occur in it, None where it is too long to look
-    for them. ``is_foreign``: it is complete, and Parquet or JSON. ``has_magic``: it begins as Flink
-    begins one.
+    for them, or a part of it is gone. ``is_foreign``: it is complete, and Parquet or JSON.
+    ``has_magic``: it begins as Flink begins one.
     """
 
     bytes: int
@@ -43,7 +45,7 @@ class Content:
 def content_of(file: MetadataFile) -> Content:
     """Streamed, at most one chunk in memory. Raises what opening and reading raise."""
     hasher, size, named, rest = hashlib.sha256(), 0, set[bytes](), b""
-    first = last = b""
+    first, last, is_all_there = b"", b"", True
     with file.open() as stream:
         while chunk := stream.read(_CHUNK_BYTES):
             if size < HEAD_BYTES:
@@ -53,8 +55,10 @@ def content_of(file: MetadataFile) -> Content:
                 break
             first = first if len(first) >= MOST_JSON_BYTES else first + chunk
             last = (last + chunk)[-8:]
-            named.update(_JOB.findall(rest + chunk))
-            rest = (rest + chunk)[-_JOB_BYTES:]
+            joined = rest + chunk
+            named.update(_JOB.findall(joined))
+            is_all_there = is_all_there and _GONE not in joined
+            rest = joined[-len(_GONE) :]
     # A length that the listing does not have is of another file, or of one that is being written.
     is_whole = file.size == size
     return Content(
@@ -62,7 +66,9 @@ def content_of(file: MetadataFile) -> Content:
         hasher.hexdigest(),
         first[:4] == MAGIC.to_bytes(4, "big"),
         is_whole and (_is_parquet(first, last, size) or _is_json(first, size)),
-        None if size > MOST_SCANNED_BYTES else tuple(sorted(name.decode() for name in named)),
+        tuple(sorted(name.decode() for name in named))
+        if is_all_there and size <= MOST_SCANNED_BYTES
+        else None,
     )
 
 

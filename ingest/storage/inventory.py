@@ -11,7 +11,7 @@ import re
 import uuid
 import zlib
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from urllib.parse import unquote_plus
 
 import pyarrow as pa
@@ -22,7 +22,13 @@ from ingest.messages import Message, message
 from ingest.network.unopened import as_os_error
 from ingest.redaction.texts import redact
 from ingest.storage.instants import refuse_future
-from ingest.storage.inventory_files import Inventory, find_inventory, verify, words_of
+from ingest.storage.inventory_files import (
+    LONGEST_RUN,
+    Inventory,
+    find_inventory,
+    verify,
+    words_of,
+)
 from ingest.storage.inventory_rows import InventoryRows, as_text, read_rows, unreadable
 from ingest.storage.roots import Root
 from ingest.storage.snapshots import SCHEMA, Listed, Part, Progress, Snapshot
@@ -32,6 +38,8 @@ _ISO = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)
 _SECONDS = r"^-?\d{1,15}(\.\d{1,9})?$"
 _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 """Of the years 1 and 9999."""
+FARTHEST_ZONE = timedelta(hours=14)
+"""From UTC: tools print times of the clock of whoever asked."""
 MOST_COMPARED = 500_000
 _FILE_SYSTEMS = ("file", "hdfs", "viewfs", "webhdfs")
 _AZURE = ("abfs", "wasb", "az")
@@ -62,7 +70,7 @@ def import_inventory(
     """
     inventory = find_inventory(file)
     inventory.refuse_other_root(root.uri)
-    latest = inventory.latest if as_of is None else None
+    latest = inventory.latest if as_of is None else as_of + LONGEST_RUN + FARTHEST_ZONE
     begun = as_of or inventory.begun
     if begun is None:
         raise Refused(

@@ -236,6 +236,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         all_needed,
         set().union(*reached_by),
         unfound,
+        lineage.needed_by_unfound(family, held, keys(retained, "audit_id", "directory")),
         inputs.lost,
     )
     of_directories = directories.judged_directories(held, roots, known)

@@ -42,6 +42,8 @@ class Known:
     """Numbers of directories that a doubt reaches."""
     unfound: set[Key]
     """``JOB`` of those whose last checkpoint nobody found."""
+    needed_by_unfound: Set[Key]
+    """(audit_id, job id or job directory) that such a checkpoint may refer to besides."""
     lost: Set[str]
     """Job directories of ``carried.JOB_DIRECTORIES``."""
 
@@ -70,7 +72,10 @@ def judged_directories(held: Iterable[Row], roots: Sequence[Row], known: Known) 
                 "future_from": as_of + FUTURE_AFTER_H * US_PER_H,
                 "any_needed": audit_id in known.all_needed,
                 "in_doubt": number in known.doubted,
-                "last_unfound": (audit_id, owner["cluster"], row["job_id"]) in known.unfound,
+                "last_unfound": (audit_id, owner["cluster"], row["job_id"]) in known.unfound
+                or not known.needed_by_unfound.isdisjoint(
+                    {(audit_id, row["job_id"]), (audit_id, row["job_directory"])}
+                ),
                 "is_lost": row["job_directory"] in known.lost,
                 "is_lost_elsewhere": row["job_id"] in lost_elsewhere,
                 "job_needed": (audit_id, row["job_id"]) in known.needed_jobs,

@@ -69,6 +69,10 @@ TWO_NAMES_ADVICE = (
 )
 MOST_PLACES = 1000
 """Of one doubt. One with more is taken to reach everything where that has to be told from its row."""
+_MADE_BY_FLINK = re.compile(
+    r"(?:/(?:chk-[0-9]*|shared|taskowned|dstl|op_[^/]+)(?:/.*)?)?/_metadata"
+)
+_OF_CHECKPOINT = re.compile(r"/chk-[0-9]+/_metadata")
 _HIDES_CHECKPOINT = re.compile(r"/(?:chk-[0-9]+|[0-9a-f]{32}|_metadata)$")
 
 
@@ -77,13 +81,29 @@ def of_listing(doubts: Iterable[Row], roots: Sequence[Row], reaches: Reaches) ->
     in whose directory it is, or of any.
     """
     rows = list(doubts)
-    where = placed(pa.array([f"{row['subject']}/{METADATA_NAME}" for row in rows], pa.string()))
-    places = zip(where.job_directory.to_pylist(), where.job_id.to_pylist(), strict=True)
+    places = _in_jobs([f"{row['subject']}/{METADATA_NAME}" for row in rows], _MADE_BY_FLINK)
     return [
         row
         | _stated_dead(row, directory)
         | {"reach": _of_unlisted(row, directory, job_id, roots, reaches)}
         for row, (directory, job_id) in zip(rows, places, strict=True)
+    ]
+
+
+def _in_jobs(
+    paths: Sequence[str], of_flink: re.Pattern[str]
+) -> list[tuple[str | None, str | None]]:
+    """(job directory, job id), as far as Flink put these files there: in a directory that it does
+    not make, somebody may keep what is of any job.
+    """
+    where = placed(pa.array(paths, pa.string()))
+    return [
+        (directory, job_id)
+        if directory is not None and of_flink.fullmatch(path.removeprefix(directory))
+        else (None, None)
+        for path, directory, job_id in zip(
+            paths, where.job_directory.to_pylist(), where.job_id.to_pylist(), strict=True
+        )
     ]
 
 
@@ -116,8 +136,7 @@ def of_metadata(doubts: Iterable[Row], reaches: Reaches, settled: Set[Key]) -> l
     acknowledged.
     """
     rows = [row for row in doubts if (row["audit_id"], row["subject"]) not in settled]
-    where = placed(pa.array([row["subject"] for row in rows], pa.string()))
-    places = zip(where.job_directory.to_pylist(), where.job_id.to_pylist(), strict=True)
+    places = _in_jobs([row["subject"] for row in rows], _OF_CHECKPOINT)
     return [
         row
         | _stated_dead(row, directory)

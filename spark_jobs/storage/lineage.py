@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from spark_jobs.storage.owners import is_given, may_run, root_around
-from spark_jobs.storage.plain import Key, Row, by, keys
+from ingest.storage.layout import JOB_CHARS
+from spark_jobs.storage.owners import JOB, is_given, may_run, root_around
+from spark_jobs.storage.plain import Key, Row, by, key_of, keys
 
 _SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}/")
 _GIVEN_PREFIXES = ("000000", "ffffff")
@@ -90,6 +91,36 @@ def needed_jobs(
     from_unknown = {audit_id for audit_id, _ in needed & unknown_origins}
     needed |= keys(of_dead, "audit_id", "job_id")
     return needed, unowned | of_others | of_any | forgotten | from_unknown
+
+
+def needed_by_unfound(family: Family, held: Iterable[Row], read: Set[Key]) -> set[Key]:
+    """(audit_id, job directory, or job id where a savepoint's name tells no more) of what a last
+    checkpoint that nobody found may refer to besides the files of its own job: all that the job
+    stems from, up to a checkpoint that was ``read`` (audit_id, directory): no later one refers to
+    more of what came before that.
+    """
+    of_prefix = _of_prefix(held, family.jobs)
+    unread = [job for job in family.restores if (job["audit_id"], job["restored_path"]) not in read]
+    of_job = by(unread, "audit_id", "job_id")
+    left = [job for job in unread if key_of(job, JOB) in family.unfound]
+    needed: set[Key] = set()
+    while left:
+        job = left.pop()
+        audit_id, directory = job["audit_id"], job["from_job_directory"]
+        places = (
+            [(audit_id, directory)]
+            if directory is not None
+            else of_prefix.get((audit_id, job["from_prefix"]), ())
+        )
+        for place in places:
+            if place not in needed:
+                needed.add(place)
+                left += [
+                    other
+                    for other in of_job.get((audit_id, place[1][-JOB_CHARS:]), ())
+                    if directory is None or other["written_directory"] in (None, directory)
+                ]
+    return needed
 
 
 class Origins:

@@ -48,6 +48,9 @@ def dead_jobs(statements: Iterable[Row], jobs: Sequence[Row], held: Iterable[Row
     """One is void as soon as its job is seen alive, anything is known that it did later, its
     directory holds anything that was written, or first seen, after it was made, or another job that
     may live writes there.
+
+    One about the job of a cluster ends that job alone where the job of another cluster wrote, or
+    may have written, to the same directory.
     """
     newest = by(held, "audit_id", "job_directory")
     since: dict[Key, int] = {}
@@ -59,18 +62,24 @@ def dead_jobs(statements: Iterable[Row], jobs: Sequence[Row], held: Iterable[Row
         at = statement["stated_at"]
         place = statement["audit_id"], statement["subject"]
         matched = [number for number, job in enumerate(jobs) if _is_of(job, statement)]
-        may_write = [job for job in jobs if _may_write(job, statement)]
+        of_job = [jobs[number] for number in matched]
+        may_write = [
+            job
+            for number, job in enumerate(jobs)
+            if number not in matched and _may_write(job, statement)
+        ]
         is_alive = any(
             (job["seen"] and not job["terminal"])
             or is_less(at, largest(job[name] for name in _DEEDS))
-            for job in (*(jobs[number] for number in matched), *may_write)
+            for job in (*of_job, *may_write)
         ) or any(_is_of_another(job, statement) for job in jobs)
-        written = largest(row["newest"] for row in newest.get(place, ()))
+        places = {place, *((job["audit_id"], job["written_directory"]) for job in of_job)}
+        written = largest(row["newest"] for of in places for row in newest.get(of, ()))
         if is_alive or is_less(at + CLOCKS_APART_S * US_PER_S, written):
             void.append(statement)
             continue
         ended.update(matched)
-        if statement["subject"]:
+        if statement["subject"] and not (statement["cluster"] and may_write):
             since[place] = at
     return Dead(
         since, [job | ENDED if number in ended else job for number, job in enumerate(jobs)], void
@@ -86,11 +95,11 @@ def _is_of(job: Row, statement: Row) -> bool:
 
 
 def _may_write(job: Row, statement: Row) -> bool:
-    """Of its id, or that of its directory, and nobody knows where it writes."""
+    """Of its id, or that of its directory, and it writes there, or nobody knows where it writes."""
     return bool(
         job["audit_id"] == statement["audit_id"]
         and job["job_id"] in (statement["job_id"], statement["subject"].rpartition("/")[2])
-        and job["written_directory"] is None
+        and job["written_directory"] in (None, statement["subject"])
     )
 
 

@@ -7,7 +7,7 @@ directories of its checkpoint and job as well.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -68,10 +68,18 @@ class Places:
         )
 
 
-def met_directories(paths: pa.Array | pa.ChunkedArray, directories: Iterable[str]) -> set[str]:
-    """Those below which any of the files lies."""
-    wanted = set(directories)
-    return {one for path in paths.to_pylist() for one in _above(path) if one in wanted}
+def met_places(paths: pa.Array | pa.ChunkedArray, places: Iterable[str]) -> set[str]:
+    """Directories below which any of the files lies, and ids of jobs in whose directory."""
+    wanted = set(places)
+    above = {one for path in paths.to_pylist() for one in _above(path)}
+    return wanted & {name for one in above for name in (one, one.rpartition("/")[2])}
+
+
+def below(paths: pa.Array | pa.ChunkedArray, directories: Set[str]) -> set[str]:
+    """Files below any of the directories."""
+    if not directories:
+        return set()
+    return {path for path in paths.to_pylist() if not directories.isdisjoint(_above(path))}
 
 
 def _above(path: str) -> list[str]:

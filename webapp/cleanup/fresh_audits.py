@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from spark_jobs.audit_tables import NEEDED, PENDING, RESTORES, STORAGE_FILE, STORAGE_REFERENCE
-from spark_jobs.storage_words import DEAD_JOB
+from spark_jobs.storage_words import DEAD_JOB, EXCLUDED
 from webapp.cleanup.errors import Halted
 from webapp.cleanup.planning import sort_roots
 from webapp.cleanup.recheck import FreshAudit
@@ -66,13 +66,13 @@ def fresh_of(row: StorageAudit, roots: list[str]) -> FreshAudit:
         restores_files=state_uris(manifest, RESTORES),
         not_cleanable={root.uri: root.reasons for root in withheld},
         doubted=_doubted(row, roots),
-        dead=set(
-            StorageStatement.objects.counting()
-            .filter(kind=DEAD_JOB)
-            .exclude(subject="")
-            .values_list("subject", flat=True)
-        ),
+        dead=_stated(DEAD_JOB),
+        excluded=_stated(EXCLUDED),
     )
+
+
+def _stated(kind: str) -> set[str]:
+    return {row.place for row in StorageStatement.objects.counting().filter(kind=kind)}
 
 
 def _doubted(audit: StorageAudit, roots: list[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """What of a plan may be needed by now though no ``_metadata`` refers to it: task-owned files, of which
 only the audit knows of which jobs a snapshot is retained, or somebody stems from; what a doubt of
-the audit reaches; what rests on an attestation that does not count any more; and checkpoints whose
-heirs have no whole one of their own any more.
+the audit reaches; what rests on an attestation that does not count any more; what an operator
+excluded; and checkpoints whose heirs have no whole one of their own any more.
 """
 
 import re
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from ingest.parquet_stream import ParquetStream
 from ingest.storage.layout import METADATA_NAME, TASK_OWNED
-from webapp.cleanup.file_names import Places
+from webapp.cleanup.file_names import Places, below
 from webapp.cleanup.plan_reader import Chunk
 from webapp.cleanup.recheck import FreshAudit
 
@@ -22,12 +22,13 @@ _JOB = re.compile(r"/([0-9a-f]{32})/chk-\d+/_metadata\Z")
 
 
 class HiddenNeeds:
-    """As one audit found them; ``attested``: directories of dead jobs on whose word files of the
-    plan may go.
+    """As one audit found them; ``attested``: directories and ids of dead jobs on whose word files of
+    the plan may go.
     """
 
     def __init__(self, audit: FreshAudit, attested: Iterable[str] = ()) -> None:
         self._reached = Places([*audit.doubted, *(set(attested) - audit.dead)])
+        self._excluded = audit.excluded
         ids = [row["job_id"] for row in _rows(audit.needed_files)]
         self._of_all = None in ids
         self._jobs = {job_id for job_id in ids if job_id is not None}
@@ -60,6 +61,7 @@ class HiddenNeeds:
         return {
             *rows.column("path").to_pylist(),
             *self._reached.among(chunk.rows.column("path")),
+            *below(chunk.rows.column("path"), self._excluded),
         }
 
 

@@ -155,8 +155,9 @@ class Hiding:
             if kept is None:
                 gone = FileOutcome.PURGED if file.path in tried else FileOutcome.GONE
                 rows[file.path] = self._run.row(file, gone)
-            elif kept.is_latest or kept.stat != file.stat:
-                why = "it is current again: its delete marker was removed"
+            elif kept.is_latest or not ours or kept.stat != file.stat:
+                # Where another marker hides it, another plan took it since.
+                why = "its delete marker was removed"
                 rows[file.path] = self._run.row(file, FileOutcome.CHANGED, why)
                 markers.pop(file.path, None)
             else:

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from ingest.storage.plan_folder import PlanFolder
 from webapp.cleanup import manifest as manifests
 from webapp.cleanup.entries import CHUNK_ROWS, ORPHAN, PART_ROWS, SCHEMA, WASTE
-from webapp.cleanup.file_names import met_directories
+from webapp.cleanup.file_names import met_places
 from webapp.cleanup.manifest import (
     PartEntry,
     PlanManifest,
@@ -222,7 +222,7 @@ class _Writer:
             return
         table = pa.Table.from_batches(self._rows, SCHEMA)
         if self.attested:
-            self.rests_on.update(met_directories(table["path"], self.attested))
+            self.rests_on.update(met_places(table["path"], self.attested))
         self._rows, self._count = [], 0
         out = io.BytesIO()
         pq.write_table(table, out, row_group_size=CHUNK_ROWS, compression="zstd")

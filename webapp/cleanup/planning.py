@@ -149,8 +149,8 @@ def quoted_statements(audit: StorageAudit) -> list[QuotedStatement]:
             f"the audit rests on it ({ended.ended_why}). Audit again."
         )
     return [
-        QuotedStatement(row.subject, row.stated_name, instant_text(row.stated_at), row.reason)
-        for row in at_audit.counting().exclude(subject="")
+        QuotedStatement(row.place, row.stated_name, instant_text(row.stated_at), row.reason)
+        for row in at_audit.counting()
     ]
 
 

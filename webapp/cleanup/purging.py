@@ -83,7 +83,7 @@ def _refuse_needed(files: Sequence[Planned]) -> None:
             f"{len(files):,} files in quarantine may be needed by now, such as {files[0].path}: a "
             "snapshot is retained of their job, or of one that stems from it; or the audit has a "
             "doubt that reaches them; or the attestation that their job is dead does not count any "
-            "more. None of these was purged: undo the plan."
+            "more; or their directory was excluded. None of these was purged: undo the plan."
         )
 
 

@@ -38,7 +38,9 @@ class FreshAudit:
     doubted: Sequence[str] = ()
     """Directories and ids of jobs that its doubts reach."""
     dead: Set[str] = frozenset()
-    """Directories of jobs that were attested to be dead, as far as that counts still."""
+    """Directories and ids of jobs that were attested to be dead, as far as that counts still."""
+    excluded: Set[str] = frozenset()
+    """Directories that an operator excluded: whatever lies below them is never deleted."""
 
 
 class Recheck(Protocol):

@@ -66,9 +66,9 @@ def take_back(statement: StorageStatement, name: str) -> None:
         statement.save(update_fields=["ended_at", "ended_why"])
 
 
-def rows_of_request() -> list[dict[str, Any]]:
-    """Those that count, as ``spark_jobs.audit_request.Statement``. Ends attestations of jobs that
-    were seen alive since.
+def rows_of_request(audit: StorageAudit) -> list[dict[str, Any]]:
+    """Those that count and that a plan of the audit can quote, made before it began, as
+    ``spark_jobs.audit_request.Statement``. Ends attestations of jobs that were seen alive since.
     """
     for statement in StorageStatement.objects.counting().filter(kind=DEAD_JOB):
         if _lived_since(statement):
@@ -84,7 +84,9 @@ def rows_of_request() -> list[dict[str, Any]]:
             "modified": row.modified.isoformat() if row.modified else None,
             "head_sha256": row.head_sha256,
         }
-        for row in StorageStatement.objects.counting().order_by("id")
+        for row in StorageStatement.objects.counting()
+        .filter(stated_at__lte=audit.created_at)
+        .order_by("id")
     ]
 
 

@@ -63,10 +63,19 @@ def test_only_flink_begins_with_its_magic_number(path: Path) -> None:
 
 def test_the_jobs_are_named_whose_directories_it_holds_also_across_pieces(path: Path) -> None:
     for before in (0, (1 << 20) - 20, (1 << 20) - 1, 1 << 20):
-        written = b"\0" * before + f"s3://b/{JOB}/shared/x".encode() + b"\0"
+        written = b"." * before + f"s3://b/{JOB}/shared/x".encode() + b"\0"
         assert content(path, written).named_jobs == (JOB,)
     for other in (f"/{JOB}", f"/{JOB}0/", f"/{JOB.upper()}/"):
         assert content(path, other.encode()).named_jobs == ()
+
+
+@pytest.mark.parametrize("before", [0, 1000, (1 << 20) - 300, 1 << 20])
+def test_nobody_knows_which_jobs_it_named_where_a_sector_of_it_is_zeros(
+    path: Path, before: int
+) -> None:
+    written = b"." * before + bytes(512) + f"s3://b/{JOB}/shared/x".encode()
+    assert content(path, written).named_jobs is None
+    assert content(path, written[1 if not before else before + 1 :]).named_jobs == (JOB,)
 
 
 def test_its_first_bytes_recognise_it(path: Path) -> None:

@@ -165,6 +165,16 @@ def test_no_row_is_newer_than_its_inventory(
     taken(given, root, tmp_path / "2", as_of=BEGUN if is_refused else None)
 
 
+def test_no_row_is_days_newer_than_the_instant_that_somebody_named(tmp_path: Path) -> None:
+    """A run of a day and any time zone explain what is newer, nothing more."""
+    root, write = WRITERS["s3 csv"]
+    given = write(tmp_path, STORED)
+    newest = max(stored.modified for stored in STORED)
+    hours = timedelta(hours=1)
+    refused(given, root, tmp_path, "give --as-of", as_of=newest - 39 * hours)
+    assert taken(given, root, tmp_path / "2", as_of=newest - 37 * hours).files
+
+
 def test_no_row_is_newer_than_the_file_that_has_it(tmp_path: Path) -> None:
     file = tmp_path / "ls.txt"
     file.write_text("2026-10-01 08:00:00  7 flink/a\n")

@@ -237,7 +237,10 @@ def _statements(world: World) -> list[dict[str, Any]]:
     audit = {"audit_id": str(world.seed)}
     stated = [
         {"kind": "dead_job", "stated_at": job.attested_at, "job_id": job.job_id}
-        | ({"cluster": "", "subject": job.directory})
+        | {
+            "cluster": "" if job.attested_as == "directory" else job.cluster,
+            "subject": "" if job.attested_as == "job" else job.directory,
+        }
         for job in world.jobs
         if job.attested_at
     ]

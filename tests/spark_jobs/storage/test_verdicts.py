@@ -396,6 +396,35 @@ def a_metadata_that_changed_since_somebody_acknowledged_it_is_a_doubt_again(scen
     scene.world.acknowledged[scene.world.snapshots[-1].path] = ago(191)
 
 
+def keep_beside(scene: Scene, name: str, failure: str = "unreadable_file") -> None:
+    """Somebody put a checkpoint of any job into the directory of a job that stems from no other."""
+    scene.add_job(HEIR)
+    path = scene.plant(f"{HEIR}/{name}/_metadata").path
+    scene.world.snapshots.append(Snapshot(path, None, 9, (), {}, ago(190), failure=failure))
+
+
+@case("kept", "in_doubt")
+def a_metadata_that_nobody_can_read_of_no_checkpoint_of_the_job_around_it_keeps_everything(
+    scene: Scene,
+) -> None:
+    keep_beside(scene, "backup-of-another")
+
+
+@case("orphan", "unreferenced")
+def a_metadata_that_nobody_can_read_of_a_checkpoint_of_the_job_around_it_keeps_its_files_alone(
+    scene: Scene,
+) -> None:
+    keep_beside(scene, "chk-9")
+
+
+@case("kept", "in_doubt")
+def a_directory_that_flink_does_not_make_keeps_everything_where_it_cannot_be_listed(
+    scene: Scene,
+) -> None:
+    scene.add_job(HEIR)
+    scene.world.unlisted = f"{scene.world.root}/{HEIR}/backup"
+
+
 # Jobs that an operator attested to be dead.
 
 
@@ -507,6 +536,127 @@ def a_job_of_a_removed_cluster_that_was_attested_to_be_dead_is_no_doubt(scene: S
 def a_job_of_a_removed_cluster_is_a_doubt(scene: Scene) -> None:
     a_job_of_a_removed_cluster_that_was_attested_to_be_dead_is_no_doubt(scene)
     scene.world.jobs[-1].attested_at = None
+
+
+def lose(scene: Scene, job_id: str, origin: Snapshot, hours: float) -> Job:
+    """A job was restored from there; its own last checkpoint lies where nobody looks, and may refer
+    to any file that the one did which it was restored from.
+    """
+    heir = scene.add_job(job_id)
+    heir.restored, heir.restored_at, heir.last_completed = origin, ago(hours + 10), ago(hours)
+    path = f"{heir.directory}/chk-9/_metadata"
+    heir.snapshots.append(Snapshot(path, heir, 9, (), {}, ago(hours)))
+    scene.plant(f"{job_id}/shared/{THIRD}")
+    return heir
+
+
+def claim_and_lose(scene: Scene) -> Job:
+    """A job was restored from checkpoint 7 and deleted it in the end."""
+    heir = lose(scene, HEIR, scene.snapshot, 150)
+    scene.world.snapshots.remove(scene.snapshot)
+    del scene.world.files[scene.snapshot.path]
+    return heir
+
+
+@case("kept", "last_unfound")
+def what_a_dead_job_left_is_kept_for_the_last_checkpoint_of_its_heir_that_nobody_found(
+    scene: Scene,
+) -> None:
+    claim_and_lose(scene)
+    attest(scene)
+
+
+@case("kept", "last_unfound")
+def what_a_job_that_deleted_its_last_checkpoint_left_is_kept_for_the_one_of_its_heir(
+    scene: Scene,
+) -> None:
+    claim_and_lose(scene)
+    scene.job.ended.append((7, True, True))
+
+
+@case("kept", "last_unfound")
+def what_the_first_of_three_left_is_kept_for_the_last_checkpoint_of_the_third(
+    scene: Scene,
+) -> None:
+    heir = claim_and_lose(scene)
+    attest(scene)
+    heir.attested_at = ago(80)
+    lose(scene, "c" * 32, heir.snapshots[-1], 130)
+
+
+@case("orphan", "unreferenced")
+def what_a_dead_job_left_is_judged_where_the_checkpoint_that_its_heir_took_is_read(
+    scene: Scene,
+) -> None:
+    snapshot = scene.snapshot
+    claim_and_lose(scene)
+    scene.world.snapshots.append(snapshot)
+    scene.world.files[snapshot.path] = Planted(snapshot.path, 10, ago(200), first_seen=ago(96))
+    attest(scene)
+
+
+@case("orphan", "unreferenced")
+def what_a_dead_job_left_is_judged_where_its_heir_is_dead_as_well(scene: Scene) -> None:
+    heir = claim_and_lose(scene)
+    attest(scene)
+    heir.attested_at = ago(80)
+
+
+def attest_of_cluster(scene: Scene, what: str = "both") -> None:
+    """Its cluster was removed; the statement names the cluster and the job."""
+    scene.job.terminal, scene.job.seen = False, False
+    scene.job.attested_at, scene.job.attested_as = ago(80), what
+
+
+@case("retained_waste", "attested_dead", OTHER)
+def a_job_that_was_attested_by_cluster_and_directory_is_dead(scene: Scene) -> None:
+    attest_of_cluster(scene)
+
+
+def share_directory(scene: Scene, *, terminal: bool, path_reported: bool = True) -> None:
+    """The job of another cluster has the same id, and may write to the same directory."""
+    other = scene.add_job(JOB, cluster="c2", terminal=terminal)
+    other.snapshots, other.last_completed = [scene.snapshot], ago(200)
+    other.path_reported = path_reported
+    attest_of_cluster(scene)
+
+
+@case("live", "referred", OTHER)
+def a_dead_job_says_nothing_of_one_of_another_cluster_that_left_checkpoints_there(
+    scene: Scene,
+) -> None:
+    share_directory(scene, terminal=True)
+
+
+@case("live", "referred", OTHER)
+def a_dead_job_says_nothing_of_one_of_another_cluster_that_runs_there(scene: Scene) -> None:
+    share_directory(scene, terminal=False)
+
+
+@case("live", "referred", OTHER)
+def a_dead_job_says_nothing_of_one_of_another_cluster_that_may_have_written_there(
+    scene: Scene,
+) -> None:
+    share_directory(scene, terminal=True, path_reported=False)
+
+
+@case("orphan", "unreferenced")
+def what_a_job_left_is_judged_that_was_attested_by_its_cluster_alone(scene: Scene) -> None:
+    attest_of_cluster(scene, "job")
+
+
+@case("kept", "job_unseen")
+def a_job_that_was_attested_by_its_cluster_alone_lives_where_its_directory_was_written_since(
+    scene: Scene,
+) -> None:
+    attest_of_cluster(scene, "job")
+    scene.plant(f"{JOB}/shared/{THIRD}", 79)
+
+
+@case("kept", "in_doubt")
+def what_somebody_put_into_the_directory_of_a_dead_job_may_be_of_another_job(scene: Scene) -> None:
+    keep_beside(scene, "backup-of-another")
+    scene.world.jobs[-1].attested_at = ago(80)
 
 
 # Directories that an operator excluded.

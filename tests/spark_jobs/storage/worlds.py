@@ -88,6 +88,10 @@ class Job:
     snapshots: list[Snapshot] = field(default_factory=list)
     attested_at: datetime | None = None
     """When somebody attested it to be dead."""
+    attested_as: str = "directory"
+    """What the statement is about: whatever job writes that directory, this ``job`` of this cluster,
+    or ``both``.
+    """
     path_reported: bool = True
     """Whether its cluster says where its checkpoints lie."""
     restored_path_reported: bool = True

@@ -279,6 +279,21 @@ def test_what_a_killed_process_took_is_put_back_without_going_on(
 
 
 @pytest.mark.parametrize("bucket", ["delete_marker"], indirect=True)
+def test_what_was_put_back_by_hand_and_taken_by_another_plan_waits_for_that_plan(
+    bucket: Bucket,
+) -> None:
+    first, name = bucket.plan(), Path(bucket.orphan).name
+    apply(bucket, first)
+    (marker,) = [one for one, what in versions(bucket, bucket.orphan) if what is None]
+    bucket.s3.call_s3("delete_object", Bucket="state", Key=key(bucket.orphan), VersionId=marker)
+    second = bucket.plan()
+    apply(bucket, second)
+    assert carry(bucket, first, "purge") == {name: "changed"}
+    assert carry(bucket, second, "undo") == {name: "restored"}
+    assert bucket.s3.cat(f"state/flink/{bucket.orphan}") == b"state"
+
+
+@pytest.mark.parametrize("bucket", ["delete_marker"], indirect=True)
 @pytest.mark.parametrize("in_one_second", [False, True])
 def test_an_older_version_of_the_same_key_stays(
     bucket: Bucket, in_one_second: bool, monkeypatch: pytest.MonkeyPatch

@@ -129,7 +129,8 @@ class Bucket:
         return FreshAudit(name, self.now, verdicts, [str(references)])
 
     def plan(self) -> PlanReader:
-        audit, folder = self.fresh(), PlanFolder(str(self.folder / "plan"))
+        audit = self.fresh()
+        folder = PlanFolder(str(self.folder / f"plan-{audit.audit_id}"))
         waits_at = "s3://state/quarantine" if self.way == "copy" else ""
         root = PlannedRoot(self.uri, self.read_at, waits_at, self.way)
         request = PlanRequest(

@@ -99,7 +99,7 @@ def test_of_many_statements_the_page_of_a_root_shows_the_newest(audited, operato
 def test_a_file_is_acknowledged_as_the_audit_found_it(audited) -> None:
     made = state(Stated("foreign_file", FILE), WHY, "olga")
     assert (made.bytes, made.head_sha256) == (9, "0" * 64) and made.modified
-    (row,) = statements.rows_of_request()
+    (row,) = statements.rows_of_request(audit("storage-2"))
     assert row["subject"] == FILE and row["modified"].startswith("2023-11-14")
 
 
@@ -169,7 +169,7 @@ def test_an_attestation_ends_when_its_job_is_heard_of_again(audited, spelled: st
         terminal=False,
         last_completed_path=f"{spelled}/{JOB}/chk-3",
     )
-    assert statements.rows_of_request() == []
+    assert statements.rows_of_request(audit("storage-2")) == []
     made.refresh_from_db()
     assert "alive" in made.ended_why
 
@@ -190,7 +190,7 @@ def test_one_that_was_taken_back_is_stated_again_anew(audited) -> None:
     first = state(Stated("dead_job", f"{ROOT}/{JOB}"), WHY, "olga")
     take_back(first, "olga")
     second = state(Stated("dead_job", f"{ROOT}/{JOB}"), WHY, "ada")
-    assert [row["stated_at"] for row in statements.rows_of_request()] == [
+    assert [row["stated_at"] for row in statements.rows_of_request(audit("storage-2"))] == [
         second.stated_at.isoformat()
     ]
 

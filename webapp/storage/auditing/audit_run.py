@@ -153,7 +153,7 @@ def _write_request(
             for listing in root_listings
         ],
         "spellings": [list(pair) for pair in request.spellings.aliases],
-        "statements": statements.rows_of_request(),
+        "statements": statements.rows_of_request(row),
         "jobs": f"{row.run_dir}/jobs.parquet",
     }
     with fsspec.open(f"{row.run_dir}/request.json", "wb") as file:

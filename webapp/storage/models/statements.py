@@ -54,3 +54,8 @@ class StorageStatement(models.Model):
     def named(self) -> str:
         """What it is about."""
         return self.subject or f"{self.cluster}/{self.job_id}"
+
+    @property
+    def place(self) -> str:
+        """Where the files lie that it is about: below a directory, or in those of a job's id."""
+        return self.subject or self.job_id
