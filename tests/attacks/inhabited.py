@@ -180,7 +180,8 @@ def _store_fails(of: JobCurrent, at: datetime) -> None:
 def _bug_shows(of: JobCurrent, at: datetime) -> None:
     """FLINK-28695, by its release and its stack trace."""
     JobCurrent.objects.filter(pk=of.pk).update(flink_version="1.15.0")
-    exception(of, at, stacktrace="Sending the partition request to 'tm/10.0.0.1:1' failed.")
+    trace = "Sending the partition request to 'tm/10.0.0.1:1' failed."
+    exception(of, at, stacktrace=trace, task_key="slow-enrich")
     finding(of, "restart.loop", at)
 
 

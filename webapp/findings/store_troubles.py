@@ -105,7 +105,11 @@ def store_troubles(since: datetime | None = None) -> list[StoreTrouble]:
 
 
 def troubles_of(findings: Iterable[Finding]) -> list[StoreTrouble]:
-    known = [one for one in findings if one.data.get("store") and one.data.get("fault")]
+    known = [
+        one
+        for one in findings
+        if isinstance(one.data, dict) and one.data.get("store") and one.data.get("fault")
+    ]
     settings = _settings(known)
     alike: dict[tuple[str, str], list[Finding]] = defaultdict(list)
     for one in known:
