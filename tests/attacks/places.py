@@ -51,7 +51,6 @@ OWNER: dict[str, type[Model]] = {
     "thresholds": ThresholdOverride,
     "endpoints": Endpoint,
     "roots": StorageRoot,
-    "statements": StorageStatement,
     "plans": CleanupPlan,
     "cleanup-plans": CleanupPlan,
     "alerts": Alert,
