@@ -94,31 +94,42 @@ def needed_jobs(
 
 
 def needed_by_unfound(family: Family, held: Iterable[Row], read: Set[Key]) -> set[Key]:
-    """(audit_id, job directory, or job id where a savepoint's name tells no more) of what a last
-    checkpoint that nobody found may refer to besides the files of its own job: all that the job
-    stems from, up to a checkpoint that was ``read`` (audit_id, directory): no later one refers to
-    more of what came before that.
+    """(audit_id, job directory, or job id where that directory may be another one's copy) of what a
+    last checkpoint that nobody found may refer to besides the files of its own job: all that the
+    job stems from, up to a checkpoint that was ``read`` (audit_id, directory): no later one refers
+    to more of what came before that.
+
+    Where nobody knows from whom it stems, nobody's word that a job is dead counts: of that job all
+    is needed that it left.
     """
-    of_prefix = _of_prefix(held, family.jobs)
+    held = list(held)
+    of_prefix, homes = _of_prefix(held, family.jobs), keys(family.sole, "audit_id", "job_directory")
     unread = [job for job in family.restores if (job["audit_id"], job["restored_path"]) not in read]
     of_job = by(unread, "audit_id", "job_id")
     left = [job for job in unread if key_of(job, JOB) in family.unfound]
-    needed: set[Key] = set()
+    origins, bounded = Origins(family, held), keys(family.restores, *JOB) - keys(left, *JOB)
+    unknown = {
+        audit_id
+        for audit_id, cluster, job_id in family.unfound
+        if (audit_id, cluster, job_id) not in bounded and origins.of(audit_id, job_id) is None
+    }
+    needed: set[Key] = {place for place in family.dead if place[0] in unknown}
     while left:
         job = left.pop()
         audit_id, directory = job["audit_id"], job["from_job_directory"]
-        places = (
-            [(audit_id, directory)]
-            if directory is not None
-            else of_prefix.get((audit_id, job["from_prefix"]), ())
-        )
+        if (audit_id, directory) in homes:
+            places: Iterable[Key] = [(audit_id, directory)]
+        elif directory is not None:
+            places = [(audit_id, job["from_job_id"])]
+        else:
+            places = of_prefix.get((audit_id, job["from_prefix"]), ())
         for place in places:
             if place not in needed:
                 needed.add(place)
                 left += [
                     other
                     for other in of_job.get((audit_id, place[1][-JOB_CHARS:]), ())
-                    if directory is None or other["written_directory"] in (None, directory)
+                    if place[1] != directory or other["written_directory"] in (None, directory)
                 ]
     return needed
 

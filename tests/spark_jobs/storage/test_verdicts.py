@@ -584,6 +584,32 @@ def what_the_first_of_three_left_is_kept_for_the_last_checkpoint_of_the_third(
     lose(scene, "c" * 32, heir.snapshots[-1], 130)
 
 
+def lose_after_copy(scene: Scene, directory: str) -> None:
+    """The heir was restored from another place of checkpoint 7, and both are gone."""
+    moved = replace(scene.snapshot, path=f"{scene.world.root}/{directory}/_metadata")
+    scene.world.snapshots.remove(scene.snapshot)
+    del scene.world.files[scene.snapshot.path]
+    attest(scene)
+    lose(scene, HEIR, moved, 150)
+
+
+@case("kept", "last_unfound")
+def what_a_dead_job_left_is_kept_for_an_heir_of_a_copy_of_its_checkpoint(scene: Scene) -> None:
+    lose_after_copy(scene, f"backup/{JOB}/chk-7")
+
+
+@case("kept", "last_unfound")
+def what_a_dead_job_left_is_kept_for_an_heir_of_what_nobody_knows(scene: Scene) -> None:
+    lose_after_copy(scene, "archive/mine")
+
+
+@case("kept", "last_unfound")
+def what_a_dead_job_left_is_kept_for_an_heir_that_went_on_from_its_own_checkpoint(
+    scene: Scene,
+) -> None:
+    lose_after_copy(scene, f"{HEIR}/chk-8")
+
+
 @case("orphan", "unreferenced")
 def what_a_dead_job_left_is_judged_where_the_checkpoint_that_its_heir_took_is_read(
     scene: Scene,
