@@ -160,7 +160,7 @@ def refusal_of_tree(uri: str, environment: Mapping[str, str] = os.environ) -> st
     """
     if refused := refusal_of_chain(uri):
         return refused
-    if unread := sorted(schemes_of(uri) - {*fsspec.available_protocols()}):
+    if unread := sorted(schemes_of(uri) - {*fsspec.available_protocols(), *fsspec.registry}):
         return message(
             "Weir has no client that reads {unread:name}://. Say where else the same files can be "
             "read: a mount, or a URI such as s3://, abfs://, gs://, hdfs:// or webhdfs://.",
