@@ -8,6 +8,7 @@ from pathlib import Path
 from django.contrib.auth.models import Group
 from django.utils import timezone
 
+from ingest.messages import message
 from ingest.records import AllocatedSlot, Observed, TaskManager
 from tests.webapp.analyses.filesystem_calls.builders import metadata_of
 from tests.webapp.api.test_lists import everything
@@ -166,7 +167,7 @@ def _store_fails(of: JobCurrent, at: datetime) -> None:
         subject_kind="store",
         subject_id=f"{store} {fault}",
         subject=store,
-        title=f"{store} throttles requests",
+        title=message("{store:name} throttles requests (503 or 429)", store=store),
         data={
             "store": store,
             "fault": fault,

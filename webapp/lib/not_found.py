@@ -48,6 +48,7 @@ KINDS = {
     "SavedView": Kind(_("saved view"), "saved-views", _("Saved views")),
     "StorageQuota": Kind(_("quota"), "growth", _("Growth")),
     "StorageRoot": Kind(_("storage root"), "storage", _("Checkpoint storage")),
+    "StorageStatement": Kind(_("statement"), "storage", _("Checkpoint storage")),
     "ThresholdOverride": Kind(_("threshold"), "rules", _("Rules")),
     "User": Kind(_("user"), "access-users", _("Users and roles"), ("pk",)),
 }

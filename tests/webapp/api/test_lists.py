@@ -22,11 +22,11 @@ from tests.webapp.builders import (
     window,
 )
 from tests.webapp.hosts.builders import host_event, runs_on, taskmanager
-from tests.webapp.storage.builders import ROOT, root, whole_audit
+from tests.webapp.storage.builders import root, whole_audit
 from webapp.accounts.models import ApiToken
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
 from webapp.fleet.sign_ins import JOBMANAGER
-from webapp.storage.models import AgeRuleResult, StorageStatement
+from webapp.storage.models import AgeRuleResult
 from webapp.work.models import PipelineRun, SkippedInput
 
 pytestmark = pytest.mark.django_db
@@ -102,9 +102,6 @@ def everything():
     )
     root()
     AgeRuleResult.objects.create(audit=whole_audit(as_of=now), days=7)
-    StorageStatement.objects.create(
-        kind="excluded", subject=f"{ROOT}/x", reason="another tree", stated_at=now
-    )
     return of
 
 

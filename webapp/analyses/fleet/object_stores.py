@@ -1,7 +1,7 @@
 """Buckets of object stores that fail requests: of which jobs and clusters, how, since when."""
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.urls import reverse
 
@@ -39,6 +39,7 @@ from webapp.findings.store_troubles import (
     first_set,
     store_troubles,
 )
+from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS
 from webapp.fleet.models import OVER, JobCurrent
 
 RECENT = timedelta(days=1)
@@ -72,16 +73,22 @@ def object_stores(asked: Asked) -> Document:
     if troubles:
         blocks += [_stores(troubles), Advice(tuple(_advice(troubles))), _jobs(troubles)]
     blocks.append(_note())
-    return Document(_verdict(troubles), tuple(blocks))
+    return Document(_verdict(troubles, asked.now), tuple(blocks))
 
 
-def _verdict(troubles: Sequence[StoreTrouble]) -> Verdict:
-    now = [one for one in troubles if one.is_open]
-    if not now:
-        if not JobCurrent.objects.exclude(OVER).filter(judged_at__isnull=False).exists():
+def _verdict(troubles: Sequence[StoreTrouble], now: datetime) -> Verdict:
+    failing = [one for one in troubles if one.is_open]
+    if not failing:
+        running = JobCurrent.objects.with_status(now).exclude(OVER)
+        if not running.filter(judged_at__isnull=False).exists():
             return Verdict("unknown", message("No job is running."))
+        if running.filter(status__in=(UNKNOWN_STATUS, UNWATCHED_STATUS)).exists():
+            return Verdict(
+                "unknown",
+                message("No bucket is known to fail requests, but not all jobs can be seen now."),
+            )
         return Verdict("ok", message("No bucket is known to fail requests of a job now."))
-    worst = max(now, key=lambda one: (len(one.jobs), one.count(CHECKPOINT, TASK)))
+    worst = max(failing, key=lambda one: (len(one.jobs), one.count(CHECKPOINT, TASK)))
     costly = worst.count(CHECKPOINT, TASK) > 0
     return Verdict("crit" if costly and len(worst.jobs) > 1 else "warn", _sentence(worst))
 
