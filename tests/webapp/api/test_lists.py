@@ -110,8 +110,8 @@ def test_every_list_answers_its_row_without_our_row_number(api, name):
     everything()
     answer = api.get(url(name)).json()
     assert len(answer["results"]) == 1
-    # By its number a finding is asked for and a statement taken back; others mean nothing outside.
-    assert ("id" in answer["results"][0]) == (name in ("findings", "storage-statements"))
+    # By its number a finding is asked for; others mean nothing outside.
+    assert ("id" in answer["results"][0]) == (name == "findings")
     assert (answer["next"], answer["previous"]) == (None, None)
 
 

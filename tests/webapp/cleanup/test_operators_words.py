@@ -152,27 +152,33 @@ def test_a_directory_that_was_excluded_before_the_plan_stops_nothing_beside_it(
 
 def test_the_job_of_a_cluster_is_attested_with_no_directory_of_another_job(fleet: Fleet) -> None:
     other = str(fleet.worlds["app-a"].job(7))
-    with pytest.raises(CommandError, match="its last part is the id of a job"):
+    with pytest.raises(CommandError, match="is no directory of job"):
         state("dead_job", other, "--cluster", "removed", "--job", name_of_job(DEAD))
     assert not StorageStatement.objects.exists()
 
 
-@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("ends", [True, False])
 def test_of_two_applications_with_one_directory_the_death_of_one_leaves_the_other_its_checkpoints(
-    home: Path, terminal: bool
+    home: Path, ends: bool
 ) -> None:
+    """While the other runs, the directory is not taken for that of a dead job at all."""
     fleet = Fleet(home)
     world = fleet.application("app-a")
     StorageRoot.objects.get().clusters.clear()
     needed = world.file(world.job(REPEATED) / "shared", at=OLD)
     world.checkpoint(REPEATED, 13, [needed], at=OLD)
     tell("app-a", **completed(world, 13))
-    if terminal:
+    if ends:
         tell("app-a", state="CANCELED", terminal=True, end_time=OLD)
     job("removed", at=OLD, job_id=name_of_job(REPEATED), **completed(world, 12))
     audit(30)
     directory = str(world.job(REPEATED))
-    state("dead_job", directory, "--cluster", "removed", "--job", name_of_job(REPEATED))
+    of_removed = ("dead_job", directory, "--cluster", "removed", "--job", name_of_job(REPEATED))
+    if ends:
+        state(*of_removed)
+    else:
+        with pytest.raises(CommandError, match="which has not ended"):
+            state(*of_removed)
     run("audit_storage")
     assert not fleet.clean_up_all()
 
