@@ -185,7 +185,7 @@ REACHES = {
     JOB_DIRECTORY: message("The files of one job directory."),
     JOBS: message("The files of the jobs that it names, or that its job stems from."),
     PREFIX: message("The files below these directories."),
-    ALL_ROOTS: message("Any file of all audited roots: nothing tells what it refers to."),
+    ALL_ROOTS: message("Any file of all audited roots: nobody can know what it refers to."),
 }
 """How far a doubt reaches: files that it may be the only one to refer to. In ascending order."""
 

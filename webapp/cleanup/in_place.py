@@ -21,7 +21,7 @@ from webapp.cleanup.run import Run
 TAG = "weir-quarantine"
 MOST_TAGS = 10
 """Of one object, as S3 has it."""
-_ANEW = "it was written or deleted anew since"
+_ANEW = "it was written or deleted since"
 
 
 class Hiding:

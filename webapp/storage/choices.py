@@ -2,7 +2,6 @@
 
 from django.db import models
 
-from spark_jobs.storage_words import DEAD_JOB, EXCLUDED, FOREIGN_FILE
 from webapp.lib.translations import gettext_lazy as _
 
 
@@ -37,9 +36,9 @@ class AuditPurpose(models.TextChoices):
 class StatementKind(models.TextChoices):
     """What an operator can state so that a doubt ends (``spark_jobs.storage_words.STATEMENTS``)."""
 
-    DEAD_JOB = DEAD_JOB, _("dead job")
-    EXCLUDED = EXCLUDED, _("excluded directory")
-    FOREIGN_FILE = FOREIGN_FILE, _("no checkpoint")
+    DEAD_JOB = "dead_job", _("dead job")
+    EXCLUDED = "excluded", _("excluded directory")
+    FOREIGN_FILE = "foreign_file", _("no checkpoint")
 
 
 class SimulationState(models.TextChoices):

@@ -120,8 +120,8 @@ CAUSES = (
         message(
             "The same record comes again after each restart. Find it by topic, partition and "
             "offset, and see who wrote it and with which schema. Read it with a version of the job "
-            "that can, or let the format pass over it (json.ignore-parse-errors, a deserializer "
-            "that writes such records aside): what is passed over is not in the result."
+            "that can, or let the format skip it (json.ignore-parse-errors, a deserializer "
+            "that writes such records aside): what is skipped is not in the result."
         ),
         "java.io.IOException: Failed to deserialize consumer record due to",
         "org.apache.flink.connector.kafka.source.reader.KafkaRecordEmitter",

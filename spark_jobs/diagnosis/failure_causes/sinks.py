@@ -101,7 +101,7 @@ CAUSES = (
         r"[\s\S]*(?:FileNotFound|NoSuchFile|NoSuchKey|NoSuchUpload|does not exist)",
         message("a file that the file sink had not finished is not there"),
         message(
-            "The snapshot goes on with a part file that was finished or deleted since: mostly it "
+            "The snapshot continues a part file that was finished or deleted since: mostly it "
             "is not the newest snapshot, or a lifecycle rule removed uploads that were not "
             "complete. Start from the newest one. If that fails as well, start without the sink's "
             "state (give the sink another uid(), allow non-restored state): what it had not "

@@ -17,8 +17,8 @@ CAUSES = (
         message("the position that a source restores is not kept any more"),
         message(
             "What changed since that position cannot be read from there, at no attempt. Read that "
-            "source anew: give it alone another uid() and allow non-restored state, so that the "
-            "other operators keep theirs; the sinks then get its records once more. Let the source "
+            "source from its beginning: give it alone another uid() and allow non-restored state, so "
+            "that the other operators keep theirs; the sinks then get its records once more. Let the source "
             "keep its log (binlog, WAL, oplog, archive logs, retention, snapshots of a table) for "
             "longer than the longest stop, and send heartbeats where its tables seldom change."
         ),
@@ -50,7 +50,8 @@ CAUSES = (
         message(
             "The snapshot has no schema of a table that was added or changed since. Start with the "
             "list of tables that wrote it, or with scan.newly-added-table.enabled; several sources "
-            "need histories of their own. Else read that source anew, with another uid()."
+            "need histories of their own. Else read that source from its beginning, "
+            "with another uid()."
         ),
         "org.apache.kafka.connect.errors.ConnectException: Encountered change event for table "
         "test.src whose schema isn't known to this connector",

@@ -6,7 +6,7 @@ from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 CAUSES = (
     FailureCause(
         "TABLE_COMMIT_CONFLICT",
-        r"[Cc]onflicts detected! Give up committing"
+        r"[Cc]onflicts detected! Give[ ]up committing"
         r"|iceberg\.exceptions\.(?:CommitFailed|Validation)Exception"
         r"|HoodieWriteConflictException|Heartbeat for instant \w+ has expired",
         message("another writer changed the table at the same time"),
@@ -16,7 +16,8 @@ CAUSES = (
             "A job that was started from an older snapshot than the table's newest commit "
             "conflicts at each attempt: start it from its newest one."
         ),
-        "java.lang.RuntimeException: File deletion conflicts detected! Give up committing.",
+        "org.apache.iceberg.exceptions.CommitFailedException: Requirement failed: branch changed",
+        "org.apache.iceberg.exceptions.CommitFailedException, "
         "org.apache.paimon.operation.FileStoreCommitImpl",
     ),
     FailureCause(

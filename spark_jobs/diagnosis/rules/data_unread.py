@@ -26,7 +26,7 @@ MESSAGE_CHARS = 300
 @rule(
     RULE,
     message("No new data is found"),
-    message("A source failed several times to look for new data, and goes on without it."),
+    message("A source failed several times to look for new data, and continues without it."),
     hold_s=900,
     reads=(FAILED,),
     needs=("events",),
@@ -69,7 +69,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             what=cause.title if cause else root.group,
         ),
         cause=message(
-            "The source logs the failure and goes on, so the job looks healthy and reads nothing "
+            "The source logs the failure and continues, so the job looks healthy and reads nothing "
             "new: {name:text} ({text:text}).",
             name=root.name,
             text=without_middle(root.message, MESSAGE_CHARS),
@@ -78,7 +78,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         if cause
         else message(
             "Read the exception in the JobManager's log, and repair what it names. The source "
-            "looks again by itself, and then reads what came meanwhile."
+            "looks again by itself, and then reads what arrived in that time."
         ),
         seen_at_ms=newest.at_ms,
         began_at_ms=failed[0].at_ms,

@@ -63,7 +63,7 @@ ASSUMED = message(
         Threshold(
             LOGGED_LINES,
             3,
-            "lines",
+            "count",
             1,
             10_000,
             message(

@@ -226,6 +226,9 @@ def english(text: str, known: frozenset[str]) -> list[str]:
 
 NAMES = frozenset(
     [
+        "oomkilled",
+        "evicted",
+        "yarn",
         "root",
         "robot",
         "operator",
