@@ -140,17 +140,25 @@ def test_a_budget_is_of_its_window(tokens, monkeypatch):
 
 
 def test_pushes_that_are_read_at_once_leave_threads_to_pages(tokens, monkeypatch):
-    monkeypatch.setattr(budget, "TURN_WITHIN_S", 0.01)
     taken, free = budget.Budget(), threading.Event()
+    all_hold = threading.Barrier(budget.MAX_AT_ONCE + 1)
     monkeypatch.setattr("webapp.push.receiving.BUDGET", taken)
+
+    def hold() -> bool:
+        all_hold.wait()
+        return free.wait()
+
     holders = [
-        threading.Thread(target=taken.spend, args=(number, free.wait))
+        threading.Thread(target=taken.spend, args=(number, hold))
         for number in range(budget.MAX_AT_ONCE)
     ]
     for holder in holders:
         holder.start()
     try:
-        refused = push(tokens[0], JSON, b'{"log":"x"}')
+        all_hold.wait(timeout=60)
+        with monkeypatch.context() as impatient:
+            impatient.setattr(budget, "TURN_WITHIN_S", 0.01)
+            refused = push(tokens[0], JSON, b'{"log":"x"}')
     finally:
         free.set()
         for holder in holders:
