@@ -37,7 +37,8 @@ Row = dict[str, Any]
 @pytest.mark.parametrize(
     "recording",
     [
-        "recordings/1.20.5/F",  # expired
+        # expired
+        pytest.param("recordings/1.20.5/F", marks=pytest.mark.long),
         "recordings/1.20.5/I",  # a TaskManager killed, restarts
         # declined, then cancelled
         pytest.param("recordings/1.20.5/E", marks=pytest.mark.long),
