@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from ingest.storage.layout import JOB_CHARS
-from spark_jobs.storage.owners import JOB_DIRECTORY
+from spark_jobs.storage.owners import JOB_DIRECTORY, NOBODY
 from spark_jobs.storage.plain import US_PER_H, Key, Row, is_below, key_of
 
 FUTURE_AFTER_H = 1
@@ -28,7 +28,6 @@ _OF_OWNER = (
     "redeployed_at",
     "ended_at",
 )
-_NOBODY = dict.fromkeys(_OF_OWNER) | {"suspects": 0, "claims": 0, "terminal": False, "seen": False}
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def judged_directories(held: Iterable[Row], roots: Sequence[Row], known: Known) 
     for number, row in enumerate(held):
         root = roots[row["root_no"]]
         audit_id, as_of = root["audit_id"], root["as_of"]
-        owner = owners.get((audit_id, root["root"], row["job_directory"]), _NOBODY)
+        owner = owners.get((audit_id, root["root"], row["job_directory"]), NOBODY)
         directories.append(
             row
             | {name: owner[name] for name in _OF_OWNER}

@@ -43,6 +43,29 @@ _FORGOTTEN = dict.fromkeys([*JOB_SCHEMA.names, "written_directory"]) | {
     "terminal": False,
     "seen": False,
 }
+NOBODY = {
+    **dict.fromkeys(
+        (
+            "cluster",
+            "job_name",
+            "began_at",
+            "went_on_at",
+            "started_at",
+            "redeployed_at",
+            "ended_at",
+            "in_flight_since",
+            "last_completed_id",
+            "last_completed_at",
+            "failed",
+        )
+    ),
+    "suspects": 0,
+    "claims": 0,
+    "shared": False,
+    "terminal": False,
+    "seen": False,
+}
+"""What :func:`owners` knows of a directory that no job is known to write."""
 JOB_DIRECTORY = ("audit_id", "root", "job_directory")
 JOB = ("audit_id", "cluster", "job_id")
 _SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}(?:/|$)")

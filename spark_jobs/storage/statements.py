@@ -5,7 +5,7 @@ no checkpoints. A statement counts only as long as nothing contradicts it.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from spark_jobs.storage.owners import CLOCKS_APART_S
+from spark_jobs.storage.owners import CLOCKS_APART_S, NOBODY
 from spark_jobs.storage.plain import US_PER_S, Key, Row, by, is_less, largest
 from spark_jobs.storage_words import DEAD_JOB, EXCLUDED, FOREIGN_FILE
 
@@ -18,20 +18,7 @@ ENDED = {
 }
 """What an attestation says of a job that no cluster reports any more."""
 _DEEDS = ("started_at", "restored_at", "last_completed_at", "in_flight_since", "ended_at")
-_NOBODY = dict.fromkeys(
-    (
-        "cluster",
-        "job_name",
-        "began_at",
-        "went_on_at",
-        "started_at",
-        "ended_at",
-        "redeployed_at",
-        "in_flight_since",
-        "last_completed_id",
-        "last_completed_at",
-    )
-)
+_DEAD = NOBODY | {"suspects": 1, "claims": 1, "terminal": True, "seen": True, "failed": []}
 
 
 class Dead(NamedTuple):
@@ -121,16 +108,7 @@ def with_dead(owners: Sequence[Row], dead: Dead, directories: Iterable[Row]) -> 
     return [
         *others,
         *(
-            directory
-            | _NOBODY
-            | {
-                "suspects": 1,
-                "shared": False,
-                "claims": 1,
-                "terminal": True,
-                "seen": True,
-                "failed": [],
-            }
+            directory | _DEAD
             for directory in directories
             if (directory["audit_id"], directory["job_directory"]) in dead.since
         ),
