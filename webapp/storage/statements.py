@@ -1,6 +1,8 @@
 """Stating, taking back and voiding what operators say of jobs, directories and files in storage."""
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -13,6 +15,7 @@ from ingest.uris import BadUri, canonical, is_below
 from spark_jobs.storage_words import DEAD_JOB, EXCLUDED, FOREIGN_FILE, VOID_ATTESTATION
 from webapp.accounts.models import User
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.lib.chunks import chunks
 from webapp.lib.refusals import InputRefused
 from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import (
@@ -25,6 +28,7 @@ from webapp.storage.models import (
 from webapp.storage.models.columns import URI_LENGTH
 from webapp.storage.newest_audits import latest_audits
 
+JOBS_AT_ONCE = 500
 _JOB_DIRECTORY = re.compile(r".*/([0-9a-f]{32})")
 
 
@@ -70,9 +74,8 @@ def rows_of_request(audit: StorageAudit) -> list[dict[str, Any]]:
     """Those that count and that a plan of the audit can quote, made before it began, as
     ``spark_jobs.audit_request.Statement``. Ends attestations of jobs that were seen alive since.
     """
-    for statement in StorageStatement.objects.counting().filter(kind=DEAD_JOB):
-        if _lived_since(statement):
-            _end(statement, message("Its job was seen alive since."))
+    for statement in _lived_since(StorageStatement.objects.counting().filter(kind=DEAD_JOB)):
+        _end(statement, message("Its job was seen alive since."))
     return [
         {
             "kind": row.kind,
@@ -117,14 +120,25 @@ def _end(statement: StorageStatement, why: str) -> None:
     )
 
 
-def _lived_since(statement: StorageStatement) -> bool:
-    alive = JobCurrent.objects.filter(
-        job_id=statement.job_id, terminal=False, last_seen_at__gt=statement.stated_at
-    )
-    return any(
-        cluster == statement.cluster or _may_lie_below(path, statement.subject)
-        for cluster, path in alive.values_list("cluster", "last_completed_path")
-    )
+def _lived_since(attestations: Iterable[StorageStatement]) -> Iterator[StorageStatement]:
+    """Those whose job was seen later, and has not ended; a few queries however many there are."""
+    for some in chunks(attestations, JOBS_AT_ONCE):
+        alive = defaultdict(list)
+        for job in JobCurrent.objects.filter(
+            job_id__in={statement.job_id for statement in some}, terminal=False
+        ).only("job_id", "cluster", "last_completed_path", "last_seen_at"):
+            alive[job.job_id].append(job)
+        for statement in some:
+            if any(
+                job.last_seen_at is not None
+                and job.last_seen_at > statement.stated_at
+                and (
+                    job.cluster == statement.cluster
+                    or _may_lie_below(job.last_completed_path, statement.subject)
+                )
+                for job in alive[statement.job_id]
+            ):
+                yield statement
 
 
 def _dead_job(stated: Stated) -> dict[str, Any]:

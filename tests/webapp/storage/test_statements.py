@@ -5,14 +5,18 @@ from io import StringIO
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from spark_jobs.storage_words import STATEMENTS
 from tests.webapp.builders import cluster, job
 from tests.webapp.storage.builders import JOB, ROOT, audit, doubt, job_storage, root, root_figures
 from webapp.cleanup.planning import sort_roots
 from webapp.lib.refusals import InputRefused
 from webapp.storage import statements
+from webapp.storage.choices import StatementKind
 from webapp.storage.models import AuditDoubt, StorageAudit, StorageRoot, StorageStatement
 from webapp.storage.statements import Stated, state, take_back
 
@@ -172,6 +176,34 @@ def test_an_attestation_ends_when_its_job_is_heard_of_again(audited, spelled: st
     assert statements.rows_of_request(audit("storage-2")) == []
     made.refresh_from_db()
     assert "alive" in made.ended_why
+
+
+def test_many_attestations_cost_an_audit_as_many_queries_as_one(
+    audited, django_assert_num_queries
+) -> None:
+    def attest(*numbers: int) -> None:
+        StorageStatement.objects.bulk_create(
+            StorageStatement(
+                kind="dead_job",
+                subject=f"{ROOT}/{number:032x}",
+                job_id=f"{number:032x}",
+                reason=WHY,
+                stated_at=timezone.now(),
+            )
+            for number in numbers
+        )
+
+    later = audit("storage-2")
+    attest(0)
+    with CaptureQueriesContext(connection) as of_one:
+        statements.rows_of_request(later)
+    attest(*range(1, 40))
+    with django_assert_num_queries(len(of_one)):
+        statements.rows_of_request(later)
+
+
+def test_what_can_be_stated_is_what_audits_know() -> None:
+    assert set(StatementKind.values) == set(STATEMENTS)
 
 
 def test_an_attestation_ends_that_an_audit_contradicts(audited) -> None:
