@@ -63,7 +63,7 @@ class StoreFault:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Report:
     """``of_checkpoint``: known to be of the files of a checkpoint itself, whatever the text says.
     ``code`` and ``path`` as the pattern of a line read them.
     """
@@ -82,28 +82,28 @@ def store_faults(window: JobWindow, since_ms: int) -> tuple[list[StoreFault], in
     """
     faults: dict[tuple[str, str, str, int], StoreFault] = {}
     unplaced: set[tuple[str, str, int]] = set()
-    for said in _said(window, since_ms):
-        if (code := _code_of(said)) is None:
+    for report in _reports(window, since_ms):
+        if (code := _code_of(report)) is None:
             continue
-        place = place_in(said.path) or _place_of(said.text)
-        is_assumed = place is None and (said.of_checkpoint or _is_of_checkpoint(said.text))
+        place = place_in(report.path) or _place_of(report.text)
+        is_assumed = place is None and (report.of_checkpoint or _is_of_checkpoint(report.text))
         place = _checkpoint_directory(window) if is_assumed else place
-        second = said.at_ms // SAME_MS
+        second = report.at_ms // SAME_MS
         if place is None:
-            unplaced.add((code, said.came_of, second))
+            unplaced.add((code, report.came_of, second))
             continue
-        near = [(code, said.came_of, place.uri, second + step) for step in (0, -1, 1)]
-        if said.came_of in (LOGGED, RETRIED):
-            near = [(code, said.came_of, place.path, said.at_ms)]
+        near = [(code, report.came_of, place.uri, second + step) for step in (0, -1, 1)]
+        if report.came_of in (LOGGED, RETRIED):
+            near = [(code, report.came_of, place.path, report.at_ms)]
         if not any(key in faults for key in near):
-            faults[near[0]] = StoreFault(said.at_ms, code, said.came_of, place, is_assumed)
+            faults[near[0]] = StoreFault(report.at_ms, code, report.came_of, place, is_assumed)
     return sorted(faults.values(), key=lambda one: (one.at_ms, one.code)), len(unplaced)
 
 
-def _code_of(said: _Said) -> str | None:
-    if said.code in FAULTS:
-        return said.code
-    cause = cause_of(said.text)
+def _code_of(report: _Report) -> str | None:
+    if report.code in FAULTS:
+        return report.code
+    cause = cause_of(report.text)
     return cause.code if cause and cause.code in FAULTS else None
 
 
@@ -115,13 +115,13 @@ def _place_of(text: str) -> StorePlace | None:
     return place_in(read, words.start() if words else 0)
 
 
-def _said(window: JobWindow, since_ms: int) -> Iterator[_Said]:
+def _reports(window: JobWindow, since_ms: int) -> Iterator[_Report]:
     for sample in window.checkpoints:
         if since_ms <= sample.ended_ms <= window.at_ms and sample.outcome in FAILED_OUTCOMES:
             yield from _of_checkpoint(sample)
     for failure in window.failures:
         if failure.at_ms >= since_ms:
-            yield _Said(failure.at_ms, TASK, failure.stacktrace or failure.name)
+            yield _Report(failure.at_ms, TASK, failure.stacktrace or failure.name)
     for event in window.events:
         if event.at_ms < since_ms:
             continue
@@ -130,20 +130,20 @@ def _said(window: JobWindow, since_ms: int) -> Iterator[_Said]:
         if event.kind in LINES:
             came_of = RETRIED if event.kind == RETRIES else LOGGED
             path = str(event.fields.get("path") or "")
-            yield _Said(event.at_ms, came_of, text, code=event.reason, path=path)
+            yield _Report(event.at_ms, came_of, text, code=event.reason, path=path)
         elif event.rule_kind == FAILURES[0]:
-            yield _Said(event.at_ms, TASK, text)
+            yield _Report(event.at_ms, TASK, text)
         elif not event.checkpoint_id:
             # The JobManager could not begin it.
-            yield _Said(event.at_ms, CHECKPOINT, text, of_checkpoint=True)
+            yield _Report(event.at_ms, CHECKPOINT, text, of_checkpoint=True)
 
 
-def _of_checkpoint(sample: CheckpointSample) -> Iterator[_Said]:
+def _of_checkpoint(sample: CheckpointSample) -> Iterator[_Report]:
     texts = [str(decline["exception"]) for decline in sample.declines if decline.get("exception")]
     texts += filter(None, (sample.failure_message, sample.reason_text))
     for text in texts:
         is_written = sample.reason in _OF_CHECKPOINTS and not _WRITES_RESULTS.search(text)
-        yield _Said(sample.ended_ms, CHECKPOINT, text, is_written)
+        yield _Report(sample.ended_ms, CHECKPOINT, text, is_written)
 
 
 def _is_of_checkpoint(text: str) -> bool:

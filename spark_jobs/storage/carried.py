@@ -127,16 +127,16 @@ def _is_one(both: pa.Table) -> Flags:
     Weir.
     """
     everywhere = numbers(column(both, "count_all"))
-    is_told: Flags = np.ones(both.num_rows, np.bool_)
+    is_everywhere: Flags = np.ones(both.num_rows, np.bool_)
     for name in _IS_ONE_BY:
-        is_told &= numbers(column(both, f"{name}_count")) == everywhere
+        is_everywhere &= numbers(column(both, f"{name}_count")) == everywhere
     earliest, latest = (numbers(column(both, f"modified_{end}")) for end in ("min", "max"))
     in_minutes = (earliest % US_PER_MIN == 0) & (latest - earliest < US_PER_MIN)
     is_same = (earliest == latest) | in_minutes
     is_same &= numbers(column(both, "bytes_min")) == numbers(column(both, "bytes_max"))
     never_absent = arrays.flags(pc.is_null(column(both, "unlisted_at_max")))
     was_there = _must_be_listed(latest, numbers(column(both, "first_seen_at_min")))
-    found: Flags = is_told & is_same & never_absent & was_there
+    found: Flags = is_everywhere & is_same & never_absent & was_there
     return found
 
 

@@ -140,7 +140,7 @@ class Origins:
     def __init__(self, family: Family, held: Iterable[Row]) -> None:
         of_prefix = _of_prefix(held, family.jobs)
         written = keys(family.sole, "audit_id", "job_directory")
-        self._told = keys(
+        self._known = keys(
             (job for job in family.jobs if not job["recorded"]), "audit_id", "job_id"
         ) - _unknown_origins(family, of_prefix, written)
         self._above: dict[Key, list[Key]] = {}
@@ -152,7 +152,7 @@ class Origins:
         have its id.
         """
         line = ancestors([(audit_id, job_id)], self._above)
-        if not line <= self._told or any(is_given(one) for _, one in line):
+        if not line <= self._known or any(is_given(one) for _, one in line):
             return None
         return {one for _, one in line}
 

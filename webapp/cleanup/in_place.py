@@ -21,7 +21,7 @@ from webapp.cleanup.run import Run
 TAG = "weir-quarantine"
 MOST_TAGS = 10
 """Of one object, as S3 has it."""
-_ANEW = "it was written or deleted since"
+_WRITTEN_SINCE = "it was written or deleted since"
 
 
 class Hiding:
@@ -105,7 +105,7 @@ class Hiding:
             else:
                 if any(one.is_latest and one.stat is None for one in above):
                     strays += [(self._bucket.key(file.source), marker) for marker in markers]
-                rows.append(self._run.row(file, FileOutcome.CHANGED, _ANEW))
+                rows.append(self._run.row(file, FileOutcome.CHANGED, _WRITTEN_SINCE))
         errors = self._bucket.delete(strays)
         if errors:
             raise Halted(
@@ -125,7 +125,7 @@ class Hiding:
             elif current is not None and current.id == file.version:
                 rows[file.path] = self._run.row(file, FileOutcome.RESTORED)
             elif current is None or current.id not in file.markers:
-                rows[file.path] = self._run.row(file, FileOutcome.OCCUPIED, _ANEW)
+                rows[file.path] = self._run.row(file, FileOutcome.OCCUPIED, _WRITTEN_SINCE)
             else:
                 key = self._bucket.key(file.source)
                 there = {one.id for one in versions}
@@ -257,10 +257,10 @@ class Tagging:
         tags = self._side_by_side(left, self._tags)
         going: dict[str, Object] = {}
         for file in left:
-            told = tags[file.path]
-            if isinstance(told, OSError):
-                rows[file.path] = self._run.failed(file, told)
-            elif told.get(TAG) != self._plan:
+            known = tags[file.path]
+            if isinstance(known, OSError):
+                rows[file.path] = self._run.failed(file, known)
+            elif known.get(TAG) != self._plan:
                 why = "its tag was removed"
                 rows[file.path] = self._run.row(file, FileOutcome.CHANGED, why)
             else:

@@ -95,8 +95,8 @@ class Run:
         if is_moved or not kept:
             target = file.target if is_moved and kept else None
             return Row(file.path, outcome, file.bytes, at, target, detail)
-        told = (file.way, file.version, list(file.markers))
-        return Row(file.path, outcome, file.bytes, at, None, detail, *told)
+        waits = (file.way, file.version, list(file.markers))
+        return Row(file.path, outcome, file.bytes, at, None, detail, *waits)
 
     def failed(self, file: Planned, error: OSError | TreeError) -> Row:
         return self.row(file, FileOutcome.FAILED, f"{type(error).__name__}: {error}"[:500])

@@ -101,8 +101,8 @@ def _above(uri: str, keys: Iterable[str]) -> str | None:
 
 
 def _entropy_keys(configurations: Iterable[tuple[str, Mapping[str, str]]]) -> set[str]:
-    told = (configuration.get(_ENTROPY_KEY) for _cluster, configuration in configurations)
-    return {_USUAL_ENTROPY_KEY, *filter(None, told)}
+    configured = (configuration.get(_ENTROPY_KEY) for _cluster, configuration in configurations)
+    return {_USUAL_ENTROPY_KEY, *filter(None, configured)}
 
 
 def _found(of_paths: Iterable[Place]) -> list[Suggestion]:
