@@ -207,19 +207,49 @@ class SparkProcess:
 
 
 def run_cycle(
-    lake: Path, run_dir: Path, attempt: str, environment: Mapping[str, str], *more: str
+    lake: Path,
+    run_dir: Path,
+    attempt: str,
+    environment: Mapping[str, str],
+    *more: str,
+    killed_after: str = "",
 ) -> "subprocess.Popen[str]":
     """Start one cycle of the pipeline as the web does: a client process that prints its progress."""
-    return run_job("cycle", lake, run_dir, attempt, environment, *more)
+    return run_job("cycle", lake, run_dir, attempt, environment, *more, killed_after=killed_after)
+
+
+KILLED_AFTER = """
+import os, runpy, signal, sys
+
+step, write = sys.argv.pop(1), sys.stdout.write
+
+def write_and_die(text):
+    write(text)
+    if text.startswith(step):
+        sys.stdout.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+sys.stdout.write = write_and_die
+runpy.run_module("spark_jobs", run_name="__main__", alter_sys=True)
+"""
 
 
 def run_job(
-    job: str, lake: Path, run_dir: Path, attempt: str, environment: Mapping[str, str], *more: str
+    job: str,
+    lake: Path,
+    run_dir: Path,
+    attempt: str,
+    environment: Mapping[str, str],
+    *more: str,
+    killed_after: str = "",
 ) -> "subprocess.Popen[str]":
+    """Start a client process. It kills itself once it has printed a line that begins with
+    ``killed_after``: who kills it from outside comes too late on a fast machine.
+    """
+    module = ["-c", KILLED_AFTER, killed_after] if killed_after else ["-m", "spark_jobs"]
     command = [
         sys.executable,
-        "-m",
-        "spark_jobs",
+        *module,
         job,
         "--lake",
         str(lake),

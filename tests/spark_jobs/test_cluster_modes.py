@@ -129,7 +129,7 @@ def test_killed_at_each_step_without_spark_the_next_attempt_completes(
     lake: Path, locally: Rows, tmp_path: Path
 ) -> None:
     for step in STEPS_WITHOUT_SPARK:
-        _kill_amid(run_cycle(lake, tmp_path / "run", "killed", {}), after=step)
+        _killed(run_cycle(lake, tmp_path / "run", "killed", {}, killed_after=step))
         assert not (tmp_path / "run" / "manifest.json").exists()
     assert served(lake, tmp_path / "run", "again", {}) == locally
 
@@ -142,10 +142,8 @@ def test_after_clients_killed_at_each_step_and_a_closed_session_the_next_attempt
     left = [*ALWAYS_SPARK, "--interrupt", "connect"]
     for number, step in enumerate(STEPS):
         attempt = f"killed-{number}"
-        _kill_amid(
-            run_cycle(lake, tmp_path / attempt, attempt, {"SPARK_REMOTE": warm_spark}, *left),
-            after=step,
-        )
+        at = {"SPARK_REMOTE": warm_spark}
+        _killed(run_cycle(lake, tmp_path / attempt, attempt, at, *left, killed_after=step))
         assert not (tmp_path / attempt / "manifest.json").exists()
         left += ["--interrupt", attempt]
     assert (tmp_path / attempt / "jobs").exists()
@@ -153,18 +151,7 @@ def test_after_clients_killed_at_each_step_and_a_closed_session_the_next_attempt
     assert not list(tmp_path.glob("killed-*/manifest.json"))
 
 
-def _kill_amid(process: "subprocess.Popen[str]", after: str) -> None:
-    """``kill -9`` once the process has printed a line that begins so."""
-    assert process.stdout is not None
-    try:
-        told = []
-        for line in process.stdout:
-            told.append(line)
-            if line.startswith(after):
-                break
-        else:
-            pytest.fail("The client ended by itself:\n" + "".join(told))
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
+def _killed(process: "subprocess.Popen[str]") -> None:
+    """Wait until the process has killed itself at its step."""
+    told, _ = process.communicate(timeout=CYCLE_WITHIN_S)
+    assert process.returncode == -signal.SIGKILL, "The client ended by itself:\n" + told
