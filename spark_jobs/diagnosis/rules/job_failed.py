@@ -156,8 +156,9 @@ def _ended_by(texts: list[str]) -> tuple[str, str]:
 
 
 def _ended_ms(window: JobWindow) -> int:
-    ends = [one.at_ms for one in window.annotations if one.kind == "terminal"]
-    return max(ends, default=window.at_ms)
+    ends = [mark.at_ms for mark in window.annotations if mark.kind == "terminal"]
+    # Annotations are dated to the full second, which may lie before a short life.
+    return max((*ends, window.start_time_ms or 0)) if ends else window.at_ms
 
 
 def _usable(window: JobWindow, cause: FailureCause | None) -> Snapshot | None:
