@@ -154,6 +154,7 @@ class Environment:
     behind_proxy: bool = _read(flag, "WEIR_BEHIND_PROXY", False)
     hsts_s: int = _read(_hsts_s)
     metrics_public: bool = _read(flag, "WEIR_METRICS_PUBLIC", False)
+    metrics_most_jobs: int = _read(number, "WEIR_METRICS_MOST_JOBS", 5_000, 1, 100_000)
     session_age_s: int = _read(number, "WEIR_SESSION_AGE_S", 12 * 3600, 300, 30 * _DAY_S)
     session_idle_s: int = _read(number, "WEIR_SESSION_IDLE_S", 4 * 3600, 0, 30 * _DAY_S)
     requests_per_min: int = _read(number, "WEIR_REQUESTS_PER_MIN", 1200, 0, 1_000_000)

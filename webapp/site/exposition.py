@@ -4,9 +4,10 @@ Rendered by hand: all of them are read from the database at the time of the scra
 library's counters, which live in one process and would differ from web worker to web worker, have
 nothing to do here.
 
-A new figure is a line here, then a panel of ``monitoring/weir-dashboard.json`` and, where it can be
-wrong, a rule of ``weir.rules.yml`` beside it, with a case where it fires and one where it does not
-in ``tests/webapp/monitoring/weir.rules.test.yml``.
+Those of jobs are in :mod:`webapp.site.job_exposition`. A new figure is a line here, then a panel of
+``monitoring/weir-dashboard.json`` and, where it can be wrong, a rule of ``weir.rules.yml`` beside
+it, with a case where it fires and one where it does not in
+``tests/webapp/monitoring/weir.rules.test.yml``.
 """
 
 from collections.abc import Iterable, Iterator
@@ -38,13 +39,13 @@ DATABASE = (
 
 def without_database() -> str:
     """What can be said while the database does not answer."""
-    return _metric(*DATABASE, [({}, 0)]) + _metric(
+    return metric_text(*DATABASE, [({}, 0)]) + metric_text(
         "weir_up", "1 while nothing in the pipeline is wrong.", [({}, 0)]
     )
 
 
 def render(now: datetime) -> str:
-    return "".join(_metric(name, meaning, samples) for name, meaning, samples in _metrics(now))
+    return "".join(metric_text(name, meaning, samples) for name, meaning, samples in _metrics(now))
 
 
 def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
@@ -268,7 +269,8 @@ def _room() -> Iterator[tuple[str, str, Iterable[Sample]]]:
     )
 
 
-def _metric(name: str, meaning: str, samples: Iterable[Sample]) -> str:
+def metric_text(name: str, meaning: str, samples: Iterable[Sample]) -> str:
+    """A gauge with its samples, as lines of Prometheus's text format."""
     lines = [f"# HELP {name} {meaning}", f"# TYPE {name} gauge"]
     for labels, value in samples:
         words = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())

@@ -4,7 +4,7 @@ from django.urls import path
 
 from webapp.accounts.guards import fleet_wide_only
 from webapp.lib.menu import MenuEntry
-from webapp.site.views import kept, monitoring
+from webapp.site.views import kept
 from webapp.site.views import pipeline as views
 
 MENU = MenuEntry("Pipeline", "pipeline", key="p", of=("pipeline",), whole_fleet=True)
@@ -14,8 +14,6 @@ urlpatterns = fleet_wide_only(
         path("pipeline/", views.pipeline, name="pipeline"),
         path("pipeline/kept/", kept.kept, name="pipeline-kept"),
         path("pipeline/kept.<export_form:form>", kept.export, name="pipeline-kept-export"),
-        path("pipeline/weir.rules.yml", monitoring.alert_rules, name="pipeline-alert-rules"),
-        path("pipeline/weir-dashboard.json", monitoring.dashboard, name="pipeline-dashboard"),
         path("pipeline/runs/<int:pk>/", views.run, name="pipeline-run"),
         path(
             "pipeline/skipped.<export_form:form>",

@@ -1,4 +1,6 @@
-"""Doors for machines that watch Weir itself: ``/healthz``, ``/readyz``, ``/metrics``."""
+"""Doors for machines that watch Weir and its jobs: ``/healthz``, ``/readyz``, ``/metrics`` and
+``/metrics/jobs``.
+"""
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
@@ -12,7 +14,7 @@ from webapp.accounts.authentication import TokenAuthentication
 from webapp.fleet.pipeline_status.status import status
 from webapp.lib import scopes
 from webapp.lib.database_watch import why_away
-from webapp.site import exposition
+from webapp.site import exposition, job_exposition
 
 EXPOSITION = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -43,7 +45,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 @login_not_required
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Prometheus text; for people who are signed in, by API token, or for all with
+    """Prometheus text about Weir; for people who are signed in, by API token, or for all with
     WEIR_METRICS_PUBLIC.
 
     Without its database nobody can be known: what is then said, that it is away, ``/readyz`` says
@@ -52,25 +54,33 @@ def metrics(request: HttpRequest) -> HttpResponse:
     try:
         if why_away():
             raise DatabaseError
-        return _metrics(request)
+        if refusal := _refusal(request, is_open=settings.WEIR.metrics_public):
+            return refusal
+        if not settings.WEIR.metrics_public:
+            scopes.require_everything("What Weir says of itself")
+        with scopes.everything():
+            text = exposition.render(timezone.now())
     except DatabaseError:
-        return HttpResponse(exposition.without_database(), content_type=EXPOSITION)
-
-
-def _metrics(request: HttpRequest) -> HttpResponse:
-    if not (settings.WEIR.metrics_public or request.user.is_authenticated or _has_token(request)):
-        refusal = HttpResponse(
-            "Give an API token: Authorization: Bearer weir_…\n",
-            status=401,
-            content_type="text/plain",
-        )
-        refusal["WWW-Authenticate"] = "Bearer"
-        return refusal
-    if not settings.WEIR.metrics_public:
-        scopes.require_everything("What Weir says of itself")
-    with scopes.everything():
-        text = exposition.render(timezone.now())
+        text = exposition.without_database()
     return HttpResponse(text, content_type=EXPOSITION)
+
+
+@login_not_required
+def job_metrics(request: HttpRequest) -> HttpResponse:
+    """Prometheus text about the jobs that the viewer may see; never without a token or sign-in."""
+    if refusal := _refusal(request, is_open=False):
+        return refusal
+    return HttpResponse(job_exposition.render(timezone.now()), content_type=EXPOSITION)
+
+
+def _refusal(request: HttpRequest, is_open: bool) -> HttpResponse | None:
+    if is_open or request.user.is_authenticated or _has_token(request):
+        return None
+    refusal = HttpResponse(
+        "Give an API token: Authorization: Bearer weir_…\n", status=401, content_type="text/plain"
+    )
+    refusal["WWW-Authenticate"] = "Bearer"
+    return refusal
 
 
 def _has_token(request: HttpRequest) -> bool:

@@ -7,6 +7,7 @@ from webapp.analyses.views import urlpatterns as analysis_pages
 from webapp.lib.path_names import ExportForm, PathName, PathWhole
 from webapp.site import probes
 from webapp.site.views.documentation import documentation
+from webapp.site.views.monitoring import download
 
 for name, converter in (("name", PathName), ("whole", PathWhole), ("export_form", ExportForm)):
     register_converter(converter, name)
@@ -18,6 +19,8 @@ urlpatterns = [
     path("healthz", probes.healthz),
     path("readyz", probes.readyz),
     path("metrics", probes.metrics),
+    path("metrics/jobs", probes.job_metrics),
+    path("monitoring/<str:name>", download, name="monitoring-file"),
     path("docs/", documentation, name="documentation"),
     path("docs/<path:rest>", documentation),
     path("admin/", admin.site.urls),

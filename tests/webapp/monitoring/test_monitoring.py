@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -23,6 +22,7 @@ from django.utils import timezone
 
 from tests.webapp.builders import cluster, job, person
 from tests.webapp.monitoring.exposed import asked_by, labels_by_name
+from tests.webapp.monitoring.prometheus import running_prometheus
 from tests.webapp.storage.builders import ROOT, audit, root_figures
 from webapp.accounts.models import ApiToken
 from webapp.config.environment import PROJECT_DIR
@@ -224,8 +224,8 @@ def test_panels_have_ids_of_their_own_lie_beside_each_other_and_take_the_chosen_
 def test_both_are_downloaded_from_the_page_of_the_pipeline(viewer: Client) -> None:
     page = viewer.get("/pipeline/").content.decode()
     for file in (RULES, DASHBOARD):
-        assert f'href="/pipeline/{file.name}"' in page
-        answer = viewer.get(f"/pipeline/{file.name}")
+        assert f'href="/monitoring/{file.name}"' in page
+        answer = viewer.get(f"/monitoring/{file.name}")
         assert answer.content == file.read_bytes() and file.name in answer["Content-Disposition"]
 
 
@@ -267,30 +267,8 @@ def prometheus(
             }
         ],
     }
-    (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(configuration))
-    port = free_port()
-    words = [
-        f"--config.file={tmp_path}/prometheus.yml",
-        f"--storage.tsdb.path={tmp_path}/data",
-        f"--web.listen-address=127.0.0.1:{port}",
-    ]
-    with (tmp_path / "log").open("wb") as log:
-        process = subprocess.Popen([str(PROMETHEUS), *words], stdout=log, stderr=log)
-
-    def asked(path: str) -> Any:
-        try:
-            with urllib.request.urlopen(
-                f"http://127.0.0.1:{port}/api/v1/{path}", timeout=5
-            ) as answer:
-                return json.load(answer)["data"]
-        except OSError:
-            return None
-
-    try:
+    with running_prometheus(configuration, tmp_path) as asked:
         yield asked
-    finally:
-        process.kill()
-        process.wait()
 
 
 @needs_prometheus

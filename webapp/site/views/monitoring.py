@@ -1,21 +1,17 @@
-"""What Prometheus and Grafana need to watch Weir itself, as files to take along."""
+"""What Prometheus and Grafana need to watch Weir and its jobs, as files to take along."""
 
 from pathlib import Path
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 
 FOLDER = Path(__file__).parent.parent / "monitoring"
+CONTENT_TYPES = {".yml": "application/yaml", ".json": "application/json"}
 
 
-def alert_rules(request: HttpRequest) -> HttpResponse:
-    return _download("weir.rules.yml", "application/yaml")
-
-
-def dashboard(request: HttpRequest) -> HttpResponse:
-    return _download("weir-dashboard.json", "application/json")
-
-
-def _download(name: str, content_type: str) -> HttpResponse:
-    answer = HttpResponse((FOLDER / name).read_bytes(), content_type=content_type)
+def download(request: HttpRequest, name: str) -> HttpResponse:
+    path = next((path for path in FOLDER.iterdir() if path.name == name), None)
+    if path is None or path.suffix not in CONTENT_TYPES:
+        raise Http404
+    answer = HttpResponse(path.read_bytes(), content_type=CONTENT_TYPES[path.suffix])
     answer["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer

@@ -1,0 +1,191 @@
+"""What Weir knows of Flink jobs as Prometheus text: ``/metrics/jobs``.
+
+Labels: ``cluster``, ``job_name`` (Flink's own word for it: ``job`` is Prometheus's name of what it
+scrapes), ``team`` (the label ``team`` of the cluster, empty where it has none), and ``rule`` and
+``severity`` of findings. A job is its name, so a series outlives its attempts; of jobs that share a
+name at one time each has the beginning of its first id behind it.
+
+Nothing is exposed that is not known now: a sample is missing where its job cannot be seen. At most
+``WEIR_METRICS_MOST_JOBS`` jobs have samples, those with the worst trouble first.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Count
+
+from webapp.findings.models import Finding
+from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState
+from webapp.fleet.models import Cluster, JobCurrent
+from webapp.fleet.models.job import OVER
+from webapp.site.exposition import Sample, metric_text
+
+TEAM = "team"
+READ = (
+    "cluster",
+    "name",
+    "job_id",
+    "first_attempt_id",
+    "state",
+    "terminal",
+    "health",
+    "health_state",
+    "start_time",
+    "last_completed_at",
+    "last_completed_ms",
+    "state_bytes",
+    "checkpointed_bytes",
+    "orphan_bytes",
+    "restarts",
+    "pressured_share",
+    "checkpoint_interval_ms",
+    "last_seen_at",
+)
+Job = Any  # a JobCurrent with its status
+JobKey = tuple[str, str]
+
+
+def _recovery_point_age_s(job: Job, now: datetime) -> float | None:
+    """Of a job without a checkpoint since its start; None where it takes none."""
+    if job.checkpoint_interval_ms is None:
+        return None
+    newest = job.last_completed_at or job.start_time
+    return max((now - newest).total_seconds(), 0.0) if newest else None
+
+
+def _health(job: Job, now: datetime) -> float | None:
+    return None if job.health_state == HealthState.UNKNOWN else job.health
+
+
+FIGURES: tuple[tuple[str, str, Callable[[Job, datetime], float | None]], ...] = (
+    ("weir_job_health", "Health from 0 to 100; missing where it is unknown.", _health),
+    (
+        "weir_job_recovery_point_age_seconds",
+        "Time since the newest completed checkpoint was triggered, else since the start.",
+        _recovery_point_age_s,
+    ),
+    (
+        "weir_job_checkpoint_duration_seconds",
+        "Duration of the newest completed checkpoint.",
+        lambda job, now: None if job.last_completed_ms is None else job.last_completed_ms / 1000,
+    ),
+    (
+        "weir_job_state_bytes",
+        "Full size of the newest completed checkpoint.",
+        lambda job, now: job.state_bytes,
+    ),
+    (
+        "weir_job_uploaded_bytes",
+        "Bytes that the newest completed checkpoint uploaded.",
+        lambda job, now: job.checkpointed_bytes,
+    ),
+    (
+        "weir_job_orphan_bytes",
+        "Bytes of proven orphans in its directories, by the newest audits.",
+        lambda job, now: job.orphan_bytes,
+    ),
+    (
+        "weir_job_restarts",
+        "Restarts of its newest attempt, as Flink counts them.",
+        lambda job, now: job.restarts,
+    ),
+    (
+        "weir_job_pressured_ratio",
+        "Largest share of subtasks of a vertex that are back-pressured, from 0 to 1.",
+        lambda job, now: job.pressured_share,
+    ),
+)
+
+
+def render(now: datetime) -> str:
+    """Of the jobs that the viewer may see."""
+    return "".join(metric_text(name, meaning, samples) for name, meaning, samples in _metrics(now))
+
+
+def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
+    most = settings.WEIR.metrics_most_jobs
+    running = JobCurrent.objects.newest_attempts().exclude(OVER)
+    with_status = running.with_status(now).only(*READ).order_by("-trouble", "cluster", "id")
+    jobs = list(with_status[:most])
+    labels = _labels(jobs)
+    yield (
+        "weir_job_seen",
+        "1 for a job that can be seen now, 0 for one of which nothing is known now.",
+        [(labels[_key(job)], float(_is_seen(job))) for job in jobs],
+    )
+    seen = [job for job in jobs if _is_seen(job)]
+    for name, meaning, figure in FIGURES:
+        figures = ((labels[_key(job)], figure(job, now)) for job in seen)
+        yield name, meaning, [(of, float(value)) for of, value in figures if value is not None]
+    yield (
+        "weir_job_findings",
+        "Open findings, by rule and severity; of a cluster where job_name is empty.",
+        list(_findings(labels, most)),
+    )
+    yield (
+        "weir_job_metrics_left_out",
+        "Running jobs without samples (WEIR_METRICS_MOST_JOBS).",
+        [({}, max(running.count() - len(jobs), 0) if len(jobs) == most else 0)],
+    )
+
+
+def _is_seen(job: Job) -> bool:
+    return job.status not in (UNKNOWN_STATUS, UNWATCHED_STATUS)
+
+
+def _key(job: Job) -> JobKey:
+    return job.cluster, job.first_attempt_id or job.job_id
+
+
+def _teams() -> dict[str, str]:
+    labels = Cluster.objects.exclude(labels={}).values_list("name", "labels")
+    return {name: str(of.get(TEAM, "")) for name, of in labels}
+
+
+def _labels(jobs: list[Job]) -> dict[JobKey, dict[str, str]]:
+    teams = _teams()
+    shared = Counter((job.cluster, job.name or job.job_id) for job in jobs)
+    return {
+        _key(job): {
+            "cluster": job.cluster,
+            "job_name": (job.name or job.job_id)
+            + (f" ({_key(job)[1][:8]})" if shared[job.cluster, job.name or job.job_id] > 1 else ""),
+            TEAM: teams.get(job.cluster, ""),
+        }
+        for job in jobs
+    }
+
+
+def _findings(labels: dict[JobKey, dict[str, str]], most: int) -> Iterator[Sample]:
+    """Of the jobs above, and of ``most`` groups of clusters and of jobs that have ended."""
+    grouped = (
+        Finding.objects.open()
+        .order_by()
+        .values_list("cluster", "first_attempt_id", "job_name", "rule", "severity", "severity_rank")
+        .annotate(findings=Count("id"))
+        .order_by("-severity_rank", "cluster", "first_attempt_id", "rule")
+    )
+    teams, others = _teams(), 0
+    counts: defaultdict[tuple[str, str, str, str, str], int] = defaultdict(int)
+    for cluster, first_id, name, rule, severity, _rank, count in grouped.iterator():
+        of = labels.get((cluster, first_id))
+        if of is None:
+            others += 1
+            if others > most:
+                continue
+            of = {"cluster": cluster, "job_name": name or first_id, TEAM: teams.get(cluster, "")}
+        counts[of["cluster"], of["job_name"], of[TEAM], rule, severity] += count
+    for (cluster, name, team, rule, severity), count in counts.items():
+        yield (
+            {
+                "cluster": cluster,
+                "job_name": name,
+                TEAM: team,
+                "rule": rule,
+                "severity": severity,
+            },
+            count,
+        )
