@@ -1,9 +1,10 @@
 """At ten instants of a recording, as it happened, every door tells one story of its jobs: fleet
-page, job page, API, export, report, alerts and incidents.
+page, job page, API, export, report, hosts, alerts, incidents and notices.
 """
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,9 +20,13 @@ from django.test import Client
 from ingest.recordings.importer import Recording
 from ingest.records import Observed
 from spark_jobs.diagnosis.health import health_of
+from spark_jobs.serving import TASKMANAGER_LOSSES
 from tests.acceptance.page_figures import PageFigures
 from tests.webapp.builders import cluster, person
+from tests.webapp.delivery.builders import endpoint
 from webapp.alerting.evaluation import evaluate
+from webapp.delivery.models import Delivery
+from webapp.delivery.notices import Notice
 from webapp.fleet.models import Cluster
 from webapp.reports.document import Document
 from webapp.reports.gathering.incident import gather
@@ -56,6 +61,7 @@ def test_every_door_tells_one_story_at_ten_instants(recording: str, home: Path) 
     steps = _as_it_happened(recording)
     with time_machine.travel(steps[0][0], tick=False) as clock:
         cluster("played", at=steps[0][0])
+        endpoint()
         client = Client(SERVER_NAME="127.0.0.1")
         client.force_login(person("ada"))
         for at, observed in steps:
@@ -67,10 +73,13 @@ def test_every_door_tells_one_story_at_ten_instants(recording: str, home: Path) 
             call_command("run_pipeline", verbosity=0)
             evaluate(at)
             doors = Doors(client, at)
+            told = [*_of_hosts(doors), *_of_notices(doors)]
+            contradictions += [f"{at:%H:%M:%S}: {words}" for words in told]
             for job in doors.listed("jobs"):
                 found = [*_of_job(doors, job), *_later(doors, job, began_at)]
                 contradictions += [f"{at:%H:%M:%S} {job['name']}: {words}" for words in found]
     assert not contradictions, "\n".join(contradictions)
+    assert Delivery.objects.filter(made_at__in=[at for at, _ in steps]).exists()
 
 
 def _as_it_happened(recording: str) -> list[tuple[datetime, list[Observed]]]:
@@ -181,6 +190,36 @@ def _alerts(doors: Doors, of_job: dict[str, str], findings: list[Row]) -> Iterat
                 f"{name} of {key}", finding=open_findings[key][name], alert=alerts[key][name]
             )
     yield from _different("an open incident", findings=bool(alerting), incidents=bool(incidents))
+
+
+def _of_hosts(doors: Doors) -> Iterator[str]:
+    """Lost TaskManagers: the list of hosts, the page of each, and the lives that the API lists."""
+    since = {"from": (doors.at - timedelta(hours=2)).isoformat(), "to": doors.at.isoformat()}
+    hosts = doors.page("/api/v1/hosts/", since).json()["hosts"]
+    lives = doors.listed("taskmanager-lives", cluster="played")
+    lost = Counter(life["host"] for life in lives if life["ended_by"] in TASKMANAGER_LOSSES)
+    for host in hosts:
+        one = doors.page(f"/api/v1/hosts/{host['host']}/", since).json()
+        yield from _different(
+            f"losses on {host['host']}",
+            list=host["losses"],
+            host=one["losses"],
+            lives=lost[host["host"]],
+            taskmanagers=sum(bool(row["lost_at"]) for row in one["taskmanagers"]),
+        )
+
+
+def _of_notices(doors: Doors) -> Iterator[str]:
+    """What a notice of this instant says fires is what the alert says."""
+    alerts = {row["uid"]: row for row in doors.listed("alerts")}
+    for delivery in Delivery.objects.filter(made_at=doors.at):
+        for told in Notice.from_json(delivery.payload).alerts:
+            for name in ("title", "cause", "next_step", "severity"):
+                yield from _different(
+                    f"{name} of {told.rule}",
+                    notice=getattr(told, name),
+                    alert=alerts[told.uid][name],
+                )
 
 
 def _later(doors: Doors, job: Row, began_at: dict[Any, str]) -> Iterator[str]:
