@@ -15,3 +15,9 @@ def test_every_path_that_a_page_names_is_there(page: str) -> None:
     paths = {path for path in named if path.startswith(PACKAGES)}
     assert paths
     assert sorted(path for path in paths if not (PROJECT_DIR / path).exists()) == []
+
+
+def test_the_page_for_contributors_stays_short() -> None:
+    lines = (PROJECT_DIR / "CONTRIBUTING.md").read_text().splitlines()
+    assert len(lines) <= 200
+    assert [line for line in lines if len(line) > 100] == []
