@@ -47,7 +47,6 @@ def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_log_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which log files belong to the cluster."""
     parser.add_argument(
         "--logs",
         action="append",

@@ -62,7 +62,6 @@ class ClusterRun:
 
     @property
     def answers(self) -> bool:
-        """Whether its JobManager did in this cycle."""
         return self.rest is not None and self.reachable
 
     @property
@@ -71,7 +70,6 @@ class ClusterRun:
         return self.rest.starting if self.rest and self.cluster.dumps_slow_starts else ()
 
     def part(self, name: str) -> dict[str, Any]:
-        """What is remembered of one source."""
         part = self.cursor.get(name)
         return part if isinstance(part, dict) else {}
 
@@ -89,7 +87,6 @@ class ClusterRun:
         return self.asking(client_of(self.cluster, url, self.shard.gates.of(url)))
 
     def take(self, name: str, source_read: SourceRead) -> None:
-        """Keep what a source gave; where the cluster has no address of its own, it stands for it."""
         self.cursor[name] = source_read.cursor
         self.observed += source_read.observed
         if source_read.skips:

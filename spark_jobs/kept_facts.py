@@ -52,8 +52,6 @@ _OF_FACT = tuple(
 
 
 class Taken(NamedTuple):
-    """How far the table got."""
-
     cycle: int
     run: int
     part: int
@@ -119,10 +117,6 @@ def _is_from_start(run: Run) -> bool:
 
 
 def _number(run: Run) -> int:
-    """Delta's transactions are numbers.
-
-    An attempt that found its previous run lost starts again under its name.
-    """
     name = f"{run.attempt} {ends_at(run.from_seq)} {ends_at(run.to_seq)}"
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:7])
 

@@ -24,7 +24,6 @@ def lake_schema(table: str) -> T.StructType:
 
 
 def serving_schema(table: str | ServingTable) -> T.StructType:
-    """Spark schema of a serving table, columns in their declared order."""
     return spark_schema(arrow_schema(SERVING_TABLES[table] if isinstance(table, str) else table))
 
 

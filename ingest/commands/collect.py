@@ -112,7 +112,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def described(outcome: ClusterOutcome) -> str:
-    """One line for a person."""
     if not outcome.reachable:
         return f"{outcome.cluster}: not reachable. {outcome.error}"
     version = outcome.flink_version or "of unknown version"

@@ -22,7 +22,6 @@ def load_cursor(path: Path) -> dict[str, Any]:
 
 
 def save_cursor(path: Path, cursor: dict[str, Any]) -> None:
-    """A new file takes the place of the old one, so that a crash leaves one of them whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(path.name + ".new")
     fresh.write_text(json.dumps(cursor), "utf-8")

@@ -1,8 +1,5 @@
 """Logs that YARN gathered of an application: in one file for each node all logs of all its
-containers, by Hadoop's ``AggregatedLogFormat``.
-
-Such a file lies in ``…/application_ID/`` and is called by the node (``host_45454``, with a time
-behind it where logs are gathered as they are written). Its logs are taken for files below it:
+containers, by Hadoop's ``AggregatedLogFormat``. Its logs are taken for files below it:
 ``…/application_ID/host_45454/container_ID/jobmanager.log``.
 """
 
@@ -46,9 +43,7 @@ def is_node_file(path: str) -> bool:
 
 
 def node_file_of(path: str) -> str | None:
-    """The file that holds the log ``path``, should it be one of these: another program may have
-    laid logs out as files in the same way.
-    """
+    """None where another program has laid logs out as files in the same way."""
     match = _LOG.fullmatch(path)
     return match["node"] if match else None
 

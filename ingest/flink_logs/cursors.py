@@ -23,14 +23,11 @@ FORGET_GONE_AFTER_CYCLES = 10
 @dataclass(slots=True)
 class FileCursor:
     """``offset`` is where reading must begin again, ``read_to`` how far bytes were read, both
-    unpacked.
-
-    ``pending``: bytes behind ``offset`` belong to a record whose end was not read. ``more``: the
-    cycle's budget ended before the file did. ``seen`` are the newest records' counts, see
-    :class:`record_splitter.RecordCounts`. Where a file holds several streams (envelope, process,
-    output), ``streams`` says from where on each is needed again that has an unfinished record; of
-    the others everything before ``settled`` was returned. ``prefixes``: what stood around records
-    before ``offset``.
+    unpacked. ``pending``: bytes behind ``offset`` belong to a record whose end was not read.
+    ``more``: the cycle's budget ended before the file did. ``seen``: the newest records' counts,
+    see :class:`record_splitter.RecordCounts`. ``streams``: where several are in one file, from
+    where on each with an unfinished record is needed again; of the others everything before
+    ``settled`` was returned. ``prefixes``: what stood around records before ``offset``.
     """
 
     path: str
@@ -54,9 +51,7 @@ class FileCursor:
     prefixes: list[str] = field(default_factory=list)
 
     def knows(self, path: str, head: bytes) -> bool:
-        """Whether a file that begins with ``head`` is this one, perhaps grown; very few bytes
-        suffice only under the same name.
-        """
+        """Whether a file that begins with ``head`` is this one, perhaps grown."""
         enough = LEAST_TELLING_BYTES if path != self.path else 1
         return (
             enough <= self.head_bytes <= len(head)
@@ -64,7 +59,6 @@ class FileCursor:
         )
 
     def continued_as(self, path: str) -> "FileCursor":
-        """A cursor for the same content under another name."""
         return replace(self, path=path, gone_cycle=0, quiet_cycles=0)
 
 

@@ -122,10 +122,8 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
 
 
 def open_unpacked(path: str, anywhere: bool = True) -> IO[bytes]:
-    """The bytes of a log, decompressed by its suffix; also of one in a file of YARN's, by the path
-    that ``find`` gave it.
-
-    Not ``anywhere``: raises ``NotAllowed`` for a local file that is not read of a cluster.
+    """The bytes of a log, decompressed by its suffix; also of one in a file of YARN's. Not
+    ``anywhere``: raises ``NotAllowed`` for a local file that is not read of a cluster.
     """
     packing = _UNPACKERS.get(path[path.rfind(".") :]) if is_packed(path) else None
     if is_packed(path) and packing is None:
@@ -184,10 +182,7 @@ def read_files(
     at: datetime | None = None,
 ) -> Iterator[Observed]:
     """All records of whole files, oldest file of each process first, in batches; skips come as
-    records.
-
-    ``observed_at`` of a batch is its newest record's time (recordings keep their own time) unless
-    ``at`` says otherwise.
+    records. ``observed_at`` of a batch is its newest record's time unless ``at`` says otherwise.
     """
     newest = at
     for path in sorted(paths, key=age_order):
@@ -283,9 +278,7 @@ def no_header(path: str) -> Skip:
 
 
 def _is_text(path: str) -> bool:
-    """Python shows bytes of a name that are not UTF-8 as halves of surrogate pairs, which no store
-    takes.
-    """
+    """Python shows bytes of a name that are not UTF-8 as halves of surrogate pairs."""
     try:
         path.encode()
     except UnicodeEncodeError:

@@ -64,9 +64,6 @@ class CheckpointSelection:
         return not is_final(checkpoint) or known != _flags(checkpoint)
 
     def for_details(self, now_s: float) -> list[Checkpoint]:
-        """Final ones once, unfinished ones while they take long; failed first, then unfinished,
-        then newest.
-        """
         wanted = [
             checkpoint for checkpoint in self.listed if self._wants_details(checkpoint, now_s)
         ]

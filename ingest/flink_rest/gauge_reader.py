@@ -30,10 +30,8 @@ async def read_gauges(
     prefix_bytes: int,
     lean: bool,
 ) -> None:
-    """``prefix_bytes``: of a reverse proxy's path. ``lean``: names are listed once.
-
-    Where another source measures the vertices, event time between them is asked for alone: which
-    operator is the last of its chain, and what feeds what, is known here.
+    """``prefix_bytes``: of a reverse proxy's path. ``lean``: names are listed once. Where another
+    source measures the vertices, event time between them is asked for alone.
     """
     paths = {
         vertex_id: f"/jobs/{reading.job_id}/vertices/{vertex_id}/subtasks/metrics"

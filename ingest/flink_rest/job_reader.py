@@ -35,7 +35,6 @@ DUE_SLACK = 0.8
 
 
 def in_trouble(job: ListedJob, cursor: JobCursor) -> bool:
-    """It changed since it was read, does not run, or is new: such jobs are never slowed down."""
     return (
         job.state != "RUNNING"
         or job.modified_ms != cursor.modified_ms
@@ -84,7 +83,6 @@ class JobReader:
         return reading
 
     def _notice_failures(self, checkpoints: Answer | None, cursor: JobCursor) -> bool:
-        """Whether more checkpoints failed than at the last reading."""
         failed = (ParseResults().parse(counts, checkpoints) or {}).get("checkpoints_failed")
         before, cursor.failed = cursor.failed, cursor.failed if failed is None else failed
         return before is not None and cursor.failed != before
@@ -237,9 +235,6 @@ def _is_initialized(body: Any) -> bool:
 
 
 def _vertices(body: Any) -> dict[str, int]:
-    """Vertex id → parallelism, of whatever is readable and possible; the parser names what is
-    not.
-    """
     vertices = body.get("vertices") if isinstance(body, dict) else None
     listed = (
         [vertex for vertex in vertices if isinstance(vertex, dict)]

@@ -62,7 +62,6 @@ def _overviews(body: Any, at: datetime, skips: list[Skip]) -> dict[str, Any]:
 
 
 def _documents(content: bytes, skips: list[Skip]) -> Iterator[tuple[str, Any]]:
-    """Path and decoded document of everything that Weir reads."""
     try:
         document, left = decoded(content)
         archive = Fields(document)

@@ -39,7 +39,6 @@ class MetadataFile:
 
     @property
     def directory(self) -> str:
-        """As Flink spells it: relative paths in the file are below it."""
         return directory_of(self.path)
 
     def open(self) -> BinaryIO:

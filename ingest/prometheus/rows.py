@@ -160,7 +160,6 @@ def with_vertices(job: Job, subtasks: Subtasks) -> Job:
 
 
 def taskmanagers(all_series: Iterable[Series]) -> Iterator[tuple[datetime, TaskManager]]:
-    """One row a TaskManager and instant."""
     values: dict[tuple[str, float], dict[str, float]] = defaultdict(dict)
     hosts: dict[str, str] = {}
     for series in all_series:

@@ -144,8 +144,6 @@ def _note(summary: RecordSummary, collected: Collected) -> None:
 
 @dataclass(slots=True)
 class _AnswerFile:
-    """``rest.jsonl`` being written; when it is full, answers are no longer kept."""
-
     out: IO[str]
     address: Address
     at: Callable[[], datetime]

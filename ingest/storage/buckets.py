@@ -1,9 +1,6 @@
 """Many keys of one bucket of an S3-compatible store: looked at by the page, deleted by many a
-request, tagged side by side.
-
-Operations are those of the S3 API (ListObjectsV2, ListObjectVersions, DeleteObjects,
-GetBucketVersioning, GetBucketLifecycleConfiguration, GetObjectTagging, PutObjectTagging). What
-fails for one key is the error of that key; all else raises ``OSError``.
+request, tagged side by side. What fails for one key is the error of that key; all else raises
+``OSError``.
 """
 
 import time
@@ -175,8 +172,6 @@ class Bucket:
     def side_by_side(
         keys: Sequence[Wanted], act: Callable[[Wanted], Any]
     ) -> dict[Wanted, Any | OSError]:
-        """What ``act`` returned for each key, or its ``OSError``."""
-
         def tried(key: Wanted) -> Any:
             try:
                 return act(key)
@@ -204,7 +199,6 @@ class Bucket:
         return {one: OSError(why) for one, why in refused.items()}
 
     def _refused(self, batch: Sequence[Object]) -> dict[Object, str]:
-        """Code and words by object."""
         objects = [
             {"Key": key} if version is None else {"Key": key, "VersionId": version}
             for key, version in batch

@@ -65,9 +65,6 @@ def settings_advice(
 
 
 def _took(checkpoints: Iterable[CheckpointSample], timeout_ms: int | None) -> Iterator[Took]:
-    """Others that failed ended for another reason than time: they say nothing about how long one
-    takes.
-    """
     for checkpoint in checkpoints:
         lasted_ms = (
             checkpoint.end_to_end_ms

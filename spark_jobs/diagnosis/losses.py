@@ -97,9 +97,6 @@ class Losses:
 
     @property
     def share(self) -> float:
-        """Of the periodic checkpoints that ended in the look-back, how many were lost for any
-        reason.
-        """
         return self.periodic_lost / self.periodic if self.periodic else 0.0
 
     @property

@@ -1,11 +1,8 @@
-"""What if checkpoints were regional: of the failed ones, how many would have completed?
-
-A regional checkpoint completes although some parts of the job failed theirs: for these it refers to
-their last good snapshot. Two limits keep that honest: the largest share of parts that may be
-missing, and how many checkpoints in a row a part may be carried by an old snapshot. Parts are
-pipelined regions (:func:`regions_of`) or, as the finest case, subtasks. The answer is a replay of
-the job's own history; :func:`full_success` and :func:`regional_success` are the exact model to hold
-it against.
+"""What if checkpoints were regional: of the failed ones, how many would have completed? For parts
+that failed it refers to their last good snapshot, within two limits: the largest share of parts
+that may be missing, and how many checkpoints in a row a part may be carried. Parts are pipelined
+regions (:func:`regions_of`) or, as the finest case, subtasks. The answer is a replay of the job's
+own history.
 """
 
 from collections.abc import Iterable, Mapping

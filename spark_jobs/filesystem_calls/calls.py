@@ -51,7 +51,6 @@ class Calls:
 
     @property
     def audited(self) -> int:
-        """Those of them that the audit log of the NameNode has."""
         return sum(getattr(self, kind) for kind in AUDITED)
 
     def __add__(self, other: "Calls") -> "Calls":
@@ -95,7 +94,6 @@ def calls_to_delete(files: int, again: int = 0) -> Calls:
 
 
 def audited_of_files(files: float) -> float:
-    """What the audit log has of the same."""
     none, for_one_file = (
         calls_to_write(np.ones(n, np.int64), 1).audited + calls_to_delete(n).audited for n in (0, 1)
     )

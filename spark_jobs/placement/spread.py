@@ -33,7 +33,6 @@ class Spread:
 
     @property
     def max_over_mean(self) -> float | None:
-        """Tasks of the fullest TaskManager over the mean; 1 is even."""
         mean = float(np.mean(self.tasks)) if len(self.tasks) else 0.0
         return float(np.max(self.tasks)) / mean if mean > 0 else None
 

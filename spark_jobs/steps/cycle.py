@@ -220,7 +220,6 @@ class Cycle(ABC):
 
     @cached_property
     def _names_executions(self) -> bool:
-        """Whether where tasks ran is reported by any new line, or matters to it."""
         return self._has_new("log_records") and self._holds(
             self._read_events.rows, locations.NAMED_BY
         )
@@ -316,7 +315,6 @@ class Cycle(ABC):
     # What came longer ago.
 
     def _lookups(self, jobs: Output) -> list[JobLookup]:
-        """Of the jobs that were not folded for lack of rows."""
         return [
             JobLookup(row["cluster"], row["job_id"], **row["lookup"])
             for batch in self.run_dir.read(jobs.files, [*JOB, "lookup"])

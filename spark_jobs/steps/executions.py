@@ -146,7 +146,6 @@ def _take_deploy_lines_without_id(known: Sequence[dict[str, Any]], reported: Ite
 
 
 def _subtask_of_log(row: Row) -> Any:
-    """None where it is not known whose the row is."""
     name = tuple(row[part] for part in ("process", "task", "subtask"))
     return None if None in name else name
 

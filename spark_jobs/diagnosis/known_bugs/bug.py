@@ -63,7 +63,6 @@ class KnownBug:
 
     @property
     def address(self) -> str:
-        """Of its issue."""
         project, _, number = self.issue.partition("#")
         if number:
             return f"https://github.com/{project}/issues/{number}"
@@ -116,6 +115,5 @@ class KnownBug:
 def explaining(
     bugs: Iterable[KnownBug], facts: JobFacts, seen: Seen
 ) -> list[tuple[KnownBug, Shown]]:
-    """The bugs that explain a finding, those that it proves first."""
     found = [(bug, shown) for bug in bugs if (shown := bug.explains(facts, seen))]
     return sorted(found, key=lambda one: one[1] != "shows")

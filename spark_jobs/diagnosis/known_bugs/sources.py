@@ -6,7 +6,6 @@ READ_ON = date(2026, 11, 29)
 
 
 def notes(*dated: str) -> tuple[str, ...]:
-    """Announcements of releases by day and release: ``2021/03/03/release-1.12.2``."""
     return tuple(f"https://flink.apache.org/news/{one}.html" for one in dated)
 
 
