@@ -66,7 +66,6 @@ class ClusterRun:
 
     @property
     def slow_to_start(self) -> tuple[StartingTask, ...]:
-        """Tasks whose threads are to be dumped."""
         return self.rest.starting if self.rest and self.cluster.dumps_slow_starts else ()
 
     def part(self, name: str) -> dict[str, Any]:
@@ -75,7 +74,6 @@ class ClusterRun:
 
     @asynccontextmanager
     async def asking(self, client: RestClient) -> AsyncIterator[RestClient]:
-        """The client, whose requests count."""
         async with client:
             try:
                 yield client

@@ -108,7 +108,6 @@ def is_kept(there: Taken, run: Run) -> bool:
 
 
 def is_next(there: Taken, run: Run) -> bool:
-    """Whether the table holds what came before the run."""
     return there.run == _number(run) or _is_from_start(run) or there.cycle == ends_at(run.from_seq)
 
 

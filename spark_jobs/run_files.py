@@ -19,7 +19,6 @@ Weir.
 EXECUTIONS = "executions"
 """Snapshot of where each attempt of a subtask ran."""
 LIVES = "taskmanager_lives"
-"""Snapshot of the lives of TaskManagers."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ _NODE_FILE = re.compile(_NODE)
 _LOG = re.compile(rf"(?P<node>{_NODE})/(?P<container>container_[0-9a-z_]{{1,100}})/(?P<name>[^/]+)")
 _CONTAINER = re.compile(r"container_(?:e[0-9]+_)?[0-9]+_[0-9]+_[0-9]+_[0-9]+")
 MAX_LOGS = 10_000
-"""In one file."""
 MAX_UNPACKED_BYTES = 64 * 1024**3
 """Of one file: it is gone through once to find where its logs begin."""
 MAX_KNOWN_LOGS = 100_000

@@ -92,7 +92,6 @@ class TailCursor:
         return {"version": 1, "cycle": self.cycle, "files": entries}
 
     def by_process(self) -> dict[str, list[FileCursor]]:
-        """All cursors, also of files that are gone, under the process that wrote them."""
         index: dict[str, list[FileCursor]] = {}
         for file in (*self.files.values(), *self.gone):
             index.setdefault(process_of(file.path), []).append(file)
@@ -109,7 +108,6 @@ class TailCursor:
         )
 
     def lose(self, file: FileCursor) -> None:
-        """Its name is gone or belongs to other content now."""
         self.gone.append(replace(file, gone_cycle=self.cycle))
 
     def leave(self, present: Iterable[str]) -> None:

@@ -52,14 +52,11 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class ListedLog:
-    """One entry of ``/jobmanager/logs``."""
-
     name: str
     size: int
 
 
 def is_due(cursor: dict[str, Any], now: datetime) -> bool:
-    """Whether a request is due again; ``cursor`` is one of ``read_new`` or empty."""
     due_at, wait_s = cursor.get("due_at"), cursor.get("wait_s")
     if not isinstance(due_at, int | float) or not isinstance(wait_s, int | float):
         return True

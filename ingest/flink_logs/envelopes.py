@@ -97,7 +97,6 @@ _PREFIXES = (
 
 
 def cri(line: bytes) -> Stripped | None:
-    """A line of Kubernetes' container runtimes."""
     match = _CRI.match(line)
     if match is None:
         return None

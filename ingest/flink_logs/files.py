@@ -140,7 +140,6 @@ def open_unpacked(path: str, anywhere: bool = True) -> IO[bytes]:
 
 
 def _inside(uri: str, info: dict[str, Any], own: bool) -> tuple[dict[str, LogFile], list[Skip]]:
-    """The logs in a file that YARN made of a node's containers, as files below it."""
     stamp = _stamp(info)
     try:
         logs, trouble = logs_of(uri, f"{info.get('size')}|{stamp}", lambda: _opened(uri, own))
@@ -240,7 +239,6 @@ def read_file(
 def records_of(
     data: bytes, *, file: str, layout: str = "flink", time_zone: str = "UTC", keep: Keep = "events"
 ) -> list[LogRecord]:
-    """Records of a whole log that is at hand as bytes, for example out of a REST answer."""
     compiled = layout_of(layout)
     reader = LogReader(
         compiled,

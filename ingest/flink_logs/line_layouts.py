@@ -25,7 +25,6 @@ _FOREIGN = (
 
 
 def uncoloured(line: bytes) -> bytes:
-    """Without the codes by which terminals colour text."""
     return COLOURS.sub(b"", line) if b"\x1b[" in line else line
 
 

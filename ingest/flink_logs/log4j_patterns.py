@@ -77,8 +77,6 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Compiled:
-    """What a ``Layout`` has beside its name."""
-
     opening: str
     header: str
     groups: tuple[str, ...]

@@ -45,7 +45,6 @@ def _unrotated(path: str) -> str:
 
 
 def day_of(path: str) -> date | None:
-    """The day that a file is named by."""
     match = _DAY.search(path.rsplit("/", 1)[-1])
     try:
         return date(*map(int, match.groups())) if match else None

@@ -59,7 +59,6 @@ class CheckpointSelection:
     lean: bool
 
     def is_new(self, checkpoint: Checkpoint) -> bool:
-        """Whether its present state is not in the lake yet."""
         known = self.cursor.checkpoints.get(key_of(checkpoint), 0) & ~DETAILED
         return not is_final(checkpoint) or known != _flags(checkpoint)
 

@@ -68,7 +68,6 @@ class Collected:
     metrics_interval_s: float | None = None
     sampling_reason: str = ""
     starting: tuple[StartingTask, ...] = ()
-    """Tasks that are slow to start, of all its jobs."""
 
 
 async def collect_cluster(

@@ -87,7 +87,6 @@ def _graph(reading: JobAnswers) -> tuple[Mapping[str, str], Mapping[str, tuple[s
 
 
 def _asked(path: str, names: list[str], prefix_bytes: int) -> list[str]:
-    """Paths short enough for Flink that ask for all names."""
     head = f"{path}?agg=min,max,sum&get="
     paths, current = [], head
     for name in map(quote, names):

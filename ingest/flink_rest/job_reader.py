@@ -182,7 +182,6 @@ class JobReader:
     async def _read_checkpoints(
         self, reading: JobAnswers, cursor: JobCursor, budget: Budget, now_s: float
     ) -> None:
-        """Details of new checkpoints; only what is new in the list becomes rows."""
         if reading.checkpoints is None:
             return
         rows = listed_checkpoints(reading.checkpoints, reading.job_id, self.flink_version)

@@ -22,7 +22,6 @@ class ParseResults:
         self._bad = 0
 
     def add(self, answer: Answer, *records: Record | None) -> None:
-        """Records parsed from ``answer``; ``None`` where a part could not be."""
         self._records.extend((answer.at, record) for record in records if record is not None)
 
     def parse(

@@ -36,8 +36,6 @@ _OF_JOB = {
 
 
 class Filed(Enum):
-    """What became of an answer."""
-
     KEPT = "kept"
     TAKEN = message("the same was asked before in this reading")
     UNKNOWN = message("nothing that Weir reads")
@@ -49,7 +47,6 @@ def job_of(path: str) -> str | None:
 
 
 def is_read(path: str) -> bool:
-    """Whether Weir reads answers of this path at all."""
     if path.partition("?")[0] in ("/config", "/overview", "/jobs/overview", "/jobmanager/config"):
         return True
     probe = Answer(path, _NEVER, None)

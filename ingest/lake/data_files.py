@@ -61,8 +61,6 @@ def dataset(
 
 
 class _Storage(DeltaStorageHandler):
-    """The files of a table, of which each use is recorded."""
-
     def open_input_file(self, path: str) -> pa.PythonFile:
         with _calls:
             return pa.PythonFile(_File(self._handler.open_input_file(path)), mode="r")

@@ -59,7 +59,6 @@ CYCLE_TABLES: dict[str, Table] = {
 }
 """Every table of which a new commit makes a cycle run."""
 ALL_TABLES: dict[str, Table] = {**TABLES, **DERIVED}
-"""Every table that a lake may hold."""
 
 
 def with_same_rows(table: str) -> tuple[str, ...]:

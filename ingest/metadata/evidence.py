@@ -138,7 +138,6 @@ class _Reader:
         return dict(sorted(self._unreachable.items(), key=lambda pair: pair[1])[-MOST_UNREACHABLE:])
 
     def read(self, snapshot: str) -> Iterable[Record]:
-        """Rows of its ``_metadata``, or a skip, or nothing."""
         try:
             directory = canonical(snapshot).removesuffix(f"/{NAME}")
         except BadUri as error:

@@ -131,7 +131,6 @@ def fields(run: FileRun) -> tuple[bytes, bytes, bytes]:
 
 
 def handles(run: FileRun) -> Iterator[Handle]:
-    """The run as single handles."""
     entry = Struct(f">2x{run.name_length}sxq2x{run.path_length}s")
     state_class = run.keyed.state_class
     for name, size, path_bytes in entry.iter_unpack(run.block):

@@ -68,8 +68,6 @@ def references(file: MetadataFile) -> Iterator[Reference]:
 
 
 class _FileRows:
-    """What all rows of a file share, and what only its end shows."""
-
     def __init__(self, file: MetadataFile) -> None:
         self.file = file
         self.header: Header | None = None

@@ -46,8 +46,6 @@ class OperatorTotals:
 
 @dataclass(slots=True)
 class Directory:
-    """References into one directory."""
-
     path: str
     references: int = 0
     bytes: int = 0

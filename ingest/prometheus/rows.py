@@ -180,7 +180,6 @@ def taskmanagers(all_series: Iterable[Series]) -> Iterator[tuple[datetime, TaskM
 
 
 def _value(column: str, sample: tuple[int, float] | None) -> float | int | None:
-    """As values of the REST API are taken."""
     return None if sample is None else _READ.get(column, real)(sample[1])
 
 

@@ -211,7 +211,6 @@ def _process(about: Mapping[str, Any], process_at: Callable[[str, str | None], s
 
 
 def plain_name(text: str) -> str:
-    """As the name of a file may be."""
     return (
         _PLAIN.sub("_", text).removesuffix(".log")[-MAX_PROCESS_CHARACTERS:].strip("._-") or UNNAMED
     )

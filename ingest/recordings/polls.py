@@ -90,7 +90,6 @@ class Polls:
         return finished
 
     def finish(self) -> tuple[Observed, ...]:
-        """What the poll in hand observed."""
         poll, self._poll = self._poll, None
         return tuple(self._observed(poll)) if poll else ()
 

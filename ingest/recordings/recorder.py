@@ -38,8 +38,6 @@ LIMITS = RequestLimits(
 
 @dataclass(slots=True)
 class RecordSummary:
-    """What a recording holds."""
-
     directory: str
     polls: int = 0
     answers: int = 0

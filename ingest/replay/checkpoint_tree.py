@@ -64,7 +64,6 @@ class CheckpointTree:
             self._laid = None
 
     def remove(self, ids: Mapping[str, str]) -> None:
-        """All directories of these jobs."""
         for place in self._places(ids):
             shutil.rmtree(place, ignore_errors=True)
         self._laid = None

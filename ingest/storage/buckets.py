@@ -79,7 +79,6 @@ class Bucket:
         return key
 
     def stats(self, keys: Sequence[str]) -> dict[str, Stat]:
-        """Of the keys that are there."""
         wanted = set(keys)
         return {key: stat for key, stat in self._look(keys, self._stats_page) if key in wanted}
 
@@ -126,7 +125,6 @@ class Bucket:
         return {tag["Key"]: tag["Value"] for tag in answer.get("TagSet", ())}
 
     def set_tags(self, key: str, tags: Mapping[str, str]) -> None:
-        """All of its tags."""
         if not tags:
             self._call("delete_object_tagging", Key=key)
             return

@@ -203,7 +203,6 @@ class _Batch:
         self.numbers, self.batch = numbers, batch
 
     def listed(self) -> pa.RecordBatch:
-        """What lies below the root."""
         self.rows.rows += len(self.batch)
         self._keep(pc.and_(self._is_current(), pc.invert(self._is_directory())))
         sizes = self._sizes()

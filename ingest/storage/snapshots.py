@@ -104,7 +104,6 @@ class Snapshot:
                 yield name, Progress(**written)
 
     def listed(self) -> Listed | None:
-        """The finished listing, ``None`` where it is not."""
         written = self.read_json(LISTED)
         if written is None:
             return None

@@ -53,7 +53,6 @@ def subtasks_text(subtasks: Sequence[int], parallelism: int) -> str:
 
 
 def held_back(window: JobWindow, ways: Iterable[Way]) -> tuple[Related, ...]:
-    """Each held vertex with the path of names from it to its origin."""
     return tuple(
         Related(
             "vertex",

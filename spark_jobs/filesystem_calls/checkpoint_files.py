@@ -79,8 +79,6 @@ class CheckpointFiles:
 
 @dataclass
 class _Found:
-    """Lists by stream."""
-
     bytes: list[int] = field(default_factory=list)
     file_of: list[int] = field(default_factory=list)
     shared: list[bool] = field(default_factory=list)

@@ -216,7 +216,6 @@ def past_before(known: Timed, start_ms: int, since_ms: int) -> tuple[samples.Ver
 def plan_of(
     graph: Mapping[str, Any] | None,
 ) -> tuple[tuple[samples.Vertex, ...], tuple[samples.Edge, ...]]:
-    """Vertices and edges out of ``job_current.graph``."""
     plan = graph or {}
     vertices = (
         samples.Vertex(

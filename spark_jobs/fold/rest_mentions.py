@@ -123,7 +123,6 @@ def failed_restarts(
 
 
 def _survived(jobs: Iterable[Row], at: int) -> bool:
-    """Whether the submission that failed then was there again later."""
     return any(
         row["observed_at"] > at
         and row["start_time"] is not None

@@ -150,7 +150,6 @@ def lives(
 
 
 def reason_of(loss: Row) -> str:
-    """Why a TaskManager was lost, as its life tells."""
     words: str = loss["detail"] or WORDS[loss["ended_by"]]
     return words
 

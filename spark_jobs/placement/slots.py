@@ -18,7 +18,6 @@ class Placement:
     taskmanager_of: Indices
 
     def taskmanagers(self, vertex: int) -> Indices:
-        """Of each subtask of the vertex."""
         return self.taskmanager_of[self.slot_of[vertex]]
 
 

@@ -44,8 +44,6 @@ FINISHED = "finished.json"
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """One file of a copy."""
-
     name: str
     bytes: int
     sha256: str

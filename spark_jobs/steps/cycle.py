@@ -194,7 +194,6 @@ class Cycle(ABC):
 
     @cached_property
     def _read_events(self) -> Made:
-        """What is new in the logs, read once for all that follows."""
         return self._made(
             "staged/events",
             self._new("log_records").select(list(RECORD)),
@@ -278,7 +277,6 @@ class Cycle(ABC):
 
     @cached_property
     def _asked_of_files(self) -> Rows:
-        """What every job would know of them."""
         ask = partial(asked_batches, settings=self.settings)
         return self._made("staged/asked", self._in_order(self._parts_of_life, JOB), ask, ASKED).rows
 
@@ -399,7 +397,6 @@ class Cycle(ABC):
         """
 
     def _carry_over(self, name: str, schema: pa.Schema) -> None:
-        """A snapshot that this run leaves as it was."""
         if self.previous:
             self.run_dir.copy_snapshot(self.previous, name)
 

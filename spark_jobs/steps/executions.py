@@ -21,7 +21,6 @@ LOCATION = ("job_id", "vertex_id", "task", "subtask", "attempt", "container", "h
 TOLD = pa.schema(
     [EVENT.field(name) for name in ("cluster", "kind", "process", "ts", "execution_id", *LOCATION)]
 )
-"""What is read of an event."""
 DEPLOYED, RECEIVED = "task_deployed", "task_received"
 SUBTASK = ("job_id", "vertex_id", "task", "subtask")
 

@@ -59,7 +59,6 @@ class Fields:
         self.place = place
 
     def names(self) -> Iterator[str]:
-        """Keys in payload order."""
         return iter(self._object)
 
     def raw(self, *names: str) -> Any:

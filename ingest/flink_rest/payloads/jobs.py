@@ -9,7 +9,6 @@ from ingest.job_states import TERMINAL_STATES
 from ingest.records import StateSince
 
 TERMINAL = frozenset(TERMINAL_STATES)
-"""States that a job never leaves."""
 
 MAX_STATE_CHARS = 32
 

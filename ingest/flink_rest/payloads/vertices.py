@@ -21,8 +21,6 @@ _PORT = re.compile(r":\d{1,5}$")
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where the newest attempt of one subtask runs."""
-
     attempt: int | None = None
     host: str | None = None
     taskmanager_id: str | None = None

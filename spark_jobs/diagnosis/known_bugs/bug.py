@@ -79,7 +79,6 @@ class KnownBug:
         return list_text(texts, len(texts))
 
     def exposure(self, facts: JobFacts) -> Exposure:
-        """Whether it can hit the job, whatever was seen so far."""
         answers = {condition.holds(facts) for condition in self.conditions}
         affected = self.releases.affect(facts.flink_version)
         if affected == "no" or False in answers:

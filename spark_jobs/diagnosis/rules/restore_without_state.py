@@ -219,7 +219,6 @@ def _left_out(window: JobWindow, since_ms: int) -> Iterator[Finding]:
 
 
 def _fresh_start(window: JobWindow) -> FreshStart | None:
-    """The newest."""
     in_order = sorted(window.checkpoints, key=by_time)
     begins = [
         after.trigger_time_ms
