@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date
 from typing import Literal
 
 from ingest.messages import Message, join_messages, list_text, message
@@ -49,14 +48,13 @@ class Symptom:
 class KnownBug:
     """``effect``: what happens to a job that it hits, in a sentence. ``meanwhile``: what helps
     without an upgrade, "" for nothing. ``conditions``: all have to hold. ``sources``: where releases,
-    conditions and effect were read on ``read_on``.
+    conditions and effect were read.
     """
 
     issue: str
     effect: str
     releases: Releases
     sources: tuple[str, ...]
-    read_on: date
     conditions: tuple[Condition, ...] = ()
     meanwhile: str = ""
     symptom: Symptom | None = None

@@ -18,7 +18,6 @@ def commit(*hashes: str) -> tuple[str, ...]:
 
 
 NOTES_1_12_2 = notes("2021/03/03/release-1.12.2")
-NOTES_1_12_3 = notes("2021/04/29/release-1.12.3")
 NOTES_1_12_5 = notes("2021/08/06/release-1.12.5")
 NOTES_1_13_2 = notes("2021/08/06/release-1.13.2")
 NOTES_1_13_6 = notes("2022/02/18/release-1.13.6")
