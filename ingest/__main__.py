@@ -1,4 +1,4 @@
-"""``python -m ingest COMMAND``: obtain what Flink clusters show and keep it in the lake.
+"""``python -m ingest COMMAND``: read what Flink clusters show, without the web application.
 
 Each command is a module of ``ingest.commands`` with a docstring (its help),
 ``add_arguments(parser)`` and ``run(args) -> int``. Only the requested command is imported. Exit
@@ -16,7 +16,7 @@ from ingest import log_lines
 from ingest.errors import IngestError, Refused
 from ingest.privacy import keep_private
 
-COMMANDS = ("collect", "logs", "events", "record", "replay", "import", "metadata", "listing")
+COMMANDS = ("events", "record", "replay", "import", "metadata", "listing")
 """Names as typed; ``import`` lives in ``import_.py`` because Python keeps that word for itself."""
 
 

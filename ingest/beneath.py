@@ -1,9 +1,7 @@
-"""The way from a root to what lies below it, one directory at a time, without following a link.
-
-Whoever may write below a root can put a link there, at any moment, also between a look and an act.
-So each directory is opened in the one above it (``openat`` with ``O_NOFOLLOW``), and files are
-named within the last: nothing on the way can lead out. A root is named by an operator: links on the
-way to it are followed, once, when it is opened.
+"""The way from a root to what lies below it, one directory at a time, without following a link:
+each directory is opened in the one above it (``openat`` with ``O_NOFOLLOW``), since whoever may
+write below a root can put a link there at any moment. Links on the way to the root itself are
+followed, once.
 """
 
 import os
@@ -21,9 +19,7 @@ _PASSING = getattr(os, "O_PATH", os.O_RDONLY)
 
 
 Make = Literal["as_around", "private"] | None
-"""How new directories are: readable to whom the one is that they are in, and its owner's; or as
-this process makes its own.
-"""
+"""Who may read new directories: those of the one that they are in, or this process alone."""
 
 
 class LeadsElsewhere(OSError):

@@ -1,11 +1,8 @@
-"""Command line options that describe one cluster, or a file that describes many."""
+"""Command line options that describe one cluster."""
 
 import argparse
-import json
 import os
-from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 from ingest.errors import Refused
 from ingest.sources import Auth, ClusterSource, LogSource, Tls
@@ -47,7 +44,6 @@ def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_log_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which log files belong to the cluster."""
     parser.add_argument(
         "--logs",
         action="append",
@@ -86,64 +82,6 @@ def source_of(args: argparse.Namespace, name: str, url: str) -> ClusterSource:
         ),
         request_timeout_s=args.timeout,
     )
-
-
-def sources_in(path: Path) -> list[ClusterSource]:
-    """Clusters of a JSON file: a list of objects with the fields of ``ClusterSource``.
-
-    ``auth.secret`` may be replaced by ``auth.secret_file``. Raises ``Refused`` naming the entry
-    that is wrong.
-    """
-    try:
-        document = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise Refused(f"{path} is not a readable JSON file of clusters.") from error
-    if not isinstance(document, list) or not document:
-        raise Refused(
-            f"{path} must hold a JSON list of clusters, each with at least a name and a url."
-        )
-    sources = [
-        _source(entry, f"{path}, cluster {number}")
-        for number, entry in enumerate(document, start=1)
-    ]
-    if len({source.name for source in sources}) < len(sources):
-        raise Refused(f"{path} names a cluster twice.")
-    return sources
-
-
-def _source(entry: Any, place: str) -> ClusterSource:
-    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or not entry["name"]:
-        raise Refused(f"{place}: expected an object with a name.")
-    known = {field.name for field in fields(ClusterSource)}
-    if unknown := sorted(set(entry) - known):
-        raise Refused(
-            f"{place}: {', '.join(unknown)} is not a field of a cluster; known are "
-            f"{', '.join(sorted(known))}."
-        )
-    try:
-        parts: dict[str, Any] = dict(entry)
-        if isinstance(parts.get("auth"), dict):
-            parts["auth"] = _auth_of(parts["auth"], place)
-        if isinstance(parts.get("tls"), dict):
-            parts["tls"] = Tls(**parts["tls"])
-        if isinstance(parts.get("logs"), dict):
-            parts["logs"] = LogSource(
-                **{**parts["logs"], "globs": tuple(parts["logs"].get("globs", ()))}
-            )
-        return ClusterSource(**parts)
-    except TypeError as error:
-        raise Refused(f"{place}: a field of auth, tls or logs is unknown or missing.") from error
-
-
-def _auth_of(entry: dict[str, Any], place: str) -> Auth:
-    secret = (
-        _read_secret(Path(entry["secret_file"]))
-        if "secret_file" in entry
-        else entry.get("secret", "")
-    )
-    if entry.get("scheme") not in ("basic", "bearer", "kerberos"):
-        raise Refused(f"{place}: auth.scheme must be basic, bearer or kerberos.")
-    return Auth(entry["scheme"], str(secret), str(entry.get("user", "")))
 
 
 def _auth(args: argparse.Namespace) -> Auth | None:

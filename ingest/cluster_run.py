@@ -62,22 +62,18 @@ class ClusterRun:
 
     @property
     def answers(self) -> bool:
-        """Whether its JobManager did in this cycle."""
         return self.rest is not None and self.reachable
 
     @property
     def slow_to_start(self) -> tuple[StartingTask, ...]:
-        """Tasks whose threads are to be dumped."""
         return self.rest.starting if self.rest and self.cluster.dumps_slow_starts else ()
 
     def part(self, name: str) -> dict[str, Any]:
-        """What is remembered of one source."""
         part = self.cursor.get(name)
         return part if isinstance(part, dict) else {}
 
     @asynccontextmanager
     async def asking(self, client: RestClient) -> AsyncIterator[RestClient]:
-        """The client, whose requests count."""
         async with client:
             try:
                 yield client
@@ -89,7 +85,6 @@ class ClusterRun:
         return self.asking(client_of(self.cluster, url, self.shard.gates.of(url)))
 
     def take(self, name: str, source_read: SourceRead) -> None:
-        """Keep what a source gave; where the cluster has no address of its own, it stands for it."""
         self.cursor[name] = source_read.cursor
         self.observed += source_read.observed
         if source_read.skips:

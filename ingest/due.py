@@ -4,9 +4,7 @@ for hours.
 
 
 def is_due(now_s: float, last_s: float, every_s: float) -> bool:
-    """``every_s`` have passed since ``last_s``, or ``last_s`` lies ahead, which only a clock that
-    was set back can have written.
-    """
+    """True also where ``last_s`` lies ahead: the clock was set back."""
     return not 0 <= now_s - last_s < every_s
 
 

@@ -1,9 +1,7 @@
-"""Ids that Flink gives out. They go into paths, keys and addresses, so they are checked where they
-are read.
-
-Jobs, vertices and operators are 32 hex digits in every release. TaskManagers are free text
-(``taskmanager.resource-id``, a YARN container, a host with port and hash), which Flink itself makes
-directories of: so neither slashes nor control characters.
+"""Ids that Flink gives out, checked where they are read, since they go into paths, keys and
+addresses. Jobs, vertices and operators are 32 hex digits. TaskManagers are free text
+(``taskmanager.resource-id``, a YARN container, a host with port and hash) without slashes and
+control characters.
 """
 
 import re
@@ -16,7 +14,6 @@ _DIRECTORIES = frozenset({".", ".."})
 
 
 def is_flink_id(value: object) -> TypeGuard[str]:
-    """The id of a job or a vertex."""
     return isinstance(value, str) and _FLINK_ID.fullmatch(value) is not None
 
 

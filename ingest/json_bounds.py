@@ -1,12 +1,8 @@
 """JSON from elsewhere, decoded within bounds. What costs memory is not its bytes but its values:
-``[]`` is two bytes and becomes 64.
-
-So values are counted before any is built, by the characters that separate them. Those inside of
-texts count too, which only ever makes the count too high: the largest true answer, a job of 8,000
-vertices, holds some 800,000; a vertex of 5,000 subtasks or 5,000 TaskManagers hold less. How deep
-values are nested is bounded by the decoder itself. A number that is longer than any that is
-measured stays the text that it is: to convert or to write one takes time by the square of its
-length.
+``[]`` is two bytes and becomes 64. So values are counted before any is built, by the characters
+that separate them, also inside of texts. The largest true answer, a job of 8,000 vertices, holds
+some 800,000. A number longer than any that is measured stays text: to convert one takes time by the
+square of its length.
 """
 
 import json
@@ -79,9 +75,8 @@ def _fraction(text: str) -> float | str:
 
 
 def pushed_hooks(content: bytes) -> dict[str, Any]:
-    """As :func:`number_hooks`, where fractions stay the bytes that they are written with: nearly
-    none is needed as a number, and one that lies between two doubles takes a microsecond. ``float``
-    takes them.
+    """As :func:`number_hooks`, where fractions stay the bytes that they are written with, which
+    ``float`` takes.
     """
     return number_hooks(content) | {"parse_float": str.encode}
 
@@ -96,8 +91,7 @@ def decoded(
 ) -> tuple[Any, int]:
     """The document and about how many bytes it takes now. Raises ``TooManyValues``, and
     ``ValueError`` or ``RecursionError`` where it is no JSON. ``lenient``: bytes that are no UTF-8
-    are replaced. ``cut_deep``: what is nested too deep to be decoded becomes null, so that it costs
-    nothing beside it.
+    are replaced. ``cut_deep``: what is nested too deep becomes null.
     """
     values = values_in(content)
     if values > most:

@@ -1,13 +1,8 @@
-"""Which local files Weir reads for a cluster: logs, archives, audit logs of a NameNode.
-
-Whoever registers a cluster names them, so that a path must not lead to what others own. Weir's own
-folders hold secrets, the database and the lake: nothing of them is ever read in this way, except
-what the demo plays, and lines that Weir itself put aside for this cluster
-(``LogSource.own_globs``). Where ``WEIR_READ_DIRS`` lists directories, nothing outside of them is
-read.
-
-:func:`refusal_of_entry` helps people who enter a path. What counts is :func:`refusal_of_file`, of
-each file that a glob finds and again when it is opened.
+"""Which local files Weir reads for a cluster: logs, archives, audit logs of a NameNode. Weir's own
+folders hold secrets, the database and the lake: nothing of them is read in this way, except what
+the demo plays, and lines that Weir itself put aside for this cluster (``LogSource.own_globs``).
+Where ``WEIR_READ_DIRS`` lists directories, nothing outside of them is read.
+:func:`refusal_of_entry` helps people who enter a path; what counts is :func:`refusal_of_file`.
 """
 
 import os
@@ -70,7 +65,7 @@ and services that hold no checkpoints or logs.
 
 
 class NotAllowed(OSError):
-    """A file that is not read; ``strerror`` is a whole sentence that says what to do."""
+    """``strerror`` is a sentence that says what to do."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -96,8 +91,8 @@ def local_path(uri: str) -> str | None:
 
 
 def refusal_of_chain(uri: str) -> str:
-    """Why a URI is not opened that is no path in one storage, but may lead to local files by way of
-    another; "" where it is.
+    """Of a URI that is no path in one storage, but may lead to local files by way of another; ""
+    where it is opened.
     """
     if "::" in _IPV6.sub("", uri):
         return message("Give one path or URI, not a chain of them.")
@@ -111,7 +106,7 @@ def refusal_of_chain(uri: str) -> str:
 
 
 def refusal_of_entry(pattern: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Why nobody may enter this path, glob or URI, as a sentence; "" where they may."""
+    """A sentence; "" where they may enter it."""
     if refused := refusal_of_chain(pattern):
         return refused
     path = local_path(pattern)
@@ -119,7 +114,7 @@ def refusal_of_entry(pattern: str, environment: Mapping[str, str] = os.environ) 
 
 
 def refusal_of_file(path: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Why a local file is not read, wherever links lead, as a sentence; "" where it is."""
+    """A sentence, wherever links lead; "" where it is read."""
     resolved = os.path.realpath(path)
     if refused := refusal_of_own(resolved, environment):
         return refused
@@ -144,9 +139,6 @@ def refusal_of_file(path: str, environment: Mapping[str, str] = os.environ) -> s
 
 
 def listed_directory(path: str, environment: Mapping[str, str] = os.environ) -> str | None:
-    """The one of ``WEIR_READ_DIRS`` that a local file lies in, wherever links lead; None where it
-    is in none, or not read.
-    """
     resolved = os.path.realpath(path)
     directory = next(
         (place for place in read_directories(environment) if _is_within(resolved, place)), None
@@ -155,9 +147,7 @@ def listed_directory(path: str, environment: Mapping[str, str] = os.environ) -> 
 
 
 def refusal_of_tree(uri: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Why no root, copy or quarantine may lie there, as a sentence: it is of Weir's own folders, or
-    holds one.
-    """
+    """A sentence: it is of Weir's own folders, or holds one."""
     if refused := refusal_of_chain(uri):
         return refused
     if unread := sorted(schemes_of(uri) - {*fsspec.available_protocols(), *fsspec.registry}):
@@ -177,7 +167,7 @@ def refusal_of_tree(uri: str, environment: Mapping[str, str] = os.environ) -> st
 
 
 def refusal_of_own(path: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Why a local path of Weir's own folders is not read, as a sentence; "" where it is of none."""
+    """A sentence; "" where it is of none."""
     resolved = os.path.realpath(path)
     if not _is_within(resolved, f"{_home(environment)}/{_PLAYED}") and any(
         _is_within(resolved, own) for own in _own(environment)
@@ -206,7 +196,6 @@ def _home(environment: Mapping[str, str]) -> str:
 
 
 def _fixed_part(pattern: str) -> str:
-    """The directories before the first wildcard, or the whole path without one."""
     parts = pattern.split("/")
     fixed = next(
         (place for place, part in enumerate(parts) if any(mark in part for mark in "*?[")), None

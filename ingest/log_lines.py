@@ -22,12 +22,10 @@ _run: ContextVar[str] = ContextVar("run", default="")
 
 
 def request_id() -> str:
-    """Of the request that this is done for; "" where it is done for none."""
     return _request_id.get()
 
 
 def run() -> str:
-    """The attempt of due work that is going on, as the pipeline page names it; "" where none is."""
     return _run.get()
 
 

@@ -107,7 +107,6 @@ class Message(str):
         )
 
     def __html__(self) -> str:
-        """In the language of whoever reads the page: templates ask for it."""
         return escape(type(self).in_language(self))
 
     def __add__(self, other: str) -> Message:
@@ -206,8 +205,8 @@ def rendered(
     translate: Callable[[Message], str],
     fill: Callable[[str, Mapping[str, str]], str],
 ) -> str:
-    """In another language: ``translate`` gives the template of a message, ``fill`` puts the values
-    in. A plain text stays.
+    """``translate`` gives the template of a message, ``fill`` puts the values in. A plain text
+    stays.
     """
     if not isinstance(shown, Message):
         return shown
@@ -273,7 +272,6 @@ def with_texts(shown: Message, change: Callable[[str], str]) -> Message:
 
 
 def is_message(plain: Mapping[str, Any]) -> bool:
-    """Whether a decoded object of JSON is what :func:`to_plain` makes of a message."""
     return {_TEMPLATE, "values"} <= plain.keys() <= {_TEMPLATE, "values", _PLURAL, _NUMBER}
 
 

@@ -1,9 +1,6 @@
-"""A collect cycle over a shard of clusters: everything that is new of each, committed to the lake
-as clusters are read.
-
-The caller keeps a cursor (plain JSON) per cluster and saves the new ones once their rows are in the
-lake. Whatever happens before that leaves the old cursors, and the same rows are read and folded
-again.
+"""A collect cycle over a shard of clusters, committed to the lake as clusters are read. The caller
+keeps a cursor (plain JSON) per cluster and saves the new ones once their rows are in the lake;
+before that the same rows are read and folded again.
 """
 
 import logging
@@ -39,10 +36,8 @@ minute.
 
 @dataclass(frozen=True, slots=True)
 class ClusterOutcome:
-    """What a cycle did for one cluster; ``cursor`` is the next one, to be saved now.
-
-    ``reachable`` is about the cluster's own REST endpoint (or History Server, where it has no
-    other), ``refused`` says that no process listened there; ``error`` is one sentence.
+    """``cursor`` is the next one, to be saved now. ``reachable`` is about the cluster's own REST
+    endpoint (or History Server), ``refused``: no process listened there; ``error`` is one sentence.
     ``metrics_interval_s`` is how often healthy jobs are sampled at present, and ``sampling_reason``
     why.
     """
@@ -84,13 +79,10 @@ def collect_shard(
     committed: Callable[[Sequence[ClusterOutcome]], None] = lambda _outcomes: None,
     stragglers_after_s: float | None = None,
 ) -> list[ClusterOutcome]:
-    """Outcomes in the order of ``clusters``. ``cursors`` is by cluster name; ``cycle_s`` is how
-    often this is called.
-
-    ``committed`` gets the outcomes of each group of clusters, in this thread, as soon as their rows
-    are in the lake: then their cursors may be saved. With ``stragglers_after_s``, who takes that
-    long and twice as long as half of the shard is left unread: it has no outcome. One cluster's
-    failure is its own outcome. Raises only where the lake cannot be written.
+    """Outcomes in the order of ``clusters``. ``cursors`` is by cluster name. ``committed`` gets the
+    outcomes of each group of clusters, in this thread, as soon as their rows are in the lake. With
+    ``stragglers_after_s``, who takes that long and twice as long as half of the shard has no
+    outcome. Raises only where the lake cannot be written.
     """
     shard = Shard(
         at, cycle_s, limits_per_cluster(total_requests, len(clusters), limits or RequestLimits())

@@ -1,8 +1,5 @@
-"""The endpoints of all clusters of a shard at once, handed over in groups as clusters are done: a
-slow one delays no other.
-
-Endpoints are read on an event loop in a thread of its own; the caller reads files and commits
-meanwhile.
+"""The endpoints of all clusters of a shard at once, on an event loop in a thread of its own, handed
+over in groups as clusters are done; the caller reads files and commits meanwhile.
 """
 
 import asyncio

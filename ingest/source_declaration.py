@@ -44,18 +44,12 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """``name`` is that of its part of a cursor. ``tables`` are the records that it writes.
-
-    ``reader`` is ``module:function``, which gets a :class:`ingest.cluster_run.ClusterRun` and
-    returns a :class:`ingest.source_read.SourceRead`, or None where nothing was due. It is a
-    coroutine where it asks over a network (on the event loop, all clusters of a shard at once), a
-    function where it reads ``files`` (in the collector's thread, once the endpoints are read).
-    ``wanted``: whether. The first of its settings declares it; ``suffices``: a cluster may have
-    this source alone.
-
-    ``probe`` is as ``reader`` what a connection test asks; it gets
-    :class:`ingest.source_read.ProbeNotes` to fill, too. ``subject``: what did not answer, where it
-    does not.
+    """``name`` is that of its part of a cursor. ``tables``: records that it writes. ``reader`` is
+    ``module:function``, which gets a :class:`ingest.cluster_run.ClusterRun` and returns a
+    :class:`ingest.source_read.SourceRead`, or None where nothing was due: a coroutine where it asks
+    over a network, a function where it reads ``files``. The first of its settings declares it;
+    ``suffices``: a cluster may have this source alone. ``probe``: as ``reader`` for a connection
+    test; it gets :class:`ingest.source_read.ProbeNotes`, too. ``subject``: what did not answer.
     """
 
     name: str

@@ -22,8 +22,6 @@ class Auth:
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Paths of PEM files; ``verify`` off accepts any certificate and is shown as such."""
-
     ca_file: str = ""
     client_cert_file: str = ""
     client_key_file: str = ""
@@ -32,11 +30,9 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class LogSource:
-    """Logs of a cluster: globs (local or any fsspec URI), their layout and time zone.
-
-    ``layout`` is ``flink`` for whatever is recognised by itself, or a log4j pattern, which is tried
-    first; ``time_zone`` is an IANA name, for lines that carry none; ``day`` is for lines that carry
-    no date, in files whose name says none.
+    """Globs (local or any fsspec URI). ``layout`` is ``flink`` for whatever is recognised by
+    itself, or a log4j pattern; ``time_zone`` is an IANA name, for lines that carry none; ``day`` is
+    for lines that carry no date, in files whose name says none.
     """
 
     globs: tuple[str, ...] = ()
@@ -54,13 +50,9 @@ class LogSource:
 
 @dataclass(frozen=True, slots=True)
 class PrometheusSource:
-    """Where Flink's Prometheus reporter is scraped: the HTTP API's address, and label matchers that
-    pick this cluster's series.
-
-    ``selector`` is such as ``namespace="flink",cluster="payments"``; empty where the server scrapes
-    nothing else. ``ca_file`` is the authority of its certificate, which is always checked; empty:
-    those of the machine. ``tenant`` is whose series are asked for, where the server holds those of
-    several: Mimir, Cortex, Thanos.
+    """The HTTP API's address, and label matchers that pick this cluster's series, such as
+    ``namespace="flink"``. ``ca_file``: the authority of its certificate; empty for those of the
+    machine. ``tenant``: of Mimir, Cortex, Thanos.
     """
 
     url: str
@@ -74,13 +66,9 @@ class PrometheusSource:
 
 @dataclass(frozen=True, slots=True)
 class LogStoreSource:
-    """A store that holds the cluster's logs: its address, and which of its lines are this
-    cluster's.
-
-    ``query`` is a LogQL selector such as ``{namespace="flink"}``, or a query string in Lucene's
-    syntax for documents of the index pattern ``index``. ``spool`` is the folder where its lines
-    wait to be read, one of the globs of the cluster's logs. When it is asked for the first time, it
-    is read from ``backfill_s`` ago on.
+    """``query`` is a LogQL selector such as ``{namespace="flink"}``, or a query string in Lucene's
+    syntax for documents of the index pattern ``index``. ``spool``: the folder where its lines wait
+    to be read. It is read from ``backfill_s`` ago on.
     """
 
     kind: Literal["loki", "elasticsearch", "opensearch"]

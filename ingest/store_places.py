@@ -64,7 +64,6 @@ class StorePlace:
 
     @property
     def uri(self) -> str:
-        """Of the bucket."""
         return f"{self.scheme}://{self.bucket}"
 
     @property
@@ -77,14 +76,11 @@ class StorePlace:
 
     @property
     def path(self) -> str:
-        """Of the prefix."""
         return f"{self.uri}/{self.prefix}".rstrip("/")
 
 
 def place_in(text: str, near: int = 0) -> StorePlace | None:
-    """The place of what stands at ``near``: the first that its line names, else the last before it,
-    else the first after it.
-    """
+    """The first that its line names, else the last before it, else the first after it."""
     text = text[:_READ_CHARS]
     begin = text.rfind("\n", 0, near) + 1
     end = text.find("\n", near)

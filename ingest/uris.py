@@ -1,10 +1,8 @@
 """One spelling for each place in storage, so that references and listings can be compared as text.
-
-Where two spellings *might* mean one file they become the same text. Two different files under one
-name cost a deletion that could have been; one file under two names would look like an orphan and be
-deleted. So percent encoding is decoded although Flink itself takes it literally, slashes are folded
-although object stores distinguish them, and a canonical URI is for comparing: a file is opened by
-the spelling that its listing gave it.
+Where two spellings *might* mean one file they become the same text: two files under one name cost a
+deletion that could have been; one file under two names would look like an orphan. So percent
+encoding is decoded although Flink itself takes it literally, slashes are folded although object
+stores distinguish them. A file is opened by the spelling that its listing gave it.
 """
 
 import re

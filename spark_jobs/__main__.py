@@ -23,7 +23,6 @@ FAILED, REFUSED, LOST, TERMINATED = 1, 2, 3, 143
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one job; what a user can mend is one sentence on stderr, without a traceback."""
     words = list(sys.argv[1:] if argv is None else argv)
     if not words or words[0] not in JOBS:
         print(

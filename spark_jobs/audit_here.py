@@ -87,7 +87,6 @@ class Here:
         return self.read(paths, schema).filter(condition).select(list(columns))
 
     def counted(self, rows: pa.Table, key: Sequence[str], largest: str) -> pa.Table:
-        """(key, ``rows``, ``largest`` of a column)"""
         counts = rows.group_by(list(key)).aggregate([([], "count_all"), (largest, "max")])
         return counts.rename_columns({"count_all": "rows", f"{largest}_max": largest})
 
@@ -108,9 +107,6 @@ class Here:
     def made(
         self, make: Make, given: pa.Table, schema: pa.Schema
     ) -> tuple[pa.Table, ds.Dataset | None]:
-        """What a function makes of rows that each take a while, and the same to be gone through;
-        None of none.
-        """
         rows = pa.Table.from_batches(make(given.to_batches()), schema)
         return rows, ds.dataset(rows) if rows.num_rows else None
 

@@ -20,9 +20,7 @@ from spark_jobs.paths import absolute_root
 
 MOST_LISTED, MOST_JOBS = 10_000, 5_000
 MOST_CARRIED = 50_000
-"""Rows of files and references that the audit before left."""
 MOST_REFERENCES = 100_000
-"""Rows of parsed ``_metadata`` in the lake, whosever they are."""
 MOST_METADATA_BYTES = 8 << 20
 """Of all ``_metadata`` listed: a reference takes at least some sixty."""
 MOST_JOBS_BYTES = 8 << 20

@@ -16,7 +16,6 @@ from ingest.errors import Refused
 from spark_jobs.diagnosis.plain import recovery_point_from_plain
 
 Scoped = Mapping[str, Any]
-"""With ``cluster`` and ``job_id``: what it holds for, empty for all."""
 
 EXAMPLE = {
     "thresholds": '{"key": "…", "value": 1, "cluster": "", "job_id": ""}',

@@ -15,15 +15,13 @@ from ingest.lake.environment import lake_place
 from ingest.lake.reader import LakeReader
 
 SHORT_CHARS = 500
-JOBS = ("age_rule", "audit", "cycle", "log_events", "replicate", "rollups", "windows")
+JOBS = ("age_rule", "audit", "cycle", "log_events", "replicate", "rollups")
 
 
 def run_job(words: Sequence[str]) -> int:
-    """0 where all was done. Raises what the job raises.
-
-    :class:`ingest.errors.IngestError` and :class:`spark_jobs.manifest.BadManifest`: it was refused.
-    :class:`spark_jobs.previous_run.PreviousLost`: what it should carry on from is lost, which no
-    retry helps.
+    """0 where all was done. Raises what the job raises: :class:`ingest.errors.IngestError` and
+    :class:`spark_jobs.manifest.BadManifest` where it was refused,
+    :class:`spark_jobs.previous_run.PreviousLost` where what it should carry on from is lost.
     """
     job = importlib.import_module(f"spark_jobs.jobs.{words[0]}")
     parser = argparse.ArgumentParser(
@@ -57,9 +55,6 @@ def _lake_of(words: Sequence[str]) -> str | None:
 
 
 def _damage_of(root: str | None) -> str:
-    """Spark says of a damaged file what its reader was about to do; the lake itself knows whose
-    file it is.
-    """
     if not root:
         return ""
     try:

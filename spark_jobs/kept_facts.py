@@ -52,8 +52,6 @@ _OF_FACT = tuple(
 
 
 class Taken(NamedTuple):
-    """How far the table got."""
-
     cycle: int
     run: int
     part: int
@@ -110,7 +108,6 @@ def is_kept(there: Taken, run: Run) -> bool:
 
 
 def is_next(there: Taken, run: Run) -> bool:
-    """Whether the table holds what came before the run."""
     return there.run == _number(run) or _is_from_start(run) or there.cycle == ends_at(run.from_seq)
 
 
@@ -119,10 +116,6 @@ def _is_from_start(run: Run) -> bool:
 
 
 def _number(run: Run) -> int:
-    """Delta's transactions are numbers.
-
-    An attempt that found its previous run lost starts again under its name.
-    """
     name = f"{run.attempt} {ends_at(run.from_seq)} {ends_at(run.to_seq)}"
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:7])
 

@@ -108,7 +108,6 @@ class PinnedLake:
         )
 
     def _new_files(self, table: str, after: Mapping[str, int]) -> list[DataFile]:
-        """Of one table of its own; none where those commits only compacted."""
         version, known = self.versions.get(table, 0), after.get(table, 0)
         pinned = self.files_of.get(table, version)
         return (

@@ -69,10 +69,6 @@ class LogArchives:
     skips: list[Skip] = field(default_factory=list)
 
     def load(self, files: Sequence[LogFile]) -> int:
-        """Rows committed for these files.
-
-        A file that cannot be read to its end is skipped and named.
-        """
         with _scratch(self.lake) as scratch:
             return self._load(files, scratch)
 
@@ -112,7 +108,6 @@ class LogArchives:
         return self._commit(_rows(records, [row.file for row in repeated.collect()]), scratch)
 
     def _commit(self, rows: DataFrame, scratch: str) -> int:
-        """Stamp, write and add; another writer's commit in between only means to stamp again."""
         attempts = Retrying(
             retry=retry_if_exception_type(CommitFailedError),
             stop=stop_after_attempt(COMMIT_ATTEMPTS),
@@ -160,7 +155,6 @@ class LogArchives:
         return total
 
     def _bounds(self, out: str) -> list[Any]:
-        """One row per written file with what the table's log records of it."""
         written = (
             self.session.read.option("basePath", hadoop_path(out))
             .schema(lake_schema(TABLE))

@@ -1,8 +1,6 @@
 """The result of a cycle: one row for each job, with the rows of every serving table nested in it;
-and those tables cut out of it.
-
-So a cycle's result is written once, whatever the number of tables. Within a row instants are epoch
-milliseconds, and what is the same for all nested rows, cluster and job, stands once.
+and those tables cut out of it. Within a row instants are epoch milliseconds; cluster and job stand
+once.
 """
 
 from collections.abc import Sequence

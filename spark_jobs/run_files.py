@@ -1,7 +1,3 @@
-"""The directory of one attempt without Spark: Arrow in, Parquet files and their counts out,
-snapshots of other runs taken over.
-"""
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +19,6 @@ Weir.
 EXECUTIONS = "executions"
 """Snapshot of where each attempt of a subtask ran."""
 LIVES = "taskmanager_lives"
-"""Snapshot of the lives of TaskManagers."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +32,6 @@ class RunFiles:
     _parts: Counter[str] = field(default_factory=Counter)
 
     def take_table(self, name: str, written: Output) -> int:
-        """Take files into a serving table, perhaps beside others; returns how many rows they
-        have.
-        """
         known = self.outputs.get(name, Output(0))
         self.outputs[name] = Output(known.rows + written.rows, (*known.files, *written.files))
         return written.rows
@@ -49,9 +41,6 @@ class RunFiles:
         return self.take_table(name, self.write_rows(f"tables/{name}", rows))
 
     def take_state(self, name: str, written: Output) -> int:
-        """Take files into a snapshot that the next run starts from; returns how many rows they
-        have.
-        """
         self.state[name] = (*self.state.get(name, ()), *written.files)
         return written.rows
 
@@ -79,7 +68,6 @@ class RunFiles:
             outputs[name] = Output(known.rows + rows, tuple(dict.fromkeys((*known.files, file))))
 
     def read(self, files: Iterable[str], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """A few columns of files of this run."""
         filesystem, root = fsspec.core.url_to_fs(self.uri)
         for file in files:
             with filesystem.open(f"{root}/{file}", "rb") as handle:
@@ -101,7 +89,6 @@ class RunFiles:
             self.state[name] = previous.state[name]
 
     def write_rows(self, folder: str, rows: pa.Table) -> Output:
-        """A file, which may lie beside others; none for no rows."""
         if not rows.num_rows:
             return Output(0)
         filesystem, root = fsspec.core.url_to_fs(self.uri)

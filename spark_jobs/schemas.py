@@ -1,8 +1,6 @@
 """Spark schemas derived from the declarations of the lake and of the serving tables."""
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -24,18 +22,4 @@ def lake_schema(table: str) -> T.StructType:
 
 
 def serving_schema(table: str | ServingTable) -> T.StructType:
-    """Spark schema of a serving table, columns in their declared order."""
     return spark_schema(arrow_schema(SERVING_TABLES[table] if isinstance(table, str) else table))
-
-
-def serving_columns(df: DataFrame, table: ServingTable) -> DataFrame:
-    """The columns of ``table``, in their order and with their types.
-
-    One that ``df`` lacks is an error, one too many is dropped.
-    """
-    return df.select(
-        *(
-            F.col(field.name).cast(field.dataType).alias(field.name)
-            for field in serving_schema(table)
-        )
-    )

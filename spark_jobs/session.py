@@ -122,7 +122,6 @@ def open_session(
 
 
 def configure(session: SparkSession, options: Mapping[str, str]) -> None:
-    """Set options of a running session."""
     for name, value in options.items():
         session.conf.set(name, value)
 

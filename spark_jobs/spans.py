@@ -38,7 +38,6 @@ class JobLookup(NamedTuple):
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
-    """In order, those that overlap or touch as one."""
     whole: list[Span] = []
     for start, end in sorted(spans):
         if whole and start <= whole[-1][1]:

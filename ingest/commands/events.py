@@ -95,7 +95,6 @@ def _events(args: argparse.Namespace, skips: list[Skip]) -> Iterator[LogEvent]:
 
 
 def _summary(path: str, forms: Counter[tuple[str, str]], kept: int, events: int) -> str:
-    """What the file was taken for, and what became of its records."""
     if not forms:
         return f"no log records; {_first_line(path)}"
     names = (

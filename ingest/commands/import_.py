@@ -56,7 +56,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def described(summary: ImportSummary) -> str:
-    """The summary as lines for a person."""
     lines = [f"{summary.directory} → cluster {summary.cluster}"]
     lines.append(
         f"  Flink {summary.flink_version or 'of unknown version'}, "

@@ -100,8 +100,6 @@ def _one(args: argparse.Namespace, root: Root, directory: str, spellings: Spelli
 
 
 class _Progress:
-    """A progress line every few seconds."""
-
     def __init__(self, root: str) -> None:
         self.root, self.reported_s = root, time.monotonic()
 

@@ -79,7 +79,6 @@ async def _recorded(args: argparse.Namespace, source: ClusterSource) -> RecordSu
 
 
 def described(summary: RecordSummary) -> str:
-    """The summary as lines for a person."""
     size = summary.bytes_written / MEBIBYTE
     lines = [
         (

@@ -44,7 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 after Ctrl-C or a signal."""
     players = {
         one.name: Player(
             Tape(args.recordings / one.recording),

@@ -1,10 +1,7 @@
 """The file of ``sources:``, which operators write: read each time, refused as a whole where
-anything in it makes no sense.
-
-A new way to find clusters is a key here, and in ``reading`` what fetches it within its time and
-size and gives targets with labels. Names, labels and addresses are made of these in ``naming``
-alone. ``webapp/fleet/listed_clusters.py`` makes clusters of them; a listing with an error removes
-nothing. Hostile answers go into ``tests/ingest/discovery/``.
+anything in it makes no sense. A new way to find clusters is a key here, and in ``reading`` what
+fetches it within its time and size. ``webapp/fleet/listed_clusters.py`` makes clusters of them; a
+listing with an error removes nothing. Hostile answers go into ``tests/ingest/discovery/``.
 """
 
 import re

@@ -53,11 +53,9 @@ class OperatorReport:
 
     @property
     def state(self) -> State:
-        """``broken`` where no JobManager is up that could be asked and none is on its way,
-        ``suspended`` where none is meant to be.
-
-        An error beside a JobManager that is ready is said, and REST is believed: the operator
-        reports refused changes there, too.
+        """``broken`` where no JobManager is up and none is on its way, ``suspended`` where none is
+        meant to be. Beside a JobManager that is ready REST is believed: the operator reports
+        refused changes as errors, too.
         """
         if self.job_manager == _READY:
             return ""
@@ -76,7 +74,6 @@ class OperatorReport:
 
     @property
     def sentence(self) -> str:
-        """One line for people."""
         words = [self.lifecycle.lower().replace("_", " ")] if self.lifecycle else []
         if self.job_manager and self.job_manager != _READY:
             words.append(f"JobManager {self.job_manager.lower().replace('_', ' ')}")

@@ -124,10 +124,7 @@ async def _answer(source: DiscoverySource, url: str) -> object:
 
 
 def read_files(source: DiscoverySource) -> Listing:
-    """Files that can be read are, whatever is wrong with others.
-
-    A glob that fits no file is taken for a folder that is not there now.
-    """
+    """A glob that fits no file is taken for a folder that is not there now."""
     targets: list[Target] = []
     wrong: list[str] = []
     for pattern in source.files:

@@ -46,13 +46,10 @@ class KubernetesSource:
 @dataclass(frozen=True, slots=True)
 class DiscoverySource:
     """One entry of ``sources:``; exactly one of ``files``, ``url``, ``zookeeper``, ``yarn`` and
-    ``kubernetes`` is given.
-
-    ``cluster`` names a cluster out of its labels, ``{label}`` by ``{label}``; "" takes the label
-    ``cluster``, else host and port. ``labels`` are given to each of its clusters, made of its own
-    in the same way. ``hosts``: globs, one of which each address must fit; empty where any may be
-    listed. ``auth``, ``tls`` and ``logs`` are of the clusters, ``own_…`` of the address that lists
-    them.
+    ``kubernetes`` is given. ``cluster`` and ``labels`` are templates of a target's labels,
+    ``{label}``; ``cluster`` "" takes the label ``cluster``, else host and port. ``hosts``: globs
+    that each address must fit; empty for any. ``auth``, ``tls`` and ``logs`` are of the clusters,
+    ``own_…`` of the address that lists them.
     """
 
     name: str
@@ -89,7 +86,6 @@ class DiscoverySource:
 
     @property
     def place(self) -> str:
-        """Where it is read, for people."""
         if self.kubernetes:
             return self.kubernetes.place
         return (

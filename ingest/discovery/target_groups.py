@@ -16,7 +16,6 @@ from ingest.messages import message
 from ingest.redaction.texts import redact
 
 MAX_TARGETS = 10_000
-"""Of one source."""
 MAX_LABELS = 64
 MAX_VALUE = 500
 

@@ -1,6 +1,4 @@
-"""Which JobManager leads, as Flink's high availability keeps it in ZooKeeper: one cluster below the
-root for each cluster id.
-
+"""Which JobManager leads, as Flink's high availability keeps it in ZooKeeper.
 ``<root>/<cluster-id>/leader/rest_server/connection_info`` since Flink 1.15
 (``<root>/<cluster-id>/leader/rest_server_lock`` before) holds the REST address of the leader,
 written by ``java.io.ObjectOutputStream``: ``writeUTF(address)``, then the id of its session

@@ -1,8 +1,5 @@
 """Logs that YARN gathered of an application: in one file for each node all logs of all its
-containers, by Hadoop's ``AggregatedLogFormat``.
-
-Such a file lies in ``…/application_ID/`` and is called by the node (``host_45454``, with a time
-behind it where logs are gathered as they are written). Its logs are taken for files below it:
+containers, by Hadoop's ``AggregatedLogFormat``. Its logs are taken for files below it:
 ``…/application_ID/host_45454/container_ID/jobmanager.log``.
 """
 
@@ -19,7 +16,6 @@ _NODE_FILE = re.compile(_NODE)
 _LOG = re.compile(rf"(?P<node>{_NODE})/(?P<container>container_[0-9a-z_]{{1,100}})/(?P<name>[^/]+)")
 _CONTAINER = re.compile(r"container_(?:e[0-9]+_)?[0-9]+_[0-9]+_[0-9]+_[0-9]+")
 MAX_LOGS = 10_000
-"""In one file."""
 MAX_UNPACKED_BYTES = 64 * 1024**3
 """Of one file: it is gone through once to find where its logs begin."""
 MAX_KNOWN_LOGS = 100_000
@@ -46,9 +42,7 @@ def is_node_file(path: str) -> bool:
 
 
 def node_file_of(path: str) -> str | None:
-    """The file that holds the log ``path``, should it be one of these: another program may have
-    laid logs out as files in the same way.
-    """
+    """None where another program has laid logs out as files in the same way."""
     match = _LOG.fullmatch(path)
     return match["node"] if match else None
 

@@ -23,14 +23,11 @@ FORGET_GONE_AFTER_CYCLES = 10
 @dataclass(slots=True)
 class FileCursor:
     """``offset`` is where reading must begin again, ``read_to`` how far bytes were read, both
-    unpacked.
-
-    ``pending``: bytes behind ``offset`` belong to a record whose end was not read. ``more``: the
-    cycle's budget ended before the file did. ``seen`` are the newest records' counts, see
-    :class:`record_splitter.RecordCounts`. Where a file holds several streams (envelope, process,
-    output), ``streams`` says from where on each is needed again that has an unfinished record; of
-    the others everything before ``settled`` was returned. ``prefixes``: what stood around records
-    before ``offset``.
+    unpacked. ``pending``: bytes behind ``offset`` belong to a record whose end was not read.
+    ``more``: the cycle's budget ended before the file did. ``seen``: the newest records' counts,
+    see :class:`record_splitter.RecordCounts`. ``streams``: where several are in one file, from
+    where on each with an unfinished record is needed again; of the others everything before
+    ``settled`` was returned. ``prefixes``: what stood around records before ``offset``.
     """
 
     path: str
@@ -54,9 +51,7 @@ class FileCursor:
     prefixes: list[str] = field(default_factory=list)
 
     def knows(self, path: str, head: bytes) -> bool:
-        """Whether a file that begins with ``head`` is this one, perhaps grown; very few bytes
-        suffice only under the same name.
-        """
+        """Whether a file that begins with ``head`` is this one, perhaps grown."""
         enough = LEAST_TELLING_BYTES if path != self.path else 1
         return (
             enough <= self.head_bytes <= len(head)
@@ -64,7 +59,6 @@ class FileCursor:
         )
 
     def continued_as(self, path: str) -> "FileCursor":
-        """A cursor for the same content under another name."""
         return replace(self, path=path, gone_cycle=0, quiet_cycles=0)
 
 
@@ -98,7 +92,6 @@ class TailCursor:
         return {"version": 1, "cycle": self.cycle, "files": entries}
 
     def by_process(self) -> dict[str, list[FileCursor]]:
-        """All cursors, also of files that are gone, under the process that wrote them."""
         index: dict[str, list[FileCursor]] = {}
         for file in (*self.files.values(), *self.gone):
             index.setdefault(process_of(file.path), []).append(file)
@@ -115,7 +108,6 @@ class TailCursor:
         )
 
     def lose(self, file: FileCursor) -> None:
-        """Its name is gone or belongs to other content now."""
         self.gone.append(replace(file, gone_cycle=self.cycle))
 
     def leave(self, present: Iterable[str]) -> None:

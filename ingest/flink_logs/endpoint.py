@@ -1,9 +1,6 @@
-"""Follow a JobManager's logs over REST, where no file of it can be reached.
-
-Flink sends a log file whole or not at all, so following costs a transfer of the whole file each
-time it has grown. So it is requested seldom, the larger the seldomer, and not at all above 64 MiB:
-such a cluster wants a glob. Files are recognised by content as in :mod:`ingest.flink_logs.tail`, so
-rotation loses nothing.
+"""Follow a JobManager's logs over REST, where no file of it can be reached. Flink sends a log file
+whole or not at all, so it is requested seldom, the larger the seldomer, and not above 64 MiB. Files
+are recognised by content as in :mod:`ingest.flink_logs.tail`, so rotation loses nothing.
 """
 
 import re
@@ -47,7 +44,6 @@ class Transfer:
     left: int
 
     def take(self, size: int) -> bool:
-        """Whether ``size`` bytes fit; then they are spent."""
         if size > self.left:
             return False
         self.left -= size
@@ -56,14 +52,11 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class ListedLog:
-    """One entry of ``/jobmanager/logs``."""
-
     name: str
     size: int
 
 
 def is_due(cursor: dict[str, Any], now: datetime) -> bool:
-    """Whether a request is due again; ``cursor`` is one of ``read_new`` or empty."""
     due_at, wait_s = cursor.get("due_at"), cursor.get("wait_s")
     if not isinstance(due_at, int | float) or not isinstance(wait_s, int | float):
         return True
@@ -138,7 +131,6 @@ class _Reader:
     updates: dict[str, FileCursor] = field(default_factory=dict)
 
     def wants(self, file: ListedLog) -> bool:
-        """It is new, has grown, or stood still for so long that its last record is complete."""
         known = self.cursor.files.get(file.name)
         if file.size > MAX_FILE_BYTES:
             self._too_large(file, known)

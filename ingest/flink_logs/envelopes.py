@@ -1,9 +1,6 @@
 """What container runtimes and log daemons put around each line that a process prints, and how it is
-taken off.
-
-An envelope may stand in another one. Strict ones are known by themselves; what else looks like one
-(a word and a bar) is taken for one only from the line on behind which a log record begins
-(:class:`ingest.flink_logs.log_reader.LogReader`).
+taken off. An envelope may stand in another one. What only looks like one (a word and a bar) is
+taken for one from the line on behind which a log record begins.
 """
 
 import re
@@ -100,7 +97,6 @@ _PREFIXES = (
 
 
 def cri(line: bytes) -> Stripped | None:
-    """A line of Kubernetes' container runtimes."""
     match = _CRI.match(line)
     if match is None:
         return None

@@ -6,14 +6,10 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
-    """One event. Fields that its kind does not have are ``None``; ``kind`` is one of the pattern
-    table's.
-
-    ``execution_id`` is the attempt id as logged: 32 hex digits up to 1.15, from 1.16 on
-    ``{graph}_{vertex}_{subtask}_{attempt}``. ``subtask`` is 0-based although logs print ``(i/p)``
-    1-based. ``alignment_ms`` is known once all barriers of a checkpoint are there. ``path`` serves
-    locations of checkpoints and savepoints, and what an object store did not do; ``count`` numbers
-    of tasks or attempts.
+    """Fields that its kind does not have are ``None``. ``execution_id`` is the attempt id as
+    logged: 32 hex digits up to 1.15, from 1.16 on ``{graph}_{vertex}_{subtask}_{attempt}``.
+    ``subtask`` is 0-based although logs print ``(i/p)`` 1-based. ``path``: of checkpoints and
+    savepoints, and what an object store did not do; ``count``: of tasks or attempts.
     """
 
     kind: str

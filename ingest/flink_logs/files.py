@@ -122,10 +122,8 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
 
 
 def open_unpacked(path: str, anywhere: bool = True) -> IO[bytes]:
-    """The bytes of a log, decompressed by its suffix; also of one in a file of YARN's, by the path
-    that ``find`` gave it.
-
-    Not ``anywhere``: raises ``NotAllowed`` for a local file that is not read of a cluster.
+    """The bytes of a log, decompressed by its suffix; also of one in a file of YARN's. Not
+    ``anywhere``: raises ``NotAllowed`` for a local file that is not read of a cluster.
     """
     packing = _UNPACKERS.get(path[path.rfind(".") :]) if is_packed(path) else None
     if is_packed(path) and packing is None:
@@ -142,7 +140,6 @@ def open_unpacked(path: str, anywhere: bool = True) -> IO[bytes]:
 
 
 def _inside(uri: str, info: dict[str, Any], own: bool) -> tuple[dict[str, LogFile], list[Skip]]:
-    """The logs in a file that YARN made of a node's containers, as files below it."""
     stamp = _stamp(info)
     try:
         logs, trouble = logs_of(uri, f"{info.get('size')}|{stamp}", lambda: _opened(uri, own))
@@ -184,10 +181,7 @@ def read_files(
     at: datetime | None = None,
 ) -> Iterator[Observed]:
     """All records of whole files, oldest file of each process first, in batches; skips come as
-    records.
-
-    ``observed_at`` of a batch is its newest record's time (recordings keep their own time) unless
-    ``at`` says otherwise.
+    records. ``observed_at`` of a batch is its newest record's time unless ``at`` says otherwise.
     """
     newest = at
     for path in sorted(paths, key=age_order):
@@ -245,7 +239,6 @@ def read_file(
 def records_of(
     data: bytes, *, file: str, layout: str = "flink", time_zone: str = "UTC", keep: Keep = "events"
 ) -> list[LogRecord]:
-    """Records of a whole log that is at hand as bytes, for example out of a REST answer."""
     compiled = layout_of(layout)
     reader = LogReader(
         compiled,
@@ -283,9 +276,7 @@ def no_header(path: str) -> Skip:
 
 
 def _is_text(path: str) -> bool:
-    """Python shows bytes of a name that are not UTF-8 as halves of surrogate pairs, which no store
-    takes.
-    """
+    """Python shows bytes of a name that are not UTF-8 as halves of surrogate pairs."""
     try:
         path.encode()
     except UnicodeEncodeError:

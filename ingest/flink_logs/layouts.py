@@ -22,12 +22,9 @@ EPOCH_YEAR = 1970
 @dataclass(frozen=True)
 class Layout:
     """``header`` matches from behind ``opening`` to the message; its groups are named by ``groups``
-    in order.
-
-    ``second`` is the time up to the second, ``fraction`` what follows it and ``offset`` from UTC
-    what follows that; ``second_regex`` takes a second, and its offset, apart into ``second_parts``
-    (``yMdHms`` in the layout's order). ``zone`` overrides the zone declared for the source, an
-    offset both.
+    in order. ``second`` is the time up to the second, ``fraction`` what follows it and ``offset``
+    from UTC; ``second_regex`` takes a second apart into ``second_parts`` (``yMdHms``). ``zone``
+    overrides the zone declared for the source, an offset both.
     """
 
     name: str
@@ -47,10 +44,8 @@ class Layout:
         return re.compile(self.second_regex)
 
     def instant(self, second: str, zone: ZoneInfo) -> datetime | None:
-        """UTC instant of a second as printed; ``None`` where it is no valid time.
-
-        In the hour that daylight saving repeats, the first pass is meant; a time that it skips is
-        read with the offset before the change.
+        """UTC instant of a second as printed; ``None`` where it is no valid time. In the hour that
+        daylight saving repeats the first pass is meant.
         """
         match = self._second.fullmatch(second)
         if not match:

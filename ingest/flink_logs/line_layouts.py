@@ -25,16 +25,12 @@ _FOREIGN = (
 
 
 def uncoloured(line: bytes) -> bytes:
-    """Without the codes by which terminals colour text."""
     return COLOURS.sub(b"", line) if b"\x1b[" in line else line
 
 
 class LineLayouts:
-    """Of one file. ``own`` matches a header of the declared layout; ``undated`` says that a time
-    was met whose day nobody knows.
-
-    ``may_begin_objects`` says whether a line that begins as a JSON object does may be of the
-    declared layout.
+    """``own`` matches a header of the declared layout; ``undated``: a time was met whose day nobody
+    knows.
     """
 
     def __init__(self, layout: Layout, zone: ZoneInfo, day: date | None) -> None:

@@ -1,10 +1,6 @@
 """A log4j ``PatternLayout`` → an expression for the first line of a record, which reads any line in
-a bounded time.
-
-No part gives back what it took: repetitions are possessive, and a text (such as the name of a
-thread) ends where all that stands before the next text first follows it, which is settled once, by
-an atomic group. So a line costs at most the longest text times the longest that may follow it,
-however many parts there are.
+a bounded time: repetitions are possessive, and a text ends where all that stands before the next
+text first follows it, settled once by an atomic group.
 """
 
 import re
@@ -81,8 +77,6 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Compiled:
-    """What a ``Layout`` has beside its name."""
-
     opening: str
     header: str
     groups: tuple[str, ...]
@@ -181,7 +175,6 @@ def _require_ends(pattern: str, parts: Sequence[_Part]) -> None:
 
 
 def _header(parts: Sequence[_Part], date: LogDate) -> tuple[str, tuple[str, ...]]:
-    """The expression for these parts, and what its groups are."""
     regex = ""
     groups: list[str] = []
     in_text = False
@@ -212,9 +205,6 @@ def _literal(parts: Sequence[_Part], at: int) -> str:
 
 
 def _takes_spaces(parts: Sequence[_Part], at: int) -> bool:
-    """Whether but one of the spaces before it is needed there: it may hold spaces, or nothing where
-    it stands between such.
-    """
     kind = parts[at].kind
     if kind not in ("logger", "word"):
         return kind == "text"

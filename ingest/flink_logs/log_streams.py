@@ -16,10 +16,7 @@ StreamKey = tuple[str, str, str]
 
 @dataclass(slots=True)
 class LogStream:
-    """What one process prints to one output.
-
-    ``canonical`` and ``physical`` say which offset of the splitter is which one of the file.
-    """
+    """``canonical`` and ``physical`` say which offset of the splitter is which one of the file."""
 
     key: StreamKey
     process: str

@@ -25,10 +25,8 @@ _NUMBER = re.compile(r"[.-]([0-9]{1,4})(?=\.log)?(?:\.(?:gz|bz2|xz|zst))?$")
 
 
 def process_of(path: str) -> str:
-    """``…/jm.log.3.gz``, ``jm.log-20261121`` and ``jm.log`` are the same process ``jm.log``.
-
-    Where all files have the same names, as those of pods and containers, the folders say whose they
-    are.
+    """``…/jm.log.3.gz`` and ``jm.log-20261121`` are of the process ``jm.log``. Where all files have
+    the same names, as those of pods and containers, the folders say whose they are.
     """
     name = _unrotated(path)
     for place in _PLACES:
@@ -47,7 +45,6 @@ def _unrotated(path: str) -> str:
 
 
 def day_of(path: str) -> date | None:
-    """The day that a file is named by."""
     match = _DAY.search(path.rsplit("/", 1)[-1])
     try:
         return date(*map(int, match.groups())) if match else None

@@ -148,7 +148,6 @@ leftmost decides.
 
 
 def any_of(pieces: Iterable[str]) -> str:
-    """Expression for the leftmost of some literal pieces."""
     return "(" + "|".join(re.sub(r"[][\\.^$*+?{}|()]", r"\\\g<0>", piece) for piece in pieces) + ")"
 
 
@@ -159,7 +158,6 @@ _ANY_CAUSE = re.compile(any_of(CAUSE_OF_PIECE))
 
 
 def reason_of(text: str | None) -> FailureReason | None:
-    """The reason whose sentence ``text`` holds; ``None`` for no or unknown text."""
     match = _ANY_REASON.search(text or "")
     return REASON_OF_TEXT[match[1]] if match else None
 

@@ -10,9 +10,6 @@ _MESSAGE = b'"message":'
 
 
 def is_routine(line: bytes) -> bool:
-    """Whether a line of a JSON log surely is a record that is not kept: most are, and need not be
-    decoded then.
-    """
     at = line.find(_MESSAGE) + len(_MESSAGE)
     if at < len(_MESSAGE) or not line.startswith(b"{") or not line.endswith(b"}"):
         return False

@@ -26,9 +26,8 @@ _WRAPPED_JSON = re.compile(
 
 
 class EnvelopeStripper:
-    """Of one file. ``known`` are the prefixes that stood before a record, each with the place of
-    the line at which it was first met: lines that continue it have them too. ``at`` is the place of
-    the line that is looked at.
+    """Of one file. ``known``: prefixes that stood before a record, each with the place of the line
+    at which it was first met. ``at``: the place of the line that is looked at.
     """
 
     def __init__(self, lines: LineLayouts, zone: ZoneInfo) -> None:
@@ -93,7 +92,6 @@ class EnvelopeStripper:
             yield from prefixed(line)
 
     def _begins(self, line: bytes) -> bool:
-        """Whether a record begins with this line."""
         if self._lines.have_header(line):
             return True
         try:

@@ -20,8 +20,7 @@ Execution = dict[str, Any]
 
 def located(events: Iterable[LogEvent]) -> Iterator[LogEvent]:
     """The events in their order, each completed with what earlier lines say of its execution.
-
-    Before 1.12 deploy lines have no attempt id: they mean the newest execution of that subtask.
+    Before 1.12 deploy lines have no attempt id.
     """
     executions: dict[str, Execution] = {}
     newest: dict[tuple[str | None, int | None], Execution] = {}

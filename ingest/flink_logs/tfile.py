@@ -1,7 +1,4 @@
-"""Hadoop's TFile, read forwards: a BCFile of packed blocks that hold keys and values, as its
-specification (HADOOP-3315) says.
-
-Numbers are its own variable-length ones, texts UTF-8 behind their length, values in chunks.
+"""Hadoop's TFile, read forwards: a BCFile of packed blocks that hold keys and values (HADOOP-3315).
 Whatever a file claims, no more is held than a piece of a block, one key and the index.
 """
 

@@ -23,17 +23,13 @@ class Address:
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def hide(self, text: str) -> str:
-        """``text`` without any of this address' secrets, should a server echo them."""
         for secret in self.secrets:
             text = text.replace(secret, "***")
         return text
 
 
 def parse_address(url: str, auth: Auth | None) -> Address:
-    """Raises ``Refused`` for anything but a plain http(s) URL.
-
-    A user in the URL signs in unless ``auth`` is given.
-    """
+    """Raises ``Refused`` for anything but a plain http(s) URL."""
     parts = urlsplit(url.strip())
     try:
         port = parts.port

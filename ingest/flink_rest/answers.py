@@ -1,7 +1,6 @@
-"""The answers about one cluster and one job at about one instant, before they are parsed.
-
-The live collector fills these from HTTP answers, the importer from recorded ones, the archive
-reader from archived documents; :mod:`ingest.flink_rest.assembly` turns them into records.
+"""The answers about one cluster and one job at about one instant, before
+:mod:`ingest.flink_rest.assembly` turns them into records. Filled from HTTP answers, recorded ones
+or archived documents.
 """
 
 from dataclasses import dataclass, field
@@ -13,11 +12,7 @@ from ingest.records import Record
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One successful answer: decoded JSON, and when it came (UTC).
-
-    ``path`` is what was requested, with its query: ``/jobs/<id>/checkpoints``. It distinguishes
-    subtask metrics from vertex metrics, and names skipped input.
-    """
+    """Decoded JSON, and when it came (UTC). ``path`` is what was requested, with its query."""
 
     path: str
     at: datetime
@@ -29,19 +24,16 @@ class Answer:
 
     @property
     def endpoint(self) -> str:
-        """The path without its query, which may hold hundreds of metric names."""
         return self.path.partition("?")[0]
 
 
 @dataclass(slots=True)
 class JobAnswers:
-    """Answers about one job. Whatever was not requested or not answered is ``None`` or absent.
-
-    ``overview`` holds this job's entry of ``/jobs/overview`` as its body (see ``listed_jobs``); it
-    alone is enough for a job record. ``plan``, ``config``, ``checkpoint_config`` and
-    ``jobmanager_config`` seldom change: keep and pass the last answer again. ``subtasks`` is keyed
-    by (checkpoint id, vertex id). ``metrics`` holds any number of answers per vertex, from
-    ``/vertices/:vid/metrics?get=0.name,…`` or ``/vertices/:vid/subtasks/:i/metrics?get=name,…``.
+    """Whatever was not requested or not answered is ``None`` or absent. ``overview`` holds this
+    job's entry of ``/jobs/overview``; it alone is enough for a job record. ``plan``, ``config``,
+    ``checkpoint_config`` and ``jobmanager_config`` seldom change: pass the last answer again.
+    ``subtasks`` is keyed by (checkpoint id, vertex id). ``metrics``: any number of answers per
+    vertex.
     """
 
     job_id: str
@@ -61,11 +53,8 @@ class JobAnswers:
     subtasks: dict[tuple[int, str], Answer] = field(default_factory=dict)
     vertices: dict[str, Answer] = field(default_factory=dict)
     measured_elsewhere: bool = False
-    """Whether samples of subtasks come from another source; REST then tells where and since when
-    tasks run.
-    """
+    """Whether samples of subtasks come from another source."""
     starts_known: bool = False
-    """Whether an earlier reading showed when these tasks were started."""
     backpressure: dict[str, Answer] = field(default_factory=dict)
     metrics: dict[str, list[Answer]] = field(default_factory=dict)
     gauges: dict[str, list[Answer]] = field(default_factory=dict)

@@ -31,7 +31,6 @@ async def read_body(
 async def beginning(
     chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str
 ) -> bytes:
-    """The first ``limit_bytes`` of what an error says; less where it does not unpack."""
     kept = b""
     try:
         async for chunk in unpacked(chunks, encoding, limit_bytes, path):
@@ -85,7 +84,6 @@ async def unpacked(
 
 
 def too_large(path: str, limit_bytes: int) -> BadAnswer:
-    """The fault of an answer beyond the limit."""
     mebibytes = limit_bytes / (1024 * 1024)
     return BadAnswer(
         message(

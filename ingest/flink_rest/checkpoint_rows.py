@@ -34,9 +34,6 @@ def listed_checkpoints(
 
 
 def add_checkpoints(reading: JobAnswers, results: ParseResults) -> None:
-    """Each checkpoint once per status: the detail answer where there is one, else its entry in the
-    list.
-    """
     trigger_times: dict[int, datetime] = {}
     detailed = set()
     listed = _listed_rows(reading)

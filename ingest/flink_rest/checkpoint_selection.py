@@ -59,14 +59,10 @@ class CheckpointSelection:
     lean: bool
 
     def is_new(self, checkpoint: Checkpoint) -> bool:
-        """Whether its present state is not in the lake yet."""
         known = self.cursor.checkpoints.get(key_of(checkpoint), 0) & ~DETAILED
         return not is_final(checkpoint) or known != _flags(checkpoint)
 
     def for_details(self, now_s: float) -> list[Checkpoint]:
-        """Final ones once, unfinished ones while they take long; failed first, then unfinished,
-        then newest.
-        """
         wanted = [
             checkpoint for checkpoint in self.listed if self._wants_details(checkpoint, now_s)
         ]

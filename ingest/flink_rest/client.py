@@ -53,12 +53,10 @@ OnAnswer = Callable[[str, int, Any], None]
 
 
 class RestClient:
-    """One address. Use as ``async with RestClient(...) as client: await client.get("/overview")``.
-
-    ``request_timeout_s`` bounds one request from connecting to its last byte; with all retries it
-    takes at most three of them and the pauses of the gate between them. ``requests`` counts what
-    was really sent, ``held_bytes`` what was decoded: beyond ``json_bounds.MAX_HELD_BYTES`` one
-    client asks for no more. ``lenient`` answers may hold bytes that are no UTF-8.
+    """One address. ``request_timeout_s`` bounds one request from connecting to its last byte; with
+    all retries it takes at most three of them and the pauses of the gate. ``held_bytes``: decoded
+    so far; beyond ``json_bounds.MAX_HELD_BYTES`` one client asks for no more. ``lenient`` answers
+    may hold bytes that are no UTF-8.
     """
 
     def __init__(
@@ -203,9 +201,7 @@ class RestClient:
             return await attempts(self._once, path)
 
     def _pause_s(self, state: RetryCallState) -> float:
-        """A request that was sent is not repeated at once; where no connection came about, none was
-        sent.
-        """
+        """A request that was sent is not repeated at once."""
         error = state.outcome.exception() if state.outcome else None
         sent = not isinstance(error, Unanswered) or error.connected
         pause_s = (
@@ -366,9 +362,6 @@ class RestClient:
 def client_of(
     source: ClusterSource, url: str, gate: Gate | None = None, on_answer: OnAnswer | None = None
 ) -> RestClient:
-    """A client for ``url`` (the cluster's own or its History Server's) as the cluster's settings
-    say.
-    """
     return RestClient(
         url,
         auth=source.auth,

@@ -1,8 +1,5 @@
-"""One cycle over one JobManager: what it lists, then each job, then its TaskManagers.
-
-A cursor carries what was read before. Jobs in trouble come first, then those sampled longest ago,
-so that a budget that does not suffice costs the healthy ones their freshness and nobody their
-checkpoints.
+"""One cycle over one JobManager: what it lists, then each job, then its TaskManagers. Jobs in
+trouble come first, then those sampled longest ago.
 """
 
 import asyncio
@@ -71,7 +68,6 @@ class Collected:
     metrics_interval_s: float | None = None
     sampling_reason: str = ""
     starting: tuple[StartingTask, ...] = ()
-    """Tasks that are slow to start, of all its jobs."""
 
 
 async def collect_cluster(
@@ -211,7 +207,6 @@ class _Cycle:
         )
 
     def _only_listed(self) -> tuple[Observed, ...]:
-        """What the list says of jobs that were never read: that they are there must be known."""
         results = ParseResults()
         for job in self.unread.values():
             if not self._cursor_of(job).full_at:
@@ -341,7 +336,6 @@ class _Cycle:
         self.jobs_read += 1
 
     def _is_done(self, job: ListedJob) -> bool:
-        """Ended jobs are read once, after their end."""
         cursor = self._cursor_of(job)
         return job.terminal and cursor.ended and cursor.modified_ms == job.modified_ms
 

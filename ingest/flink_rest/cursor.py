@@ -48,7 +48,6 @@ class JobCursor:
     initializing_at: float = 0
     """Since when Flink cannot tell its checkpoints because it initializes this job."""
     turn: int = 0
-    """Counts metric samples: which share of a large vertex is due."""
     reported: list[str] = field(default_factory=list)
     """What was reported once about this attempt and need not be again."""
     ended: bool = False
@@ -58,7 +57,6 @@ class JobCursor:
     checkpoints: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def copy(self) -> "JobCursor":
-        """One that can be changed, and thrown away should reading fail midway."""
         return replace(
             self,
             reported=list(self.reported),
@@ -70,8 +68,6 @@ class JobCursor:
 
 @dataclass(slots=True)
 class ClusterCursor:
-    """``taskmanagers`` maps id to the time of its last request."""
-
     flink_version: str | None = None
     static_at: float = 0
     jobs: dict[str, JobCursor] = field(default_factory=dict)
@@ -104,8 +100,8 @@ class ClusterCursor:
         self.taskmanagers = {name: at for name, at in self.taskmanagers.items() if name in known}
 
     def forget_settings(self) -> None:
-        """Another release answers under this address: what is requested once in a while is due now,
-        also for jobs with fixed ids.
+        """Another release answers under this address: settings are due now, also for jobs with
+        fixed ids.
         """
         self.static_at = 0
         for job in self.jobs.values():
@@ -124,10 +120,7 @@ class ClusterCursor:
 
 
 def from_json(document: Any) -> ClusterCursor:
-    """Whatever of the document is usable; an unusable one is an empty cursor.
-
-    The document itself is never changed.
-    """
+    """Whatever of the document is usable; an unusable one is an empty cursor."""
     fields: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
     jobs, managers = fields.get("jobs"), fields.get("taskmanagers")
     return ClusterCursor(

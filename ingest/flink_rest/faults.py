@@ -5,11 +5,8 @@ from ingest.messages import message
 
 
 class Unanswered(Retryable):
-    """No usable answer now: ``reason`` is unreachable, timeout or http_error; a later request may
-    succeed.
-
-    ``connected`` is false where not even a connection came about, so that nothing was requested;
-    ``refused`` where the host answered that no process listens at this port.
+    """``reason`` is unreachable, timeout or http_error. ``connected`` is false where not even a
+    connection came about; ``refused`` where no process listens at this port.
     """
 
     def __init__(
@@ -39,18 +36,13 @@ class BadAnswer(Skipped):
 Fault = Unanswered | BadAnswer
 
 NOT_MEASURED = "not_measured"
-"""Back-pressure of a vertex of which the JobManager has metrics, but of none of its subtasks.
-
-From 1.18 on it has those of a source's coordinator, which runs in the JobManager, at once, those of
-subtasks when it has fetched them (every 10 s). ``JobVertexBackPressureHandler`` takes the greatest
-ratio of no subtasks in between, which throws.
+"""Back-pressure of a vertex of which the JobManager has metrics, but of none of its subtasks: from
+1.18 on for some ten seconds after a start, in which ``JobVertexBackPressureHandler`` takes the
+greatest ratio of no subtasks and throws.
 """
 INITIALIZING = "initializing"
-"""What the ``Dispatcher`` has to ask of a job's master, which does not exist yet: from 1.18 on its
-checkpoints.
-
-Flink keeps that answer for ``web.refresh-interval`` (3 s) besides. Up to 1.12 they are not found
-then, in between there are none.
+"""From 1.18 on, checkpoints of a job whose master does not exist yet. Flink keeps that answer for
+``web.refresh-interval`` (3 s) besides. Up to 1.12 they are not found then.
 """
 NO_CHECKPOINTS = "no_checkpoints"
 """What Flink says with 404 of the checkpoint settings of a job that takes none, and archives of it
@@ -110,10 +102,8 @@ def lasting(path: str, reason: str) -> str:
 
 
 def fault_of_status(status: int, path: str, body: str = "") -> Fault:
-    """The fault that an answer with any status but 200 means; ``said`` is how its body begins.
-
-    The body is not repeated: an address that was entered by hand may lead to a server other than
-    Flink's.
+    """``said`` is how its body begins. The body is not repeated: an address that was entered by
+    hand may lead to another server.
     """
     answered = message("{path:name} answered HTTP {status:number}", path=path, status=status)
     if status in RETRIED_STATUSES:

@@ -25,7 +25,6 @@ class Gate:
 
     @contextlib.asynccontextmanager
     async def turn(self, path: str) -> AsyncIterator[None]:
-        """Hold a slot for ``path``; waits for a free one and for the path's pause."""
         # - time itself is waited for; another waiter may have gone first
         while (wait_s := self._wait_s(path)) > 0:  # noqa: ASYNC110
             await asyncio.sleep(wait_s)
@@ -58,5 +57,4 @@ class Gates:
         self._gates: dict[str, Gate] = {}
 
     def of(self, url: str) -> Gate:
-        """The gate of this address. Raises ``Refused`` for what is no address."""
         return self._gates.setdefault(parse_address(url, None).origin, Gate(self._pause_s))

@@ -30,10 +30,8 @@ async def read_gauges(
     prefix_bytes: int,
     lean: bool,
 ) -> None:
-    """``prefix_bytes``: of a reverse proxy's path. ``lean``: names are listed once.
-
-    Where another source measures the vertices, event time between them is asked for alone: which
-    operator is the last of its chain, and what feeds what, is known here.
+    """``prefix_bytes``: of a reverse proxy's path. ``lean``: names are listed once. Where another
+    source measures the vertices, event time between them is asked for alone.
     """
     paths = {
         vertex_id: f"/jobs/{reading.job_id}/vertices/{vertex_id}/subtasks/metrics"
@@ -89,7 +87,6 @@ def _graph(reading: JobAnswers) -> tuple[Mapping[str, str], Mapping[str, tuple[s
 
 
 def _asked(path: str, names: list[str], prefix_bytes: int) -> list[str]:
-    """Paths short enough for Flink that ask for all names."""
     head = f"{path}?agg=min,max,sum&get="
     paths, current = [], head
     for name in map(quote, names):

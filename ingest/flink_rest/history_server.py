@@ -98,7 +98,6 @@ async def read_history(
 async def _read_job(
     client: RestClient, job: ListedJob, cluster: str, skips: list[Skip], now: datetime
 ) -> list[Observed] | None:
-    """``None`` where the server went away meanwhile: the job stays due."""
     ended_at = datetime.fromtimestamp(job.end_ms / 1000, UTC) if 0 < job.end_ms < 4e12 else now
     session = RestSession(client, lambda: ended_at, Budget(LIMITS.requests_per_job + 10))
     reader = JobReader(session, LIMITS, WHOLE, flink_version=None)

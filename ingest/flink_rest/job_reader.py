@@ -35,7 +35,6 @@ DUE_SLACK = 0.8
 
 
 def in_trouble(job: ListedJob, cursor: JobCursor) -> bool:
-    """It changed since it was read, does not run, or is new: such jobs are never slowed down."""
     return (
         job.state != "RUNNING"
         or job.modified_ms != cursor.modified_ms
@@ -84,7 +83,6 @@ class JobReader:
         return reading
 
     def _notice_failures(self, checkpoints: Answer | None, cursor: JobCursor) -> bool:
-        """Whether more checkpoints failed than at the last reading."""
         failed = (ParseResults().parse(counts, checkpoints) or {}).get("checkpoints_failed")
         before, cursor.failed = cursor.failed, cursor.failed if failed is None else failed
         return before is not None and cursor.failed != before
@@ -184,7 +182,6 @@ class JobReader:
     async def _read_checkpoints(
         self, reading: JobAnswers, cursor: JobCursor, budget: Budget, now_s: float
     ) -> None:
-        """Details of new checkpoints; only what is new in the list becomes rows."""
         if reading.checkpoints is None:
             return
         rows = listed_checkpoints(reading.checkpoints, reading.job_id, self.flink_version)
@@ -237,9 +234,6 @@ def _is_initialized(body: Any) -> bool:
 
 
 def _vertices(body: Any) -> dict[str, int]:
-    """Vertex id → parallelism, of whatever is readable and possible; the parser names what is
-    not.
-    """
     vertices = body.get("vertices") if isinstance(body, dict) else None
     listed = (
         [vertex for vertex in vertices if isinstance(vertex, dict)]

@@ -47,11 +47,8 @@ def add_job(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def _state(reading: JobAnswers, results: ParseResults) -> tuple[Answer, jobs.JobState] | None:
-    """A job that is listed but does not answer is still there, and one that is listed as ended has
-    ended.
-
-    The JobManager answers ``/jobs/:id`` out of a cache, so it may still say RUNNING when the
-    overview knows better.
+    """A job that is listed but does not answer is still there. The JobManager answers ``/jobs/:id``
+    out of a cache, so it may still say RUNNING when the overview knows better.
     """
     answered = results.parse(jobs.job_state, reading.job)
     listed = results.parse(jobs.job_state, reading.overview)
@@ -79,7 +76,6 @@ def _configuration(reading: JobAnswers, results: ParseResults) -> tuple[Setting,
 
 
 def _checkpointing(reading: JobAnswers, results: ParseResults) -> dict[str, Any]:
-    """The columns of ``Job`` about checkpoints."""
     return {
         **(results.parse(config.checkpoint_settings, reading.checkpoint_config) or {}),
         **(results.parse(config.no_checkpoints, reading.checkpoint_config) or {}),

@@ -6,11 +6,6 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """Limits of one cycle over one cluster.
-
-    ``requests`` is its budget, ``/jobs/overview`` and checkpoints included.
-    """
-
     requests: int = 3_000
     """Of one cycle: at 2 at once and 5 ms each a JobManager answers these in 8 s."""
     requests_per_job: int = 400
@@ -58,11 +53,9 @@ MAX_STRETCH = 20
 def sampling_rate(
     wanted_interval_s: float, cycle_s: float, jobs: int, vertices: int, limits: RequestLimits
 ) -> SamplingRate:
-    """How often healthy jobs are sampled so that a cycle stays within its budget.
-
-    A full sample of a job is about 5 requests and 3 per vertex; a lean one 3 and 1 per vertex,
-    beside the list of checkpoints and a sampled look into new ones in each cycle. Jobs in trouble
-    keep the wanted interval.
+    """How often healthy jobs are sampled so that a cycle stays within its budget. A full sample of
+    a job is about 5 requests and 3 per vertex; a lean one 3 and 1 per vertex. Jobs in trouble keep
+    the wanted interval.
     """
     full = 5 * jobs + 3 * vertices
     if full <= limits.requests:
@@ -91,15 +84,12 @@ def limits_per_cluster(total_requests: int, sources: int, limits: RequestLimits)
 
 
 class Budget:
-    """Counts requests down, its parent's too; ``left_out`` counts what was due and not requested."""
-
     def __init__(self, requests: int, parent: "Budget | None" = None) -> None:
         self._left, self._parent = requests, parent
         self.left_out = 0
 
     @property
     def left(self) -> int:
-        """Requests that may still be made."""
         return min(self._left, self._parent.left) if self._parent else self._left
 
     def take(self, count: int = 1) -> bool:
@@ -111,11 +101,9 @@ class Budget:
         return True
 
     def reserve(self, count: int) -> None:
-        """Set ``count`` requests aside that will be made whatever is left."""
         self._left = max(0, self._left - count)
 
     def leave_out(self, count: int) -> None:
-        """Note ``count`` requests as due and not made."""
         self.left_out += count
         if self._parent:
             self._parent.leave_out(count)

@@ -23,7 +23,6 @@ class ListedJob:
 
     @property
     def terminal(self) -> bool:
-        """It will never run again."""
         return self.state in jobs.TERMINAL
 
 

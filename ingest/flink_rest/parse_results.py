@@ -17,14 +17,11 @@ MAX_BAD_ENTRIES = 100
 
 
 class ParseResults:
-    """Records and skips with the time at which each was observed."""
-
     def __init__(self) -> None:
         self._records: list[tuple[datetime, Record]] = []
         self._bad = 0
 
     def add(self, answer: Answer, *records: Record | None) -> None:
-        """Records parsed from ``answer``; ``None`` where a part could not be."""
         self._records.extend((answer.at, record) for record in records if record is not None)
 
     def parse(
@@ -35,8 +32,8 @@ class ParseResults:
         body: Any = _WHOLE,
         place: str = "",
     ) -> _Parsed | None:
-        """``parser(body, …)``, by default of the whole answer; ``None`` without one, or after
-        noting a skip where it cannot be read.
+        """By default of the whole answer; ``None`` without one, or after noting a skip where it
+        cannot be read.
         """
         if answer is None:
             return None
@@ -49,7 +46,6 @@ class ParseResults:
     def each(
         self, entries: Iterable[tuple[str, Any]] | None, answer: Answer
     ) -> Iterator[tuple[str, Any]]:
-        """The entries of a list in ``answer``, until too many of them were bad."""
         bad_before = self._bad
         for place, entry in entries or ():
             if self._bad - bad_before >= MAX_BAD_ENTRIES:
@@ -67,7 +63,6 @@ class ParseResults:
             yield place, entry
 
     def skip(self, answer: Answer, place: str, detail: str) -> None:
-        """Note that a part of ``answer`` was passed over."""
         self._bad += 1
         subject = f"{answer.endpoint}#{place}" if place else answer.endpoint
         self._records.append(
@@ -81,7 +76,6 @@ class ParseResults:
         return tuple(record for record in self.records() if isinstance(record, Skip))
 
     def observed(self, cluster: str, source: str) -> tuple[Observed, ...]:
-        """Records and skips by the time of their answers, oldest first."""
         by_time: dict[datetime, list[Record]] = {}
         for at, record in self._records:
             by_time.setdefault(at, []).append(record)

@@ -36,21 +36,17 @@ _OF_JOB = {
 
 
 class Filed(Enum):
-    """What became of an answer."""
-
     KEPT = "kept"
     TAKEN = message("the same was asked before in this reading")
     UNKNOWN = message("nothing that Weir reads")
 
 
 def job_of(path: str) -> str | None:
-    """The job an answer is about, ``None`` for all others."""
     match = _JOB.match(path)
     return match[1] if match else None
 
 
 def is_read(path: str) -> bool:
-    """Whether Weir reads answers of this path at all."""
     if path.partition("?")[0] in ("/config", "/overview", "/jobs/overview", "/jobmanager/config"):
         return True
     probe = Answer(path, _NEVER, None)
@@ -89,7 +85,6 @@ def file_job_answer(reading: JobAnswers, answer: Answer) -> Filed:
 
 
 def file_cluster_answer(reading: ClusterAnswers, answer: Answer) -> Filed:
-    """Likewise for answers about TaskManagers."""
     if answer.path == "/taskmanagers":
         if reading.taskmanagers is not None:
             return Filed.TAKEN
@@ -114,9 +109,7 @@ def _file(place: dict[_Key, Answer], key: _Key, answer: Answer) -> Filed:
 def _file_among(
     place: dict[str, list[Answer]], key: str, answer: Answer, resource: set[str]
 ) -> Filed:
-    """Metrics of one vertex may be resource in pieces, thousands of them: only the very same
-    question is a repetition.
-    """
+    """Metrics of one vertex may come in pieces: only the very same question is a repetition."""
     if answer.path in resource:
         return Filed.TAKEN
     resource.add(answer.path)

@@ -19,9 +19,7 @@ SKIPS_PER_CYCLE = 200
 
 
 class RestSession:
-    """One cycle's requests to one address. ``down`` holds why it was given up, else ``None``;
-    ``refused``: no process listened there.
-    """
+    """``down``: why it was given up, else ``None``; ``refused``: no process listened there."""
 
     def __init__(self, client: RestClient, at: Callable[[], datetime], budget: Budget) -> None:
         self.client, self.at, self.budget = client, at, budget
@@ -35,8 +33,7 @@ class RestSession:
 
     async def get(self, path: str, *, may_be_gone: bool = False) -> Answer | None:
         """The answer, or ``None`` after noting why there is none: as a skip, a 404 in ``gone``
-        where it ``may_be_gone``, and what Flink cannot tell yet in ``not_yet``, both with the
-        reason: whoever asked gets a skip once the latter lasts.
+        where it ``may_be_gone``, and what Flink cannot tell yet in ``not_yet``.
         """
         if self.down:
             return None
@@ -65,7 +62,6 @@ class RestSession:
         return Answer(path, self.at(), body)
 
     async def get_if_affordable(self, path: str, *, may_be_gone: bool = False) -> Answer | None:
-        """As ``get``, within the budget."""
         return await self.get(path, may_be_gone=may_be_gone) if self.budget.take() else None
 
     def skip_what_lasts(self, asked: Iterable[str], since_s: float) -> float:

@@ -48,7 +48,6 @@ def slow_tasks(reading: JobAnswers) -> list[StartingTask]:
 
 
 def taskmanagers_of(tasks: Iterable[StartingTask], at_most: int) -> tuple[str, ...]:
-    """Those with most of these tasks."""
     counted = Counter(task.taskmanager_id for task in tasks)
     return tuple(sorted(counted, key=lambda one: (-counted[one], one))[:at_most])
 

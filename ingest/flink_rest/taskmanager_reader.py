@@ -26,9 +26,6 @@ async def read_taskmanagers(
     limits: RequestLimits,
     sampling_rate: SamplingRate,
 ) -> tuple[Observed, ...]:
-    """Samples of the TaskManagers that are due; at most ``limits.taskmanagers_per_cycle`` of
-    them.
-    """
     now_s = session.at().timestamp()
     oldest = min(cursor.taskmanagers.values(), default=0.0)
     if not is_due(now_s, oldest, sampling_rate.metrics_interval_s * DUE_SLACK):
@@ -52,7 +49,6 @@ async def read_taskmanagers(
 
 
 def taskmanager_ids(body: Any) -> list[str]:
-    """Ids of ``/taskmanagers``, of whatever is readable."""
     managers = body.get("taskmanagers") if isinstance(body, dict) else None
     ids = (
         [manager.get("id") for manager in managers if isinstance(manager, dict)]

@@ -29,8 +29,6 @@ changed.
 
 
 class VertexReader:
-    """Reads what is due of the vertices of one job in one cycle."""
-
     def __init__(
         self,
         session: RestSession,
@@ -168,9 +166,6 @@ class VertexReader:
         ]
 
     def _at_most(self, path: str, cursor: JobCursor, vertex_id: str) -> int:
-        """Subtasks requested per sample: a vertex's part of its job's budget, and never more than
-        the limits allow.
-        """
         requests = max(
             1,
             min(
@@ -192,7 +187,6 @@ class VertexReader:
 
 
 def _empty(reading: JobAnswers) -> set[str]:
-    """Vertices whose metrics or back-pressure Flink had not collected yet."""
     vertex_ids = {
         vertex_id
         for vertex_id, answers in reading.metrics.items()

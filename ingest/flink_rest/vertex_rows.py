@@ -17,7 +17,6 @@ _ENTERED = ("scheduled_at", "deploying_at", "initializing_at", "running_at")
 
 
 def add_vertex_samples(reading: JobAnswers, results: ParseResults) -> None:
-    """One sample per vertex of which anything was requested."""
     for vertex_id in dict.fromkeys((*reading.metrics, *reading.backpressure, *reading.vertices)):
         _add_sample(reading, vertex_id, results)
 
@@ -56,7 +55,6 @@ def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def add_vertex_gauges(reading: JobAnswers, results: ParseResults) -> None:
-    """One row per vertex that has any of these figures."""
     for vertex_id, answers in reading.gauges.items():
         gauges_by_name = gauges.joined(
             [results.parse(gauges.gauges, answer) or {} for answer in answers]
@@ -138,7 +136,6 @@ def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> N
 def _measured(
     answers: Sequence[Answer], results: ParseResults
 ) -> dict[int, dict[str, metrics.Number]]:
-    """Known values by subtask and column, out of any number of answers."""
     measured: dict[int, dict[str, metrics.Number]] = {}
     for answer in answers:
         for subtask, columns in (

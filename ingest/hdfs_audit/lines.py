@@ -23,9 +23,8 @@ _LONGEST_NAME = 100
 
 
 class AuditLine(NamedTuple):
-    """``second``: ``2019-02-18 18:14:35`` as the NameNode's clock and zone have it.
-
-    ``job_id``: None where the path names no job.
+    """``second``: as the NameNode's clock and zone have it. ``job_id``: None where the path names
+    no job.
     """
 
     second: str

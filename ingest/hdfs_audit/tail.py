@@ -1,9 +1,6 @@
 """Follow the audit logs of NameNodes: what was written since the last cycle, summed up by second,
-call, caller and job.
-
-A busy NameNode writes megabytes a second, so no line is kept. A piece that is read twice, since the
-cursor was not saved, begins at the same byte: its rows have the same identity, and counts at least
-as high. Packed files are not read: they were, before they were packed.
+call, caller and job. A piece that is read twice begins at the same byte: its rows have the same
+identity, and counts at least as high. Packed files are not read.
 """
 
 from collections import Counter
@@ -172,7 +169,6 @@ class _Cycle:
     def _count(
         self, stream: IO[bytes], offset: int, limit: int, mid_line: bool
     ) -> tuple[int, Counter[AuditLine], Counter[AuditLine], int]:
-        """Up to the end of the last whole line; entries by all but whether they were allowed."""
         counted: Counter[AuditLine] = Counter()
         refused: Counter[AuditLine] = Counter()
         position, rest, entries = offset, b"", 0

@@ -53,7 +53,6 @@ def job_readings(content: bytes, at: datetime) -> tuple[list[JobAnswers], list[S
 
 
 def _overviews(body: Any, at: datetime, skips: list[Skip]) -> dict[str, Any]:
-    """Entries of the archived ``/jobs/overview`` by job."""
     if body is None:
         return {}
     listed, bad = listed_jobs(Answer("/jobs/overview", at, body))
@@ -62,7 +61,6 @@ def _overviews(body: Any, at: datetime, skips: list[Skip]) -> dict[str, Any]:
 
 
 def _documents(content: bytes, skips: list[Skip]) -> Iterator[tuple[str, Any]]:
-    """Path and decoded document of everything that Weir reads."""
     try:
         document, left = decoded(content)
         archive = Fields(document)

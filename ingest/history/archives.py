@@ -41,11 +41,9 @@ def probe(run: ClusterRun, notes: ProbeNotes) -> None:
 def read_archives(
     directory: str, cluster: str, cursor: Mapping[str, Any] | None, at: datetime
 ) -> SourceRead:
-    """Archives that are new or changed since ``cursor``, which is to be saved after the records are
-    safe.
-
-    Records are observed at the end of their job. A bad archive is a skip and is not tried again
-    until it changes; a directory that cannot be listed is a skip and leaves the cursor as it is.
+    """Archives that are new or changed since ``cursor``. Records are observed at the end of their
+    job. A bad archive is a skip and is not tried again until it changes; a directory that cannot be
+    listed leaves the cursor as it is.
     """
     known = _stamps(cursor)
     try:

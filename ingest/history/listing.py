@@ -69,7 +69,7 @@ class ArchiveDirectory:
         return sorted(_archives(listed, root), key=lambda file: file.name)
 
     def read(self, file: ArchiveFile, max_bytes: int) -> bytes:
-        """Content. Raises ``Skipped`` where it is larger than ``max_bytes`` or cannot be read."""
+        """Raises ``Skipped`` where it is larger than ``max_bytes`` or cannot be read."""
         try:
             with as_os_error(), self._opened(file.path) as handle:
                 content: bytes = handle.read(max_bytes + 1)

@@ -11,7 +11,6 @@ from ingest.lake.tables import Table
 
 
 def lacking_columns(delta: DeltaTable, table: Table) -> list[Field]:
-    """Declared columns that the stored table has not, as Delta fields."""
     known = {field.name for field in delta.schema().fields}
     return Schema.from_arrow(
         pa.schema([_stored(field) for field in table.schema if field.name not in known])

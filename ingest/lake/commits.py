@@ -1,9 +1,7 @@
-"""Commits to a table of the lake, whichever it is, without a JVM.
-
-Writers agree on ``commit_seq`` by optimistic commits: a writer stamps the next version and commits
-without automatic rebase; the one that loses re-stamps and tries again. So rows become visible in
-the order of ``commit_seq``, and compaction, which moves rows into new files, neither adds nor
-renumbers any.
+"""Commits to a table of the lake without a JVM. Writers agree on ``commit_seq`` by optimistic
+commits: a writer stamps the next version and commits without automatic rebase; the one that loses
+re-stamps and tries again. So rows become visible in the order of ``commit_seq``, and compaction
+neither adds nor renumbers any.
 """
 
 import contextlib
@@ -27,12 +25,10 @@ from ingest.records import Observed, Record
 def append(
     lake: LakeReader, observed: Iterable[Observed], tables: Mapping[str, Table]
 ) -> dict[str, int]:
-    """Write the readings, one commit per table that has rows; returns table name → version.
-    ``tables`` is by name of the raw table.
-
-    Safe to repeat: the same rows again are duplicates by the table's identity, which every reader
-    folds. Raises the storage's own error when a commit does not succeed in two minutes, and
-    ``LakeDamaged`` where a table cannot be written, once all others are.
+    """Write the readings, one commit per table that has rows; returns table name → version. The
+    same rows again are duplicates by the table's identity, which every reader folds. Raises the
+    storage's own error when a commit does not succeed in two minutes, and ``LakeDamaged`` where a
+    table cannot be written, once all others are.
     """
     versions: dict[str, int] = {}
     damage: LakeDamaged | None = None

@@ -1,9 +1,7 @@
 """Where Arrow reads the data files of a table, so that a process can end while it reads ahead.
-
-Arrow's threads read on after a reader has enough rows, and let go of files after it has them all.
-One that wants to call Python once the interpreter goes down is ended amid C++: the process aborts,
-or waits for that thread for ever. So files on this machine are read without Python; where the Delta
-library has to read them, through Python, the end of the process waits for the calls.
+Arrow's threads read on after a reader has all rows; one that wants to call Python once the
+interpreter goes down is ended amid C++: the process aborts, or waits for ever. So files on this
+machine are read without Python; elsewhere the end of the process waits for the calls.
 """
 
 import atexit
@@ -63,8 +61,6 @@ def dataset(
 
 
 class _Storage(DeltaStorageHandler):
-    """The files of a table, of which each use is recorded."""
-
     def open_input_file(self, path: str) -> pa.PythonFile:
         with _calls:
             return pa.PythonFile(_File(self._handler.open_input_file(path)), mode="r")
@@ -86,7 +82,6 @@ class _Calls:
         self._add(-1)
 
     def wait(self) -> None:
-        """Until there are none any more."""
         give_up_at = time.monotonic() + WAITS_S
         while (now := time.monotonic()) < give_up_at and (
             self._count or now - self._last < QUIET_S
@@ -103,8 +98,6 @@ _calls = _Calls()
 
 
 class _File:
-    """A file of the Delta library; each of its methods is a call."""
-
     def __init__(self, file: Any) -> None:
         self._file = file
 

@@ -1,13 +1,9 @@
-"""Tables that Spark jobs write and the lake keeps, declared as the raw ones are; those are written
-by ``ingest`` alone.
-
-What Spark reads itself, out of log archives and ``_metadata``, are rows as ``ingest`` makes them,
-in tables of the same columns. What a cycle derives from all that makes no cycle run: there
-``source`` is the attempt that wrote a row, ``observed_at`` the newest observation it rests on.
-
-Spark commits to these through :mod:`ingest.lake.derived_commits` alone. Readers take a raw table
-and the rows of it that Spark read (``READ_BY_SPARK``) as one (``with_same_rows``). A table from
-which nothing of a job is judged stands in ``NO_JOBS``: its commits make no cycle run.
+"""Tables that Spark jobs write and the lake keeps, declared as the raw ones are. What Spark reads
+itself, out of log archives and ``_metadata``, are rows as ``ingest`` makes them, in tables of the
+same columns (``READ_BY_SPARK``); readers take both as one (``with_same_rows``). In what a cycle
+derives ``source`` is the attempt that wrote a row, ``observed_at`` the newest observation it rests
+on. Spark commits through :mod:`ingest.lake.derived_commits` alone. Commits of a table in
+``NO_JOBS`` make no cycle run.
 """
 
 from dataclasses import replace
@@ -63,7 +59,6 @@ CYCLE_TABLES: dict[str, Table] = {
 }
 """Every table of which a new commit makes a cycle run."""
 ALL_TABLES: dict[str, Table] = {**TABLES, **DERIVED}
-"""Every table that a lake may hold."""
 
 
 def with_same_rows(table: str) -> tuple[str, ...]:

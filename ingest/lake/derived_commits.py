@@ -21,5 +21,4 @@ def append(lake: LakeReader, observed: Iterable[Observed]) -> dict[str, int]:
 
 
 def staged_commit(lake: LakeReader, table: str) -> AbstractContextManager[tuple[DeltaTable, int]]:
-    """:func:`ingest.lake.commits.staged_commit` of a derived table."""
     return commits.staged_commit(lake, DERIVED[table])

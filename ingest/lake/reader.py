@@ -53,7 +53,7 @@ class LakeReader:
     storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def version(self, table: str) -> int:
-        """Newest version; 0 where nothing was ever written."""
+        """0 where nothing was ever written."""
         delta = self.open_or_none(ALL_TABLES[table])
         return delta.version() if delta else 0
 
@@ -119,10 +119,7 @@ class LakeReader:
         to_time: datetime | None = None,
     ) -> list[DataFile]:
         """Files of a pinned version that may hold rows with ``after_seq < commit_seq <= up_to_seq``
-        in that time.
-
-        Files are chosen by recorded bounds, so callers still filter rows. Empty where the table
-        does not exist.
+        in that time, chosen by recorded bounds: callers still filter rows.
         """
         delta = self.open_or_none(ALL_TABLES[table], version)
         if delta is None:
@@ -154,10 +151,8 @@ class LakeReader:
         columns: Sequence[str] | None = None,
         limit: int,
     ) -> pa.Table:
-        """At most ``limit`` rows by equality on ``where`` and the table's time column in
-        ``[from_time, to_time]``.
-
-        Meant for pages: bounded by ``limit``, pruned by partition and file bounds.
+        """By equality on ``where`` and the table's time column in ``[from_time, to_time]``; pruned
+        by partition and file bounds.
         """
         declared = ALL_TABLES[table]
         wanted = list(columns or (column.name for column in declared.all_columns))

@@ -20,12 +20,10 @@ would make a hundred thousand of them.
 
 
 def table_of(record: Record) -> Table:
-    """The lake table that holds records of this class."""
     return TABLE_OF_RECORD[type(record)]
 
 
 def group_by_table(observed: Iterable[Observed]) -> dict[str, list[tuple[Observed, Record]]]:
-    """Records of several readings by table name, reading kept beside each record."""
     groups: dict[str, list[tuple[Observed, Record]]] = {}
     for reading in observed:
         for record in reading.records:

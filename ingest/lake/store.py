@@ -21,19 +21,14 @@ class Lake(LakeReader):
     """Writes the raw tables; merges and forgets in all of them."""
 
     def append(self, observed: Iterable[Observed]) -> dict[str, int]:
-        """:func:`ingest.lake.commits.append` to the raw tables."""
         return commits.append(self, observed, TABLES)
 
     def compact(self, table: str) -> dict[str, object]:
-        """Merge small files; readers of older versions keep theirs for 24 hours."""
         delta = self.open_or_none(ALL_TABLES[table])
         with self.readable_errors(ALL_TABLES[table], its_files=True):
             return dict(delta.optimize.compact()) if delta else {}
 
     def forget(self, table: str, before: date, spared_clusters: Sequence[str]) -> int:
-        """Take out the rows of days before ``before``, but for those of some clusters; returns how
-        many.
-        """
         delta = self.open_or_none(ALL_TABLES[table])
         if delta is None:
             return 0
@@ -43,7 +38,6 @@ class Lake(LakeReader):
             return int(delta.delete(f"date < '{before}'{spared}")["num_deleted_rows"])
 
     def vacuum(self, table: str) -> list[str]:
-        """Remove files replaced more than 24 hours ago; returns what was removed."""
         delta = self.open_or_none(ALL_TABLES[table])
         if delta is None:
             return []

@@ -41,8 +41,6 @@ _UNITS = {"_ms": "ms", "_bytes": "bytes", "_ms_per_s": "ms/s"}
 
 @dataclass(frozen=True)
 class Column:
-    """One column: ``unit`` is empty for names, flags and instants."""
-
     name: str
     type: pa.DataType
     meaning: str
@@ -51,7 +49,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One table. ``identity`` names the columns by which replayed rows are the same row."""
+    """``identity``: the columns by which replayed rows are the same row."""
 
     name: str
     row: str
@@ -63,12 +61,10 @@ class Table:
 
     @property
     def all_columns(self) -> tuple[Column, ...]:
-        """Own columns between the ones every table has."""
         return (CLUSTER, *self.columns, *PROVENANCE)
 
     @property
     def schema(self) -> pa.Schema:
-        """Arrow schema of a row, ``date`` partition column last."""
         return pa.schema([pa.field(column.name, column.type) for column in self.all_columns])
 
 
@@ -82,7 +78,6 @@ PROVENANCE = (
 
 
 def columns_of(record: type) -> tuple[Column, ...]:
-    """The columns that the fields of a record class declare."""
     return tuple(
         _column(name, hint) for name, hint in get_type_hints(record, include_extras=True).items()
     )
@@ -102,9 +97,6 @@ def _column(name: str, hint: Any) -> Column:
 
 
 def _arrow_type(hint: Any) -> pa.DataType:
-    """``str | None`` is a string, ``tuple[int | None, ...]`` a list of numbers, another record
-    class a struct.
-    """
     if hint in _TYPES:
         return _TYPES[hint]
     if is_dataclass(hint):

@@ -1,11 +1,7 @@
 """One cycle over one cluster's store of logs: lines since the last one, into the spool that the
-collector reads as logs.
-
-A cycle asks for an hour at a time, and within it for a page at a time, each from the last instant
-of the one before; what comes twice folds in the spool by its stamp and text. It ends at the newest
-line, or where its lines, bytes, requests or time are used up: where it ended, the next one begins.
-Lines are safe in the spool before the cursor is saved, so a cycle that is killed is repeated, which
-folds as well.
+collector reads as logs. A cycle asks for an hour at a time, a page at a time, each from the last
+instant of the one before; what comes twice folds in the spool. Lines are safe in the spool before
+the cursor is saved.
 """
 
 import asyncio
@@ -60,9 +56,7 @@ class StoreRead:
 
 
 async def read_store(run: ClusterRun) -> SourceRead | None:
-    """A store that does not answer stops itself alone; where a cluster has nothing else, it is the
-    cluster that cannot be seen.
-    """
+    """A store that does not answer stops itself alone, unless a cluster has nothing else."""
     if (store := run.cluster.log_store) is None:
         return None
     share_bytes = min(
@@ -100,11 +94,8 @@ async def read_lines(
     max_bytes: int = MAX_BYTES,
     max_lines: int = MAX_LINES,
 ) -> StoreRead:
-    """What is new; the cursor is to be saved. ``of_logs`` is the cursor by which the cluster's logs
-    are read.
-
-    A store that does not answer, or not as one, is an error of this source alone; what was read
-    before it is kept.
+    """``of_logs`` is the cursor by which the cluster's logs are read. A store that does not answer,
+    or not as one, is an error of this source alone.
     """
     now_ns = int(at().timestamp() * NS_PER_S)
     known = ReadTo.of_cursor(cursor, source, now_ns)
@@ -318,9 +309,6 @@ class _Reading:
 
 
 async def ask(client: RestClient, store: Store, begin_ns: int, end_ns: int, limit: int) -> Page:
-    """One page. Raises what the client raises, in words that name the store and what to do, and
-    what the store raises.
-    """
     try:
         return store.page(await client.get(store.path(begin_ns, end_ns, limit)))
     except BadAnswer as error:

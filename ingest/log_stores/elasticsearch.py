@@ -1,12 +1,8 @@
-"""``_search`` of Elasticsearch and OpenSearch: documents of an index pattern by ``@timestamp``,
-whose instants are milliseconds.
-
-The request's body goes into the parameter ``source``, as both document it, so that GET is all that
-is ever sent. No point in time is opened and no second sort key is needed: ``_shard_doc`` is
-Elasticsearch's alone (7.12 and later; OpenSearch has it since 3.3), ``_id`` loads the ids of whole
-indices into memory and is refused by Elasticsearch 8. So both are asked the same, and a page begins
-with the last instant of the one before. Source: the search APIs of Elasticsearch 7.10 to 9 and of
-OpenSearch 1 to 3.
+"""``_search`` of Elasticsearch and OpenSearch: documents of an index pattern by ``@timestamp``. The
+request's body goes into the parameter ``source``, as both document it, so that GET is all that is
+ever sent. A page begins with the last instant of the one before: the sort keys of both differ
+(``_shard_doc``, ``_id``). Source: the search APIs of Elasticsearch 7.10 to 9 and of OpenSearch 1 to
+3.
 """
 
 import json
@@ -40,7 +36,6 @@ class Elasticsearch:
         self.name: str = name
 
     def path(self, start_ns: int, end_ns: int, limit: int) -> str:
-        """From the millisecond of ``start_ns`` on."""
         span = {
             "gte": start_ns // NS_PER_MS,
             "lt": -(-end_ns // NS_PER_MS),

@@ -24,10 +24,7 @@ def store_of(source: LogStoreSource) -> Store:
 
 
 def client_of(source: LogStoreSource, tls: Tls, gate: Gate | None = None) -> RestClient:
-    """Signs in as the store's settings say, never as the cluster does.
-
-    Raises ``Refused`` for what is no address.
-    """
+    """Signs in as the store's settings say, never as the cluster does."""
     return RestClient(
         source.url,
         auth=source.auth,

@@ -24,21 +24,16 @@ Line = tuple[int, Entry | Skip]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Lines of one answer with their instants (epoch ns), oldest first; ``NOWHEN`` for what has
-    none.
-
-    As many as were asked for: there may be more of the last instant, and behind it.
+    """Lines with their instants (epoch ns), oldest first; ``NOWHEN`` for what has none. As many as
+    were asked for: there may be more of the last instant.
     """
 
     lines: tuple[Line, ...]
 
 
 class Store(Protocol):
-    """A store that answers for lines from an instant on (inclusive) up to another (exclusive),
-    oldest first.
-
-    Where a page ends within an instant, the next one begins with this instant again: that needs no
-    order among lines of one instant, which not every store has. ``resolution_ns`` is the least
+    """Lines from an instant on (inclusive) up to another (exclusive), oldest first; a page that
+    ends within an instant is followed by one that begins with it again. ``resolution_ns``: least
     difference of instants, ``usual_lines`` what is asked for at once, ``most_lines`` what it
     answers at once.
     """
@@ -48,9 +43,7 @@ class Store(Protocol):
     usual_lines: int
     most_lines: int
 
-    def path(self, start_ns: int, end_ns: int, limit: int) -> str:
-        """What is asked by GET."""
-        ...
+    def path(self, start_ns: int, end_ns: int, limit: int) -> str: ...
 
     def page(self, body: object) -> Page:
         """The lines of a decoded answer.

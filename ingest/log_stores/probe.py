@@ -13,7 +13,6 @@ LINES = 100
 
 
 async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
-    """Raises what ``ask`` raises."""
     if (source := run.cluster.log_store) is None:
         return
     store = store_of(source)

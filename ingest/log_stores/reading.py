@@ -21,10 +21,7 @@ process (``REMEMBERED_LINES``).
 @dataclass(slots=True)
 class ReadTo:
     """Everything before ``to_ns`` was read, from ``from_ns`` on. ``recent``: where each of the last
-    cycles began, and its new lines.
-
-    ``of`` is a digest of what was asked of whom: another store or query is read from its own
-    beginning.
+    cycles began, and its new lines. ``of``: digest of what was asked of whom.
     """
 
     of: str
@@ -36,7 +33,6 @@ class ReadTo:
     def of_cursor(
         cls, document: Mapping[str, Any], source: LogStoreSource, now_ns: int
     ) -> "ReadTo":
-        """As it was saved; afresh where there is none, or where it makes no sense."""
         of, first_ns = digest(source), now_ns - round(source.backfill_s) * NS_PER_S
         match document:
             case {"of": str(known), "from_ns": int(from_ns), "to_ns": int(to_ns)} if (
@@ -58,9 +54,7 @@ class ReadTo:
         }
 
     def begin_ns(self, now_ns: int) -> int:
-        """Where to read from: some time before, for late lines, as far as these are few; never in
-        the future.
-        """
+        """Some time before, for late lines, as far as these are few; never in the future."""
         read_to = min(self.to_ns, now_ns)
         begin, again = read_to, 0
         for at, lines in reversed(self.recent):
@@ -71,9 +65,6 @@ class ReadTo:
         return max(begin, read_to - LATE_S * NS_PER_S, min(self.from_ns, read_to))
 
     def took(self, begun_ns: int, lines: int) -> None:
-        """A cycle began where everything before ``begun_ns`` was read, and found so many new
-        lines.
-        """
         oldest = self.to_ns - LATE_S * NS_PER_S
         kept = [*self.recent, (begun_ns, lines)]
         # One that began before the oldest instant is needed: it may have lines behind that.

@@ -1,7 +1,3 @@
-"""Arrow arrays out of what a batch collects: per part with a count of rows each, or for single rows
-only.
-"""
-
 from collections.abc import Sequence
 
 import numpy as np

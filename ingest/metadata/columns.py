@@ -50,10 +50,7 @@ SCHEMA = pa.schema(
 
 
 def batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
-    """Batches of ``SCHEMA``.
-
-    Raises what the pieces raise: batches before an error must not be taken for the whole file.
-    """
+    """Raises what the pieces raise: batches before an error must not be taken for the whole file."""
     batch = _Batch(0)
     for piece in pieces:
         if isinstance(piece, KeyedState):
@@ -82,10 +79,8 @@ class _Owner(NamedTuple):
 
 
 class _Batch:
-    """What was collected for one batch, in lists of three kinds.
-
-    ``owners`` are what consecutive rows share, with the row where each begins. ``singles`` and
-    whatever else says (row, value) are for rows that have one. All other lists are per part.
+    """``owners`` are what consecutive rows share, with the row where each begins; ``singles`` are
+    (row, value). All other lists are per part.
     """
 
     def __init__(self, first: int) -> None:

@@ -29,8 +29,6 @@ MAGIC = 0x4960672D
 
 
 class ChannelLayout(Enum):
-    """How a channel state begins."""
-
     WITHOUT_SUBTASK = "1.11"
     WITH_SUBTASK = message("1.12 to 2.0")
     TYPED = message("2.1 and later")

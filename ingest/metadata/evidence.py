@@ -1,8 +1,6 @@
 """Chosen ``_metadata`` as rows of the lake, within bounds of number, size and time: evidence, never
-a duty.
-
-What cannot be reached stays unknown. That is said once for each directory, is no fault of the
-cluster, and the directory is tried again some minutes later.
+a duty. What cannot be reached stays unknown, is no fault of the cluster, and is tried again some
+minutes later.
 """
 
 import os
@@ -45,10 +43,6 @@ class TooLarge(Skipped):
 
 @dataclass(slots=True)
 class EvidenceBudget:
-    """What the clusters of one collect cycle share: seconds left for all of them, and directories
-    that did not answer.
-    """
-
     seconds: float = 20
     unanswered: set[str] = field(default_factory=set)
 
@@ -144,7 +138,6 @@ class _Reader:
         return dict(sorted(self._unreachable.items(), key=lambda pair: pair[1])[-MOST_UNREACHABLE:])
 
     def read(self, snapshot: str) -> Iterable[Record]:
-        """Rows of its ``_metadata``, or a skip, or nothing."""
         try:
             directory = canonical(snapshot).removesuffix(f"/{NAME}")
         except BadUri as error:
@@ -192,11 +185,8 @@ class _Reader:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _place(self, directory: str) -> tuple[str, str]:
-        """Where it is read, and what that is to lie below.
-
-        Paths come from a cluster, which may name any: only what an operator has registered for it,
-        or listed, is looked at. Raises ``ValueError`` for others; that does not depend on what is
-        there.
+        """Where it is read, and what that is to lie below: only what an operator has registered for
+        the cluster, or listed. Raises ``ValueError`` for others, whether or not anything is there.
         """
         respelled = self._spellings.apply(directory)
         around = [root for root in self._source.roots if is_below(respelled, root.uri)]

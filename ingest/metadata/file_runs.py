@@ -38,7 +38,6 @@ class RawRun(tuple[int, int, int, bytes]):
         return FileRun(operator, subtask, kind, keyed, *self)
 
     def path_places(self, position: int) -> range:
-        """Where the paths stand, with their lengths, of a run that begins at ``position``."""
         name_length, path_length, files, _ = self
         stride = name_length + 13 + path_length
         return range(position + name_length + 11, position + files * stride, stride)
@@ -72,9 +71,6 @@ def take_run(window: Window, limit: int) -> RawRun | None:
 
 
 def _count_alike(data: bytes, at: int, end: int, stride: int, limit: int, name_length: int) -> int:
-    """Whole entries from ``at`` on with the lengths and the tag of the first: one where its
-    neighbour differs already.
-    """
     most = min(limit, (end - at) // stride)
     lengths_at = at + 11 + name_length
     if most == 1 or data[at : at + 2] != data[at + stride : at + stride + 2]:
@@ -86,9 +82,6 @@ def _count_alike(data: bytes, at: int, end: int, stride: int, limit: int, name_l
 
 
 def _alike(data: bytes, at: int, stride: int, most: int, name_length: int) -> int:
-    """How many of the ``most`` entries from ``at`` on agree with the first, compared column by
-    column.
-    """
     end = at + most * stride
     count = most
     for place in (at, at + 1, at + 2 + name_length, at + 11 + name_length, at + 12 + name_length):
@@ -115,7 +108,6 @@ def _is_plain(block: bytes, stride: int, count: int, name_length: int) -> bool:
 
 
 def sizes(run: FileRun) -> "array[int]":
-    """Bytes of each file."""
     numbers = array("q")
     numbers.frombytes(fields(run)[1])
     if byteorder == "little":
@@ -139,7 +131,6 @@ def fields(run: FileRun) -> tuple[bytes, bytes, bytes]:
 
 
 def handles(run: FileRun) -> Iterator[Handle]:
-    """The run as single handles."""
     entry = Struct(f">2x{run.name_length}sxq2x{run.path_length}s")
     state_class = run.keyed.state_class
     for name, size, path_bytes in entry.iter_unpack(run.block):

@@ -39,7 +39,6 @@ class MetadataFile:
 
     @property
     def directory(self) -> str:
-        """As Flink spells it: relative paths in the file are below it."""
         return directory_of(self.path)
 
     def open(self) -> BinaryIO:
@@ -93,7 +92,6 @@ def find(paths: Iterable[str]) -> tuple[list[MetadataFile], list[Skip]]:
 
 
 def _below(path: str) -> tuple[list[MetadataFile], list[OSError]]:
-    """Files at or below a path, and what could not be listed."""
     remote = "://" in path
     filesystem, root = fsspec.core.url_to_fs(path if remote else _local(path))
     info = filesystem.info(root)

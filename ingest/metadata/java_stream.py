@@ -1,8 +1,5 @@
-"""Just enough of Java's serialisation stream to read one plain object, without making anything of
-its classes.
-
-Covers objects of default serialisation, enums, strings, primitives, references and null, which is
-all that the end of a ``_metadata`` consists of. Anything else is refused. Format: "Java Object
+"""Just enough of Java's serialisation stream to read the one plain object at the end of a
+``_metadata``; nothing is made of its classes, anything else is refused. Format: "Java Object
 Serialization Specification", chapter 6.
 """
 
@@ -140,9 +137,7 @@ class JavaStream:
         return class_
 
     def _class_or_none(self) -> _Class | None:
-        """A class description, with those of its ancestors; an ancestor may be a reference, but not
-        to itself.
-        """
+        """An ancestor may be a reference, but not to itself."""
         tag = self._byte()
         if tag == _NULL:
             return None

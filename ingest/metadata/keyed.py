@@ -1,8 +1,6 @@
 """Keyed state handles: key groups, incremental state and changelogs. One reader for each tag, in
-``_READERS``.
-
-The id of a handle comes after its files, so a keyed state is read whole before it is given on:
-memory is bounded by the files of one subtask, not by those of the checkpoint.
+``_READERS``. The id of a handle comes after its files, so a keyed state is read whole: memory is
+bounded by the files of one subtask.
 """
 
 from collections.abc import Callable
@@ -133,7 +131,6 @@ _Files = list[RawRun | tuple[str, Stream | None]]
 
 
 def _files(reading: Reading) -> _Files:
-    """Local names and where the files lie."""
     window = reading.window
     left = window.count(message("the number of files of an incremental state"))
     files: _Files = []

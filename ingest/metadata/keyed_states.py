@@ -1,11 +1,7 @@
 """Keyed states of one operator by name, and whether they expire, out of the description that a
-backend writes before its state.
-
-Its layout is that of ``StateMetaInfoSnapshotReadersWriters``: name, backend type, options,
-serializer snapshots. Snapshots have no length, so that states are found by the option that each
-has. A value with a time-to-live is written by ``TtlStateFactory$TtlSerializer``, in lists and maps
-as the serializer of elements; releases that can switch it on and off wrap it in
-``TtlAwareSerializer``, which says whether.
+backend writes before its state (``StateMetaInfoSnapshotReadersWriters``). Snapshots have no length,
+so states are found by the option that each has. A value with a time-to-live is written by
+``TtlStateFactory$TtlSerializer``, which some releases wrap in ``TtlAwareSerializer``.
 """
 
 import re

@@ -59,8 +59,6 @@ class Subtask(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """A subtask kept the state of another checkpoint (regional checkpoints, version 7)."""
-
     operator: Operator
     subtask: int
     checkpoint_id: int
@@ -152,7 +150,6 @@ class Handle(NamedTuple):
     """Task-owned and shared directory that this handle keeps alive (merged files)."""
     channel: Channel | None = None
     stream_offset: int | None = None
-    """Where an increment of a changelog begins in its file."""
 
 
 class FileRun(NamedTuple):
@@ -173,10 +170,6 @@ class FileRun(NamedTuple):
 
 
 class KeyedState(NamedTuple):
-    """One keyed state whole: ``parts`` in the order of Flink's own loader (shared, private,
-    meta).
-    """
-
     operator: Operator
     subtask: int
     raw: bool

@@ -25,7 +25,7 @@ MOST_SINGLE_PARTS = 500_000
 
 @dataclass(slots=True)
 class Reading:
-    """``directory`` is where the ``_metadata`` lies, without a slash at its end."""
+    """``directory``: of the ``_metadata``, without a slash at its end."""
 
     window: Window
     dialect: Dialect
@@ -39,7 +39,6 @@ class Reading:
     """Where absolute paths stand, ascending: filled where there is one."""
 
     def path(self, expected: str) -> str:
-        """An absolute path."""
         if self.places is not None:
             self.places.append(self.window.position)
         return self.window.text(expected)

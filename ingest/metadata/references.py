@@ -27,8 +27,6 @@ _SHARED = [name for name in SCHEMA.names if name in columns.SCHEMA.names and nam
 
 
 class FileKey(NamedTuple):
-    """What says that a file was parsed already: the same key means the same rows."""
-
     path: str
     size: int | None
     modified: datetime | None
@@ -58,7 +56,6 @@ def reference_batches(file: MetadataFile) -> Iterator[pa.RecordBatch]:
 
 
 def references(file: MetadataFile) -> Iterator[Reference]:
-    """The same rows as records, for few and small files."""
     for batch in reference_batches(file):
         for row in batch.to_pylist():
             states = row.pop("states")
@@ -71,8 +68,6 @@ def references(file: MetadataFile) -> Iterator[Reference]:
 
 
 class _FileRows:
-    """What all rows of a file share, and what only its end shows."""
-
     def __init__(self, file: MetadataFile) -> None:
         self.file = file
         self.header: Header | None = None

@@ -1,11 +1,7 @@
-"""A ``_metadata`` with other paths: every byte is copied but those of absolute paths, so that
-nothing else can change.
-
-What is rewritten is what Flink opens or keeps alive: files of state, of changelogs and of channels,
-physical files of segments, and the directories of merged files. Names of inline state look like
-paths but are none, and relative paths mean the directory that the ``_metadata`` lies in: both stay.
-Bytes that hooks of the JobManager, coordinators and operators wrote themselves are theirs alone,
-and stay too.
+"""A ``_metadata`` with other paths; every other byte is copied. Rewritten is what Flink opens or
+keeps alive: files of state, of changelogs and of channels, physical files of segments, directories
+of merged files. Names of inline state, relative paths, and what hooks, coordinators and operators
+wrote themselves stay.
 """
 
 from array import array
@@ -22,10 +18,8 @@ LONGEST_PATH_BYTES = 0xFFFF
 
 def rewrite(open_: Open, out: BinaryIO, moved: Callable[[str], str]) -> int:
     """Write the file that ``open_`` opens to ``out``, each absolute path as ``moved`` says; how
-    many paths it has.
-
-    Everything is read once before anything is written. Raises ``MetadataError``, ``Refused`` for a
-    path that the format cannot hold, and what ``moved`` and the streams raise.
+    many paths it has. Everything is read once before anything is written. Raises ``MetadataError``
+    and ``Refused`` for a path that the format cannot hold.
     """
     places = array("q")
     for _ in read_pieces(open_, "", places):

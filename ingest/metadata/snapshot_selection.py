@@ -1,10 +1,7 @@
-"""Which ``_metadata`` show what a restore or a savepoint cost: few of all, chosen while they are
-still there.
-
-Of a restore: the snapshot it began with, and the first checkpoint completed after it. Of a
-savepoint: the last checkpoint completed before it, and the first after. Flink retains one
-checkpoint by default, so the one before is gone as soon as the one after has completed: it is named
-when the savepoint is first seen, be it in progress.
+"""Which ``_metadata`` show what a restore or a savepoint cost: of a restore the snapshot it began
+with and the first checkpoint completed after it, of a savepoint the last checkpoint before it and
+the first after. Flink retains one checkpoint by default, so the one before is named when the
+savepoint is first seen.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,10 +31,7 @@ class _JobHistory:
 
 
 class SnapshotSelection:
-    """Show it what each cycle or poll observed, all of one at once.
-
-    ``remembered`` is plain JSON between cycles.
-    """
+    """Show it what each cycle or poll observed, all of one at once."""
 
     def __init__(self, remembered: Mapping[str, Any] | None = None) -> None:
         names = {field.name for field in fields(_JobHistory)}
@@ -48,7 +42,7 @@ class SnapshotSelection:
         }
 
     def wanted(self, observed: Iterable[Observed]) -> list[str]:
-        """Paths of snapshots to read now, as Flink spelled them, each once."""
+        """Paths of snapshots to read now, as Flink spelled them."""
         jobs: list[tuple[datetime, Job]] = []
         checkpoints: list[tuple[datetime, Checkpoint]] = []
         for reading in observed:
@@ -73,7 +67,7 @@ class SnapshotSelection:
         return list(dict.fromkeys(paths))
 
     def remembered(self, at: datetime) -> dict[str, Any]:
-        """What the next cycle needs; jobs not heard of for a day are forgotten."""
+        """Plain JSON; jobs not heard of for a day are forgotten."""
         since = at.timestamp() - FORGOTTEN_AFTER_S
         return {
             job_id: asdict(history)

@@ -44,7 +44,6 @@ def read_stream(reading: Reading) -> Stream | None:
 
 
 def require_stream(reading: Reading, whose: str) -> Stream:
-    """A stream where the format leaves no choice."""
     position = reading.window.position
     stream = read_stream(reading)
     if stream is None:

@@ -46,8 +46,6 @@ class OperatorTotals:
 
 @dataclass(slots=True)
 class Directory:
-    """References into one directory."""
-
     path: str
     references: int = 0
     bytes: int = 0
@@ -63,7 +61,6 @@ class Summary:
     """Most bytes first."""
     properties: Properties | None
     bytes: int
-    """Of the ``_metadata`` itself."""
 
     @property
     def handles(self) -> int:
@@ -75,7 +72,7 @@ class Summary:
 
 
 def summarise(pieces: Iterable[Piece], directory: str) -> Summary:
-    """Walks to the end, so what it returns is complete. Raises ``MetadataError``."""
+    """Raises ``MetadataError``."""
     collected = _Collector(owner_directory(directory))
     for piece in pieces:
         collected.add(piece)

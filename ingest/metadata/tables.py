@@ -35,9 +35,6 @@ def summary_line(summary: Summary, path: str) -> str:
 
 
 def table_lines(summary: Summary, path: str) -> Iterator[str]:
-    """The summary, a row for each operator, the directories that files lie in; an empty line ends
-    it.
-    """
     yield summary_line(summary, path)
     rows = [_HEADINGS, *(_row(totals) for totals in summary.operators)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]

@@ -1,10 +1,7 @@
-"""What the bytes of a ``_metadata`` tell that could not be read as one.
-
-Flink writes its magic number first (``org.apache.flink.runtime.checkpoint.Checkpoints``). A
-complete file that begins with something else is no checkpoint: Parquet calls the summary of a data
-set so, too. Flink writes the paths of files as plain text, so that a file which holds no directory
-of a job, as text, refers to no file of that job, whatever else is wrong with it; unless a part of it
-is gone: where a machine failed, file systems leave zeros in place of what was not written yet.
+"""What the bytes of a ``_metadata`` tell that could not be read as one. A complete file without
+Flink's magic number is no checkpoint. Flink writes paths as plain text, so a file which holds no
+directory of a job, as text, refers to no file of that job; unless a part of it is gone: where a
+machine failed, file systems leave zeros in place of what was not written yet.
 """
 
 import hashlib
@@ -43,7 +40,6 @@ class Content:
 
 
 def content_of(file: MetadataFile) -> Content:
-    """Streamed, at most one chunk in memory. Raises what opening and reading raise."""
     hasher, size, named, rest = hashlib.sha256(), 0, set[bytes](), b""
     first, last, is_all_there = b"", b"", True
     with file.open() as stream:

@@ -37,13 +37,10 @@ class Window:
 
     @property
     def position(self) -> int:
-        """Of the next byte, from the start of the file."""
         return self._base + self.at
 
     def available(self, wanted: int) -> int:
-        """How many bytes can be looked at from ``at`` on; fewer than ``wanted`` only at the end of
-        the file.
-        """
+        """Fewer than ``wanted`` only at the end of the file."""
         if self.end - self.at < wanted:
             self._fill(wanted)
         return self.end - self.at
@@ -76,7 +73,6 @@ class Window:
         return number
 
     def count(self, expected: str) -> int:
-        """A 32-bit number that may not be negative."""
         number = self.int32(expected)
         if number < 0:
             raise DamagedMetadata(
@@ -98,7 +94,6 @@ class Window:
         return number
 
     def size(self, expected: str) -> int:
-        """A 64-bit number of bytes that may not be negative."""
         number = self.int64(expected)
         if number < 0:
             raise DamagedMetadata(
@@ -119,7 +114,6 @@ class Window:
         return value == 1
 
     def text(self, expected: str) -> str:
-        """A string as Java's ``writeUTF`` writes it."""
         at = self.take(2, expected)
         size = _LENGTH(self.data, at)[0]
         at = self.take(size, expected)
@@ -148,7 +142,6 @@ class Window:
         return numbers
 
     def skip(self, size: int, expected: str) -> None:
-        """Pass over any number of bytes, none of which is kept."""
         while size > 0:
             some = min(size, WINDOW_BYTES)
             self.take(some, expected)

@@ -74,7 +74,6 @@ def _beans(body: Any) -> Iterator[tuple[str, Fields]]:
 
 
 def _operations(beans: list[Fields]) -> Iterator[NameNodeOperation]:
-    """Of all ports together, those of most calls; ``create`` of ``CreateNumOps``."""
     calls: dict[str, int] = {}
     for bean in beans:
         for key in bean.names():

@@ -23,9 +23,7 @@ def base_of(url: str) -> str:
 
 
 async def read_namenode(run: ClusterRun) -> SourceRead | None:
-    """One that does not answer is an input that is missing; nothing else of the cluster depends on
-    it.
-    """
+    """One that does not answer is an input that is missing."""
     cluster, now = run.cluster, run.shard.at()
     due_at, url = run.part(SOURCE).get("due_at"), base_of(cluster.settings[SOURCE + "_url"])
     if isinstance(due_at, int | float) and due_at > now.timestamp():

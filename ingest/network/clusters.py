@@ -1,9 +1,6 @@
 """Where clusters, History Servers and their logs may be: checked when an address is entered, and at
-every connection.
-
-A name that leads to a harmless address today may lead to another tomorrow, so that the check at
-entering only helps people. The one that counts is :func:`checked_socket`, through which every
-connection goes, after names, redirects and spellings have become one address.
+every connection. The check that counts is :func:`checked_socket`, after names, redirects and
+spellings have become one address.
 """
 
 import errno
@@ -51,7 +48,7 @@ def allowed_networks(environment: Mapping[str, str] = os.environ) -> tuple[Netwo
 
 
 def refusal(text: str) -> str:
-    """Why no connection to this address is made, as the end of a sentence; "" where it may be."""
+    """The end of a sentence; "" where it may be."""
     address = ipaddress.ip_address(text.partition("%")[0])
     networks = allowed_networks()
     for inner in unwrapped(address):
@@ -70,10 +67,7 @@ def refusal(text: str) -> str:
 
 
 def check_host(host: str, port: int | None = None) -> None:
-    """Raises :class:`RefusedAddress` where any address of the host is refused.
-
-    A name that does not resolve now is not refused.
-    """
+    """Raises :class:`RefusedAddress`; a name that does not resolve now is not refused."""
     pool = ThreadPoolExecutor(1)
     try:
         resolving = pool.submit(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM).result(

@@ -98,7 +98,6 @@ class _Deadline:
         self.follow(None)
 
     def follow(self, connection: socket.socket | None) -> None:
-        """A second descriptor, since TLS takes the first one away."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()

@@ -13,11 +13,9 @@ from ingest.network.uris import check_uri, schemes_of
 
 
 def filesystem_of(uri: str) -> tuple[Any, str]:
-    """As ``fsspec.core.url_to_fs``. Over http every connection is checked as it is made, after
-    redirects too.
-
-    Raises ``RefusedAddress``, ``NotAllowed`` for what is no storage, and ``OSError``,
-    ``ValueError`` or ``ImportError`` where it is out of reach.
+    """As ``fsspec.core.url_to_fs``; over http every connection is checked as it is made. Raises
+    ``RefusedAddress``, ``NotAllowed`` for what is no storage, and ``OSError``, ``ValueError`` or
+    ``ImportError``.
     """
     _check(uri)
     with as_os_error():

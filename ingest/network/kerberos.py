@@ -1,8 +1,6 @@
 """Tickets of Kerberos in HTTP requests (SPNEGO, RFC 4559), for what asks ``WWW-Authenticate:
-Negotiate``: YARN and HDFS of secured Hadoops.
-
-Whose they are is Kerberos' own matter: the keytab of ``KRB5_CLIENT_KTNAME``, from which tickets are
-got and renewed by themselves, else the credential cache of the process. No secret is kept here.
+Negotiate``. Kerberos itself finds whose they are: by the keytab of ``KRB5_CLIENT_KTNAME``, else the
+credential cache of the process.
 """
 
 import asyncio
@@ -51,7 +49,6 @@ def _negotiate(host: str) -> str:
 
 
 def _why(error: Exception) -> str:
-    """What Kerberos says, without the general words of GSSAPI in front."""
     return (
         str(error).rpartition("Minor (")[2].partition("): ")[2].strip().rstrip(".")
         or type(error).__name__

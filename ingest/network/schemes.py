@@ -1,11 +1,8 @@
-"""Which file systems of ours fsspec opens for a scheme.
-
-Imported by what opens URIs; the clients load when they are needed.
-
-Weir's own WebHDFS (``webhdfs``) is bounded, checks redirects and reports what a NameNode refused.
-What a listing calls a file becomes a URI by ``spelled_as`` of :mod:`ingest.network.uris` alone.
-``tests/ingest/storage/test_other_stores.py`` compares the stores; with ``adlfs`` and ``gcsfs``
-installed, ``AZURITE_BLOB`` and ``FAKE_GCS_SERVER`` name emulators of Azure's and Google's.
+"""Which file systems of ours fsspec opens for a scheme. Weir's own WebHDFS (``webhdfs``) is
+bounded, checks redirects and reports what a NameNode refused. What a listing calls a file becomes a
+URI by ``spelled_as`` of :mod:`ingest.network.uris` alone.
+``tests/ingest/storage/test_other_stores.py`` compares the stores, with emulators where
+``AZURITE_BLOB`` and ``FAKE_GCS_SERVER`` name them.
 """
 
 import fsspec

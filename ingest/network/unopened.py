@@ -19,8 +19,7 @@ class NotOpened(OSError):
 @contextmanager
 def as_os_error() -> Iterator[None]:
     """``OSError``, ``ValueError``, ``ImportError``, our own errors and answers with a status pass;
-    all else becomes :class:`NotOpened`: ``TypeError`` where an argument is missing, or what a
-    library raises that finds no credentials.
+    all else becomes :class:`NotOpened`.
     """
     try:
         yield

@@ -1,10 +1,6 @@
-"""HDFS over HTTP: fsspec's client of WebHDFS, bounded, checked and honest about what the NameNode
-answered.
-
-fsspec's own takes a rename that did not happen for done, an error page of a DataNode for the
-content of a file, waits for ever, follows a redirect anywhere, and puts the delegation token, a
-parameter of addresses, into its errors. Operations and answers are those of the WebHDFS REST API of
-Hadoop 2 and 3.
+"""HDFS over HTTP: fsspec's client of WebHDFS, bounded, checked and honest: fsspec's own takes a
+failed rename for done, an error page for the content of a file, waits for ever, follows any
+redirect, and puts the delegation token into its errors. By the WebHDFS REST API of Hadoop 2 and 3.
 """
 
 from collections.abc import Iterator
@@ -82,11 +78,8 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
         return pages if detail else [info["name"] for info in pages]
 
     def pages(self, path: str) -> Iterator[dict[str, Any]]:
-        """What a directory holds, a page of the NameNode in memory at a time; one entry of the same
-        name where ``path`` is a file.
-
-        Releases before Hadoop 2.8 know no pages: there a directory is one answer. Raises
-        ``OSError``.
+        """A page of the NameNode at a time; one entry of the same name where ``path`` is a file.
+        Releases before Hadoop 2.8 know no pages. Raises ``OSError``.
         """
         path = self._strip_protocol(path).rstrip("/") or "/"
         if path.count("/") > MAX_DEPTH:
@@ -149,7 +142,6 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
             raise FileNotFoundError(message("The NameNode has no {path:name}.", path=path))
 
     def rmdir(self, path: str) -> None:
-        """An empty one; the NameNode refuses others."""
         self.rm(path)
 
     def mkdir(self, path: str, **options: Any) -> None:
@@ -314,7 +306,6 @@ def _field(document: Any, op: str, *names: str) -> Any:
 
 
 def _order(name: str) -> bytes:
-    """NameNodes sort names by their bytes."""
     return name.encode("utf-8", "surrogatepass")
 
 

@@ -16,9 +16,6 @@ def prometheus_client(
     gate: Gate | None = None,
     on_answer: OnAnswer | None = None,
 ) -> RestClient:
-    """Neither the secret nor the client certificate of the cluster goes there. Its certificate is
-    checked, whatever is accepted of the cluster.
-    """
     return RestClient(
         prometheus.url,
         auth=prometheus.auth,

@@ -1,9 +1,6 @@
-"""One cycle over one cluster's metrics in a Prometheus (or what speaks its HTTP API): every step
-since the last one, whole.
-
-Steps are at multiples of the interval, so that the same instants are asked for whoever asks and
-however often; each is asked once it is one interval old, since the newest scrape may still be under
-way. Source: ``/api/v1/query_range`` of Prometheus' HTTP API.
+"""One cycle over one cluster's metrics in a Prometheus: every step since the last one, whole. Steps
+are at multiples of the interval; each is asked once it is one interval old, since the newest scrape
+may still be under way. Source: ``/api/v1/query_range`` of Prometheus' HTTP API.
 """
 
 from collections import defaultdict
@@ -33,8 +30,6 @@ FORGOTTEN_AFTER_S = 3600
 
 
 class SeriesClient(Protocol):
-    """What is needed of a client."""
-
     async def get(self, path: str) -> Any: ...
 
 
@@ -52,10 +47,8 @@ async def asked_series(
 async def read_metrics(
     client: RestClient, source: ClusterSource, cursor: Mapping[str, Any], at: Callable[[], datetime]
 ) -> SourceRead:
-    """Rows of the steps that are new; the cursor is to be saved after they are safe.
-
-    Jobs and TaskManagers are reported where the cluster has no REST address, which knows more of
-    both.
+    """Rows of the steps that are new. Jobs and TaskManagers are reported where the cluster has no
+    REST address.
     """
     span = _due(cursor, at().timestamp(), max(1, round(source.metrics_interval_s)))
     if span is None:

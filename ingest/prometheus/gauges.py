@@ -1,10 +1,7 @@
 """Figures that only some vertices have (two inputs, debloating, RocksDB) by Flink's reporter → the
-rows that the REST API gives of them.
-
-Their names go on after the task's scope with operator, state or number of the input, so a figure is
-known by what its name ends with. A Prometheus puts those of one name together over the subtasks of
-a vertex, as Flink does for REST: a vertex of a thousand subtasks and ten states is some hundred
-series. Samples that were pushed are put together here.
+rows that the REST API gives of them. A figure is known by what its name ends with: operator, state
+or number of the input come before. A Prometheus puts those of one name together over the subtasks
+of a vertex; samples that were pushed are put together here.
 """
 
 import re

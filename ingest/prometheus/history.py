@@ -1,9 +1,6 @@
 """What a Prometheus holds of the time before Weir asked it: a sample every five minutes of the
-tasks of jobs that run now.
-
-Read back from the newest to the oldest, a part each cycle, so that the last hours are there first.
-The rows have a source of their own: charts show them, rules do not judge by them. What ended before
-is not news, and what rules compare a window with was not seen then.
+tasks of jobs that run now, read back from the newest to the oldest. The rows have a source of their
+own: charts show them, rules do not judge by them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,16 +30,11 @@ MOST_REQUESTS = 60
 
 @dataclass(slots=True)
 class HistoryBudget:
-    """What the clusters of a shard may read in one cycle: a few seconds for one core, and too few
-    rows to call for Spark.
-    """
-
     rows: int = 5_000
     values: int = 400_000
     """Of subtasks, columns and instants."""
 
     def share(self, clusters: int) -> "HistoryBudget":
-        """Of one of them; each may make at least one request."""
         return HistoryBudget(
             max(1, self.rows // max(1, clusters)), max(1, self.values // max(1, clusters))
         )
@@ -110,10 +102,7 @@ async def read_history(
     present: SourceRead,
     budget: HistoryBudget,
 ) -> SourceRead:
-    """The next part; ``present`` is what the same cycle read of now, and names the jobs.
-
-    Where nobody answers, it is read the next time.
-    """
+    """``present``: what the same cycle read of now, which names the jobs."""
     jobs = sorted(
         {
             row.job_id

@@ -44,7 +44,6 @@ _STATE_NAMES: Names = {name: (name,) for name in STATES}
 
 
 def spelled(prefix: str, name: str) -> str:
-    """The reporter's name of a metric."""
     return prefix + re.sub(r"[^a-zA-Z0-9_:]", "_", name)
 
 

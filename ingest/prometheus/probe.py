@@ -13,7 +13,6 @@ from ingest.sources import PrometheusSource
 
 
 async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
-    """Raises what the client raises, and ``Skipped`` for no answer of Prometheus."""
     source, now_s = run.cluster.prometheus or PrometheusSource(""), int(run.shard.at().timestamp())
     async with run.asking(
         prometheus_client(run.cluster, source, run.shard.gates.of(source.url))

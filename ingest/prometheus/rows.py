@@ -160,7 +160,6 @@ def with_vertices(job: Job, subtasks: Subtasks) -> Job:
 
 
 def taskmanagers(all_series: Iterable[Series]) -> Iterator[tuple[datetime, TaskManager]]:
-    """One row a TaskManager and instant."""
     values: dict[tuple[str, float], dict[str, float]] = defaultdict(dict)
     hosts: dict[str, str] = {}
     for series in all_series:
@@ -181,7 +180,6 @@ def taskmanagers(all_series: Iterable[Series]) -> Iterator[tuple[datetime, TaskM
 
 
 def _value(column: str, sample: tuple[int, float] | None) -> float | int | None:
-    """As values of the REST API are taken."""
     return None if sample is None else _READ.get(column, real)(sample[1])
 
 

@@ -1,9 +1,6 @@
-"""How much one body may hold, whatever its form: what costs time is the number of its parts, so
-they are counted before any is decoded.
-
-The limits are more than what shippers send at once by default: OpenTelemetry's Collector 8,192
-records, Fluent Bit 2 MiB, Promtail 1 MiB, Vector 10 MB, which is some 28,000 lines. A body at any
-of them takes less than a second of CPU (``tests/webapp/push/test_worst_bodies.py``).
+"""How much one body may hold, whatever its form: its parts are counted before any is decoded.
+OpenTelemetry's Collector sends 8,192 records at once by default, Vector some 28,000 lines. A body
+at any limit takes less than a second of CPU (``tests/webapp/push/test_worst_bodies.py``).
 """
 
 from ingest.errors import Refused
@@ -33,8 +30,6 @@ class TooLarge(Refused):
 
 
 class Count:
-    """Counts what a body has of something."""
-
     def __init__(self, most: int, what: str) -> None:
         self._most, self._what, self._seen = most, what, 0
 

@@ -132,10 +132,6 @@ def process_at(origin: str, host: str | None) -> str:
 
 
 class Processes:
-    """:func:`process_at` for one body: a name takes time by its length, so it is made once and
-    there are few.
-    """
-
     def __init__(self) -> None:
         self._known: dict[tuple[str, str | None], str] = {}
         self._origins = Count(MAX_ORIGINS, "pods, files, containers and hosts that lines are from")
@@ -156,11 +152,9 @@ def entry_of(
     written: str | None = None,
     process_at: Callable[[str, str | None], str] = process_at,
 ) -> Entry | None:
-    """The entry of a record as shippers form them; ``about`` is what holds for several of them
-    (labels, resource attributes).
-
-    ``written`` is the record as it came, if that was JSON. ``None`` where it holds no text, or is
-    nested too deeply to be written.
+    """``about``: what holds for several records (labels, resource attributes). ``written``: the
+    record as it came, if that was JSON. ``None`` where it holds no text, or is nested too deeply to
+    be written.
     """
     process = _process({**about, **record} if about else record, process_at)
     stamp = _stamp(record)
@@ -217,7 +211,6 @@ def _process(about: Mapping[str, Any], process_at: Callable[[str, str | None], s
 
 
 def plain_name(text: str) -> str:
-    """As the name of a file may be."""
     return (
         _PLAIN.sub("_", text).removesuffix(".log")[-MAX_PROCESS_CHARACTERS:].strip("._-") or UNNAMED
     )

@@ -1,8 +1,6 @@
 """One cycle over the samples that a cluster pushed: every step that is complete, as the rows that a
-Prometheus gives.
-
-A step is read once it is one interval old, so that all TaskManagers have reported, each at its own
-instant; of the samples behind the step before it each series has its newest.
+Prometheus gives. A step is read once it is one interval old, since TaskManagers report at their own
+instants.
 """
 
 from collections import defaultdict
@@ -34,11 +32,8 @@ def read_new(run: ClusterRun) -> SourceRead | None:
 
 
 def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) -> SourceRead:
-    """Rows of the steps that are new; the cursor is to be saved after they are safe. Where nothing
-    came for long, the cluster is not seen.
-
-    Jobs and TaskManagers are reported where the cluster has no REST address, which knows more of
-    both.
+    """Rows of the steps that are new. Where nothing came for long, the cluster is not seen. Jobs
+    and TaskManagers are reported where the cluster has no REST address.
     """
     spool = MetricsSpool(Path(source.pushed_metrics))
     step_s = max(1, round(source.metrics_interval_s))

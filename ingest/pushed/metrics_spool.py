@@ -1,8 +1,6 @@
 """Pushed samples on their way to the collector: one file a minute, by the instants of the samples.
-
-A sample that comes twice is there twice and read once, since the same instant of the same series
-has one value. Files are removed once the collector has saved that it read beyond them; what comes
-later still is too late.
+One that comes twice is read once. Files are removed once the collector has saved that it read
+beyond them.
 """
 
 import fcntl
@@ -31,7 +29,7 @@ BEHIND_S = 3600
 
 @dataclass(frozen=True)
 class MetricsSpool:
-    """The samples of one cluster, below ``folder``. Several processes may use it at once."""
+    """The samples of one cluster, below ``folder``; for several processes at once."""
 
     folder: Path
 
@@ -71,7 +69,6 @@ class MetricsSpool:
             )
 
     def forget(self, until_s: float) -> None:
-        """Remove what is of before, which was read."""
         with self._locked():
             for path in self._files():
                 if (int(path.stem) + 1) * MINUTE_S <= until_s:
@@ -104,7 +101,6 @@ class MetricsSpool:
         ]
 
     def discard(self) -> None:
-        """Nobody collects them any more."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _files(self) -> list[Path]:

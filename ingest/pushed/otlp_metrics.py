@@ -1,12 +1,9 @@
-"""Metrics by OTLP over HTTP → samples under the names of Flink's Prometheus reporter.
-
-Flink's ``OpenTelemetryMetricReporter`` (1.20 and later, ``exporter.protocol: http``) joins
-``flink``, scope and name by dots and gives the variables of the scope as attributes, so that its
-names become the other reporter's where every other character is ``_``; the rate of a meter ends in
-``.rate``. Its counters come as differences (``DELTA``) since the last report: they tell no total
-and are not read, unless a collector between makes totals of them. Source:
-``OpenTelemetryMetricReporter`` and ``OpenTelemetryMetricAdapter`` of Flink 1.20 to 2.2,
-``opentelemetry/proto/metrics/v1/metrics.proto`` and the JSON mapping of the OTLP specification.
+"""Metrics by OTLP over HTTP → samples under the names of Flink's Prometheus reporter. Flink's
+``OpenTelemetryMetricReporter`` (1.20 and later, ``exporter.protocol: http``) joins ``flink``, scope
+and name by dots; the rate of a meter ends in ``.rate``. Its counters come as differences
+(``DELTA``) and are not read. Source: ``OpenTelemetryMetricReporter`` and
+``OpenTelemetryMetricAdapter`` of Flink 1.20 to 2.2,
+``opentelemetry/proto/metrics/v1/metrics.proto``.
 """
 
 import math
@@ -50,9 +47,7 @@ NAME_CHARACTERS_OF_A_PART = 12
 """To compare with the names of Flink's figures takes time by the length."""
 _RATE = "_rate"
 _NAMES = {name.lower(): name for name in (*TASK_NAMES, *JOB_NAMES, *TASKMANAGER_NAMES)}
-"""By the name in lower case: OpenTelemetry's names differ by more than case, and some of its SDKs
-send them so.
-"""
+"""By the name in lower case, in which some SDKs send them."""
 
 _RESOURCES, _SCOPES, _METRICS = tag_of(1), tag_of(2), tag_of(2)
 _NAME, _GAUGE, _SUM = tag_of(1), tag_of(5), tag_of(7)
@@ -122,9 +117,8 @@ def from_json(body: bytes) -> Pushed:
 
 
 def accepted() -> ExportMetricsServiceResponse:
-    """The answer that the protocol asks for.
-
-    Nothing is called rejected: a reporter would send nothing else, and log it every time.
+    """The answer that the protocol asks for. Nothing is called rejected: a reporter would send
+    nothing else.
     """
     return ExportMetricsServiceResponse()
 

@@ -22,7 +22,6 @@ _KINDS = ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue")
 
 
 def attributes(pairs: Iterable[KeyValue], parts: Count, depth: int = 0) -> dict[str, Any]:
-    """Of protobuf."""
     return {pair.key: value(pair.value, parts, depth) for pair in pairs}
 
 

@@ -1,10 +1,7 @@
-"""Pushed lines on their way to the collector: one growing file a process, read like any log that a
-process wrote.
-
-A shipper that got no answer sends the same again, so for each process the digests of its newest
-lines are kept beside its file, with the length that the file has with them. Lines come first, then
-the digests: what lies behind that length was never answered for, is cut off, and comes again. A
-file that has grown large is renamed as log4j does it; one that was read to its end is removed.
+"""Pushed lines on their way to the collector: one growing file a process, read like any log. For
+each process the digests of its newest lines are kept beside its file, with the length that the file
+has with them: what lies behind that length was never answered for, is cut off, and comes again. A
+file that has grown large is renamed as log4j does it.
 """
 
 import fcntl
@@ -56,19 +53,18 @@ class Taken:
 
 @dataclass(frozen=True)
 class Spool:
-    """The lines of one cluster, below ``folder``. Several processes may use it at once."""
+    """The lines of one cluster, below ``folder``; for several processes at once."""
 
     folder: Path
 
     @property
     def glob(self) -> str:
-        """What the collector follows."""
         return str(self.folder / f"*{SUFFIX}*")
 
     def take(self, entries: Iterable[Entry], remembered_lines: int = REMEMBERED_LINES) -> Taken:
-        """Keep all of them, in their order, unless they are kept already: among the newest
-        ``remembered_lines`` of their process, or twice as many as it has here. Raises
-        :class:`Behind`; then none of the rest is kept.
+        """Keep all of them, in their order, unless they are among the newest ``remembered_lines``
+        of their process, or twice as many as it has here. Raises :class:`Behind`; then none of the
+        rest is kept.
         """
         by_process: dict[str, list[Entry]] = {}
         for entry in entries:
@@ -113,11 +109,9 @@ class Spool:
             )
 
     def discard(self) -> None:
-        """Nobody collects them any more."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _unread(self, path: Path, cursor: TailCursor, now_s: float) -> int:
-        """Bytes of this file that wait to be read, once it was removed where it may be."""
         stat, known = path.stat(), cursor.files.get(str(path))
         unread = stat.st_size - (known.read_to if known else 0)
         if unread > 0 or (known and known.pending):
@@ -129,7 +123,6 @@ class Spool:
         return 0
 
     def _append(self, path: Path, entries: Sequence[Entry], remembered: int) -> int:
-        """How many of them are new: none of the newest ``remembered`` lines."""
         length, known = self._remembered(path, remembered)
         new = {
             key: entry

@@ -1,5 +1,3 @@
-"""Answers of a recorded cluster that were requested once and hold for all later polls."""
-
 from dataclasses import dataclass, field
 
 from ingest.flink_rest.answers import Answer
@@ -10,9 +8,7 @@ MOST_ANSWERS = 50_000
 
 @dataclass(slots=True)
 class AnswerCache:
-    """Answers by kind and job; of more than fit, the oldest are forgotten, and their columns stay
-    unknown.
-    """
+    """Of more than fit, the oldest are forgotten."""
 
     flink_version: str | None = None
     jobmanager_config: Answer | None = None
@@ -21,11 +17,9 @@ class AnswerCache:
     _held_bytes: int = 0
 
     def known(self, kind: str, job_id: str) -> Answer | None:
-        """The last answer of this kind about the job."""
         return self._answers.get((kind, job_id))
 
     def keep(self, kind: str, job_id: str, answer: Answer) -> None:
-        """Remember the answer as the last one."""
         before = self._answers.pop((kind, job_id), None)
         self._held_bytes += answer.held_bytes - (before.held_bytes if before else 0)
         self._answers[kind, job_id] = answer

@@ -28,7 +28,6 @@ class Bundle:
     skips: tuple[Skip, ...]
 
     def open(self, path: Path) -> BinaryIO:
-        """A file of this recording. Raises ``OSError`` where it is none, or none that ends."""
         return open_regular(path, within=self.directory)
 
 

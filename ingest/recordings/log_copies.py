@@ -59,7 +59,6 @@ class LogCopies:
                 copy.torn = b""
 
     def add_whole(self, name: str, content: bytes) -> None:
-        """A log that is at hand as bytes."""
         self._write(_Copy(self.folder / name, "", MaskedLog(self.address)), content)
 
     def _copy(self, file: LogFile) -> None:
@@ -77,9 +76,6 @@ class LogCopies:
                 self._write(copy, whole + newline)
 
     def _begin(self, file: LogFile, before: _Copy | None) -> _Copy:
-        """A file whose content is another than before was rolled over: what was copied keeps its
-        process, under a number.
-        """
         if before and before.target.exists():
             self._rolled += 1
             before.target.rename(

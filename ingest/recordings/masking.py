@@ -41,10 +41,8 @@ def _empty(value: Any) -> Any:
 
 
 class MaskedLog:
-    """One log, whole lines at a time: what begins in one piece, such as a key or a name whose value
-    follows, is hidden in the next too.
-
-    Every byte that is no secret stays what it is.
+    """One log, whole lines at a time: what begins in one piece, such as a key, is hidden in the
+    next too.
     """
 
     def __init__(self, address: Address) -> None:

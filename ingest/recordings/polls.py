@@ -57,9 +57,8 @@ class Poll:
 
 
 class Polls:
-    """Feed it answers in recorded order; it hands out what each finished poll observed.
-
-    A poll ends where the cluster's lists are requested again, or at its bounds in time and bytes.
+    """A poll ends where the cluster's lists are requested again, or at its bounds in time and
+    bytes.
     """
 
     def __init__(self, cluster: str, version: str | None = None) -> None:
@@ -91,7 +90,6 @@ class Polls:
         return finished
 
     def finish(self) -> tuple[Observed, ...]:
-        """What the poll in hand observed."""
         poll, self._poll = self._poll, None
         return tuple(self._observed(poll)) if poll else ()
 
@@ -142,7 +140,6 @@ class Polls:
             readings.append(JobAnswers(job.job_id, overview=job.answer))
 
     def _complete(self, reading: JobAnswers) -> None:
-        """Add answers of earlier polls, and keep those that later ones will not request again."""
         cache, job_id = self._cache, reading.job_id
         reading.flink_version = cache.flink_version
         reading.jobmanager_config = cache.jobmanager_config

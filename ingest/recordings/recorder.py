@@ -38,8 +38,6 @@ LIMITS = RequestLimits(
 
 @dataclass(slots=True)
 class RecordSummary:
-    """What a recording holds."""
-
     directory: str
     polls: int = 0
     answers: int = 0
@@ -144,8 +142,6 @@ def _note(summary: RecordSummary, collected: Collected) -> None:
 
 @dataclass(slots=True)
 class _AnswerFile:
-    """``rest.jsonl`` being written; when it is full, answers are no longer kept."""
-
     out: IO[str]
     address: Address
     at: Callable[[], datetime]

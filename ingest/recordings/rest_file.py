@@ -36,11 +36,8 @@ class Recorded:
 
 
 def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Recorded]:
-    """Every line in file order. What cannot be read is reported with the time of the line before
-    it.
-
-    Only successful GET answers of paths that Weir reads come out as answers; failed ones as skips,
-    what Flink could not tell yet once that lasts.
+    """Only successful GET answers of paths that Weir reads come out as answers; failed ones as
+    skips with the time of the line before.
     """
     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     bad_lines, unknown = 0, _Unknown()

@@ -1,9 +1,6 @@
 """``_metadata`` kept in a recording (``ckpt/``, ``sp/``): those that show what restores and
-savepoints cost, and full sizes.
-
-Before 1.15 REST reports how much a checkpoint uploaded; its full size is only in its file, of which
-no more than that is taken. They are found by the end of the path that Flink wrote, ``<job>/chk-N``
-or ``savepoint-…``, since a recording lies somewhere else.
+savepoints cost, and full sizes before 1.15. They are found by the end of the path that Flink wrote,
+``<job>/chk-N`` or ``savepoint-…``.
 """
 
 from collections.abc import Iterator, Sequence

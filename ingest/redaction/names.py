@@ -1,9 +1,7 @@
-"""Which names of settings, fields and headers hold secrets.
-
-Flink's own rule (``GlobalConfiguration.SENSITIVE_KEYS``: any key that *contains* one of its words)
-is right for lists of settings, where a value too many hidden costs nothing. In running text the
-same words are everywhere (``token-bucket``, ``SecretManager``, ``PWD=/opt``), so that there a name
-is taken apart first.
+"""Which names of settings, fields and headers hold secrets. Flink's own rule
+(``GlobalConfiguration.SENSITIVE_KEYS``: any key that *contains* one of its words) is right for
+lists of settings. In running text the same words are everywhere (``token-bucket``,
+``SecretManager``, ``PWD=/opt``), so that there a name is taken apart first.
 """
 
 import re

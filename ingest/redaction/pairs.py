@@ -1,9 +1,6 @@
 """Secrets known by their name: ``password=x``, ``"s3.secret-key": "x"``, ``--token x``,
-``<name>…</name><value>x</value>``.
-
-One pass over the words that names of secrets have in them; only around such a word anything is
-looked at closely, and no further than bounds say, so that the time is linear in the text whatever
-it holds.
+``<name>…</name><value>x</value>``. Looked for around words that names of secrets have in them,
+within bounds, so that the time is linear in the text.
 """
 
 import re

@@ -1,11 +1,7 @@
-"""The one place where secrets are removed from texts, for every output.
-
-Pages, notices, reports, recordings, Weir's own log and the errors it keeps all go through
-:func:`redact` or, for decoded JSON, through :func:`ingest.redaction.documents.redact_document`. It
-is idempotent, takes time linear in the text, and leaves its structure.
-
-A new spelling of secrets is a line of ``tests/fixtures/redaction/secrets.jsonl``, which then goes
-through notices, reports, recordings, pages and logs; texts that look alike and are no secret are in
+"""The one place where secrets are removed from texts, for every output: :func:`redact` or, for
+decoded JSON, :func:`ingest.redaction.documents.redact_document`. It is idempotent, takes time
+linear in the text, and leaves its structure. A new spelling of secrets is a line of
+``tests/fixtures/redaction/secrets.jsonl``; texts that look alike and are no secret are in
 ``honest.jsonl``. Whatever shows, sends or stores a text that others wrote calls :func:`redact`, or
 is filled by the loader, which does.
 """
@@ -52,9 +48,6 @@ def _redacted(text: str) -> str:
 
 
 def _by_groups(text: str) -> Iterator[str]:
-    """Lines with something to look at together with those that follow them, the others as they
-    are.
-    """
     group: list[str] = []
     left = 0
     for line in text.splitlines(keepends=True):

@@ -1,8 +1,6 @@
-"""The directory that the jobs of a recording wrote checkpoints to, as it was at an instant.
-
-Its ``_metadata`` are the recorded bytes with the job ids of a turn, other files are sparse, of the
-recorded size: what was in them was not recorded. Files of one turn are distinguished from all
-others by the ids of its jobs, so that several turns share a directory.
+"""The directory that the jobs of a recording wrote checkpoints to, as it was at an instant. Its
+``_metadata`` are the recorded bytes with the job ids of a turn, other files are sparse, of the
+recorded size.
 """
 
 import json
@@ -66,7 +64,6 @@ class CheckpointTree:
             self._laid = None
 
     def remove(self, ids: Mapping[str, str]) -> None:
-        """All directories of these jobs."""
         for place in self._places(ids):
             shutil.rmtree(place, ignore_errors=True)
         self._laid = None

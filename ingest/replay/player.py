@@ -1,9 +1,6 @@
 """Plays one recording over and over as the cluster it was: its answers and logs at the time of now,
-each turn as new jobs.
-
-A turn is one run through the tape under job ids of its own, as if somebody had submitted the same
-jobs again. The cluster remembers the last turns, as a JobManager keeps jobs that ended; so what
-happened before somebody looked is there, too.
+each turn as new jobs under ids of their own. The cluster remembers the last turns, as a JobManager
+keeps jobs that ended.
 """
 
 import json
@@ -43,10 +40,8 @@ class Turn:
 
 class Player:
     """``names``: job names of the recording → names shown; ``rest_ms`` passes between turns;
-    ``past_ms`` ago was a turn before all others, whose checkpoints stay. ``folder`` gets
-    ``turns.json``, ``past.json``, ``logs/``, and ``checkpoints/``: what Flink wrote.
-
-    A player that is made again in the same folder goes on where the one before was.
+    ``past_ms`` ago was a turn whose checkpoints stay. ``folder`` gets ``turns.json``,
+    ``past.json``, ``logs/`` and ``checkpoints/``; a player made again in the same folder goes on.
     """
 
     def __init__(
@@ -101,7 +96,6 @@ class Player:
         return status_and_body[0], turn.shift.text(_encoded(status_and_body[1]))
 
     def _overview(self, now_ms: int) -> bytes:
-        """Jobs of all turns that are remembered."""
         jobs: list[bytes] = []
         for turn in (*self._past, *self.turns):
             answer = self.tape.answer("/jobs/overview", self._recorded_ms(turn, now_ms))
@@ -134,9 +128,6 @@ class Player:
     def _report_past(self, began_ms: int) -> None:
         """A turn of long ago, as a whole. What it left is laid out once: whoever removes it since
         then meant it.
-
-        Its JobManager logged what is not for debugging: why a checkpoint failed, which no answer
-        tells any more.
         """
         turn = self._turn(began_ms)
         for log in self.tape.logs:

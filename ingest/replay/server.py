@@ -31,9 +31,6 @@ async def serve(
     """Until ``stop``. ``folder`` may hold :data:`LOOKED` (without it, it never sleeps),
     :data:`AUDITED`, from which on checkpoints are written, and :data:`REMOVED`, which empties
     ``players`` and removes what they wrote.
-
-    Several ports, since whoever collects asks one address with patience, however many clusters are
-    behind it.
     """
     application = web.Application()
     application.router.add_get("/{cluster}/{path:.*}", answering(players))

@@ -1,9 +1,6 @@
 """Recorded bytes as they would have been at another time: instants are moved, ids and names of jobs
-replaced, nothing else changes.
-
-Works on the text of answers and log lines, so that a field which no reader knows yet is moved with
-the others. An instant is a whole number of 13 digits (epoch ms) within a day of the recording, or
-the time at the beginning of a log line.
+replaced, in the text of answers and log lines. An instant is a whole number of 13 digits (epoch ms)
+within a day of the recording, or the time at the beginning of a log line.
 """
 
 import re

@@ -99,6 +99,5 @@ def recordings() -> Path:
 
 
 def recorded_jobs(shipped: Shipped) -> list[str]:
-    """Ids of the jobs that were recorded."""
     scenario = json.loads((recordings() / shipped.recording / "scenario.json").read_text())
     return [job["id"] for job in scenario["jobs"]]

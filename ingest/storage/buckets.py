@@ -1,9 +1,6 @@
 """Many keys of one bucket of an S3-compatible store: looked at by the page, deleted by many a
-request, tagged side by side.
-
-Operations are those of the S3 API (ListObjectsV2, ListObjectVersions, DeleteObjects,
-GetBucketVersioning, GetBucketLifecycleConfiguration, GetObjectTagging, PutObjectTagging). What
-fails for one key is the error of that key; all else raises ``OSError``.
+request, tagged side by side. What fails for one key is the error of that key; all else raises
+``OSError``.
 """
 
 import time
@@ -82,7 +79,6 @@ class Bucket:
         return key
 
     def stats(self, keys: Sequence[str]) -> dict[str, Stat]:
-        """Of the keys that are there."""
         wanted = set(keys)
         return {key: stat for key, stat in self._look(keys, self._stats_page) if key in wanted}
 
@@ -129,7 +125,6 @@ class Bucket:
         return {tag["Key"]: tag["Value"] for tag in answer.get("TagSet", ())}
 
     def set_tags(self, key: str, tags: Mapping[str, str]) -> None:
-        """All of its tags."""
         if not tags:
             self._call("delete_object_tagging", Key=key)
             return
@@ -175,8 +170,6 @@ class Bucket:
     def side_by_side(
         keys: Sequence[Wanted], act: Callable[[Wanted], Any]
     ) -> dict[Wanted, Any | OSError]:
-        """What ``act`` returned for each key, or its ``OSError``."""
-
         def tried(key: Wanted) -> Any:
             try:
                 return act(key)
@@ -204,7 +197,6 @@ class Bucket:
         return {one: OSError(why) for one, why in refused.items()}
 
     def _refused(self, batch: Sequence[Object]) -> dict[Object, str]:
-        """Code and words by object."""
         objects = [
             {"Key": key} if version is None else {"Key": key, "VersionId": version}
             for key, version in batch

@@ -40,7 +40,6 @@ def to_local(here: Any, name: str, there: LocalFiles, target: str) -> None:
 
 
 def within(filesystem: Any, name: str, target: str) -> None:
-    """The store copies by itself and answers for the bytes; what can be compared is their number."""
     filesystem.cp_file(name, target)
     filesystem.invalidate_cache(filesystem._parent(target))
     made, wanted = filesystem.info(target).get("size"), filesystem.info(name).get("size")
@@ -51,7 +50,6 @@ def within(filesystem: Any, name: str, target: str) -> None:
 
 
 def across(here: Any, name: str, there: Any, target: str) -> None:
-    """From one file system to another that is not local."""
     with there.open(target, "wb") as out:
         digest = _digest(here, name, out)
     there.invalidate_cache(there._parent(target))

@@ -85,9 +85,6 @@ def _is_still(known: tuple[DirectoryName, Directories], identity: Hashable) -> b
 
 
 def same_directory(uri: str, other: str) -> bool:
-    """Whether what is read at two places is one directory, or one lies in the other; no where
-    either is out of reach.
-    """
     try:
         return _holds(uri, other) or _holds(other, uri)
     except (OSError, ValueError, ImportError):
@@ -95,9 +92,6 @@ def same_directory(uri: str, other: str) -> bool:
 
 
 def overlap(place: str, other: str) -> bool:
-    """Whether what is written at ``place``, which need not exist, might lie in the directory
-    ``other``, or that in it.
-    """
     if "://" in place or "://" in other:
         own_uri, two = canonical(place), canonical(other)
         return are_nested(own_uri, two)

@@ -1,10 +1,7 @@
 """An existing inventory instead of a listing, in the same form: those that S3, Google and Azure
 deliver, ``hdfs oiv -p Delimited``, what ``hdfs dfs -ls -R``, ``aws s3 ls --recursive`` and ``gsutil
-ls -l -r`` print, and any table with a column for path, size and modification time.
-
-A row that cannot be read stops the import: a listing that is shorter than what is stored would show
-files as missing. Which files belong to an inventory: :mod:`ingest.storage.inventory_files`; how
-their rows are read: :mod:`ingest.storage.inventory_rows`.
+ls -l -r`` print, and any table with a column for path, size and modification time. A row that
+cannot be read stops the import: a shorter listing would show files as missing.
 """
 
 import re
@@ -56,17 +53,13 @@ def import_inventory(
     spellings: Spellings = PLAIN,
     at: datetime | None = None,
 ) -> Listed:
-    """Takes what lies below ``root`` from ``file`` into ``out_dir``, as
-    :func:`ingest.storage.listing.list_root` would leave it.
-
-    ``file``: a file, a folder, a glob or a manifest. ``as_of`` is when the inventory was begun;
-    otherwise its manifest, its name or the time of its file says so, and none of its rows may be
-    newer. ``at`` is now. ``columns``: the names of its columns, where it has no header.
-
-    Relative paths are below the root, ``/a`` is of the root's file system, and names and keys are
-    below their bucket. Times are ISO 8601 (UTC where they do not say) or seconds or milliseconds
-    since 1970. Of several versions the latest counts, and none that is deleted. Raises ``Refused``
-    where a row or a file of the inventory cannot be read, or is not there.
+    """Takes what lies below ``root`` from ``file`` (a file, a folder, a glob or a manifest) into
+    ``out_dir``, as :func:`ingest.storage.listing.list_root` would leave it. ``as_of`` is when the
+    inventory was begun, else its manifest, name or file time says so, and none of its rows may be
+    newer. ``columns``: names, where it has no header. Relative paths are below the root, ``/a`` is
+    of the root's file system. Times are ISO 8601 (UTC where they do not say) or seconds or
+    milliseconds since 1970. Of several versions the latest counts. Raises ``Refused`` where a row
+    or a file cannot be read.
     """
     inventory = find_inventory(file)
     inventory.refuse_other_root(root.uri)
@@ -210,7 +203,6 @@ class _Batch:
         self.numbers, self.batch = numbers, batch
 
     def listed(self) -> pa.RecordBatch:
-        """What lies below the root."""
         self.rows.rows += len(self.batch)
         self._keep(pc.and_(self._is_current(), pc.invert(self._is_directory())))
         sizes = self._sizes()

@@ -1,8 +1,7 @@
-"""The files of an inventory: one file, those of a glob or a folder, or those that a manifest names.
-
-Manifests that are read: ``manifest.json`` of S3 Inventory, ``<rule>-manifest.json`` of Azure's blob
-inventory, ``<report>_manifest.json`` of Google's Storage Insights. They say when the inventory was
-begun, and by its files' sizes and checksums whether all of it is there.
+"""The files of an inventory: one file, those of a glob or a folder, or those that a manifest names
+(``manifest.json`` of S3 Inventory, ``<rule>-manifest.json`` of Azure's blob inventory,
+``<report>_manifest.json`` of Google's Storage Insights), which says when it was begun and by sizes
+and checksums whether all of it is there.
 """
 
 import hashlib

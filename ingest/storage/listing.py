@@ -43,13 +43,11 @@ def list_root(
     visited: VisitedDirectories | None = None,
 ) -> Listed:
     """Lists ``root`` into ``out_dir``; a listing there that was cut off goes on, a finished one is
-    returned as it is.
-
-    Directories that cannot be listed, links (they would give a file a second name) and names that
-    are no path are reported in ``unlisted``, and so are a root that is not there and a directory
-    that is listed a second time under another name, here or in a listing before that shares
-    ``visited``. ``at`` is now. ``progress`` is called with files and directories now and then, from
-    any thread. Raises ``Refused`` where ``out_dir`` is something else.
+    returned as it is. Directories that cannot be listed, links, names that are no path, a root that
+    is not there and a directory listed a second time under another name (here or by a listing that
+    shares ``visited``) are reported in ``unlisted``. ``progress`` is called with files and
+    directories now and then, from any thread. Raises ``Refused`` where ``out_dir`` is something
+    else.
     """
     snapshot = Snapshot(out_dir)
     listed = snapshot.listed()
@@ -89,8 +87,6 @@ def _resumed(
 
 
 class _Walk:
-    """Threads take directories from a stack, deepest first, so that few wait at any time."""
-
     def __init__(
         self,
         root: Root,

@@ -94,7 +94,6 @@ class LocalFiles:
             os.fsync(here)
 
     def names(self, path: str) -> list[str]:
-        """Of what lies in a folder."""
         with self.at(path) as (within, name), _opened(within, name) as here:
             return os.listdir(here)  # noqa: PTH208 - a descriptor, not a path
 

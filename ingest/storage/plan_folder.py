@@ -49,7 +49,6 @@ class PlanFolder:
             self._filesystem.mv(draft, path)
 
     def read(self, name: str) -> bytes:
-        """Raises ``FileNotFoundError``."""
         if self._local is not None:
             with self._local.open(f"{self._root}/{name}") as file:
                 return file.read()

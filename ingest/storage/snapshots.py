@@ -86,7 +86,6 @@ class Snapshot:
         self._put_at_once = (protocol if isinstance(protocol, str) else protocol[0]) in _PUT_AT_ONCE
 
     def begin(self, begun: dict[str, Any]) -> None:
-        """Starts again: whatever lies there goes."""
         if self._filesystem.exists(self._path):
             if not self._mine():
                 raise Refused(
@@ -97,7 +96,6 @@ class Snapshot:
         self.write_json(BEGUN, begun)
 
     def parts(self) -> Iterator[tuple[str, Progress]]:
-        """Names and coverage of whole parts."""
         for name in self._names():
             if name.startswith("part-") and name.endswith(".parquet"):
                 with self._filesystem.open(f"{self._path}/{name}", "rb") as stream:
@@ -106,7 +104,6 @@ class Snapshot:
                 yield name, Progress(**written)
 
     def listed(self) -> Listed | None:
-        """The finished listing, ``None`` where it is not."""
         written = self.read_json(LISTED)
         if written is None:
             return None

@@ -1,11 +1,7 @@
-"""Inspects, moves and deletes single files on any file system.
-
-Paths are what a listing gave as ``listed_path``: a plain local path or an fsspec URI. Nothing here
-ever overwrites a file or touches a directory's other contents, and a file is only taken away where
-it still is what was expected.
-
-``within`` is the root that a path lies below, as its reader names it: no link below it is followed
-(``ingest/beneath.py``). Without it, only the entry itself must be no link.
+"""Inspects, moves and deletes single files on any file system, by plain local path or fsspec URI.
+Nothing here overwrites a file or touches a directory's other contents, and a file is only taken
+away where it still is what was expected. ``within`` is the root that a path lies below: no link
+below it is followed (``ingest/beneath.py``).
 """
 
 import errno

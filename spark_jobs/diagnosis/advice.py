@@ -65,9 +65,6 @@ def settings_advice(
 
 
 def _took(checkpoints: Iterable[CheckpointSample], timeout_ms: int | None) -> Iterator[Took]:
-    """Others that failed ended for another reason than time: they say nothing about how long one
-    takes.
-    """
     for checkpoint in checkpoints:
         lasted_ms = (
             checkpoint.end_to_end_ms
@@ -90,17 +87,14 @@ def regional_what_if(
     *,
     max_failed_share: float,
     max_consecutive_reuse: int,
-    by_subtask: bool = False,
 ) -> RegionalWhatIf:
-    """Replay the periodic checkpoints of one job; parts are its pipelined regions, or its subtasks
-    with ``by_subtask``.
+    """Replay the periodic checkpoints of one job; parts are its pipelined regions.
 
     A checkpoint that failed in the JobManager or its storage (outcome ``failed``) cannot be
     rescued: nobody's part is missing.
     """
     known = list(vertices)
     regions = regions_of(known, edges)
-    parts = len(regions) if by_subtask else len(set(regions.values()))
     judged = sorted(
         (
             checkpoint
@@ -109,15 +103,15 @@ def regional_what_if(
         ),
         key=by_time,
     )
-    history = (_attempt(sample, None if by_subtask else regions) for sample in judged)
-    return replay(history, parts, max_failed_share, max_consecutive_reuse)
+    history = (_attempt(sample, regions) for sample in judged)
+    return replay(history, len(set(regions.values())), max_failed_share, max_consecutive_reuse)
 
 
 def _is_final(checkpoint: CheckpointSample) -> bool:
     return checkpoint.outcome == "completed" or checkpoint.outcome in FAILED_OUTCOMES
 
 
-def _attempt(checkpoint: CheckpointSample, regions: Mapping[Subtask, Part] | None) -> Attempt:
+def _attempt(checkpoint: CheckpointSample, regions: Mapping[Subtask, Part]) -> Attempt:
     if checkpoint.outcome == "completed":
         return Attempt(checkpoint.checkpoint_id, True)
     # After a decline the JobManager aborts the checkpoint at once: who had not acknowledged by then

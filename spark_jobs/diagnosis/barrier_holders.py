@@ -1,8 +1,5 @@
-"""Who held a checkpoint's barrier: the origin of back-pressure while the checkpoint ran.
-
-A barrier travels in line with the records. Before a blocked vertex it waits until the vertex below
-it has worked off what lies in between. So the holder of a barrier is the origin of the pressure,
-not the vertex where the barrier waited.
+"""Who held a checkpoint's barrier: the origin of back-pressure while the checkpoint ran. Before a
+blocked vertex a barrier waits until the vertex below it has worked off what lies in between.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,11 +33,9 @@ class Holder:
 
     @property
     def brief(self) -> str:
-        """Its name for sentences."""
         return brief(self.name)
 
     def as_data(self) -> dict[str, Any]:
-        """What pages draw of it."""
         return {
             "vertex_id": self.vertex_id,
             "name": self.name,
@@ -66,11 +61,8 @@ def pressure_is_known(window: JobWindow) -> bool:
 
 
 def holder_between(window: JobWindow, limits: Limits, from_ms: int, to_ms: int) -> Holder | None:
-    """The holder in the newest window that overlaps ``from_ms``..``to_ms`` and has one; None where
-    none is seen.
-
-    A job that has ended in the judged window had pressure before it did. The judged window is
-    walked by subtask, as the pressure rules do; of those before, only shares of subtasks are kept.
+    """The holder in the newest window that overlaps ``from_ms``..``to_ms`` and has one. The judged
+    window is walked by subtask; of those before, only shares of subtasks are kept.
     """
     if window.window_start_ms <= to_ms and window.at_ms >= from_ms:
         holder = _holder_now(window, limits)
@@ -116,7 +108,6 @@ def _holder_now(window: JobWindow, limits: Limits) -> Holder | None:
 def _windows(
     window: JobWindow, from_ms: int, to_ms: int
 ) -> Iterator[tuple[int, Mapping[str, _Pressure]]]:
-    """Start and pressures of the windows before that overlap, newest first."""
     past: dict[int, dict[str, _Pressure]] = {}
     for vertex_window in window.past:
         if (

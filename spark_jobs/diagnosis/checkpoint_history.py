@@ -50,11 +50,7 @@ def anything_known(window: JobWindow) -> bool:
 
 
 def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
-    """Checkpoints and savepoints that ended within ``look_back_s`` before the instant of judging,
-    by time of trigger.
-
-    Raises NotJudged where no checkpoint of the job is known at all.
-    """
+    """By time of trigger. Raises NotJudged where no checkpoint of the job is known at all."""
     if not anything_known(window):
         return []
     since_ms = window.at_ms - look_back_s * 1000
@@ -70,12 +66,11 @@ def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
 
 @remembers_the_last()
 def outcomes_of(checkpoints: Sequence[CheckpointSample]) -> frozenset[str]:
-    """Which outcomes there are among them."""
     return frozenset(checkpoint.outcome for checkpoint in checkpoints)
 
 
 def completed(checkpoints: Iterable[CheckpointSample]) -> list[CheckpointSample]:
-    """The completed ones among them that are no savepoints, in their order."""
+    """Without savepoints, in their order."""
     return [
         checkpoint
         for checkpoint in checkpoints
@@ -84,11 +79,8 @@ def completed(checkpoints: Iterable[CheckpointSample]) -> list[CheckpointSample]
 
 
 def consecutive_failures(window: JobWindow) -> int:
-    """How many counted failures followed the last success: what Flink compares with
-    ``tolerable-failed-checkpoints``.
-
-    Flink counts savepoints too, on both sides; a completed checkpoint or savepoint sets its counter
-    back.
+    """What Flink compares with ``tolerable-failed-checkpoints``: counted failures since the last
+    success, savepoints included on both sides.
     """
     failures = 0
     for checkpoint in sorted(window.checkpoints, key=by_time):

@@ -1,15 +1,8 @@
 """Which findings follow from which: declared, by rule, from a cause to what it leads to.
-
-``vertex``: both have to be about one vertex, by what the finding itself names (a barrier held by
-``slow-enrich`` follows from the pressure of ``slow-enrich`` alone). ``job``: that they are of one
-job at one time is enough, since the job has but one of what is meant: one line of checkpoints, one
-attempt that runs. ``cause``: both have to name the same cause of failures. What is not declared
-does not follow, however near in time.
-
-What ties a finding to a vertex, or to a broken thing that other jobs name too, is read from its
-data in ``incidents``. ``tests/diagnosis/test_incidents.py`` says which incidents recordings and the
-lab have. An alert that somebody was notified of never changes its group, since receivers fold by
-it.
+``vertex``: both have to be about one vertex, by what the finding itself names. ``job``: of one job
+at one time is enough. ``cause``: both have to name the same cause of failures. What is not declared
+does not follow, however near in time. ``tests/diagnosis/test_incidents.py`` says which incidents
+recordings and the lab have. An alert that somebody was notified of never changes its group.
 """
 
 from collections.abc import Mapping

@@ -62,12 +62,9 @@ class HourOfDay:
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """``p99_ms`` is of completed checkpoints in the worst hour of the day that has enough of them,
-    or of all where that is more.
-
-    ``worst_hour`` None says that it is of all. ``p99_at_least_ms`` counts expired checkpoints as
-    well, each with the time it was given: without them a history is the better, the more
-    checkpoints expired. Both are None where too few completed.
+    """``p99_ms``: of completed checkpoints in the worst hour of the day that has enough of them, or
+    of all where that is more (``worst_hour`` None). ``p99_at_least_ms`` counts expired checkpoints
+    as well, each with the time it was given. None where too few completed.
     """
 
     checkpoints: tuple[int, ...]
@@ -81,7 +78,6 @@ class Durations:
     worst_hour: int | None
 
     def longer_than(self, duration_ms: int) -> tuple[int, int]:
-        """How many completed checkpoints and savepoints took longer."""
         return sum(took_ms > duration_ms for took_ms in self.checkpoints), sum(
             took_ms > duration_ms for took_ms in self.savepoints
         )

@@ -1,7 +1,6 @@
-"""How near an expired checkpoint came to its end: some seconds short, or hung at a subtask.
-
-An acknowledgement that comes after the time-out says how much was missing. A subtask that neither
-acknowledged nor was heard of later, at one checkpoint after the other, does not come at all.
+"""How near an expired checkpoint came to its end: some seconds short (by late acknowledgements), or
+hung at a subtask that neither acknowledged nor was heard of later, at one checkpoint after the
+other.
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,7 @@
 """Event time of what several vertices feed, by what each of them sends on: releases from 2.0 on
-tell it by no other figure.
-
-What a feeder sent on may lie in buffers still, an idle input is waited for by nobody, and two
-vertices are sampled at two moments. The event time that the vertex itself received and sent on
-tells the first two apart from an input that is late; where it does not fit what the slowest feeder
-sent, the distance is not reported.
+tell it by no other figure. Where the event time that the vertex itself received and sent on does
+not fit what the slowest feeder sent, the distance is not reported: it may lie in buffers, or the
+input is idle.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,9 +22,8 @@ UnknownBecause = Literal["no_watermark", "in_flight", "marked_idle"]
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """One sample. ``sent_ms``: feeder → watermark, in the order of the plan; None: none yet, ended,
-    or not known. ``unknown_because``: why the distance between them says nothing of the inputs;
-    None where it does.
+    """``sent_ms``: feeder → watermark, in the order of the plan; None: none yet, ended, or not
+    known. ``unknown_because``: why the distance says nothing of the inputs.
     """
 
     vertex_id: str

@@ -81,8 +81,6 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Everything the rules say of one job window."""
-
     findings: tuple[Finding, ...] = ()
     unknowns: tuple[Unknown, ...] = ()
 

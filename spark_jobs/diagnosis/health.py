@@ -40,8 +40,6 @@ FAMILIES_WITHOUT_DEDUCTION = frozenset({"storage"})
 
 
 class OpenFinding(Protocol):
-    """What health reads of a finding."""
-
     @property
     def rule(self) -> str: ...
     @property
@@ -122,7 +120,6 @@ def worst_points(findings: Iterable[OpenFinding]) -> int:
 
 
 def _points(finding: OpenFinding) -> int:
-    """What it takes by itself; nothing for words that are not known."""
     if (
         finding.rule in WITHOUT_DEDUCTION
         or finding.rule.split(".", 1)[0] in FAMILIES_WITHOUT_DEDUCTION

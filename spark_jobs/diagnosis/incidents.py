@@ -1,18 +1,10 @@
 """Findings of one cause as one incident: pure functions on plain data, whatever the order in which
-findings become known.
-
-Two findings belong together where they are near in time and
-
-* one follows from the other (:mod:`spark_jobs.diagnosis.consequences`), in one job under any of its
-  ids, or
-* they are episodes of the same rule about the same subject, or
-* they are of one rule in several jobs of one cluster and name the same broken thing: a TaskManager
-  that was lost, the one host that declines for one reason, the missing file, the bucket that
-  throttles. Host names repeat among clusters, and people see some clusters only, so that clusters
-  are never brought together; notices are (:mod:`webapp.alerting.shared_stores`).
-
-An incident is all that hangs together by such ties. A tie depends on its two findings alone, so it
-holds whenever each of them came.
+findings become known. Two belong together where they are near in time and one follows from the
+other (:mod:`spark_jobs.diagnosis.consequences`) in one job under any of its ids, or they are
+episodes of one rule about one subject, or they are of one rule in several jobs of one cluster and
+name the same broken thing: a lost TaskManager, the one host that declines, the missing file, the
+bucket that throttles. Clusters are never brought together: host names repeat, and people see some
+clusters only.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -81,11 +73,8 @@ def trace_of(rule: str, subject_kind: str, subject_id: str, data: Mapping[str, A
 
 
 def causes_of(rule: str, data: Mapping[str, Any]) -> frozenset[str]:
-    """What a finding's data name as causes of its trouble, of the rules under whose finding another
-    cause may come up while it is open.
-
-    Which TaskManager is lost is no cause of its own: of one that dies again and again each has
-    another name.
+    """Causes under whose finding another may come up while it is open. Which TaskManager is lost is
+    none.
     """
     if rule == "restart.loop" and isinstance(groups := data.get("groups"), Mapping):
         return frozenset(map(str, groups))
@@ -95,8 +84,8 @@ def causes_of(rule: str, data: Mapping[str, Any]) -> frozenset[str]:
 
 
 def follows(consequence: IncidentFinding, cause: IncidentFinding) -> bool:
-    """Whether one is declared to lead to the other, and these two are of one job, near in time and,
-    where need be, of one vertex or of one cause.
+    """One is declared to lead to the other, and both are of one job, near in time and, where need
+    be, of one vertex or cause.
     """
     tie = CONSEQUENCES.get(cause.rule, {}).get(consequence.rule)
     if (

@@ -1,17 +1,7 @@
-"""Interval and pause advised from a job's own history.
-
-More frequent checkpoints cost the job and the storage that it shares, so none are advised that
-nobody asked for:
-
-* the interval is lengthened where it is below twice the 99th percentile of the duration
-  (checkpoints then take more than half of the time), or below the minimum that the fleet's operator
-  set;
-* it is shortened only for a recovery-time target: a failure replays at most one interval and one
-  checkpoint;
-* else it is left as it is.
-
-The minimum pause goes with it: half of a lengthened interval, at most half of a shortened one, else
-as it is.
+"""Interval and pause advised from a job's own history. The interval is lengthened where it is below
+twice the 99th percentile of the duration, or below the fleet's minimum; shortened only for a
+recovery-time target (a failure replays at most one interval and one checkpoint). The minimum pause:
+half of a lengthened interval, at most half of a shortened one, else as it is.
 """
 
 from dataclasses import dataclass
@@ -124,12 +114,10 @@ def _fitting_pause(advised_ms: int, interval_ms: int, now: InForce) -> Advised:
 
 
 def interval_for(p99_ms: float) -> int:
-    """The shortest interval in which checkpoints take at most half of the time."""
     return rounded_up_ms(2 * p99_ms)
 
 
 def p99_text(took: Durations) -> str:
-    """The percentile, of what, and what expired besides."""
     hour = (
         ""
         if took.worst_hour is None

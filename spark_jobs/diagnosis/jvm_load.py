@@ -1,9 +1,6 @@
 """What the JVM of a TaskManager did in the judged minute, as a cause of what its tasks did: time in
-collections, and CPU.
-
-A thread that waits for a collection, for a lock or for an answer from outside counts as busy in
-Flink's metrics. CPU time tells computing from waiting; collections stop all threads of the JVM,
-those that write a snapshot too.
+collections, and CPU. A thread that waits for a collection, a lock or an answer counts as busy in
+Flink's metrics; CPU time tells computing from waiting.
 """
 
 from collections.abc import Iterable, Mapping

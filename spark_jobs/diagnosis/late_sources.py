@@ -26,7 +26,6 @@ class LateSource:
 
     @property
     def brief(self) -> str:
-        """Its name for sentences."""
         return brief(self.name)
 
     @property

@@ -97,9 +97,6 @@ class Losses:
 
     @property
     def share(self) -> float:
-        """Of the periodic checkpoints that ended in the look-back, how many were lost for any
-        reason.
-        """
         return self.periodic_lost / self.periodic if self.periodic else 0.0
 
     @property
@@ -154,9 +151,6 @@ def severity_of(lost_checkpoints: Losses, rule_id: str, limits: Limits) -> Sever
 def loss_evidence(
     lost_checkpoints: Losses, rule_id: str, limits: Limits, words: str
 ) -> tuple[Evidence, ...]:
-    """The count of losses first, then the share lost for any reason and the distance to the job's
-    failure.
-    """
     at_ms = lost_checkpoints.newest.ended_ms
     share_key, left_key = f"{rule_id}.critical_share", f"{rule_id}.tolerance_left"
     span = message("within {limits:duration}", limits=limits[f"{rule_id}.look_back_s"] * 1000)
@@ -201,7 +195,6 @@ def loss_evidence(
 
 
 def consequence(lost_checkpoints: Losses) -> str:
-    """What happens when it goes on, as one sentence."""
     left = lost_checkpoints.tolerance_left
     if left is None and lost_checkpoints.tolerable is not None:
         return message(

@@ -18,10 +18,8 @@ STARTS = ("deploy", "restart", "restore", "rescale")
 
 
 def meters_agree(vertex: VertexWindow, is_source: bool, counted: Spread, ratio: float) -> bool:
-    """Whether the meters, as far as known, show one of the same subtasks as hot.
-
-    Counters of two TaskManagers may be collected a while apart, which makes an even load look
-    uneven; to meters that does nothing.
+    """Whether the meters, as far as known, show one of the same subtasks as hot: counters of two
+    TaskManagers may be collected a while apart.
     """
     meters = (
         [rate or None for rate in vertex.records_out_per_s]
@@ -68,7 +66,6 @@ def _started(window: JobWindow) -> list[float]:
 
 
 def _works_more(vertex: VertexWindow, metered: Spread) -> bool:
-    """Whether the hot subtasks are less idle than the others."""
     works = [None if idle is None else 1 - idle for idle in vertex.idle_ratio]
     hot = [share for index in metered.top if (share := value(works, index)) is not None]
     others = [

@@ -24,5 +24,4 @@ class NameNodeReadings:
 
     @property
     def called(self) -> str:
-        """For logs."""
         return message("the NameNode of {cluster:name}", cluster=self.cluster)

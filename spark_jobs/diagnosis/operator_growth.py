@@ -1,8 +1,6 @@
-"""How operator state of one operator grew, from its sizes in checkpoints: pure functions.
-
-A function that keeps all elements of a union list which a restore hands to each of its subtasks
-has, after k restores, subtasks^k times as many: that is how it is distinguished from a list that
-grows because more is put into it.
+"""How operator state of one operator grew, from its sizes in checkpoints. A union list that a
+restore hands to each subtask, which keeps all of it, has subtasks^k times as many elements after k
+restores.
 """
 
 import math

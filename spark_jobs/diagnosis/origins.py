@@ -102,9 +102,6 @@ class Pressure:
                     waiting.append(longer)
 
     def ways_to(self, origin_id: str) -> list[Way]:
-        """Held vertices with their path to this origin, the furthest first; the origin itself left
-        out.
-        """
         ways = [
             (held, path)
             for vertex_id, held in self.held.items()
@@ -114,7 +111,6 @@ class Pressure:
         return sorted(ways, key=lambda way: -len(way[1]))
 
     def held_by(self, origin_id: str) -> list[Held]:
-        """Held vertices that this origin holds, the furthest first."""
         return [held for held, _path in self.ways_to(origin_id)]
 
     def paths_to(self, origin_id: str) -> list[tuple[str, ...]]:

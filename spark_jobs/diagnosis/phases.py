@@ -1,10 +1,7 @@
-"""Which phase of its checkpoints costs a job the time: one judgement, asked for by a rule per
-phase.
-
-Phases are those of each checkpoint's slowest subtask, which belong together; where only the largest
-over all subtasks are known, these. Two traps: the asynchronous part of an unaligned checkpoint
-lasts until the alignment is over, so it is taken without it; and a start delay that is derived
-(before 1.11) holds the alignment, so it is taken without that.
+"""Which phase of its checkpoints costs a job the time. Phases are those of each checkpoint's
+slowest subtask; where only the largest over all subtasks are known, these. Traps: the asynchronous
+part of an unaligned checkpoint lasts until the alignment is over, so it is taken without it; a
+derived start delay (before 1.11) holds the alignment, so it is taken without that.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -188,7 +185,6 @@ def phase_finding(
     more_evidence: Iterable[Evidence] = (),
     **more_data: Any,
 ) -> Finding:
-    """``more_evidence`` and ``more_data``: what the rule of this phase knows besides."""
     newest, window, phase = cost.slow[-1], cost.window, cost.phase
     # Both figures of one checkpoint: percentiles may be of two.
     worst = max(cost.slow, key=lambda sample: phase_ms(sample, phase) or 0)
@@ -364,9 +360,6 @@ def _is_slow(checkpoint: CheckpointSample, phase: str, threshold_ms: float, shar
 
 
 def _confidence(cost: PhaseCost, holder_known: bool) -> Confidence:
-    """Few checkpoints, or phases of different subtasks, say less; a holder that is seen explains
-    it.
-    """
     if len(cost.slow) >= 3 and (holder_known or not cost.largest_over_all):
         return "high"
     return "medium" if len(cost.slow) >= 2 or holder_known else "low"

@@ -1,11 +1,7 @@
-"""What the buffers before and behind a vertex say together: the four states of the input and output
-pools, and the way between them.
-
-As people read the two usages (Flink's metrics ``inPoolUsage`` and ``outPoolUsage``): both low,
-records flow; both high, what comes behind it holds the vertex; one of them alone, either the vertex
-is the origin, or back-pressure is on its way and has not come through yet. Usages are a hint beside
-the times of a task, which decide: they are instants, and an input on the same TaskManager reports
-0.
+"""What the buffers before and behind a vertex say together. As people read ``inPoolUsage`` and
+``outPoolUsage``: both low, records flow; both high, what comes behind it holds the vertex; one of
+them alone, the vertex is the origin or back-pressure has not come through yet. Times of tasks
+decide: usages are instants, and a local input reports 0.
 """
 
 from collections.abc import Iterable

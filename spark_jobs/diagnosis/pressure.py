@@ -101,12 +101,10 @@ class Subtasks:
         )
 
     def places(self, subtasks: Iterable[int]) -> tuple[str, ...]:
-        """Hosts of these subtasks, each once."""
         hosts = (value(self.window.host, subtask) for subtask in subtasks)
         return tuple(dict.fromkeys(host for host in hosts if host))
 
     def taskmanager(self, subtask: int) -> str | None:
-        """Where it runs: channels inside one TaskManager are local."""
         return value(self.window.taskmanager_id, subtask)
 
 
@@ -149,7 +147,6 @@ def output_bounds(
 
 
 def _channels(edge: Edge, producers: int, consumer_count: int) -> int:
-    """Subpartitions of one producer subtask."""
     if is_pointwise(edge, producers, consumer_count):
         return max(1, -(-consumer_count // producers))
     return consumer_count

@@ -88,11 +88,6 @@ class Holders:
 
 
 class Walk:
-    """Asks of any vertex and its waiting subtasks who holds them.
-
-    One instance per job and window.
-    """
-
     def __init__(
         self, topology: Topology, vertices: Mapping[str, Subtasks], limits: WalkLimits
     ) -> None:
@@ -103,7 +98,6 @@ class Walk:
         self._asking: set[str] = set()
 
     def holders(self, vertex_id: str, subtasks: Sequence[int], least: LeastWork) -> Holders:
-        """Who keeps these subtasks of a vertex waiting."""
         holding = Holders()
         possible: list[Origin] = []
         for target in self._topology.downstream(vertex_id):

@@ -53,7 +53,6 @@ def subtasks_text(subtasks: Sequence[int], parallelism: int) -> str:
 
 
 def held_back(window: JobWindow, ways: Iterable[Way]) -> tuple[Related, ...]:
-    """Each held vertex with the path of names from it to its origin."""
     return tuple(
         Related(
             "vertex",
@@ -67,7 +66,6 @@ def held_back(window: JobWindow, ways: Iterable[Way]) -> tuple[Related, ...]:
 
 
 def waiting_evidence(window: JobWindow, limits: Limits, pressure: Pressure, held: Held) -> Evidence:
-    """How long a held vertex waited."""
     name = brief_name(window, held.vertex_id)
     on = subtasks_text(held.subtasks, pressure.vertices[held.vertex_id].parallelism)
     return limits.compared(

@@ -21,7 +21,6 @@ class Rates:
 
     @property
     def source(self) -> str:
-        """For evidence: what the figures rest on."""
         return (
             message("Flink's meter, a mean of the last minute")
             if self.counted_ms is None

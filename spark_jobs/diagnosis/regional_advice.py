@@ -1,16 +1,12 @@
-"""What if checkpoints were regional: of the failed ones, how many would have completed?
-
-A regional checkpoint completes although some parts of the job failed theirs: for these it refers to
-their last good snapshot. Two limits keep that honest: the largest share of parts that may be
-missing, and how many checkpoints in a row a part may be carried by an old snapshot. Parts are
-pipelined regions (:func:`regions_of`) or, as the finest case, subtasks. The answer is a replay of
-the job's own history; :func:`full_success` and :func:`regional_success` are the exact model to hold
-it against.
+"""What if checkpoints were regional: of the failed ones, how many would have completed? For parts
+that failed it refers to their last good snapshot, within two limits: the largest share of parts
+that may be missing, and how many checkpoints in a row a part may be carried. Parts are pipelined
+regions (:func:`regions_of`). The answer is a replay of the job's
+own history.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import exp, floor, lgamma, log
 
 from spark_jobs.diagnosis.samples import Edge, Vertex
 from spark_jobs.diagnosis.topology import POINTWISE, consumers
@@ -96,30 +92,6 @@ def replay(
     )
 
 
-def full_success(task_success: float, tasks: int) -> float:
-    """A full checkpoint needs every task: ``task_success`` to the power of ``tasks``; 0.9999 and
-    5,000 give 0.6065.
-    """
-    return task_success**tasks
-
-
-def regional_success(task_success: float, parts: int, max_failed_share: float) -> float:
-    """At most that share of independent parts fails: the lower tail of the binomial distribution,
-    exactly.
-    """
-    allowed = min(parts, floor(max_failed_share * parts + 1e-9))
-    if task_success >= 1 or allowed == parts:
-        return 1.0
-    if task_success <= 0:
-        return 0.0
-    good, bad, all_ways = log(task_success), log(1 - task_success), lgamma(parts + 1)
-    terms = (
-        exp(all_ways - lgamma(k + 1) - lgamma(parts - k + 1) + k * bad + (parts - k) * good)
-        for k in range(allowed + 1)
-    )
-    return min(1.0, sum(terms))
-
-
 def regions_of(vertices: Iterable[Vertex], edges: Iterable[Edge]) -> dict[Subtask, Part]:
     """The pipelined region of every (vertex id, subtask): subtasks that exchange records, directly
     or through others, are in one.
@@ -186,28 +158,17 @@ def _leader(leader: dict[Subtask, Subtask], subtask: Subtask) -> Subtask:
 
 
 def parts_of(
-    reported: Iterable[Mapping[str, object]], regions: Mapping[Subtask, Part] | None = None
+    reported: Iterable[Mapping[str, object]], regions: Mapping[Subtask, Part]
 ) -> frozenset[Part] | None:
     """The parts named by entries of ``declines`` (with ``subtask``) or ``not_acknowledged`` (with
-    ``subtasks`` and ``count``).
-
-    Without ``regions`` each subtask is a part. None where an entry names fewer than it counts, or
-    nobody at all.
+    ``subtasks``). None where an entry names nobody.
     """
     parts: set[Part] = set()
     for entry in reported:
         vertex_id, indexes = entry.get("vertex_id"), entry.get("subtasks")
         listed = list(indexes) if isinstance(indexes, list | tuple) else [entry.get("subtask")]
         named = [index for index in listed if isinstance(index, int)]
-        count = entry.get("count")
         if not isinstance(vertex_id, str) or len(named) < len(listed):
             return None
-        if isinstance(count, int) and count > len(named) and regions is None:
-            return None
-        for index in named:
-            parts.add(
-                f"{vertex_id}/{index}"
-                if regions is None
-                else regions.get((vertex_id, index), f"{vertex_id}/{index}")
-            )
+        parts |= {regions.get((vertex_id, index), f"{vertex_id}/{index}") for index in named}
     return frozenset(parts) or None

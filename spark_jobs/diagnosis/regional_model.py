@@ -1,14 +1,8 @@
-"""How often a regional checkpoint would complete, by both of its limits, where parts fail
-independently of each other.
-
-A part that failed is carried by its last good snapshot; that makes a checkpoint impossible if more
-than ``allowed`` parts fail, or one that was carried ``reuse`` times in a row already. What lets a
-task fail is taken to be one rate for all tasks and times.
-
-Without the first limit the answer is exact: given that a checkpoint completes, each part by itself
-is carried once more (it failed) or not at all, so that between completed ones a share of parts ~
-f^c was carried c times, and one completes if none at the limit fails. With it, the chance of a part
-to fail is that under the condition that not too many do.
+"""How often a regional checkpoint would complete, where parts fail independently of each other at
+one rate for all tasks and times: impossible if more than ``allowed`` parts fail, or one that was
+carried ``reuse`` times in a row already. Without the first limit the answer is exact: between
+completed checkpoints a share of parts ~ f^c was carried c times. With it, the chance of a part to
+fail is that under the condition that not too many do.
 """
 
 from collections.abc import Iterable

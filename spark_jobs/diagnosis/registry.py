@@ -34,12 +34,10 @@ _asked: dict[tuple[type[Sample], frozenset[str]], Sequence[Rule]] = {}
 
 
 def all_rules() -> dict[str, Rule]:
-    """Every rule, by id in a stable order."""
     return dict(_in_order())
 
 
 def rules_for(judges: type[Sample]) -> Mapping[str, Rule]:
-    """Those that judge samples of this class, by id in a stable order."""
     _in_order()
     return _by_sample.get(judges, {})
 
@@ -119,9 +117,6 @@ def diagnose(
 
 
 def _worth_asking(sample: Sample) -> Sequence[Rule]:
-    """All rules for such samples, in order, but those whose needs are all empty and that lack
-    nothing by it.
-    """
     rules = rules_for(type(sample)).values()
     empty = frozenset(name for name in _needed if not getattr(sample, name, ()))
     key = type(sample), empty
@@ -133,7 +128,6 @@ def _worth_asking(sample: Sample) -> Sequence[Rule]:
 
 
 def as_read(sample: Sample, reads: frozenset[str]) -> Sample:
-    """The sample with the log events of these kinds alone."""
     if not isinstance(sample, JobWindow) or not sample.events:
         return sample
     events = tuple(event for event in sample.events if event.rule_kind in reads)

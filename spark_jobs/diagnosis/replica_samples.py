@@ -28,7 +28,6 @@ class ReplicaSample:
 
     @property
     def called(self) -> str:
-        """For logs."""
         return message(
             "the copy of {job_id:name} at {destination:name}",
             job_id=self.job_id,

@@ -1,12 +1,8 @@
-"""Restarts folded into episodes: one trouble may restart a job several times before all of its
-tasks run again.
-
-An episode begins with a restart and ends when all tasks run again. A job is RUNNING for Flink as
-soon as it deploys, so that state proves nothing. What proves it: a checkpoint was triggered (Flink
-triggers none while a task is not running), or the log saw every deployed task reach RUNNING. Where
-neither could be seen, a job that did not restart again for a while counts, unless something says
-that its tasks did not run meanwhile: its state, however long the restart strategy waits; a log that
-tells of deployments and of none then; a failure of tasks that had no slots or restored their state.
+"""Restarts folded into episodes: from a restart until all tasks run again. A job is RUNNING for
+Flink as soon as it deploys; what proves that tasks ran: a checkpoint was triggered, or the log saw
+every deployed task reach RUNNING. Where neither could be seen, a job that did not restart again for
+a while counts, unless its state, a log without deployments, or a failure of tasks without slots
+says otherwise.
 """
 
 import re
@@ -222,9 +218,6 @@ class _RunningAgain:
         return from_ms + SETTLED_MS if until_ms - from_ms > 2 * SETTLED_MS else None
 
     def _running_from(self, at_ms: int, until_ms: int) -> int | None:
-        """When the job's state was RUNNING again, so that time without another restart counts; None
-        where it was not.
-        """
         is_last = until_ms > self._window.at_ms
         if is_last and self._window.state in NOT_RUNNING:
             return None
@@ -278,7 +271,6 @@ def _next_begin(groups: list[tuple[list[int], int | None]], index: int) -> int |
 
 
 def _within(happenings: Iterable[Happening], begun_ms: int, next_ms: int | None) -> list[Happening]:
-    """Those of the episode that begins at ``begun_ms``; ``next_ms``: where the next one does."""
     until_ms = next_ms - BEFORE_MS if next_ms is not None else None
     return [
         one
@@ -328,7 +320,6 @@ def _task_of(task: str | None) -> str:
 
 
 def _failed_tasks(events: Iterable[LogEvent]) -> Iterable[JobFailure]:
-    """What the log tells of failed tasks."""
     for event in events:
         if event.rule_kind == FAILED:
             name = (event.detail or event.message or "").split(":", 1)[0].strip() or "unknown"

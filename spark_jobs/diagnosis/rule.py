@@ -44,18 +44,14 @@ DEFAULT_HOLD_S = 180
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``hold_s``: occurrences no further apart than this belong to one episode; it closes when none
-    came for so long.
-
-    ``judges``: the class of sample that ``judge`` takes. What rules on storage see lasts from one
-    audit to the next. ``reads``: kinds of log events, as ``LogEvent.rule_kind`` names them.
-    ``needs``: fields of the sample. Where all of them are empty the rule is not asked: it finds
-    nothing then, and of a job that has not ended it lacks ``lacking`` (nothing where that is "").
-    ``outlives_job``: what it finds stays open when the job has ended, until a later attempt of it
-    runs.
-    ``fed_by``: a recording of a real Flink in which it fires, below ``tests/fixtures``, or the test
-    below ``tests`` that plays it; or a case made after public reports, where no Flink of ours was
-    brought to do it. Empty of one that none has fed: what it finds is information, and no more.
+    """``hold_s``: occurrences no further apart than this belong to one episode, which closes when
+    none came for so long. ``judges``: the class of sample that ``judge`` takes. ``reads``: kinds of
+    log events, as ``LogEvent.rule_kind`` names them. ``needs``: fields of the sample; where all of
+    them are empty the rule is not asked: of a job that has not ended it lacks ``lacking`` ("" for
+    nothing). ``outlives_job``: what it finds stays open when the job has ended, until a later
+    attempt of it runs. ``fed_by``: a recording of a real Flink in which it fires, below
+    ``tests/fixtures``, the test below ``tests`` that plays it, or a case made after public reports;
+    empty of one whose findings are information only.
     """
 
     id: str
@@ -94,7 +90,6 @@ class Rule:
 
 
 RULES: dict[str, Rule] = {}
-"""By id, in the order in which their modules were imported."""
 
 
 def rule(

@@ -32,8 +32,6 @@ EPOCH_MS = "epoch ms"
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """One job vertex (a chain of operators) of the plan."""
-
     vertex_id: str
     name: str
     parallelism: int | None = None
@@ -320,7 +318,6 @@ class LogEvent:
 
     @property
     def rule_kind(self) -> str:
-        """Its kind as rules declare it."""
         return rule_kind(self.kind, self.fields.get("to_state"))
 
 
@@ -438,7 +435,6 @@ class TaskManagerSample:
 
     @property
     def metaspace_limit_bytes(self) -> int | None:
-        """The JVM's, else what Flink's scripts would make it."""
         return self.metaspace_max_bytes or self.metaspace_bytes
 
     @property
@@ -515,7 +511,6 @@ class JobWindow:
 
     @property
     def called(self) -> str:
-        """For logs."""
         return message(
             "job {job_id:name} of {cluster:name}", job_id=self.job_id, cluster=self.cluster
         )
@@ -528,7 +523,6 @@ class JobWindow:
         )
 
     def vertex_name(self, vertex_id: str) -> str:
-        """Its name in the plan, else its id."""
         return next(
             (vertex.name for vertex in self.vertices if vertex.vertex_id == vertex_id), vertex_id
         )

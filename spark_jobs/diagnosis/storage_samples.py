@@ -25,11 +25,6 @@ NOTHING = Share()
 
 @dataclass(frozen=True, slots=True)
 class IdleSnapshots:
-    """A savepoint, or the checkpoints of an ended job, that no job which has not ended needs.
-
-    ``idle_ms`` since it was written.
-    """
-
     path: str
     idle_ms: float
     size: Share
@@ -58,7 +53,6 @@ class StorageRootSample:
 
     @property
     def called(self) -> str:
-        """For logs."""
         return message("root {root:name}", root=self.root)
 
 
@@ -180,5 +174,4 @@ class StorageJobSample:
 
     @property
     def called(self) -> str:
-        """For logs."""
         return message("job {job_id:name} in {root:name}", job_id=self.job_id, root=self.root)

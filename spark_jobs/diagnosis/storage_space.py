@@ -79,7 +79,6 @@ def _share_of_root(sample: StorageRootSample, part: Share) -> float:
 
 
 def clean_up_step(sample: StorageRootSample, what: str) -> str:
-    """How to get rid of ``what``, or what bars it first."""
     barred = (
         message(
             " First resolve what prevents it: {reasons:message}",

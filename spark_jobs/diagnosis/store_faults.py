@@ -41,7 +41,6 @@ _WRITES_STATE = re.compile(
     r"in order to obtain the stream state handle|runtime\.state\.filesystem|FsCheckpoint"
     r"|FsCompletedCheckpoint|StateUploader|StateDownloader|changelog\.fs\.|MetadataOutputStream"
 )
-"""Words and classes of Flink's own reading and writing of checkpoints."""
 _WRITES_RESULTS = re.compile(
     r"Recoverable(?:Fs|Writer|MultiPart)|connector\.file\.|functions\.sink\.filesystem"
     r"|org\.apache\.(?:iceberg|hudi|paimon)\.|io\.delta\."

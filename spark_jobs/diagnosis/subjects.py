@@ -74,7 +74,6 @@ def checkpoint_finding(
     confidence: Confidence,
     **words: Unpack[Words],
 ) -> Finding:
-    """Seen when the checkpoint ended."""
     name = message("checkpoint {checkpoint_id:number}", checkpoint_id=checkpoint.checkpoint_id)
     words["seen_at_ms"] = words["began_at_ms"] = checkpoint.ended_ms
     return _finding(

@@ -121,7 +121,6 @@ def has_started(thread: DumpedThread) -> bool:
 
 
 def in_checkpoint(thread: DumpedThread) -> bool:
-    """Whether it works on a checkpoint, by the frames that the dump has."""
     return any(method_of(frame).endswith(_CHECKPOINT) for frame in thread.frames)
 
 

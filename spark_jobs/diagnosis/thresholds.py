@@ -67,5 +67,4 @@ class Limits:
         at_ms: int | None = None,
         note: str = "",
     ) -> Evidence:
-        """A figure beside the threshold that it was compared with."""
         return Evidence(name, value, unit, self[key], comparison, key, at_ms, note)

@@ -1,10 +1,6 @@
-"""The time-out advised from a job's own history. Flink has one for checkpoints and savepoints, so
-it has to fit both.
-
-It is the largest of 5 × the 99th percentile of checkpoints, 3 × that of savepoints, and one minute.
-Lengthening is advised as soon as there is a percentile. A time-out that is too short fails what
-would have completed, so shortening needs more: a day of history, several savepoints, and nothing
-that expired.
+"""The time-out advised from a job's own history, for checkpoints and savepoints alike: the largest
+of 5 × the 99th percentile of checkpoints, 3 × that of savepoints, and one minute. Shortening needs
+more than a percentile: a day of history, several savepoints, and nothing that expired.
 """
 
 from ingest.messages import message, plural
@@ -63,14 +59,12 @@ def timeout_advice(took: Durations, now: InForce) -> Advised:
 
 
 def timeout_for(checkpoint_p99_ms: float, savepoint_p99_ms: float = 0) -> int:
-    """Wide enough for chance, narrow enough to show trouble soon."""
     return rounded_up_ms(
         max(TIMES_CHECKPOINT * checkpoint_p99_ms, TIMES_SAVEPOINT * savepoint_p99_ms, LEAST_MS)
     )
 
 
 def would_fail(took: Durations, timeout_ms: int) -> str:
-    """What such a time-out would have failed in this history."""
     checkpoints, savepoints = took.longer_than(timeout_ms)
     return message(
         "it would have failed {checkpoints:count} of {checkpoints2:message} and "
@@ -91,7 +85,6 @@ def would_fail(took: Durations, timeout_ms: int) -> str:
 
 
 def _doubt(took: Durations) -> str:
-    """Why this history does not speak for a shorter time-out; empty where it does."""
     if expired := took.expired_checkpoints + took.expired_savepoints:
         return message(
             "{expired:count} expired, and how long they would have taken is not known",

@@ -33,14 +33,12 @@ class Topology:
         return tuple(dict.fromkeys(edge.target for edge in self.out_edges.get(vertex_id, ())))
 
     def upstream(self, vertex_id: str) -> tuple[str, ...]:
-        """Direct producers, each once."""
         return tuple(dict.fromkeys(edge.source for edge in self.in_edges.get(vertex_id, ())))
 
     def is_source(self, vertex_id: str) -> bool:
         return vertex_id not in self.in_edges
 
     def all_downstream(self, vertex_id: str) -> frozenset[str]:
-        """Everything reachable; the vertex itself only where it lies on a cycle."""
         seen: set[str] = set()
         waiting = list(self.downstream(vertex_id))
         while waiting:

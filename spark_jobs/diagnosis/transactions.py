@@ -1,11 +1,7 @@
 """How long the transactions of two-phase-commit sinks are open, against the time-out after which
-their store aborts them.
-
-A transaction is begun when a checkpoint takes its snapshot (or the job starts), and committed when
-the next checkpoint completes: at most from the trigger of one completed checkpoint to the end of
-the next. One that is prepared when the job fails is committed when the job has restarted. Once the
-store aborted it, its records are lost (TwoPhaseCommitSinkFunction and Kafka's sink, Flink 1.12 to
-2.3).
+their store aborts them: at most from the trigger of one completed checkpoint to the end of the
+next, or to the end of a restart in between. Once the store aborted one, its records are lost
+(TwoPhaseCommitSinkFunction and Kafka's sink, Flink 1.12 to 2.3).
 """
 
 from collections.abc import Sequence
@@ -59,7 +55,6 @@ class Transactions:
 
     @property
     def open_ms(self) -> int | None:
-        """The longest that any was open."""
         known = [
             one
             for one in (self.longest.open_ms if self.longest else None, self.pending_ms)

@@ -19,5 +19,4 @@ class StageProgress:
 
     @property
     def called(self) -> str:
-        """For logs."""
         return message("stage {stage:name} of Weir", stage=self.stage)

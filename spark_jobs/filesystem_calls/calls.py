@@ -11,17 +11,8 @@ from spark_jobs.filesystem_calls.checkpoint_files import Numbers
 BLOCK_BYTES = 128 << 20
 """``dfs.blocksize`` where nobody set it."""
 _PLAINLY, _SAFELY = (1, 12), (1, 20)
-AUDITED = {
-    "create": "create",
-    "rename": "rename",
-    "delete": "delete",
-    "get_file_info": "getfileinfo",
-    "mkdirs": "mkdirs",
-    "get_listing": "listStatus",
-}
-"""Kinds of calls that the audit log of a NameNode has, as it names them; addBlock, fsync and
-complete it has not.
-"""
+AUDITED = ("create", "rename", "delete", "get_file_info", "mkdirs", "get_listing")
+"""Kinds of calls that the audit log of a NameNode has."""
 _LOOKED_AT = 3
 """Whether ``_metadata`` and the file it is first written to are there, and how long that one
 became.
@@ -51,7 +42,6 @@ class Calls:
 
     @property
     def audited(self) -> int:
-        """Those of them that the audit log of the NameNode has."""
         return sum(getattr(self, kind) for kind in AUDITED)
 
     def __add__(self, other: "Calls") -> "Calls":
@@ -95,7 +85,6 @@ def calls_to_delete(files: int, again: int = 0) -> Calls:
 
 
 def audited_of_files(files: float) -> float:
-    """What the audit log has of the same."""
     none, for_one_file = (
         calls_to_write(np.ones(n, np.int64), 1).audited + calls_to_delete(n).audited for n in (0, 1)
     )

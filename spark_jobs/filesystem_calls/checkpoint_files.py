@@ -41,12 +41,12 @@ _NUMBER = re.compile(r"(\d{1,18})\.\w+")
 
 @dataclass(frozen=True)
 class CheckpointFiles:
-    """Streams of state, each as its writer closed it: ``bytes`` of each, the position of its file
-    among ``files`` (``NOT_IN_FILE`` where it is within the ``_metadata``), whether other
-    checkpoints may share it, whether it is a segment of a merged file, a file of RocksDB, and
-    whether this checkpoint wrote it. ``subtask``: a number for each subtask, ``NOT_IN_FILE`` for
-    coordinators. ``deleted_again``: how often a file of its own is deleted that is gone already:
-    files of in-flight data hold those of several subtasks, each of which deletes them.
+    """Streams of state, each as its writer closed it: its ``bytes``, its file's position among
+    ``files`` (``NOT_IN_FILE``: within the ``_metadata``), whether others may share it, it is a
+    segment of a merged file, a file of RocksDB, and this checkpoint wrote it. ``subtask``: a number
+    for each, ``NOT_IN_FILE`` for coordinators. ``deleted_again``: how often a file of its own is
+    deleted that is gone already: files of in-flight data hold those of several subtasks, each of
+    which deletes them.
     """
 
     metadata_bytes: int
@@ -79,8 +79,6 @@ class CheckpointFiles:
 
 @dataclass
 class _Found:
-    """Lists by stream."""
-
     bytes: list[int] = field(default_factory=list)
     file_of: list[int] = field(default_factory=list)
     shared: list[bool] = field(default_factory=list)

@@ -33,11 +33,8 @@ class Inlined:
 
 def inlined(files: CheckpointFiles, retained: int) -> list[Inlined]:
     """By threshold, ascending: each at which anything changes, at most ``MOST_POINTS``. Streams of
-    which it is not known whether this checkpoint wrote them count as written. Empty where files are
-    merged, since the threshold does not apply then.
-
-    Of the heap: what each retained checkpoint and the one under way wrote, and once what they took
-    over.
+    unknown writer count as written. Empty where files are merged. Of the heap: what each retained
+    checkpoint and the one under way wrote, and once what they took over.
     """
     if files.merged.any() or not len(files.bytes):
         return []

@@ -35,10 +35,8 @@ class Namespace:
 
     @property
     def sized_heap_bytes(self) -> int:
-        """What a heap is sized with for them."""
         return self.blocks * SIZED_BLOCK_BYTES
 
 
 def small_heap_bytes(files: int) -> int:
-    """Of files of a block each."""
     return 2 * files * OBJECT_BYTES

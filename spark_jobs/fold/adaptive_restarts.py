@@ -1,9 +1,6 @@
-"""Restarts under the adaptive scheduler, written as other schedulers log them.
-
-It cancels what runs and makes another execution graph of the job, be it after a failure or to
-change its parallelism: the log says CANCELLING, CANCELED, then CREATED to RUNNING, where others say
-RESTARTING, then RUNNING. A job that somebody cancelled has reached a terminal state too, which its
-Dispatcher logs (``job_terminal``); until that line or RUNNING is there, the job is CANCELLING.
+"""Restarts under the adaptive scheduler, written as other schedulers log them. It makes another
+execution graph: the log says CANCELLING, CANCELED, then CREATED to RUNNING. A job that somebody
+cancelled has reached a terminal state too, which its Dispatcher logs (``job_terminal``).
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,6 @@
-"""What happened to a job and belongs on every one of its charts.
-
-REST and the log note the same restart some milliseconds apart, and either may be missing. So
-mentions of one kind and subject that lie close together are one annotation, dated by REST where it
-reported it (it is polled in every cycle, logs may come later), to the full second, so that a source
-that joins later does not move it. The first mention that is not vague gives the words.
+"""What happened to a job and belongs on every one of its charts. Mentions of one kind and subject
+by REST and log that lie close together are one annotation, dated by REST where it reported it, to
+the full second. The first mention that is not vague gives the words.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,12 +32,9 @@ def annotations(
     failures: Iterable[Row] = (),
 ) -> list[dict[str, Any]]:
     """Everything known of one job → its ``job_annotation`` rows, without cluster and job.
-
-    Kinds: savepoint, restart, restore, deploy, failure, terminal, rescale, taskmanager_lost,
-    operator. ``subject`` is the savepoint's id, the restored snapshot, the final state, the
-    rescaled vertex, the TaskManager or the operator's word; "" for the others. ``jobs`` and
-    ``events`` each once, ``jobs`` in order of time. ``outages``: see
-    :mod:`spark_jobs.fold.downtime`; ``lost``: mentions of TaskManagers that were lost, see
+    ``subject`` is the savepoint's id, the restored snapshot, the final state, the rescaled vertex,
+    the TaskManager or the operator's word; "" for the others. ``jobs`` and ``events`` each once,
+    ``jobs`` in order of time. ``outages``: see :mod:`spark_jobs.fold.downtime`; ``lost``: see
     :mod:`spark_jobs.fold.taskmanager_lives`; ``types``: see :mod:`spark_jobs.fold.snapshots`;
     ``failures``: rows of ``job_exception``.
     """
@@ -78,7 +72,6 @@ def _is_logged(restart: Mention, logged: Iterable[Mention], events: Iterable[Row
 
 
 def _close_together(mentions: Iterable[Mention]) -> Iterator[list[Mention]]:
-    """Runs of mentions of one happening that follow each other closely."""
     run: list[Mention] = []
     for mention in sorted(
         mentions, key=lambda mention: (mention.kind, mention.subject, *mention.place)

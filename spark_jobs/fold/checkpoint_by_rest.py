@@ -26,10 +26,8 @@ NOTHING: dict[str, Any] = {**dict.fromkeys(REPORTED), "as_of": None}
 
 
 def reported(rows: Iterable[Row]) -> dict[str, Any]:
-    """For each column what the latest of these rows of ``checkpoints`` knew of it, and ``as_of``.
-
-    A final answer is later than any that found it in progress, whenever that was; so an answer that
-    came late never takes an outcome back.
+    """For each column what the latest of these rows of ``checkpoints`` knew of it, and ``as_of``. A
+    final answer is later than any that found it in progress.
     """
     seen = list(rows)
     if not seen:

@@ -28,11 +28,7 @@ _AS_REPORTED = tuple(name for name in CHECKPOINT_FACT.column_names if name in NO
 
 @dataclass(frozen=True)
 class JobSurroundings:
-    """What facts take from their job: names of vertices, when and why checkpoints were dropped,
-    where subtasks ran, what sizes mean.
-
-    ``sources``: ids of vertices without input.
-    """
+    """``sources``: ids of vertices without input."""
 
     names: dict[str, str | None]
     sources: frozenset[str]

@@ -34,10 +34,6 @@ Names = Mapping[str, str | None]
 
 @dataclass(frozen=True)
 class CheckpointLog:
-    """Instants, sizes and reasons as the lines of one checkpoint give them; ``declined`` and
-    ``late`` are lines.
-    """
-
     triggered_at: int | None = None
     checkpoint_type: str | None = None
     is_savepoint: bool | None = None
@@ -99,7 +95,7 @@ def checkpoint_log(lines: Iterable[Row]) -> CheckpointLog:
 
 
 def declines(log: CheckpointLog, names: Names) -> list[dict[str, Any]] | None:
-    """Entries of the ``declines`` column, the earliest first; None where nobody declined."""
+    """The earliest first; None where nobody declined."""
     reported = [
         {"at": event["ts"], **{name: event[name] for name in _DECLINE}, **_why(event)}
         for event in log.declined
@@ -167,7 +163,6 @@ def _first_reason(events: Iterable[Row]) -> str | None:
 
 
 def _first(events: Iterable[Row], name: str) -> Any:
-    """Of events in order: the first value that is known."""
     return next((event[name] for event in events if event[name] is not None), None)
 
 

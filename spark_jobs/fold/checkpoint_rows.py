@@ -61,7 +61,6 @@ class CheckpointRows:
         )
 
     def answered(self) -> set[CheckpointKey]:
-        """Checkpoints that REST reported."""
         return {key_of(row) for row in (*self.checkpoints, *self.vertex_checkpoints)}
 
     def placed(self, executions: Iterable[Row]) -> "tuple[CheckpointRows, list[Row]]":

@@ -1,9 +1,6 @@
 """Which checkpoints new rows are about, their facts recomputed from all rows of theirs, and what is
-held for the next run.
-
-Rows of a checkpoint come in several runs. Those of the newest ones are held; where a row comes
-later, the earlier ones have to be looked up in the lake, and the job is folded again with what was
-found.
+held for the next run. Where a row of one that is not held comes, the earlier ones are looked up in
+the lake, and the job is folded again.
 """
 
 from collections.abc import Iterable, Mapping
@@ -66,10 +63,8 @@ NO_CHECKPOINTS = (0, -1)
 @dataclass(frozen=True)
 class Checkpoints:
     """``recomputed``: facts that come out again; ``retracted``: keys of earlier ones that turned
-    out to be others.
-
-    ``known``: all facts at hand, those recomputed among them; ``older``: what is known of the
-    others. ``rows``: of those recomputed. ``remembered``: fields of the job's next state.
+    out to be others. ``known``: all facts at hand; ``older``: what is known of the others.
+    ``rows``: of those recomputed. ``remembered``: fields of the job's next state.
     """
 
     recomputed: dict[CheckpointKey, dict[str, Any]]
@@ -209,7 +204,6 @@ def lacks_history(
 
 
 def _looked_back_ms(before: JobState) -> int:
-    """How long this job takes for as many checkpoints as a window looks back to."""
     in_order = sorted(fact["trigger_time"] for fact in before.facts)
     usual_ms = percentile((later - earlier for earlier, later in pairwise(in_order)), 0.9) or 0
     return min(max(2 * round(usual_ms) * CHECKPOINTS, HOUR_MS // 6), 24 * HOUR_MS)

@@ -32,10 +32,7 @@ class Failure:
 
 
 def failures(events: Iterable[Row], exceptions: Iterable[Row]) -> list[Failure]:
-    """``events``: located log events; ``exceptions``: rows of ``job_exception``.
-
-    In order of time.
-    """
+    """In order of time."""
     every_failure = {*map(_logged, filter(is_failure, events)), *map(_reported, exceptions)}
     return sorted(
         every_failure,
@@ -61,7 +58,6 @@ def is_failure(event: Row) -> bool:
 
 
 def failure_between(every: Sequence[Failure], from_ms: int, to_ms: int) -> Failure | None:
-    """The cause of those failures that came last; None where none is known."""
     inside = [failure for failure in every if from_ms <= failure.at <= to_ms]
     first = next((failure for failure in inside if failure.at >= inside[-1].at - TOGETHER_MS), None)
     if first is None:

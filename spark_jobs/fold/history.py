@@ -20,7 +20,6 @@ from spark_jobs.serving import CHECKPOINT_FACT, LOG_EVENT_FIELDS
 HISTORY_PER_RUN = 5000
 """Checkpoints, events, … of one job that a run looks through, the newest."""
 PAST_MS = 2 * 3600 * 1000
-"""How far before its ten minutes a window sees what vertices did."""
 
 SampleT = TypeVar("SampleT")
 
@@ -142,7 +141,6 @@ def columns_read(part: Any, known: Collection[str]) -> list[str | None]:
 
 @lru_cache(maxsize=256)
 def _values(part: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]:
-    """Takes the values of all fields out of rows of the columns ``known``."""
     columns = columns_read(part, known)
     documents = [
         (place, _DOCUMENTS[name]) for place, name in enumerate(_NAMES[part]) if name in _DOCUMENTS
@@ -218,7 +216,6 @@ def past_before(known: Timed, start_ms: int, since_ms: int) -> tuple[samples.Ver
 def plan_of(
     graph: Mapping[str, Any] | None,
 ) -> tuple[tuple[samples.Vertex, ...], tuple[samples.Edge, ...]]:
-    """Vertices and edges out of ``job_current.graph``."""
     plan = graph or {}
     vertices = (
         samples.Vertex(
@@ -235,7 +232,6 @@ def plan_of(
 
 
 def _document(value: Any) -> Any:
-    """Of a serving column, which holds the JSON text, or what that holds."""
     document = json.loads(value) if isinstance(value, str) else value
     return tuple(document) if isinstance(document, list) else document
 

@@ -1,11 +1,7 @@
 """What a job has to do with hosts: how many of its subtasks run where, and what happened there.
-
-Rows of ``job_host`` and ``host_event``.
-
-A new kind of event is one of ``HOST_EVENT_KINDS`` (``spark_jobs/serving.py``), with its word in
-``webapp/hosts/concentration.py``, its sentence in ``timeline.py`` and its count in ``lookup.py``
-there. What a host is blamed for is compared with its share of the subtasks. TaskManagers that were
-lost are told by :mod:`spark_jobs.fold.taskmanager_lives`.
+Rows of ``job_host`` and ``host_event``. A new kind of event is one of ``HOST_EVENT_KINDS``
+(``spark_jobs/serving.py``), with its word in ``webapp/hosts/concentration.py``, its sentence in
+``timeline.py`` and its count in ``lookup.py`` there.
 """
 
 import zlib
@@ -50,7 +46,6 @@ def job_hosts(placements: Iterable[Row], ended_ms: int | None = None) -> list[di
 
 
 def digest(rows: Iterable[Row]) -> int:
-    """Of what rows of ``job_host`` say; the same while nothing moves."""
     return zlib.crc32(
         repr(
             [

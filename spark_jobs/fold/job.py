@@ -233,7 +233,6 @@ def _starts(
     states: Sequence[tuple[int, str]],
     names: Names,
 ) -> Sequence[Row]:
-    """Nothing is computed where nothing new tells of a start."""
     is_covered = update.vertex_starts or any(
         event["kind"] in REPORTED_BY for event in update.events
     )
@@ -249,11 +248,7 @@ def _starts(
 def _new_hosts(
     update: JobUpdate, before: JobState, state: JobState, ended_ms: int | None
 ) -> tuple[list[dict[str, Any]], int | None]:
-    """All hosts of the job where one of them says something else than before, and a hash of what
-    they say.
-
-    Nothing is computed where no task moved and the job did not end.
-    """
+    """None of the hosts where they say what they said before."""
     may_have_ended = ended_ms is not None and (update.answers or update.events)
     if (
         before.reported_hosts is not None

@@ -32,9 +32,6 @@ def line_at(event: Row) -> int:
 
 
 def job_logged(events: Sequence[Row]) -> dict[str, Any]:
-    """Located log events of one job, each once → what is known by them, all None where there are
-    none.
-    """
     if not events:
         return _NOTHING
     named = [

@@ -99,7 +99,6 @@ _age = itemgetter("trigger_time", "checkpoint_id")
 
 
 def _last_completed(facts: Iterable[Row]) -> dict[str, Any]:
-    """The newest completed checkpoint, savepoints left out, over all facts at hand."""
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
     last = max(completed, key=_age, default={})
     placed = max((fact for fact in completed if fact.get("external_path")), key=_age, default={})
@@ -127,7 +126,6 @@ _NOTHING_RECENT: dict[str, Any] = dict.fromkeys(
 
 
 def _recent(facts: Iterable[Row]) -> dict[str, Any]:
-    """Figures of the newest ``RECENT`` final checkpoints."""
     recent = sorted((fact for fact in facts if fact["final"]), key=_age, reverse=True)[:RECENT][
         ::-1
     ]

@@ -85,7 +85,6 @@ def points(completed: Iterable[Row]) -> list[Point]:
 
 
 def _thinned(known: Iterable[Sequence[int]]) -> list[list[int]]:
-    """In order of time."""
     in_order = sorted(map(list, known))
     early, late = in_order[:-POINTS_KEPT], in_order[-POINTS_KEPT:]
     since = late[-1][0] - HOURLY_POINTS_MS if late else 0

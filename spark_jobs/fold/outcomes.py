@@ -1,13 +1,8 @@
-"""How a checkpoint ended: from REST's answer, the log's lines and what happened to its job.
-
-What is certain goes first: a completion wherever it is reported, then the log's own lines of expiry
-and decline, then the failure that REST reports, then the log's general failure line, then the end
-of the job.
-
-A job that leaves RUNNING drops its pending checkpoints with one and the same reason, whatever the
-cause. Lost to a failure of a task or of the job, a checkpoint is failed; dropped by a cancel, a
-stop or the end of the job, on purpose, it is aborted. So it is where the JobManager lists the job
-no more: nobody knows then what became of it.
+"""How a checkpoint ended: from REST's answer, the log's lines and what happened to its job, in this
+order of certainty: a completion wherever it is reported, the log's lines of expiry and decline, the
+failure that REST reports, the log's general failure line, the end of the job. Lost to a failure of
+a task or of the job, a checkpoint is failed; dropped by a cancel, a stop, the end of the job, or
+where the job is listed no more, it is aborted.
 """
 
 from collections.abc import Sequence

@@ -39,8 +39,6 @@ def answers(vertex_windows: Iterable[Row]) -> list[Row]:
 
 
 class Earlier:
-    """Answers of windows, by vertex in order of time."""
-
     def __init__(self, reported: Iterable[Row]) -> None:
         once = newest_by(reported, ("vertex_id", "window_start"), ("as_of",))
         self._answers = {
@@ -52,7 +50,6 @@ class Earlier:
         }
 
     def before(self, vertex_id: str, until_ms: int, since_ms: int) -> Row | None:
-        """The newest answer between these instants."""
         instants = self._instants.get(vertex_id, ())
         place = bisect_right(instants, until_ms) - 1
         return (
@@ -141,7 +138,6 @@ def _per_second(
 
 
 def _of_each(values: Sequence[Any], subtasks: int) -> Sequence[Any]:
-    """One for each subtask; None where there are fewer."""
     return (
         values
         if len(values) == subtasks

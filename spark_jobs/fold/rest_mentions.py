@@ -102,11 +102,8 @@ def failed_restarts(
     jobs: Sequence[Row], failures: Iterable[Row], logged: Sequence[int], recreated: Sequence[int]
 ) -> Iterator[Mention]:
     """Restarts that nothing else dates: a failure after which the job is there again, and a job
-    that became RUNNING again.
-
-    REST keeps the newest failures, sixteen unless set, but of each state only the time of its last
-    entry: of a job that restarts between two answers all others are lost. ``logged`` and
-    ``recreated``: instants of restarts by the log, and of other graphs.
+    that became RUNNING again. REST keeps sixteen failures, but of each state only its last entry.
+    ``logged`` and ``recreated``: instants of restarts by the log, and of other graphs.
     """
     entered = {at for row in jobs if (at := _entered(row, "RESTARTING")) is not None}
     known = sorted({*logged, *entered})
@@ -126,7 +123,6 @@ def failed_restarts(
 
 
 def _survived(jobs: Iterable[Row], at: int) -> bool:
-    """Whether the submission that failed then was there again later."""
     return any(
         row["observed_at"] > at
         and row["start_time"] is not None

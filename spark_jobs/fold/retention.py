@@ -1,8 +1,6 @@
-"""What is remembered of a job for the next run, bounded.
-
-Each function takes rows that were kept and new ones, in one list, and returns what to keep. They
-may be applied again and again, in any order of arrival: the last ones by the job's own time are
-kept, so a recording of last year is remembered as well as the fleet of today.
+"""What is remembered of a job for the next run, bounded. Each function takes rows that were kept
+and new ones, in one list, and returns what to keep, in any order of arrival: the last ones by the
+job's own time.
 """
 
 import json
@@ -126,7 +124,6 @@ def events_whole_from(remembered: Sequence[Row]) -> int:
 
 
 def _by_kind(events: Iterable[Row]) -> dict[str, list[Row]]:
-    """By kind as rules declare it: a task's change of state with the state entered."""
     kinds: dict[str, list[Row]] = {}
     for event in events:
         kind = (
@@ -177,7 +174,6 @@ def placements(samples: Iterable[Row]) -> list[Row]:
 
 
 def pressure(windows: Iterable[Row]) -> list[Row]:
-    """Pressure windows → the newest ones of each vertex."""
     kept: list[Row] = []
     for of_vertex in grouped(
         newest_by(windows, ("vertex_id", "window_start"), ("as_of",)), "vertex_id"
@@ -187,7 +183,6 @@ def pressure(windows: Iterable[Row]) -> list[Row]:
 
 
 def vertex_windows(rows: Iterable[Row]) -> list[Row]:
-    """What vertices did in the newest minutes."""
     kept: list[Row] = []
     of_minutes = grouped(newest_by(rows, ("vertex_id", "window_start"), ("as_of",)), "window_start")
     readings = 0
@@ -258,7 +253,6 @@ def failures(rows: Iterable[Row], first: Span | None = None) -> list[Row]:
 
 
 def taskmanager_losses(rows: Iterable[Row]) -> list[Row]:
-    """Each once in order of time, the newest."""
     once = newest_by(rows, ("taskmanager_id", "life"), ("observed_at",))
     return sorted(once, key=lambda row: (row["ts"], row["taskmanager_id"]))[
         -TASKMANAGER_LOSSES_KEPT:

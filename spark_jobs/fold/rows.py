@@ -118,13 +118,11 @@ def grouped(rows: Iterable[Row], *names: str) -> dict[Any, list[Row]]:
 
 
 def least(*values: Any) -> Any:
-    """The smallest that is known; None where none is."""
     known = [value for value in values if value is not None]
     return min(known) if known else None
 
 
 def largest(*values: Any) -> Any:
-    """The largest that is known; None where none is."""
     known = [value for value in values if value is not None]
     return max(known) if known else None
 

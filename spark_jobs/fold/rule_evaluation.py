@@ -1,5 +1,3 @@
-"""What the rules say of the windows of one job, as plain rows."""
-
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace

@@ -1,11 +1,7 @@
-"""How the full state of a job grows: a robust slope since the last change point, and where that
-leads in a day.
-
-A rate per hour is known from an hour on, a forecast of a day from six hours on: the first minutes
-of a job fill its state, whatever it does later.
-
-The slope is Theil and Sen's: the median of the slopes between all pairs of points. Compactions,
-which make the size of a RocksDB state a saw, and single wild points hardly move it.
+"""How the full state of a job grows: a robust slope (Theil and Sen: the median of the slopes
+between all pairs of points) since the last change point, and where that leads in a day. A rate per
+hour is known from an hour on, a forecast of a day from six hours on: the first minutes of a job
+fill its state.
 """
 
 from bisect import bisect_left
@@ -56,11 +52,9 @@ def size_trend(
     facts: Iterable[Row], annotations: Iterable[Row], older: OlderFacts = NONE_OLDER
 ) -> dict[str, Any] | None:
     """Facts and annotations of one job → its ``size_trend`` row, without cluster and job; None
-    where it completed no checkpoint.
-
-    Fewer than ``MIN_POINTS`` since the last change point, or less than ``MIN_SPAN_MS``, leave the
-    slope unknown, less than ``MIN_FORECAST_SPAN_MS`` the forecast; ``points``, ``from_time`` and
-    ``to_time`` say what there is. ``older``: facts that are not among ``facts`` any more.
+    where it completed no checkpoint. Fewer than ``MIN_POINTS``, or less than ``MIN_SPAN_MS``, leave
+    the slope unknown, less than ``MIN_FORECAST_SPAN_MS`` the forecast. ``older``: facts that are
+    not among ``facts`` any more.
     """
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
     if not completed and older.completed_as_of is None:
@@ -108,7 +102,6 @@ def _steps(points: Sequence[Point]) -> Iterator[Change]:
 
 
 def _annotated(points: Sequence[Point], annotations: Iterable[Row]) -> Iterator[Change]:
-    """Restarts, restores and savepoints."""
     shown = [annotation for annotation in annotations if annotation["kind"] in SHOWN_KINDS]
     if shown:
         in_order = sorted((at, size) for at, _, size in points)

@@ -1,8 +1,7 @@
-"""Whether a job was restored from a savepoint or from a retained checkpoint.
-
-Flink calls any snapshot that a job does not claim a savepoint, and any that it claims a checkpoint,
-in its log and in REST. The directory has the name that its writer gave it; where people moved or
-copied it to another name, the type in its ``_metadata`` says what it is.
+"""Whether a job was restored from a savepoint or from a retained checkpoint. Flink calls any
+snapshot that a job does not claim a savepoint, and any that it claims a checkpoint. The directory
+has the name that its writer gave it; where people copied it to another name, the type in its
+``_metadata`` says what it is.
 """
 
 import re

@@ -92,7 +92,6 @@ def _grouped(tasks: Iterable[Task], name: str) -> dict[str, list[Task]]:
 
 
 def _slowest(groups: Mapping[str, Sequence[Task]]) -> list[tuple[str, dict[str, Any]]]:
-    """How long the tasks of each group took, slowest first."""
     spreads = [(key, _spread(tasks)) for key, tasks in groups.items()]
     return sorted(spreads, key=lambda pair: (-pair[1]["own_max_ms"], pair[0]))[:NAMED]
 

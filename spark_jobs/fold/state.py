@@ -16,19 +16,14 @@ _NAMES, _VALUES = "names", "values"
 @dataclass(frozen=True)
 class JobState:
     """Rows as :mod:`spark_jobs.fold.retention` and :mod:`spark_jobs.fold.checkpoints` keep them.
-
     ``checkpoints``, ``vertex_checkpoints``, ``lines``: rows of the checkpoints whose keys
     ``anchors`` holds; those of others triggered up to ``released_to`` are in the lake only.
     ``facts``: all from ``facts_since`` on (None: all there ever were), and earlier ones without an
     outcome. ``stand_ins``: facts whose trigger no source reported. ``unplaced``: executions, by
-    checkpoint, whose task or host no source reported. ``outages``: those that ended.
-    ``restarts``: see :mod:`spark_jobs.fold.restart_instants`. ``starts``: as
-    :mod:`spark_jobs.fold.starts` makes them. ``reported_annotations``: hashes of those that came
-    out before. ``reported_hosts``: a hash of the hosts as they came out last. ``vertex_windows``:
-    what vertices did in the newest judged minutes, which are judged again where anything else of
-    them comes later. ``judged_start``, ``judged_to``: the newest judged window, and up to when.
-    ``judged_runs``: all judged minutes, as :func:`spark_jobs.fold.rule_evaluation.joined` tells
-    them.
+    checkpoint, whose task or host no source reported. ``reported_annotations``, ``reported_hosts``:
+    hashes of what came out last. ``vertex_windows``: of the newest judged minutes.
+    ``judged_start``, ``judged_to``: the newest judged window, and up to when. ``judged_runs``: all
+    judged minutes.
     """
 
     answers: Sequence[Row] = ()

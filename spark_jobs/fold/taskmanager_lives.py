@@ -1,11 +1,7 @@
-"""The lives of the TaskManagers of a cluster: when each was seen first and last, when it ended and
-why. Rows of ``taskmanager_life``; everything that counts lost or living TaskManagers reads these.
-
-What tells of a life: the JobManager's lines, samples by REST or of metrics, and stack traces that
-name a TaskManager. Lines of its end are certain: the first to notice dates it, since
-ResourceManager and JobMaster log the same loss apart, and the one that knows most says why. A stack
-trace alone is a suspicion: it counts where the TaskManager sent no heartbeat afterwards, or is not
-listed any more, while its cluster was sampled.
+"""The lives of the TaskManagers of a cluster: rows of ``taskmanager_life``; everything that counts
+lost or living TaskManagers reads these. Lines of an end are certain: the first to notice dates it,
+and the one that knows most says why. A stack trace alone is a suspicion: it counts where the
+TaskManager sent no heartbeat afterwards, or is not listed any more, while its cluster was sampled.
 """
 
 import re
@@ -154,7 +150,6 @@ def lives(
 
 
 def reason_of(loss: Row) -> str:
-    """Why a TaskManager was lost, as its life tells."""
     words: str = loss["detail"] or WORDS[loss["ended_by"]]
     return words
 
@@ -347,7 +342,6 @@ def _life(sign: _Sign) -> dict[str, Any]:
 
 
 def _place(own: Sequence[Row], at_ms: int) -> int | None:
-    """Of the last life that had begun by then."""
     begun = [
         place
         for place, life in enumerate(own)

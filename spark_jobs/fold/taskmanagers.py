@@ -74,7 +74,6 @@ class TaskManagerHistory:
         )
 
     def _rows_before(self, end_ms: int) -> list[Row]:
-        """One step on where it is asked in order of time, else from the beginning."""
         if self._read and self._instants[self._read - 1] >= end_ms:
             self._read, self._last_of_spell = 0, {}
         while self._read < len(self._instants) and self._instants[self._read] < end_ms:

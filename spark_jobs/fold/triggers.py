@@ -63,7 +63,6 @@ def triggers_of_rows(rows: Iterable[Row]) -> dict[CheckpointKey, int | None]:
 def merged(
     left: dict[CheckpointKey, int | None], other: dict[CheckpointKey, int | None]
 ) -> dict[CheckpointKey, int | None]:
-    """Of both; the earliest line that reports a trigger counts."""
     return {**left, **{key: least(left.get(key), logged_at) for key, logged_at in other.items()}}
 
 

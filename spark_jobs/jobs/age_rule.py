@@ -88,7 +88,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _fits_one_process(audit: Manifest) -> bool:
-    """Few rows on this machine."""
     return (
         "://" not in absolute_root(audit.run_dir)
         and sum(table.rows for table in audit.tables.values()) <= MOST_ROWS_IN_PROCESS

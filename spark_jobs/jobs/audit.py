@@ -62,7 +62,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 with a manifest, anything else without."""
     started = datetime.now(UTC)
     audits = audit_request.read(absolute_root(args.request), started)
     previous = [previous_run.read(uri) for uri in args.previous]

@@ -87,7 +87,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 with a manifest, anything else without."""
     started = datetime.now(UTC)
     lake = lake_at(args)
     previous = (

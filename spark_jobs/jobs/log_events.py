@@ -70,7 +70,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 when every file was read, 1 when some were skipped."""
     layout = layout_of(args.layout)
     zone_of(args.time_zone, layout)
     lake = lake_at(args)

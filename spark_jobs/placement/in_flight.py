@@ -31,7 +31,6 @@ class VertexBuffers:
 def buffers_in_flight(
     plan: Plan, settings: BufferSettings, overdraft: int = OVERDRAFT_PER_PARTITION
 ) -> Sequence[VertexBuffers]:
-    """In plan order."""
     inputs, outputs = [0] * len(plan.vertices), [0] * len(plan.vertices)
     for edge in plan.edges:
         source = plan.vertices[edge.source].parallelism

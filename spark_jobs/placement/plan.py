@@ -26,8 +26,6 @@ class PlannedVertex:
 
 @dataclass(frozen=True)
 class PlannedEdge:
-    """Positions of producer and consumer among the vertices."""
-
     source: int
     target: int
     is_pointwise: bool
@@ -45,7 +43,6 @@ class Plan:
         return sum(vertex.parallelism for vertex in self.vertices)
 
     def groups(self) -> dict[str | None, list[int]]:
-        """Vertices by slot sharing group, groups in plan order."""
         vertices_by_group: dict[str | None, list[int]] = {}
         for position, vertex in enumerate(self.vertices):
             vertices_by_group.setdefault(vertex.slot_group, []).append(position)
@@ -59,7 +56,6 @@ class Plan:
         )
 
     def inputs(self) -> list[list[PlannedEdge]]:
-        """The edges that end at each vertex."""
         edges_by_vertex: list[list[PlannedEdge]] = [[] for _ in self.vertices]
         for edge in self.edges:
             edges_by_vertex[edge.target].append(edge)

@@ -81,7 +81,6 @@ def restarted_by_taskmanager(
 
 
 def region_sizes(regions: Sequence[Indices]) -> Indices:
-    """Tasks by region."""
     return np.bincount(np.concatenate(regions))
 
 

@@ -18,7 +18,6 @@ class Placement:
     taskmanager_of: Indices
 
     def taskmanagers(self, vertex: int) -> Indices:
-        """Of each subtask of the vertex."""
         return self.taskmanager_of[self.slot_of[vertex]]
 
 
@@ -112,7 +111,6 @@ def _fewest_tasks(plan: Plan) -> list[Indices]:
 
 
 def _emptiest(slots: Indices, tasks: Indices, count: int) -> Indices:
-    """Those with the fewest tasks, of equal ones the first."""
     return slots[np.argsort(tasks[slots] * len(tasks) + slots)[:count]]
 
 
@@ -165,7 +163,6 @@ def _beside_producers(candidates: Indices, tasks: Indices) -> Indices:
 
 
 def _first_come(wanted: Indices, slots: int) -> Indices:
-    """Each its only candidate, where none before it took that."""
     consumers = np.arange(len(wanted))
     holder = np.empty(slots, dtype=np.int64)
     holder[wanted[::-1]] = consumers[::-1]

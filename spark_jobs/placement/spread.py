@@ -1,6 +1,4 @@
-"""How evenly tasks are spread over TaskManagers: counts, work and network buffers of each, and how
-many subtasks would move.
-"""
+"""How evenly tasks are spread over TaskManagers: counts, work and network buffers of each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +10,6 @@ from spark_jobs.placement.network_buffers import BufferNeed, BufferSettings, buf
 from spark_jobs.placement.plan import Indices, Plan
 
 Reals = npt.NDArray[np.float64]
-MOVED_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,6 @@ class Spread:
 
     @property
     def max_over_mean(self) -> float | None:
-        """Tasks of the fullest TaskManager over the mean; 1 is even."""
         mean = float(np.mean(self.tasks)) if len(self.tasks) else 0.0
         return float(np.max(self.tasks)) / mean if mean > 0 else None
 
@@ -62,40 +58,3 @@ def spread(
     if busy_ratio and all(ratio is not None for ratio in busy_ratio):
         busy = np.asarray(np.array(busy_ratio, dtype=np.float64) @ tasks_of)
     return Spread(tasks_of, busy, buffers_needed(plan, taskmanager_of, taskmanagers, settings))
-
-
-def moved(before: Sequence[Indices], after: Sequence[Indices], taskmanagers: int) -> int:
-    """Subtasks that would run on another TaskManager than now, TaskManagers of the simulation named
-    so that few do.
-
-    Pairs of largest overlap are named first. Subtasks of unknown place count as moved.
-    """
-    overlap = np.zeros(taskmanagers * taskmanagers, dtype=np.int64)
-    total = 0
-    for then, now in _pieces(after, before):
-        total += len(now)
-        known = now >= 0
-        overlap += np.bincount(then[known] * taskmanagers + now[known], minlength=len(overlap))
-    stays, named, taken = 0, np.zeros(taskmanagers, dtype=bool), np.zeros(taskmanagers, dtype=bool)
-    for pair in np.argsort(-overlap, kind="stable")[: np.count_nonzero(overlap)]:
-        new, old = divmod(int(pair), taskmanagers)
-        if not named[new] and not taken[old]:
-            named[new] = taken[old] = True
-            stays += int(overlap[pair])
-    return total - stays
-
-
-def _pieces(after: Sequence[Indices], before: Sequence[Indices]) -> list[tuple[Indices, Indices]]:
-    """Vertices joined to pieces of about a million tasks: few large counts cost less than many."""
-    pieces, held, size = [], [], 0
-    for pair in zip(after, before, strict=True):
-        held.append(pair)
-        size += len(pair[0])
-        if size >= MOVED_AT_ONCE:
-            pieces.append(held)
-            held, size = [], 0
-    return [
-        (np.concatenate([a for a, _ in piece]), np.concatenate([b for _, b in piece]))
-        for piece in [*pieces, held]
-        if piece
-    ]

@@ -52,7 +52,6 @@ class Plan:
 
     @cached_property
     def content(self) -> bytes:
-        """As it is kept: a line for the plan, one for each file."""
         head = {
             name: value
             for name, value in self.__dict__.items()
@@ -101,7 +100,4 @@ def entries_of(
 
 
 def deleted_by(ours: Collection[str], wanted: Collection[str]) -> list[str]:
-    """Names of ours that the new copy does not need, ``_metadata`` first: a copy goes as a whole
-    before its files do.
-    """
     return sorted(set(ours) - set(wanted), key=lambda name: (not name.endswith("/_metadata"), name))

@@ -44,8 +44,6 @@ FINISHED = "finished.json"
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """One file of a copy."""
-
     name: str
     bytes: int
     sha256: str
@@ -105,10 +103,6 @@ class Replica:
         return replica
 
     def at(self, name: str) -> str:
-        """Where a file of it is read and written.
-
-        Raises :class:`Refused` for what is no name in it.
-        """
         if ".." in name.split("/") or name.startswith("/"):
             raise Refused(f"{name!r} is no name of a copy.")
         return f"{self.reading}/{name}"
@@ -149,7 +143,6 @@ class Replica:
                     self.remove(f"{folder}/{entry.name}")
 
     def write(self, round_: int, name: str, content: bytes) -> None:
-        """A record; one that is there stays."""
         with suppress(AlreadyWritten):
             self.records.write(f"rounds/{round_:08}/{name}", content)
 

@@ -52,9 +52,6 @@ class SmallLake:
     def times_of_new(
         self, table: str, after: Mapping[str, int]
     ) -> list[tuple[datetime | None, datetime | None]]:
-        """First and last instant in each file that holds rows of those commits, as far as its
-        commit recorded them.
-        """
         return [
             (file.first_time, file.last_time)
             for source_table in with_same_rows(table)
@@ -62,9 +59,6 @@ class SmallLake:
         ]
 
     def has_new_rows(self, table: str, after: Mapping[str, int]) -> bool:
-        """Whether those commits brought any rows; a file may hold rows of earlier and of later
-        ones, and none of them.
-        """
         for source_table in with_same_rows(table):
             files, version = (
                 self._new_files(source_table, after),
@@ -134,7 +128,6 @@ class SmallLake:
         )
 
     def _new_files(self, table: str, after: Mapping[str, int]) -> list[DataFile]:
-        """Of one table of its own."""
         version, known = self.versions.get(table, 0), after.get(table, 0)
         return self.lake.files(table, after_seq=known, up_to_seq=version) if version > known else []
 

@@ -194,7 +194,6 @@ class Cycle(ABC):
 
     @cached_property
     def _read_events(self) -> Made:
-        """What is new in the logs, read once for all that follows."""
         return self._made(
             "staged/events",
             self._new("log_records").select(list(RECORD)),
@@ -220,7 +219,6 @@ class Cycle(ABC):
 
     @cached_property
     def _names_executions(self) -> bool:
-        """Whether where tasks ran is reported by any new line, or matters to it."""
         return self._has_new("log_records") and self._holds(
             self._read_events.rows, locations.NAMED_BY
         )
@@ -279,7 +277,6 @@ class Cycle(ABC):
 
     @cached_property
     def _asked_of_files(self) -> Rows:
-        """What every job would know of them."""
         ask = partial(asked_batches, settings=self.settings)
         return self._made("staged/asked", self._in_order(self._parts_of_life, JOB), ask, ASKED).rows
 
@@ -316,7 +313,6 @@ class Cycle(ABC):
     # What came longer ago.
 
     def _lookups(self, jobs: Output) -> list[JobLookup]:
-        """Of the jobs that were not folded for lack of rows."""
         return [
             JobLookup(row["cluster"], row["job_id"], **row["lookup"])
             for batch in self.run_dir.read(jobs.files, [*JOB, "lookup"])
@@ -401,7 +397,6 @@ class Cycle(ABC):
         """
 
     def _carry_over(self, name: str, schema: pa.Schema) -> None:
-        """A snapshot that this run leaves as it was."""
         if self.previous:
             self.run_dir.copy_snapshot(self.previous, name)
 

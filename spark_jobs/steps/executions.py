@@ -21,7 +21,6 @@ LOCATION = ("job_id", "vertex_id", "task", "subtask", "attempt", "container", "h
 TOLD = pa.schema(
     [EVENT.field(name) for name in ("cluster", "kind", "process", "ts", "execution_id", *LOCATION)]
 )
-"""What is read of an event."""
 DEPLOYED, RECEIVED = "task_deployed", "task_received"
 SUBTASK = ("job_id", "vertex_id", "task", "subtask")
 
@@ -146,7 +145,6 @@ def _take_deploy_lines_without_id(known: Sequence[dict[str, Any]], reported: Ite
 
 
 def _subtask_of_log(row: Row) -> Any:
-    """None where it is not known whose the row is."""
     name = tuple(row[part] for part in ("process", "task", "subtask"))
     return None if None in name else name
 

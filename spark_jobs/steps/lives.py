@@ -22,7 +22,6 @@ LINE = pa.schema(
         )
     ]
 )
-"""What is read of an event."""
 
 
 def _columns(table: str, *names: str) -> pa.Schema:

@@ -42,9 +42,6 @@ _BY_NAME = ("job_id", "vertex_id", "container", "host")
 
 
 def located_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of ``executions`` and, after all those of their cluster, ``events`` → the events,
-    completed.
-    """
     places = Places(None)
     for batch in batches:
         for group in groups([batch], {"events": ()}, keys=1):
@@ -125,7 +122,6 @@ class Places:
         return None, ()
 
     def _only_job(self, at_ms: int) -> Row | None:
-        """The job of the cluster, where it is known to have one."""
         deployed = {row["job_id"] for row in _until(self._first_of_job.values(), at_ms)}
         known = deployed | self._named
         return {"job_id": known.pop()} if len(known) == 1 else None

@@ -173,6 +173,5 @@ def _percentile(rows: Iterable[Row], name: str, share: float) -> float | None:
 
 
 def _sum(values: Iterable[int]) -> int | None:
-    """None for no values, and where the sum is beyond a column's range."""
     known = list(values)
     return total if known and abs(total := sum(known)) < 2**63 else None

@@ -38,7 +38,6 @@ _READ = (
 REFERENCE = pa.schema(
     [(name, in_microseconds(TABLES["references"].schema.field(name).type)) for name in _READ]
 )
-"""What is read of ``references``."""
 WHOLE = pa.schema([REFERENCE.field(name) for name in ("cluster", "metadata_path")])
 UPLOAD = arrow_schema(CHECKPOINT_UPLOAD)
 _LARGEST = 2**63 - 1
@@ -100,8 +99,6 @@ def upload_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 class Uploads:
-    """What is known of the compared snapshots of one cluster."""
-
     def __init__(self, cluster: str) -> None:
         self.cluster = cluster
         self.compared: dict[Compared, None] = {}

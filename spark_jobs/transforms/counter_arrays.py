@@ -40,12 +40,10 @@ def _is_dated(cells: Cells) -> Flags:
 
 
 def _sample_of(cells: Cells) -> Ints:
-    """Of each cell."""
     return np.repeat(np.arange(len(cells.wide)), cells.wide)
 
 
 def _newest(cells: Cells, known: Flags) -> Ints:
-    """Of each window the last sample with any counter; -1 where there is none."""
     counted = np.bincount(_sample_of(cells)[known], minlength=len(cells.wide)) > 0
     return np.maximum.reduceat(
         np.where(counted, np.arange(len(cells.wide)), -1), cells.first_of_window

@@ -10,7 +10,7 @@ from spark_jobs.diagnosis.samples import Edge
 from spark_jobs.placement.network_buffers import BufferSettings
 from spark_jobs.placement.plan import Plan, PlannedVertex, planned
 from spark_jobs.placement.slots import simulated
-from spark_jobs.placement.spread import moved, spread
+from spark_jobs.placement.spread import spread
 from tests.bench.harness import Report
 
 VERTICES, PARALLELISM, TASKMANAGERS, SLOTS_EACH = 8_000, 5_000, 1_000, 5
@@ -22,15 +22,12 @@ def run(report: Report) -> None:
     report("plan: tasks", plan.tasks, "")
     started = time.perf_counter()
     found = simulated(plan, [SLOTS_EACH] * TASKMANAGERS)
-    ratios, now = {}, None
+    ratios = {}
     for name, placement in vars(found).items():
         where = [placement.taskmanagers(vertex) for vertex in range(VERTICES)]
         ratios[name] = spread(
             plan, where, TASKMANAGERS, BufferSettings(), [0.3] * VERTICES
         ).max_over_mean
-        now = now or where
-        if now is not where:
-            moved(now, where, TASKMANAGERS)
     report("both placements with their figures", time.perf_counter() - started, "s", budget=MOST_S)
     report(
         "tasks of the fullest TaskManager over the mean, by default", ratios["by_default"] or 0, ""

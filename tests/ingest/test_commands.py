@@ -7,8 +7,6 @@ import pytest
 
 from ingest.__main__ import COMMANDS, main
 from tests.ingest.flink_logs.wrapped import COMPLETED, ENVELOPES, HEADER, JSON_LAYOUTS, WITHOUT_DATE
-from tests.ingest.flink_rest.serving import recorded
-from tests.ingest.test_shard_collector import serving
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -27,100 +25,14 @@ def test_the_overview_names_all_commands(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_an_unknown_command_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["colect"]) == 2
+    assert main(["evnts"]) == 2
     error = capsys.readouterr().err
-    assert "There is no command 'colect'" in error and "Traceback" not in error
-
-
-def test_collect_reads_into_a_lake_and_goes_on_where_it_was(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with serving(recorded("1.20.5/G")) as (server,):
-        arguments = [
-            "collect",
-            server.url,
-            "--cluster",
-            "lab",
-            "--lake",
-            str(tmp_path / "lake"),
-            "--json",
-        ]
-        assert main(arguments) == 0
-        assert main(arguments) == 0
-    first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
-    assert (
-        first["reachable"]
-        and first["flink_version"] == "1.20.5"
-        and second["requests"] < first["requests"]
-    )
-
-
-def test_collect_takes_clusters_from_a_file_and_says_which_fail(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "secret").write_text("canary\n")
-    auth = {"scheme": "bearer", "secret_file": str(tmp_path / "secret")}
-    with serving(recorded("1.20.5/B")) as (server,):
-        clusters = [
-            {"name": "a", "url": server.url, "auth": auth},
-            {"name": "dead", "url": "http://127.0.0.1:9"},
-        ]
-        (tmp_path / "clusters.json").write_text(json.dumps(clusters))
-        assert (
-            main(
-                [
-                    "collect",
-                    "--config",
-                    str(tmp_path / "clusters.json"),
-                    "--lake",
-                    str(tmp_path / "lake"),
-                ]
-            )
-            == 1
-        )
-        assert server.headers[0]["Authorization"] == "Bearer canary"
-    out = capsys.readouterr().out
-    assert (
-        "a: Flink 1.20.5, 1 job," in out
-        and "dead: not reachable. http://127.0.0.1:9 cannot be reached" in out
-        and "canary" not in out
-    )
-
-
-@pytest.mark.parametrize(
-    "document",
-    ["", "{}", "[]", "[1]", '[{"url": "http://x"}]', ('[{"name": "a", "colour": '
-                                                     '1}]'), '[{"name": "a"}, {"name": "a"}]',
-     '[{"name": "a", "auth": {"scheme": "digest"}}]', '[{"name": "a", "tls": {"nonsense": 1}}]'],
-)  # fmt: skip
-def test_a_wrong_file_of_clusters_is_refused(
-    document: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "clusters.json").write_text(document)
-    assert (
-        main(
-            [
-                "collect",
-                "--config",
-                str(tmp_path / "clusters.json"),
-                "--lake",
-                str(tmp_path / "lake"),
-            ]
-        )
-        == 2
-    )
-    assert "clusters.json" in capsys.readouterr().err
-
-
-def test_neither_url_nor_file_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["collect"]) == 2
-    assert "either the URL" in capsys.readouterr().err
+    assert "There is no command 'evnts'" in error and "Traceback" not in error
 
 
 def test_asking_more_often_than_allowed_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["collect", "http://127.0.0.1:9", "--every", "1", "--lake", str(tmp_path)]) == 2
     assert main(["record", "http://127.0.0.1:9", "--every", "1", "--out", str(tmp_path / "x")]) == 2
     assert "at least 3 s" in capsys.readouterr().err
 

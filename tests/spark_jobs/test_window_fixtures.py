@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.diagnosis.plain import window_to_plain
 from tests.spark_jobs.window_fixtures import Lines, lines_of_recordings
-from tests.windows import recorded, recorded_windows
+from tests.windows import recorded, recorded_windows, window_to_plain
 
 
 @pytest.fixture(scope="module")

@@ -7,16 +7,26 @@ import json
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
+from ingest.lake.reader import LakeReader
 from ingest.lake.store import Lake
 from ingest.recordings.importer import import_recording
-from spark_jobs.diagnosis.plain import window_to_plain
-from spark_jobs.jobs.windows import windows_of
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.fold.job import JobResult
+from spark_jobs.fold.rule_evaluation import Settings
+from spark_jobs.jobs.recompute import Recompute
+from spark_jobs.lake import pin
+from spark_jobs.paths import hadoop_path
+from spark_jobs.run_dir import RunDir
 from spark_jobs.session import open_session
-from tests.windows import FOLDER
+from spark_jobs.transforms import folding
+from spark_jobs.transforms.fold_batches import fold_group, jobs_of
+from tests.windows import FOLDER, window_to_plain
 
 RECORDINGS = Path(__file__).parents[1] / "fixtures" / "recordings"
 
@@ -33,6 +43,21 @@ def lines_of_recordings(session: SparkSession, scratch: Path) -> Lines:
             json.dumps(window_to_plain(window), ensure_ascii=False, separators=(",", ":")) + "\n"
         )
     return dict(lines)
+
+
+def windows_of(session: SparkSession, lake: LakeReader, scratch: str) -> Iterator[JobWindow]:
+    """All job windows of a lake, by cluster, job and time."""
+    recompute = Recompute(pin(session, lake), None, RunDir(scratch))
+    job_windows: list[JobWindow] = []
+    folding.in_order(recompute.parts).write.parquet(hadoop_path(f"{scratch}/in-order"))
+    files = sorted(Path(scratch, "in-order").glob("*.parquet"))
+    for group in jobs_of(batch for file in files for batch in pq.ParquetFile(file).iter_batches()):
+        if group.key[1] is not None:
+            result = fold_group(group, Settings())
+            job_windows += result.windows if isinstance(result, JobResult) else ()
+    yield from sorted(
+        job_windows, key=lambda window: (window.cluster, window.job_id, window.window_start_ms)
+    )
 
 
 def main() -> int:

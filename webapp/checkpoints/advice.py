@@ -11,7 +11,7 @@ from django.db.models import Q
 from spark_jobs.diagnosis import fleet_policy
 from spark_jobs.diagnosis.advice import SettingsAdvice, regional_what_if, settings_advice
 from spark_jobs.diagnosis.interval_advice import InForce
-from spark_jobs.diagnosis.regional_advice import RegionalWhatIf, full_success, regional_success
+from spark_jobs.diagnosis.regional_advice import RegionalWhatIf
 from spark_jobs.diagnosis.regional_model import PROPOSED_LIMITS
 from spark_jobs.diagnosis.samples import CheckpointSample, Edge, Vertex
 from webapp.checkpoints.models import CheckpointFact
@@ -27,7 +27,6 @@ MOST_CHECKPOINTS = 12_000
 """A week at one a minute."""
 MOST_SUBTASKS = 20_000
 """Regions of more are not worked out while somebody waits for a page."""
-MODEL_SUCCESS, MODEL_TASKS = 0.9999, 5_000
 LONGEST_TARGET_S = 86_400
 _COLUMNS = ("checkpoint_id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms")
 _WHO = ("declines", "not_acknowledged")
@@ -71,19 +70,14 @@ class Setting:
 
 @dataclass(frozen=True)
 class Advice:
-    """``model_full`` and ``model_regional`` are the exact model for comparison; ``regional`` is
-    ``None`` where the plan is not known.
-    """
+    """``regional`` is ``None`` where the plan is not known."""
 
     checkpoints: int
     since: datetime | None
     missing: tuple[str, ...]
     settings: tuple[Setting, ...]
     regional: RegionalWhatIf | None
-    by_subtask: RegionalWhatIf | None
     limits: Limits
-    model_full: float
-    model_regional: float
 
 
 def advice(job: JobCurrent, end: datetime, limits: Limits) -> Advice:
@@ -102,28 +96,21 @@ def advice(job: JobCurrent, end: datetime, limits: Limits) -> Advice:
     ]
     fits = vertices and sum(vertex.parallelism or 0 for vertex in vertices) <= MOST_SUBTASKS
 
-    def replayed(*, by_subtask: bool) -> RegionalWhatIf | None:
-        if not fits:
-            return None
-        return regional_what_if(
-            history,
-            vertices,
-            edges,
-            by_subtask=by_subtask,
-            max_failed_share=limits.max_failed_share,
-            max_consecutive_reuse=limits.max_consecutive_reuse,
-        )
-
     return Advice(
         checkpoints=len(history),
         since=instant_of(min(sample.trigger_time_ms for sample in history)) if history else None,
         missing=given.missing,
         settings=_settings(job, given),
-        regional=replayed(by_subtask=False),
-        by_subtask=replayed(by_subtask=True),
+        regional=regional_what_if(
+            history,
+            vertices,
+            edges,
+            max_failed_share=limits.max_failed_share,
+            max_consecutive_reuse=limits.max_consecutive_reuse,
+        )
+        if fits
+        else None,
         limits=limits,
-        model_full=full_success(MODEL_SUCCESS, MODEL_TASKS),
-        model_regional=regional_success(MODEL_SUCCESS, MODEL_TASKS, limits.max_failed_share),
     )
 
 

@@ -24,7 +24,6 @@ _PLAIN: dict[str, Callable[..., str]] = {
     "change_from": quantities.change_text,
     "duration": quantities.duration_text,
     "percent": quantities.percent_text,
-    "exact_percent": quantities.exact_percent_text,
     "usage": quantities.usage_text,
     "count": quantities.count_text,
     "capped": quantities.capped_count_text,

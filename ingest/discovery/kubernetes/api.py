@@ -44,7 +44,7 @@ class ApiFault(Skipped):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One line of a watch: ADDED, MODIFIED, DELETED or BOOKMARK, and its object."""
+    """``type``: ADDED, MODIFIED, DELETED or BOOKMARK."""
 
     type: str
     object: dict[str, Any]
@@ -117,11 +117,9 @@ class Api:
     async def watch(
         self, path: str, parameters: dict[str, str], within_s: float
     ) -> AsyncIterator[Change]:
-        """What changed, until the server ends it or ``within_s`` are over, which is no error: what
-        follows is asked for another time.
-
-        A last line that is not whole is left out. Raises ``ApiFault``; of status 410 where what
-        changed since then is not known any more.
+        """What changed, until the server ends it or ``within_s`` are over. A last line that is not
+        whole is left out. Raises ``ApiFault``, of status 410 where what changed since then is not
+        known any more.
         """
         rest, taken = b"", 0
         try:

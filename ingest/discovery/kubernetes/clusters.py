@@ -142,7 +142,6 @@ def _by(pairs: Iterable[tuple[str, str, Kept]]) -> dict[tuple[str, str], list[Ke
 def _of_clusters(
     events: Iterable[Kept], cluster_of: Mapping[tuple[str, str, str], tuple[str, str]]
 ) -> dict[tuple[str, str], list[Kept]]:
-    """What is about resources of a cluster, by cluster."""
     return _by(
         (*cluster_of[key], entry)
         for entry in events

@@ -1,9 +1,6 @@
 """One resource, followed as API servers mean it: listed once, then by what changed since the
-version that was seen last.
-
-A reading takes what changed up to now and ends; the next goes on from its version, in the same
-process. One that is new lists again, as does everything where the server does not know that version
-any more (410) or sent something that cannot be read.
+version that was seen last. One that is new lists again, as does everything where the server does
+not know that version any more (410).
 https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
 """
 

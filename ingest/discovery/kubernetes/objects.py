@@ -1,9 +1,6 @@
-"""What is kept of objects of an API server: of the operator's resources, of services, of
-ConfigMaps, of events.
-
-Fields are those of the CustomResourceDefinitions of the Flink Kubernetes Operator
-(``flink.apache.org/v1beta1``) and of core/v1. Each function takes an object and gives plain values,
-or None where it is none of ours. What is missing is "" or None.
+"""What is kept of objects of an API server. Fields are those of the CustomResourceDefinitions of
+the Flink Kubernetes Operator (``flink.apache.org/v1beta1``) and of core/v1. Each function gives
+plain values, or None for an object that is none of ours. What is missing is "" or None.
 """
 
 import re
@@ -150,10 +147,8 @@ def rest_service(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def leader(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """Where the JobManager that leads is asked, by a ConfigMap of Flink's high availability (label
-    ``configmap-type``); "": nobody leads.
-
-    Since 1.15 one ConfigMap holds all leaders of a cluster; before, and with
+    """Where the JobManager that leads is asked, by a ConfigMap of Flink's high availability; "":
+    nobody leads. Since 1.15 one holds all leaders of a cluster; before, and with
     ``high-availability.use-old-ha-services``, each has its own, of which ``<cluster
     id>-restserver-leader`` has the keys ``address`` and ``sessionId``.
     """

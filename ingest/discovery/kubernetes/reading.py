@@ -77,8 +77,8 @@ RESOURCES = {
 """By the field of :class:`Found` that it fills."""
 
 _held: dict[tuple[str, KubernetesSource, str], dict[tuple[str, str], Followed]] = {}
-"""What this process knows of its sources; a reading takes it out and puts it back, so that two at a
-time do not share it.
+"""What this process knows of its sources; a reading takes it out, so that two at a time do not
+share it.
 """
 
 

@@ -32,12 +32,7 @@ def vertex_checkpoint(
     vertex_id: str,
     place: str = "",
 ) -> VertexCheckpoint:
-    """A task object; with ``subtasks`` in it (the subtask answer) also the arrays, else those are
-    ``None``.
-
-    The trigger time is not in the subtask answer, so the caller brings it. Raises ``Skipped`` on a
-    bad shape.
-    """
+    """A task object; with ``subtasks`` in it also the arrays, else those are ``None``."""
     fields = Fields(task, place)
     if not is_flink_id(vertex_id):
         raise Skipped(f"{place or 'answer'}: expected the id of a vertex, 32 hex digits")

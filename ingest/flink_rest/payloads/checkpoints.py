@@ -15,19 +15,13 @@ COUNTERS = {
 
 
 def counts(body: Any) -> dict[str, int | None]:
-    """The REST counters, since the JobManager leads this job, as columns of ``Job``.
-
-    Raises ``Skipped`` on a bad shape.
-    """
+    """The REST counters since the JobManager leads this job, as columns of ``Job``."""
     fields = Fields(body).object("counts")
     return {column: fields.whole(name) for column, name in COUNTERS.items()} if fields else {}
 
 
 def restore(body: Any) -> dict[str, Any]:
-    """The latest restore as columns of ``Job``; empty where the job never restored.
-
-    Raises ``Skipped`` on a bad shape.
-    """
+    """The latest restore as columns of ``Job``; empty where the job never restored."""
     latest = Fields(body).object("latest")
     restored = latest.object("restored") if latest else None
     if restored is None:
@@ -59,9 +53,6 @@ def entries(body: Any) -> list[tuple[str, Any]]:
 
 
 def summed(fields: Fields) -> dict[str, Any]:
-    """What Flink says alike of a checkpoint and of a vertex's part in one, as columns of
-    ``Checkpoint`` and ``VertexCheckpoint``.
-    """
     return {
         "latest_ack_time": fields.instant("latest_ack_timestamp"),
         "end_to_end_ms": fields.duration_ms("end_to_end_duration"),
@@ -77,10 +68,8 @@ def summed(fields: Fields) -> dict[str, Any]:
 def checkpoint(
     entry: Any, job_id: str, flink_version: str | None = None, place: str = ""
 ) -> Checkpoint:
-    """A checkpoint object of the history, of ``latest`` or of ``/checkpoints/details/:id``.
-
-    Before 1.15 there is one size only: it goes to ``state_bytes`` whatever the release meant by it,
-    and ``checkpointed_bytes`` stays unknown. Raises ``Skipped`` on a bad shape.
+    """Of the history, of ``latest`` or of ``/checkpoints/details/:id``. Before 1.15 there is one
+    size only: it goes to ``state_bytes``, and ``checkpointed_bytes`` stays unknown.
     """
     fields = Fields(entry, place)
     return Checkpoint(

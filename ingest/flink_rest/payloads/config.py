@@ -41,19 +41,12 @@ _MAX_VALUE_CHARS = 4096
 
 
 def flink_version(body: Any) -> str | None:
-    """``1.20.5`` of ``/config`` or ``/overview``; ``None`` where the payload has none.
-
-    Raises ``Skipped`` on a bad shape.
-    """
+    """``1.20.5`` of ``/config`` or ``/overview``."""
     version = Fields(body).text("flink-version")
     return clean_text(version, MAX_VERSION_CHARS) if version and version != UNKNOWN else None
 
 
 def checkpoint_settings(body: Any) -> dict[str, Any]:
-    """The columns of ``Job`` that ``/jobs/:id/checkpoints/config`` fills.
-
-    Raises ``Skipped`` on a bad shape.
-    """
     fields = Fields(body)
     external = fields.object("externalization")
     externalized = external.flag("enabled") if external else None
@@ -88,10 +81,7 @@ def no_checkpoints(body: Any) -> dict[str, int]:
 
 
 def cluster_settings(body: Any) -> tuple[Setting, ...]:
-    """Kept settings of ``/jobmanager/config``, sorted by key, secrets masked.
-
-    Raises ``Skipped`` on a bad shape.
-    """
+    """Sorted by key, secrets masked."""
     settings = {}
     for place, item in elements(body):
         entry = Fields(item, place)

@@ -42,11 +42,7 @@ def names_to_ask(
     vertex_id: str, name: str, listed: Collection[str], fed: Mapping[str, Collection[str]]
 ) -> list[str]:
     """Of the metrics that a vertex called ``name`` lists, those that tell its part; ``fed`` is what
-    ``feeders`` gives.
-
-    What a vertex sends on is known by its last operator. Of one that has several inputs and feeds
-    no other such the first is asked, which has them: what follows it in its chain may make
-    watermarks of its own.
+    ``feeders`` gives. What a vertex sends on is known by its last operator, inputs by the first.
     """
     has_inputs, feeds = vertex_id in fed, any(vertex_id in sources for sources in fed.values())
     asked = [RECEIVED] if has_inputs and RECEIVED in listed else []

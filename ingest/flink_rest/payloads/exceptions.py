@@ -13,10 +13,8 @@ _CLASS_OF_TRACE = re.compile(r"[\w.$]{1,500}")
 
 
 def entries(body: Any) -> list[tuple[str, Any]]:
-    """Root exceptions with their places, newest first.
-
-    From 1.13 on ``exceptionHistory`` has all; the legacy part beside it (until 1.20) repeats some
-    of the same failures in other words and is passed over. Raises ``Skipped`` on a bad shape.
+    """Root exceptions with their places, newest first. From 1.13 on ``exceptionHistory`` has all;
+    the legacy part beside it (until 1.20) repeats some and is passed over.
     """
     payload = Fields(body)
     history = payload.object("exceptionHistory")
@@ -24,7 +22,6 @@ def entries(body: Any) -> list[tuple[str, Any]]:
 
 
 def _legacy_entries(payload: Fields) -> list[tuple[str, Any]]:
-    """Failures of tasks, and the root failure unless it is one of them."""
     items = payload.items("all-exceptions")
     root = payload.text("root-exception")
     if root and not any(
@@ -35,10 +32,7 @@ def _legacy_entries(payload: Fields) -> list[tuple[str, Any]]:
 
 
 def exceptions(entry: Any, job_id: str, place: str = "") -> tuple[JobException, ...]:
-    """The root exception of one entry, then those concurrent to it.
-
-    Raises ``Skipped`` on a bad shape.
-    """
+    """The root exception of one entry, then those concurrent to it."""
     fields = Fields(entry, place)
     root = _exception(fields, job_id)
     concurrent = [_exception(found, job_id) for found in fields.objects("concurrentExceptions")]

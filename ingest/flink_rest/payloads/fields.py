@@ -59,11 +59,9 @@ class Fields:
         self.place = place
 
     def names(self) -> Iterator[str]:
-        """Keys in payload order."""
         return iter(self._object)
 
     def raw(self, *names: str) -> Any:
-        """The value as decoded, ``None`` where absent."""
         return self._find(names)[1]
 
     def text(self, *names: str) -> str | None:
@@ -86,7 +84,6 @@ class Fields:
         return self._read(names, whole, message("a whole number"))
 
     def duration_ms(self, *names: str) -> int | None:
-        """Milliseconds; ``None`` also where they are more than a hundred years."""
         duration = self.whole(*names)
         return duration if duration is None or duration <= LONGEST_MS else None
 
@@ -183,7 +180,6 @@ class Fields:
 
 
 def elements(value: Any, place: str = "") -> list[tuple[str, Any]]:
-    """Elements of a JSON list, each with its place. Raises ``Skipped`` where it is no list."""
     if not isinstance(value, list):
         raise Skipped(
             message(

@@ -32,8 +32,8 @@ GAUGES: dict[str, tuple[str, str]] = {
     "memtable_bytes": ("rocksdb_cur-size-all-mem-tables", "sum"),
     "sst_bytes": ("rocksdb_total-sst-files-size", "sum"),
 }
-"""Column of ``vertex_gauges`` → what names of its figures end with, and which of their aggregates
-counts. The first come first where not all fit.
+"""Column of ``vertex_gauges`` → what names of its figures end with, and which aggregate counts. The
+first come first where not all fit.
 """
 EVENT_TIME: dict[str, tuple[str, str]] = {
     "received_watermark_ms": (RECEIVED, "min"),
@@ -57,10 +57,7 @@ LARGEST = 1e17
 
 
 def listed(body: Any) -> list[str]:
-    """Names of an answer without values that may be asked for.
-
-    Raises ``Skipped`` on a bad shape.
-    """
+    """Names of an answer without values that may be asked for."""
     names = (Fields(item, place).the_text("id") for place, item in elements(body))
     return [name for name in names if len(name) <= MOST_NAME_CHARS and "," not in name]
 
@@ -72,10 +69,7 @@ def wanted(names: Iterable[str]) -> list[str]:
 
 
 def gauges(body: Any) -> dict[str, tuple[str, float]]:
-    """Aggregate and value of each column that the answer feeds.
-
-    Raises ``Skipped`` on a bad shape.
-    """
+    """Aggregate and value of each column that the answer feeds."""
     named: dict[str, tuple[str, float]] = {}
     for place, item in elements(body):
         entry = Fields(item, place)
@@ -94,7 +88,6 @@ def gauges(body: Any) -> dict[str, tuple[str, float]]:
 
 
 def joined(parts: list[dict[str, tuple[str, float]]]) -> dict[str, int]:
-    """Figures of one vertex out of several answers, as whole numbers."""
     sums: dict[str, float] = {}
     for part in parts:
         for column, (aggregate, value) in part.items():
@@ -112,7 +105,6 @@ def _known(name: str) -> tuple[int, str, str] | None:
 
 
 def put_together(aggregate: str, value: float, other: float) -> float:
-    """By ``min``, ``max`` or ``sum``."""
     return (
         value + other
         if aggregate == "sum"

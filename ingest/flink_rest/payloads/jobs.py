@@ -9,15 +9,12 @@ from ingest.job_states import TERMINAL_STATES
 from ingest.records import StateSince
 
 TERMINAL = frozenset(TERMINAL_STATES)
-"""States that a job never leaves."""
 
 MAX_STATE_CHARS = 32
 
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """What both payloads say of a job."""
-
     job_id: str
     name: str | None = None
     state: str | None = None
@@ -27,21 +24,16 @@ class JobState:
 
 
 def state_in(entry: Any) -> str:
-    """The state in an entry of ``/jobs/overview``, upper case; "" where it has none."""
     state = entry.get("state") if isinstance(entry, dict) else None
     return (clean_text(state, MAX_STATE_CHARS) or "").upper() if isinstance(state, str) else ""
 
 
 def overview_entries(body: Any) -> list[tuple[str, Any]]:
-    """Job objects of ``/jobs/overview`` with their places. Raises ``Skipped`` on a bad shape."""
     return Fields(body).items("jobs")
 
 
 def job_state(body: Any, place: str = "") -> JobState:
-    """Out of an entry of ``/jobs/overview`` or of ``/jobs/:id``.
-
-    Raises ``Skipped`` on a bad shape.
-    """
+    """Out of an entry of ``/jobs/overview`` or of ``/jobs/:id``."""
     fields = Fields(body, place)
     return JobState(
         job_id=fields.the_flink_id("jid"),
@@ -54,10 +46,7 @@ def job_state(body: Any, place: str = "") -> JobState:
 
 
 def state_since(body: Any) -> tuple[StateSince, ...]:
-    """Last entry into each state, oldest first; states never entered (0) are left out.
-
-    Raises ``Skipped``.
-    """
+    """Last entry into each state, oldest first; states never entered (0) are left out."""
     timestamps = Fields(body).object("timestamps")
     if timestamps is None:
         return ()

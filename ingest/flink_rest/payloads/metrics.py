@@ -15,10 +15,7 @@ _SUBTASK_IN_PATH = re.compile(r"/subtasks/(\d{1,5})/metrics$")
 
 
 def values(body: Any) -> dict[str, Any]:
-    """Raw value by metric id. A list of names without values (nothing was requested) gives nothing.
-
-    Raises ``Skipped`` on a bad shape.
-    """
+    """Raw value by metric id; nothing for a list of names without values."""
     values_by_name = {}
     for place, item in elements(body):
         # By far the longest lists of all answers: only what is odd takes the careful way.
@@ -30,10 +27,8 @@ def values(body: Any) -> dict[str, Any]:
 
 
 def values_by_subtask(body: Any, endpoint: str) -> dict[int, dict[str, Any]]:
-    """Raw values by subtask and metric id, for both ways to ask.
-
-    ``/vertices/:vid/subtasks/:i/metrics`` has the subtask in the path, ``/vertices/:vid/metrics``
-    as prefix of each id. Raises ``Skipped`` on a bad shape.
+    """Raw values by subtask and metric id. ``/vertices/:vid/subtasks/:i/metrics`` has the subtask
+    in the path, ``/vertices/:vid/metrics`` as prefix of each id.
     """
     in_path = _SUBTASK_IN_PATH.search(endpoint)
     if in_path:
@@ -65,7 +60,6 @@ def pick(
 def columns_by_subtask(
     body: Any, endpoint: str, names: Names
 ) -> dict[int, dict[str, Number | None]]:
-    """:func:`columns` for each subtask of the answer. Raises ``Skipped`` on a bad shape."""
     return {
         subtask: columns(entry, names)
         for subtask, entry in values_by_subtask(body, endpoint).items()

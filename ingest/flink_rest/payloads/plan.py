@@ -13,7 +13,7 @@ _TAG = re.compile(r"<br\s*/?>")
 
 
 def vertices(job: Any) -> tuple[Vertex, ...]:
-    """Vertices of ``/jobs/:id``, in plan order. Raises ``Skipped`` on a bad shape."""
+    """Of ``/jobs/:id``, in plan order."""
     return tuple(
         Vertex(
             vertex_id=vertex.the_flink_id("id"),
@@ -28,10 +28,7 @@ def vertices(job: Any) -> tuple[Vertex, ...]:
 
 
 def slot_sharing(job: Any) -> tuple[SlotSharing, ...] | None:
-    """Slot sharing groups out of ``/jobs/:id``; None where the version reports none.
-
-    Raises ``Skipped`` on a bad shape.
-    """
+    """None where the version reports none."""
     groups = (
         (vertex.the_flink_id("id"), vertex.text("slotSharingGroupId"))
         for vertex in Fields(job).objects("vertices")
@@ -40,7 +37,7 @@ def slot_sharing(job: Any) -> tuple[SlotSharing, ...] | None:
 
 
 def planned_vertices(plan: Any) -> tuple[Vertex, ...]:
-    """The vertices as far as a plan alone describes them. Raises ``Skipped`` on a bad shape."""
+    """The vertices as far as a plan alone describes them."""
     return tuple(
         Vertex(
             vertex_id=node.the_flink_id("id"),
@@ -52,7 +49,6 @@ def planned_vertices(plan: Any) -> tuple[Vertex, ...]:
 
 
 def edges(plan: Any) -> tuple[Edge, ...]:
-    """Edges in plan order. Raises ``Skipped`` on a bad shape."""
     return tuple(
         Edge(source.the_flink_id("id"), node.the_flink_id("id"), source.text("ship_strategy"))
         for node in _plan(plan).objects("nodes")
@@ -61,12 +57,11 @@ def edges(plan: Any) -> tuple[Edge, ...]:
 
 
 def job_type(plan: Any) -> str | None:
-    """STREAMING or BATCH, 1.13 and later. Raises ``Skipped`` on a bad shape."""
+    """STREAMING or BATCH, 1.13 and later."""
     return _plan(plan).text("type")
 
 
 def is_in(payload: Any) -> bool:
-    """Whether ``/jobs/:id`` holds the plan too."""
     return isinstance(payload, dict) and bool(payload.get("plan"))
 
 

@@ -40,20 +40,14 @@ _OF_BYTES = tuple(name for name in TASKMANAGER_METRICS if name.endswith("_bytes"
 
 
 def entries(body: Any) -> list[tuple[str, Any]]:
-    """TaskManager objects of ``/taskmanagers`` with their places.
-
-    Raises ``Skipped`` on a bad shape.
-    """
     return Fields(body).items("taskmanagers")
 
 
 def taskmanager(
     entry: Any, ts: datetime, metric_values: Mapping[str, Any] | None = None, place: str = ""
 ) -> TaskManager:
-    """One sample out of a list entry or a detail answer, and its requested metrics.
-
-    Memory in use is known from the detail answer or the metrics only. Raises ``Skipped`` on a bad
-    shape.
+    """Out of a list entry or a detail answer, and its requested metrics. Memory in use is known
+    from the detail answer or the metrics only.
     """
     fields = Fields(entry, place)
     hardware = fields.object("hardware") or Fields({})

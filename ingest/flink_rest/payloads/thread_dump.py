@@ -46,9 +46,7 @@ class Thread:
 
 
 def thread_dump(body: Any) -> tuple[Thread, ...]:
-    """In Flink's order. Raises ``Skipped`` on a bad shape, or on more threads than any JVM of Flink
-    has; a text that is none of a thread is left out.
-    """
+    """In Flink's order; a text that is none of a thread is left out."""
     threads = list(Fields(body).objects("threadInfos"))
     if len(threads) > MOST_THREADS:
         raise Skipped(f"threadInfos: more than {MOST_THREADS:,} threads")

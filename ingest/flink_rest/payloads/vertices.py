@@ -21,8 +21,6 @@ _PORT = re.compile(r":\d{1,5}$")
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where the newest attempt of one subtask runs."""
-
     attempt: int | None = None
     host: str | None = None
     taskmanager_id: str | None = None
@@ -30,12 +28,10 @@ class Placement:
 
 
 def parallelism(body: Any) -> int | None:
-    """Raises ``Skipped`` on a bad shape."""
     return Fields(body).whole("parallelism")
 
 
 def placements(body: Any) -> dict[int, Placement]:
-    """Placement by subtask index. Raises ``Skipped`` on a bad shape."""
     placements_by_subtask = {}
     for subtask in Fields(body).objects("subtasks"):
         placements_by_subtask[subtask_index(subtask)] = Placement(
@@ -56,11 +52,9 @@ class Counted:
 
 
 def counted(body: Any) -> dict[int, Counted]:
-    """Record counters of the newest attempt by subtask index, of those that have a figure. Raises
-    ``Skipped`` on a bad shape.
-
-    The JobManager collects them every ten seconds (``metrics.fetcher.update-interval``); until then
-    it answers 0 with ``…-complete`` false.
+    """Of the newest attempt by subtask index, of those that have a figure. The JobManager collects
+    counters every ten seconds (``metrics.fetcher.update-interval``); until then it answers 0 with
+    ``…-complete`` false.
     """
     counts_by_subtask = {}
     for subtask in Fields(body).objects("subtasks"):
@@ -89,11 +83,8 @@ class Started:
 
 
 def started(body: Any) -> dict[int, Started]:
-    """By subtask index; empty instants before 1.16, which does not report how long a subtask was in
-    each state.
-
-    ``start-time`` is the instant of DEPLOYING; a state that was never entered lasts -1. Raises
-    ``Skipped`` on a bad shape.
+    """By subtask index; empty instants before 1.16. ``start-time`` is the instant of DEPLOYING; a
+    state that was never entered lasts -1.
     """
     starts_by_subtask = {}
     for subtask in Fields(body).objects("subtasks"):
@@ -125,9 +116,6 @@ def _lasted(durations: Fields, state: str) -> timedelta | None:
 def backpressured_ratios(body: Any) -> dict[int, float | None]:
     """Back-pressured ratio 0…1 by subtask index; empty while Flink has only begun to sample
     (``deprecated``).
-
-    Only this ratio is read: idle and busy ratios are metrics of other instants, and are requested
-    as such. Raises ``Skipped`` on a bad shape.
     """
     payload = Fields(body)
     if payload.text("status") != "ok":
@@ -138,7 +126,6 @@ def backpressured_ratios(body: Any) -> dict[int, float | None]:
 
 
 def subtask_index(fields: Fields, name: str = "subtask") -> int:
-    """The 0-based index of a subtask object; raises ``Skipped`` where it cannot be one."""
     index = fields.the_whole(name)
     if index >= MAX_PARALLELISM:
         raise Skipped(f"{fields.place}.{name}: expected less than {MAX_PARALLELISM}, got {index}")
@@ -151,16 +138,12 @@ def host_and_port(text: str | None) -> str | None:
 
 
 def taskmanager_id(fields: Fields, name: str) -> str | None:
-    """Resource id, ``None`` where Flink says ``(unassigned)``.
-
-    Raises ``Skipped`` for a text that no TaskManager may be called.
-    """
+    """Resource id, ``None`` where Flink says ``(unassigned)``."""
     text = fields.text(name)
     return None if not text or text == _NOWHERE else _checked(fields, name, text)
 
 
 def the_taskmanager_id(fields: Fields) -> str:
-    """The id of a TaskManager object; raises ``Skipped`` where there is none."""
     return _checked(fields, "id", fields.the_text("id"))
 
 

@@ -1,9 +1,7 @@
-"""Why a job, or a process that it ran on, failed: an open table of declared causes.
-
-The first entry whose expression is found decides, so entries of one family stand from the
-particular to the general, and families in the order of ``CAUSES``. To add a cause: copy the nearest
-entry, give it an example and its source; the tests pick it up. What no entry reads stays unknown,
-and is counted where findings list causes.
+"""Why a job, or a process that it ran on, failed: an open table of declared causes. The first entry
+whose expression is found decides: from the particular to the general, families in the order of
+``CAUSES``. To add a cause: copy the nearest entry, give it its source, and an example in
+``tests/fixtures/failure_causes.json``.
 """
 
 import re
@@ -44,7 +42,6 @@ UNKNOWN = "UNKNOWN"
 
 @lru_cache(maxsize=2_000)
 def cause_of(text: str | None) -> FailureCause | None:
-    """The cause that an exception's name and trace, or the reason for an end, gives away."""
     read = (text or "")[:READ_CHARS]
     return next((cause for cause, search in _searches() if search(read)), None)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date
 from typing import Literal
 
 from ingest.messages import Message, join_messages, list_text, message
@@ -49,21 +48,19 @@ class Symptom:
 class KnownBug:
     """``effect``: what happens to a job that it hits, in a sentence. ``meanwhile``: what helps
     without an upgrade, "" for nothing. ``conditions``: all have to hold. ``sources``: where releases,
-    conditions and effect were read on ``read_on``.
+    conditions and effect were read.
     """
 
     issue: str
     effect: str
     releases: Releases
     sources: tuple[str, ...]
-    read_on: date
     conditions: tuple[Condition, ...] = ()
     meanwhile: str = ""
     symptom: Symptom | None = None
 
     @property
     def address(self) -> str:
-        """Of its issue."""
         project, _, number = self.issue.partition("#")
         if number:
             return f"https://github.com/{project}/issues/{number}"
@@ -80,7 +77,6 @@ class KnownBug:
         return list_text(texts, len(texts))
 
     def exposure(self, facts: JobFacts) -> Exposure:
-        """Whether it can hit the job, whatever was seen so far."""
         answers = {condition.holds(facts) for condition in self.conditions}
         affected = self.releases.affect(facts.flink_version)
         if affected == "no" or False in answers:
@@ -116,6 +112,5 @@ class KnownBug:
 def explaining(
     bugs: Iterable[KnownBug], facts: JobFacts, seen: Seen
 ) -> list[tuple[KnownBug, Shown]]:
-    """The bugs that explain a finding, those that it proves first."""
     found = [(bug, shown) for bug in bugs if (shown := bug.explains(facts, seen))]
     return sorted(found, key=lambda one: one[1] != "shows")

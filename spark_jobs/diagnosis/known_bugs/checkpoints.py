@@ -17,7 +17,6 @@ from spark_jobs.diagnosis.known_bugs.sources import (
     NOTES_1_16_3,
     NOTES_1_17_2,
     NOTES_1_19_1,
-    READ_ON,
     commit,
     pull,
 )
@@ -34,7 +33,6 @@ BUGS = (
         ),
         Releases(("1.11.0",), ("1.13.3", "1.14.0")),
         pull(16969) + commit("d2007b74d54"),
-        READ_ON,
         (INCREMENTAL_ROCKSDB,),
         message(
             "Until then take fewer savepoints, and leave room in the time-out for a full upload."
@@ -49,7 +47,6 @@ BUGS = (
         ),
         Releases(("1.12.0",), ("1.15.4", "1.16.2", "1.17.0")),
         (*NOTES_1_15_4, *NOTES_1_16_2, *commit("7326addbb3f")),
-        READ_ON,
         (INCREMENTAL_ROCKSDB,),
         message("Until then delete what an audit of the storage proves to be unreferenced."),
         _LEFT_FILES,
@@ -62,7 +59,6 @@ BUGS = (
         ),
         Releases(("1.15.0",), ("1.16.3", "1.17.2", "1.18.0")),
         (*NOTES_1_16_3, *NOTES_1_17_2, *commit("6dcb10abf31")),
-        READ_ON,
         (
             INCREMENTAL_ROCKSDB,
             checkpointing(
@@ -82,7 +78,6 @@ BUGS = (
         ),
         Releases(("1.12.0",), ("1.12.2", "1.13.0")),
         (*NOTES_1_12_2, *pull(14987)),
-        READ_ON,
         (
             INCREMENTAL_ROCKSDB,
             setting(
@@ -104,7 +99,6 @@ BUGS = (
         ),
         Releases(("1.20.0",), ("1.20.3", "2.0.1", "2.1.1", "2.2.0"), is_introduced=True),
         pull(26977, 26978, 26979, 26980),
-        READ_ON,
         (
             setting(
                 message("merged checkpoint files"),
@@ -123,7 +117,6 @@ BUGS = (
         ),
         Releases(("2.0.0",), ("2.0.1", "2.1.1", "2.2.0"), is_introduced=True),
         pull(27063, 27064) + commit("a644a8243a5"),
-        READ_ON,
         (FORST,),
         symptom=_LOST_FILE,
     ),
@@ -136,7 +129,6 @@ BUGS = (
             "https://flink.apache.org/news/2021/04/29/release-1.12.3.html",
             *pull(14797),
         ),
-        READ_ON,
         (UNALIGNED,),
         message("Until then use aligned checkpoints."),
     ),
@@ -148,7 +140,6 @@ BUGS = (
         ),
         Releases(("1.12.0",), ("1.12.2", "1.13.0")),
         (*NOTES_1_12_2, *commit("c7ed2e818a4")),
-        READ_ON,
         (
             checkpointing(
                 message("no tolerable failed checkpoint"),
@@ -165,7 +156,6 @@ BUGS = (
         ),
         Releases(("1.19.0",), ("1.19.1", "1.20.0")),
         (*NOTES_1_19_1, *commit("80af4d50231")),
-        READ_ON,
         (
             setting(
                 message("checkpoints on a local or mounted file system"),

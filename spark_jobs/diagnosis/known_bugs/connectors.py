@@ -12,7 +12,7 @@ from spark_jobs.diagnosis.known_bugs.conditions import (
     setting,
 )
 from spark_jobs.diagnosis.known_bugs.releases import Releases
-from spark_jobs.diagnosis.known_bugs.sources import NOTES_1_15_1, READ_ON, commit, pull
+from spark_jobs.diagnosis.known_bugs.sources import NOTES_1_15_1, commit, pull
 
 
 def _has_one_phase_aggregation(facts: JobFacts) -> bool | None:
@@ -45,7 +45,6 @@ BUGS = (
         ),
         Releases(("1.15.0",), ("1.15.1",)),
         (*NOTES_1_15_1, *commit("189f88485d7")),
-        READ_ON,
         (Condition(message("a Kafka source"), _reads_kafka),),
         message("Nothing is lost: the job restores offsets from its own checkpoints."),
     ),
@@ -57,7 +56,6 @@ BUGS = (
         ),
         Releases(("1.12.0",), ("2.1.3", "2.3.0")),
         pull(27505, 27572, 27573, 27574, 28262) + commit("b81b124ce8b"),
-        READ_ON,
         (
             Condition(message("a group aggregation in one phase"), _has_one_phase_aggregation),
             setting(
@@ -79,7 +77,6 @@ BUGS = (
             "https://github.com/apache/iceberg/issues/15846",
             "https://github.com/apache/iceberg/pull/15913",
         ),
-        READ_ON,
         (
             UNALIGNED,
             planned(message("the Iceberg sink FlinkSink"), "IcebergFilesCommitter"),

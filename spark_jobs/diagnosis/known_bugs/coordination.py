@@ -16,7 +16,6 @@ from spark_jobs.diagnosis.known_bugs.sources import (
     NOTES_1_15_3,
     NOTES_1_15_4,
     NOTES_1_16_1,
-    READ_ON,
     commit,
     pull,
 )
@@ -30,7 +29,6 @@ BUGS = (
         ),
         Releases(("1.18.0",), ("1.19.0",), is_introduced=True),
         pull(24132, 24245),
-        READ_ON,
         (KUBERNETES,),
         message("Restart the JobManager's pod."),
     ),
@@ -42,7 +40,6 @@ BUGS = (
         ),
         Releases(("1.15.0",), ("1.15.3", "1.16.0")),
         (*NOTES_1_15_3, *commit("aae96d0c9d1")),
-        READ_ON,
         (KUBERNETES,),
         message("Retain checkpoints, so that one can be started from by hand."),
     ),
@@ -54,7 +51,6 @@ BUGS = (
         ),
         Releases(("1.12.5", "1.13.1", "1.14.0"), ("1.13.6", "1.14.3", "1.15.0")),
         (*NOTES_1_13_6, *NOTES_1_14_3, *commit("b5c49ef484", "3d7ad08ea24")),
-        READ_ON,
         (ZOOKEEPER,),
         message("Retain checkpoints, so that one can be started from by hand."),
     ),
@@ -63,7 +59,6 @@ BUGS = (
         message("A JobManager can hang for ever when a job ends while it becomes the leader."),
         Releases(("1.15.0",), ("1.15.4", "1.16.1", "1.17.0")),
         (*NOTES_1_15_4, *NOTES_1_16_1, *commit("d745f5b3f7a")),
-        READ_ON,
         (HIGH_AVAILABILITY,),
         message("Restart the JobManager."),
     ),
@@ -75,7 +70,6 @@ BUGS = (
         ),
         Releases(("1.16.0",), ("1.16.1", "1.17.0")),
         (*NOTES_1_16_1, *commit("f11c322467a")),
-        READ_ON,
         (ADAPTIVE,),
     ),
     KnownBug(
@@ -86,7 +80,6 @@ BUGS = (
         ),
         Releases(("2.0.0",)),
         pull(28745),
-        READ_ON,
         (
             ADAPTIVE,
             checkpointing(

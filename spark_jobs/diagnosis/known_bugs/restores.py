@@ -22,7 +22,6 @@ from spark_jobs.diagnosis.known_bugs.sources import (
     NOTES_1_17_1,
     NOTES_1_18_1,
     NOTES_1_19_1,
-    READ_ON,
     commit,
     pull,
 )
@@ -40,7 +39,6 @@ BUGS = (
         ),
         Releases(("1.13.0",), ("1.13.2", "1.14.0")),
         (*NOTES_1_13_2, *pull(16019)),
-        READ_ON,
         (UNALIGNED,),
         _USE_SAVEPOINT,
     ),
@@ -52,7 +50,6 @@ BUGS = (
         ),
         Releases(("1.16.0",), ("1.16.2", "1.17.1", "1.18.0")),
         (*NOTES_1_16_2, *NOTES_1_17_1, *pull(22584, 22594, 22595)),
-        READ_ON,
         (UNALIGNED,),
         _USE_SAVEPOINT,
         Symptom(_RESTARTS, "ArrayIndexOutOfBoundsException"),
@@ -65,7 +62,6 @@ BUGS = (
         ),
         Releases(("1.19.0",), ("1.19.1", "1.20.0")),
         (*NOTES_1_19_1, *pull(24857)),
-        READ_ON,
         (
             UNALIGNED,
             Condition(
@@ -83,7 +79,6 @@ BUGS = (
         ),
         Releases(("1.20.0",), ("1.20.3", "2.0.1", "2.1.1", "2.2.0")),
         pull(26931, 26937),
-        READ_ON,
         (UNALIGNED,),
         _USE_SAVEPOINT,
         Symptom(_RESTARTS, "Cannot rescale the given pointwise partitioner"),
@@ -93,7 +88,6 @@ BUGS = (
         message("A job does not restore from an unaligned checkpoint."),
         Releases(("1.20.3",), ("1.20.4",), is_introduced=True),
         pull(27084, 27086) + commit("d81751aea0b", "c43ab27d401"),
-        READ_ON,
         (UNALIGNED,),
         message("Until then restore from a savepoint."),
         Symptom(
@@ -114,7 +108,6 @@ BUGS = (
             is_introduced=True,
         ),
         pull(26619, 26628) + commit("9d21878befa"),
-        READ_ON,
         (UNALIGNED, SINK_WITH_COMMITTER),
     ),
     KnownBug(
@@ -125,7 +118,6 @@ BUGS = (
         ),
         Releases(("1.19.0",), ("1.19.2", "1.20.1", "2.0.0")),
         pull(25353, 25650),
-        READ_ON,
         (UNALIGNED, SINK_WITH_COMMITTER),
         message("Until then use aligned checkpoints."),
     ),
@@ -134,7 +126,6 @@ BUGS = (
         message("Compressed operator state cannot be restored."),
         Releases(("1.18.0",), ("1.18.1", "1.19.0"), is_introduced=True),
         commit("d04d727958b", "d415d93bbf9", "f9383e6780a"),
-        READ_ON,
         (COMPRESSED,),
         message("Until then do not compress snapshots."),
     ),
@@ -146,7 +137,6 @@ BUGS = (
         ),
         Releases(("1.18.0",), ("1.19.0",), is_introduced=True),
         (*NOTES_1_18_1, *commit("d04d727958b", "b7c314b46ac")),
-        READ_ON,
         (COMPRESSED,),
         message("Until then do not compress snapshots."),
     ),
@@ -158,7 +148,6 @@ BUGS = (
         ),
         Releases(("1.12.5", "1.13.0", "1.14.0"), ("1.13.6", "1.14.3", "1.15.0")),
         (*NOTES_1_13_6, *NOTES_1_14_3, *pull(18222)),
-        READ_ON,
         (ROCKSDB, LOCAL_RECOVERY),
         message("Until then put both on one volume."),
     ),
@@ -170,7 +159,6 @@ BUGS = (
         ),
         Releases(("1.17.0",), ("1.19.0",)),
         pull(24382, 24384, 24385),
-        READ_ON,
         (ADAPTIVE, HIGH_AVAILABILITY),
         message("Until then use the default scheduler."),
     ),
@@ -182,7 +170,6 @@ BUGS = (
         ),
         Releases(("1.12.0",), ("2.4.0",)),
         pull(27991) + commit("7a0419781e7"),
-        READ_ON,
         (
             HIGH_AVAILABILITY,
             setting(

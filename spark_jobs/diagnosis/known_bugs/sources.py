@@ -6,7 +6,6 @@ READ_ON = date(2026, 11, 29)
 
 
 def notes(*dated: str) -> tuple[str, ...]:
-    """Announcements of releases by day and release: ``2021/03/03/release-1.12.2``."""
     return tuple(f"https://flink.apache.org/news/{one}.html" for one in dated)
 
 
@@ -19,7 +18,6 @@ def commit(*hashes: str) -> tuple[str, ...]:
 
 
 NOTES_1_12_2 = notes("2021/03/03/release-1.12.2")
-NOTES_1_12_3 = notes("2021/04/29/release-1.12.3")
 NOTES_1_12_5 = notes("2021/08/06/release-1.12.5")
 NOTES_1_13_2 = notes("2021/08/06/release-1.13.2")
 NOTES_1_13_6 = notes("2022/02/18/release-1.13.6")

@@ -21,7 +21,6 @@ from spark_jobs.diagnosis.known_bugs.sources import (
     NOTES_1_16_3,
     NOTES_1_17_1,
     NOTES_1_17_2,
-    READ_ON,
     commit,
     pull,
 )
@@ -50,7 +49,6 @@ BUGS = (
         message("With watermark alignment the job stops for ever where a source has no split."),
         Releases(("1.15.0",), ("1.16.3", "1.17.2", "1.18.0"), is_introduced=True),
         (*NOTES_1_16_3, *NOTES_1_17_2, *pull(22847), *commit("40dc2b48f0e")),
-        READ_ON,
         (WATERMARK_ALIGNMENT,),
         _NO_ALIGNMENT,
         _STALLED,
@@ -60,7 +58,6 @@ BUGS = (
         message("With watermark alignment sources wait for ever for one that is idle."),
         Releases(("1.16.0",), ("1.16.3", "1.17.2", "1.18.0")),
         (*NOTES_1_16_3, *NOTES_1_17_2, *pull(22968, 22969)),
-        READ_ON,
         (WATERMARK_ALIGNMENT,),
         _NO_ALIGNMENT,
         _STALLED,
@@ -70,7 +67,6 @@ BUGS = (
         message("With watermark alignment sources wait for ever for subtasks that have finished."),
         Releases(("1.18.0",), ("1.19.2", "1.20.0")),
         pull(24757, 24942, 24943, 24944),
-        READ_ON,
         (WATERMARK_ALIGNMENT,),
         _NO_ALIGNMENT,
         _STALLED,
@@ -83,7 +79,6 @@ BUGS = (
         ),
         Releases(("1.19.2", "1.20.0"), ("1.20.2", "2.0.1", "2.1.0"), is_introduced=True),
         pull(26453, 26467, 26468),
-        READ_ON,
         (WATERMARK_ALIGNMENT,),
         _NO_ALIGNMENT,
         _STALLED,
@@ -96,7 +91,6 @@ BUGS = (
         ),
         Releases(("1.15.0",), ("1.15.3", "1.16.0")),
         (*NOTES_1_15_3, *commit("d62df6899a1")),
-        READ_ON,
         (
             any_of(
                 message("an idleness time-out, which jobs also set in their code"),
@@ -117,7 +111,6 @@ BUGS = (
         ),
         Releases(("1.16.0",), ("1.16.1", "1.17.0")),
         (*NOTES_1_16_1, *commit("875f27ef38a")),
-        READ_ON,
     ),
     KnownBug(
         "FLINK-31293",
@@ -127,7 +120,6 @@ BUGS = (
         ),
         Releases(("1.16.0",), ("1.16.2", "1.17.1", "1.18.0")),
         (*NOTES_1_16_2, *NOTES_1_17_1, *commit("fb6caee1371")),
-        READ_ON,
         (
             setting(
                 message("overdraft buffers"),
@@ -147,7 +139,6 @@ BUGS = (
         ),
         Releases(("1.11.0",), ("1.11.4", "1.12.5", "1.13.2", "1.14.0")),
         (*NOTES_1_12_5, *NOTES_1_13_2, *commit("903de19442b")),
-        READ_ON,
         (UNALIGNED,),
         message("Until then use aligned checkpoints."),
     ),
@@ -159,7 +150,6 @@ BUGS = (
         ),
         Releases(("1.15.0",), ("1.15.4", "1.16.1", "1.17.0")),
         (*NOTES_1_15_4, *NOTES_1_16_1, *commit("e7854193816")),
-        READ_ON,
         symptom=Symptom(("restart.loop",), "Sending the partition request to"),
     ),
     KnownBug(
@@ -170,7 +160,6 @@ BUGS = (
         ),
         Releases(("1.20.0",), ("1.20.5", "2.3.0"), is_introduced=True),
         pull(28251, 28271, 28280, 28281),
-        READ_ON,
         (
             ROCKSDB,
             setting(
@@ -194,7 +183,6 @@ BUGS = (
         ),
         Releases(("2.0.0",), ("2.4.0",), is_introduced=True),
         pull(28489),
-        READ_ON,
         (
             ROCKSDB,
             any_of(

@@ -119,7 +119,6 @@ def _task(decline: Mapping[str, Any]) -> str:
 
 
 def _exception(declines: Losses) -> str | None:
-    """Of the newest decline that has one, else what REST says of the failure."""
     reported = [
         decline["exception"]
         for sample in declines.lost

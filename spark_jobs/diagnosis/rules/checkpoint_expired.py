@@ -162,7 +162,6 @@ def _holder(window: JobWindow, limits: Limits, expiries: Losses) -> Holder | Non
 
 
 def _missing(expired: CheckpointSample) -> list[Missing]:
-    """Most first."""
     reported = [
         (part.get("vertex_name") or part.get("vertex_id") or "", part.get("count") or 0, part)
         for part in expired.not_acknowledged
@@ -222,7 +221,6 @@ def _writing(window: JobWindow, expired: CheckpointSample) -> int:
 
 
 def _confidence(expired: CheckpointSample, holder: Holder | None) -> Confidence:
-    """That it expired is certain; why, only as far as something tells."""
     if holder and holder.busy_known:
         return "high"
     return "medium" if holder or expired.not_acknowledged else "low"

@@ -126,7 +126,6 @@ def _by_reason(reasons: Mapping[str, int], at_ms: int) -> Iterator[Evidence]:
 
 
 def _text(failed: Losses) -> str | None:
-    """What is said of the newest."""
     newest = failed.newest
     # Of one lost with its job Flink's message is the same whatever the failure was.
     reported = (

@@ -209,7 +209,7 @@ def _files(window: JobWindow, checkpoint: CheckpointSample) -> UploadedFiles | N
 
 
 def _uploaded_again(files: UploadedFiles) -> bool:
-    """The files are the old ones, by name or by place: a compaction would have made new names."""
+    """The files are the old ones, by name or by place."""
     return (files.kept_bytes or 0) + (files.same_name_bytes or 0) > (files.new_name_bytes or 0)
 
 

@@ -84,7 +84,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _enough_ms(window: JobWindow, misses: list[int]) -> int | None:
-    """The time-out at which the latest of them had come in time."""
     return window.config.timeout_ms + misses[-1] if misses and window.config.timeout_ms else None
 
 

@@ -221,7 +221,6 @@ def _largest(window: JobWindow) -> tuple[str, str, int, str] | None:
 
 
 def _confidence(trend: SizeTrend) -> Confidence:
-    """Slopes that agree over many checkpoints; the 10th percentile is above 0 in any case."""
     points, low = trend.points or 0, trend.bytes_per_h_low
     if low is not None and points >= SURE_POINTS and low >= (trend.bytes_per_h or 0) / 2:
         return "high"

@@ -162,7 +162,6 @@ def _limit_ms(window: JobWindow, limits: Limits) -> float:
 
 
 def _confidence(window: JobWindow, tried: list[CheckpointSample]) -> Confidence:
-    """Attempts that were seen prove that the source still tells of checkpoints."""
     if any(
         sample.outcome in FAILED_OUTCOMES or sample.outcome == "in_progress" for sample in tried
     ):

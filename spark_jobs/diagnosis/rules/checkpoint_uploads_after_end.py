@@ -1,9 +1,6 @@
 """Tasks still work on checkpoints that were given up while later ones are written: more at once
-than max-concurrent-checkpoints lets.
-
-Flink bounds the checkpoints that its JobManager waits for. One that expired, failed or was aborted
-leaves that count at once; what its tasks snapshot and upload goes on until they are notified, and
-have time to react: until their late acknowledgement, where one came.
+than max-concurrent-checkpoints lets. Flink bounds the checkpoints that its JobManager waits for;
+what tasks of an expired one snapshot and upload goes on until they are notified.
 """
 
 from collections.abc import Iterator, Sequence

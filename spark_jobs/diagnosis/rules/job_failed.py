@@ -1,7 +1,5 @@
-"""A job has ended as FAILED: why, what ended it for good, and from where it can be started again.
-
-A job that fails restarts unless something ended it: no restart strategy, one that is exhausted, an
-exception that Flink calls not recoverable, or a start that is impossible.
+"""A job has ended as FAILED: why, what ended it for good (no restart strategy, an exhausted one, an
+exception that is not recoverable, an impossible start), and from where it can be started again.
 """
 
 import re
@@ -133,7 +131,6 @@ def _root(texts: list[str]) -> tuple[RootException | None, FailureCause | None]:
 
 
 def _ended_by(texts: list[str]) -> tuple[str, str]:
-    """A code and a sentence."""
     for text in texts:
         if suppressed := _SUPPRESSED.search(text):
             if suppressed[1].startswith("NoRestart"):

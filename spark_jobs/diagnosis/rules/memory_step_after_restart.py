@@ -1,10 +1,7 @@
-"""Memory that each restart of a job leaves behind in its TaskManagers, outside the heap: metaspace
-and direct memory.
-
-Flink loads user classes again for each attempt of a job on a TaskManager (``flink-docs``,
-"Unloading of Dynamically Loaded Classes in User Code"); whatever still refers to an earlier attempt
-keeps its classes and buffers. What RocksDB allocates is in neither figure: Flink reports no
-resident size.
+"""Memory that each restart of a job leaves behind in its TaskManagers: metaspace and direct memory.
+Flink loads user classes again for each attempt (``flink-docs``, "Unloading of Dynamically Loaded
+Classes in User Code"); whatever refers to an earlier attempt keeps its classes and buffers.
+RocksDB's memory is in neither figure.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -66,7 +63,6 @@ class Steps:
 
     @property
     def left(self) -> float | None:
-        """Restarts until the limit at this pace."""
         return (
             None
             if self.limit_bytes is None

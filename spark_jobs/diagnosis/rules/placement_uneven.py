@@ -99,7 +99,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _loads(window: JobWindow) -> list[Load]:
-    """By TaskManager."""
     of_vertices: dict[str, Counter[str]] = {}
     busy, hosts = dict[str, list[float]](), dict[str, str | None]()
     for vertex in window.vertex_windows:

@@ -316,9 +316,7 @@ def _evidence(
 
 
 def _confidence(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Confidence:
-    """A step down for each thing not seen: busy time, own waiting, a full input, work as long as
-    others waited, a second sample.
-    """
+    """One step down for each thing not seen."""
     vertex = pressure.vertices[origin.vertex_id]
     lacking = (
         (not origin.measured)

@@ -285,9 +285,6 @@ def _producers(window: JobWindow, pressure: Pressure, origin: Origin) -> list[st
 
 
 def _confidence(origin: Origin, share: float | None, even_share: float, samples: int) -> Confidence:
-    """High where records show the same as time does; a busy subtask with an ordinary share may be
-    on a slow host.
-    """
     if not origin.measured or samples < 2:
         return "low"
     return "high" if share is not None and share >= UNEVEN * even_share else "medium"

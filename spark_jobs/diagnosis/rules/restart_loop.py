@@ -595,7 +595,6 @@ def _evidence(
 
 
 def _slots(window: JobWindow, at_ms: int) -> Iterator[Evidence]:
-    """How many slots the job needs, and what is said of those that are there."""
     needed = [
         count
         for event in window.events

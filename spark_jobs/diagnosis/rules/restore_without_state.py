@@ -1,12 +1,9 @@
 """A job was started without state, or without that of some operators, although it had completed
-checkpoints: nothing fails, and what it knew is gone.
-
-Flink counts checkpoints on from the restored one. Ids that begin anew, without a restore before
-them, say that there was none: a JobManager that was replaced without high availability, or a job
-that was submitted again without a snapshot. Under another id it is the same job where it has the
+checkpoints. Flink counts checkpoints on from the restored one: ids that begin anew, without a
+restore before them, say that there was none. Under another id it is the same job where it has the
 name, and the attempt before it was over. Whoever cancelled that one with all of its checkpoints, or
 let it finish, meant to begin anew. Where non-restored state is allowed, Flink logs which operators
-of the snapshot it leaves out, as that of any restore.
+it leaves out.
 """
 
 from collections.abc import Iterator
@@ -222,7 +219,6 @@ def _left_out(window: JobWindow, since_ms: int) -> Iterator[Finding]:
 
 
 def _fresh_start(window: JobWindow) -> FreshStart | None:
-    """The newest."""
     in_order = sorted(window.checkpoints, key=by_time)
     begins = [
         after.trigger_time_ms

@@ -93,7 +93,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _each_once(events: Sequence[LogEvent]) -> list[LogEvent]:
-    """JobManager and TaskManager log the same failure of a task."""
     tasks: dict[tuple[object, ...], LogEvent] = {}
     for event in events:
         if event.reason in (TIMED_OUT, NOT_FOUND):
@@ -108,7 +107,6 @@ def _each_once(events: Sequence[LogEvent]) -> list[LogEvent]:
 
 
 def _worst_second(events: Sequence[LogEvent]) -> tuple[int, int]:
-    """Which second since 1970, and how many fell into it."""
     return Counter(event.at_ms // 1000 for event in events).most_common(1)[0]
 
 

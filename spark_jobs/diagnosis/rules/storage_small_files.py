@@ -1,9 +1,6 @@
-"""A job writes its checkpoints as very many small files, or so often that they cost many calls: the
-storage's name service or request bill pays, not the space.
-
+"""A job writes its checkpoints as very many small files, or so often that they cost many calls:
 HDFS keeps each file in the NameNode's memory, object stores charge by request and throttle by
-prefix, and each file is one more round trip in the asynchronous part of a checkpoint and in a
-restore.
+prefix.
 """
 
 from collections.abc import Iterator

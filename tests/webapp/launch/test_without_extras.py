@@ -100,6 +100,6 @@ def test_a_source_in_zookeeper_names_its_extra(installation: WithoutExtras, tmp_
 
 def test_a_job_of_spark_names_its_extra(installation: WithoutExtras) -> None:
     lake = str(installation.home / "lake")
-    done = installation.run("-m", "spark_jobs", "windows", "--lake", lake)
+    done = installation.run("-m", "spark_jobs", "log_events", "--lake", lake)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].endswith("pip install 'weir[spark]'")

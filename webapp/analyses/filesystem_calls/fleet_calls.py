@@ -1,16 +1,12 @@
-"""Calls of all jobs to each file system, second by second: who checkpoints together, what
-staggering and moving jobs would give.
-"""
+"""Calls of all jobs to each file system, second by second: who checkpoints together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.core.cache import cache
 
-from ingest.flink_rest.versions import release
-from spark_jobs.filesystem_calls.balance import balanced
-from spark_jobs.filesystem_calls.bursts import Periodic, Written, by_second, staggered
+from spark_jobs.filesystem_calls.bursts import Written, by_second
 from webapp.analyses.filesystem_calls.audit_logs import (
     AuditedCalls,
     Caller,
@@ -23,7 +19,6 @@ from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 from webapp.storage.namenodes import NameNode, NameNodes, namenodes_in
 
 SECONDS = int(WINDOW.total_seconds())
-_DIRECTORY = ("state.checkpoints.dir", "execution.checkpointing.dir")
 
 
 @dataclass(frozen=True)
@@ -38,7 +33,6 @@ class Together:
 class FileSystemCalls:
     """Of one file system. ``unknown``: jobs whose files no audit counted; they are left out of
     every figure. ``together``: jobs at work in the worst second, most calls first.
-    ``staggered_peak``: of the jobs with a known pace, against ``steady_peak`` of the same jobs.
     """
 
     file_system: str
@@ -48,37 +42,20 @@ class FileSystemCalls:
     peak: float
     peak_at: datetime | None
     together: Sequence[Together]
-    steady_peak: float
-    staggered_peak: float
     seconds: Sequence[float]
-
-
-@dataclass(frozen=True)
-class JobMove:
-    cluster: str
-    job_id: str
-    name: str
-    per_s: float
-    source_file_system: str
-    target_file_system: str
-    setting: str
 
 
 @dataclass(frozen=True)
 class FleetCalls:
     """``start``: of the seconds. ``left_out``: jobs with fewer checkpoints than those looked at.
-    ``before`` and ``after``: calls a second over time by file system, as it is and with the moves
-    made. ``observed``: what audit logs of NameNodes have of the same minutes, ``namenodes`` what
-    their JMX has.
+    ``observed``: what audit logs of NameNodes have of the same minutes, ``namenodes`` what their
+    JMX has.
     """
 
     start: datetime
     end: datetime
     left_out: int
     file_systems: Sequence[FileSystemCalls]
-    before: Mapping[str, float]
-    after: Mapping[str, float]
-    moves: Sequence[JobMove]
     observed: Observed
     namenodes: NameNodes
 
@@ -93,44 +70,28 @@ _MADE_OF = (
     FleetCalls,
     FileSystemCalls,
     Together,
-    JobMove,
 )
 
 
-def look_up_fleet_calls(now: datetime, more: int = 0) -> FleetCalls:
-    """Cached for a moment: tables and chart of a page ask for the same, and to stagger many jobs
-    takes seconds.
-    """
-    key = answer_key("fleet-calls", _MADE_OF, end_of_step(now), more)
+def look_up_fleet_calls(now: datetime) -> FleetCalls:
+    """Cached for a moment: tables and chart of a page ask for the same."""
+    key = answer_key("fleet-calls", _MADE_OF, end_of_step(now))
     cached = cache.get(key)
     if isinstance(cached, FleetCalls):
         return cached
-    fleet = fleet_calls(now, more)
+    fleet = fleet_calls(now)
     cache.set(key, fleet, KEPT_S)
     return fleet
 
 
-def fleet_calls(now: datetime, more: int = 0) -> FleetCalls:
-    """``more``: file systems that do not exist yet and could take jobs."""
+def fleet_calls(now: datetime) -> FleetCalls:
     end, jobs, left_out = fleet_jobs(now)
     start = _start(end)
-    by_peak = _file_systems(jobs, start)
-    paced = [(job, job.per_s) for job in jobs if job.per_s is not None and job.file_system]
-    names = list(dict.fromkeys(job.file_system for job in jobs if job.file_system)) + [
-        f"new-{number}" for number in range(1, more + 1)
-    ]
-    plan = balanced(
-        [per_s for _job, per_s in paced], [job.file_system for job, _per_s in paced], names
-    )
-    moves = [_move(*paced[move.job], move.target) for move in plan.moves]
     return FleetCalls(
         start,
         end,
         left_out,
-        by_peak,
-        plan.before,
-        plan.after,
-        moves,
+        _file_systems(jobs, start),
         observed_in(start, SECONDS, jobs),
         namenodes_in(start, SECONDS),
     )
@@ -171,17 +132,6 @@ def _of_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> FileSyst
     together = [
         Together(job.cluster, job.job_id, job.name, calls) for job, calls in shares if calls
     ]
-    periodic = [
-        Periodic(
-            (job.taken[0].trigger_time - start).total_seconds(),
-            job.period_s,
-            job.taken[-1].duration_s,
-            calls,
-        )
-        for job, calls in known
-        if job.period_s and job.period_s >= 1
-    ]
-    plan = staggered(periodic, SECONDS)
     peak = float(seconds[worst])
     return FileSystemCalls(
         name,
@@ -191,21 +141,9 @@ def _of_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> FileSyst
         peak,
         start + timedelta(seconds=worst) if peak else None,
         sorted(together, key=lambda one: (-one.calls, one.name)),
-        plan.before,
-        plan.after,
         seconds.tolist(),
     )
 
 
 def _written(trigger: datetime, duration_s: float, calls: float, start: datetime) -> Written:
     return Written((trigger - start).total_seconds(), duration_s, calls)
-
-
-def _move(job: FleetJob, per_s: float, target: str) -> JobMove:
-    of = release(job.flink_version)
-    key = _DIRECTORY[of is None or of[:2] >= (1, 20)]
-    path = job.directory.removeprefix(job.file_system) or "/"
-    at = target if "://" in target else f"hdfs://{target}"
-    return JobMove(
-        job.cluster, job.job_id, job.name, per_s, job.file_system, target, f"{key}: {at}{path}"
-    )

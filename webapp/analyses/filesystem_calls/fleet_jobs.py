@@ -35,17 +35,14 @@ class Taken:
 
 @dataclass(frozen=True)
 class FleetJob:
-    """``file_system``: scheme and authority of its checkpoints, "" where unknown; ``directory``
-    what it is to be set to. ``calls``: of one checkpoint, None where no audit counted its files.
-    ``period_s``: None where it took only one.
+    """``file_system``: scheme and authority of its checkpoints, "" where unknown. ``calls``: of one
+    checkpoint, None where no audit counted its files. ``period_s``: None where it took only one.
     """
 
     cluster: str
     job_id: str
     name: str
-    flink_version: str | None
     file_system: str
-    directory: str
     files: float | None
     calls: float | None
     taken: tuple[Taken, ...]
@@ -105,9 +102,7 @@ def fleet_jobs(now: datetime) -> FleetJobs:
     ):
         if (cluster, job_id) in facts:
             facts[cluster, job_id].append((trigger, lasted_ms, path or ""))
-    current = JobCurrent.objects.filter(job_id__in=job_ids).only(
-        "cluster", "job_id", "name", "flink_version"
-    )
+    current = JobCurrent.objects.filter(job_id__in=job_ids).only("cluster", "job_id", "name")
     known = {(job.cluster, job.job_id): job for job in current}
     files = files_by_directory(
         CheckpointStorage.objects.filter(audit__in=latest_audits(), job_id__in=job_ids)
@@ -138,9 +133,7 @@ def _job(
     return FleetJob(
         *key,
         (job and job.name) or key[1],
-        job.flink_version if job else None,
         file_system_of(path),
-        _CHECKPOINT.sub("", path),
         files,
         None if files is None else calls_of_files(files),
         taken,

@@ -11,7 +11,6 @@ from django.core.cache import cache
 from ingest.messages import message
 from spark_jobs.filesystem_calls.calls import Calls
 from spark_jobs.filesystem_calls.inlining import Inlined
-from webapp.analyses.filesystem_calls.job_audit import JobAudit, KindSeen, job_audit
 from webapp.analyses.filesystem_calls.job_calls import JobCalls, Pace, job_calls, pace_of
 from webapp.fleet.models import JobCurrent
 from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
@@ -23,16 +22,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Looked:
-    """None where the files are not known; ``why`` says then what is missing, and what to do.
-    ``observed``: None where no audit log of a NameNode has the job's calls.
-    """
+    """None where the files are not known; ``why`` says then what is missing, and what to do."""
 
     calls: JobCalls | None = None
     why: str = ""
-    observed: JobAudit | None = None
 
 
-_MADE_OF = (Looked, JobAudit, KindSeen, JobCalls, Calls, Pace, Inlined)
+_MADE_OF = (Looked, JobCalls, Calls, Pace, Inlined)
 
 
 def look_up_calls(job: JobCurrent, now: datetime) -> Looked:
@@ -76,4 +72,4 @@ def _look_up(job: JobCurrent, now: datetime) -> Looked:
     calls = job_calls(
         read, read.files, pace_of(job.cluster, job.job_id), job.flink_version, settings
     )
-    return Looked(calls, observed=job_audit(job, calls.most))
+    return Looked(calls)

@@ -8,7 +8,6 @@ from ingest.messages import Message, join_messages, message, plural
 from spark_jobs.filesystem_calls.namenode_heap import Namespace, small_heap_bytes
 from webapp.analyses.declaration import fleet_analysis
 from webapp.analyses.document import (
-    Advice,
     Asked,
     Block,
     Chart,
@@ -18,7 +17,6 @@ from webapp.analyses.document import (
     Fact,
     Facts,
     Link,
-    Note,
     NotKnown,
     Table,
     Tone,
@@ -34,28 +32,17 @@ from webapp.analyses.filesystem_calls.fleet_calls import (
 from webapp.analyses.filesystem_calls.namenode_memory import NameNodeMemory, namenode_memory
 from webapp.charts.filesystem_calls import calls_by_second
 from webapp.findings.models import Finding
-from webapp.lib.filter_sets import ListFilters
 from webapp.lib.messages.rendering import localised
-from webapp.lib.query_parameters import Choice
-from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.models import JobStorage
 from webapp.storage.namenode_findings import open_findings
 from webapp.storage.namenodes import NameNode
 
 SHOWN = 50
-GAIN = 0.95
-"""Staggering that leaves more than this of the worst second gains little."""
 UNKNOWN_SYSTEM = message("a file system that is not known")
 JOBS = message("Jobs")
 CLUSTER = message("Cluster")
 CALLS = message("Calls")
 PER_S = message("Calls a second")
-
-
-class CallsFilters(ListFilters):
-    more = Choice(
-        ("1", "2", "3"), about=_("file systems that do not exist yet and could take jobs")
-    )
 
 
 @fleet_analysis(
@@ -65,11 +52,10 @@ class CallsFilters(ListFilters):
         "what checkpoints of all jobs ask of each NameNode, second by second, in their newest ten "
         "minutes"
     ),
-    parameters=CallsFilters,
     is_slow=True,
 )
 def filesystem_calls(asked: Asked) -> Document:
-    fleet_calls, findings = _found(asked), open_findings()
+    fleet_calls, findings = look_up_fleet_calls(asked.now), open_findings()
     blocks: list[Block] = [
         Chart("seconds", message("Calls by second"), subtitle=message("of each file system"))
     ]
@@ -89,12 +75,12 @@ def filesystem_calls(asked: Asked) -> Document:
         blocks += [_callers(fleet_calls.observed.logs), _jobs(fleet_calls.observed.logs)]
     if fleet_calls.namenodes.known or fleet_calls.observed.logs:
         blocks.append(_kinds(fleet_calls))
-    return Document(_verdict(fleet_calls, findings), (*blocks, *_balance(fleet_calls)))
+    return Document(_verdict(fleet_calls, findings), tuple(blocks))
 
 
 @filesystem_calls.draws("seconds")
 def seconds(asked: Asked) -> Drawn:
-    fleet_calls = _found(asked)
+    fleet_calls = look_up_fleet_calls(asked.now)
     series = [
         (localised(system.file_system or UNKNOWN_SYSTEM), system.seconds)
         for system in fleet_calls.file_systems
@@ -109,10 +95,6 @@ def seconds(asked: Asked) -> Drawn:
         return Drawn(empty_title=message("No calls are known"), empty_text=text)
     note = message("Calls of each second, a checkpoint's evenly over its duration.")
     return Drawn(calls_by_second(series, fleet_calls.start), note)
-
-
-def _found(asked: Asked) -> FleetCalls:
-    return look_up_fleet_calls(asked.now, int(asked.parameters.values.get("more", 0)))
 
 
 def _verdict(fleet_calls: FleetCalls, findings: Sequence[Finding]) -> Verdict:
@@ -227,22 +209,16 @@ def _period(fleet_calls: FleetCalls) -> Facts:
 
 
 def _file_systems(systems: Sequence[FileSystemCalls]) -> Table:
-    staggered = message(
-        "worst second of jobs with a regular interval, if each started at the best second"
-    )
-
     def row(system_calls: FileSystemCalls) -> tuple[Value, ...]:
         of = (system_calls.file_system or None, system_calls.jobs, system_calls.unknown)
         if not system_calls.peak:
-            return (*of, *[None] * 6)
-        peaks = (round(system_calls.steady_peak), round(system_calls.staggered_peak))
+            return (*of, *[None] * 4)
         return (
             *of,
             round(system_calls.per_s, 2),
             round(system_calls.peak),
             system_calls.peak_at,
             len(system_calls.together),
-            *peaks,
         )
 
     return Table(
@@ -261,13 +237,6 @@ def _file_systems(systems: Sequence[FileSystemCalls]) -> Table:
             Column("peak", message("Calls in the worst second"), "count"),
             Column("peak_at", message("Worst second"), "instant"),
             Column("together", message("Jobs in it"), "count"),
-            Column(
-                "steady_peak",
-                message("Of jobs with a regular interval"),
-                "count",
-                message("their worst second"),
-            ),
-            Column("staggered_peak", message("If staggered"), "count", staggered),
         ),
         tuple(map(row, systems)),
         subtitle=message("worst second first"),
@@ -321,12 +290,12 @@ def _namenodes(fleet_calls: FleetCalls) -> Table:
     expected = message(
         "Checkpoints of the jobs known here should cost {per_s:decimal1} calls/s. Calls are those "
         "of all clients. Times are means of its own last interval of metrics.",
-        per_s=sum(fleet_calls.before.values()),
+        per_s=sum(system.per_s for system in fleet_calls.file_systems),
     )
     worst = message("of the samples of these minutes")
     slow = message(
-        "If calls wait, every writer waits: stagger checkpoints, reduce the number of files, "
-        "or move jobs."
+        "If calls wait, every writer waits: reduce the number of files, or move jobs to another "
+        "file system."
     )
     is_slow = any(node.is_slow for node in fleet_calls.namenodes.known)
     return Table(
@@ -528,94 +497,6 @@ def _kinds(fleet_calls: FleetCalls) -> Table:
         ),
         tuple((*of, round(per_s, 2)) for *of, per_s in rows),
         empty=message("Calls a second are known from two samples of one run of the NameNode on."),
-    )
-
-
-def _balance(fleet_calls: FleetCalls) -> Iterator[Block]:
-    if len(fleet_calls.before) < 2:
-        if fleet_calls.before:
-            yield Note(
-                message(
-                    "There is one file system: add hypothetical ones to see which jobs would move."
-                )
-            )
-    else:
-        yield _loads(fleet_calls)
-        if fleet_calls.moves:
-            yield _moves(fleet_calls)
-    if any(
-        system.staggered_peak < system.steady_peak * GAIN for system in fleet_calls.file_systems
-    ):
-        stagger = message(
-            "Stagger: no setting of Flink moves the second at which a job takes its checkpoints. "
-            "Trigger them over REST at chosen seconds (POST /jobs/:jobid/checkpoints, 1.17 and "
-            "later), or restart jobs one after the other."
-        )
-        yield Advice((stagger,))
-
-
-def _loads(fleet_calls: FleetCalls) -> Table:
-    sentence = message("No other distribution by this rule would relieve the busiest file system.")
-    if fleet_calls.moves:
-        sentence = plural(
-            len(fleet_calls.moves),
-            (
-                "{moved:count} job moved, the busiest file system would have {after:decimal1} "
-                "calls/s over time instead of {before:decimal1}."
-            ),
-            (
-                "{moved:count} jobs moved, the busiest file system would have {after:decimal1} "
-                "calls/s over time instead of {before:decimal1}."
-            ),
-            moved=len(fleet_calls.moves),
-            after=max(fleet_calls.after.values()),
-            before=max(fleet_calls.before.values()),
-        )
-    return Table(
-        "loads",
-        message("Jobs over file systems"),
-        (
-            Column("file_system", message("File system"), "mono"),
-            Column("per_s", message("Calls a second now"), "per_s"),
-            Column("then_per_s", message("Then"), "per_s"),
-        ),
-        tuple(
-            (name, round(before, 2), round(fleet_calls.after[name], 2))
-            for name, before in fleet_calls.before.items()
-        ),
-        subtitle=message("jobs with most calls first, each to the file system with fewest calls"),
-        note=sentence,
-    )
-
-
-def _moves(fleet_calls: FleetCalls) -> Table:
-    return Table(
-        "moves",
-        message("Jobs to move"),
-        (
-            Column("job", message("Job")),
-            Column("cluster", CLUSTER),
-            Column("per_s", PER_S, "per_s"),
-            Column("from", message("From"), "mono"),
-            Column("to", message("To"), "mono"),
-            Column("setting", message("To set"), "mono"),
-        ),
-        tuple(
-            (
-                _job_link(move.cluster, move.job_id, move.name),
-                move.cluster,
-                round(move.per_s, 2),
-                move.source_file_system,
-                move.target_file_system,
-                move.setting,
-            )
-            for move in fleet_calls.moves
-        ),
-        subtitle=message("most calls first"),
-        note=message(
-            "A job that moves restores from its last checkpoint, whose files stay where they are "
-            "until it has dropped them."
-        ),
     )
 
 

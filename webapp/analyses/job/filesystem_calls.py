@@ -1,5 +1,5 @@
-"""Calls of a job's checkpoints to the NameNode of their storage: how many, how many were observed,
-and what makes them fewer.
+"""Calls of a job's checkpoints to the NameNode of their storage: how many, and what makes them
+fewer.
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,6 @@ from django.urls import reverse
 
 from ingest.messages import Message, join_messages, message
 from spark_jobs.diagnosis.rules.storage_small_files import CALLS_PER_S
-from spark_jobs.filesystem_calls.calls import AUDITED
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
@@ -25,10 +24,8 @@ from webapp.analyses.document import (
     Note,
     NotKnown,
     Table,
-    Value,
     Verdict,
 )
-from webapp.analyses.filesystem_calls.job_audit import JobAudit
 from webapp.analyses.filesystem_calls.job_calls import JobCalls
 from webapp.analyses.filesystem_calls.lookup import look_up_calls
 from webapp.charts.filesystem_calls import files_and_heap
@@ -83,7 +80,7 @@ NOT_KNOWN = message("Its files are not known.")
 def filesystem_calls(job: JobCurrent, asked: Asked) -> Document:
     """By what was read of its checkpoints up to now: an audit reads those of an ended job, too."""
     calls_lookup = look_up_calls(job, asked.now)
-    calls, observed = calls_lookup.calls, calls_lookup.observed
+    calls = calls_lookup.calls
     if calls is None:
         return Document(Verdict("unknown", NOT_KNOWN), (NotKnown(calls_lookup.why),))
     limit = limits_of(job.cluster, job.job_id, job.name)[CALLS_PER_S]
@@ -95,9 +92,7 @@ def filesystem_calls(job: JobCurrent, asked: Asked) -> Document:
     if calls.curve:
         subtitle = message("files of a checkpoint against heap of the JobManager")
         blocks.append(Chart("threshold", message("Inline threshold"), subtitle=subtitle))
-    blocks += [_facts(calls, factor_of_path(calls.metadata_path)), _kinds(calls, observed)]
-    if observed:
-        blocks += [_observed(observed), _callers(observed)]
+    blocks += [_facts(calls, factor_of_path(calls.metadata_path)), _kinds(calls)]
     return Document(_verdict(calls, limit), tuple(blocks))
 
 
@@ -225,96 +220,26 @@ def _least(calls: JobCalls) -> str:
     return message("at least {files:count}", files=calls.files_least)
 
 
-def _kinds(calls: JobCalls, observed: JobAudit | None) -> Table:
-    """Where an audit log has calls of the job, what it has of each kind stands beside what was
-    expected.
-    """
-    seen = {kind.cmd: _tenths(kind.per_checkpoint) for kind in observed.kinds} if observed else {}
-    rows: list[tuple[Value, ...]] = []
-    for kind, label in LABELS.items():
-        expected, own = getattr(calls.most, kind), seen.pop(AUDITED.get(kind, ""), None)
-        if expected or own:
-            rows.append((label, expected, *((own,) if observed else ()), MEANINGS[kind]))
-    # What is left is nothing that a checkpoint needs.
-    rows += [(cmd, None, own, "") for cmd, own in seen.items()]
-    by_log = message(
-        "An audit log has no addBlock, fsync and complete. "
-        "Deletes are fewer than expected until more checkpoints completed than are retained."
-    )
-    of_ha = message(
-        "A file that Flink writes for high availability on the same storage comes on top: one a "
-        "checkpoint."
-    )
+def _kinds(calls: JobCalls) -> Table:
+    rows = [
+        (label, expected, MEANINGS[kind])
+        for kind, label in LABELS.items()
+        if (expected := getattr(calls.most, kind))
+    ]
     return Table(
         "kinds",
         message("Calls of one checkpoint"),
         (
             Column("kind", message("Call"), "mono"),
             Column("expected", message("Expected"), "count"),
-            *(
-                (
-                    Column(
-                        "observed",
-                        message("Observed"),
-                        "number",
-                        message("in the audit log of the NameNode"),
-                    ),
-                )
-                if observed
-                else ()
-            ),
             Column("meaning", message("What for")),
         ),
         tuple(rows),
-        note=join_messages((by_log, of_ha), " ") if observed else of_ha,
-    )
-
-
-def _observed(audit: JobAudit) -> Facts:
-    return Facts(
-        (
-            Fact("observed_from", message("Audit log, from"), audit.start, "instant"),
-            Fact("observed_to", message("Audit log, to"), audit.end, "instant"),
-            Fact(
-                "observed_checkpoints",
-                message("Checkpoints in this time"),
-                audit.checkpoints,
-                "count",
-            ),
-            Fact(
-                "observed_calls",
-                message("Observed calls of each"),
-                _tenths(audit.per_checkpoint),
-                "number",
-            ),
-            Fact(
-                "expected_calls",
-                message("Expected of each"),
-                audit.expected_per_checkpoint,
-                "count",
-                message("of kinds that an audit log has"),
-            ),
-            Fact("observed_burst", message("Calls in the worst second"), audit.burst, "count"),
-            Fact("observed_burst_at", message("Worst second"), audit.burst_at, "instant"),
-        )
-    )
-
-
-def _callers(audit: JobAudit) -> Table:
-    return Table(
-        "callers",
-        message("Callers"),
-        (
-            Column("address", message("Address"), "mono"),
-            Column("calls", message("Calls"), "count"),
+        note=message(
+            "A file that Flink writes for high availability on the same storage comes on top: one "
+            "a checkpoint."
         ),
-        tuple(audit.callers.items()),
-        subtitle=message("of paths with the id of the job, most calls first"),
     )
-
-
-def _tenths(value: float) -> float:
-    return round(value, 1)
 
 
 def _range(least: int, most: int) -> str:

@@ -218,7 +218,6 @@ def _outcomes(job_placement: JobPlacement) -> Table:
                 "count",
                 message("network buffers used under load, where most are needed"),
             ),
-            Column("moved", message("Subtasks moved"), "count"),
         ),
         tuple(
             (
@@ -230,7 +229,6 @@ def _outcomes(job_placement: JobPlacement) -> Table:
                 _tenths(outcome.busy_max),
                 outcome.buffers_least,
                 outcome.buffers_most,
-                outcome.moved,
             )
             for outcome in job_placement.outcomes
         ),

@@ -12,7 +12,7 @@ from spark_jobs.placement.network_buffers import BufferSettings
 from spark_jobs.placement.plan import Indices, Plan
 from spark_jobs.placement.regions import region_sizes, regions, restarted_by_taskmanager
 from spark_jobs.placement.slots import Placement, simulated
-from spark_jobs.placement.spread import Spread, moved, spread
+from spark_jobs.placement.spread import Spread, spread
 from webapp.analyses.placement.advice import advice
 from webapp.fleet.job_plan import buffer_settings, restarts_all
 from webapp.fleet.models import JobCurrent
@@ -24,8 +24,7 @@ NOW, DEFAULT, BALANCED = "now", "default", "balanced"
 @dataclass(frozen=True)
 class Outcome:
     """One placement. ``tasks``: by TaskManager, fullest first. ``concentration``: of the vertex
-    whose subtasks are most on one TaskManager, over their even share. ``moved``: subtasks that
-    would run elsewhere than now.
+    whose subtasks are most on one TaskManager, over their even share.
     """
 
     key: str
@@ -36,7 +35,6 @@ class Outcome:
     busy_max: float | None
     buffers_least: int
     buffers_most: int
-    moved: int | None
 
 
 @dataclass(frozen=True)
@@ -151,20 +149,13 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
     simulated_spread, outcomes = simulated(plan, slots_each), []
     if now is not None:
         spread_now = spread(plan, now, len(names), settings, busy)
-        outcomes.append(_outcome(NOW, plan, spread_now, None))
+        outcomes.append(_outcome(NOW, plan, spread_now))
     for key, placement in (
         (DEFAULT, simulated_spread.by_default),
         (BALANCED, simulated_spread.balanced),
     ):
         where = _where(plan, placement)
-        elsewhere = (
-            moved(now, where, max(len(slots_each), len(names)))
-            if now is not None and key != DEFAULT
-            else None
-        )
-        outcomes.append(
-            _outcome(key, plan, spread(plan, where, len(slots_each), settings, busy), elsewhere)
-        )
+        outcomes.append(_outcome(key, plan, spread(plan, where, len(slots_each), settings, busy)))
     found_regions = regions(plan, full=restarts_all(job.configuration))
     return JobPlacement(
         sampled.at,
@@ -233,7 +224,7 @@ def _where(plan: Plan, placement: Placement) -> list[Indices]:
     return [placement.taskmanagers(position) for position in range(len(plan.vertices))]
 
 
-def _outcome(key: str, plan: Plan, spread: Spread, elsewhere: int | None) -> Outcome:
+def _outcome(key: str, plan: Plan, spread: Spread) -> Outcome:
     concentration = spread.concentration()
     worst = int(concentration.argmax())
     return Outcome(
@@ -245,7 +236,6 @@ def _outcome(key: str, plan: Plan, spread: Spread, elsewhere: int | None) -> Out
         None if spread.busy_cores is None else float(spread.busy_cores.max()),
         int(spread.buffers.least.max()),
         int(spread.buffers.most.max()),
-        elsewhere,
     )
 
 

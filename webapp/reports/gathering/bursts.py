@@ -56,7 +56,6 @@ def table(bursts: Bursts) -> Table:
         message("Worst second"),
         message("At (UTC)"),
         message("Jobs together"),
-        message("If staggered"),
         message("Most calls by"),
     )
     rows = tuple(_row(system) for system in bursts.file_systems)
@@ -69,7 +68,7 @@ def table(bursts: Bursts) -> Table:
         note += message(
             "; {left_out:name} more file systems are left out", left_out=count_text(bursts.left_out)
         )
-    return Table(message("Calls to file systems"), columns, rows, (1, 2, 3, 4, 5, 6), note)
+    return Table(message("Calls to file systems"), columns, rows, (1, 2, 3, 4, 5), note)
 
 
 def _row(system_calls: FileSystemCalls) -> tuple[str, ...]:
@@ -79,8 +78,7 @@ def _row(system_calls: FileSystemCalls) -> tuple[str, ...]:
             ", {unknown:name} of them not known", unknown=count_text(system_calls.unknown)
         )
     if system_calls.peak_at is None:
-        return name, jobs, "–", "–", "–", "–", "–", message("no audit counted their files")
-    gains = system_calls.staggered_peak < system_calls.steady_peak
+        return name, jobs, "–", "–", "–", "–", message("no audit counted their files")
     return (
         name,
         jobs,
@@ -88,13 +86,6 @@ def _row(system_calls: FileSystemCalls) -> tuple[str, ...]:
         f"{system_calls.peak:,.0f}",
         day_and_clock_text(system_calls.peak_at),
         count_text(len(system_calls.together)),
-        message(
-            "{staggered_peak:count} of {steady_peak:count}",
-            staggered_peak=system_calls.staggered_peak,
-            steady_peak=system_calls.steady_peak,
-        )
-        if gains
-        else message("no gain"),
         _names([job.name for job in system_calls.together]),
     )
 

@@ -222,9 +222,9 @@ def test_regional_checkpoints_are_replayed_within_their_two_limits(viewer, of, n
     ]
     for number in range(10, 14):
         expired(of, number, now - timedelta(minutes=30 - number), not_acknowledged=silent)
-    generous = advice(viewer, of, share="100", reuse="2").context["advice"].by_subtask
+    generous = advice(viewer, of, share="100", reuse="2").context["advice"].regional
     assert (len(generous.rescued), len(generous.over_reuse)) == (2, 2)
-    strict = advice(viewer, of, share="0", reuse="2").context["advice"].by_subtask
+    strict = advice(viewer, of, share="0", reuse="2").context["advice"].regional
     assert (len(strict.rescued), len(strict.over_share)) == (0, 4)
 
 

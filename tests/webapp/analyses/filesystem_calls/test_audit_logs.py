@@ -11,8 +11,8 @@ from django.urls import reverse
 from ingest.lake.store import Lake
 from ingest.shard_collector import collect_shard
 from tests.audit_lines import audit_text
-from tests.played_calls import calls, calls_by_checkpoint
-from tests.webapp.analyses.answers import facts_of, tables_of
+from tests.played_calls import calls
+from tests.webapp.analyses.answers import tables_of
 
 # a fixture
 from tests.webapp.analyses.filesystem_calls.test_recorded import PLAYED, job  # noqa: F401
@@ -40,38 +40,6 @@ def nn(job, tmp_path):  # noqa: F811  # the fixture
     last = datetime.fromtimestamp(calls(PLAYED)[-1].at_ms / 1000, UTC)
     collect_shard([cluster.source()], {}, Lake(str(tmp_path / "audits" / "lake")), at=lambda: last)
     return cluster
-
-
-def test_calls_of_a_job_stand_beside_those_that_were_expected(viewer, job, nn):  # noqa: F811
-    document = viewer.get(
-        reverse("api-job-analysis-filesystem-calls", args=(job.cluster, job.job_id))
-    ).json()
-    facts, tables = facts_of(document), tables_of(document)
-    start, end = (
-        datetime.fromisoformat(facts[f"observed_{name}"]).timestamp() for name in ("from", "to")
-    )
-    made = Counter(
-        call.kind
-        for call in calls(PLAYED)
-        if call.kind in AUDITED and start <= call.at_ms // 1000 < end
-    )
-    number = facts["observed_checkpoints"]
-    observed = {row["kind"]: row["observed"] for row in tables["kinds"]["rows"] if row["observed"]}
-    assert observed == {kind: round(count / number, 1) for kind, count in made.items()}
-    assert facts["observed_calls"] == round(sum(made.values()) / number, 1)
-    triggers = [
-        call
-        for call in calls(PLAYED)
-        if call.kind == "mkdirs" and "/chk-" in call.path and start <= call.at_ms // 1000 < end
-    ]
-    assert abs(number - len(triggers)) <= 1
-    last = max(number for number, of in calls_by_checkpoint(PLAYED).items() if of["rename"])
-    written = sum(
-        calls_by_checkpoint(PLAYED)[last][kind]
-        for kind in ("create", "rename", "getFileInfo", "mkdirs")
-    )
-    assert facts["expected_calls"] == written + calls_by_checkpoint(PLAYED)[last]["create"] + 1
-    assert tables["callers"]["rows"] == [{"address": "10.0.0.1", "calls": sum(made.values())}]
 
 
 def test_the_fleet_page_shows_who_calls_and_who_bursts(viewer, job, nn):  # noqa: F811

@@ -12,7 +12,7 @@ from tests.first_cycles import served
 from tests.played import FOLDER
 from tests.played_calls import calls, calls_by_checkpoint
 from tests.played_trees import FINAL, audited, newest, root_uri
-from tests.webapp.analyses.answers import advice_of, tables_of
+from tests.webapp.analyses.answers import tables_of
 from tests.webapp.builders import T0, fact, job
 from tests.webapp.storage.builders import audit, root_figures
 from webapp.analyses.filesystem_calls import fleet_calls as fleet_calls_module
@@ -135,34 +135,21 @@ def cost(files):
     return 5 * (files + 1) + 6
 
 
-def test_jobs_that_meet_make_the_worst_second_and_staggering_parts_them(fleet):
+def test_jobs_that_meet_make_the_worst_second(fleet):
     found = {one.file_system: one for one in fleet_calls(T0).file_systems}
     nn1 = found["hdfs://nn1"]
     assert nn1.peak == pytest.approx((cost(100) + cost(60) + cost(40)) / 2)
     assert [(one.name, one.calls) for one in nn1.together] == [
         (f"job-{at}", cost(files) / 2) for at, files in enumerate((100, 60, 40))
     ]
-    assert nn1.steady_peak == nn1.peak
-    assert nn1.staggered_peak == pytest.approx(cost(100) / 2)
     assert nn1.per_s == pytest.approx((cost(100) + cost(60) + cost(40) + cost(10)) / 30)
     assert (found["hdfs://nn2"].jobs, found["hdfs://nn2"].unknown) == (2, 1)
 
 
-def test_jobs_move_to_the_other_name_node_with_the_path_to_set(fleet):
-    found = fleet_calls(T0)
-    moved = sum(one.per_s for one in found.moves)
-    assert found.after["hdfs://nn1"] == pytest.approx(found.before["hdfs://nn1"] - moved)
-    assert max(found.after.values()) < max(found.before.values())
-    assert {one.setting for one in found.moves} == {"execution.checkpointing.dir: hdfs://nn2/flink"}
-    more = fleet_calls(T0, more=1)
-    assert max(more.after.values()) <= max(found.after.values())
-    assert any(one.target_file_system == "new-1" for one in more.moves)
-
-
-def test_the_document_has_bursts_moves_and_their_chart(viewer, fleet, monkeypatch):
+def test_the_document_has_bursts_and_their_chart(viewer, fleet, monkeypatch):
     monkeypatch.setattr("django.utils.timezone.now", lambda: T0)
-    found = fleet_calls(T0, more=1)
-    document = viewer.get(reverse("api-analysis-filesystem-calls"), {"more": "1"}).json()
+    found = fleet_calls(T0)
+    document = viewer.get(reverse("api-analysis-filesystem-calls")).json()
     tables = tables_of(document)
     nn1, nn2 = tables["file-systems"]["rows"]
     peak = found.file_systems[0].peak
@@ -172,7 +159,6 @@ def test_the_document_has_bursts_moves_and_their_chart(viewer, fleet, monkeypatc
         round(peak),
         3,
     )
-    assert nn1["staggered_peak"] == round(cost(100) / 2)
     assert (nn2["jobs"], nn2["uncounted"]) == (2, 1)
     assert [row["job"] for row in tables["together"]["rows"]][:3] == ["job-0", "job-1", "job-2"]
     assert (
@@ -183,13 +169,6 @@ def test_the_document_has_bursts_moves_and_their_chart(viewer, fleet, monkeypatc
         block.get("reason") == "1 job is left out: no audit counted its files."
         for block in document["blocks"]
     )
-    assert [row["setting"] for row in tables["moves"]["rows"]] == [
-        one.setting for one in found.moves
-    ]
-    assert {
-        row["file_system"]: row["then_per_s"] for row in tables["loads"]["rows"]
-    } == pytest.approx(found.after, abs=0.01)
-    assert any(line.startswith("Stagger: ") for line in advice_of(document))
     figure = viewer.get(reverse("fleet-filesystem-calls-chart-seconds")).json()["figure"]
     assert [max(line["y"]) for line in figure["data"]] == [one.peak for one in found.file_systems]
     assert "second by second" in viewer.get(reverse("fleet-filesystem-calls")).content.decode()
@@ -205,7 +184,7 @@ def test_a_digest_tells_which_file_system_is_asked_most_in_a_second_and_by_how_m
     meeting = (cost(100) + cost(60) + cost(40)) / 2
     nn1, nn2 = table.rows
     assert (nn1[0], nn1[1], nn1[3], nn1[5]) == ("hdfs://nn1", "4", f"{meeting:,.0f}", "3")
-    assert nn1[6:] == (f"{cost(100) / 2:,.0f} of {meeting:,.0f}", "job-0, job-1, job-2")
+    assert nn1[6:] == ("job-0, job-1, job-2",)
     assert nn2[:2] == ("hdfs://nn2", "2, 1 of them not known")
     told = (
         f"3 jobs write checkpoints at once: {meeting:,.0f} calls to hdfs://nn1 in the worst "
@@ -229,7 +208,6 @@ def test_a_fleet_without_checkpoints_has_none(viewer):
         viewer.get(reverse("fleet-filesystem-calls-chart-seconds")).json()["empty"]["title"]
         == "No calls are known"
     )
-    assert viewer.get(reverse("api-analysis-filesystem-calls"), {"more": 99}).status_code == 400
 
 
 def test_the_page_asks_the_database_a_constant_number_of_times(
