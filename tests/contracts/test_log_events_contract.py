@@ -23,7 +23,6 @@ from spark_jobs.transforms.log_records import by_block, numbered
 from spark_jobs.worker_rows import WorkerRows
 from tests.attacks.log_lines import hostile_lines
 from tests.attacks.scale import examples
-from tests.ingest.flink_logs.example_lines import LINE_OF
 
 RECORDINGS = Path(__file__).parent.parent / "fixtures" / "recordings"
 CC = "org.apache.flink.runtime.checkpoint.CheckpointCoordinator"
@@ -108,11 +107,11 @@ def test_every_example_of_the_table_gives_the_same_event(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     lines = [
-        f"2026-11-21 04:00:{number % 60:02d},001 INFO  {CC}    [] - {LINE_OF[pattern]}\n"
+        f"2026-11-21 04:00:{number % 60:02d},001 INFO  {CC}    [] - {pattern.example}\n"
         for number, pattern in enumerate(PATTERNS)
     ]
     lines += [
-        f"2026-11-21 04:01:00,00{number} WARN  {CC}  - told\n{LINE_OF[entry]}\n"
+        f"2026-11-21 04:01:00,00{number} WARN  {CC}  - told\n{entry.example}\n"
         for number, entry in enumerate(TRACE_PATTERNS)
     ]
     path = tmp_path / "jm.log"
@@ -227,7 +226,7 @@ HEX = st.text("0123456789abcdef", min_size=32, max_size=32)
 def lines(draw: st.DrawFn) -> str:
     """A line of the table with its own names replaced by hostile ones, or anything at all."""
     pattern = draw(st.sampled_from(PATTERNS))
-    text = LINE_OF[pattern]
+    text = pattern.example
     for known in ("Source: clicks", "enrich", "orders (eu)", "parse", "clicks"):
         text = text.replace(known, draw(NAME))
     text = text.replace("26eb676de8b3e133f9078fabe3704eb6", draw(HEX))

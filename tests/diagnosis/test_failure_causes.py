@@ -1,21 +1,15 @@
 """The table of failure causes, entry by entry, and what must stay unknown."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 
 from spark_jobs.diagnosis.failure_causes.table import CAUSES, UNKNOWN, cause_of, code_of, of_code
 
-EXAMPLES = json.loads(
-    (Path(__file__).parents[1] / "fixtures" / "failure_causes.json").read_text("utf-8")
-)
-
 
 @pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: cause.code)
 def test_each_entry_reads_its_own_example_and_none_before_it_does(cause):
-    assert cause_of(EXAMPLES[cause.code]) is cause
+    assert cause_of(cause.example) is cause
     assert cause.title and cause.next_step and cause.source
     assert re.compile(cause.regex)
 

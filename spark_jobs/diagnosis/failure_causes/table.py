@@ -1,7 +1,6 @@
 """Why a job, or a process that it ran on, failed: an open table of declared causes. The first entry
 whose expression is found decides: from the particular to the general, families in the order of
-``CAUSES``. To add a cause: copy the nearest entry, give it its source, and an example in
-``tests/fixtures/failure_causes.json``.
+``CAUSES``. To add a cause: copy the nearest entry, give it an example and its source.
 """
 
 import re

@@ -13,8 +13,8 @@ from ingest.flink_logs.events import LogEvent
 from ingest.flink_logs.files import records_of
 from ingest.flink_logs.patterns import KINDS, PATTERNS, TRACE_PATTERNS, UNREAD, Pattern
 from ingest.flink_logs.reasons import REASONS, reason_of
+from ingest.flink_logs.templates import SAMPLE_EXECUTION
 from ingest.records import LogRecord
-from tests.ingest.flink_logs.example_lines import LINE_OF, SAMPLE_EXECUTION
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
 EXECUTION = "a932b3badd0047fc56bb20dcdd6164f3_9c32e3838cee893dbb2fc90ccad79598_1_2"
@@ -48,14 +48,13 @@ def read(message: str, level: str = "INFO") -> LogEvent | None:
     "pattern", PATTERNS, ids=lambda pattern: f"{pattern.kind}-{pattern.versions}"
 )
 def test_each_entry_reads_its_own_example(pattern: Pattern) -> None:
-    event = read(LINE_OF[pattern])
+    event = read(pattern.example)
     assert event is not None
     assert event.kind == pattern.kind
-    assert re.match(pattern.regex, LINE_OF[pattern]) or pattern.tolerant
     assert (
         len(
             records_of(
-                f"2026-11-21 04:00:00,001 INFO  a.B [] - {LINE_OF[pattern]}\n".encode(),
+                f"2026-11-21 04:00:00,001 INFO  a.B [] - {pattern.example}\n".encode(),
                 file="jm.log",
             )
         )
@@ -242,7 +241,7 @@ def test_a_failed_task_names_a_well_known_cause() -> None:
 
 
 def test_a_trace_alone_tells_of_an_rpc_time_out_when_it_is_a_warning() -> None:
-    message = f"Something went wrong.\n{LINE_OF[TRACE_PATTERNS[-1]]}\n"
+    message = f"Something went wrong.\n{TRACE_PATTERNS[-1].example}\n"
     assert (event := read(message, "WARN")) is not None
     assert event.kind == "rpc_timeout"
     assert read(message, "INFO") is None
@@ -311,20 +310,18 @@ FORMS = {
     [
         one
         for one in PATTERNS
-        if one.kind != "blob_download"
-        and ("26eb676d" in LINE_OF[one] or "a932b3ba" in LINE_OF[one])
+        if one.kind != "blob_download" and ("26eb676d" in one.example or "a932b3ba" in one.example)
     ],
 )
 def test_an_event_is_found_where_ids_have_a_form_that_nobody_has_seen(
     pattern: Pattern, form: str
 ) -> None:
     line = (
-        LINE_OF[pattern]
-        .replace(f"chk/{JOB}", "chk/x")
+        pattern.example.replace(f"chk/{JOB}", "chk/x")
         .replace(SAMPLE_EXECUTION, FORMS[form][EXECUTION])
         .replace(JOB, FORMS[form][JOB])
     )
-    event, honest = read(line), read(LINE_OF[pattern])
+    event, honest = read(line), read(pattern.example)
     assert event is not None and honest is not None
     assert (event.kind, event.checkpoint_id, event.to_state, event.state_bytes) == (
         honest.kind,

@@ -24,7 +24,6 @@ from ingest.flink_logs.routine_json import is_routine
 from spark_jobs.transforms import json_lines, log_blocks
 from spark_jobs.transforms.log_blocks import LEARNED_BYTES, Block, record_batches, shares
 from tests.attacks.scale import examples
-from tests.ingest.flink_logs.example_lines import LINE_OF
 from tests.ingest.flink_logs.wrapped import ENVELOPES, JSON_LAYOUTS, mixed_logs
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
@@ -32,7 +31,7 @@ HEADER = "2026-11-21 04:00:00,001 WARN  a.B [] - "
 LINES = st.sampled_from(
     [
         *(
-            f"2026-11-21 04:00:00,001 INFO  a.B    [] - {LINE_OF[pattern]}"
+            f"2026-11-21 04:00:00,001 INFO  a.B    [] - {pattern.example}"
             for pattern in PATTERNS[::9]
         ),
         "2026-11-21 04:00:00,001 INFO  a.B    [] - Served something.",
@@ -69,7 +68,7 @@ LOUD = '{"timestamp": 1795233600001, "level": "WARN", "message": "careful\\n\\ta
 OBJECTS = st.sampled_from(
     [
         *(
-            f'{{"timestamp":{1795233600000 + n},"level":"INFO","message":"{LINE_OF[p]}"}}'
+            f'{{"timestamp":{1795233600000 + n},"level":"INFO","message":"{p.example}"}}'
             for n, p in enumerate(PATTERNS)
             if p.contains
         ),

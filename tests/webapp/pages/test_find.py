@@ -9,7 +9,6 @@ from django.urls import resolve
 from django.utils import timezone
 
 from ingest.flink_logs.patterns import PATTERNS, UNREAD
-from tests.ingest.flink_logs.example_lines import LINE_OF
 from tests.webapp.builders import cluster, fact, job
 from tests.webapp.hosts.builders import runs_on
 from webapp.lib.instants import epoch_ms
@@ -111,7 +110,7 @@ def test_analyses_of_the_fleet_are_found_by_what_they_are_about(viewer, now):
     ids=lambda one: f"{one.kind} {one.versions}",
 )
 def test_a_pasted_line_of_a_known_kind_says_what_it_is(viewer, now, pattern):
-    _links, note = found(viewer, LINE_OF[pattern])["Log line"]
+    _links, note = found(viewer, pattern.example)["Log line"]
     assert note.startswith(f"Weir reads this as: {pattern.kind.replace('_', ' ')}")
 
 
