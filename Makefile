@@ -44,11 +44,11 @@ integration: preflight-java $(VENV)/.installed-dev ## the tests against a real F
 RANDOM_WORLDS := tests/spark_jobs/storage/test_worlds.py tests/webapp/cleanup/test_applying.py tests/webapp/findings/test_folding.py \
 	tests/webapp/alerting/test_storms.py tests/webapp/alerting/test_lifecycle.py tests/diagnosis/test_pressure_properties.py \
 	tests/fold/test_job.py tests/spark_jobs/transforms/test_log_blocks.py tests/placement/test_rules.py tests/spark_jobs/replication/test_rounds.py \
-	tests/spark_jobs/storage/test_ordering.py tests/spark_jobs/test_hostile_lake.py tests/webapp/cleanup/test_fixed_job_ids.py \
-	tests/webapp/config/test_frozen_redis.py
+	tests/spark_jobs/storage/test_ordering.py tests/spark_jobs/test_hostile_lake.py \
+	tests/webapp/config/test_frozen_redis.py tests/webapp/push/test_worst_bodies.py
 
 attack: preflight-java $(VENV)/.installed-dev ## everything an attacker tries, in full; `make test` plays a short form of it
-	WEIR_ATTACK=full $(PY) -m pytest tests/attacks tests/webapp/test_cursors.py $(RANDOM_WORLDS) $(PYTEST)
+	WEIR_ATTACK=full $(PY) -m pytest -n 4 --dist loadscope --no-loadscope-reorder tests/attacks tests/webapp/test_cursors.py $(RANDOM_WORLDS) $(PYTEST)
 
 bench: preflight-java $(VENV)/.installed-dev ## measure against the budgets; BENCH='name …' picks some
 	$(PY) -m tests.bench $(BENCH)

@@ -15,6 +15,7 @@ from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
+from tests.selections import for_each
 from tests.webapp.builders import person
 from tests.webapp.delivery.builders import LOOPBACK, alert, delivery, endpoint, notice
 from tests.webapp.delivery.receiver import Receiver, receiving
@@ -191,7 +192,7 @@ def receiver() -> Iterator[Receiver]:
         yield found
 
 
-@pytest.mark.parametrize("url", [*REFUSED_ALWAYS, *REFUSED_UNLESS_ALLOWED])
+@for_each(url=[*REFUSED_ALWAYS, *REFUSED_UNLESS_ALLOWED])
 def test_it_is_refused_before_anything_is_asked(url: str) -> None:
     with pytest.raises(RefusedTarget):
         parsed(url, STRICT)
@@ -223,7 +224,7 @@ def test_the_table_is_refused_when_it_is_entered() -> None:
     assert Endpoint.objects.count() == len(PUBLIC)
 
 
-@pytest.mark.parametrize("url", REFUSED_ALWAYS)
+@for_each(url=REFUSED_ALWAYS)
 def test_it_is_refused_whatever_an_operator_allows(url: str) -> None:
     with pytest.raises(RefusedTarget):
         parsed(url, EVERYTHING)

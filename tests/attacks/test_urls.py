@@ -11,11 +11,8 @@ import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from tests.attacks.inhabited import somebody
 from tests.attacks.places import Place, places
 from tests.attacks.scale import FULL
-from tests.attacks.writes import OF_SHIPPERS
-from webapp.accounts.roles import Role
 
 METHODS = ("get", "head", "post", "put", "patch", "delete", "options", "trace")
 OPEN = {
@@ -64,13 +61,13 @@ def test_no_door_opens_without_a_sign_in(inhabited: object, method: str) -> None
     client = Client(raise_request_exception=False)
     tried, opened = 0, []
     for place in places():
-        for known in (True, False):
+        for known in (True, False) if FULL or method == "get" else (True,):
             path = place.filled(known=known)
             status = asked(client, method, path)
             tried += 1
             if status not in allowed(place):
                 opened.append((method, path, status))
-    assert tried >= 2 * 340
+    assert tried >= 340
     assert not opened
 
 
@@ -83,33 +80,3 @@ def test_static_files_are_those_that_are_meant_for_everybody(
     content = b"".join(answer.streaming_content) if answer.streaming else answer.content
     assert (answer.status_code == 200) == (path == STATIC[0])
     assert b"DJANGO_SETTINGS_MODULE" not in content and b"root:" not in content
-
-
-OF_PROVIDER = ("oidc-start", "oidc-back")
-NOTHING_BEHIND = {
-    "admin:",
-    "admin:view_on_site",
-    "/api/v1/%(rest)s",
-    "documentation",
-    "/docs/%(rest)s",
-    *OF_PROVIDER,
-    *OF_SHIPPERS,
-}
-"""What answers for addresses that nobody made, what opens to no person, and what `make docs` builds
-(``tests/webapp/documentation``).
-"""
-
-
-def test_behind_each_door_there_is_something(inhabited: object) -> None:
-    """Else they would be tried with names of nothing, and be refused for that alone."""
-    client = Client()
-    client.force_login(somebody(Role.ADMIN, is_superuser=True))
-    for place in places():
-        if place.label not in NOTHING_BEHIND and (
-            FULL or not place.is_admin or place.name.endswith("_change")
-        ):
-            answer = client.get(place.filled(known=True), place.asks_for)
-            assert answer.status_code in {200, 302, 403, 405} or place.label == "/readyz", (
-                place.label,
-                answer.status_code,
-            )

@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from tests.attacks.inhabited import somebody, token_of
 from tests.attacks.places import Place, places
-from tests.attacks.scale import examples
+from tests.attacks.scale import FULL, examples
 from tests.attacks.unchanged import snapshot, statements, taken_back
 from tests.attacks.writes import API, FORMS, OF_SHIPPERS, OWN_DOOR, Write, api_places, form_places
 from webapp.accounts.models import ApiToken
@@ -21,6 +21,21 @@ from webapp.accounts.roles import Role
 ROLES = (None, *Role)
 SCOPES = tuple(ApiToken.Scope)
 REFUSED = {401, 403, 405}
+ANSWERED = {200, 302, 403, 405}
+NOTHING_BEHIND = {
+    "admin:",
+    "admin:view_on_site",
+    "/api/v1/%(rest)s",
+    "documentation",
+    "/docs/%(rest)s",
+    "oidc-start",
+    "oidc-back",
+    "/readyz",
+    *OF_SHIPPERS,
+}
+"""What answers for addresses that nobody made, what opens to no person, and what `make docs` builds
+(``tests/webapp/documentation``).
+"""
 pytestmark = pytest.mark.usefixtures("inhabited")
 
 
@@ -108,8 +123,8 @@ def may(role: Role | None, scope: str, write: Write) -> bool:
 def test_the_api_writes_for_who_may_and_for_nobody_else() -> None:
     clients, tried, wrong = list(authorised()), 0, []
     before = snapshot()
-    for place, write in api_places():
-        for who, role, scope, client in clients:
+    for turn, (place, write) in enumerate(api_places()):
+        for who, role, scope, client in clients if FULL else clients[turn % 2 :: 2]:
             for body in (write.body(), {})[: examples(1, 2)]:
                 with statements() as seen, taken_back():
                     status = sent(client, place, write, body).status_code
@@ -122,7 +137,7 @@ def test_the_api_writes_for_who_may_and_for_nobody_else() -> None:
                 )
                 if not good or (allowed and write.changes and body == write.body() and not seen):
                     wrong.append((place.name, write.method, who, status, seen))
-    assert tried >= 416
+    assert tried >= examples(208, 832)
     assert not wrong
     assert snapshot() == before
 
@@ -146,21 +161,28 @@ def test_what_is_not_declared_to_write_writes_nothing() -> None:
     assert not wrong
 
 
-def test_a_link_writes_nothing() -> None:
-    """GET, HEAD and OPTIONS by somebody who may everything: a picture in a mail must not act."""
+def test_a_link_writes_nothing_and_behind_each_there_is_something() -> None:
+    """GET, HEAD and OPTIONS by somebody who may everything: a picture in a mail must not act.
+
+    Nor is any door of this walk refused only because there is nothing behind it.
+    """
     client, before, wrong = signed_in(Role.ADMIN), snapshot(), []
     for place in places():
         for method in ("get", "head", "options")[: examples(1, 3)]:
             with statements() as seen:
                 answer = getattr(client, method)(place.filled(known=True), place.asks_for)
-            if (answer.status_code >= 500 and place.template != "/readyz") or seen:
+            is_answered = answer.status_code in ANSWERED or (
+                method == "options" and answer.status_code < 500
+            )
+            if seen or not (is_answered or place.label in NOTHING_BEHIND):
                 wrong.append((place.label, method, answer.status_code, seen))
     assert not wrong
     assert snapshot() == before
 
 
 @pytest.mark.parametrize(
-    "headers", [{}, {"HTTP_ORIGIN": "https://evil.example"}, {"HTTP_X_CSRFTOKEN": "a" * 32}]
+    "headers",
+    [{"HTTP_ORIGIN": "https://evil.example"}, {}, {"HTTP_X_CSRFTOKEN": "a" * 32}][: examples(1, 3)],
 )
 def test_a_form_of_another_site_writes_nothing(headers: dict[str, str]) -> None:
     client, before = signed_in(Role.ADMIN, csrf=True), snapshot()
@@ -186,7 +208,7 @@ def test_a_form_of_another_site_writes_nothing(headers: dict[str, str]) -> None:
     }
 
 
-@pytest.mark.parametrize("role", (None, Role.OPERATOR, Role.VIEWER)[: examples(2, 3)])
+@pytest.mark.parametrize("role", (Role.OPERATOR, None, Role.VIEWER)[: examples(1, 3)])
 def test_the_administration_is_closed_to_who_is_no_administrator(role: Role | None) -> None:
     client, before = signed_in(role), None
     for place in [
@@ -216,11 +238,8 @@ def test_members_of_the_admin_role_change_nothing_in_the_administration() -> Non
     ]:
         before = before or snapshot()
         path = place.filled(known=True)
-        for body in (
-            {"post": "yes"},
-            {"action": "delete_selected", "_selected_action": "1", "post": "yes"},
-        ):
-            assert client.post(path, body).status_code < 500, path
+        body = {"action": "delete_selected", "_selected_action": "1", "post": "yes"}
+        assert client.post(path, body).status_code < 500, path
     assert snapshot() == before
 
 

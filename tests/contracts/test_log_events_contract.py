@@ -98,9 +98,10 @@ def assert_same(
     return len(events)
 
 
-def test_every_recorded_log_gives_the_same_events(spark: SparkSession) -> None:
-    paths = sorted(RECORDINGS.glob("*/*/logs/*.log"))
-    assert assert_same(spark, paths) > 10_000
+@pytest.mark.parametrize("each", [5, pytest.param(1, marks=pytest.mark.long)])
+def test_recorded_logs_give_the_same_events(spark: SparkSession, each: int) -> None:
+    paths = sorted(RECORDINGS.glob("*/*/logs/*.log"))[::each]
+    assert assert_same(spark, paths) > 10_000 / each**2
 
 
 def test_every_example_of_the_table_gives_the_same_event(
@@ -163,7 +164,7 @@ def test_blocks_that_begin_amid_a_record_give_the_same_rows(
     path.write_text(
         "".join(
             f"{header}number {number % 7}\n" + "2026 is a line of the trace\n" * (number % 5)
-            for number in range(200)
+            for number in range(60)
         )
     )
     assert_same(spark, [path], block_bytes=500)

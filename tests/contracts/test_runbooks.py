@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-import pytest
 from django.template.loader import render_to_string
 
 from spark_jobs.diagnosis.registry import all_rules
+from tests.selections import for_each
 
 FOLDER = Path(__file__).parents[2] / "templates" / "rules"
 BLOCKS = (
@@ -28,7 +28,7 @@ def test_rules_and_runbooks_are_the_same_set() -> None:
     assert runbooks() == set(all_rules())
 
 
-@pytest.mark.parametrize("rule_id", sorted(all_rules()))
+@for_each(rule_id=sorted(all_rules()))
 def test_every_section_of_a_runbook_says_something(rule_id: str) -> None:
     page = render_to_string(f"rules/{rule_id}.html")
     sections = dict(re.findall(r"<h3>(.*?)</h3>(.*?)</section>", page, re.DOTALL))
@@ -37,7 +37,7 @@ def test_every_section_of_a_runbook_says_something(rule_id: str) -> None:
         assert len(re.sub(r"<[^>]+>|\s+", " ", text).split()) >= 3, title
 
 
-@pytest.mark.parametrize("rule_id", sorted(all_rules()))
+@for_each(rule_id=sorted(all_rules()))
 def test_a_runbook_is_the_same_for_everybody(rule_id: str) -> None:
     source = (FOLDER / f"{rule_id}.html").read_text()
     assert source.startswith('{% extends "rules/runbook.html" %}')
@@ -52,7 +52,7 @@ def test_a_runbook_is_the_same_for_everybody(rule_id: str) -> None:
     }
 
 
-@pytest.mark.parametrize("rule", all_rules().values(), ids=all_rules())
+@for_each(rule=all_rules().values())
 def test_every_rule_and_threshold_explains_itself(rule) -> None:  # type: ignore[no-untyped-def]
     assert rule.title and rule.summary.endswith(".")
     for threshold in rule.thresholds:

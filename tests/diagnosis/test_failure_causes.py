@@ -5,9 +5,10 @@ import re
 import pytest
 
 from spark_jobs.diagnosis.failure_causes.table import CAUSES, UNKNOWN, cause_of, code_of, of_code
+from tests.selections import for_each
 
 
-@pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: cause.code)
+@for_each(cause=CAUSES)
 def test_each_entry_reads_its_own_example_and_none_before_it_does(cause):
     assert cause_of(cause.example) is cause
     assert cause.title and cause.next_step and cause.source

@@ -37,7 +37,7 @@ weathers = st.builds(
     before_1_13=st.booleans(),
 )
 often = settings(
-    max_examples=examples(50, 400),
+    max_examples=examples(30, 200),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

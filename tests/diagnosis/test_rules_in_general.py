@@ -20,6 +20,7 @@ from spark_jobs.diagnosis.samples import CheckpointConfig, CheckpointSample, Job
 from spark_jobs.fold.outcomes import OUTCOME_OF_REASON
 from spark_jobs.serving import OUTCOMES
 from tests.diagnosis.jobs import LIMITS, START_MS, chain, checkpoint, ms, restart, window
+from tests.selections import for_each
 from tests.windows import recorded, recorded_windows
 
 RULES = tuple(registry.rules_for(JobWindow))
@@ -89,8 +90,7 @@ def test_a_rule_that_is_not_there_is_named_with_what_may_be_missing():
         registry.diagnose(window(), LIMITS, only=["x.y"])
 
 
-@pytest.mark.parametrize("limits", [LIMITS, LOWEST])
-@pytest.mark.parametrize("rule", WITH_NEEDS)
+@for_each(rule=WITH_NEEDS, limits=[LIMITS, LOWEST])
 def test_a_rule_says_nothing_and_lacks_what_it_declares_where_all_that_it_needs_is_empty(
     rule, limits
 ):
@@ -117,15 +117,12 @@ def lacked(known, judged, limits):
         yield Unknown(known.id, str(lacking))
 
 
-@pytest.mark.parametrize("rule", RULES)
+@for_each(rule=RULES)
 def test_no_data_is_no_finding(rule):
     assert not say(JobWindow("prod", "a" * 32, ms(60), ms(0)), rule)
 
 
-@pytest.mark.parametrize(
-    "outcome", ["completed", "aborted", "subsumed", "preflight", "in_progress"]
-)
-@pytest.mark.parametrize("rule", RULES)
+@for_each(rule=RULES, outcome=["completed", "aborted", "subsumed", "preflight", "in_progress"])
 def test_checkpoints_of_which_nothing_else_is_known_are_no_finding(rule, outcome):
     hollow = tuple(CheckpointSample(id, ms(60 * id), outcome) for id in range(1, 9))
     assert not say(JobWindow("prod", "a" * 32, ms(600), ms(540), checkpoints=hollow), rule)
@@ -190,14 +187,14 @@ def test_more_slow_checkpoints_never_make_it_less_sure(phase):
     assert ranks == sorted(ranks)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@for_each(rule=RULES)
 def test_every_rule_has_a_runbook_with_every_section(rule):
     page = (RUNBOOKS / f"{rule}.html").read_text()
     for block in ("means", "look_first", "act_now", "causes", "fix", "not_this"):
         assert f"{{% block {block} %}}" in page
 
 
-@pytest.mark.parametrize("rule", RULES)
+@for_each(rule=RULES)
 def test_every_threshold_of_a_rule_carries_its_name_and_a_reason(rule):
     for threshold in registry.all_rules()[rule].thresholds:
         assert threshold.key.startswith(f"{rule}.")

@@ -11,6 +11,7 @@ import pytest
 from spark_jobs.diagnosis.samples import LogEvent, Vertex
 from tests.diagnosis.jobs import found, ms, window
 from tests.played import FOLDER, occurrences, of_rule
+from tests.selections import mostly_long
 
 RULE = "start.rpc_storm"
 PLAYED = sorted(path.parent.name for path in FOLDER.glob("*/short-ask"))
@@ -107,15 +108,18 @@ def test_checkpoints_of_that_job_are_deleted_when_it_is_cancelled(version):
 
 @pytest.mark.parametrize(
     "played",
-    [
-        "1.20.5/few-buffers",
-        "1.20.5/rescaled",
-        "2.3.0/rescaled",
-        "1.20.5/many-tasks",
-        "2.3.0/many-tasks",
-        "2.3.0/lost-file",
-        "2.3.0/slow-restore",
-    ],
+    mostly_long(
+        [
+            "1.20.5/few-buffers",
+            "1.20.5/rescaled",
+            "2.3.0/lost-file",
+            "2.3.0/slow-restore",
+            "2.3.0/rescaled",
+            "1.20.5/many-tasks",
+            "2.3.0/many-tasks",
+        ],
+        short=4,
+    ),
 )
 def test_other_failures_while_jobs_are_deployed_are_no_storm(played):
     """Of many-tasks a few consumers asked for the state of partitions."""

@@ -31,7 +31,7 @@ from tests.fold.told import NEWS
 NEW = JobState()
 RECORDED = ("1.12.5/G", "1.20.5/H", "1.20.5/J")
 patient = settings(
-    max_examples=examples(25, 200), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(15, 100), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 
 

@@ -38,6 +38,7 @@ from tests.ingest.flink_logs.wrapped import COMPLETED, ENVELOPES, HEADER
 from tests.ingest.flink_rest.serving import Reply, Server
 from tests.ingest.log_stores.stores import SearchAnswers
 from tests.ingest.log_stores.test_pulled import AT, AT_NS, pull, source, texts
+from tests.selections import for_each
 
 MARK, STAMP = "!MARK!", "1795233600000000001"
 BEFORE, AFTER = "before", "after"
@@ -267,10 +268,9 @@ def test_metrics_that_are_cut_are_refused_and_what_is_deep_or_huge_costs_nothing
 PLAIN = f"{HEADER}{COMPLETED}"
 
 
-@pytest.mark.parametrize("name", ENVELOPES)
-@pytest.mark.parametrize(
-    "clock",
-    [
+@for_each(
+    name=ENVELOPES,
+    clock=[
         "0001-01-01 00:00:00,000",
         "1970-01-01 00:00:00,000",
         "9999-12-31 23:59:59,999",

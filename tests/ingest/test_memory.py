@@ -23,6 +23,7 @@ from ingest.sources import ClusterSource
 from tests.ingest.flink_rest.serving import Answer, Reply, recorded, told
 from tests.ingest.recorded import answers
 from tests.ingest.test_shard_collector import rows, serving
+from tests.selections import mostly_long
 
 AT = datetime(2026, 11, 21, 4, 5, tzinfo=UTC)
 E = "1.20.5/E"
@@ -68,12 +69,15 @@ def collecting(url: str, root: Path) -> str:
 
 @pytest.mark.parametrize(
     ("path", "packed"),
-    [
-        ("/jobs/overview", False),
-        (f"/jobs/{JOB}", True),
-        (f"/jobs/{JOB}/checkpoints", False),
-        ("/taskmanagers", True),
-    ],
+    mostly_long(
+        [
+            (f"/jobs/{JOB}", True),
+            ("/jobs/overview", False),
+            (f"/jobs/{JOB}/checkpoints", False),
+            ("/taskmanagers", True),
+        ],
+        spread=True,
+    ),
 )
 def test_an_answer_of_21_million_lists_is_not_decoded(
     tmp_path: Path, path: str, packed: bool

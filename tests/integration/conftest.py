@@ -20,6 +20,7 @@ from webapp.config.environment import PROJECT_DIR
 class Story:
     """What happened to one instance from its first start to the end of its second run."""
 
+    has_demo: bool
     first_up_after_s: float = 0
     sign_in: tuple[str, str] = ("", "")
     let_in: bool = False
@@ -40,11 +41,16 @@ class Story:
     logs: str = ""
 
 
-@pytest.fixture(scope="session")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+@pytest.fixture(
+    scope="session",
+    params=["without demo", pytest.param("with demo", marks=pytest.mark.long)],
+)
+def story(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Story]:
     home = tmp_path_factory.mktemp("whole") / "home"
-    story = Story()
-    with RunningWeir(home) as weir:
+    story = Story(has_demo=request.param == "with demo")
+    with RunningWeir(home, WEIR_DEMO=str(story.has_demo).lower()) as weir:
         _first_run(weir, story)
         story.first_exit = weir.interrupt()
         story.left_after_first = weir.processes()
@@ -53,7 +59,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         re.findall(r"spawned: .(\S+).", (home / "logs" / "supervisord.log").read_text())
     )
     story.programs_started = max(starts.values())
-    with RunningWeir(home) as weir:
+    with RunningWeir(home, WEIR_DEMO=str(story.has_demo).lower()) as weir:
         _second_run(weir, story)
         os.kill(weir.process.pid, signal.SIGKILL)
         weir.process.wait()
@@ -84,9 +90,10 @@ def _first_run(weir: RunningWeir, story: Story) -> None:
     )
     story.twin = (run.returncode, run.stderr.strip())
     story.first_up_after_s = weir.wait_up(1200)
-    until(lambda: "declined" in weir.page("/")[2], 300, "a cause on the fleet page", every_s=2)
+    if story.has_demo:
+        until(lambda: "declined" in weir.page("/")[2], 300, "a cause on the fleet page", every_s=2)
+        until(lambda: all(_demo_clusters(weir).values()), 300, "an answer of each demo cluster")
     story.fleet_page = weir.page("/")[2]
-    until(lambda: all(_demo_clusters(weir).values()), 300, "an answer of each demo cluster")
     story.demo_clusters = _demo_clusters(weir)
 
 

@@ -23,7 +23,7 @@ from tests.lab.jars import compile_java, flink_jars
 from tests.lab.one_process import start
 from tests.lab.releases import RELEASES
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 SOURCE = Path(__file__).parent / "java" / "ListHandles.java"
 MERGED = "summed-merged"
@@ -77,10 +77,7 @@ class Played:
 
 @pytest.fixture(
     scope="module",
-    params=[
-        "2.3.0",
-        *(pytest.param(name, marks=pytest.mark.long) for name in ("1.12.5", "1.20.5")),
-    ],
+    params=("2.3.0", "1.12.5", "1.20.5"),
 )
 def played(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
@@ -209,7 +206,6 @@ def listed_by_flink(version: str, files: list[str], classes: Path) -> Streams:
     )
 
 
-@pytest.mark.long
 def test_every_stream_is_the_one_that_flinks_loader_sees(played: Played) -> None:
     assert played.ours == played.of_flink
     classes = {key[3] for key in played.ours}

@@ -13,16 +13,17 @@ MARK = f"demo, recorded {RECORDED_ON}"
 
 
 def test_every_shipped_recording_is_played_as_a_cluster_that_answers(story: Story) -> None:
-    assert story.demo_clusters == {PREFIX + one.cluster: True for one in SHIPPED}
+    shipped = SHIPPED if story.has_demo else ()
+    assert story.demo_clusters == {PREFIX + one.cluster: True for one in shipped}
 
 
 def test_the_fleet_page_names_jobs_that_run_and_says_where_they_are_from(story: Story) -> None:
-    assert "payments-enrich" in story.fleet_page
-    assert MARK in story.fleet_page
+    assert ("payments-enrich" in story.fleet_page) == story.has_demo
+    assert (MARK in story.fleet_page) == story.has_demo
 
 
 def test_a_cause_is_named_on_it(story: Story) -> None:
-    assert "declined" in story.fleet_page
+    assert ("declined" in story.fleet_page) == story.has_demo
 
 
 def test_the_printed_sign_in_lets_one_in_and_another_does_not(story: Story) -> None:

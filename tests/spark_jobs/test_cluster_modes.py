@@ -121,6 +121,7 @@ def test_spark_connect_gives_the_rows_of_one_process(locally: Rows, connected: P
     assert served_by(connected) == locally
 
 
+@pytest.mark.long
 def test_what_is_too_much_for_one_process_is_left_to_spark(connected: Path) -> None:
     assert list((connected / "staged").iterdir()), "only Spark stages rows"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.installation import Installation
+from tests.selections import mostly_long
 from webapp.config.environment import PROJECT_DIR
 
 WRITES = """
@@ -22,7 +23,10 @@ session.stop()
 """
 
 
-@pytest.mark.parametrize(("umask", "closed"), [("", 0o077), ("027", 0o027)], ids=["usual", "group"])
+@pytest.mark.parametrize(
+    ("umask", "closed"),
+    mostly_long([("", 0o077), ("027", 0o027)], ids=["usual", "group"], spread=True),
+)
 def test_files_and_directories_of_a_spark_run_are_closed(
     tmp_path: Path, umask: str, closed: int
 ) -> None:

@@ -70,7 +70,7 @@ def without_as_of(rows: Rows) -> Rows:
         pytest.param("incidents/1.20.5/burst", as_it_happened, marks=pytest.mark.long),
         pytest.param("incidents/1.20.5/idle-partition", as_it_happened, marks=pytest.mark.long),
         ("incidents/2.3.0/expired", as_it_happened),
-        ("recordings/1.20.5/F", logs_last),
+        pytest.param("recordings/1.20.5/F", logs_last, marks=pytest.mark.long),
         ("incidents/1.20.5/slow-savepoint", logs_last),
     ],
 )
@@ -109,6 +109,7 @@ def test_what_was_measured_is_looked_up_where_it_is_not_remembered(
     )
 
 
+@pytest.mark.long
 def test_spark_looks_up_what_was_measured_in_minutes_of_long_ago(
     spark: SparkSession, tmp_path: Path
 ) -> None:

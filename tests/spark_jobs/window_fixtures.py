@@ -7,7 +7,7 @@ import json
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -33,11 +33,17 @@ RECORDINGS = Path(__file__).parents[1] / "fixtures" / "recordings"
 Lines = dict[str, list[str]]
 
 
-def lines_of_recordings(session: SparkSession, scratch: Path) -> Lines:
+def recordings() -> dict[str, Path]:
+    """By ``version-scenario``."""
+    folders = sorted(scenario.parent for scenario in RECORDINGS.glob("*/*/scenario.json"))
+    return {"-".join(folder.parts[-2:]): folder for folder in folders}
+
+
+def lines_of(session: SparkSession, scratch: Path, some: Mapping[str, Path]) -> Lines:
     """``version-scenario`` → its job windows as JSON lines."""
     lake, lines = Lake(str(scratch / "lake")), defaultdict(list)
-    for scenario in sorted(RECORDINGS.glob("*/*/scenario.json")):
-        import_recording(scenario.parent, "-".join(scenario.parent.parts[-2:]), lake)
+    for name, folder in some.items():
+        import_recording(folder, name, lake)
     for window in windows_of(session, lake, str(scratch / "run")):
         lines[window.cluster].append(
             json.dumps(window_to_plain(window), ensure_ascii=False, separators=(",", ":")) + "\n"
@@ -63,7 +69,7 @@ def windows_of(session: SparkSession, lake: LakeReader, scratch: str) -> Iterato
 def main() -> int:
     session = open_session("weir window fixtures")
     with tempfile.TemporaryDirectory() as scratch:
-        for name, lines in lines_of_recordings(session, Path(scratch)).items():
+        for name, lines in lines_of(session, Path(scratch), recordings()).items():
             FOLDER.mkdir(parents=True, exist_ok=True)
             # No time of writing inside: the same windows are the same file.
             (FOLDER / f"{name}.jsonl.gz").write_bytes(

@@ -93,8 +93,8 @@ def crafted() -> list[str]:
 
 
 def tried_on(lists: Collection[str], name: str) -> list[str]:
-    """A quarter of them, another one on each list next to it; in full all of them on every list."""
-    return crafted() if FULL else crafted()[list(lists).index(name) % 4 :: 4]
+    """An eighth of them, others on each list next to it; in full all of them on every list."""
+    return crafted() if FULL else crafted()[list(lists).index(name) % 8 :: 8]
 
 
 API_LISTS = sorted(

@@ -13,6 +13,7 @@ import pytest
 
 from tests import postgresql as installed
 from tests.migrated import migrated_database
+from tests.selections import mostly_long
 from webapp.config.environment import PROJECT_DIR
 
 PROCESSES, ROWS = 4, 60
@@ -40,7 +41,7 @@ def environment(home: Path, database_url: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("kind", mostly_long(["postgresql", "sqlite"]))
 def test_each_row_is_claimed_by_exactly_one_of_several_processes(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

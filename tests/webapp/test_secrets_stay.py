@@ -15,6 +15,7 @@ from django.urls import reverse
 
 from ingest.log_lines import JsonFormatter, TextFormatter
 from tests.redaction import HONEST, SPELLINGS, Spelling
+from tests.selections import mostly_long
 from tests.webapp.builders import T0, cluster, event, exception, finding
 from tests.webapp.builders import job as stored_job
 from tests.webapp.delivery.builders import alert, delivery, endpoint, notice
@@ -75,7 +76,7 @@ def telling(spelling: Spelling) -> NoticeAlert:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", FormatName.values)
+@pytest.mark.parametrize("name", mostly_long(FormatName.values, short=4))
 def test_no_notice_is_kept_with_one_nor_carries_one_in_any_format(name: str) -> None:
     to = endpoint(
         format=name, credential_encrypted=encryption.encrypt("user:word"), emails=["a@example.org"]

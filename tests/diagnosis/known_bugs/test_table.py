@@ -10,8 +10,9 @@ from spark_jobs.diagnosis.known_bugs.conditions import JobFacts
 from spark_jobs.diagnosis.known_bugs.releases import NEWEST_EXAMINED
 from spark_jobs.diagnosis.registry import all_rules
 from tests.diagnosis.known_bugs.cases import CASES, INCREMENTAL, NOT_REPORTED, job
+from tests.selections import for_each
 
-EACH = pytest.mark.parametrize("issue", sorted(CASES))
+EACH = for_each(issue=sorted(CASES))
 NO_CLAIM = ("no", "unknown")
 
 

@@ -13,6 +13,7 @@ from ingest.discovery.naming import listing_of
 from ingest.discovery.sources import DiscoverySource
 from ingest.discovery.target_groups import MAX_TARGETS, targets_of
 from ingest.errors import Skipped
+from tests.selections import for_each
 
 # https://prometheus.io/docs/prometheus/latest/http_sd/ as of version 3, shortened by the second
 # network.
@@ -181,8 +182,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("read", [from_json, from_yaml])
-@pytest.mark.parametrize("kind", HOSTILE)
+@for_each(kind=HOSTILE, read=[from_json, from_yaml])
 def test_a_document_that_is_none_is_refused_whole_with_a_reason(kind, read) -> None:
     if kind == "a million targets":
         assert len(HOSTILE[kind]) > MAX_BYTES, "it is refused by its size, before it is read"

@@ -15,6 +15,7 @@ from ingest.flink_logs.patterns import KINDS, PATTERNS, TRACE_PATTERNS, UNREAD, 
 from ingest.flink_logs.reasons import REASONS, reason_of
 from ingest.flink_logs.templates import SAMPLE_EXECUTION
 from ingest.records import LogRecord
+from tests.selections import for_each
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
 EXECUTION = "a932b3badd0047fc56bb20dcdd6164f3_9c32e3838cee893dbb2fc90ccad79598_1_2"
@@ -44,9 +45,7 @@ def read(message: str, level: str = "INFO") -> LogEvent | None:
     )
 
 
-@pytest.mark.parametrize(
-    "pattern", PATTERNS, ids=lambda pattern: f"{pattern.kind}-{pattern.versions}"
-)
+@for_each(pattern=PATTERNS)
 def test_each_entry_reads_its_own_example(pattern: Pattern) -> None:
     event = read(pattern.example)
     assert event is not None
@@ -62,9 +61,7 @@ def test_each_entry_reads_its_own_example(pattern: Pattern) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "pattern", PATTERNS, ids=lambda pattern: f"{pattern.kind}-{pattern.versions}"
-)
+@for_each(pattern=PATTERNS)
 def test_each_entry_keeps_the_rules_of_the_table(pattern: Pattern) -> None:
     assert bool(pattern.starts) != bool(pattern.contains)
     assert re.compile(pattern.regex).groups == len(pattern.fields)
@@ -304,14 +301,13 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
-    "pattern",
-    [
+@for_each(
+    pattern=[
         one
         for one in PATTERNS
         if one.kind != "blob_download" and ("26eb676d" in one.example or "a932b3ba" in one.example)
     ],
+    form=FORMS,
 )
 def test_an_event_is_found_where_ids_have_a_form_that_nobody_has_seen(
     pattern: Pattern, form: str

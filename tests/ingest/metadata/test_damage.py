@@ -23,6 +23,7 @@ from tests.ingest.metadata import samples
 from tests.ingest.metadata import writing as w
 from tests.ingest.metadata.reading import DIRECTORY, lines, pieces, rows, summary
 from tests.ingest.metadata.test_recorded import unpacked
+from tests.selections import mostly_long
 
 RECORDED = {
     name: unpacked(name)
@@ -51,7 +52,7 @@ def bounded() -> Iterator[None]:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("name", VALID)
+@pytest.mark.parametrize("name", mostly_long(VALID, short=5))
 def test_a_file_cut_anywhere_never_looks_complete(name: str) -> None:
     written = VALID[name]
     step = 1 if len(written) < 4_000 else 41

@@ -4,10 +4,9 @@ import gzip
 import json
 from typing import Any
 
-import pytest
-
 from tests.ingest.metadata.reading import lines
 from tests.ingest.metadata.writing import FIXTURES
+from tests.selections import for_each
 
 RECORDED = sorted(
     path.name.removesuffix(".metadata.gz") for path in FIXTURES.glob("[1-9]*.metadata.gz")
@@ -62,7 +61,7 @@ def by_name(line: dict[str, Any]) -> tuple[Any, ...]:
     return line["operator_id"], line["subtask"], line["kind"], line.get("local_path", "")
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@for_each(name=RECORDED)
 def test_every_handle_is_the_one_that_flinks_loader_sees(name: str) -> None:
     header, *expected = oracle(name)
     _, *found = lines(unpacked(name), directory(header))
@@ -82,7 +81,7 @@ def test_every_handle_is_the_one_that_flinks_loader_sees(name: str) -> None:
         assert old or set(ours) - OURS == set(theirs)
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@for_each(name=RECORDED)
 def test_the_header_and_the_totals_of_each_operator_are_the_same(name: str) -> None:
     theirs = oracle(name)[0]
     ours = lines(unpacked(name), directory(theirs))[0]

@@ -21,6 +21,7 @@ from tests.ingest.metadata.test_recorded import RECORDED, unpacked
 from tests.ingest.metadata.writing import utf
 from tests.lab.jars import compile_java, flink_jars
 from tests.lab.releases import RELEASES
+from tests.selections import for_each, mostly_long
 
 LIST_HANDLES = Path(__file__).parents[2] / "integration" / "java" / "ListHandles.java"
 ALL = {f"sample {name}": written for name, written in samples.ALL.items()} | {
@@ -51,12 +52,12 @@ def absolute_paths(found: list[dict[str, Any]]) -> set[str]:
     return paths | {path for line in found for path in line.get("managed_directories") or ()}
 
 
-@pytest.mark.parametrize("name", ALL)
+@for_each(name=ALL)
 def test_nothing_changes_where_no_path_does(name: str) -> None:
     assert rewritten(ALL[name], lambda path: path) == ALL[name]
 
 
-@pytest.mark.parametrize("name", ALL)
+@for_each(name=ALL)
 def test_only_the_bytes_of_absolute_paths_are_others(name: str) -> None:
     """Found by another hand: as Java writes each path, wherever these bytes stand."""
     paths = absolute_paths(lines(ALL[name])[1:])
@@ -70,7 +71,7 @@ def test_only_the_bytes_of_absolute_paths_are_others(name: str) -> None:
     assert (expected == ALL[name]) is not bool(paths)
 
 
-@pytest.mark.parametrize("name", ALL)
+@for_each(name=ALL)
 def test_our_reader_sees_the_same_handles_at_other_places(name: str) -> None:
     before, after = lines(ALL[name])[1:], lines(rewritten(ALL[name], elsewhere))[1:]
     paths = absolute_paths(before)
@@ -119,7 +120,7 @@ def test_of_a_file_that_cannot_be_read_to_its_end_nothing_is_written(cut: int) -
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("version", ["1.12.5", "1.20.5", "2.3.0"])
+@pytest.mark.parametrize("version", mostly_long(["2.3.0", "1.12.5", "1.20.5"]))
 def test_flinks_own_loader_reads_what_was_rewritten(version: str, tmp_path: Path) -> None:
     names = [name for name in RECORDED if name.startswith(version)] or [
         "written-4-by-2.3.0",

@@ -41,7 +41,7 @@ def check(world: World, known: dict[int, list[bytes]], least: int) -> int:
     return newest
 
 
-@settings(max_examples=examples(25, 1000), deadline=None)
+@settings(max_examples=examples(12, 300), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     version=st.sampled_from([4, 6]),

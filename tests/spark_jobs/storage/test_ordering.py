@@ -17,7 +17,7 @@ FILES = st.lists(
 )
 
 
-@settings(max_examples=examples(5, 40), deadline=None)
+@settings(max_examples=examples(2, 20), deadline=None)
 @given(files=FILES)
 def test_files_are_in_the_order_of_their_roots_and_paths(
     spark: SparkSession, files: Sequence[tuple[int, str, bool]]

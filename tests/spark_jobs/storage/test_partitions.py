@@ -16,6 +16,7 @@ from spark_jobs.audit_here import Here
 from spark_jobs.audit_tables import AUDIT_TABLES
 from spark_jobs.storage.audit import Inputs, Judged, judge
 from spark_jobs.storage.path_facts import LISTING
+from tests.selections import mostly_long
 from tests.spark_jobs.storage.packed import inputs_of
 from tests.spark_jobs.storage.partitions import Partitions
 from tests.spark_jobs.storage.worlds import NOW, world
@@ -66,7 +67,7 @@ def whole(inputs: Inputs) -> dict[str, list[str]]:
     return rows_of(judge(inputs, Here()), Here())
 
 
-@pytest.mark.parametrize("count", [2, 37])
+@pytest.mark.parametrize("count", mostly_long([2, 37]))
 def test_partitions_come_to_the_same_row_by_row(
     inputs: Inputs, whole: dict[str, list[str]], count: int
 ) -> None:

@@ -25,7 +25,7 @@ from tests.spark_jobs.storage.worlds import (
 )
 from tests.storage_places import place_of
 
-WORLDS = {"packed": examples(800, 10_000), "written": 100}
+WORLDS = {"packed": examples(800, 4_000), "written": 100}
 """How many get their references as rows, and how many have real ``_metadata`` that are read."""
 FIRST_SEEDS = {"packed": 4_000_150, "written": 4_900_700}
 

@@ -25,6 +25,7 @@ from spark_jobs.transforms import json_lines, log_blocks
 from spark_jobs.transforms.log_blocks import LEARNED_BYTES, Block, record_batches, shares
 from tests.attacks.scale import examples
 from tests.ingest.flink_logs.wrapped import ENVELOPES, JSON_LAYOUTS, mixed_logs
+from tests.selections import mostly_long
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
 HEADER = "2026-11-21 04:00:00,001 WARN  a.B [] - "
@@ -306,7 +307,7 @@ def test_a_recorded_log_in_an_envelope_is_read_in_blocks(tmp_path: Path, name: s
     )
 
 
-@pytest.mark.parametrize("block_bytes", [5_000, 40_000])
+@pytest.mark.parametrize("block_bytes", mostly_long([40_000, 5_000]))
 def test_a_container_that_first_prints_behind_the_beginning_of_a_file_is_known_to_blocks_amid_its_traces(
     tmp_path: Path, block_bytes: int
 ) -> None:

@@ -86,8 +86,8 @@ def look(seconds: float) -> Evaluated:
     return evaluate(at(seconds))
 
 
-def looks(start: float, end: float, every_s: int = TICK_S) -> None:
-    """Every quarter of a minute, as beat would."""
+def looks(start: float, end: float, every_s: int = 2 * TICK_S) -> None:
+    """Every half of a minute, as where beat is late."""
     for second in range(int(start), int(end) + 1, every_s):
         look(second)
 

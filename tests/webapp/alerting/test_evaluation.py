@@ -115,7 +115,7 @@ def test_the_end_of_one_incident_does_not_wait_for_the_interval_of_another():
     closed(row, 200)
     looks(210, 285)
     opened(280, "clicks")
-    looks(300, 360)
+    looks(300, 360, 15)
     assert kinds() == ["firing", "firing", "resolved"]
     assert told()[2].made_at == at(345)
 

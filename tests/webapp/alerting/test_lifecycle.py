@@ -26,7 +26,7 @@ def closed_episode(start: int, end: int, rank: int = WARNING) -> AlertEpisode:
     return AlertEpisode(at(start), at(end), at(end), rank)
 
 
-@settings(max_examples=examples(60, 500), deadline=None)
+@settings(max_examples=examples(40, 250), deadline=None)
 @given(spans(), st.sampled_from((5, 15, 60, 600, 3_600)))
 def test_of_a_stream_at_most_one_alert_is_open_at_any_look(stream, every_s):
     class Watched(Player):
@@ -37,7 +37,7 @@ def test_of_a_stream_at_most_one_alert_is_open_at_any_look(stream, every_s):
     Watched().play(stream, every_s, stream[-1].end + LONG_AFTER)
 
 
-@settings(max_examples=examples(60, 500), deadline=None)
+@settings(max_examples=examples(40, 250), deadline=None)
 @given(spans(), st.sampled_from((5, 15, 60, 600, 3_600)))
 def test_no_firing_is_lost_however_seldom_one_looks(stream, every_s):
     played = Player().play(stream, every_s, stream[-1].end + LONG_AFTER)
@@ -45,7 +45,7 @@ def test_no_firing_is_lost_however_seldom_one_looks(stream, every_s):
     assert played.notices
 
 
-@settings(max_examples=examples(60, 500), deadline=None)
+@settings(max_examples=examples(40, 250), deadline=None)
 @given(spans(), st.sampled_from((5, 15, 60, 600)))
 def test_every_stream_ends_resolved_and_told(stream, every_s):
     played = Player().play(stream, every_s, stream[-1].end + LONG_AFTER)
@@ -53,7 +53,7 @@ def test_every_stream_ends_resolved_and_told(stream, every_s):
     assert played.notices[-1][1] == "resolved"
 
 
-@settings(max_examples=examples(60, 500), deadline=None)
+@settings(max_examples=examples(40, 250), deadline=None)
 @given(spans(), st.sampled_from((5, 15, 60, 600)))
 def test_nobody_is_told_twice_in_a_row_that_it_fires(stream, every_s):
     """Unless it grew worse. What ended before anybody was told is told once, as ended."""
@@ -64,7 +64,7 @@ def test_nobody_is_told_twice_in_a_row_that_it_fires(stream, every_s):
     assert ("firing", "firing") not in pairwise(kinds) and kinds[-1] == "resolved"
 
 
-@settings(max_examples=examples(50, 500), deadline=None)
+@settings(max_examples=examples(40, 250), deadline=None)
 @given(spans(), st.sampled_from((15, 600)))
 def test_seeing_it_all_again_tells_nothing(stream, every_s):
     end = stream[-1].end + LONG_AFTER
@@ -78,7 +78,7 @@ def test_seeing_it_all_again_tells_nothing(stream, every_s):
     )
 
 
-@settings(max_examples=examples(50, 500), deadline=None)
+@settings(max_examples=examples(40, 250), deadline=None)
 @given(spans())
 def test_a_recording_leaves_one_settled_alert_however_many_episodes_it_holds(stream):
     played = Player(RECORDED, tells=False)

@@ -178,7 +178,7 @@ def test_every_endpoint_hears_of_what_it_asked_for_and_nothing_else(receiver):
 class Streams(TestCase):
     """The promises of the lifecycle once more, through the database."""
 
-    @settings(max_examples=examples(2, 30), deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(2, 12), deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(spans(most=4), min_size=1, max_size=3), st.sampled_from((15, 60, 300)))
     def test_one_open_alert_nothing_lost_an_end_to_everything(
         self, streams: list[list[Span]], every_s: int

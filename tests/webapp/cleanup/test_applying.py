@@ -334,7 +334,7 @@ class _Told:
 
 NAMES = st.sampled_from(["own", "own", "link", "read_at"])
 SLOW = settings(
-    max_examples=examples(12, 100), deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(6, 40), deadline=None, suppress_health_check=list(HealthCheck)
 )
 
 

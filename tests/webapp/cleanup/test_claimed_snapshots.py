@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.ingest.metadata import writing as w
+from tests.selections import mostly_long
 from tests.webapp.cleanup.test_repeated_job_ids import NOW, OLD, Fleet, completed, restored, tell
 from tests.webapp.cleanup.test_unseen_needs import NOTHING_COMPLETED, audit, forked
 from tests.webapp.cleanup.test_whole import home, run
@@ -52,7 +53,7 @@ def write_origin(fleet: Fleet) -> tuple[World, list[Path], list[Path]]:
     return one, needed, left
 
 
-@pytest.mark.parametrize("mode", ["claim", "claim and gone", "legacy"])
+@pytest.mark.parametrize("mode", mostly_long(["claim and gone", "claim", "legacy"]))
 def test_what_an_heir_took_over_stays(home: Path, mode: str) -> None:
     fleet = Fleet(home)
     one, needed, left = write_origin(fleet)
@@ -83,19 +84,19 @@ def test_what_one_of_two_heirs_that_claimed_it_needs_stays_after_the_other_delet
 
 
 POINTERS = {
+    "escaped": "file:{root}/{escaped}",
     "trailing slash": "file:{root}/{below}/",
     "of the file": "file:{root}/{below}/_metadata",
     "three slashes": "file:///{rest}/{below}",
     "doubled": "file:{root}//{below}",
     "dots": "file:{root}/./x/../{below}",
-    "escaped": "file:{root}/{escaped}",
     "plain": "{root}/{below}",
     "upper case": "FILE:{root}/{below}",
     "localhost": "file://localhost{root}/{below}",
 }
 
 
-@pytest.mark.parametrize("pointer", POINTERS.values(), ids=POINTERS)
+@pytest.mark.parametrize("pointer", mostly_long(POINTERS.values(), ids=list(POINTERS)))
 def test_a_second_heir_by_any_spelling_keeps_its_origin(home: Path, pointer: str) -> None:
     fleet = Fleet(home)
     origin = forked(fleet)
@@ -119,7 +120,10 @@ def test_a_second_heir_by_any_spelling_keeps_its_origin(home: Path, pointer: str
 
 @pytest.mark.parametrize(
     "how",
-    ["native", "of another job", "renamed", "in a job", "in another root", "unregistered name"],
+    mostly_long(
+        ["native", "in another root", "of another job", "renamed", "in a job", "unregistered name"],
+        short=2,
+    ),
 )
 def test_what_a_savepoint_refers_to_stays(home: Path, how: str) -> None:
     """An incremental native one refers to files beside itself, or to those that its job shares."""
@@ -140,7 +144,7 @@ def test_what_a_savepoint_refers_to_stays(home: Path, how: str) -> None:
     assert not fleet.clean_up_all() & {*left, own}
 
 
-@pytest.mark.parametrize("where", ["chk-4", "chk-04", "kept/chk-4", "kept"])
+@pytest.mark.parametrize("where", mostly_long(["chk-04", "chk-4", "kept/chk-4", "kept"]))
 def test_files_beside_a_checkpoint_that_names_them_relatively_stay(home: Path, where: str) -> None:
     fleet = Fleet(home)
     one, _, _ = write_origin(fleet)
@@ -153,7 +157,7 @@ def test_files_beside_a_checkpoint_that_names_them_relatively_stay(home: Path, w
     assert not fleet.clean_up_all() & {*beside}
 
 
-@pytest.mark.parametrize("scope", [0, 1])
+@pytest.mark.parametrize("scope", mostly_long([0, 1]))
 @pytest.mark.parametrize(
     "folder", ["shared/job_{job}_op_0a_1_2", "taskowned/job_{job}_tm_container_e01_1"]
 )
@@ -236,7 +240,7 @@ NAMES = (("a b", "a+b", "ä", "A", "a.", "a#b", "a?b", "a=b"), ("a%20b", "a\u030
 """Of roots: in the second part those that some would take for one of the first."""
 
 
-@pytest.mark.parametrize("names", NAMES)
+@pytest.mark.parametrize("names", mostly_long(NAMES))
 def test_roots_of_any_name_lose_nothing_that_is_needed(home: Path, names: tuple[str, ...]) -> None:
     fleet, unneeded = Fleet(home), set()
     for number, name in enumerate(names, 5):
@@ -249,7 +253,9 @@ def test_roots_of_any_name_lose_nothing_that_is_needed(home: Path, names: tuple[
     assert fleet.clean_up_all() == unneeded
 
 
-@pytest.mark.parametrize("names", [("x y", "x%20y"), ("Data", "data"), ("\u00e4", "a\u0308")])
+@pytest.mark.parametrize(
+    "names", mostly_long([("x y", "x%20y"), ("Data", "data"), ("\u00e4", "a\u0308")])
+)
 def test_of_two_directories_whose_names_are_alike_each_keeps_what_it_needs(
     home: Path, names: tuple[str, str]
 ) -> None:
@@ -292,7 +298,9 @@ def test_that_an_heir_is_whole_does_not_say_that_the_last_checkpoint_was_deleted
     assert fleet.clean_up_all() == ({*left} if is_read else set())
 
 
-@pytest.mark.parametrize("checkpoints", ["put elsewhere", "without a level of jobs", "never read"])
+@pytest.mark.parametrize(
+    "checkpoints", mostly_long(["put elsewhere", "without a level of jobs", "never read"])
+)
 def test_what_an_heir_claimed_stays_whose_checkpoint_lies_where_nobody_looks(
     home: Path, checkpoints: str
 ) -> None:

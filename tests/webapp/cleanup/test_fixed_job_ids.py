@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
+from tests.selections import mostly_long
 from tests.webapp.builders import cluster, job
 from tests.webapp.cleanup.test_repeated_job_ids import NOW, OLD, Fleet, completed, restored, tell
 from tests.webapp.cleanup.test_whole import home, run
@@ -26,11 +27,14 @@ CHOSEN, DRAWN = 0xCDC01, int("9e107d9d372bb6826bd81d3542a419d6", 16)
 """``$internal.pipeline.job-id``: anything; operators draw one and use it again for each run."""
 FIXED = pytest.mark.parametrize(
     "number",
-    [OF_HA_CLUSTER, OF_SESSION_JOB, CHOSEN, DRAWN],
-    ids=["ha", "session", "chosen", "drawn"],
+    mostly_long(
+        [OF_HA_CLUSTER, DRAWN, OF_SESSION_JOB, CHOSEN],
+        ids=["ha", "drawn", "session", "chosen"],
+    ),
 )
 COMES_AGAIN = pytest.mark.parametrize(
-    "number", [OF_HA_CLUSTER, OF_SESSION_JOB, CHOSEN], ids=["ha", "session", "chosen"]
+    "number",
+    mostly_long([OF_HA_CLUSTER, OF_SESSION_JOB, CHOSEN], ids=["ha", "session", "chosen"]),
 )
 ENDED = {"state": "CANCELED", "terminal": True}
 
@@ -117,7 +121,7 @@ def test_a_second_cluster_that_wrote_to_the_directory_is_not_forgotten_with_its_
     assert not fleet.clean_up_all()
 
 
-@pytest.mark.parametrize("forgotten", ["job", "cluster"])
+@pytest.mark.parametrize("forgotten", mostly_long(["job", "cluster"]))
 @pytest.mark.parametrize("number", [OF_HA_CLUSTER, DRAWN], ids=["ha", "drawn"])
 def test_a_second_writer_of_the_same_time_is_remembered_by_audits(
     home: Path, number: int, forgotten: str
@@ -217,7 +221,7 @@ def write_two_runs(
 
 
 @FIXED
-@pytest.mark.parametrize("restored_path", [None, "savepoint-123456-0123456789ab"])
+@pytest.mark.parametrize("restored_path", mostly_long([None, "savepoint-123456-0123456789ab"]))
 def test_files_of_a_run_that_nobody_remembers_stay_beside_those_of_the_one_that_began_afresh(
     home: Path, number: int, restored_path: str | None
 ) -> None:
@@ -245,7 +249,9 @@ def test_a_job_that_another_jobmanager_took_over_is_the_same_run(home: Path, num
 
 
 @FIXED
-@pytest.mark.parametrize("clusters", [["app-a"], ["app-a", "app-b"]], ids=["one", "two"])
+@pytest.mark.parametrize(
+    "clusters", mostly_long([["app-a"], ["app-a", "app-b"]], ids=["one", "two"])
+)
 def test_what_was_written_after_the_known_run_had_ended_stays(
     home: Path, number: int, clusters: list[str]
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.ingest.metadata import writing as w
+from tests.selections import mostly_long
 from tests.webapp.builders import cluster, fact
 from tests.webapp.cleanup.test_fixed_job_ids import DRAWN
 from tests.webapp.cleanup.test_repeated_job_ids import NOW, OLD, Fleet, completed, restored, tell
@@ -146,13 +147,21 @@ def test_it_stays_where_the_checkpoint_of_an_heir_was_put_elsewhere(home: Path) 
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "app-h/savepoint-9e107d-0123456789ab",
-        "app-h/savepoint-abcdef-0123456789ab",
-        "app-h/savepoint-000000-0123456789ab",
-        f"app-q/{name_of_job(0)}/chk-5",
-    ],
-    ids=["its own savepoint", "of a forgotten job", "of any given id", "of a given id elsewhere"],
+    mostly_long(
+        [
+            "app-h/savepoint-9e107d-0123456789ab",
+            "app-h/savepoint-abcdef-0123456789ab",
+            "app-h/savepoint-000000-0123456789ab",
+            f"app-q/{name_of_job(0)}/chk-5",
+        ],
+        short=2,
+        ids=[
+            "its own savepoint",
+            "of a forgotten job",
+            "of any given id",
+            "of a given id elsewhere",
+        ],
+    ),
 )
 def test_it_stays_where_a_running_job_was_restored_from_what_tells_no_other_job_that_is_known(
     home: Path, path: str

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from tests.selections import mostly_long
 from tests.webapp.cleanup.carrying import Carried, effects_equal_the_journal, kill_at_step, plan
 from tests.webapp.cleanup.worlds import World
 from webapp.cleanup import manifest, plan_builder, plan_reader
@@ -16,7 +17,7 @@ from webapp.cleanup.places import Planned
 MOST_STEPS = 200
 
 
-@pytest.mark.parametrize("waste", [False, True])
+@pytest.mark.parametrize("waste", mostly_long([False, True]))
 def test_killed_before_any_step_it_goes_on_and_tells_the_truth(
     tmp_path: Path, waste: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

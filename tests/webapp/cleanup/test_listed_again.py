@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.selections import mostly_long
 from tests.webapp.cleanup.test_changing_names import rename
 from tests.webapp.cleanup.test_forgotten_needs import write_ended_job
 from tests.webapp.cleanup.test_repeated_job_ids import OLD, Fleet
@@ -71,7 +72,7 @@ def test_that_time_does_not_end_in_an_audit_with_doubts(home: Path) -> None:
     assert fleet.clean_up_all() == {*others}
 
 
-@pytest.mark.parametrize("moved", ["checkpoint", "savepoint"])
+@pytest.mark.parametrize("moved", mostly_long(["checkpoint", "savepoint"]))
 @pytest.mark.parametrize("later", [False, True], ids=["at once", "later"])
 def test_a_file_never_goes_whose_referrer_was_moved_away_while_it_was_not_listed(
     home: Path, moved: str, later: bool

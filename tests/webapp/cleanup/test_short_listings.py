@@ -11,6 +11,7 @@ import pytest
 from django.core.management import CommandError
 from django.utils import timezone
 
+from tests.selections import mostly_long
 from tests.webapp.builders import person
 from tests.webapp.cleanup.test_forgotten_needs import write_ended_job
 from tests.webapp.cleanup.test_repeated_job_ids import NOW, OLD, Fleet
@@ -35,9 +36,9 @@ def aside(directory: Path, *, leaves_empty: bool = False) -> Iterator[None]:
     hidden.rename(directory)
 
 
-@pytest.mark.parametrize("leaves_empty", [False, True], ids=["absent", "empty"])
+@pytest.mark.parametrize("leaves_empty", mostly_long([False, True], ids=["absent", "empty"]))
 @pytest.mark.parametrize("hidden", ["job", "shared"])
-@pytest.mark.parametrize("moved", ["checkpoint", "savepoint"])
+@pytest.mark.parametrize("moved", mostly_long(["checkpoint", "savepoint"]))
 def test_files_stay_that_listed_short_while_their_checkpoint_was_moved_away(
     home: Path, hidden: str, moved: str, leaves_empty: bool
 ) -> None:
@@ -56,7 +57,7 @@ def test_files_stay_that_listed_short_while_their_checkpoint_was_moved_away(
     assert not fleet.clean_up_all()
 
 
-@pytest.mark.parametrize("short", [1, 3])
+@pytest.mark.parametrize("short", mostly_long([1, 3]))
 def test_files_stay_of_a_root_that_listed_empty_some_times(home: Path, short: int) -> None:
     fleet = Fleet(home)
     one, needed = write_ended_job(fleet, "app-a", 5)

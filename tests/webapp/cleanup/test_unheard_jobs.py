@@ -9,6 +9,7 @@ import pytest
 from django.core.management import CommandError
 from django.utils import timezone
 
+from tests.selections import mostly_long
 from tests.webapp.builders import job
 from tests.webapp.cleanup.test_fixed_job_ids import DRAWN
 from tests.webapp.cleanup.test_repeated_job_ids import (
@@ -80,7 +81,8 @@ def test_what_is_not_loaded_any_more_after_the_apply_stops_the_purge(home: Path)
 
 
 @pytest.mark.parametrize(
-    "told_by", [{"log_globs": ["/var/log/*.log"]}, {"prometheus_url": "http://127.0.0.1:9090"}]
+    "told_by",
+    mostly_long([{"log_globs": ["/var/log/*.log"]}, {"prometheus_url": "http://127.0.0.1:9090"}]),
 )
 @pytest.mark.parametrize("is_heard", [True, False])
 def test_a_cluster_without_an_address_that_told_of_no_job_lately_may_have_an_heir(
@@ -125,7 +127,7 @@ def test_a_cluster_whose_source_is_declared_no_more_may_have_an_heir(
     assert bool(fleet.clean_up_all()) == is_declared
 
 
-@pytest.mark.parametrize("state", ["broken", "suspended"])
+@pytest.mark.parametrize("state", mostly_long(["broken", "suspended"]))
 def test_a_cluster_that_does_not_come_up_may_start_from_what_looks_superseded(
     home: Path, state: str
 ) -> None:

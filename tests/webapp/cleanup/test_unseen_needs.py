@@ -11,6 +11,7 @@ from django.core.management import CommandError
 from django.utils import timezone
 
 from tests.ingest.metadata import writing
+from tests.selections import mostly_long
 from tests.webapp.builders import cluster, fact, job, person
 from tests.webapp.cleanup.test_repeated_job_ids import (
     NOW,
@@ -70,7 +71,7 @@ def test_what_one_heir_has_left_behind_goes_where_there_is_no_other(home: Path) 
     assert {path.name for path in fleet.clean_up_all()} > {"_metadata"}
 
 
-@pytest.mark.parametrize("name", ["link", "other authority", "copy"])
+@pytest.mark.parametrize("name", mostly_long(["link", "other authority", "copy"]))
 def test_a_second_heir_that_was_restored_by_another_name_keeps_its_origin(
     home: Path, name: str
 ) -> None:
@@ -278,7 +279,7 @@ def test_task_owned_files_stay_where_the_last_restore_does_not_tell_from_whom_a_
     assert not fleet.clean_up_all()
 
 
-@pytest.mark.parametrize("how", ["copy", "short", "wider root"])
+@pytest.mark.parametrize("how", mostly_long(["copy", "short", "wider root"]))
 def test_that_a_vanished_checkpoint_referred_to_a_file_is_not_forgotten(
     home: Path, how: str
 ) -> None:
@@ -408,7 +409,7 @@ def test_a_checkpoint_with_a_reference_that_is_no_path_is_not_called_self_contai
     assert (found.self_contained, found.resolvable) == (False, None)
 
 
-@pytest.mark.parametrize("number", [REPEATED, DRAWN], ids=["repeated", "drawn"])
+@pytest.mark.parametrize("number", mostly_long([REPEATED, DRAWN], ids=["repeated", "drawn"]))
 def test_a_reader_of_the_same_id_by_another_name_that_writes_where_nobody_knows_keeps_its_origin(
     home: Path, number: int
 ) -> None:
@@ -482,7 +483,7 @@ def test_an_heir_that_ended_by_another_name_of_its_origin_keeps_it_where_its_las
     assert not fleet.clean_up_all()
 
 
-@pytest.mark.parametrize("forgotten", ["job", "cluster", "restored again"])
+@pytest.mark.parametrize("forgotten", mostly_long(["cluster", "job", "restored again"]))
 def test_an_heir_that_is_not_whole_is_remembered_by_audits(home: Path, forgotten: str) -> None:
     fleet = Fleet(home)
     origin = forked(fleet)

@@ -82,6 +82,7 @@ def test_a_home_that_was_open_is_closed_at_the_next_start(tmp_path: Path) -> Non
     assert open_ones(home) == [str(home / "lake/jobs")]  # in a folder that is closed
 
 
+@pytest.mark.long
 def test_a_group_may_be_let_in(tmp_path: Path) -> None:
     home = tmp_path / "home"
     run("manage.py", "ensure_admin", home=home, WEIR_UMASK="027")

@@ -13,6 +13,7 @@ import pytest
 
 from tests.installation import Installation
 from tests.migrated import home_with_database
+from tests.selections import mostly_long
 from tests.webapp.documentation.commands import BLOCK
 from tests.webapp.launch.test_front import serving
 from webapp.site.documentation.places import PAGES
@@ -31,8 +32,10 @@ def damaged(tmp_path: Path) -> Installation:
 
 @pytest.mark.parametrize(
     "words",
-    [("manage.py", "ensure_admin"), ("manage.py", "migrate"), ("-m", "webapp.launch.prepare")],
-    ids=["command", "migrate", "start"],
+    mostly_long(
+        [("-m", "webapp.launch.prepare"), ("manage.py", "ensure_admin"), ("manage.py", "migrate")],
+        ids=["start", "command", "migrate"],
+    ),
 )
 def test_what_is_started_says_which_file_is_damaged_and_what_to_do(
     damaged: Installation, words: tuple[str, ...]

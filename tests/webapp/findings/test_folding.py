@@ -283,7 +283,7 @@ class AnyOrder(TestCase):
     """Each window is judged by some run; runs come in any order, some again."""
 
     @given(said=windows, draw=st.data())
-    @settings(max_examples=examples(15, 100), deadline=None)
+    @settings(max_examples=examples(10, 60), deadline=None)
     def test_the_findings_are_those_of_one_run_over_everything(
         self, said: dict[int, set[str]], draw: Any
     ) -> None:
@@ -315,7 +315,7 @@ class AnyOrder(TestCase):
         assert piecewise == found()
 
     @given(first=windows, second=windows)
-    @settings(max_examples=examples(15, 100), deadline=None)
+    @settings(max_examples=examples(10, 60), deadline=None)
     def test_windows_judged_anew_leave_nothing_of_what_they_said_before(
         self, first: dict[int, set[str]], second: dict[int, set[str]]
     ) -> None:

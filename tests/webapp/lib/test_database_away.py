@@ -27,6 +27,7 @@ from psycopg import errors
 
 from tests.migrated import home_with_database
 from tests.postgresql import killed, migrated_database, postgresql, stopped
+from tests.selections import mostly_long
 from tests.webapp.config.test_frozen_redis import MAKE
 from tests.webapp.launch.test_front import serving, wait_for
 from webapp.config import secrets
@@ -144,7 +145,7 @@ def on_postgresql(
         yield server
 
 
-@pytest.mark.parametrize("harm", [stopped, killed])
+@pytest.mark.parametrize("harm", mostly_long([killed, stopped]))
 def test_while_postgresql_is_frozen_or_killed_pages_say_so_and_afterwards_they_are_there_again(
     on_postgresql: Server,
     database: pgserver.PostgresServer,

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.selections import for_each
 from tests.webapp.builders import T0
 from webapp.lib.exports import csv_response, json_response, safe_cell
 
@@ -31,8 +32,7 @@ def test_other_forms_of_a_sign_begin_no_formula_either(sign):
     assert safe_cell(f"{sign}1") == f"'{sign}1"
 
 
-@pytest.mark.parametrize("unseen", UNSEEN, ids=ascii)
-@pytest.mark.parametrize("sign", "=+-@＝＋－＠")
+@for_each(unseen=UNSEEN, sign="=+-@＝＋－＠")
 def test_what_is_not_seen_in_front_of_a_sign_hides_no_formula(unseen, sign):
     assert safe_cell(f"{unseen}{sign}1").startswith("'")
 

