@@ -13,7 +13,7 @@ from spark_jobs.diagnosis.statistics import median, quantile
 
 Point = tuple[int, float]
 """Epoch ms, and the lag then."""
-LEAST_POINTS, LEAST_SPAN_MS = 3, 120_000
+LEAST_POINTS, LEAST_SPAN_MS = 3, 90_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,13 +147,13 @@ INCIDENTS = {
         Incident(
             "growing-lag",
             (
-                "a source reads less than arrives for six minutes, as much for two and a half, and "
-                "then catches up"
+                "a source reads less than arrives for seven minutes, as much for three, and then "
+                "catches up"
             ),
             {
                 "partitions": "2",
                 "arrives": "0:200",
-                "reads": "0:400,60:80,420:200,570:400",
+                "reads": "0:400,60:80,480:200,660:800",
                 "log-counts": "{folder}/log",
             },
         ),

@@ -238,7 +238,7 @@ def _sources(found: JobSources) -> Table:
         ),
         note=message(
             "A source that waits keeps the event-time lag of its last record. The bounds come from "
-            "the slowest and fastest tenth of what the lag fell by in the newest four minutes."
+            "the slowest and fastest tenth of what the lag fell by in the newest three minutes."
         ),
     )
 

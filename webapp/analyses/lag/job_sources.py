@@ -17,7 +17,7 @@ from webapp.lib.instants import epoch_ms
 from webapp.pressure.models import PressureWindow, VertexHour
 
 LOOK_BACK = timedelta(hours=1)
-TREND_OVER = timedelta(minutes=4)
+TREND_OVER = timedelta(seconds=150)
 FASTEST_WITHIN = timedelta(days=30)
 MEASURED_SHARE = 0.9
 """Of the minutes since a checkpoint, from which on what was read meanwhile is known."""
