@@ -20,6 +20,7 @@ from webapp.analyses.document import (
     Note,
     NotKnown,
     Table,
+    Unit,
     Verdict,
 )
 from webapp.analyses.lag.job_sources import (
@@ -252,12 +253,7 @@ def _caught_up(source: Source) -> tuple[float | None, float | None, float | None
 
 
 def _costs(found: JobSources) -> Facts:
-    replay = found.replay
-    return (
-        Facts((*_of_connectors(found), *_of_replay(found), _outage(found)))
-        if replay
-        else Facts((*_of_connectors(found), _outage(found)))
-    )
+    return Facts((*_of_connectors(found), *_of_replay(found), _outage(found)))
 
 
 def _of_connectors(found: JobSources) -> Iterator[Fact]:
@@ -270,7 +266,7 @@ def _of_connectors(found: JobSources) -> Iterator[Fact]:
                 "count",
                 message("records"),
             )
-        for key, name, unit in (
+        named: tuple[tuple[str, str, Unit], ...] = (
             (
                 "behind_latest_ms",
                 message("Kinesis: {name:name} behind its newest record", name=source.name),
@@ -286,9 +282,10 @@ def _of_connectors(found: JobSources) -> Iterator[Fact]:
                 message("Longest pause of a split of {name:name}, ms a second", name=source.name),
                 "count",
             ),
-        ):
+        )
+        for key, name, unit in named:
             if (value := source.gauges.get(key)) is not None:
-                yield Fact(key, name, value, "ms" if unit == "ms" else "count")
+                yield Fact(key, name, value, unit)
 
 
 def _of_replay(found: JobSources) -> Iterator[Fact]:
