@@ -54,10 +54,12 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
         "pressure.transit": "vertex",
         "checkpoint.stalled": "job",
         "checkpoint.in_flight_share": "job",
+        "source.lag_growing": "job",
         **_HELD_BARRIERS,
     },
     "pressure.outbound": {
         "pressure.transit": "vertex",
+        "source.lag_growing": "job",
         "checkpoint.in_flight_share": "job",
         **_HELD_BARRIERS,
     },
@@ -99,6 +101,7 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
     },
     "start.workers_lost": {"restart.loop": "job", "job.failed": "job", "checkpoint.stalled": "job"},
     "jobmanager.crash_loop": {"job.failed": "job", "checkpoint.stalled": "job"},
+    "source.idle": {"source.lag_growing": "vertex", "watermark.stalled": "job"},
     # Windows and joins keep what waits for event time.
     "watermark.stalled": {"join.slow_input": "job", "checkpoint.size_growth": "job"},
     "join.slow_input": {"checkpoint.size_growth": "job"},

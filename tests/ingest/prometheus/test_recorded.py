@@ -15,11 +15,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from ingest.prometheus.collector import MAX_STEPS, read_metrics
-from ingest.records import Job, TaskManager, VertexMetrics
+from ingest.records import Job, TaskManager, VertexGauges, VertexMetrics
 from ingest.sources import ClusterSource, PrometheusSource
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "prometheus"
 STEP_S = 5
+KEY_CHARS = 60
 
 
 def lines(version, name):
@@ -28,7 +29,10 @@ def lines(version, name):
 
 
 class Recorded:
-    """Answers as Prometheus did, to whatever is asked of the same names; what was asked is kept."""
+    """Answers as Prometheus did, to whatever is asked of the same names; what was asked is kept.
+
+    Names that are wanted since then come last, and have no series in a recording before that.
+    """
 
     class address:
         base = "http://prometheus"
@@ -39,7 +43,7 @@ class Recorded:
 
     @staticmethod
     def key(path):
-        return parse_qs(urlsplit(path).query)["query"][0]
+        return parse_qs(urlsplit(path).query)["query"][0][:KEY_CHARS]
 
     async def get(self, path):
         self.asked.append(
@@ -169,9 +173,34 @@ def test_taskmanagers_have_the_memory_that_the_reporter_says(version):
     } == expected
 
 
+def test_the_lag_of_a_real_source_is_at_its_subtask_and_instant():
+    found, _ = read("2.3.0")
+    names = {
+        "pendingRecords": "pending_records",
+        "currentEmitEventTimeLag": "emit_lag_ms",
+        "currentFetchEventTimeLag": "fetch_lag_ms",
+        "watermarkLag": "watermark_lag_ms",
+        "sourceIdleTime": "source_idle_ms",
+    }
+    expected = {
+        (column, labels["task_id"], int(labels["subtask_index"]), at): value
+        for name, column in names.items()
+        for labels, at, value in raw("2.3.0", f"flink_taskmanager_job_task_operator_{name}")
+    }
+    assert len(expected) >= 30
+    assert {
+        (column, row.vertex_id, subtask, row.ts.timestamp()): value
+        for row in records(found, VertexMetrics)
+        for column in names.values()
+        for subtask, value in enumerate(getattr(row, column) or ())
+        if value is not None
+    } == expected
+
+
 def test_beside_a_jobmanager_only_samples_are_taken_and_places_left_to_it(version):
     found, _ = read(version, url="http://jobmanager:8081")
-    assert {type(record) for part in found.observed for record in part.records} == {VertexMetrics}
+    kinds = {type(record) for part in found.observed for record in part.records}
+    assert kinds - {VertexGauges} == {VertexMetrics}
     assert {row.host for row in records(found, VertexMetrics)} == {None}
 
 

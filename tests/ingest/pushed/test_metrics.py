@@ -21,7 +21,12 @@ from opentelemetry.sdk.metrics.export import (
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
-from ingest.flink_rest.metric_names import JOB_METRICS, SUBTASK_METRICS, TASKMANAGER_METRICS
+from ingest.flink_rest.metric_names import (
+    JOB_METRICS,
+    SOURCE_METRICS,
+    SUBTASK_METRICS,
+    TASKMANAGER_METRICS,
+)
 from ingest.lake.store import Lake
 from ingest.pushed import metrics_spool, otlp_metrics
 from ingest.pushed.metrics import read_pushed
@@ -56,6 +61,10 @@ def flink_names():
     scopes = {
         "taskmanager.job.task": [name for names in SUBTASK_METRICS.values() for name in names]
         + list(COUNTERS),
+        "taskmanager.job.task.operator": [
+            name for names in SOURCE_METRICS.values() for name in names
+        ]
+        + ["split.watermark.pausedTimeMsPerSecond"],
         "jobmanager.job": [name for names in JOB_METRICS.values() for name in names]
         + states
         + counts,

@@ -1,0 +1,197 @@
+"""A subtask of a source has had no record for long, although the others have."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ingest.messages import message
+from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Severity
+from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, subtasks_text
+from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.samples import JobWindow, Reals, VertexWindow
+from spark_jobs.diagnosis.subjects import vertex_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+
+RULE = "source.idle"
+LACKING = message(
+    "how long any subtask of a source has had no record: Flink reports it from 1.14 on"
+)
+IDLE = f"{RULE}.idle_ms"
+MISSED = f"{RULE}.missed_records"
+READS_WITHIN_MS = 60_000
+"""Whoever had a record so recently reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Subtasks of one vertex; ``missed``: records that the slowest of those that read had in the
+    time that the first of them has been idle. ``pending``: records that they do not read, None
+    where their connector does not report any.
+    """
+
+    subtasks: Sequence[int]
+    for_ms: float
+    missed: float
+    pending: float | None
+
+
+@rule(
+    RULE,
+    message("Source subtask without records"),
+    message(
+        "A subtask of a source that had records, or has some to read, has read none for minutes, "
+        "while its other subtasks read on."
+    ),
+    fed_by="incidents/2.3.0/growing-lag",
+    needs=("vertex_windows",),
+    lacking=LACKING,
+    thresholds=(
+        Threshold(
+            IDLE,
+            300_000,
+            "ms",
+            60_000,
+            7 * 86_400_000,
+            message("Raise this where some partitions get records now and then only."),
+        ),
+        Threshold(
+            MISSED,
+            100,
+            "records",
+            1,
+            1_000_000,
+            message(
+                "So many records that the slowest of the other subtasks had meanwhile are no chance."
+            ),
+        ),
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    if window.terminal:
+        return
+    reporting = [vertex for vertex in window.vertex_windows if vertex.source_idle_ms]
+    if not reporting:
+        raise NotJudged(LACKING)
+    aligned = {
+        gauges.vertex_id
+        for gauges in window.gauges
+        if gauges.split_paused_ms_per_s or (gauges.alignment_drift_ms or 0) > 0
+    }
+    for vertex in reporting:
+        # Watermark alignment makes a subtask that is ahead wait on purpose.
+        if vertex.vertex_id not in aligned and (idle := _idle(vertex, limits)):
+            yield _finding(window, limits, vertex, idle)
+
+
+def _idle(vertex: VertexWindow, limits: Limits) -> Idle | None:
+    """None where nobody reads: then there is nothing to read, at night say."""
+    rates = [
+        rate
+        for index, idle_ms in enumerate(vertex.source_idle_ms)
+        if idle_ms is not None
+        and idle_ms < READS_WITHIN_MS
+        and (rate := _at(vertex.records_out_per_s, index))
+    ]
+    if not rates:
+        return None
+    idle = {
+        index: idle_ms
+        for index, idle_ms in enumerate(vertex.source_idle_ms)
+        if idle_ms is not None
+        and idle_ms >= limits[IDLE]
+        and min(rates) * idle_ms / 1000 >= limits[MISSED]
+        and _has_split(vertex, index)
+    }
+    if not idle:
+        return None
+    pending = [value for index in idle if (value := _at(vertex.pending_records, index)) is not None]
+    longest_ms = max(idle.values())
+    return Idle(
+        tuple(idle), longest_ms, min(rates) * longest_ms / 1000, sum(pending) if pending else None
+    )
+
+
+def _has_split(vertex: VertexWindow, index: int) -> bool:
+    """A subtask without one never has a record: it has neither event time nor records to read."""
+    return bool(_at(vertex.pending_records, index)) or _at(vertex.emit_lag_ms, index) is not None
+
+
+def _at(values: Reals, index: int) -> float | None:
+    return values[index] if index < len(values) else None
+
+
+def _finding(window: JobWindow, limits: Limits, vertex: VertexWindow, idle: Idle) -> Finding:
+    name = brief_name(window, vertex.vertex_id)
+    which = subtasks_text(idle.subtasks, vertex.parallelism or len(vertex.source_idle_ms))
+    severity: Severity = "info" if idle.pending == 0 else "warning"
+    pending = (
+        (Evidence(message("records that it has to read"), idle.pending, "records"),)
+        if idle.pending is not None
+        else ()
+    )
+    return vertex_finding(
+        window,
+        vertex.vertex_id,
+        RULE,
+        severity,
+        "high" if idle.pending else "medium",
+        title=message(
+            "{which:opening} of {name:name} had no record for {for_ms:duration}, the others have "
+            "some",
+            which=which,
+            name=name,
+            for_ms=idle.for_ms,
+        ),
+        cause=_cause(idle.pending),
+        next_step=_next_step(idle.pending),
+        evidence=(
+            limits.compared(
+                message("without a record"), idle.for_ms, "ms", ">=", IDLE, window.at_ms
+            ),
+            limits.compared(
+                message("records of the slowest other subtask meanwhile"),
+                idle.missed,
+                "records",
+                ">=",
+                MISSED,
+                window.at_ms,
+            ),
+            *pending,
+        ),
+        data={
+            "vertex_id": vertex.vertex_id,
+            "vertex_ids": [vertex.vertex_id],
+            "subtasks": list(idle.subtasks[:MOST_SUBTASKS]),
+            "subtask_count": len(idle.subtasks),
+        },
+    )
+
+
+def _cause(pending: float | None) -> str:
+    if pending:
+        return message(
+            "Its connector reports {pending:count} records that it has not read: the partition is "
+            "assigned, and its reader does not get on.",
+            pending=pending,
+        )
+    if pending == 0:
+        return message(
+            "Its connector reports that nothing is left to read: nobody writes to its partitions."
+        )
+    return message(
+        "Either its partitions get no records, or its reader does not get on: its connector does "
+        "not report how many records it has not read."
+    )
+
+
+def _next_step(pending: float | None) -> str:
+    if pending:
+        return message(
+            "Look at its log and its threads: a fetcher that ended, a connection that hangs, a "
+            "broker that does not answer, missing rights. Where nothing else helps, a restart "
+            "assigns the partition again, and all sources read again what came after the last "
+            "checkpoint."
+        )
+    return message(
+        "Compare with the producers: are its partitions written to? If they may be silent, mark "
+        "them idle (WatermarkStrategy.withIdleness), so that event time goes on."
+    )

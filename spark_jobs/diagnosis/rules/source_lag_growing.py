@@ -1,0 +1,300 @@
+"""A source reads less than arrives: what it has not read grows, minute after minute."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from ingest.messages import message
+from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.pressure_words import brief_name
+from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.samples import JobWindow, Reals, VertexPast, VertexWindow
+from spark_jobs.diagnosis.source_lag import LagTrend, lag_trend
+from spark_jobs.diagnosis.statistics import median
+from spark_jobs.diagnosis.subjects import vertex_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.window_contents import WINDOW_MS
+
+RULE = "source.lag_growing"
+LACKING = message("the lag of any source: no connector of this job reports it")
+GROWING = f"{RULE}.growing_ms"
+BEHIND = f"{RULE}.behind_s"
+EXCESS = f"{RULE}.excess_share"
+MOSTLY = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """Of one source now. ``records``: not read; else ``event_time``, in ms."""
+
+    vertex: VertexWindow
+    kind: Literal["records", "event_time"]
+    value: float
+    out_per_s: float | None
+    trend: LagTrend
+
+    @property
+    def behind_s(self) -> float:
+        """As time: of records how long it takes to read as many, endless where it reads none."""
+        if self.kind == "event_time":
+            return self.value / 1000
+        return self.value / self.out_per_s if self.out_per_s else float("inf")
+
+    @property
+    def excess_share(self) -> float:
+        """How much more arrives than is read; of event time how much slower it goes than the
+        clock.
+        """
+        if self.kind == "event_time":
+            return self.trend.per_s / 1000
+        return self.trend.per_s / self.out_per_s if self.out_per_s else float("inf")
+
+
+@rule(
+    RULE,
+    message("Source falls behind"),
+    message(
+        "The records that a source has not read, or its lag in event time, have grown without a "
+        "pause for minutes."
+    ),
+    fed_by="incidents/2.3.0/growing-lag",
+    needs=("vertex_windows",),
+    lacking=LACKING,
+    thresholds=(
+        Threshold(
+            GROWING,
+            300_000,
+            "ms",
+            180_000,
+            540_000,
+            message(
+                "Shorter growth is often a batch that arrives at once, a checkpoint or a "
+                "collection of garbage."
+            ),
+        ),
+        Threshold(
+            BEHIND,
+            60,
+            "s",
+            1,
+            86_400,
+            message("Less than a minute of records is read again within the next minute."),
+        ),
+        Threshold(
+            EXCESS,
+            0.02,
+            "ratio",
+            0.001,
+            10,
+            message("Of what is read, each minute; rates differ by about as much by chance."),
+        ),
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    if window.terminal:
+        return
+    reporting = [vertex for vertex in window.vertex_windows if _largest(vertex) is not None]
+    if not reporting:
+        raise NotJudged(LACKING)
+    for vertex in reporting:
+        lag = _growing(window, limits, vertex)
+        if lag and lag.behind_s >= limits[BEHIND]:
+            yield _finding(window, limits, lag)
+
+
+def _largest(vertex: VertexWindow) -> float | None:
+    return (
+        _sum(vertex.pending_records)
+        if _sum(vertex.pending_records) is not None
+        else _most(vertex.emit_lag_ms)
+    )
+
+
+def _growing(window: JobWindow, limits: Limits, vertex: VertexWindow) -> Lag | None:
+    """None where it does not grow in all of the time that a threshold asks for, since the last
+    restart: what piled up while the job was down is another matter.
+    """
+    pending, reporting = _sum(vertex.pending_records), _known(vertex.pending_records)
+    now = pending if pending is not None else _most(vertex.emit_lag_ms)
+    # A source that waits keeps the event-time lag of its last record.
+    if now is None or (pending is None and _most(vertex.source_idle_ms)):
+        return None
+    since_ms = window.at_ms - int(limits[GROWING]) - WINDOW_MS
+    before = [
+        (past.window_start_ms + WINDOW_MS, value)
+        for past in window.past
+        if past.vertex_id == vertex.vertex_id
+        and past.window_start_ms >= max((since_ms, *window.restarts[-1:]))
+        and (value := _past_lag(past, reporting)) is not None
+    ]
+    points = [*before, (window.at_ms, now)]
+    out_per_s = _sum(vertex.records_out_per_s)
+    least_per_s = limits[EXCESS] * (1000 if pending is None else out_per_s or 0)
+    trend = lag_trend(points)
+    if (
+        trend is None
+        or any(
+            (later - lag) * 1000 <= least_per_s * (later_ms - at_ms)
+            for (at_ms, lag), (later_ms, later) in pairwise(points)
+        )
+        or window.at_ms - min(at_ms for at_ms, _ in before) < limits[GROWING]
+    ):
+        return None
+    kind: Literal["records", "event_time"] = "event_time" if pending is None else "records"
+    return Lag(vertex, kind, now, out_per_s, trend)
+
+
+def _past_lag(past: VertexPast, reporting: int) -> float | None:
+    """Sums over as many subtasks alone can be compared."""
+    if reporting:
+        return past.pending_records if past.pending_subtasks == reporting else None
+    return None if past.pending_records is not None else past.emit_lag_ms
+
+
+def _sum(values: Reals) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _most(values: Reals) -> float | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _known(values: Reals) -> int:
+    return len(values) - values.count(None)
+
+
+def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
+    vertex_id = lag.vertex.vertex_id
+    name = brief_name(window, vertex_id)
+    held = _held(lag.vertex)
+    return vertex_finding(
+        window,
+        vertex_id,
+        RULE,
+        "warning",
+        "high" if lag.kind == "records" else "medium",
+        title=_title(name, lag),
+        cause=_cause(name, lag, held),
+        next_step=_next_step(held),
+        evidence=_evidence(window, limits, lag, held),
+        data={
+            "vertex_id": vertex_id,
+            "vertex_ids": [vertex_id],
+            "kind": lag.kind,
+            "lag": lag.value,
+            "per_s": lag.trend.per_s,
+        },
+    )
+
+
+def _held(vertex: VertexWindow) -> float | None:
+    """How much of the time it was back-pressured: the median of its subtasks."""
+    known = [ratio for ratio in vertex.backpressured_ratio if ratio is not None]
+    return median(known) if known else None
+
+
+def _title(name: str, lag: Lag) -> str:
+    if lag.kind == "event_time":
+        return message(
+            "{name:name} falls behind: its event time is {lag_ms:duration} old, and older each "
+            "minute",
+            name=name,
+            lag_ms=lag.value,
+        )
+    return message(
+        "{name:name} falls behind: {pending:count} records are not read, {per_s:decimal1} more "
+        "each second",
+        name=name,
+        pending=lag.value,
+        per_s=lag.trend.per_s,
+    )
+
+
+def _cause(name: str, lag: Lag, held: float | None) -> str:
+    if held is not None and held > MOSTLY:
+        return message(
+            "{name:name} is back-pressured {held:share} of the time: what comes after it takes "
+            "fewer records than arrive.",
+            name=name,
+            held=held,
+        )
+    if lag.kind == "event_time":
+        return message(
+            "{name:name} is not held back, and its connector does not report how many records it "
+            "has not read: either it reads too little, or what writes to it is late itself.",
+            name=name,
+        )
+    if not lag.out_per_s:
+        return message(
+            "{name:name} reads nothing, although records arrive, and nothing holds it back.",
+            name=name,
+        )
+    return message(
+        "{name:name} reads {out_per_s:decimal1} records a second and {arriving:decimal1} arrive; "
+        "nothing after it holds it back.",
+        name=name,
+        out_per_s=lag.out_per_s,
+        arriving=lag.out_per_s + lag.trend.per_s,
+    )
+
+
+def _next_step(held: float | None) -> str:
+    if held is not None and held > MOSTLY:
+        return message(
+            "Find what holds it back (the findings on back-pressure name it) and make it faster: "
+            "more subtasks, less work for each record. Only then does the source read more."
+        )
+    return message(
+        "Look at the source itself: quotas and fetch sizes of its connector, subtasks without a "
+        "partition, a partition with most of the records; more partitions and subtasks read more."
+    )
+
+
+def _evidence(
+    window: JobWindow, limits: Limits, lag: Lag, held: float | None
+) -> Iterator[Evidence]:
+    if lag.kind == "records":
+        yield Evidence(message("records not read"), lag.value, "records", at_ms=window.at_ms)
+        if lag.out_per_s:
+            yield limits.compared(
+                message("as time at the rate that it reads at"),
+                lag.behind_s,
+                "s",
+                ">=",
+                BEHIND,
+                window.at_ms,
+            )
+            yield Evidence(message("records read"), lag.out_per_s, "records/s", at_ms=window.at_ms)
+            yield limits.compared(
+                message("more arrives than is read"),
+                lag.excess_share,
+                "ratio",
+                ">=",
+                EXCESS,
+                window.at_ms,
+            )
+        yield Evidence(
+            message("growth"),
+            lag.trend.per_s,
+            "records/s",
+            0,
+            ">",
+            at_ms=window.at_ms,
+            note=message("median, since it grows without a pause"),
+        )
+    else:
+        yield limits.compared(
+            message("event-time lag"), lag.behind_s, "s", ">=", BEHIND, window.at_ms
+        )
+        yield limits.compared(
+            message("event time goes slower than the clock"),
+            lag.excess_share,
+            "ratio",
+            ">=",
+            EXCESS,
+            window.at_ms,
+        )
+    if held is not None:
+        yield Evidence(message("back-pressured"), held, "ratio", at_ms=window.at_ms)

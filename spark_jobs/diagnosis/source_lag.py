@@ -1,0 +1,67 @@
+"""How the lag of a source moves, and when it will be caught up: of records not read, or of event
+time.
+
+Slopes are medians of those between all pairs of points, their bounds the 10th and 90th percentile
+of them, as of sizes (:mod:`spark_jobs.fold.size_trend`).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from spark_jobs.diagnosis.statistics import median, quantile
+
+Point = tuple[int, float]
+"""Epoch ms, and the lag then."""
+LEAST_POINTS, LEAST_SPAN_MS = 3, 90_000
+
+
+@dataclass(frozen=True, slots=True)
+class LagTrend:
+    """Change a second, in the unit of the lag: below 0 while a source catches up."""
+
+    per_s: float
+    low_per_s: float
+    high_per_s: float
+
+    @property
+    def falls(self) -> bool:
+        return self.high_per_s < 0
+
+
+@dataclass(frozen=True, slots=True)
+class CatchUp:
+    """How long until nothing is behind, if both rates stay; ``latest_s`` None is without bound."""
+
+    s: float
+    soonest_s: float
+    latest_s: float | None
+
+
+def lag_trend(points: Iterable[Point]) -> LagTrend | None:
+    """None where they are too few, or too close together."""
+    once = sorted(dict(points).items())
+    if len(once) < LEAST_POINTS or once[-1][0] - once[0][0] < LEAST_SPAN_MS:
+        return None
+    slopes = [
+        (later - lag) * 1000 / (later_ms - at_ms)
+        for (at_ms, lag), (later_ms, later) in combinations(once, 2)
+    ]
+    return LagTrend(median(slopes), quantile(slopes, 0.1), quantile(slopes, 0.9))
+
+
+def catch_up(lag: float, trend: LagTrend | None) -> CatchUp | None:
+    """None where the lag does not fall, or nothing is known of it.
+
+    What is read beyond what arrives is what the lag falls by, so nothing need be known of how much
+    arrives.
+    """
+    if trend is None or trend.per_s >= 0:
+        return None
+    latest = lag / -trend.high_per_s if trend.falls else None
+    return CatchUp(lag / -trend.per_s, lag / -trend.low_per_s, latest)
+
+
+def newest_run(points: Sequence[Point], since_ms: int) -> list[Point]:
+    """Those from ``since_ms`` on, in order of time."""
+    return sorted(point for point in points if point[0] >= since_ms)

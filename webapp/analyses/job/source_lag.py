@@ -1,0 +1,383 @@
+"""How far the sources of a job are behind, when they have caught up, and what each vertex reads and
+emits.
+"""
+
+from collections.abc import Iterator
+
+from django.db.models import Avg, Max, Sum
+
+from ingest.messages import list_text, message, plural
+from webapp.analyses.declaration import analysis
+from webapp.analyses.document import (
+    Asked,
+    Block,
+    Chart,
+    Column,
+    Document,
+    Drawn,
+    Fact,
+    Facts,
+    Note,
+    NotKnown,
+    Table,
+    Unit,
+    Verdict,
+)
+from webapp.analyses.lag.job_sources import (
+    FASTEST_WITHIN,
+    LOOK_BACK,
+    REPORTS,
+    JobSources,
+    Source,
+    job_sources,
+)
+from webapp.charts.source_lag import lag_lines
+from webapp.fleet.models import JobCurrent
+from webapp.pressure.models import PressureWindow, VertexHour
+
+FEW_S = 60
+"""Seconds of records, or of event time: less is not called behind."""
+NOT_REPORTED = message("How far the sources are behind is unknown: no connector reports it.")
+FED_BY = message(
+    "Read of a real source: pendingRecords, currentFetchEventTimeLag, currentEmitEventTimeLag, "
+    "watermarkLag and sourceIdleTime, which a source of the lab reported on Flink 1.20 and 2.3. By "
+    "their documentation and source code alone: records-lag-max of Kafka, millisBehindLatest of "
+    "Kinesis, watermark alignment, and splits that it pauses."
+)
+
+
+@analysis(
+    "source-lag",
+    title=message("Source lag"),
+    summary=message(
+        "how far its sources are behind, when they have caught up, and what its vertices read"
+    ),
+    tab="pressure",
+    in_report=True,
+    is_slow=True,
+)
+def source_lag(job: JobCurrent, asked: Asked) -> Document:
+    found = job_sources(job, asked.until)
+    blocks: list[Block] = []
+    if found.silent:
+        blocks.append(
+            NotKnown(
+                message(
+                    "Nothing is known of the lag of {names:message}: its connector does not report "
+                    "it, or not yet, or Flink is older than 1.14.",
+                    names=list_text(found.silent),
+                )
+            )
+        )
+    if found.reporting:
+        subtitle = message("in the hour before")
+        blocks.append(Chart("lag", message("Lag"), subtitle=subtitle))
+    if found.sources:
+        blocks += [_sources(found), _costs(found)]
+    blocks += [_throughput(job, asked), Note(FED_BY)]
+    return Document(_verdict(found), tuple(blocks))
+
+
+@source_lag.draws("lag")
+def lag(job: JobCurrent, asked: Asked) -> Drawn:
+    start = asked.until - LOOK_BACK
+    rows = PressureWindow.objects.filter(
+        REPORTS,
+        cluster=job.cluster,
+        job_id=job.job_id,
+        window_start__gt=start,
+        window_start__lte=asked.until,
+    ).order_by("window_start")
+    by_vertex: dict[str, list[PressureWindow]] = {}
+    for window in rows[:5_000]:
+        by_vertex.setdefault(window.vertex_id, []).append(window)
+    if not by_vertex:
+        return Drawn(empty_title=message("No lag was reported"), empty_text=NOT_REPORTED)
+    records = [
+        (of[-1].vertex_name or vertex_id, [(one.as_of, one.pending_records) for one in of])
+        for vertex_id, of in by_vertex.items()
+        if any(one.pending_records is not None for one in of)
+    ]
+    event_time = [
+        (
+            of[-1].vertex_name or vertex_id,
+            [
+                (one.as_of, None if one.emit_lag_ms is None else one.emit_lag_ms / 1000)
+                for one in of
+            ],
+        )
+        for vertex_id, of in by_vertex.items()
+        if any(one.emit_lag_ms is not None for one in of)
+    ]
+    note = message("At the end of each minute; the event-time lag is that of the last record.")
+    return Drawn(lag_lines(records, event_time, start, asked.until), note)
+
+
+def _verdict(found: JobSources) -> Verdict:
+    if not found.reporting:
+        return Verdict("unknown", NOT_REPORTED)
+    behind = [source for source in found.reporting if _is_behind(source)]
+    growing = [source for source in behind if source.grows]
+    if growing:
+        return Verdict(
+            "warn",
+            message(
+                "{names:message} falls behind: {lag:message}, and more each minute.",
+                names=list_text(source.name for source in growing),
+                lag=_lag_text(growing[0]),
+            ),
+        )
+    if not behind:
+        if found.silent:
+            return Verdict(
+                "unknown", message("The sources whose lag is reported keep up; others report none.")
+            )
+        return Verdict("ok", message("Its sources keep up with what arrives."))
+    most = behind[0]
+    caught = most.caught_up
+    if caught is None:
+        return Verdict(
+            "warn",
+            message(
+                "{name:name} is behind: {lag:message}; it does not become less.",
+                name=most.name,
+                lag=_lag_text(most),
+            ),
+        )
+    return Verdict(
+        "done",
+        message(
+            "{name:name} is behind and catches up: {lag:message}, about {duration:duration} more.",
+            name=most.name,
+            lag=_lag_text(most),
+            duration=caught.s * 1000,
+        ),
+    )
+
+
+def _is_behind(source: Source) -> bool:
+    lag = source.lag
+    if lag is None:
+        return False
+    if not source.is_of_records:
+        return lag >= FEW_S * 1000 and not source.now.source_idle_ms
+    per_s = source.reads_per_s if source.arrives_per_s is None else source.arrives_per_s
+    return lag > 0 and (not per_s or lag >= FEW_S * per_s)
+
+
+def _lag_text(source: Source) -> str:
+    if source.is_of_records:
+        return plural(
+            round(source.lag or 0),
+            "{count:count} record is not read",
+            "{count:count} records are not read",
+        )
+    return message("its event time is {lag_ms:duration} old", lag_ms=source.lag or 0)
+
+
+def _sources(found: JobSources) -> Table:
+    return Table(
+        "sources",
+        message("Sources"),
+        (
+            Column("source", message("Source")),
+            Column("pending_records", message("Not read"), "count", message("records")),
+            Column(
+                "most_pending_subtask",
+                message("Most of them"),
+                "number",
+                message("the subtask with the largest lag"),
+            ),
+            Column(
+                "reporting",
+                message("Reporting"),
+                "text",
+                message("subtasks that report it, of all; of the others nothing is known"),
+            ),
+            Column("emit_lag_ms", message("Event-time lag"), "ms", message("of its last record")),
+            Column(
+                "fetch_lag_ms",
+                message("At the fetch"),
+                "ms",
+                message("event-time lag when fetched"),
+            ),
+            Column("watermark_lag_ms", message("Watermark lag"), "ms"),
+            Column(
+                "source_idle_ms",
+                message("Without a record"),
+                "ms",
+                message("the subtask that has waited longest"),
+            ),
+            Column("reads_per_s", message("Reads"), "per_s"),
+            Column(
+                "arrives_per_s",
+                message("Arrives"),
+                "per_s",
+                message("what it reads, and what its lag grows by"),
+            ),
+            Column("caught_up_ms", message("Caught up in"), "ms", message("if both rates stay")),
+            Column("soonest_ms", message("At the soonest"), "ms"),
+            Column("latest_ms", message("At the latest"), "ms", message("empty: without bound")),
+        ),
+        tuple(
+            (
+                source.name,
+                source.now.pending_records,
+                source.now.most_pending_subtask,
+                None
+                if source.now.pending_subtasks is None
+                else f"{source.now.pending_subtasks} / {source.now.parallelism or '?'}",
+                source.now.emit_lag_ms,
+                source.now.fetch_lag_ms,
+                source.now.watermark_lag_ms,
+                source.now.source_idle_ms,
+                source.reads_per_s,
+                source.arrives_per_s,
+                *_caught_up(source),
+            )
+            for source in found.sources
+        ),
+        note=message(
+            "A source that waits keeps the event-time lag of its last record. The bounds come from "
+            "the slowest and fastest tenth of what the lag fell by in the newest three minutes."
+        ),
+    )
+
+
+def _caught_up(source: Source) -> tuple[float | None, float | None, float | None]:
+    caught = source.caught_up
+    if caught is None:
+        return None, None, None
+    latest = caught.latest_s
+    return caught.s * 1000, caught.soonest_s * 1000, None if latest is None else latest * 1000
+
+
+def _costs(found: JobSources) -> Facts:
+    return Facts((*_of_connectors(found), *_of_replay(found), _outage(found)))
+
+
+def _of_connectors(found: JobSources) -> Iterator[Fact]:
+    for source in found.sources:
+        if source.now.records_lag_max is not None:
+            yield Fact(
+                "records_lag_max",
+                message("Kafka: largest lag of a partition of {name:name}", name=source.name),
+                source.now.records_lag_max,
+                "count",
+                message("records"),
+            )
+        named: tuple[tuple[str, str, Unit], ...] = (
+            (
+                "behind_latest_ms",
+                message("Kinesis: {name:name} behind its newest record", name=source.name),
+                "ms",
+            ),
+            (
+                "alignment_drift_ms",
+                message("Watermark of {name:name} ahead of its alignment", name=source.name),
+                "ms",
+            ),
+            (
+                "split_paused_ms_per_s",
+                message("Longest pause of a split of {name:name}, ms a second", name=source.name),
+                "count",
+            ),
+        )
+        for key, name, unit in named:
+            if (value := source.gauges.get(key)) is not None:
+                yield Fact(key, name, value, unit)
+
+
+def _of_replay(found: JobSources) -> Iterator[Fact]:
+    replay = found.replay
+    if replay is None:
+        return
+    yield Fact("replay_since", message("Newest completed checkpoint"), replay.since, "instant")
+    yield Fact(
+        "replay_records",
+        message("A restart reads again"),
+        None if replay.records is None else round(replay.records),
+        "count",
+        message("records that the sources emitted since that checkpoint"),
+    )
+    yield Fact(
+        "replay_ms",
+        message("Caught up again in"),
+        None if replay.s is None else replay.s * 1000,
+        "ms",
+        message(
+            "after the restart, if it reads as fast as in its fastest minute of {days:count} days",
+            days=FASTEST_WITHIN.days,
+        ),
+    )
+
+
+def _outage(found: JobSources) -> Fact:
+    return Fact(
+        "outage_hour_ms",
+        message("After an hour without the job"),
+        None if found.outage_hour_s is None else found.outage_hour_s * 1000,
+        "ms",
+        message("to catch up, likewise; unknown where it never read more than arrives"),
+    )
+
+
+def _throughput(job: JobCurrent, asked: Asked) -> Table:
+    own = {"cluster": job.cluster, "job_id": job.job_id}
+    recent = {
+        row["vertex_id"]: row
+        for row in PressureWindow.objects.filter(
+            **own, window_start__gt=asked.until - LOOK_BACK, window_start__lte=asked.until
+        )
+        .order_by()
+        .values("vertex_id")
+        .annotate(
+            name=Max("vertex_name"), read=Avg("records_in_per_s"), emitted=Avg("records_out_per_s")
+        )
+    }
+    months = {
+        row["vertex_id"]: row
+        for row in VertexHour.objects.filter(**own, period_start__lte=asked.until)
+        .order_by()
+        .values("vertex_id")
+        .annotate(
+            name=Max("vertex_name"),
+            read=Sum("records_in"),
+            emitted=Sum("records_out"),
+            read_max=Max("records_in_per_s_max"),
+            emitted_max=Max("records_out_per_s_max"),
+        )
+    }
+    order = [one.get("vertex_id") for one in (job.graph or {}).get("vertices") or ()]
+    ids = list(dict.fromkeys([*order, *recent, *months]))
+    nothing: dict[str, None] = {}
+    return Table(
+        "throughput",
+        message("Throughput"),
+        (
+            Column("vertex", message("Vertex")),
+            Column("in_per_s", message("In"), "per_s", message("mean of the hour before")),
+            Column("out_per_s", message("Out"), "per_s", message("mean of the hour before")),
+            Column("in_per_s_max", message("In, most"), "per_s", message("in a minute")),
+            Column("out_per_s_max", message("Out, most"), "per_s", message("in a minute")),
+            Column("records_in", message("Read"), "count", message("in all hours that are kept")),
+            Column(
+                "records_out", message("Emitted"), "count", message("in all hours that are kept")
+            ),
+        ),
+        tuple(
+            (
+                (recent.get(vertex_id) or months[vertex_id])["name"] or vertex_id,
+                recent.get(vertex_id, nothing).get("read"),
+                recent.get(vertex_id, nothing).get("emitted"),
+                months.get(vertex_id, nothing).get("read_max"),
+                months.get(vertex_id, nothing).get("emitted_max"),
+                months.get(vertex_id, nothing).get("read"),
+                months.get(vertex_id, nothing).get("emitted"),
+            )
+            for vertex_id in ids
+            if vertex_id in recent or vertex_id in months
+        ),
+        note=message("Sums are of the minutes that were measured, by the hour, without the rest."),
+        empty=message("No minute of its vertices was measured up to now."),
+    )
