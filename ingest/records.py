@@ -219,6 +219,26 @@ class VertexMetrics:
         PerSubtask[int], "since the attempt began, as the JobManager collected it last", "records"
     ] = None
     records_out: Annotated[PerSubtask[int], "likewise", "records"] = None
+    pending_records: Annotated[
+        PerSubtask[float],
+        "of a source: records of its splits that it has not read; null = not reported, or not yet",
+        "records",
+    ] = None
+    records_lag_max: Annotated[
+        PerSubtask[float], "of a Kafka source: the same of its partition with the most", "records"
+    ] = None
+    fetch_lag_ms: Annotated[
+        PerSubtask[float], "of a source: age by event time of what it fetched last"
+    ] = None
+    emit_lag_ms: Annotated[
+        PerSubtask[float], "of a source: age by event time of its last record when it emitted it"
+    ] = None
+    watermark_lag_ms: Annotated[
+        PerSubtask[float], "of a source: age of its watermark when it emitted its last record"
+    ] = None
+    source_idle_ms: Annotated[
+        PerSubtask[float], "of a source: since when it has had no record; 0 = it has some"
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +323,17 @@ class VertexGauges:
     ] = None
     memtable_bytes: Annotated[int | None, "write buffers, over all"] = None
     sst_bytes: Annotated[int | None, "files, over all"] = None
+    alignment_drift_ms: Annotated[
+        int | None,
+        "of a source: how far its watermark is ahead of what watermark alignment allows, the "
+        "farthest of the subtasks; below 0 = behind it",
+    ] = None
+    split_paused_ms_per_s: Annotated[
+        int | None, "watermark alignment paused a split, the longest of the splits; 2.1 and later"
+    ] = None
+    behind_latest_ms: Annotated[
+        int | None, "of a Kinesis source: age of what it reads, of the oldest of its shards"
+    ] = None
     received_watermark_ms: Annotated[
         int | None,
         (

@@ -308,6 +308,44 @@ PRESSURE_WINDOW = ServingTable(
         Column("records_in_gini", "real", "0 even … 1 all on one subtask"),
         Column("hottest_subtask", "int", "largest busy time; before 1.13 largest input rate"),
         Column("watermark_ms", "int", "lowest over subtasks at the end of the window, epoch ms"),
+        Column(
+            "pending_records",
+            "real",
+            "of a source: records that it has not read, at the end of the window; sum over the "
+            "subtasks that report it, null where none does",
+        ),
+        Column("pending_records_max", "real", "of the subtask with the most"),
+        Column("pending_subtasks", "int", "number of subtasks that report pending_records"),
+        Column(
+            "most_pending_subtask",
+            "int",
+            "with the most; where none reports it, the largest emit_lag_ms",
+        ),
+        Column(
+            "records_lag_max", "real", "of a Kafka source: records of the partition with the most"
+        ),
+        Column(
+            "fetch_lag_ms",
+            "real",
+            "of a source: age by event time of what it fetched last, largest over subtasks",
+        ),
+        Column(
+            "emit_lag_ms",
+            "real",
+            "of a source: age by event time of its last record when it emitted it, largest over "
+            "subtasks; null before the first record with a timestamp",
+        ),
+        Column(
+            "watermark_lag_ms",
+            "real",
+            "of a source: age of its watermark when it emitted its last record, largest over subtasks",
+        ),
+        Column(
+            "source_idle_ms",
+            "real",
+            "of a source: since when the subtask with the longest wait has had no record",
+        ),
+        Column("source_idle_least_ms", "real", "the same of the subtask with the shortest wait"),
         _AS_OF,
     ),
 )

@@ -11,6 +11,7 @@ from ingest.flink_rest.client import MAX_PATH_BYTES
 from ingest.flink_rest.cursor import JobCursor
 from ingest.flink_rest.job_row import plan_answer
 from ingest.flink_rest.limits import Budget
+from ingest.flink_rest.metric_names import source_column
 from ingest.flink_rest.parse_results import ParseResults
 from ingest.flink_rest.payloads import plan
 from ingest.flink_rest.payloads.event_time import feeders, is_of_event_time, names_to_ask
@@ -18,6 +19,8 @@ from ingest.flink_rest.payloads.gauges import listed, wanted
 from ingest.flink_rest.session import RestSession
 
 LISTED = "listed"
+MOST_OF_SOURCES = 12
+"""Names of one vertex: a chain with two sources."""
 TIMES_LISTED, TIMES_LISTED_LEAN = 3, 1
 """After each change of the job: what operators register when they open comes some seconds late."""
 
@@ -63,7 +66,7 @@ async def read_gauges(
                 )
                 cursor.gauges[vertex_id] = [
                     *asked,
-                    *(() if reading.measured_elsewhere else wanted(metric_names)),
+                    *(() if reading.measured_elsewhere else _wanted(metric_names)),
                 ]
     cursor.gauges = {
         vertex_id: names
@@ -71,10 +74,17 @@ async def read_gauges(
         if names and vertex_id in paths
     }
     for vertex_id, asked in cursor.gauges.items():
-        for path in _asked(paths[vertex_id], asked, prefix_bytes):
+        of_vertex = [name for name in asked if not source_column(name)]
+        for path in _asked(paths[vertex_id], of_vertex, prefix_bytes):
             answer = await session.get(path, may_be_gone=True) if budget.take() else None
             if answer is not None:
                 reading.gauges.setdefault(vertex_id, []).append(answer)
+
+
+def _wanted(metric_names: list[str]) -> list[str]:
+    """What sources report of their lag is asked for with the metrics of each subtask."""
+    of_source = [name for name in metric_names if source_column(name)]
+    return [*wanted(metric_names), *of_source[:MOST_OF_SOURCES]]
 
 
 def _graph(reading: JobAnswers) -> tuple[Mapping[str, str], Mapping[str, tuple[str, ...]]]:

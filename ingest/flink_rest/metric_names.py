@@ -7,6 +7,9 @@ The reporter's name follows in ``ingest/prometheus/names.py``, OTLP's in
 ``ingest/pushed/otlp_metrics.py``; rows are made of series in ``ingest/prometheus/rows.py`` alone.
 """
 
+import re
+from functools import lru_cache
+
 Names = dict[str, tuple[str, ...]]
 
 # The flat group "buffers" is the only complete one in old releases and is gone in 2.x.
@@ -29,6 +32,27 @@ SUBTASK_METRICS: Names = {
     "watermark_ms": ("currentInputWatermark",),
 }
 
+SOURCE_METRICS: Names = {
+    "pending_records": ("pendingRecords",),
+    "records_lag_max": (
+        "KafkaSourceReader.KafkaConsumer.records-lag-max",
+        "KafkaConsumer.records-lag-max",
+    ),
+    "fetch_lag_ms": ("currentFetchEventTimeLag",),
+    "emit_lag_ms": ("currentEmitEventTimeLag",),
+    "watermark_lag_ms": ("watermarkLag",),
+    "source_idle_ms": ("sourceIdleTime",),
+}
+"""Of the operator of a source, as far as its connector reports them: an id is the operator's name, a
+point and one of these. They are -1 or lower where nothing is known yet: ``currentEmitEventTimeLag``
+before the first record with a timestamp. Source: FLIP-33, ``MetricNames`` and
+``InternalSourceReaderMetricGroup`` of Flink 1.14 to 2.3, ``KafkaSourceReaderMetrics``.
+"""
+_SOURCE_COLUMNS = {
+    spelling: column for column, spellings in SOURCE_METRICS.items() for spelling in spellings
+}
+_OF_SOURCE = re.compile(rf".+\.({'|'.join(map(re.escape, _SOURCE_COLUMNS))})", re.DOTALL)
+
 JOB_METRICS: Names = {
     "restarts": ("numRestarts", "fullRestarts"),
 }
@@ -48,6 +72,13 @@ TASKMANAGER_METRICS: Names = {
     "cpu_load": ("Status.JVM.CPU.Load",),
     "cpu_ns": ("Status.JVM.CPU.Time",),
 }
+
+
+@lru_cache(maxsize=10_000)
+def source_column(metric_id: str) -> str | None:
+    """The column of ``SOURCE_METRICS`` that a figure of an operator feeds."""
+    match = _OF_SOURCE.fullmatch(metric_id)
+    return _SOURCE_COLUMNS[match[1]] if match else None
 
 
 def ids(names: Names) -> tuple[str, ...]:

@@ -2,11 +2,13 @@
 
 import asyncio
 from typing import Any
+from urllib.parse import quote
 
 from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.cursor import JobCursor
 from ingest.flink_rest.gauge_reader import read_gauges
 from ingest.flink_rest.limits import Budget, RequestLimits
+from ingest.flink_rest.metric_names import source_column
 from ingest.flink_rest.metric_requests import (
     chosen_subtasks,
     names_for,
@@ -146,7 +148,9 @@ class VertexReader:
             subtasks = chosen_subtasks(
                 parallelism, at_most, _hottest(reading.backpressure.get(vertex_id)), cursor.turn
             )
-            vertex_paths = subtask_paths(path, subtasks, self._names, self._prefix_bytes)
+            vertex_paths = subtask_paths(
+                path, subtasks, self._names_of(cursor, vertex_id), self._prefix_bytes
+            )
             if self._budget.take(len(vertex_paths)):
                 wanted += [(vertex_id, metrics_path) for metrics_path in vertex_paths]
         answers = await asyncio.gather(
@@ -167,6 +171,11 @@ class VertexReader:
             if answer is not None
         ]
 
+    def _names_of(self, cursor: JobCursor, vertex_id: str) -> tuple[str, ...]:
+        """Of a source also what its connector reports of its lag."""
+        listed = cursor.gauges.get(vertex_id, ())
+        return (*self._names, *(quote(name) for name in listed if source_column(name)))
+
     def _at_most(self, path: str, cursor: JobCursor, vertex_id: str) -> int:
         """Subtasks requested per sample: a vertex's part of its job's budget, and never more than
         the limits allow.
@@ -179,7 +188,7 @@ class VertexReader:
             ),
         )
         return requests * subtasks_per_request(
-            self._names,
+            self._names_of(cursor, vertex_id),
             cursor.vertices[vertex_id],
             self._prefix_bytes + len(path) + len("/metrics?get="),
         )

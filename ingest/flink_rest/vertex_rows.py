@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ingest.flink_rest.answers import Answer, JobAnswers
-from ingest.flink_rest.metric_names import SUBTASK_METRICS
+from ingest.flink_rest.metric_names import SOURCE_METRICS, SUBTASK_METRICS
 from ingest.flink_rest.parse_results import ParseResults
 from ingest.flink_rest.payloads import gauges, metrics, vertices
 from ingest.records import VertexGauges, VertexMetrics, VertexStart
@@ -129,7 +129,7 @@ def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> N
                 column: by_index(
                     {index: entry.get(column) for index, entry in measured.items()}, length
                 )
-                for column in SUBTASK_METRICS
+                for column in (*SUBTASK_METRICS, *SOURCE_METRICS)
             },
         ),
     )

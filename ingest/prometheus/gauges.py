@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from ingest.flink_ids import is_flink_id
-from ingest.flink_rest.payloads.gauges import GAUGES, LARGEST, put_together
+from ingest.flink_rest.payloads.gauges import GAUGES, is_known, put_together
 from ingest.prometheus.matrix import Series
 from ingest.prometheus.names import TASK, number_in, selector, spelled
 from ingest.records import VertexGauges
@@ -89,8 +89,8 @@ def _figures(values: Iterable[tuple[str, float]]) -> dict[str, int]:
     figures: dict[str, float] = {}
     for name, value in by_name.items():
         column, aggregate = parse_gauge_name(name) or ("", "")
-        if abs(value) < LARGEST:
+        if is_known(column, value):
             figures[column] = (
                 put_together(aggregate, figures[column], value) if column in figures else value
             )
-    return {column: round(value) for column, value in figures.items() if abs(value) < LARGEST}
+    return {column: round(value) for column, value in figures.items() if is_known(column, value)}

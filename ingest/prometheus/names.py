@@ -9,7 +9,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import fields
 
-from ingest.flink_rest.metric_names import SUBTASK_METRICS, TASKMANAGER_METRICS, Names
+from ingest.flink_rest.metric_names import (
+    SOURCE_METRICS,
+    SUBTASK_METRICS,
+    TASKMANAGER_METRICS,
+    Names,
+)
 from ingest.records import TaskManager
 
 HISTORY = "prometheus_history"
@@ -57,7 +62,7 @@ def known(prefix: str, names: Names) -> dict[str, tuple[str, int]]:
     }
 
 
-TASK_NAMES = known(TASK, SUBTASK_METRICS | COUNTERS)
+TASK_NAMES = known(TASK, SUBTASK_METRICS | COUNTERS) | known(TASK + "operator_", SOURCE_METRICS)
 JOB_NAMES = known(JOB, JOB_COUNTS | _STATE_NAMES)
 _SAMPLED = {field.name for field in fields(TaskManager)}
 TASKMANAGER_NAMES = known(

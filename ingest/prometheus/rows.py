@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ingest.flink_ids import is_flink_id, is_taskmanager_id
+from ingest.flink_rest.metric_names import SOURCE_METRICS
 from ingest.flink_rest.payloads.fields import clean_text, real, signed, whole
 from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM
 from ingest.flink_rest.vertex_rows import by_index
@@ -201,8 +202,15 @@ def _signed(value: float) -> int | None:
 
 
 def _keep_best(columns: dict[str, tuple[int, float]], column: str, rank: int, value: float) -> None:
-    """Of several spellings of a metric the first in rank."""
-    if column not in columns or rank < columns[column][0]:
+    """Of several spellings of a metric the first in rank; of several sources in one chain the
+    largest.
+    """
+    best = columns.get(column)
+    if (
+        best is None
+        or rank < best[0]
+        or (rank == best[0] and column in SOURCE_METRICS and value > best[1])
+    ):
         columns[column] = (rank, value)
 
 

@@ -82,6 +82,9 @@ class VertexWindow:
     counted_ms: int | None = None
     counted_in_per_s: Reals = ()
     counted_out_per_s: Reals = ()
+    pending_records: Reals = ()
+    emit_lag_ms: Reals = ()
+    source_idle_ms: Reals = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,9 @@ class VertexGauges:
     block_cache_capacity_bytes: int | None = None
     memtable_bytes: int | None = None
     sst_bytes: int | None = None
+    alignment_drift_ms: int | None = None
+    split_paused_ms_per_s: int | None = None
+    behind_latest_ms: int | None = None
     received_watermark_ms: int | None = None
     sent_watermark_ms: int | None = None
 
@@ -125,6 +131,10 @@ class VertexPast:
     records_out_per_s: float | None = None
     backpressured_share: float | None = None
     busy_share: float | None = None
+    pending_records: float | None = None
+    pending_subtasks: int | None = None
+    emit_lag_ms: float | None = None
+    source_idle_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ingest.flink_rest.metric_names import SOURCE_METRICS
 from ingest.job_states import TERMINAL_STATES
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 from spark_jobs.transforms.counter_arrays import COUNTERS, counters
@@ -50,7 +51,9 @@ SPREAD = {
 MEASURES = (*SPREAD.values(), "backpressured_ratio", "records_in_per_s", "records_out_per_s")
 OF_TIME = ("busy_ms_per_s", "backpressured_ms_per_s", "idle_ms_per_s")
 PLACE = ("host", "taskmanager_id")
-PER_SUBTASK = (*MEASURES, "watermark_ms", "task_state", *PLACE, *COUNTERS)
+OF_SOURCE = tuple(SOURCE_METRICS)
+"""Each subtask's newest value counts: where a lag stands, not its mean."""
+PER_SUBTASK = (*MEASURES, *OF_SOURCE, "watermark_ms", "task_state", *PLACE, *COUNTERS)
 WHOLE = ("parallelism", "samples")
 ARRAYS = (
     "busy_ratio",
@@ -63,6 +66,9 @@ ARRAYS = (
     "records_in_per_s",
     "records_out_per_s",
     "watermark_ms",
+    "pending_records",
+    "emit_lag_ms",
+    "source_idle_ms",
     *PLACE,
 )
 """What comes out for each subtask of a window."""
@@ -76,7 +82,7 @@ def windows(samples: pa.RecordBatch) -> pa.RecordBatch:
     once = samples.take(pa.array(newest_places(samples)))
     cells = Cells.of(once, PER_SUBTASK)
     rows = cells.first_of_window
-    means = _means(cells)
+    means = _means(cells) | {name: _newest(cells, name) for name in OF_SOURCE}
     part = _known_first(
         means["backpressured_ms_per_s"] / FULL_MS_PER_S, means["backpressured_ratio"]
     )
@@ -159,6 +165,15 @@ def _newest_watermarks(cells: Cells) -> tuple[Ints, Flags]:
     return watermarks, has
 
 
+def _newest(cells: Cells, name: str) -> Reals:
+    """Of each slot; NaN where there is none."""
+    read = cells.reals(name)
+    known = cells.running() & ~np.isnan(read)
+    newest = np.full(cells.slots, np.nan)
+    newest[cells.slot[known]] = read[known]
+    return newest
+
+
 def _newest_places_of_tasks(cells: Cells) -> dict[str, pa.Array]:
     """Of each slot: host and TaskManager of the last sample that has one of them; none of a task
     that has ended by then, which Flink still lists where it ran.
@@ -188,7 +203,7 @@ def _over_subtasks(cells: Cells, means: Mapping[str, Reals], part: Reals) -> dic
         for name, values in figures.items():
             arrays.setdefault(name, np.full(len(cells.subtasks), np.nan))[at] = values
     return {
-        name: reals(values) if name != "hottest_subtask" else wholes(values)
+        name: wholes(values) if name.endswith(("_subtask", "_subtasks")) else reals(values)
         for name, values in arrays.items()
     }
 
@@ -214,6 +229,22 @@ def _figures(means: Mapping[str, Reals], part: Reals) -> dict[str, Reals]:
         "hottest_subtask": _known_first(
             _place_of_largest(means["busy_ms_per_s"]), _place_of_largest(means["records_in_per_s"])
         ),
+        **_of_source(means),
+    }
+
+
+def _of_source(means: Mapping[str, Reals]) -> dict[str, Reals]:
+    pending, idle = means["pending_records"], np.sort(means["source_idle_ms"], axis=1)
+    largest = {name: _largest(np.sort(means[name], axis=1)) for name in OF_SOURCE}
+    reporting = _count(pending)
+    return largest | {
+        "pending_records": _sum(pending),
+        "pending_records_max": largest["pending_records"],
+        "pending_subtasks": np.where(reporting > 0, reporting, np.nan),
+        "most_pending_subtask": _known_first(
+            _place_of_largest(pending), _place_of_largest(means["emit_lag_ms"])
+        ),
+        "source_idle_least_ms": _at(idle, np.zeros(len(idle), np.int64)),
     }
 
 

@@ -142,6 +142,40 @@ INCIDENTS = {
             reports_metrics=True,
         ),
         Incident(
+            "growing-lag",
+            (
+                "a source reads less than arrives for seven minutes, as much for three, and then "
+                "catches up"
+            ),
+            {
+                "partitions": "2",
+                "arrives": "0:200",
+                "reads": "0:400,60:80,480:200,660:800",
+                "log-counts": "{folder}/log",
+            },
+        ),
+        Incident(
+            "dead-split",
+            "the last of three splits is read no more after two minutes",
+            {
+                "partitions": "3",
+                "arrives": "0:50",
+                "reads": "0:400",
+                "dead-after-s": "120",
+                "log-counts": "{folder}/dead",
+            },
+        ),
+        Incident(
+            "quiet",
+            "after two minutes nothing arrives at any split",
+            {
+                "partitions": "2",
+                "arrives": "0:50,120:0",
+                "reads": "0:400",
+                "log-counts": "{folder}/quiet",
+            },
+        ),
+        Incident(
             "switched",
             "enrich is slow while the cluster's file “fault-is-on” exists",
             {"rate": "3000", "slow-us": "3000", "slow-while": "{switch}"},

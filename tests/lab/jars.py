@@ -23,7 +23,10 @@ from tests.lab.releases import Release
 
 # The rest (table API, planner, connectors) is large and not used by the job.
 _NEEDED = ("flink-dist", "flink-shaded-zookeeper", "log4j-")
-SOURCES = tuple(sorted((Path(__file__).parent / "src" / "lab").glob("*.java")))
+_SRC = Path(__file__).parent / "src"
+SOURCES = tuple(sorted((_SRC / "lab").glob("*.java")))
+GROWING_LOG = _SRC / "sources" / "GrowingLog.java"
+"""For releases from 1.17 on."""
 HADOOP_JARS = tuple(
     jar
     for name in ("hadoop-client-api", "hadoop-client-runtime", "jcl-over-slf4j")
@@ -63,14 +66,17 @@ def reporter_jars(release: Release) -> Path:
 def job_jar(release: Release) -> Path:
     """The incident job for this release; compiled at first use and after a change of its source."""
     libraries = flink_jars(release)
-    fingerprint = hashlib.sha256(b"".join(source.read_bytes() for source in SOURCES)).hexdigest()[
-        :12
-    ]
+    content = b"".join(source.read_bytes() for source in _sources(release))
+    fingerprint = hashlib.sha256(content).hexdigest()[:12]
     jar = lab_home() / "jobs" / f"incident-{release.version}-{fingerprint}.jar"
     with _alone(jar):
         if not jar.exists():
             _compile(release, libraries, jar)
     return jar
+
+
+def _sources(release: Release) -> tuple[Path, ...]:
+    return SOURCES if release.java < 11 else (*SOURCES, GROWING_LOG)
 
 
 def _fetch(release: Release, folder: Path, needed: tuple[str, ...] = _NEEDED) -> None:
@@ -141,8 +147,8 @@ def _compile(release: Release, libraries: Path, jar: Path) -> None:
     with tempfile.TemporaryDirectory(dir=jar.parent) as scratch:
         classes, packed = Path(scratch, "classes"), Path(scratch, "job.jar")
         jars = ":".join((f"{libraries}/*", *map(str, HADOOP_JARS)))
-        sources = [Path(scratch, source.name) for source in SOURCES]
-        for source, copy in zip(SOURCES, sources, strict=True):
+        sources = [Path(scratch, source.name) for source in _sources(release)]
+        for source, copy in zip(_sources(release), sources, strict=True):
             copy.write_text(
                 reduce(
                     lambda text, moved: text.replace(*moved),

@@ -55,6 +55,8 @@ def main(arguments: list[str]) -> int:
             for line in part.read_text().splitlines(keepends=True)
         )
         (folder / "calls.tsv.gz").write_bytes(gzip.compress("".join(calls).encode(), mtime=0))
+    for counts in sorted(lab.layout.folder.glob("*-[0-9].tsv")):
+        (folder / f"{counts.name}.gz").write_bytes(gzip.compress(counts.read_bytes(), mtime=0))
     if options.tree:
         keep_tree(lab.checkpoint_dir, folder)
     return 0

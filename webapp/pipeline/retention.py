@@ -32,7 +32,7 @@ from webapp.hosts.models import HostEvent, JobHost, TaskManagerLife
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident
 from webapp.lib.translations import gettext_lazy as _
-from webapp.pressure.models import PressureWindow
+from webapp.pressure.models import PressureWindow, VertexHour
 from webapp.profiles.models import FlameGraph, StartingThread, ThreadDump
 from webapp.storage.auditing import audit_retention
 from webapp.work.lease import Lease
@@ -107,6 +107,7 @@ RULES = (
     Rule(_("roll-ups of checkpoints by the day"), CheckpointRollup, "period_start", sums),
     Rule(_("uploads of checkpoints by operator"), CheckpointUpload, "as_of", notable),
     Rule(_("minutes of back-pressure"), PressureWindow, "window_start", routine),
+    Rule(_("throughput of vertices by the hour"), VertexHour, "period_start", notable),
     Rule(_("flame graphs"), FlameGraph, "wanted_at", routine),
     Rule(_("thread dumps"), ThreadDump, "wanted_at", routine),
     Rule(_("threads of tasks that were slow to start"), StartingThread, "at", notable),

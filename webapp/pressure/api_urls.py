@@ -1,6 +1,9 @@
 """Addresses of pressure below /api/v1/."""
 
 from webapp.lib.api.routes import Routes
-from webapp.pressure.api.views import PressureWindowViews
+from webapp.pressure.api.views import PressureWindowViews, VertexHourViews
 
-ROUTES: Routes = (("pressure-windows", PressureWindowViews, "api-pressure-windows"),)
+ROUTES: Routes = (
+    ("pressure-windows", PressureWindowViews, "api-pressure-windows"),
+    ("vertex-hours", VertexHourViews, "api-vertex-hours"),
+)

@@ -1,4 +1,4 @@
-"""Buffer pressure, one row per vertex and window."""
+"""Buffer pressure, one row per vertex and window; throughput, one per vertex and hour."""
 
 from django.db import models
 
@@ -50,6 +50,16 @@ class PressureWindow(models.Model):
     records_in_gini = models.FloatField(null=True)
     hottest_subtask = models.BigIntegerField(null=True)
     watermark_ms = models.BigIntegerField(null=True)
+    pending_records = models.FloatField(null=True)
+    pending_records_max = models.FloatField(null=True)
+    pending_subtasks = models.BigIntegerField(null=True)
+    most_pending_subtask = models.BigIntegerField(null=True)
+    records_lag_max = models.FloatField(null=True)
+    fetch_lag_ms = models.FloatField(null=True)
+    emit_lag_ms = models.FloatField(null=True)
+    watermark_lag_ms = models.FloatField(null=True)
+    source_idle_ms = models.FloatField(null=True)
+    source_idle_least_ms = models.FloatField(null=True)
     as_of = models.DateTimeField()
 
     class Meta:
@@ -69,3 +79,43 @@ class PressureWindow(models.Model):
             f"pressure of {self.vertex_name or self.vertex_id} from "
             f"{self.window_start:%Y-%m-%d %H:%M:%S}"
         )
+
+
+@scoped()
+class VertexHour(models.Model):
+    """What one vertex read and emitted in one hour, summed up from its windows.
+
+    ``windows`` of the hour were measured; ``records_…`` are what their rates come to, and no more.
+    """
+
+    cluster = models.CharField(max_length=100)
+    job_id = models.CharField(max_length=64)
+    vertex_id = models.CharField(max_length=64)
+    period_start = models.DateTimeField()
+    vertex_name = models.TextField(null=True)
+    windows = models.PositiveSmallIntegerField(help_text="measured windows of a minute")
+    records_in = models.FloatField(null=True, help_text="in the measured windows")
+    records_out = models.FloatField(null=True, help_text="in the measured windows")
+    records_in_per_s = models.FloatField(null=True, help_text="mean of the measured windows")
+    records_in_per_s_max = models.FloatField(null=True, help_text="busiest window")
+    records_out_per_s = models.FloatField(null=True, help_text="mean of the measured windows")
+    records_out_per_s_max = models.FloatField(null=True, help_text="busiest window")
+    pending_records_max = models.FloatField(
+        null=True, help_text="of a source: most records that it had not read"
+    )
+    emit_lag_ms_max = models.FloatField(null=True, help_text="of a source: largest event-time lag")
+    as_of = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "vertex_id", "period_start"], name="vertex_hour_key"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["cluster", "job_id", "period_start"], name="vertex_hour_of_job"),
+            models.Index(fields=["period_start"], name="vertex_hour_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.vertex_name or self.vertex_id} from {self.period_start:%Y-%m-%d %H:%M}"

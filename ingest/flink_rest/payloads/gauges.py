@@ -31,6 +31,9 @@ GAUGES: dict[str, tuple[str, str]] = {
     "block_cache_capacity_bytes": ("rocksdb_block-cache-capacity", "max"),
     "memtable_bytes": ("rocksdb_cur-size-all-mem-tables", "sum"),
     "sst_bytes": ("rocksdb_total-sst-files-size", "sum"),
+    "alignment_drift_ms": ("watermarkAlignmentDrift", "max"),
+    "split_paused_ms_per_s": ("watermark.pausedTimeMsPerSecond", "max"),
+    "behind_latest_ms": ("millisBehindLatest", "max"),
 }
 """Column of ``vertex_gauges`` → what names of its figures end with, and which of their aggregates
 counts. The first come first where not all fit.
@@ -52,8 +55,16 @@ _ALSO = (("rocksdb.", "rocksdb_"), ("Input.1.", "Input.0."))
 its own.
 """
 _KNOWN = re.compile(rf"(?:.*\.)?({'|'.join(map(re.escape, _ENDS))})", re.DOTALL)
+SIGNED = frozenset(
+    (*EVENT_TIME, "input1_watermark_ms", "input2_watermark_ms", "alignment_drift_ms")
+)
 LARGEST = 1e17
 """Watermarks that have not come yet are Long.MIN, those of what ended Long.MAX."""
+
+
+def is_known(column: str, value: float) -> bool:
+    """Neither a watermark that has not come nor, where nothing is below zero, a connector's -1."""
+    return abs(value) < LARGEST and (value >= 0 or column in SIGNED)
 
 
 def listed(body: Any) -> list[str]:
@@ -84,7 +95,11 @@ def gauges(body: Any) -> dict[str, tuple[str, float]]:
             continue
         _, column, aggregate = known
         value = entry.raw(aggregate)
-        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST:
+        if (
+            isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and is_known(column, value)
+        ):
             before = named.get(column)
             named[column] = (
                 aggregate,

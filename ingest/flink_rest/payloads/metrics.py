@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ingest.errors import Skipped
-from ingest.flink_rest.metric_names import Names
+from ingest.flink_rest.metric_names import Names, source_column
 from ingest.flink_rest.payloads.fields import Fields, elements, real, signed
 from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM
 
@@ -65,9 +65,11 @@ def pick(
 def columns_by_subtask(
     body: Any, endpoint: str, names: Names
 ) -> dict[int, dict[str, Number | None]]:
-    """:func:`columns` for each subtask of the answer. Raises ``Skipped`` on a bad shape."""
+    """:func:`columns` for each subtask of the answer, and what it tells of sources. Raises
+    ``Skipped`` on a bad shape.
+    """
     return {
-        subtask: columns(entry, names)
+        subtask: columns(entry, names) | _of_sources(entry)
         for subtask, entry in values_by_subtask(body, endpoint).items()
     }
 
@@ -78,6 +80,16 @@ def columns(values_by_name: dict[str, Any], names: Names) -> dict[str, Number | 
         column: pick(values_by_name, spellings, signed if column == "watermark_ms" else real)
         for column, spellings in names.items()
     }
+
+
+def _of_sources(values_by_name: dict[str, Any]) -> dict[str, Number | None]:
+    """Of several sources in one chain the largest; unknown where a connector has no value yet."""
+    largest: dict[str, Number | None] = {}
+    for name in values_by_name:
+        value = pick(values_by_name, (name,)) if (column := source_column(name)) else None
+        if column and value is not None:
+            largest[column] = max(value, largest.get(column) or 0)
+    return largest
 
 
 def _bounded(subtask: int) -> int:

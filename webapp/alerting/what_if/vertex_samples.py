@@ -33,7 +33,8 @@ _MEASURES = (
     "records_in_per_s",
     "records_out_per_s",
 )
-_NEWEST = ("watermark_ms", "host", "taskmanager_id")
+_OF_SOURCE = ("pending_records", "emit_lag_ms", "source_idle_ms")
+_NEWEST = ("watermark_ms", *_OF_SOURCE, "host", "taskmanager_id")
 _COLUMNS = (
     "vertex_id",
     "ts",

@@ -1,10 +1,12 @@
-"""Buffer pressure over the API."""
+"""Buffer pressure and throughput over the API."""
+
+from rest_framework import serializers
 
 from spark_jobs.serving import PRESSURE_WINDOW
 from webapp.lib.api.lists import ListView, listed
 from webapp.lib.api.served import ServedSerializer
-from webapp.pressure.filters import PressureFilters
-from webapp.pressure.models import PressureWindow
+from webapp.pressure.filters import PressureFilters, VertexHourFilters
+from webapp.pressure.models import PressureWindow, VertexHour
 
 
 class PressureWindowSerializer(ServedSerializer[PressureWindow]):
@@ -16,3 +18,14 @@ class PressureWindowSerializer(ServedSerializer[PressureWindow]):
 @listed(PressureWindowSerializer, "Buffer pressure of vertices by window, newest first")
 class PressureWindowViews(ListView):
     filterset_class = PressureFilters
+
+
+class VertexHourSerializer(serializers.ModelSerializer[VertexHour]):
+    class Meta:
+        model = VertexHour
+        exclude = ("id",)
+
+
+@listed(VertexHourSerializer, "Records that vertices read and emitted by the hour, newest first")
+class VertexHourViews(ListView):
+    filterset_class = VertexHourFilters

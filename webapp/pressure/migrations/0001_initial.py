@@ -57,6 +57,16 @@ class Migration(migrations.Migration):
                 ("records_in_gini", models.FloatField(null=True)),
                 ("hottest_subtask", models.BigIntegerField(null=True)),
                 ("watermark_ms", models.BigIntegerField(null=True)),
+                ("pending_records", models.FloatField(null=True)),
+                ("pending_records_max", models.FloatField(null=True)),
+                ("pending_subtasks", models.BigIntegerField(null=True)),
+                ("most_pending_subtask", models.BigIntegerField(null=True)),
+                ("records_lag_max", models.FloatField(null=True)),
+                ("fetch_lag_ms", models.FloatField(null=True)),
+                ("emit_lag_ms", models.FloatField(null=True)),
+                ("watermark_lag_ms", models.FloatField(null=True)),
+                ("source_idle_ms", models.FloatField(null=True)),
+                ("source_idle_least_ms", models.FloatField(null=True)),
                 ("as_of", models.DateTimeField()),
             ],
             options={
@@ -70,6 +80,63 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(
                         fields=("cluster", "job_id", "vertex_id", "window_start", "window_s"),
                         name="pressure_window_key",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="VertexHour",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("cluster", models.CharField(max_length=100)),
+                ("job_id", models.CharField(max_length=64)),
+                ("vertex_id", models.CharField(max_length=64)),
+                ("period_start", models.DateTimeField()),
+                ("vertex_name", models.TextField(null=True)),
+                (
+                    "windows",
+                    models.PositiveSmallIntegerField(help_text="measured windows of a minute"),
+                ),
+                ("records_in", models.FloatField(help_text="in the measured windows", null=True)),
+                ("records_out", models.FloatField(help_text="in the measured windows", null=True)),
+                (
+                    "records_in_per_s",
+                    models.FloatField(help_text="mean of the measured windows", null=True),
+                ),
+                ("records_in_per_s_max", models.FloatField(help_text="busiest window", null=True)),
+                (
+                    "records_out_per_s",
+                    models.FloatField(help_text="mean of the measured windows", null=True),
+                ),
+                ("records_out_per_s_max", models.FloatField(help_text="busiest window", null=True)),
+                (
+                    "pending_records_max",
+                    models.FloatField(
+                        help_text="of a source: most records that it had not read", null=True
+                    ),
+                ),
+                (
+                    "emit_lag_ms_max",
+                    models.FloatField(help_text="of a source: largest event-time lag", null=True),
+                ),
+                ("as_of", models.DateTimeField()),
+            ],
+            options={
+                "indexes": [
+                    models.Index(
+                        fields=["cluster", "job_id", "period_start"], name="vertex_hour_of_job"
+                    ),
+                    models.Index(fields=["period_start"], name="vertex_hour_age"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("cluster", "job_id", "vertex_id", "period_start"),
+                        name="vertex_hour_key",
                     )
                 ],
             },

@@ -30,7 +30,8 @@ import org.apache.flink.util.Collector;
  * when it ends), set.KEY (the job's own setting of that name, over that of the cluster), union-elements (of a union list state of each
  * enrich subtask) and union-keeps (all: a restored subtask keeps what the others wrote, too), ttl-s (how long the value, a map and
  * a list of enrich live; a second list beside them has no time-to-live), steps (instead of all this: so many vertices one behind the
- * other, of step-parallelism subtasks, a few of which take up to step-ms to open).
+ * other, of step-parallelism subtasks, a few of which take up to step-ms to open), arrives (the source is a log that grows so:
+ * see GrowingLog).
  */
 public final class IncidentJob {
     private static final long NANOS_PER_S = 1_000_000_000L;
@@ -90,8 +91,11 @@ public final class IncidentJob {
                 .setParallelism(1);
     }
 
-    private static DataStream<Long> partitions(StreamExecutionEnvironment env, Arguments arguments) {
+    private static DataStream<Long> partitions(StreamExecutionEnvironment env, Arguments arguments) throws Exception {
         int partitions = (int) arguments.number("partitions", 1);
+        if (!arguments.text("arrives", "").isEmpty()) {
+            return growingLog(env, partitions, arguments);
+        }
         long silentAfterS = arguments.number("silent-after-s", 0);
         DataStream<Long> numbers = env.fromSequence(1, arguments.number("limit", Long.MAX_VALUE / 2))
                 .setParallelism(partitions)
@@ -117,6 +121,15 @@ public final class IncidentJob {
                 .assignTimestampsAndWatermarks(asTheyCome)
                 .name("timestamps")
                 .setParallelism(partitions);
+    }
+
+    /** Not there in releases before 1.17. */
+    @SuppressWarnings("unchecked")
+    private static DataStream<Long> growingLog(StreamExecutionEnvironment env, int partitions, Arguments arguments)
+            throws ReflectiveOperationException {
+        java.lang.reflect.Method of = Class.forName("lab.GrowingLog")
+                .getDeclaredMethod("of", StreamExecutionEnvironment.class, int.class, java.util.Map.class);
+        return (DataStream<Long>) of.invoke(null, env, partitions, arguments.below(""));
     }
 
     /** By the name of the task's thread, "… (2/2)#0": to ask for it there is another method in each release. */

@@ -1,0 +1,110 @@
+"""Throughput of each vertex by the hour, summed up from its windows, which are not kept for months.
+
+Summing up the same hour again leaves the same rows. A run sums up every hour that new windows fall
+into, and once more the hours that the run before it touched last: the cycle makes the newest window
+again as long as samples of it come.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Avg, Count, F, Max, Sum
+from django.db.models.functions import TruncHour
+from django.utils import timezone
+
+from webapp.lib.chunks import chunks
+from webapp.pressure.models import PressureWindow, VertexHour
+from webapp.work.lease import WriteGuard
+from webapp.work.models import RolledUp
+from webapp.work.runs import RunRecord
+
+TABLE = "pressure_window"
+"""Its row of ``RolledUp`` names the last window that was summed up, by its primary key."""
+SETTLES_WITHIN = timedelta(minutes=15)
+"""A window that came before a run may still change as long after its minute."""
+ROWS_AT_ONCE = 2_000
+
+_KEY = ("cluster", "job_id", "vertex_id", "period_start")
+_FIGURES = tuple(
+    field.name for field in VertexHour._meta.concrete_fields if field.name not in (*_KEY, "id")
+)
+
+
+def sum_up(lease: WriteGuard, record: RunRecord) -> None:
+    done = RolledUp.objects.filter(table=TABLE).first()
+    newest = PressureWindow.objects.aggregate(newest=Max("id"))["newest"] or 0
+    hours = _touched(done, newest)
+    record.counts |= {"hours": len(hours), "rows": sum(_sum_hour(hour, lease) for hour in hours)}
+    with lease.writing():
+        reached = {"to_seq": newest, "loaded_at": timezone.now()}
+        RolledUp.objects.update_or_create(table=TABLE, defaults=reached)
+
+
+def _touched(done: RolledUp | None, newest: int) -> list[datetime]:
+    after = done.to_seq if done else 0
+    new = PressureWindow.objects.filter(id__gt=after, id__lte=newest)
+    hours = set(_hours(new))
+    if done:
+        since = done.loaded_at - SETTLES_WITHIN
+        hours |= set(_hours(PressureWindow.objects.filter(window_start__gte=since)))
+    return sorted(hours)
+
+
+def _hours(windows: Any) -> Any:
+    hour = TruncHour("window_start", tzinfo=timezone.get_fixed_timezone(0))
+    return windows.order_by().annotate(hour=hour).values_list("hour", flat=True).distinct()
+
+
+def _sum_hour(hour: datetime, lease: WriteGuard) -> int:
+    of_hour = PressureWindow.objects.filter(
+        window_start__gte=hour, window_start__lt=hour + timedelta(hours=1)
+    )
+    summed = (
+        of_hour.order_by()
+        .values("cluster", "job_id", "vertex_id")
+        .annotate(
+            name=Max("vertex_name"),
+            windows=Count("id"),
+            read=Sum(F("records_in_per_s") * F("window_s")),
+            emitted=Sum(F("records_out_per_s") * F("window_s")),
+            read_per_s=Avg("records_in_per_s"),
+            read_per_s_max=Max("records_in_per_s"),
+            emitted_per_s=Avg("records_out_per_s"),
+            emitted_per_s_max=Max("records_out_per_s"),
+            pending=Max("pending_records"),
+            lag_ms=Max("emit_lag_ms"),
+            newest=Max("as_of"),
+        )
+    )
+    rows = (
+        VertexHour(
+            cluster=row["cluster"],
+            job_id=row["job_id"],
+            vertex_id=row["vertex_id"],
+            period_start=hour,
+            vertex_name=row["name"],
+            windows=row["windows"],
+            records_in=row["read"],
+            records_out=row["emitted"],
+            records_in_per_s=row["read_per_s"],
+            records_in_per_s_max=row["read_per_s_max"],
+            records_out_per_s=row["emitted_per_s"],
+            records_out_per_s_max=row["emitted_per_s_max"],
+            pending_records_max=row["pending"],
+            emit_lag_ms_max=row["lag_ms"],
+            as_of=row["newest"],
+        )
+        for row in summed.iterator(ROWS_AT_ONCE)
+    )
+    written = 0
+    for part in chunks(rows, ROWS_AT_ONCE):
+        with lease.writing():
+            VertexHour.objects.bulk_create(
+                part,
+                batch_size=500,
+                update_conflicts=True,
+                update_fields=_FIGURES,
+                unique_fields=_KEY,
+            )
+        written += len(part)
+    return written
