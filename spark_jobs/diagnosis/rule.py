@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from spark_jobs.diagnosis.findings import Finding
 from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
+from spark_jobs.diagnosis.objective_samples import ObjectiveBurn
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
@@ -26,6 +27,7 @@ Sample = (
     | ReplicaSample
     | NameNodeReadings
     | StageProgress
+    | ObjectiveBurn
 )
 """What rules judge; each one kind of it."""
 SampleT = TypeVar(
@@ -36,6 +38,7 @@ SampleT = TypeVar(
     ReplicaSample,
     NameNodeReadings,
     StageProgress,
+    ObjectiveBurn,
 )
 Judge = Callable[[SampleT, Limits], Iterable[Finding]]
 
@@ -74,8 +77,11 @@ class Rule:
 
     @property
     def is_proven(self) -> bool:
-        """What Weir says of itself and of its own collection needs no recording of Flink."""
-        return bool(self.fed_by) or self.family in ("collect", "weir")
+        """What Weir says of itself and of its own collection needs no recording of Flink; nor do
+        objectives, which count what is served of jobs.
+        """
+        counts = self.family in ("collect", "weir") or self.judges is ObjectiveBurn
+        return bool(self.fed_by) or counts
 
     @property
     def family(self) -> str:

@@ -24,6 +24,8 @@ from webapp.delivery.models import Attempt
 from webapp.findings.models import ThresholdOverride
 from webapp.findings.store_troubles import RULE as STORE_FAULTS
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.growth.models import ObjectiveRecord
+from webapp.growth.objectives import set_objective
 from webapp.growth.quotas import set_quota
 from webapp.profiles.choices import FlameGraphState, ThreadDumpState
 from webapp.profiles.models import FlameGraph, StartingThread, ThreadDump
@@ -124,6 +126,15 @@ def inhabit(folder: Path) -> JobCurrent:
     PushToken.objects.issue(some_cluster(), "fluent-bit")
     token_of(somebody(Role.OPERATOR, "robot"), ApiToken.Scope.WRITE)
     set_quota("cluster", of.cluster, "1 TB", "olga", now)
+    promised = {"name": "up", "kind": "availability", "target": "99.9"}
+    ObjectiveRecord.objects.create(
+        objective=set_objective(promised | {"matchers": f'cluster="{of.cluster}"'}, "olga", now),
+        cluster=of.cluster,
+        job_id=of.job_id,
+        first_attempt_id=of.first_attempt_id,
+        job_name=of.name or "",
+        as_of=now,
+    )
     SavedView.objects.create(
         user=User.objects.get(username="robot"),
         page="fleet",

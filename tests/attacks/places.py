@@ -27,7 +27,7 @@ from webapp.cleanup.models import CleanupPlan
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.findings.models import Finding, ThresholdOverride
 from webapp.fleet.models import Cluster
-from webapp.growth.models import StorageQuota
+from webapp.growth.models import Objective, StorageQuota
 from webapp.incidents.models import Incident
 from webapp.lib.instants import epoch_ms
 from webapp.push.models import PushToken
@@ -60,6 +60,7 @@ OWNER: dict[str, type[Model]] = {
     "clusters": Cluster,
     "pushed-logs": PushToken,
     "quotas": StorageQuota,
+    "objectives": Objective,
     "saved-views": SavedView,
     "statements": StorageStatement,
 }

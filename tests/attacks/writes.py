@@ -126,6 +126,16 @@ FORMS: dict[str, Write] = {
     "maintenance-end": operators(),
     "growth-quota": operators(lambda: {"subject": "cluster:prod-eu", "size": "1 TB"}),
     "growth-quota-remove": operators(),
+    "objective-set": operators(
+        lambda: {
+            "name": "all",
+            "kind": "availability",
+            "target": "99.9",
+            "limit_s": "",
+            "matchers": "",
+        }
+    ),
+    "objective-remove": operators(),
     "alert-setting": operators(lambda: {"rule": "checkpoint.expired", "severity": "critical"}),
     "alert-setting-remove": operators(),
     "threshold-save": operators(

@@ -3,7 +3,14 @@
 from django.contrib import admin
 
 from webapp.config.readonly_admin import ReadOnlyAdmin
-from webapp.growth.models import ClusterDay, JobGrowth, StorageQuota, StoredDay
+from webapp.growth.models import (
+    ClusterDay,
+    JobGrowth,
+    Objective,
+    ObjectiveRecord,
+    StorageQuota,
+    StoredDay,
+)
 
 
 @admin.register(JobGrowth)
@@ -34,3 +41,13 @@ class StoredDayAdmin(ReadOnlyAdmin):
 @admin.register(StorageQuota)
 class StorageQuotaAdmin(ReadOnlyAdmin):
     list_display = ("kind", "subject", "quota_bytes", "set_by", "set_at")
+
+
+@admin.register(Objective)
+class ObjectiveAdmin(ReadOnlyAdmin):
+    list_display = ("name", "kind", "target", "limit_ms", "cluster", "set_by", "set_at")
+
+
+@admin.register(ObjectiveRecord)
+class ObjectiveRecordAdmin(ReadOnlyAdmin):
+    list_display = ("objective", "cluster", "job_name", "burn", "budget_left", "as_of")

@@ -1,7 +1,8 @@
-"""The due work of growth: it is summed up now and then."""
+"""The due work of growth: it is summed up now and then, and objectives are evaluated each minute."""
 
 from datetime import datetime, timedelta
 
+from webapp.growth import objective_evaluation
 from webapp.growth.summing import sum_up
 from webapp.work.registry import MAINTAIN_TASK, MINUTE_S, Ended, Work, register
 
@@ -16,5 +17,13 @@ def _next(ended: Ended) -> datetime:
 
 
 register(
-    Work(GROWTH, MAINTAIN_TASK, every=lambda: {GROWTH: 15 * MINUTE_S}, do=sum_up, next_at=_next)
+    Work(GROWTH, MAINTAIN_TASK, every=lambda: {GROWTH: 15 * MINUTE_S}, do=sum_up, next_at=_next),
+    Work(
+        objective_evaluation.KEY,
+        MAINTAIN_TASK,
+        every=lambda: (
+            {objective_evaluation.KEY: MINUTE_S} if objective_evaluation.is_wanted() else {}
+        ),
+        do=objective_evaluation.evaluate_all,
+    ),
 )

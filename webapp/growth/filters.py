@@ -1,4 +1,4 @@
-"""What the growth of jobs can be narrowed by."""
+"""What the growth of jobs, and how they meet objectives, can be narrowed by."""
 
 from typing import Any
 
@@ -7,7 +7,8 @@ from django.db.models import Q, QuerySet
 from webapp.fleet.filters import LABEL, NoFilter
 from webapp.growth.sorting import SORTS, GrowthSort
 from webapp.growth.trends import WINDOWS
-from webapp.lib.filter_sets import SORT, ListFilters
+from webapp.lib.filter_sets import SORT, ListFilters, OfJob
+from webapp.lib.keysets import KeysetColumn
 from webapp.lib.query_parameters import Choice, Flag, Text
 
 DEFAULT_DAYS = 30
@@ -36,3 +37,13 @@ class GrowthFilters(ListFilters):
     @property
     def sorting(self) -> GrowthSort:
         return SORTS[self.values.get(SORT) or "growth"]
+
+
+class ObjectiveFilters(ListFilters):
+    cluster = Text(about="that its matchers name")
+
+
+class ObjectiveRecordFilters(OfJob):
+    objective = Text("objective__name", about="its name")
+    label = LABEL
+    order = (KeysetColumn("id"),)

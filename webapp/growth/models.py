@@ -129,3 +129,69 @@ class StorageQuota(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.subject}"
+
+
+@scoped(also_of_all=True)
+class Objective(models.Model):
+    """What users of jobs were promised: of all jobs whose labels match, ``target`` is the share of
+    minutes (or of checkpoints) that has to be good over 30 days.
+
+    ``kind``: a key of :data:`spark_jobs.diagnosis.objective_samples.OBJECTIVE_KINDS`.
+    """
+
+    name = models.CharField(max_length=100, unique=True)
+    kind = models.CharField(max_length=16)
+    target = models.FloatField(help_text="share that has to be good, such as 0.999")
+    limit_ms = models.BigIntegerField(
+        null=True, help_text="good at most, of a recovery point or of freshness"
+    )
+    matchers = models.JSONField(default=list, help_text="as silences have them; none: all jobs")
+    cluster = models.CharField(
+        max_length=100,
+        blank=True,
+        editable=False,
+        help_text="that its matchers name; who sees it, sees this",
+    )
+    set_by = models.CharField(max_length=200)
+    set_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@scoped()
+class ObjectiveRecord(models.Model):
+    """How one job met one objective: good and bad minutes (or checkpoints) of its last six hours by
+    the minute, and of 30 days by the hour (:mod:`webapp.growth.objective_series`).
+    """
+
+    objective = models.ForeignKey(Objective, on_delete=models.CASCADE, related_name="records")
+    cluster = models.CharField(max_length=100)
+    job_id = models.CharField(max_length=64, help_text="of its newest attempt")
+    first_attempt_id = models.CharField(max_length=64)
+    job_name = models.CharField(max_length=300)
+    minutes = models.JSONField(default=list, help_text="[[epoch minute, good, bad]]")
+    hours = models.JSONField(default=list, help_text="[[epoch hour, good, bad]]")
+    burn = models.FloatField(
+        null=True, help_text="largest burn rate over the factor that alerts; 1 and more alerts"
+    )
+    budget_left = models.FloatField(
+        null=True, help_text="share of the error budget of 30 days; negative: overdrawn"
+    )
+    value_ms = models.FloatField(null=True, help_text="what the limit is compared with")
+    is_good = models.BooleanField(null=True, help_text="in its newest minute; null: unknown")
+    as_of = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["objective", "cluster", "first_attempt_id"], name="objective_record_key"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["cluster", "first_attempt_id"], name="objective_of_job"),
+            models.Index(fields=["budget_left"], name="objective_budget"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.objective} of {self.job_name}"

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from webapp.growth import views
+from webapp.growth import objective_views, views
 
 urlpatterns = [
     path("growth/", views.growth, name="growth"),
@@ -10,4 +10,7 @@ urlpatterns = [
     path("growth/chart", views.chart, name="growth-chart"),
     path("growth/quotas/set", views.quota, name="growth-quota"),
     path("growth/quotas/<int:pk>/remove", views.remove_quota, name="growth-quota-remove"),
+    path("objectives/", objective_views.objectives, name="objectives"),
+    path("objectives/set", objective_views.objective_set, name="objective-set"),
+    path("objectives/<int:pk>/remove", objective_views.objective_remove, name="objective-remove"),
 ]

@@ -21,6 +21,7 @@ from webapp.findings.models import Finding
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.fleet.models.job import OVER
+from webapp.growth.models import ObjectiveRecord
 from webapp.site.exposition import Sample, metric_text
 
 TEAM = "team"
@@ -124,6 +125,23 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
         "weir_job_findings",
         "Open findings, by rule and severity; of a cluster where job_name is empty.",
         list(_findings(labels, most)),
+    )
+    records = [
+        (labels[key] | {"objective": name}, burn, left)
+        for *key_words, name, burn, left in ObjectiveRecord.objects.values_list(
+            "cluster", "first_attempt_id", "objective__name", "burn", "budget_left"
+        )
+        if (key := (key_words[0], key_words[1])) in labels
+    ]
+    yield (
+        "weir_job_objective_burn_ratio",
+        "Burn rate over the rate that alerts, the largest of all windows: 1 and more alerts.",
+        [(of, burn) for of, burn, _left in records if burn is not None],
+    )
+    yield (
+        "weir_job_objective_budget_left_ratio",
+        "Share of the error budget of 30 days that is left; negative where it is overdrawn.",
+        [(of, left) for of, _burn, left in records if left is not None],
     )
     yield (
         "weir_job_metrics_left_out",

@@ -149,7 +149,12 @@ def _keep(row: Finding | None, identity: Identity, plain: Mapping[str, Any]) -> 
     at = instant_of(plain["seen_at_ms"])
     before = marks.FindingMark.of(row) if row else None
     row = row or Finding(
-        cluster=cluster, job_id=job_id, rule=rule, subject_id=subject_id, first_seen=at
+        cluster=cluster,
+        job_id=job_id,
+        first_attempt_id=plain.get("first_attempt_id", ""),
+        rule=rule,
+        subject_id=subject_id,
+        first_seen=at,
     )
     for name in TEXTS:
         setattr(row, name, plain[name])

@@ -194,4 +194,104 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.CreateModel(
+            name="Objective",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=100, unique=True)),
+                ("kind", models.CharField(max_length=16)),
+                ("target", models.FloatField(help_text="share that has to be good, such as 0.999")),
+                (
+                    "limit_ms",
+                    models.BigIntegerField(
+                        help_text="good at most, of a recovery point or of freshness", null=True
+                    ),
+                ),
+                (
+                    "matchers",
+                    models.JSONField(
+                        default=list, help_text="as silences have them; none: all jobs"
+                    ),
+                ),
+                (
+                    "cluster",
+                    models.CharField(
+                        blank=True,
+                        editable=False,
+                        help_text="that its matchers name; who sees it, sees this",
+                        max_length=100,
+                    ),
+                ),
+                ("set_by", models.CharField(max_length=200)),
+                ("set_at", models.DateTimeField()),
+            ],
+        ),
+        migrations.CreateModel(
+            name="ObjectiveRecord",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("cluster", models.CharField(max_length=100)),
+                ("job_id", models.CharField(help_text="of its newest attempt", max_length=64)),
+                ("first_attempt_id", models.CharField(max_length=64)),
+                ("job_name", models.CharField(max_length=300)),
+                (
+                    "minutes",
+                    models.JSONField(default=list, help_text="[[epoch minute, good, bad]]"),
+                ),
+                ("hours", models.JSONField(default=list, help_text="[[epoch hour, good, bad]]")),
+                (
+                    "burn",
+                    models.FloatField(
+                        help_text="largest burn rate over the factor that alerts; 1 and more alerts",
+                        null=True,
+                    ),
+                ),
+                (
+                    "budget_left",
+                    models.FloatField(
+                        help_text="share of the error budget of 30 days; negative: overdrawn",
+                        null=True,
+                    ),
+                ),
+                (
+                    "value_ms",
+                    models.FloatField(help_text="what the limit is compared with", null=True),
+                ),
+                (
+                    "is_good",
+                    models.BooleanField(help_text="in its newest minute; null: unknown", null=True),
+                ),
+                ("as_of", models.DateTimeField()),
+                (
+                    "objective",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="records",
+                        to="growth.objective",
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [
+                    models.Index(fields=["cluster", "first_attempt_id"], name="objective_of_job"),
+                    models.Index(fields=["budget_left"], name="objective_budget"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("objective", "cluster", "first_attempt_id"),
+                        name="objective_record_key",
+                    )
+                ],
+            },
+        ),
     ]

@@ -15,6 +15,7 @@ from webapp.site.palette.hits import MOST_OF_GROUP, Group, Hit
 MORE_PAGES = (
     (gettext_noop("Rules and their runbooks"), "rules"),
     (gettext_noop("Growth of state and storage"), "growth"),
+    (gettext_noop("Objectives and error budgets"), "objectives"),
     (gettext_noop("Account and API tokens"), "account"),
     (gettext_noop("Saved views"), "saved-views"),
     (gettext_noop("API documentation"), "api-docs"),

@@ -1,0 +1,152 @@
+"""What the rules on objectives read: how fast one objective of one job uses up its error budget.
+Plain frozen data.
+
+Windows and factors are those of Google's "Site Reliability Workbook", chapter 5, "Alerting on SLOs":
+a burn rate of 1 uses the budget of 30 days up in exactly 30 days.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ingest.messages import message
+
+HOUR = 60
+
+
+@dataclass(frozen=True, slots=True)
+class BurnWindow:
+    """Both windows, in minutes, have to burn at least ``factor`` times as fast as allowed: the long
+    one says that it matters, the short one that it goes on.
+    """
+
+    name: str
+    long_min: int
+    short_min: int
+    factor: float
+    severity: str
+
+
+BURN_WINDOWS = (
+    BurnWindow("fast_burn", HOUR, 5, 14.4, "critical"),
+    BurnWindow("steady_burn", 6 * HOUR, 30, 6.0, "critical"),
+    BurnWindow("slow_burn", 72 * HOUR, 6 * HOUR, 1.0, "warning"),
+)
+
+
+@dataclass(frozen=True)
+class ObjectiveKind:
+    """``has_limit``: whether it needs a duration that is good at most. ``counts_checkpoints``:
+    instead of minutes. ``good``: what is counted as good.
+    """
+
+    rule: str
+    good: str
+    title: str
+    summary: str
+    cause: str
+    next_step: str
+    has_limit: bool = False
+    counts_checkpoints: bool = False
+
+
+OBJECTIVE_KINDS: Mapping[str, ObjectiveKind] = {
+    "checkpoints": ObjectiveKind(
+        "checkpoint.objective",
+        message("checkpoints that complete"),
+        message("Checkpoints burn their objective"),
+        message("Checkpoints fail faster than the objective of the job allows."),
+        message("Checkpoints failed, and did not complete."),
+        message(
+            "Open the job: the findings on its checkpoints name the phase and the subtask. Until "
+            "they complete again, do not restart the job: it would repeat more and more."
+        ),
+        counts_checkpoints=True,
+    ),
+    "recovery_point": ObjectiveKind(
+        "recovery_point.objective",
+        message("minutes with a recovery point that is recent enough"),
+        message("The recovery point is older than its objective"),
+        message(
+            "A restart would repeat more than the objective of the job allows, for too many minutes."
+        ),
+        message("The newest completed checkpoint was older than the objective allows."),
+        message(
+            "Open the job: its newest checkpoints show why none completes, or that the interval is "
+            "longer than the objective. Until one completes, do not restart the job."
+        ),
+        has_limit=True,
+    ),
+    "freshness": ObjectiveKind(
+        "freshness.objective",
+        message("minutes in which emitted records are recent enough"),
+        message("Results are older than their objective"),
+        message(
+            "Records leave the sources later than the objective of the job allows, for too many "
+            "minutes."
+        ),
+        message(
+            "Records were older by event time than the objective allows when they were emitted."
+        ),
+        message(
+            "Open the job: its source lag shows which source falls behind and since when, its "
+            "pressure which vertex holds it back."
+        ),
+        has_limit=True,
+    ),
+    "availability": ObjectiveKind(
+        "availability.objective",
+        message("minutes in which the job runs"),
+        message("A job runs less than its objective"),
+        message("The job did not run for more minutes than its objective allows."),
+        message("The job was restarting, failing or waiting for slots."),
+        message(
+            "Open the job: its findings on restarts name the first failure and what keeps the loop "
+            "going."
+        ),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """``total`` minutes or checkpoints that could be judged, ``bad`` of which missed the objective."""
+
+    bad: int = 0
+    total: int = 0
+
+    def burn(self, target: float) -> float | None:
+        """How many times as fast as allowed; None where nothing could be judged."""
+        return self.bad / self.total / (1 - target) if self.total else None
+
+    def budget_left(self, target: float) -> float | None:
+        """1 all of it, 0 none, negative where it is overdrawn; None where nothing was judged."""
+        burn = self.burn(target)
+        return None if burn is None else 1 - burn
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectiveBurn:
+    """``kind``: a key of ``OBJECTIVE_KINDS``. ``target``: the share that has to be good, such as
+    0.999. ``limit_ms``: what is good at most, for kinds that have a limit. ``counts``: by length of
+    the window in minutes. ``budget``: over 30 days. ``observed_min``:
+    since its first judged minute. ``value_ms``: what ``limit_ms`` is compared
+    with now.
+    """
+
+    cluster: str
+    job_id: str
+    job_name: str
+    objective: str
+    kind: str
+    target: float
+    at_ms: int
+    counts: dict[int, Counts]
+    budget: Counts
+    observed_min: int
+    limit_ms: int | None = None
+    value_ms: float | None = None
+
+    @property
+    def called(self) -> str:
+        """For logs."""
+        return message("objective {objective:name}", objective=self.objective)

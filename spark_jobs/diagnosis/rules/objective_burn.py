@@ -1,0 +1,134 @@
+"""Objectives that burn: one rule for each kind, by the burn rates of two windows at a time (see
+:mod:`spark_jobs.diagnosis.objective_samples`).
+"""
+
+from collections.abc import Callable, Iterator
+
+from ingest.messages import message
+from spark_jobs.diagnosis.findings import Evidence, Finding
+from spark_jobs.diagnosis.objective_samples import (
+    BURN_WINDOWS,
+    HOUR,
+    OBJECTIVE_KINDS,
+    BurnWindow,
+    Counts,
+    ObjectiveBurn,
+    ObjectiveKind,
+)
+from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+
+LEAST_JUDGED = 5
+"""Minutes or checkpoints of the long window: fewer say nothing."""
+LEAST_OBSERVED = 1 / 6
+"""Of the long window: a new objective is not judged by its first bad minute."""
+
+
+def _judge_of(kind: ObjectiveKind) -> Callable[[ObjectiveBurn, Limits], Iterator[Finding]]:
+    def judge(sample: ObjectiveBurn, limits: Limits) -> Iterator[Finding]:
+        if OBJECTIVE_KINDS[sample.kind] is not kind:
+            return
+        for window in BURN_WINDOWS:
+            key = f"{kind.rule}.{window.name}"
+            if sample.observed_min < window.long_min * LEAST_OBSERVED:
+                continue
+            long, short = sample.counts[window.long_min], sample.counts[window.short_min]
+            burns = long.burn(sample.target), short.burn(sample.target)
+            if long.total < LEAST_JUDGED or burns[0] is None or burns[1] is None:
+                continue
+            if min(burns[0], burns[1]) >= limits[key]:
+                yield _finding(kind, sample, window, long, burns[0], burns[1], limits)
+                return
+
+    return judge
+
+
+def _finding(
+    kind: ObjectiveKind,
+    sample: ObjectiveBurn,
+    window: BurnWindow,
+    long: Counts,
+    long_burn: float,
+    short_burn: float,
+    limits: Limits,
+) -> Finding:
+    key = f"{kind.rule}.{window.name}"
+    evidence = [
+        limits.compared(
+            message("burn rate over {hours:count} h", hours=window.long_min // HOUR),
+            long_burn,
+            "count",
+            ">=",
+            key,
+            sample.at_ms,
+        ),
+        limits.compared(
+            message("burn rate over {minutes:count} min", minutes=window.short_min),
+            short_burn,
+            "count",
+            ">=",
+            key,
+            sample.at_ms,
+        ),
+        Evidence(message("missed"), long.bad / long.total, "ratio", 1 - sample.target, ">"),
+    ]
+    left = sample.budget.budget_left(sample.target)
+    if left is not None:
+        evidence.append(Evidence(message("error budget left of 30 days"), max(left, 0.0), "ratio"))
+    if sample.limit_ms is not None and sample.value_ms is not None:
+        evidence.append(
+            Evidence(
+                message("now"), sample.value_ms, "ms", sample.limit_ms, ">", at_ms=sample.at_ms
+            )
+        )
+    return Finding(
+        rule=kind.rule,
+        severity="critical" if window.severity == "critical" else "warning",
+        confidence="high",
+        subject_kind="job",
+        subject_id=f"objective {sample.objective}",
+        subject=sample.job_name or sample.job_id,
+        title=message(
+            "{job:name} burns its objective {objective:name} {burn:decimal1} times as fast as "
+            "allowed",
+            job=sample.job_name or sample.job_id,
+            objective=sample.objective,
+            burn=long_burn,
+        ),
+        cause=message(
+            "{cause:message} It missed {missed:share} of the last {hours:count} h, where "
+            "{allowed:share} are allowed.",
+            cause=kind.cause,
+            missed=long.bad / long.total,
+            allowed=1 - sample.target,
+            hours=window.long_min // HOUR,
+        ),
+        next_step=kind.next_step,
+        seen_at_ms=sample.at_ms,
+        evidence=tuple(evidence),
+        data={"objective": sample.objective, "target": sample.target, "window": window.name},
+    )
+
+
+for _kind in OBJECTIVE_KINDS.values():
+    rule(
+        _kind.rule,
+        _kind.title,
+        _kind.summary,
+        judges=ObjectiveBurn,
+        thresholds=[
+            Threshold(
+                f"{_kind.rule}.{window.name}",
+                window.factor,
+                "",
+                0.1,
+                1_000,
+                message(
+                    "Burn rate and windows of Google's Site Reliability Workbook: at this rate the "
+                    "error budget of 30 days lasts {days:decimal1} days.",
+                    days=30 / window.factor,
+                ),
+            )
+            for window in BURN_WINDOWS
+        ],
+    )(_judge_of(_kind))

@@ -1,0 +1,283 @@
+"""Objectives: what burns them, by hand-computed rates; their findings, their page and their scopes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.test import Client
+
+from spark_jobs.diagnosis import registry
+from spark_jobs.diagnosis.objective_samples import Counts, ObjectiveBurn
+from spark_jobs.fold.rule_evaluation import Settings
+from tests.webapp.builders import cluster, fact, job, window
+from webapp.findings.models import Finding
+from webapp.fleet.models import Cluster, JobCurrent
+from webapp.growth.models import Objective, ObjectiveRecord
+from webapp.growth.objective_evaluation import evaluate
+from webapp.growth.objective_series import full_hours, replaced, window_counts
+from webapp.growth.objectives import set_objective
+from webapp.lib.refusals import InputRefused
+
+pytestmark = pytest.mark.django_db
+AT = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+class Guard:
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        yield
+
+
+def objective(kind: str, target: str = "99", limit_s: str = "", matchers: str = "") -> Objective:
+    values = {
+        "name": kind,
+        "kind": kind,
+        "target": target,
+        "limit_s": limit_s,
+        "matchers": matchers,
+    }
+    return set_objective(values, "olga", AT)
+
+
+def played(minutes: int, state_at: Any, **fields: Any) -> JobCurrent:
+    """One job, evaluated once a minute; ``state_at`` gives what its row says in each."""
+    cluster("prod", at=AT)
+    row = job("prod", at=AT, name="orders", **fields)
+    for number in range(minutes):
+        now = AT + number * MINUTE
+        with time_machine.travel(now, tick=False):
+            Cluster.objects.update(last_collected_at=now, last_success_at=now)
+            seen = {"last_seen_at": now, "judged_at": now, "as_of": now}
+            JobCurrent.objects.update(**seen, **state_at(number, now))
+            evaluate(Guard(), now)
+    return row
+
+
+def running_but(bad: set[int]) -> Any:
+    return lambda number, now: {"state": "RESTARTING" if number in bad else "RUNNING"}
+
+
+def burn(counts: dict[int, Counts], target: float = 0.999) -> list[tuple[str, str]]:
+    sample = ObjectiveBurn(
+        "c", "j", "orders", "o", "availability", target, 0, counts, Counts(0, 0), 4320
+    )
+    found = registry.diagnose(sample, Settings(()).limits("c", "j", "orders")).findings
+    return [(one.severity, one.data["window"]) for one in found]
+
+
+GOOD = {60: Counts(0, 60), 5: Counts(0, 5), 360: Counts(0, 360), 30: Counts(0, 30)}
+GOOD |= {4320: Counts(0, 4320)}
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, []),
+        # 1 of 60 minutes of 0.1 %: 16.7 times; of the last 5: 200 times.
+        ({60: Counts(1, 60), 5: Counts(1, 5)}, [("critical", "fast_burn")]),
+        # It has stopped: nothing in the last five minutes.
+        ({60: Counts(1, 60)}, []),
+        # 3 of 360: 8.3 times, of the last half hour 33 times.
+        ({360: Counts(3, 360), 30: Counts(1, 30)}, [("critical", "steady_burn")]),
+        # 5 of 4320: 1.2 times; 1 of 360: 2.8 times.
+        ({4320: Counts(5, 4320), 360: Counts(1, 360)}, [("warning", "slow_burn")]),
+        # 4 of 4320: 0.9 times.
+        ({4320: Counts(4, 4320), 360: Counts(1, 360)}, []),
+        # Too few minutes to judge.
+        ({60: Counts(2, 4), 5: Counts(2, 4)}, []),
+    ],
+)
+def test_both_windows_have_to_burn(changed: dict[int, Counts], expected: list[Any]) -> None:
+    assert burn(GOOD | changed) == expected
+
+
+def test_a_job_that_runs_burns_nothing() -> None:
+    objective("availability")
+    played(20, running_but(set()))
+    record = ObjectiveRecord.objects.get()
+
+    assert (record.burn, record.budget_left, record.is_good) == (0, 1, True)
+    assert not Finding.objects.exists()
+
+
+def test_restarts_burn_availability_until_the_job_runs_again() -> None:
+    objective("availability")
+    # 5 of the first 10 minutes: 50 times; then the short window is good again.
+    played(10, running_but({5, 6, 7, 8, 9}))
+    finding = Finding.objects.get()
+    record = ObjectiveRecord.objects.get()
+
+    assert (finding.rule, finding.state, finding.severity) == (
+        "availability.objective",
+        "open",
+        "critical",
+    )
+    assert record.burn == pytest.approx(50)
+    assert record.budget_left == pytest.approx(1 - 50)
+
+
+def test_a_finding_closes_when_the_short_windows_are_good() -> None:
+    objective("availability", target="90")
+    played(40, running_but({5, 6, 7, 8, 9}))
+
+    assert not Finding.objects.open().exists()
+
+
+def test_a_recovery_point_that_is_too_old_burns_its_objective() -> None:
+    objective("recovery_point", limit_s="300")
+    played(
+        12,
+        lambda number, now: {"last_completed_at": AT - MINUTE},
+    )
+    record = ObjectiveRecord.objects.get()
+
+    # Older than five minutes from the sixth minute on.
+    assert [row[2] for row in record.minutes] == [0] * 5 + [1] * 7
+    assert record.value_ms == 12 * 60_000
+    assert Finding.objects.open().get().rule == "recovery_point.objective"
+
+
+def test_a_recovery_point_within_its_limit_is_good() -> None:
+    objective("recovery_point", limit_s="300")
+    played(12, lambda number, now: {"last_completed_at": now - MINUTE})
+
+    assert not Finding.objects.exists()
+
+
+def test_checkpoints_that_fail_burn_their_objective_as_computed_by_hand() -> None:
+    objective("checkpoints", target="95")
+    cluster("prod", at=AT)
+    row = job("prod", at=AT, name="orders")
+    for number in range(10):
+        ended = AT - timedelta(minutes=9 - number)
+        outcome = "failed" if number in (3, 8) else "completed"
+        fact(row, number, ended - MINUTE, end_time=ended, outcome=outcome)
+    with time_machine.travel(AT, tick=False):
+        evaluate(Guard(), AT)
+        evaluate(Guard(), AT)
+    record = ObjectiveRecord.objects.get()
+
+    # 2 of 10 failed where 5 % may: 4 times; the last 5 minutes: 1 of 5, 4 times.
+    assert sum(row[1] + row[2] for row in record.minutes) == 10
+    assert record.burn == pytest.approx(4)
+    # Three days are not judged by ten minutes.
+    assert not Finding.objects.exists()
+
+
+def test_old_records_burn_freshness() -> None:
+    objective("freshness", limit_s="60")
+    cluster("prod", at=AT)
+    row = job("prod", at=AT, name="orders")
+    for number in range(12):
+        now = AT + number * MINUTE
+        window(row, "v1", now - MINUTE, emit_lag_ms=90_000.0)
+        with time_machine.travel(now, tick=False):
+            Cluster.objects.update(last_collected_at=now, last_success_at=now)
+            JobCurrent.objects.update(last_seen_at=now, judged_at=now)
+            evaluate(Guard(), now)
+
+    assert ObjectiveRecord.objects.get().value_ms == 90_000
+    assert Finding.objects.open().get().rule == "freshness.objective"
+
+
+def test_what_is_not_known_is_neither_good_nor_bad() -> None:
+    for kind in ("availability", "recovery_point", "freshness"):
+        objective(kind, limit_s="60")
+    cluster("prod", at=AT - timedelta(hours=9))
+    job("prod", at=AT - timedelta(hours=9), name="orders")
+    with time_machine.travel(AT, tick=False):
+        evaluate(Guard(), AT)
+
+    assert {(row.is_good, row.burn) for row in ObjectiveRecord.objects.all()} == {(None, None)}
+
+
+def test_an_objective_is_of_the_jobs_that_its_matchers_match() -> None:
+    objective("availability", matchers='team="payments"\njob=~"orders.*"')
+    cluster("prod", at=AT, labels={"team": "payments"})
+    cluster("other", at=AT)
+    for name, of in (("orders", "prod"), ("refunds", "prod"), ("orders", "other")):
+        job(of, at=AT, name=name)
+    with time_machine.travel(AT, tick=False):
+        evaluate(Guard(), AT)
+
+    assert list(ObjectiveRecord.objects.values_list("cluster", "job_name")) == [("prod", "orders")]
+
+
+def test_a_finding_stays_that_of_the_job_under_a_new_id() -> None:
+    objective("availability")
+    first = played(10, running_but({5, 6, 7, 8, 9}))
+    now = AT + 10 * MINUTE
+    JobCurrent.objects.update(state="CANCELED", terminal=True, end_time=now)
+    job("prod", at=now, name="orders", state="RESTARTING", start_time=now)
+    with time_machine.travel(now, tick=False):
+        evaluate(Guard(), now)
+
+    finding = Finding.objects.open().get()
+    assert finding.first_attempt_id == first.first_attempt_id
+    assert ObjectiveRecord.objects.get().first_attempt_id == first.first_attempt_id
+
+
+def test_hours_are_summed_once_they_are_over() -> None:
+    minutes = [[minute, 1, 0] for minute in range(60 * 7)]
+    hours = full_hours(minutes, 60 * 7)
+
+    assert hours == [[hour, 60, 0] for hour in range(1, 7)]
+    assert replaced([[1, 9, 9], [2, 1, 1]], [[2, 3, 0]], 2, 10) == [[1, 9, 9], [2, 3, 0]]
+    assert window_counts(minutes[-30:], [[hour, 59, 1] for hour in range(6)], 60 * 7 - 1)[
+        4320
+    ] == Counts(6, 6 * 60 + 30)
+
+
+@pytest.mark.parametrize(
+    ("changed", "where"),
+    [
+        ({"target": "100"}, "target"),
+        ({"target": "nan"}, "target"),
+        ({"kind": "luck"}, "kind"),
+        ({"name": ""}, "name"),
+        ({"kind": "freshness", "limit_s": "0"}, "limit_s"),
+        ({"matchers": "no matcher"}, "matchers"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(changed: dict[str, str], where: str) -> None:
+    values = {"name": "a", "kind": "availability", "target": "99.9", **changed}
+    with pytest.raises(InputRefused) as refused:
+        set_objective(values, "olga", AT)
+    assert where in refused.value.fields
+
+
+def test_operators_set_and_remove_objectives_on_the_page(operator: Client) -> None:
+    form = {"name": "all", "kind": "availability", "target": "99.9", "matchers": ""}
+    operator.post("/objectives/set", form)
+    row = Objective.objects.get()
+    page = operator.get("/objectives/")
+
+    assert row.target == 0.999
+    assert [one["row"].name for one in page.context["objectives"]] == ["all"]
+    operator.post(f"/objectives/{row.pk}/remove")
+    assert not Objective.objects.exists()
+
+
+def test_viewers_change_nothing(viewer: Client) -> None:
+    form = {"name": "all", "kind": "availability", "target": "99.9"}
+    assert viewer.post("/objectives/set", form).status_code == 403
+    assert viewer.get("/objectives/").status_code == 200
+    assert not Objective.objects.exists()
+
+
+def test_the_api_lists_records_without_their_series(viewer: Client) -> None:
+    objective("availability")
+    played(2, running_but(set()))
+    (record,) = viewer.get("/api/v1/objective-records/?objective=availability").json()["results"]
+
+    assert (record["objective"], record["job_name"], record["budget_left"]) == (
+        "availability",
+        "orders",
+        1.0,
+    )
+    assert "minutes" not in record
+    assert viewer.get("/api/v1/objectives/").json()["results"][0]["target"] == 0.99

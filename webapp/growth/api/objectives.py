@@ -1,0 +1,32 @@
+"""Objectives, and how jobs meet them, over the API."""
+
+from rest_framework import serializers
+
+from webapp.growth.filters import ObjectiveFilters, ObjectiveRecordFilters
+from webapp.growth.models import Objective, ObjectiveRecord
+from webapp.lib.api.lists import ListView, listed
+
+
+class ObjectiveSerializer(serializers.ModelSerializer[Objective]):
+    class Meta:
+        model = Objective
+        exclude = ("id",)
+
+
+class ObjectiveRecordSerializer(serializers.ModelSerializer[ObjectiveRecord]):
+    objective = serializers.CharField(source="objective.name")
+
+    class Meta:
+        model = ObjectiveRecord
+        exclude = ("id", "minutes", "hours")
+
+
+@listed(ObjectiveSerializer, "Objectives of jobs")
+class ObjectiveViews(ListView):
+    filterset_class = ObjectiveFilters
+
+
+@listed(ObjectiveRecordSerializer, "How each job meets each objective of it")
+class ObjectiveRecordViews(ListView):
+    queryset = ObjectiveRecord.objects.select_related("objective").defer("minutes", "hours")
+    filterset_class = ObjectiveRecordFilters

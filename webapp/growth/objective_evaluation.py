@@ -1,0 +1,308 @@
+"""Each minute: how every job of every objective did, how fast it burns its error budget, and the
+findings of those that burn too fast.
+
+A minute in which nothing is known of a job is neither good nor bad. Evaluating a minute again
+replaces it. Queries do not grow with jobs but for the rows that are written.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Q
+from django.utils import timezone
+
+from spark_jobs.diagnosis import registry
+from spark_jobs.diagnosis.objective_samples import (
+    BURN_WINDOWS,
+    ObjectiveBurn,
+)
+from spark_jobs.diagnosis.plain import finding_to_plain
+from spark_jobs.fold.rule_evaluation import Settings
+from spark_jobs.serving import FAILED_OUTCOMES
+from webapp.checkpoints.models import CheckpointFact
+from webapp.findings.models import Finding
+from webapp.findings.overrides import as_plain
+from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS
+from webapp.fleet.models import JobCurrent
+from webapp.growth.models import Objective, ObjectiveRecord
+from webapp.growth.objective_series import (
+    HOURS_KEPT,
+    MINUTES_KEPT,
+    full_hours,
+    long_counts,
+    observed_min,
+    replaced,
+    window_counts,
+)
+from webapp.growth.objectives import jobs_of
+from webapp.lib.chunks import chunks
+from webapp.lib.instants import epoch_ms
+from webapp.pressure.models import PressureWindow
+from webapp.storage.audit_findings import Identity, settle
+from webapp.work.lease import WriteGuard
+from webapp.work.runs import RunRecord
+
+KEY = "objectives/evaluate"
+RECOUNTED_MIN = 10
+"""Checkpoints of so many minutes are counted again: what ended in them may come in late."""
+FRESH = timedelta(minutes=4)
+"""A window of source lag that is older says nothing of now."""
+ROWS_AT_ONCE = 500
+BUDGET_MIN = HOURS_KEPT * 60
+READ = (
+    "cluster",
+    "job_id",
+    "first_attempt_id",
+    "name",
+    "state",
+    "terminal",
+    "start_time",
+    "last_completed_at",
+    "checkpoint_interval_ms",
+    "last_seen_at",
+    "judged_at",
+)
+FAILED = "FAILED"
+JobKey = tuple[str, str]
+
+
+@dataclass
+class Sample:
+    """What is new of one job: minutes from ``since`` on, as a series; the newest value."""
+
+    since: int
+    minutes: list[list[int]] = field(default_factory=list)
+    is_good: bool | None = None
+    value_ms: float | None = None
+
+
+def is_wanted() -> bool:
+    return Objective.objects.exists() or _open().exists()
+
+
+def evaluate_all(lease: WriteGuard, record: RunRecord) -> None:
+    record.counts |= evaluate(lease, timezone.now())
+
+
+def evaluate(guard: WriteGuard, now: datetime) -> dict[str, int]:
+    objectives, minute = list(Objective.objects.order_by("name")), int(now.timestamp() // 60)
+    # A job that failed for good is not available; one that was cancelled or finished is no matter
+    # of an objective any more.
+    jobs = list(
+        JobCurrent.objects.newest_attempts()
+        .filter(Q(terminal=False) | Q(terminal__isnull=True) | Q(state=FAILED))
+        .with_status(now)
+        .only(*READ)
+    )
+    matched, settings = jobs_of(objectives, jobs), Settings(as_plain())
+    first_ids = {(job.cluster, job.job_id): key_of(job)[1] for job in jobs}
+    new: dict[Identity, Mapping[str, Any]] = {}
+    for objective in objectives:
+        of_objective = matched[objective.pk]
+        samples = SAMPLED[objective.kind](objective, of_objective, now, minute)
+        burns = _recorded(guard, objective, of_objective, samples, now, minute)
+        for burn in burns:
+            limits = settings.limits(burn.cluster, burn.job_id, burn.job_name)
+            for finding in registry.diagnose(burn, limits).findings:
+                identity = burn.cluster, burn.job_id, finding.rule, finding.subject_id
+                new[identity] = finding_to_plain(finding) | {
+                    "job_name": burn.job_name,
+                    "first_attempt_id": first_ids[burn.cluster, burn.job_id],
+                }
+    # A finding is of the job, whichever of its ids it was made on.
+    newest_ids = {key_of(job): job.job_id for job in jobs}
+    standing = {
+        (
+            finding.cluster,
+            newest_ids.get((finding.cluster, finding.first_attempt_id), finding.job_id),
+            finding.rule,
+            finding.subject_id,
+        ): finding
+        for finding in _open()
+    }
+    closed = settle(new, standing, guard, now)
+    return {"objectives": len(objectives), "findings": len(new), "closed": closed}
+
+
+def _open() -> Any:
+    return Finding.objects.open().filter(rule__in=registry.rules_for(ObjectiveBurn))
+
+
+def _recorded(
+    guard: WriteGuard,
+    objective: Objective,
+    jobs: Iterable[JobCurrent],
+    samples: Mapping[JobKey, Sample],
+    now: datetime,
+    minute: int,
+) -> list[ObjectiveBurn]:
+    rows = {(row.cluster, row.first_attempt_id): row for row in objective.records.all()}
+    burns, written = [], []
+    for job in jobs:
+        key = key_of(job)
+        row = rows.pop(key, None) or ObjectiveRecord(
+            objective=objective, cluster=key[0], first_attempt_id=key[1]
+        )
+        sample = samples.get(key) or Sample(minute)
+        row.job_id, row.job_name = job.job_id, job.name or job.job_id
+        row.minutes = replaced(row.minutes, sample.minutes, sample.since, MINUTES_KEPT)
+        hours = full_hours(row.minutes, minute)
+        if hours and (not row.hours or row.hours[-1][0] < minute // 60 - 1 or not row.pk):
+            row.hours = replaced(row.hours, hours, hours[0][0], HOURS_KEPT)
+        row.value_ms, row.is_good, row.as_of = sample.value_ms, sample.is_good, now
+        burn = ObjectiveBurn(
+            row.cluster,
+            row.job_id,
+            row.job_name,
+            objective.name,
+            objective.kind,
+            objective.target,
+            epoch_ms(now),
+            window_counts(row.minutes, row.hours, minute),
+            long_counts(row.minutes, row.hours, minute, BUDGET_MIN),
+            observed_min(row.minutes, row.hours, minute),
+            objective.limit_ms,
+            row.value_ms,
+        )
+        row.burn = _worst(burn)
+        row.budget_left = burn.budget.budget_left(objective.target)
+        burns.append(burn)
+        written.append(row)
+    for some in chunks(written, ROWS_AT_ONCE):
+        with guard.writing():
+            ObjectiveRecord.objects.bulk_create(
+                some,
+                update_conflicts=True,
+                unique_fields=["objective", "cluster", "first_attempt_id"],
+                update_fields=[
+                    "job_id",
+                    "job_name",
+                    "minutes",
+                    "hours",
+                    "burn",
+                    "budget_left",
+                    "value_ms",
+                    "is_good",
+                    "as_of",
+                ],
+            )
+    # What matches no more, or has ended, is no matter of the objective.
+    for gone in chunks([row.pk for row in rows.values()], ROWS_AT_ONCE):
+        with guard.writing():
+            ObjectiveRecord.objects.filter(pk__in=gone).delete()
+    return burns
+
+
+def _worst(burn: ObjectiveBurn) -> float | None:
+    """The largest of all windows, of the slower of both lengths, over the factor that alerts."""
+    worst: list[float] = []
+    for window in BURN_WINDOWS:
+        both = [
+            burn.counts[length].burn(burn.target) for length in (window.long_min, window.short_min)
+        ]
+        known = [rate for rate in both if rate is not None]
+        if len(known) == len(both):
+            worst.append(min(known) / window.factor)
+    return max(worst, default=None)
+
+
+def key_of(job: JobCurrent) -> JobKey:
+    return job.cluster, job.first_attempt_id or job.job_id
+
+
+def _is_known(job: JobCurrent) -> bool:
+    return job.status not in (UNKNOWN_STATUS, UNWATCHED_STATUS)
+
+
+def _one(minute: int, is_good: bool | None, value_ms: float | None = None) -> Sample:
+    row = [] if is_good is None else [[minute, int(is_good), int(not is_good)]]
+    return Sample(minute, row, is_good, value_ms)
+
+
+def _availability(
+    objective: Objective, jobs: Collection[JobCurrent], now: datetime, minute: int
+) -> dict[JobKey, Sample]:
+    """Of a job that nobody sees now nothing is known."""
+    return {
+        key_of(job): _one(minute, job.status == "RUNNING" if _is_known(job) else None)
+        for job in jobs
+    }
+
+
+def _recovery_point(
+    objective: Objective, jobs: Collection[JobCurrent], now: datetime, minute: int
+) -> dict[JobKey, Sample]:
+    """Of jobs that take checkpoints: the age of the newest one, else of the start."""
+    samples = {}
+    for job in jobs:
+        newest = job.last_completed_at or job.start_time
+        is_known = _is_known(job) and job.checkpoint_interval_ms is not None and not job.terminal
+        age_ms = (now - newest).total_seconds() * 1000 if newest and is_known else None
+        is_good = None if age_ms is None else age_ms <= (objective.limit_ms or 0)
+        samples[key_of(job)] = _one(minute, is_good, age_ms)
+    return samples
+
+
+def _freshness(
+    objective: Objective, jobs: Collection[JobCurrent], now: datetime, minute: int
+) -> dict[JobKey, Sample]:
+    """Of jobs of which a source reports it: how old by event time the records were that it emitted
+    last; where it has records to read and emits none, since when it has not.
+    """
+    rows = (
+        PressureWindow.objects.filter(window_start__gt=now - FRESH, emit_lag_ms__isnull=False)
+        .order_by("window_start")
+        .values_list(
+            "cluster", "job_id", "vertex_id", "emit_lag_ms", "pending_records", "source_idle_ms"
+        )
+    )
+    newest: dict[tuple[str, str], dict[str, float]] = {}
+    for cluster, job_id, vertex_id, lag_ms, pending, idle_ms in rows.iterator(5_000):
+        waits_ms = (idle_ms or 0.0) if pending else 0.0
+        newest.setdefault((cluster, job_id), {})[vertex_id] = max(lag_ms or 0.0, waits_ms)
+    samples = {}
+    for job in jobs:
+        of_sources = newest.get((job.cluster, job.job_id))
+        age_ms = max(of_sources.values()) if of_sources and _is_known(job) else None
+        is_good = None if age_ms is None else age_ms <= (objective.limit_ms or 0)
+        samples[key_of(job)] = _one(minute, is_good, age_ms)
+    return samples
+
+
+def _checkpoints(
+    objective: Objective, jobs: Collection[JobCurrent], now: datetime, minute: int
+) -> dict[JobKey, Sample]:
+    """Checkpoints and savepoints that ended in the last minutes."""
+    since = minute - RECOUNTED_MIN
+    rows = (
+        CheckpointFact.objects.filter(
+            end_time__gte=now - timedelta(minutes=RECOUNTED_MIN + 1),
+            outcome__in=("completed", *FAILED_OUTCOMES),
+        )
+        .order_by()
+        .values_list("cluster", "job_id", "end_time", "outcome")
+    )
+    ended: dict[tuple[str, str], dict[int, list[int]]] = {}
+    for cluster, job_id, end_time, outcome in rows.iterator(5_000):
+        number = int(end_time.timestamp() // 60) if end_time else 0
+        if number >= since:
+            of_job = ended.setdefault((cluster, job_id), {})
+            of_job.setdefault(number, [number, 0, 0])[1 if outcome == "completed" else 2] += 1
+    samples = {}
+    for job in jobs:
+        minutes = ended.get((job.cluster, job.job_id), {})
+        newest = minutes[max(minutes)] if minutes else None
+        is_good = newest[2] == 0 if newest else None
+        samples[key_of(job)] = Sample(since, list(minutes.values()), is_good)
+    return samples
+
+
+Sampled = Callable[[Objective, Collection[JobCurrent], datetime, int], dict[JobKey, Sample]]
+SAMPLED: Mapping[str, Sampled] = {
+    "checkpoints": _checkpoints,
+    "recovery_point": _recovery_point,
+    "freshness": _freshness,
+    "availability": _availability,
+}
