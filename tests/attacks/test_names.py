@@ -145,6 +145,7 @@ def test_an_alert_and_a_root_of_any_name_are_shown(inhabited: object, name: str)
         assert not wrong(place, client.get(place.filled(known=True), place.asks_for)), place.name
 
 
+@pytest.mark.long
 def test_what_is_a_megabyte_long_breaks_nothing(inhabited: JobCurrent) -> None:
     """Columns without a limit: a stack trace, a message, the title of a finding."""
     client = Client(raise_request_exception=False)

@@ -10,6 +10,7 @@ from ingest.flink_rest.flame_graphs import FlameGraphAnswer
 from ingest.flink_rest.payloads.flame_graph import flame_graph
 from ingest.sources import WantedFlameGraph
 from tests.flame_graphs import graphs, own_methods
+from tests.selections import mostly_long
 from tests.webapp.builders import finding
 from webapp.fleet.models import JobCurrent
 from webapp.profiles.flame_graph_requests import keep, want
@@ -66,7 +67,7 @@ def test_it_is_asked_for_on_the_page_of_the_finding_and_seen_there(page, of, add
     assert complaints == []
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", mostly_long(["dark", "light"]))
 def test_boxes_are_as_wide_as_their_samples_and_readable_in_both_themes(page, of, address, theme):
     sampled(of, SINK, graphs("1.20.5")[2]["body"])
     page.emulate_media(color_scheme=theme)
@@ -82,7 +83,7 @@ def test_boxes_are_as_wide_as_their_samples_and_readable_in_both_themes(page, of
     assert contrast(*colours) > 4.5
 
 
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("width", mostly_long([390, 1440]))
 def test_it_fits_the_screen(page, of, address, width):
     sampled(of, SOURCE, BODY)
     page.set_viewport_size({"width": width, "height": 844})

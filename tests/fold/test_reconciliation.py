@@ -23,6 +23,7 @@ from tests.fold.pieces import in_two_runs, split
 from tests.fold.recorded import recorded_job, recorded_jobs
 from tests.fold.test_recorded_lives import told
 from tests.ingest.recorded import ALL, RECORDINGS
+from tests.selections import mostly_long
 
 LOST = ("declined", "expired", "failed", "aborted", "subsumed")
 """What Flink calls failed, whoever wanted it."""
@@ -44,7 +45,7 @@ def recounted(recording: str) -> dict[Key, Mentioned]:
     return recount(RECORDINGS / recording)
 
 
-@pytest.mark.parametrize("recording", ALL)
+@pytest.mark.parametrize("recording", mostly_long(ALL, short=8))
 def test_every_checkpoint_has_the_outcome_of_the_recount(recording: str) -> None:
     assert {key: fact["outcome"] for key, fact in facts(recording).items()} == {
         key: known.outcome for key, known in recounted(recording).items()

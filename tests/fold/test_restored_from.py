@@ -7,6 +7,7 @@ import pytest
 from spark_jobs.fold.snapshots import is_savepoint
 from tests.fold.test_recorded_lives import lives
 from tests.ingest.recorded import ALL, RECORDINGS
+from tests.selections import mostly_long
 
 RESTORED = re.compile(
     r"Restoring job [0-9a-f]{32} from \w+ (?P<id>\d+) @ \d+ for (?P<job>[0-9a-f]{32}) located at "
@@ -27,7 +28,7 @@ def restored(recording: str) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("recording", ALL)
+@pytest.mark.parametrize("recording", mostly_long(ALL, short=6))
 def test_every_restore_is_called_what_its_directory_is(recording: str) -> None:
     expected = restored(recording)
     for life in lives(recording):

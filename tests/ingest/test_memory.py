@@ -184,6 +184,7 @@ def test_a_list_of_bad_entries_is_given_up_with_a_reason(lake: Lake, name: str) 
     assert "the others, from" in about[-1] or any("the others, from" in detail for detail in about)
 
 
+@pytest.mark.long
 def test_other_clusters_of_the_shard_are_read_beside_a_hostile_one(lake: Lake) -> None:
     # an answer like those of the other servers
     hostile: Answer = lambda path, headers: Reply(LISTS)  # noqa: E731

@@ -77,6 +77,7 @@ def _pages(client: Client) -> Iterator[tuple[str, list[tuple[int, bool]]]]:
             yield place.name, _clocks(answer.content.decode())
 
 
+@pytest.mark.long
 def test_every_time_on_every_page_moves_with_the_zone_or_says_utc(
     viewer: Client, tmp_path: Path, weir: Any
 ) -> None:

@@ -156,6 +156,7 @@ def test_workers_and_the_web_server_write_for_themselves_alone(
     assert run(*command, home=tmp_path / "home").split()[-1] == "0o77"
 
 
+@pytest.mark.long
 def test_stages_by_hand_write_for_themselves_alone(tmp_path: Path) -> None:
     Lake(str(tmp_path / "lake")).append(
         [Observed("c", NOON, "rest", (Skip("/jobs", "timeout", "x"),))]

@@ -148,6 +148,7 @@ def alerts_of(*rules: tuple[str, str]) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.long
 def test_two_audits_prove_what_the_past_left_and_a_plan_waits_for_approval(
     registered, monkeypatch, tmp_path
 ):

@@ -161,6 +161,7 @@ def wrong(text: str) -> list[str]:
 
 
 @pytest.mark.django_db
+@pytest.mark.long
 def test_an_error_is_shown_once_and_read_out_with_its_field(home: Path, weir: object) -> None:
     inhabit(home)
     client = Client()

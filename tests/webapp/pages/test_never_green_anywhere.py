@@ -106,6 +106,7 @@ def test_where_all_is_well_pages_say_so(operator: Client, jobs: dict[str, JobCur
     assert "Late data" not in "".join(whole(texts).values())
 
 
+@pytest.mark.long
 def test_a_dead_spark_leaves_nothing_green(
     operator: Client, jobs: dict[str, JobCurrent], at: datetime
 ) -> None:
@@ -140,6 +141,7 @@ def test_a_silent_jobmanager_leaves_nothing_green(
     says(texts, "1 cluster did not answer")
 
 
+@pytest.mark.long
 def test_a_removed_cluster_leaves_none_of_its_jobs_green(
     operator: Client, jobs: dict[str, JobCurrent]
 ) -> None:

@@ -91,6 +91,7 @@ def test_no_page_shows_how_a_program_writes_what_is_not_there(anybody: Client) -
     assert not found_on(anybody)
 
 
+@pytest.mark.long
 def test_no_page_does_where_nothing_that_may_be_unknown_is_known(anybody: Client) -> None:
     for model in SPARSE:
         model.objects.update(

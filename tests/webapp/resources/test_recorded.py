@@ -5,6 +5,7 @@ import re
 import pytest
 from django.urls import reverse
 
+from tests.selections import mostly_long
 from tests.webapp.placement.recorded import answers, taken_up
 from webapp.analyses.document import Advice, Asked, NotKnown
 from webapp.analyses.registry import all_analyses
@@ -55,7 +56,7 @@ def measured(samples, name):
     return [body["metrics"][name] for _, body, _ in samples if body["metrics"]["heapCommitted"]]
 
 
-@pytest.mark.parametrize("recording", [OLD, LEAKING, FULL, FULL_OLD])
+@pytest.mark.parametrize("recording", mostly_long([OLD, FULL, LEAKING, FULL_OLD], short=2))
 def test_each_part_is_what_flink_configured_and_measured(recording, home):
     (job,) = taken_up(recording, home)
     raw = told(recording, job.job_id)

@@ -24,6 +24,7 @@ from spark_jobs.serving import (
 from tests import played_trees
 from tests.first_cycles import CLUSTER, served_tables
 from tests.raw_outages import LINE, folder_of, jobmanager_log, raw_outages
+from tests.selections import mostly_long
 from tests.webapp.builders import start, window
 from tests.webapp.storage.builders import root
 from webapp.analyses.recovery.failover import failover
@@ -115,7 +116,7 @@ def told_by_rest(recording):
     return map(json.loads, text.splitlines())
 
 
-@pytest.mark.parametrize("recording", ALL)
+@pytest.mark.parametrize("recording", mostly_long(ALL, short=2))
 def test_restores_are_those_of_the_log_with_the_sizes_of_flinks_answers(recording, taken_up):
     job = taken_up(recording)
     found = restores(job).observed
