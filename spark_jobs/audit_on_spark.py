@@ -24,21 +24,20 @@ from pyspark.sql import functions as F
 
 from ingest.lake.derived import ALL_TABLES
 from ingest.lake.reader import LakeReader
-from spark_jobs.audit_ordering import by_path
 from spark_jobs.audit_workers import (
     MADE,
-    UNREPEATED,
     PartsOf,
     files_of_tasks,
     read,
     rows_of_parts,
+    without_number,
     worked,
     write,
 )
 from spark_jobs.lake import SMALL_ROWS, pin
 from spark_jobs.manifest import Output
 from spark_jobs.paths import hadoop_path, without_globs
-from spark_jobs.run_dir import VERIFIED, RunDir
+from spark_jobs.run_dir import VERIFIED
 from spark_jobs.run_files import RunFiles
 from spark_jobs.schemas import spark_schema
 from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attempt
@@ -56,7 +55,6 @@ MOST_BROADCAST = 50_000
 """Checkpoints, not files: some ten megabytes of names spare the rows of all their references a
 shuffle.
 """
-MOST_ROOTS = 10**6
 OPTIONS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     # What grows with files is never sent to the driver to be broadcast; what is small is, where
@@ -67,7 +65,11 @@ OPTIONS = {
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.shuffle.partitions": "4",
 }
+ORDERED = "not_live"
+"""What comes out by root and path, of steps whose calls bring paths together."""
+PATH = ("path",)
 PLACES = {
+    ORDERED: "tables/storage_file",
     "storage_reference": "tables/storage_reference",
     "storage_live": "tables/storage_live",
     "storage_absent": "state/storage_absent",
@@ -90,7 +92,7 @@ class Files:
     """Parquet files with the tasks that wrote them."""
 
     written: tuple[tuple[str, str, int], ...]
-    """(task, address, rows)"""
+    """(task, address, rows), of what is ordered in order."""
     schema: pa.Schema
 
     @property
@@ -161,11 +163,15 @@ class OnSpark:
                 for name in schemas
             },
             schemas=dict(schemas),
+            ordered=ORDERED,
         )
         made = sorted(given.frame.mapInArrow(work, spark_schema(MADE)).collect())
         return {
-            name: Files(tuple(tuple(row[1:]) for row in made if row[0] == name), schemas[name])
-            for name in schemas
+            name: Files(
+                tuple(tuple(row[2:]) for row in made if row[0] == name),
+                without_number(schema) if name == ORDERED else schema,
+            )
+            for name, schema in schemas.items()
         }
 
     def _by_task(self, parts: Mapping[str, Frame | Files]) -> "_Given":
@@ -191,15 +197,29 @@ class OnSpark:
         for number, (name, part) in enumerate(parts.items()):
             key = together[name] if isinstance(together, Mapping) else together
             tagged = {"_part": F.lit(number), "_key": F.xxhash64(*key)}
+            if "listed_path" in part.schema.names:
+                # Mostly the same long text: steps take null for it.
+                own = F.col("listed_path") != F.col("path")
+                tagged["listed_path"] = F.when(own, F.col("listed_path"))
             frames.append(self._frame(part).withColumns(tagged))
         both = reduce(
             lambda frame, other: frame.unionByName(other, allowMissingColumns=True), frames
         )
         schemas = {name: part.schema for name, part in parts.items()}
-        return _Given(
-            both.repartition(_tasks(rows, ROWS_A_TASK), "_key").drop("_key"),
-            partial(rows_of_parts, schemas=schemas),
-        )
+        return _Given(self._spread(both, rows, together), partial(rows_of_parts, schemas=schemas))
+
+    def _spread(
+        self,
+        rows: DataFrame,
+        count: int,
+        together: Sequence[str] | Mapping[str, Sequence[str]],
+    ) -> DataFrame:
+        """By ranges of paths, so that what is made of them need only be sorted within each."""
+        if together != PATH:
+            return rows.repartition(_tasks(count, ROWS_A_TASK), "_key").drop("_key")
+        if count <= SMALL_ROWS:
+            return rows.drop("_key").repartition(1)
+        return rows.drop("_key").repartitionByRange(_tasks(count, ROWS_A_TASK), *PATH)
 
     def _frame(self, rows: Frame | Files) -> DataFrame:
         if isinstance(rows, Frame):
@@ -328,11 +348,8 @@ class OnSpark:
         return rows.rows
 
     def write_ordered(self, run_dir: RunFiles, name: str, rows: Files, schema: pa.Schema) -> int:
-        """By ``root_no`` and path."""
-        ordered = by_path(self._frame(rows), MOST_ROOTS).select(*schema.names)
-        return RunDir(run_dir.uri, run_dir.outputs, run_dir.state).write_table(
-            name, ordered, UNREPEATED
-        )
+        """By ``root_no`` and path, as they are written already."""
+        return self.write_table(run_dir, name, rows)
 
     def write_state(self, run_dir: RunFiles, name: str, rows: Sequence[Files]) -> int:
         run_dir.state[name] = tuple(file for row in rows for file in self._names(row))

@@ -15,8 +15,14 @@ from spark_jobs.storage.audit import Step
 ROW_GROUP_ROWS = 100_000
 UNREPEATED = ("path", "listed_path")
 MADE = pa.schema(
-    [("part", pa.string()), ("task", pa.string()), ("file", pa.string()), ("rows", pa.int64())]
+    [
+        *((name, pa.string()) for name in ("part", "place", "task", "file")),
+        ("rows", pa.int64()),
+    ]
 )
+"""``place``: of a file among the others of an ordered part."""
+
+_ROOT_DIGITS = 9
 
 PartsOf = Callable[[Iterable[pa.RecordBatch]], Iterator[dict[str, pa.Table]]]
 """Makes tables of the batches of one partition, for one call of a step or for several."""
@@ -29,20 +35,40 @@ def worked(
     known: Mapping[str, str],
     folders: Mapping[str, str],
     schemas: Mapping[str, pa.Schema],
+    ordered: str,
 ) -> Iterator[pa.RecordBatch]:
-    """``MADE``. Files of a task that failed and was run again lie beside the others, and nobody
-    knows of them.
+    """``MADE``, of the part ``ordered`` a file for each root. Files of a task that failed and was
+    run again lie beside the others, and nobody knows of them.
     """
     tables: dict[str, pa.Table] | None = None
     for parts in parts_of(batches):
         tables = tables or {name: read(file, None) for name, file in known.items()}
         task = uuid.uuid4().hex
-        for name, rows in step(parts, tables).items():
-            if rows.num_rows:
-                file = write(rows.cast(schemas[name]), f"{folders[name]}/part-{task}.parquet")
-                yield pa.RecordBatch.from_pylist(
-                    [{"part": name, "task": task, "file": file, "rows": rows.num_rows}], MADE
-                )
+        for name, made in step(parts, tables).items():
+            cast = made.cast(schemas[name])
+            pieces = _in_order(cast) if name == ordered else [("", cast)]
+            for number, (place, rows) in enumerate(pieces):
+                if rows.num_rows:
+                    file = write(rows, f"{folders[name]}/part-{task}-{number}.parquet")
+                    yield pa.RecordBatch.from_arrays(
+                        [pa.array([value]) for value in (name, place, task, file, rows.num_rows)],
+                        schema=MADE,
+                    )
+
+
+def _in_order(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """Rows of each root by path, with a text by which they stand before or behind those of other
+    roots, and of other calls.
+    """
+    for number in pc.unique(rows.column("root_no")).to_pylist():
+        of_root = rows.filter(pc.equal(rows.column("root_no"), number)).sort_by("path")
+        place = f"{number:0{_ROOT_DIGITS}}{of_root.column('path')[0].as_py()}"
+        yield place, of_root.select(without_number(rows.schema).names)
+
+
+def without_number(schema: pa.Schema) -> pa.Schema:
+    """Of files of one root each."""
+    return schema.remove(schema.get_field_index("root_no"))
 
 
 def rows_of_parts(

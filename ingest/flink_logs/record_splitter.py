@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
+from itertools import islice
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -91,7 +92,8 @@ class RecordCounts:
 
     def _forget(self) -> None:
         if len(self._counts) > 2 * REMEMBERED:
-            self._counts = dict(list(self._counts.items())[-REMEMBERED:])
+            newest = islice(self._counts.items(), len(self._counts) - REMEMBERED, None)
+            self._counts = dict(newest)
 
 
 class RecordSplitter:

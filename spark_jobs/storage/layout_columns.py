@@ -67,7 +67,9 @@ def placed(paths: pa.Array) -> Placed:
             flags = _flags(pc.match_substring_regex(rest, _re2(JOB_DIRECTORY)))
             name, at = UNKNOWN, left[flags]
         else:
-            flags = _flags(pc.match_substring(rest, layout_place.literal))
+            at_end = layout_place.literal == METADATA_SUFFIX
+            holds = pc.ends_with if at_end else pc.match_substring
+            flags = _flags(holds(rest, layout_place.literal))
             if flags.any():
                 flags[flags] = _flags(
                     pc.match_substring_regex(
@@ -89,7 +91,7 @@ def placed(paths: pa.Array) -> Placed:
     known = pa.concat_arrays([pa.array([], pa.string()), *directories])
     job_directory = known.take(pa.array(directory, mask=directory < 0))
     names = pa.array([*(place.name for place in PLACES), UNKNOWN])
-    job_id = pc.utf8_slice_codeunits(job_directory, -JOB_CHARS)
+    job_id = _sliced(job_directory, -JOB_CHARS, None)
     return Placed(
         names.take(pa.array(place)),
         job_id,
@@ -139,9 +141,16 @@ def _flags(array: pa.Array) -> np.ndarray:
     return np.array(array.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
+def _sliced(paths: pa.Array, begin: int, end: int | None) -> pa.Array:
+    """Counted from the end, where all characters are of one byte: bytes are cut several times as
+    fast as characters.
+    """
+    return pc.binary_slice(paths.cast(pa.binary()), begin, end).cast(pa.string())
+
+
 def _job_directories(paths: pa.Array, place: str) -> pa.Array | None:
     if place in _BEHIND:
-        return pc.utf8_slice_codeunits(paths, 0, -_BEHIND[place])
+        return _sliced(paths, 0, -_BEHIND[place])
     if place in (UNKNOWN, DATABASE):
         return pc.struct_field(pc.extract_regex(paths, _JOB_DIRECTORY), [0])
     if place not in _COMPONENTS_BEHIND:

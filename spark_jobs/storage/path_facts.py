@@ -148,11 +148,10 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     )
     unread = earlier.mine.filter(pa.array(~is_read)).select(["audit_id", *REFERRED.names])
     listing, references, segments = parts["listing"], parts["storage_reference"], parts["segments"]
-    texts = [
-        arrays.joined(table, "audit_id", "path")
-        for table in (listing, references, segments, unread, before.mine)
-    ]
-    codes, count = arrays.coded(*texts)
+    tables = (listing, references, segments, unread, before.mine)
+    # Long texts: of one audit they are not copied to be told from those of another.
+    key = ("audit_id", "path") if len(by_audit) > 1 else ("path",)
+    codes, count = arrays.coded(*(arrays.joined(table, *key) for table in tables))
     of_listing, of_references, of_segments, of_unread, of_known = codes
     paths = Paths(of_listing, of_references, of_segments, of_unread, of_known, count)
     file_bytes = arrays.maxima(paths.listing, arrays.numbers(column(listing, "bytes"), 0), count)

@@ -28,8 +28,9 @@ from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, Keep, RawRecord,
 from spark_jobs.arrow_schemas import INSTANT
 from spark_jobs.transforms import json_lines, whole_records
 
-BLOCK_BYTES = 32 * 1024 * 1024
-READ_BYTES = 4 * 1024 * 1024
+BLOCK_BYTES = 16 * 1024 * 1024
+"""Small, so that no core waits long for another's last block."""
+READ_BYTES = 2 * 1024 * 1024
 READ_ON_BYTES = 64 * 1024
 LEARNED_BYTES = 64 * 1024
 """Of a file's beginning, and before a block, by which prefixes of lines are known to whoever reads

@@ -95,8 +95,9 @@ def columns_of(
         cut.take(pa.array(np.arange(2, 3 * count, 3))),
     ]
     if keep == "events":
-        kept = pa.array(_kept(level, columns[-1]))
-        columns = [column.filter(kept) for column in columns]
+        kept = _kept(level, columns[-1])
+        if not kept.all():
+            columns = [column.filter(pa.array(kept)) for column in columns]
     kept_pieces, ts, level, logger, message = columns
     try:
         messages = message.cast(pa.string())

@@ -83,8 +83,16 @@ def ticks_with_ended_children(pid: int) -> int:
 
 
 def most_resident_of(pid: int) -> int:
+    return _memory(pid, "VmHWM:")
+
+
+def resident(pid: int) -> int:
+    return _memory(pid, "VmRSS:")
+
+
+def _memory(pid: int, name: str) -> int:
     for line in _read(pid, "status").splitlines():
-        if line.startswith("VmHWM:"):
+        if line.startswith(name):
             return int(line.split()[1]) * 1024
     return 0
 
