@@ -47,11 +47,11 @@ class Source:
     @property
     def has_lag(self) -> bool:
         """Whether its connector reports any."""
-        return self.is_of_records or self.now.emit_lag_ms is not None or bool(self.behind_latest_ms)
-
-    @property
-    def behind_latest_ms(self) -> int | None:
-        return self.gauges.get("behind_latest_ms")
+        return (
+            self.is_of_records
+            or self.now.emit_lag_ms is not None
+            or self.gauges.get("behind_latest_ms") is not None
+        )
 
     @property
     def is_of_records(self) -> bool:
