@@ -5,7 +5,7 @@ Slopes are medians of those between all pairs of points, their bounds the 10th a
 of them, as of sizes (:mod:`spark_jobs.fold.size_trend`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -60,8 +60,3 @@ def catch_up(lag: float, trend: LagTrend | None) -> CatchUp | None:
         return None
     latest = lag / -trend.high_per_s if trend.falls else None
     return CatchUp(lag / -trend.per_s, lag / -trend.low_per_s, latest)
-
-
-def newest_run(points: Sequence[Point], since_ms: int) -> list[Point]:
-    """Those from ``since_ms`` on, in order of time."""
-    return sorted(point for point in points if point[0] >= since_ms)

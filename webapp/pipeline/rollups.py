@@ -50,7 +50,7 @@ def has_work() -> bool:
 def wake_first() -> None:
     """A newcomer's first roll-ups need not wait for their turn."""
     if (
-        not RolledUp.objects.exists()
+        not RolledUp.objects.filter(table=kept_facts.TABLE).exists()
         and has_work()
         and DueWork.objects.filter(key=KEY).update(next_attempt_at=timezone.now())
     ):

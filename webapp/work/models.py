@@ -250,8 +250,8 @@ class KeptSize(models.Model):
 
 
 class RolledUp(models.Model):
-    """Up to which commit of a derived table of the lake the roll-ups made of it are in the
-    database.
+    """Up to which commit of a derived table of the lake, or up to which row of a table of the
+    database, the roll-ups made of it are there.
     """
 
     table = models.CharField(max_length=100, unique=True)

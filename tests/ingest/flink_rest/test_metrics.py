@@ -77,3 +77,24 @@ def test_ratios_of_the_back_pressure_endpoint_stand_by_subtask():
 
 def test_an_answer_that_has_only_begun_to_sample_has_no_ratios():
     assert vertices.backpressured_ratios({"status": "deprecated", "subtasks": []}) == {}
+
+
+def test_what_a_source_reports_is_known_by_the_end_of_its_name_whatever_its_operator_is_called():
+    answer = [
+        {"id": "3.Source: a.b, c.pendingRecords", "value": "7"},
+        {"id": "3.Source__k.KafkaSourceReader.KafkaConsumer.records-lag-max", "value": "5.0"},
+        {"id": "3.Source__old.KafkaConsumer.records-lag-max", "value": "6.0"},
+        {"id": "3.Source__k.notpendingRecords", "value": "9"},
+        {"id": "3.pendingRecords", "value": "9"},
+    ]
+    told = {name: value for name, value in columns(answer)[3].items() if value is not None}
+    assert told == {"pending_records": 7, "records_lag_max": 6}
+
+
+@pytest.mark.parametrize("value", ["-1", "NaN", "-9223372036854775808", "-5", "9.2e18"])
+@pytest.mark.parametrize(
+    "name", ["pendingRecords", "currentEmitEventTimeLag", "watermarkLag", "sourceIdleTime"]
+)
+def test_a_lag_that_is_not_known_yet_is_not_zero(name, value):
+    told = columns([{"id": f"0.Source__x.{name}", "value": value}])[0]
+    assert all(one is None for one in told.values())

@@ -193,6 +193,25 @@ def test_the_watermark_is_the_lowest_last_one() -> None:
     assert only(windows(rows))["watermark_ms"] == 300
 
 
+def test_a_lag_is_that_of_the_newest_sample_and_of_the_subtasks_that_report_it() -> None:
+    rows = [
+        sample(1, pending_records=[10.0, 500.0, None], source_idle_ms=[0.0, 9.0, 70_000.0]),
+        sample(31, pending_records=[30.0, None, None], emit_lag_ms=[5.0, 8.0, None]),
+    ]
+    row = only(windows(rows))
+    assert (row["pending_records"], row["pending_records_max"]) == (530, 500)
+    assert (row["pending_subtasks"], row["most_pending_subtask"]) == (2, 1)
+    assert (row["emit_lag_ms"], row["source_idle_ms"], row["source_idle_least_ms"]) == (
+        8,
+        70_000,
+        0,
+    )
+    assert row["fetch_lag_ms"] is None
+    assert row["readings"]["pending_records"] == [30, 500, None]
+    nothing = only(windows([sample(1, busy_ms_per_s=[1.0])]))
+    assert (nothing["pending_records"], nothing["pending_subtasks"]) == (None, None)
+
+
 def test_samples_for_the_rules_are_means_by_subtask_and_where_these_ran() -> None:
     place = {
         "parallelism": 2,

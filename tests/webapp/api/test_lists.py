@@ -26,6 +26,7 @@ from tests.webapp.storage.builders import root, whole_audit
 from webapp.accounts.models import ApiToken
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
 from webapp.fleet.sign_ins import JOBMANAGER
+from webapp.pressure.models import VertexHour
 from webapp.storage.models import AgeRuleResult
 from webapp.work.models import PipelineRun, SkippedInput
 
@@ -38,6 +39,7 @@ LISTS = (
     "checkpoint-uploads",
     "size-trends",
     "pressure-windows",
+    "vertex-hours",
     "log-events",
     "exceptions",
     "annotations",
@@ -95,6 +97,7 @@ def everything():
         **keys, **counts, in_progress_count=0, savepoint_count=0, period="hour", period_start=now
     )
     SizeTrend.objects.create(**keys)
+    VertexHour.objects.create(**keys, vertex_id="v1", period_start=now, windows=1)
     CheckpointUpload.objects.create(**keys, checkpoint_id=1, trigger_time=now)
     PipelineRun.objects.create(kind="spark", key="spark/cycle", attempt="a", started_at=now)
     SkippedInput.objects.create(

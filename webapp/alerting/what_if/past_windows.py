@@ -49,7 +49,7 @@ Events of tasks apart.
 LOOK_BACK = timedelta(hours=2)
 FAMILIES_ON_TASKMANAGERS = ("memory",)
 FAMILIES_ON_SAMPLES = ("pressure", "data", "watermark", "source")
-FAMILIES_ON_GAUGES = ("rocksdb", "join")
+FAMILIES_ON_GAUGES = ("rocksdb", "join", "source")
 
 
 @dataclass(frozen=True)

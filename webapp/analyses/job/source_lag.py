@@ -57,25 +57,25 @@ FED_BY = message(
     is_slow=True,
 )
 def source_lag(job: JobCurrent, asked: Asked) -> Document:
-    found = job_sources(job, asked.until)
+    lags = job_sources(job, asked.until)
     blocks: list[Block] = []
-    if found.silent:
+    if lags.silent:
         blocks.append(
             NotKnown(
                 message(
                     "Nothing is known of the lag of {names:message}: its connector does not report "
                     "it, or not yet, or Flink is older than 1.14.",
-                    names=list_text(found.silent),
+                    names=list_text(lags.silent),
                 )
             )
         )
-    if found.reporting:
+    if lags.reporting:
         subtitle = message("in the hour before")
         blocks.append(Chart("lag", message("Lag"), subtitle=subtitle))
-    if found.sources:
-        blocks += [_sources(found), _costs(found)]
+    if lags.sources:
+        blocks += [_sources(lags), _costs(lags)]
     blocks += [_throughput(job, asked), Note(FED_BY)]
-    return Document(_verdict(found), tuple(blocks))
+    return Document(_verdict(lags), tuple(blocks))
 
 
 @source_lag.draws("lag")
@@ -113,10 +113,10 @@ def lag(job: JobCurrent, asked: Asked) -> Drawn:
     return Drawn(lag_lines(records, event_time, start, asked.until), note)
 
 
-def _verdict(found: JobSources) -> Verdict:
-    if not found.reporting:
+def _verdict(lags: JobSources) -> Verdict:
+    if not lags.reporting:
         return Verdict("unknown", NOT_REPORTED)
-    behind = [source for source in found.reporting if _is_behind(source)]
+    behind = [source for source in lags.reporting if _is_behind(source)]
     growing = [source for source in behind if source.grows]
     if growing:
         return Verdict(
@@ -128,7 +128,7 @@ def _verdict(found: JobSources) -> Verdict:
             ),
         )
     if not behind:
-        if found.silent:
+        if lags.silent:
             return Verdict(
                 "unknown", message("The sources whose lag is reported keep up; others report none.")
             )
@@ -175,7 +175,7 @@ def _lag_text(source: Source) -> str:
     return message("its event time is {lag_ms:duration} old", lag_ms=source.lag or 0)
 
 
-def _sources(found: JobSources) -> Table:
+def _sources(lags: JobSources) -> Table:
     return Table(
         "sources",
         message("Sources"),
@@ -235,7 +235,7 @@ def _sources(found: JobSources) -> Table:
                 source.arrives_per_s,
                 *_caught_up(source),
             )
-            for source in found.sources
+            for source in lags.sources
         ),
         note=message(
             "A source that waits keeps the event-time lag of its last record. The bounds come from "
@@ -252,12 +252,12 @@ def _caught_up(source: Source) -> tuple[float | None, float | None, float | None
     return caught.s * 1000, caught.soonest_s * 1000, None if latest is None else latest * 1000
 
 
-def _costs(found: JobSources) -> Facts:
-    return Facts((*_of_connectors(found), *_of_replay(found), _outage(found)))
+def _costs(lags: JobSources) -> Facts:
+    return Facts((*_of_connectors(lags), *_of_replay(lags), _outage(lags)))
 
 
-def _of_connectors(found: JobSources) -> Iterator[Fact]:
-    for source in found.sources:
+def _of_connectors(lags: JobSources) -> Iterator[Fact]:
+    for source in lags.sources:
         if source.now.records_lag_max is not None:
             yield Fact(
                 "records_lag_max",
@@ -288,8 +288,8 @@ def _of_connectors(found: JobSources) -> Iterator[Fact]:
                 yield Fact(key, name, value, unit)
 
 
-def _of_replay(found: JobSources) -> Iterator[Fact]:
-    replay = found.replay
+def _of_replay(lags: JobSources) -> Iterator[Fact]:
+    replay = lags.replay
     if replay is None:
         return
     yield Fact("replay_since", message("Newest completed checkpoint"), replay.since, "instant")
@@ -312,11 +312,11 @@ def _of_replay(found: JobSources) -> Iterator[Fact]:
     )
 
 
-def _outage(found: JobSources) -> Fact:
+def _outage(lags: JobSources) -> Fact:
     return Fact(
         "outage_hour_ms",
         message("After an hour without the job"),
-        None if found.outage_hour_s is None else found.outage_hour_s * 1000,
+        None if lags.outage_hour_s is None else lags.outage_hour_s * 1000,
         "ms",
         message("to catch up, likewise; unknown where it never read more than arrives"),
     )

@@ -19,6 +19,8 @@ from webapp.pressure.models import PressureWindow, VertexHour
 LOOK_BACK = timedelta(hours=1)
 TREND_OVER = timedelta(seconds=150)
 FASTEST_WITHIN = timedelta(days=30)
+LEAST_EXCESS = 0.02
+"""As the rule source.lag_growing has it by default."""
 MEASURED_SHARE = 0.9
 """Of the minutes since a checkpoint, from which on what was read meanwhile is known."""
 MOST_WINDOWS = 5_000
@@ -47,11 +49,11 @@ class Source:
     @property
     def has_lag(self) -> bool:
         """Whether its connector reports any."""
-        return self.is_of_records or self.now.emit_lag_ms is not None or bool(self.behind_latest_ms)
-
-    @property
-    def behind_latest_ms(self) -> int | None:
-        return self.gauges.get("behind_latest_ms")
+        return (
+            self.is_of_records
+            or self.now.emit_lag_ms is not None
+            or self.gauges.get("behind_latest_ms") is not None
+        )
 
     @property
     def is_of_records(self) -> bool:
@@ -93,7 +95,9 @@ class Source:
 
     @property
     def grows(self) -> bool:
-        return self.trend is not None and self.trend.low_per_s > 0
+        """By more than rates differ by chance."""
+        per_s = (self.reads_per_s or 0) if self.is_of_records else 1000
+        return self.trend is not None and self.trend.low_per_s > LEAST_EXCESS * per_s
 
 
 @dataclass(frozen=True)

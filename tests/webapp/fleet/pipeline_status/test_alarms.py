@@ -217,6 +217,7 @@ def test_a_tick_makes_the_rows_that_are_needed_and_drops_those_of_empty_shards(
         "maintenance/sizes",
         "rollups/checkpoints",
         "growth/days",
+        "pressure/hours",
     }
     assert set(DueWork.objects.values_list("key", flat=True)) == {"collect/2", *always}
     assert "collect/2" in hinted
