@@ -19,9 +19,9 @@ from webapp.fleet.sorting import FLEET_SORTS
 from webapp.site.views.fleet import EXPORT_COLUMNS
 
 pytestmark = pytest.mark.django_db
-QUERIES = 15
-"""Session, user, clusters, totals, jobs, what was found on them, and the state of the pipeline for
-the footer.
+QUERIES = 18
+"""Session, user, clusters, totals, jobs, what was found on them, their trends (three), and the state
+of the pipeline for the footer.
 """
 
 
@@ -36,14 +36,16 @@ def names(answer):
     return [job.name for job, *_ in answer.context["rows"]]
 
 
-def test_the_worst_comes_first_the_unknown_before_the_healthy_the_ended_last(viewer, now):
+def test_the_worst_comes_first_the_unknown_before_the_healthy_the_ended_in_a_tab(viewer, now):
     job(at=now, name="good")
     job(at=now, name="gone", state="FAILED", terminal=True)
     job(at=now, name="done", state="FINISHED", terminal=True)
     job(at=now, name="not judged", health=None, health_state="unknown")
     job(at=now, name="poor", health=34)
     job(at=now, name="fair", health=72)
-    assert names(viewer.get("/")) == ["poor", "fair", "not judged", "good", "gone", "done"]
+    assert names(viewer.get("/")) == ["poor", "fair", "not judged", "good"]
+    assert names(viewer.get("/", {"health": "ended"})) == ["gone", "done"]
+    assert names(viewer.get("/", {"q": "gone"})) == ["gone"]
 
 
 def test_jobs_that_ended_alike_are_in_the_order_of_their_worst_finding(viewer, now):
@@ -72,9 +74,10 @@ def test_each_job_says_why_it_stands_there(viewer, now):
     finding(poor, "pressure.transit", now, severity="info", subject_id="v2", title="parse waits")
     finding(done, at=now, state="closed", title="was held back")
     page = viewer.get("/").content.decode()
+    ended = viewer.get("/", {"health": "ended"}).content.decode()
+    assert "was held back" in ended and "was held back" not in page
     assert "&lt;b&gt;slow&lt;/b&gt; back-pressures parse" in page and "and 1 more" in page
     assert "parse waits" not in page
-    assert "was held back" in page
     assert "not judged yet" in page and "nothing found" in page
 
 
