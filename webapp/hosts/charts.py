@@ -7,17 +7,18 @@ from itertools import pairwise
 from typing import Any
 
 import plotly.graph_objects as go
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
-from webapp.charts.answers import answer
+from webapp.charts.answers import answer_or_nothing
 from webapp.charts.over_time import Events, Line, Point, bars, lines, sampled
 from webapp.charts.theme import ACCENT, CRIT, OK, OTHER, PHASE_COLOURS, UNKNOWN, UPLOADED, WARN
 from webapp.hosts.lives import lost
 from webapp.hosts.models import HostEvent
 from webapp.hosts.scope import clusters_of_page
+from webapp.lib import scopes
 from webapp.lib.timeranges import last_day
 from webapp.work.lake import read_newest
 
@@ -65,7 +66,7 @@ def host_events(request: HttpRequest, host: str) -> HttpResponse:
         Events(gettext("checkpoints declined"), happened.get("decline", ()), UPLOADED),
         Events(gettext("checkpoints expired"), happened.get("expired", ()), OTHER),
     ]
-    return _drawn(bars(kinds, start, end))
+    return JsonResponse(answer_or_nothing(bars(kinds, start, end)))
 
 
 @require_GET
@@ -83,7 +84,7 @@ def host_samples(request: HttpRequest, host: str, key: str) -> HttpResponse:
         Line(name, sampled(values(samples), start, end), COLOURS[place])
         for place, (name, samples) in enumerate(list(of_each.items())[:MOST_LINES])
     ]
-    return _drawn(_of_unit(drawn, start, end, key))
+    return JsonResponse(answer_or_nothing(_of_unit(drawn, start, end, key)))
 
 
 @require_GET
@@ -91,6 +92,8 @@ def taskmanager_samples(
     request: HttpRequest, cluster: str, taskmanager_id: str, key: str
 ) -> HttpResponse:
     """``key``: memory, cpu, collections or slots."""
+    if not scopes.current().holds(cluster):  # the lake knows no scopes
+        raise Http404(gettext("No TaskManager of this name was seen on this cluster."))
     time_range = last_day(request, timezone.now())
     start, end = time_range.from_time, time_range.to_time
     samples = _read({"cluster": cluster, "taskmanager_id": taskmanager_id}, start, end) or ()
@@ -114,7 +117,7 @@ def taskmanager_samples(
         for (name, own), colour in zip(series.items(), COLOURS, strict=False)
         if (points := sampled(own, start, end))
     ]
-    return _drawn(_of_unit(drawn, start, end, key))
+    return JsonResponse(answer_or_nothing(_of_unit(drawn, start, end, key)))
 
 
 def _of_unit(drawn: Sequence[Line], start: datetime, end: datetime, key: str) -> go.Figure:
@@ -167,13 +170,3 @@ def _rates(samples: Samples, counter: str) -> list[Point]:
         for (then, before), (at, value) in pairwise(known)
         if at > then and value >= before
     ]
-
-
-def _drawn(figure: go.Figure) -> HttpResponse:
-    if figure.data:
-        return JsonResponse(answer(figure, ""))
-    empty = {
-        "title": gettext("Nothing was seen in this time"),
-        "text": gettext("Choose a longer time range."),
-    }
-    return JsonResponse({"figure": None, "note": "", "empty": empty})

@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET
 
-from webapp.charts.answers import answer
+from webapp.charts.answers import answer_or_nothing
 from webapp.charts.over_time import Line, lines, sampled
 from webapp.charts.theme import ACCENT, CRIT, UNKNOWN, WARN
 from webapp.findings.models import Finding
@@ -158,11 +158,6 @@ def chart(
         ]
         if kept := sampled(points, start, end, line.pick):
             series.append(Line(gettext(line.name), kept, line.colour))
-    if not series:
-        empty = {
-            "title": gettext("No sample of this vertex in this time"),
-            "text": gettext("Choose a longer time range."),
-        }
-        return JsonResponse({"figure": None, "note": "", "empty": empty})
     axis = {} if key == "records" else {"tickformat": ".0%", "range": [0, 1.05]}
-    return JsonResponse(answer(lines(series, start, end, rangemode="tozero", **axis), ""))
+    figure = lines(series, start, end, rangemode="tozero", **axis)
+    return JsonResponse(answer_or_nothing(figure))

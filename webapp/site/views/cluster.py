@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET
 from ingest import source_registry
 from webapp.alerting.badges import state_badge
 from webapp.alerting.models import Alert
-from webapp.charts.answers import answer
+from webapp.charts.answers import answer_or_nothing
 from webapp.charts.over_time import Events, Line, bars, lines, running
 from webapp.charts.theme import ACCENT, CRIT, OTHER, UNKNOWN, UPLOADED, WARN
 from webapp.checkpoints.state_trends import state_trends
@@ -154,13 +154,7 @@ def chart(request: HttpRequest, name: str, key: str) -> HttpResponse:
         figure = _jobs(name, start, end)
     else:
         figure = _failures(name, start, end)
-    if figure is None or not figure.data:
-        empty = {
-            "title": gettext("Nothing was seen in this time"),
-            "text": gettext("Choose a longer time range."),
-        }
-        return JsonResponse({"figure": None, "note": "", "empty": empty})
-    return JsonResponse(answer(figure, ""))
+    return JsonResponse(answer_or_nothing(figure))
 
 
 def _time(request: HttpRequest, cluster: Cluster, now: datetime) -> TimeRange:
