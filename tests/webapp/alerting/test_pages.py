@@ -2,9 +2,8 @@
 rows.
 """
 
-from datetime import timedelta
-
 import re
+from datetime import timedelta
 
 import pytest
 from django.core.cache import cache
@@ -298,7 +297,7 @@ def test_a_moved_threshold_is_saved_for_the_scope_that_was_chosen(operator):
 
 def test_the_header_counts_jobs_that_wait_for_somebody_not_their_alerts(operator):
     alerting("orders", "clicks")
-    alerting("orders", rule="checkpoint.declined")
+    alerting("orders", rule="pressure.root")
     badge = re.search(r'class="count"[^>]*>(\d+)<', text(operator.get(reverse("alerts"))))
     assert badge and badge[1] == "2" and Alert.objects.count() == 3
     operator.post(reverse("alerts-acknowledge"), {"uid": [one.uid for one in Alert.objects.all()]})

@@ -67,6 +67,10 @@ class ClusterEvent:
     detail: str = ""
     url: str = ""
 
+    @property
+    def shape(self) -> str:
+        return {"crit": "✕", "warn": "◆"}.get(self.tone, "■")
+
 
 @dataclass(frozen=True)
 class ReadSource:
