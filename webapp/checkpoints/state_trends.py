@@ -21,10 +21,11 @@ def state_trends(
         period=period,
         period_start__gt=start - _PERIODS[period],
         period_start__lte=end,
-        state_bytes_last__isnull=False,
     ).values_list("cluster", "job_id", "period_start", "state_bytes_last")
     points: dict[tuple[str, str], list[tuple[float, int]]] = {}
     for cluster, job_id, at, size in rows.order_by("period_start"):
+        if size is None:
+            continue
         place = (at + _PERIODS[period] - start) / (end - start)
         points.setdefault((cluster, job_id), []).append((min(max(place, 0.0), 1.0), size))
     return points

@@ -61,7 +61,7 @@ def host_events(request: HttpRequest, host: str) -> HttpResponse:
         happened.setdefault(kind, []).append(at)
     losses = lost(start, end).filter(**of_host).values_list("ended_at", flat=True)[:MOST_EVENTS]
     kinds = [
-        Events(gettext("TaskManagers lost"), list(losses), CRIT),
+        Events(gettext("TaskManagers lost"), [at for at in losses if at], CRIT),
         Events(gettext("failed tasks"), happened.get("failure", ()), WARN),
         Events(gettext("checkpoints declined"), happened.get("decline", ()), UPLOADED),
         Events(gettext("checkpoints expired"), happened.get("expired", ()), OTHER),

@@ -158,6 +158,6 @@ def chart(
         ]
         if kept := sampled(points, start, end, line.pick):
             series.append(Line(gettext(line.name), kept, line.colour))
-    axis = {} if key == "records" else {"tickformat": ".0%", "range": [0, 1.05]}
+    axis: dict[str, object] = {} if key == "records" else {"tickformat": ".0%", "range": [0, 1.05]}
     figure = lines(series, start, end, rangemode="tozero", **axis)
     return JsonResponse(answer_or_nothing(figure))

@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import plotly.graph_objects as go
 from django.db.models import Max, Min, Q, QuerySet, Sum
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -84,11 +84,10 @@ class ReadSource:
 @require_GET
 def page(request: HttpRequest, name: str) -> HttpResponse:
     now = timezone.now()
-    cluster = Cluster.objects.filter(name=name).defer("cursor").first()
-    if cluster is None:
-        if JobCurrent.objects.filter(cluster=name).exists():
-            return redirect(f"{reverse('fleet')}?cluster={quote(name)}")
-        raise Http404(gettext("No cluster of this name is registered."))
+    clusters = Cluster.objects.defer("cursor")
+    if not clusters.filter(name=name).exists() and JobCurrent.objects.filter(cluster=name).exists():
+        return redirect(f"{reverse('fleet')}?cluster={quote(name)}")
+    cluster = get_object_or_404(clusters, name=name)
     time_range = _time(request, cluster, now)
     start, end = time_range.from_time, time_range.to_time
     jobs = list(_worst_jobs(name, now))
@@ -101,9 +100,9 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
     shown_alerts = list(alerts.with_names()[: ALERTS_SHOWN + 1])
     lives = list(_lives(name, start, end)[:MOST_LIVES])
     living = [life for life in lives if _is_alive(life, cluster)]
-    slots = [life.slots for life in living]
+    slots = [life.slots for life in living if life.slots is not None]
     slots_used = HostLoad.objects.filter(cluster=name).aggregate(slots=Sum("slots"))["slots"]
-    all_slots = sum(slots) if slots and None not in slots else None  # type: ignore[arg-type]
+    all_slots = sum(slots) if living and len(slots) == len(living) else None
     counts = totals(name, now)
     context: dict[str, Any] = {
         "cluster": cluster,
@@ -145,9 +144,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
 def chart(request: HttpRequest, name: str, key: str) -> HttpResponse:
     """``key``: taskmanagers, jobs or failures."""
     now = timezone.now()
-    cluster = Cluster.objects.filter(name=name).defer("cursor").first()
-    if cluster is None:
-        raise Http404(gettext("No cluster of this name is registered."))
+    cluster = get_object_or_404(Cluster.objects.defer("cursor"), name=name)
     time_range = _time(request, cluster, now)
     start, end = time_range.from_time, min(time_range.to_time, now)
     if end <= start:
@@ -240,7 +237,7 @@ def _failures(cluster: str, start: datetime, end: datetime) -> go.Figure:
         happened.setdefault(kind, []).append(at)
     losses = lost(start, end).filter(cluster=cluster).values_list("ended_at", flat=True)
     kinds = [
-        Events(gettext("TaskManagers lost"), list(losses[:MOST_LIVES]), CRIT),
+        Events(gettext("TaskManagers lost"), [at for at in losses[:MOST_LIVES] if at], CRIT),
         Events(gettext("failed tasks"), happened["failure"], WARN),
         Events(gettext("checkpoints declined"), happened["decline"], UPLOADED),
         Events(gettext("checkpoints expired"), happened["expired"], OTHER),
@@ -302,8 +299,7 @@ def _sources(cluster: Cluster) -> Iterator[ReadSource]:
         entered = getattr(cluster, setting.field) if setting else None
         if not setting or not entered:
             continue
-        label = cluster._meta.get_field(setting.field).verbose_name.replace("_", " ")
-        name = localised(source.subject) if source.subject else str(label)
+        name = localised(source.subject) if source.subject else setting.field.replace("_", " ")
         if setting.field == "log_store_kind":
             yield ReadSource(name, cluster.log_store_url, cluster.log_store_badge.word)
         else:
