@@ -88,7 +88,9 @@ def sampled(
             slices.setdefault(int((at - start) / width), (at, []))[1].append(value)
     kept = [(at, pick(values)) for _place, (at, values) in sorted(slices.items())]
     gaps = [later[0] - earlier[0] for earlier, later in pairwise(kept)]
-    usual = max(median(gaps), width) if gaps else width
+    usual = width
+    if gaps:
+        usual = max(timedelta(seconds=median(gap.total_seconds() for gap in gaps)), width)
     drawn: list[Point] = []
     for (at, value), gap in zip(kept, [*gaps, timedelta()], strict=False):
         drawn.append((at, value))
