@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django import forms
-from django.core.exceptions import FieldDoesNotExist
 from django.utils.translation import gettext
 
 from webapp.fleet.choices import AuthScheme
@@ -57,11 +56,8 @@ def _is_set(bound: forms.BoundField) -> bool:
     value = bound.value()
     if value in (None, "", [], False) and bound.name != "verify_tls":
         return False
-    try:
-        default = Cluster._meta.get_field(bound.name).get_default()
-    except FieldDoesNotExist:  # secrets
-        return True
-    return bool(str(value) != str(default))
+    # Others are secrets.
+    return bound.name not in ENTERED or str(value) != str(getattr(Cluster(), bound.name))
 
 
 def _secret_field(label: str = _("Password or token")) -> forms.CharField:

@@ -121,14 +121,15 @@ def taskmanager_samples(
 
 
 def _of_unit(drawn: Sequence[Line], start: datetime, end: datetime, key: str) -> go.Figure:
-    unit = {
+    units: dict[str, dict[str, object]] = {
         "heap": {"ticksuffix": " GiB"},
         "memory": {"ticksuffix": " GiB"},
         "cpu": {"title": {"text": gettext("cores")}},
         "collections": {"tickformat": ".0%"},
         "slots": {"tickformat": ",d"},
-    }[key]
-    return lines([line for line in drawn if line.points], start, end, rangemode="tozero", **unit)
+    }
+    shown = [line for line in drawn if line.points]
+    return lines(shown, start, end, rangemode="tozero", **units[key])
 
 
 def _read(where: dict[str, str | int], start: datetime, end: datetime) -> Samples | None:

@@ -16,6 +16,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from ingest import source_registry
+from ingest.job_states import NOT_LISTED
 from webapp.alerting.badges import state_badge
 from webapp.alerting.models import Alert
 from webapp.charts.answers import answer_or_nothing
@@ -26,7 +27,7 @@ from webapp.findings.health_trends import health_trends
 from webapp.findings.reasons import reasons
 from webapp.fleet.badges import HEALTH_GROUPS, VISIBILITY_BADGES, job_badge
 from webapp.fleet.choices import ClusterKind
-from webapp.fleet.models import OVER, Cluster, JobCurrent, JobStart, LogEvent
+from webapp.fleet.models import Cluster, JobCurrent, JobStart, LogEvent
 from webapp.fleet.models.job import HEAVY
 from webapp.fleet.sorting import WORST_FIRST
 from webapp.fleet.totals import totals
@@ -219,9 +220,9 @@ def _taskmanagers(cluster: Cluster, start: datetime, end: datetime) -> go.Figure
 def _jobs(cluster: str, start: datetime, end: datetime) -> go.Figure | None:
     rows = JobCurrent.objects.filter(cluster=cluster, start_time__lte=end)
     spans = [
-        (begun, ended or last if over else None, 1)
-        for begun, ended, last, over in rows.order_by("-start_time").values_list(
-            "start_time", "end_time", "last_seen_at", OVER
+        (begun, ended or last if terminal or state == NOT_LISTED else None, 1)
+        for begun, ended, last, terminal, state in rows.order_by("-start_time").values_list(
+            "start_time", "end_time", "last_seen_at", "terminal", "state"
         )[:MOST_JOBS]
     ]
     if not spans:
