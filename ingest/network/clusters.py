@@ -61,7 +61,10 @@ def refusal(text: str) -> str:
             inner.version == network.version and inner in network for network in networks
         ):
             return message(
-                "is or leads to an address outside of {variable:text}", variable=VARIABLE
+                "is or leads to an address outside of the networks that {variable:text} names: "
+                "clusters are asked in these alone. Add the network of this address to it, such as "
+                "127.0.0.0/8 for this machine, and start Weir again",
+                variable=VARIABLE,
             )
     return ""
 

@@ -234,6 +234,7 @@ def _known(place: Place, parameter: str) -> tuple[str, ...]:
         "rule_id": ("checkpoint.declined", "pressure.root"),
         "vertex_id": ("v1",),
         "host": ("host-1",),
+        "taskmanager_id": ("tm-1",),
         "form": ("csv", "html"),
         "verb": ("apply",),
         "rest": ("no/such/thing",),

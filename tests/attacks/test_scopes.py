@@ -291,12 +291,12 @@ def test_counts_are_of_what_is_seen(theirs: Theirs) -> None:
             return sum(clusters is None or row.cluster in clusters for row in rows)
 
         fleet = client.get("/")
-        badge = re.search(r'class="count" title="firing[^"]*">([0-9]+)', fleet.content.decode())
-        waiting = [
-            one
+        badge = re.search(r'class="count" title="jobs[^"]*">([0-9]+)', fleet.content.decode())
+        waiting = {
+            (one.cluster, one.first_attempt_id): one
             for one in Alert.objects.all()
             if one.state == "firing" and one.acknowledged_at is None
-        ]
+        }.values()
         assert (int(badge[1]) if badge else 0) == own(waiting)
         assert fleet.context["totals"]["total"] == own(JobCurrent.objects.all())
         assert client.get("/findings/?state=any").context["matching"] == own(Finding.objects.all())

@@ -9,6 +9,7 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.choices import SEVERITY_RANK
 from webapp.findings.models import Finding, FindingOccurrence
 from webapp.fleet.attempts import link_loaded
+from webapp.fleet.families import family
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.fleet.trouble_score import trouble
 from webapp.pressure.models import PressureWindow
@@ -117,7 +118,8 @@ def unsaved_job(cluster: str = "prod-eu", *, at: datetime, **fields: Any) -> Job
         "health_state": "ended" if ended else "judged",
         "judged_at": at,
     }
-    return JobCurrent(**{**judged, **row}, trouble=trouble(row))
+    derived = {"trouble": trouble(row), "family": family(row)}
+    return JobCurrent(**{**judged, **derived, **row})
 
 
 def job(cluster: str = "prod-eu", *, at: datetime, **fields: Any) -> JobCurrent:

@@ -1,4 +1,6 @@
-"""How many alerts nobody has acknowledged, for the menu of every page."""
+"""How many jobs and clusters have alerts that nobody has acknowledged, for the menu of every page:
+one trouble of a job makes several alerts.
+"""
 
 from django.core.cache import cache
 
@@ -13,6 +15,7 @@ def count() -> int:
     known = cache.get(CACHE_KEY)
     if isinstance(known, int):
         return known
-    fresh: int = Alert.objects.unacknowledged().order_by()[: CAP + 1].count()
+    troubled = Alert.objects.unacknowledged().order_by().values("cluster", "first_attempt_id")
+    fresh: int = troubled.distinct()[: CAP + 1].count()
     cache.set(CACHE_KEY, fresh, CACHED_FOR_S)
     return fresh

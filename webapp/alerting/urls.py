@@ -12,7 +12,7 @@ MENU = MenuEntry(
     key="a",
     of=("alert", "silence", "maintenance", "setting", "endpoint", "deliver"),
     count=open_count.count,
-    counts="firing, and acknowledged by nobody",
+    counts="jobs and clusters whose alerts fire and are acknowledged by nobody",
 )
 
 urlpatterns = [

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import plotly.graph_objects as go
+from django.utils.translation import gettext
 
 from webapp.lib import shown_zone
 
@@ -52,6 +53,14 @@ def drawn(figure: go.Figure) -> dict[str, Any]:
 
 def answer(figure: go.Figure, note: str) -> dict[str, Any]:
     return {"figure": drawn(figure), "note": note}
+
+
+def answer_or_nothing(figure: go.Figure | None) -> dict[str, Any]:
+    """Of a figure that may have nothing to show."""
+    if figure is not None and figure.data:
+        return answer(figure, "")
+    title, text = gettext("Nothing was seen in this time"), gettext("Choose a longer time range.")
+    return {"figure": None, "note": "", "empty": {"title": title, "text": text}}
 
 
 def _moved(part: Any, ahead: timedelta, named: str) -> Any:

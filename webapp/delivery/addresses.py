@@ -69,7 +69,9 @@ def refusal(text: str, scheme: str, rules: Policy) -> str:
             continue
         if not _is_public(inner):
             return gettext(
-                "a private or reserved address that WEIR_WEBHOOK_ALLOWED_NETWORKS does not allow"
+                "a private address, and alerts are sent to private networks only where "
+                "WEIR_WEBHOOK_ALLOWED_NETWORKS names them, such as 127.0.0.0/8 for this machine. "
+                "Set it in the environment of Weir and start Weir again"
             )
         if scheme != "https" and not rules.allow_http:
             return gettext("a public address, which needs https")

@@ -108,8 +108,9 @@ def parsed(url: str, rules: Policy) -> Target:
     if target.scheme == "http" and not (rules.allow_http or rules.networks):
         raise RefusedTarget(
             gettext(
-                "The address has to begin with https://; http is only for networks that the "
-                "operator of Weir allowed."
+                "The address has to begin with https://. Alerts are sent by http only to networks "
+                "that WEIR_WEBHOOK_ALLOWED_NETWORKS names, such as 127.0.0.0/8 for this machine. "
+                "Set it in the environment of Weir and start Weir again."
             )
         )
     if target.is_literal:

@@ -75,6 +75,21 @@ def coverage(runs: Iterable[Any], start: datetime, end: datetime) -> Coverage:
     return Coverage(start, end, end - start - missing, tuple(gaps))
 
 
+def judged_slices(runs: Iterable[Any], start: datetime, end: datetime, slices: int) -> list[bool]:
+    """Whether anything of each slice of the time was judged; ``runs`` as :func:`coverage` has them.
+    What lies between two answers of a cluster counts as judged.
+    """
+    first_s, air_s = start.timestamp(), (tolerated() + WINDOW).total_seconds()
+    width_s = (end.timestamp() - first_s) / slices
+    judged = [False] * slices
+    for run in runs:
+        if isinstance(run, dict):
+            begins = max(int((run["first"] - first_s) // width_s), 0)
+            ends = min(int((run["last"] + air_s - first_s) // width_s), slices - 1)
+            judged[begins : ends + 1] = [True] * max(ends + 1 - begins, 0)
+    return judged
+
+
 def _spans(runs: Iterable[Any]) -> Sequence[Gap]:
     gaps = [
         (

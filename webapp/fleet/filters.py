@@ -95,6 +95,7 @@ class JobFilters(ListFilters):
     )
     name = Text(lookup_expr="icontains", about="part of the name")
     q = Text(method="called", about="part of the name, or how the id of the job begins")
+    family = Text(about="its name with # for each number or date, such as orders-#")
     health = Choice(
         tuple(HEALTH_GROUPS), method="filter_health", about="as the fleet page groups them"
     )

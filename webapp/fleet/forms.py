@@ -4,6 +4,7 @@ The secret is written, never shown again: left empty, the stored one stays.
 """
 
 import re
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django import forms
@@ -18,15 +19,45 @@ from webapp.fleet.sign_ins import SIGN_INS, SignIn
 from webapp.lib.origins import ENTER_AGAIN, leads_elsewhere
 from webapp.lib.translations import gettext_lazy as _
 
-GROUPS = {
-    "place": "name|url|history_url|archive_dir",
-    "sign_in": "auth_.*|(forget_)?secret",
-    "tls": "ca_file|client_.*|verify_tls",
-    "prometheus": "prometheus_.*",
-    "log_store": "log_store_.*",
-    "further": ".*",
-}
-"""Groups of the page, by the names of their fields; a field is in the first that it fits."""
+PLACE = "name|url|history_url|archive_dir"
+
+
+@dataclass
+class Group:
+    """Fields of the page whose names fit ``names``; one is in the first group that it fits."""
+
+    names: str
+    title: str
+    note: str = ""
+    fields: list[forms.BoundField] = field(default_factory=list)
+
+    @property
+    def is_open(self) -> bool:
+        """Where it is always; others where something is wrong or is not as it is by default."""
+        return self.names == PLACE or any(bound.errors or _is_set(bound) for bound in self.fields)
+
+
+GROUPS = (
+    Group(PLACE, _("Where it is")),
+    Group("auth_.*|(forget_)?secret", _("Sign-in")),
+    Group("ca_file|client_.*|verify_tls", "TLS", _("paths on the machine Weir runs on")),
+    Group("prometheus_.*", "Prometheus", _("metrics from there, not from the JobManager")),
+    Group(
+        "log_store_.*",
+        _("Store of logs"),
+        _("Loki, Elasticsearch or OpenSearch, where they hold this cluster's logs"),
+    ),
+    Group(".*", _("Logs and metrics")),
+)
+
+
+def _is_set(bound: forms.BoundField) -> bool:
+    """Whether it has another value than a new cluster has."""
+    value = bound.value()
+    if value in (None, "", [], False) and bound.name != "verify_tls":
+        return False
+    # Others are secrets.
+    return bound.name not in ENTERED or str(value) != str(getattr(Cluster(), bound.name))
 
 
 def _secret_field(label: str = _("Password or token")) -> forms.CharField:
@@ -191,18 +222,18 @@ class ClusterForm(forms.ModelForm):
         stored = [getattr(self.instance, name) for name in sign_in.addresses]
         return leads_elsewhere(stored, [cleaned.get(name) or "" for name in sign_in.addresses])
 
-    def groups(self) -> dict[str, list[forms.BoundField]]:
-        """By the group; what removes a secret is there where one is stored."""
-        fields_by_group: dict[str, list[forms.BoundField]] = {group: [] for group in GROUPS}
+    def groups(self) -> list[Group]:
+        """What removes a secret is there where one is stored."""
+        groups = [replace(group, fields=[]) for group in GROUPS]
         nothing = {
             sign_in.forget for sign_in in SIGN_INS if not getattr(self.instance, sign_in.stored)
         }
         for name in self.fields:
-            if name not in nothing:
-                fields_by_group[
-                    next(group for group, names in GROUPS.items() if re.fullmatch(names, name))
-                ].append(self[name])
-        return fields_by_group
+            if name in nothing:
+                continue
+            group = next(group for group in groups if re.fullmatch(group.names, name))
+            group.fields.append(self[name])
+        return groups
 
     def filled(self) -> Cluster:
         """The cluster as entered, secrets included, not saved."""

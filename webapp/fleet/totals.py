@@ -1,10 +1,10 @@
-"""How many jobs are in which group of health."""
+"""How many jobs are in which group of health, and how many of those that ended have failed."""
 
 from datetime import datetime
 from urllib.parse import quote
 
 from django.core.cache import cache
-from django.db.models import Case, Count, Value, When
+from django.db.models import Case, Count, Q, Value, When
 
 from webapp.fleet.badges import HEALTH_GROUPS
 from webapp.fleet.models import JobCurrent
@@ -15,8 +15,21 @@ pipeline.
 """
 
 
+FAILED = "failed"
+
+
+def in_band() -> Case:
+    """The group of health of a job with its ``status``."""
+    return Case(
+        *(When(group.condition, then=Value(slug)) for slug, group in HEALTH_GROUPS.items()),
+        default=Value("unknown"),
+    )
+
+
 def totals(cluster: str, now: datetime) -> dict[str, int]:
-    """Jobs by health group, and ``total`` of all; of all clusters where ``cluster`` is empty."""
+    """Jobs by health group, ``failed`` of the ended ones, and ``total`` of all; of all clusters
+    where ``cluster`` is empty.
+    """
     return cache.get_or_set(
         f"fleet-totals:{quote(cluster)}", lambda: _count(cluster, now), KEPT_S
     ) or _count(cluster, now)
@@ -24,17 +37,15 @@ def totals(cluster: str, now: datetime) -> dict[str, int]:
 
 def _count(cluster: str, now: datetime) -> dict[str, int]:
     """Grouped, so that the database works out the status of a job once, not once a group."""
-    band = Case(
-        *(When(group.condition, then=Value(slug)) for slug, group in HEALTH_GROUPS.items()),
-        default=Value("unknown"),
-    )
+    ended = HEALTH_GROUPS["ended"].condition
+    band = Case(When(Q(state="FAILED") & ended, then=Value(FAILED)), default=in_band())
     jobs = JobCurrent.objects.newest_attempts()
     if cluster:
         jobs = jobs.filter(cluster=cluster)
     by_band: dict[str, int] = dict(
         jobs.with_status(now).order_by().values_list(band).annotate(jobs=Count("*"))
     )
-    return {
-        **{slug: by_band.get(slug, 0) for slug in HEALTH_GROUPS},
-        "total": sum(by_band.values()),
-    }
+    failed = by_band.get(FAILED, 0)
+    counts = {slug: by_band.get(slug, 0) for slug in HEALTH_GROUPS}
+    counts["ended"] += failed
+    return {**counts, FAILED: failed, "total": sum(by_band.values())}

@@ -14,9 +14,11 @@ from django.db.models import (
 )
 
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
+from spark_jobs.fold.taskmanager_lives import WORDS
 from spark_jobs.serving import TASKMANAGER_LOSSES
 from webapp.fleet.models import JobAnnotation
 from webapp.hosts.models import TaskManagerLife
+from webapp.lib.messages.rendering import localised
 
 MOST_AT_ONCE = 500
 _DATED_WITHIN = timedelta(seconds=1)
@@ -91,3 +93,9 @@ def ended_before(at: datetime, since: datetime, cluster: str | None = None) -> s
         )
     }
     return {place for place, ended_at in ends.items() if ended_at is not None and ended_at <= at}
+
+
+def ended_words(life: TaskManagerLife) -> str:
+    """How it ended; empty while it lives."""
+    code = life.ended_by or ""
+    return localised(WORDS[code]) if code in WORDS else code.replace("_", " ")

@@ -2,15 +2,37 @@
 
 from django.urls import path
 
-from webapp.hosts import views
+from webapp.hosts import charts, views
 from webapp.lib.menu import MenuEntry
 
-MENU = MenuEntry("Hosts", "hosts", key="h", of=("host",))
+MENU = MenuEntry("Hosts", "hosts", key="h", of=("host", "taskmanager"))
+
+_TASKMANAGER = "clusters/<name:cluster>/taskmanagers/<name:taskmanager_id>"
 
 urlpatterns = [
     path("hosts/", views.hosts, name="hosts"),
     path("hosts.<export_form:form>", views.hosts_export, name="hosts-export"),
     path("hosts/<name:host>/", views.page, name="host"),
     path("hosts/<name:host>/taskmanagers", views.taskmanagers, name="host-taskmanagers"),
+    path("hosts/<name:host>/charts/events", charts.host_events, name="host-chart-events"),
+    *(
+        path(
+            f"hosts/<name:host>/charts/{key}",
+            charts.host_samples,
+            {"key": key},
+            name=f"host-chart-{key}",
+        )
+        for key in ("heap", "cpu")
+    ),
+    path(f"{_TASKMANAGER}/", views.taskmanager, name="taskmanager"),
+    *(
+        path(
+            f"{_TASKMANAGER}/charts/{key}",
+            charts.taskmanager_samples,
+            {"key": key},
+            name=f"taskmanager-chart-{key}",
+        )
+        for key in ("memory", "cpu", "collections", "slots")
+    ),
     path("hosts/<name:host>/events.<export_form:form>", views.export, name="host-events-export"),
 ]

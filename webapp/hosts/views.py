@@ -23,19 +23,20 @@ from webapp.hosts.columns import headings
 from webapp.hosts.concentration import MANY
 from webapp.hosts.documents import EVENT_NAMES, HOST_NAMES, host_rows, loss_row
 from webapp.hosts.filters import HostPageFilters, HostsFilters
-from webapp.hosts.lives import lost
-from webapp.hosts.models import HostEvent
+from webapp.hosts.lives import ended_words, lost
+from webapp.hosts.models import HostEvent, TaskManagerLife
 from webapp.hosts.ranking import ANY
+from webapp.hosts.scope import clusters_of_page
 from webapp.hosts.taskmanagers import slowest_here, taskmanagers_of
 from webapp.hosts.timeline import timeline
-from webapp.lib import scopes
 from webapp.lib.badges import UNKNOWN
 from webapp.lib.exports import export_response
 from webapp.lib.list_pages import Control, filter_form
-from webapp.lib.timeranges import DEFAULT_TO, TimeRange, from_request, parse
+from webapp.lib.timeranges import last_day
 
 PAGE_SIZE = 50
 MOST_EXPORTED = 50_000
+LIVES_SHOWN = 20
 SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
 TROUBLE = {
     "": gettext_noop("All hosts"),
@@ -48,15 +49,9 @@ TROUBLE = {
 }
 
 
-def last_day(request: HttpRequest) -> TimeRange:
-    """What a host did shows over a day, not over the hours that pages show by default."""
-    now = timezone.now()
-    return from_request(request, now, parse({"from": "now-24h", "to": DEFAULT_TO}, now))
-
-
 @require_GET
 def hosts(request: HttpRequest) -> HttpResponse:
-    time_range = last_day(request)
+    time_range = last_day(request, timezone.now())
     filters = HostsFilters.from_page(request.GET)
     host_list, matching = host_rows(filters, time_range.from_time, time_range.to_time)
     first = min(
@@ -89,7 +84,7 @@ def hosts(request: HttpRequest) -> HttpResponse:
 @require_GET
 def hosts_export(request: HttpRequest, form: str) -> HttpResponseBase:
     """All that match, in the page's order."""
-    time_range = last_day(request)
+    time_range = last_day(request, timezone.now())
     filters = HostsFilters.from_page(request.GET)
     filters.check()
     _, matching = host_rows(filters, time_range.from_time, time_range.to_time)
@@ -103,9 +98,9 @@ def hosts_export(request: HttpRequest, form: str) -> HttpResponseBase:
 
 @require_GET
 def page(request: HttpRequest, host: str) -> HttpResponse:
-    time_range = last_day(request)
+    time_range = last_day(request, timezone.now())
     start, end = time_range.from_time, time_range.to_time
-    known, clusters = _clusters(request, host)
+    known, clusters = clusters_of_page(request, host)
     filters = HostPageFilters.from_page(
         {"kind": request.GET.get("kind", "")},
         HostEvent.objects.filter(host=host, cluster__in=clusters),
@@ -145,12 +140,15 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
 @require_GET
 def taskmanagers(request: HttpRequest, host: str) -> HttpResponse:
     """The part of the page that takes longer, after the rest."""
-    time_range = last_day(request)
+    time_range = last_day(request, timezone.now())
     start, end = time_range.from_time, time_range.to_time
-    _, clusters = _clusters(request, host)
+    _, clusters = clusters_of_page(request, host)
     jobs, _ = lookup.jobs_of(host, clusters)
+    of_host = taskmanagers_of(host, clusters, start, end)
     context = {
-        "found": taskmanagers_of(host, clusters, start, end),
+        "name": host,
+        "found": of_host,
+        "is_sampled": any(row.budget for row in of_host.rows),
         "slowest": slowest_here(host, jobs, start, end),
     }
     return render(
@@ -163,7 +161,7 @@ def taskmanagers(request: HttpRequest, host: str) -> HttpResponse:
 @require_GET
 def export(request: HttpRequest, host: str, form: str) -> HttpResponseBase:
     """What happened there in the range, newest first."""
-    time_range = last_day(request)
+    time_range = last_day(request, timezone.now())
     given = {key: request.GET.get(key, "") for key in ("cluster", "kind")}
     filters = HostPageFilters.from_page(given, HostEvent.objects.filter(host=host))
     rows = (
@@ -186,16 +184,29 @@ def export(request: HttpRequest, host: str, form: str) -> HttpResponseBase:
     return export_response(form, "weir-host", EVENT_NAMES, islice(every, MOST_EXPORTED))
 
 
-def _clusters(request: HttpRequest, host: str) -> tuple[list[str], list[str]]:
-    """Those where a host of this name was seen, and those that are shown: the one that is asked
-    for, else all.
-
-    A link from a page that names a host leads somewhere even where nothing more is known of it.
-    """
-    known = lookup.clusters_of(host)
-    chosen = request.GET.get("cluster", "")
-    if chosen and scopes.current().holds(chosen):
-        return known, [chosen]
-    if not known:
-        raise Http404(gettext("No job was seen on a host of this name."))
-    return known, known
+@require_GET
+def taskmanager(request: HttpRequest, cluster: str, taskmanager_id: str) -> HttpResponse:
+    """Its lives, and what happened on it; charts come from :mod:`webapp.hosts.charts`."""
+    time_range = last_day(request, timezone.now())
+    start, end = time_range.from_time, time_range.to_time
+    of_it = {"cluster": cluster, "taskmanager_id": taskmanager_id}
+    lives = list(TaskManagerLife.objects.filter(**of_it).order_by("-life")[:LIVES_SHOWN])
+    events = HostEvent.objects.filter(**of_it)
+    if not lives and not events.exists():
+        raise Http404(gettext("No TaskManager of this name was seen on this cluster."))
+    host = lives[0].host if lives else events.values_list("host", flat=True)[0]
+    happened = events.filter(host=host, at__gte=start, at__lte=end).order_by("-at", "-id")
+    losses = lost(start, end).filter(**of_it)
+    story = timeline(happened, losses, (), (), start, end, None)
+    context: dict[str, Any] = {
+        "cluster": cluster,
+        "taskmanager_id": taskmanager_id,
+        "host": host,
+        "lives": [(life, ended_words(life)) for life in lives],
+        "living": bool(lives) and lives[0].ended_at is None,
+        "moments": [(moment, SHAPES.get(moment.tone, "■")) for moment in story.moments],
+        "left_out": story.left_out,
+        "time_range": time_range,
+        "range_query": time_range.query if time_range.chosen else "",
+    }
+    return render(request, "hosts/taskmanager.html", context)

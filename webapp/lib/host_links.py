@@ -1,6 +1,7 @@
-"""``{% host_link NAME CLUSTER %}``: the name of a host, leading to its page.
+"""``{% host_link NAME CLUSTER %}`` and ``{% cluster_link NAME %}``: the name of a host or of a
+cluster, leading to its page.
 
-Every template has it.
+Every template has them.
 """
 
 from typing import Any
@@ -11,6 +12,7 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
+from webapp.lib.filters import demo_mark
 from webapp.lib.quantities import UNKNOWN
 
 register = template.Library()
@@ -30,4 +32,19 @@ def host_link(name: Any, cluster: str = "", query: str = "") -> SafeString | str
         f"?{asked}" if asked else "",
         name,
         shown,
+    )
+
+
+@register.simple_tag
+def cluster_link(name: str, query: str = "") -> SafeString | str:
+    """With what is to know of a cluster of the demo behind it; a dash where the name is empty."""
+    if not name:
+        return UNKNOWN
+    address = reverse("cluster", args=(name,))
+    return format_html(
+        '<a href="{}{}"><bdi>{}</bdi></a>{}',
+        address,
+        f"?{query}" if query else "",
+        name,
+        demo_mark(name),
     )

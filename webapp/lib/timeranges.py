@@ -265,6 +265,11 @@ def from_request(
     return asked(request, at, fallback)
 
 
+def last_day(request: HttpRequest, at: datetime) -> TimeRange:
+    """Of pages whose range is a day where none was chosen."""
+    return from_request(request, at, parse({"from": "now-24h", "to": DEFAULT_TO}, at))
+
+
 def is_used(request: HttpRequest) -> bool:
     """Whether the answer depends on the range, as far as it was worked out."""
     return _USED in request.META

@@ -11,6 +11,7 @@ from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, Checkpoi
 from webapp.findings.job_attempts import follow_links
 from webapp.findings.models import FindingOccurrence, JobJudgement
 from webapp.fleet.attempts import link_loaded
+from webapp.fleet.families import family
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.fleet.trouble_score import trouble
 from webapp.hosts import days, loads
@@ -48,7 +49,7 @@ SERVED: dict[str, TableModel] = {
         (
             "job_current",
             JobCurrent,
-            {"trouble": trouble},
+            {"trouble": trouble, "family": family},
             (
                 "health",
                 "health_state",

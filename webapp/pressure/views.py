@@ -1,19 +1,64 @@
-"""The subtasks of one vertex: a part of the job's page and of the vertex's, and a download."""
+"""Of one vertex: its subtasks, a part of the job's page and of the vertex's, and a download; and
+its figures over time.
+"""
 
 import logging
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET
 
+from webapp.charts.answers import answer_or_nothing
+from webapp.charts.over_time import Line, lines, sampled
+from webapp.charts.theme import ACCENT, CRIT, UNKNOWN, WARN
 from webapp.findings.models import Finding
 from webapp.findings.presentation import shown
 from webapp.fleet.job_lookup import JobView, look_up, vertex_or_404
 from webapp.lib.exports import export_response
 from webapp.lib.list_pages import page_number
+from webapp.pressure.models import PressureWindow
 from webapp.pressure.vertex_subtasks import COLUMNS, SORTS, VertexSample, in_order, newest_sample
+
+MOST_WINDOWS = 20_000
+
+
+@dataclass(frozen=True)
+class DrawnColumn:
+    """A column of ``pressure_window`` times ``factor``; ``pick`` chooses among windows of a slice."""
+
+    column: str
+    name: str
+    colour: str
+    factor: float = 1.0
+    pick: Callable[[Sequence[float]], float] = max
+
+
+CHARTS: dict[str, tuple[DrawnColumn, ...]] = {
+    "pressure": (
+        DrawnColumn("busy_ms_per_s_max", gettext_noop("busiest subtask"), WARN, 1e-3),
+        DrawnColumn("busy_ms_per_s_mean", gettext_noop("busy, all subtasks"), ACCENT, 1e-3, fmean),
+        DrawnColumn(
+            "backpressured_ms_per_s_max",
+            gettext_noop("most back-pressured subtask"),
+            CRIT,
+            1e-3,
+        ),
+        DrawnColumn("idle_ms_per_s_mean", gettext_noop("idle, all subtasks"), UNKNOWN, 1e-3, fmean),
+    ),
+    "records": (
+        DrawnColumn("records_in_per_s", gettext_noop("records in per second"), ACCENT, pick=fmean),
+        DrawnColumn("records_out_per_s", gettext_noop("records out per second"), WARN, pick=fmean),
+    ),
+    "pools": (
+        DrawnColumn("in_pool_max", gettext_noop("fullest input pool"), ACCENT),
+        DrawnColumn("out_pool_max", gettext_noop("fullest output pool"), WARN),
+    ),
+}
 
 log = logging.getLogger(__name__)
 
@@ -85,3 +130,34 @@ def _sample(view: JobView, vertex_id: str) -> VertexSample:
 def _sorting(request: HttpRequest) -> str:
     asked = request.GET.get("sort", BUSIEST_FIRST)
     return asked if asked in SORTS else BUSIEST_FIRST
+
+
+@require_GET
+def chart(
+    request: HttpRequest, cluster: str, job_id: str, vertex_id: str, key: str
+) -> HttpResponse:
+    """``key``: pressure, records or pools; by the minute, of the subtask with the most or of all."""
+    view = look_up(request, cluster, job_id)
+    start, end = view.time_range.from_time, view.time_range.to_time
+    windows = PressureWindow.objects.filter(
+        cluster=cluster,
+        job_id=job_id,
+        vertex_id=vertex_id,
+        window_start__gte=start,
+        window_start__lte=end,
+    ).order_by("-window_start")
+    drawn = CHARTS[key]
+    rows = list(
+        windows.values_list("window_start", *(line.column for line in drawn))[:MOST_WINDOWS]
+    )
+    series = []
+    for place, line in enumerate(drawn, start=1):
+        points = [
+            (row[0], None if row[place] is None else row[place] * line.factor)
+            for row in reversed(rows)
+        ]
+        if kept := sampled(points, start, end, line.pick):
+            series.append(Line(gettext(line.name), kept, line.colour))
+    axis: dict[str, object] = {} if key == "records" else {"tickformat": ".0%", "range": [0, 1.05]}
+    figure = lines(series, start, end, rangemode="tozero", **axis)
+    return JsonResponse(answer_or_nothing(figure))

@@ -145,16 +145,6 @@ def test_so_does_a_command(played):
     assert not Cluster.objects.exists()
 
 
-def test_jobs_that_ended_as_wanted_are_folded_beside_others(viewer):
-    cluster(at=timezone.now())
-    for name, state in (("runs", "RUNNING"), ("done", "FINISHED"), ("broke", "FAILED")):
-        job(at=timezone.now(), name=name, state=state, terminal=state != "RUNNING")
-    answer = viewer.get("/")
-    assert [row[0].name for row in answer.context["folded"]] == ["done"]
-    assert {row[0].name for row in answer.context["shown"]} == {"runs", "broke"}
-    assert viewer.get("/?status=ended").context["folded"] == []
-
-
 def test_where_nothing_is_open_what_closed_in_the_last_day_is_shown(viewer):
     now = timezone.now()
     cluster(at=now)

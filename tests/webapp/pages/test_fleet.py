@@ -12,16 +12,19 @@ from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 
+from spark_jobs.serving import OUTCOMES
 from tests.webapp.builders import cluster, finding, job, unsaved_job
+from tests.webapp.pages.installation import covered
+from webapp.checkpoints.models import CheckpointRollup
 from webapp.fleet.columns import FLEET_COLUMNS
 from webapp.fleet.models import JobCurrent
 from webapp.fleet.sorting import FLEET_SORTS
 from webapp.site.views.fleet import EXPORT_COLUMNS
 
 pytestmark = pytest.mark.django_db
-QUERIES = 15
-"""Session, user, clusters, totals, jobs, what was found on them, and the state of the pipeline for
-the footer.
+QUERIES = 18
+"""Session, user, clusters, totals, jobs, what was found on them, their trends (three), and the state
+of the pipeline for the footer.
 """
 
 
@@ -36,14 +39,16 @@ def names(answer):
     return [job.name for job, *_ in answer.context["rows"]]
 
 
-def test_the_worst_comes_first_the_unknown_before_the_healthy_the_ended_last(viewer, now):
+def test_the_worst_comes_first_the_unknown_before_the_healthy_the_ended_in_a_tab(viewer, now):
     job(at=now, name="good")
     job(at=now, name="gone", state="FAILED", terminal=True)
     job(at=now, name="done", state="FINISHED", terminal=True)
     job(at=now, name="not judged", health=None, health_state="unknown")
     job(at=now, name="poor", health=34)
     job(at=now, name="fair", health=72)
-    assert names(viewer.get("/")) == ["poor", "fair", "not judged", "good", "gone", "done"]
+    assert names(viewer.get("/")) == ["poor", "fair", "not judged", "good"]
+    assert names(viewer.get("/", {"health": "ended"})) == ["gone", "done"]
+    assert names(viewer.get("/", {"q": "gone"})) == ["gone"]
 
 
 def test_jobs_that_ended_alike_are_in_the_order_of_their_worst_finding(viewer, now):
@@ -72,9 +77,10 @@ def test_each_job_says_why_it_stands_there(viewer, now):
     finding(poor, "pressure.transit", now, severity="info", subject_id="v2", title="parse waits")
     finding(done, at=now, state="closed", title="was held back")
     page = viewer.get("/").content.decode()
+    ended = viewer.get("/", {"health": "ended"}).content.decode()
+    assert "was held back" in ended and "was held back" not in page
     assert "&lt;b&gt;slow&lt;/b&gt; back-pressures parse" in page and "and 1 more" in page
     assert "parse waits" not in page
-    assert "was held back" in page
     assert "not judged yet" in page and "nothing found" in page
 
 
@@ -305,3 +311,75 @@ def test_the_json_download_has_the_same_filters(viewer, now):
         viewer.get(reverse("fleet-export", args=("json",)), {"q": "orders"}).streaming_content
     )
     assert [row["name"] for row in json.loads(body)] == ["orders"]
+
+
+def counts(answer):
+    return [(group.value, group.jobs, group.badge.word) for group in answer.context["groups"]]
+
+
+def test_jobs_are_grouped_by_cluster_label_or_family_the_worst_first(viewer, now):
+    cluster("other", at=now, labels={"team": "pay"})
+    job(at=now, name="orders-2026-11-20", health=34)
+    job(at=now, name="orders-2026-11-21", health=72)
+    job("other", at=now, name="clicks", health=95)
+    job("other", at=now, name="views", health=None, health_state="unknown")
+    job("other", at=now, name="gone", state="FAILED", terminal=True)
+    assert counts(viewer.get("/", {"group": "cluster"})) == [
+        ("prod-eu", 2, "34"),
+        ("other", 2, "unknown"),
+    ]
+    assert counts(viewer.get("/", {"group": "family"})) == [
+        ("orders-#", 2, "34"),
+        ("views", 1, "unknown"),
+        ("clicks", 1, "95"),
+    ]
+    by_team = viewer.get("/", {"group": "team"})
+    assert counts(by_team) == [("", 2, "34"), ("pay", 2, "unknown")]
+    assert names(viewer.get(by_team.context["groups"][1].url)) == ["views", "clicks"]
+    assert len(names(viewer.get("/", {"family": "orders-#"}))) == 2
+
+
+def test_the_tab_of_ended_jobs_says_how_many_failed(viewer, now):
+    job(at=now)
+    job(at=now, state="FAILED", terminal=True)
+    job(at=now, state="FINISHED", terminal=True)
+    assert "Ended 2 ▲ 1 failed" in words(viewer.get("/").content.decode())
+
+
+def test_health_over_time_falls_where_something_was_found_and_is_unknown_where_not_judged(
+    viewer, now
+):
+    ill = job(at=now, health=60)
+    unjudged, unknown = job(at=now), job(at=now, health=None, health_state="unknown")
+    seen = {"first_seen": now - timedelta(hours=2), "last_seen": now}
+    finding(ill, at=now, severity="critical", confidence="high", **seen)
+    for of in (ill, unknown):
+        covered(of, now - timedelta(hours=12), now)
+    page = viewer.get("/")
+    trends = {row[0].pk: row[5] for row in page.context["rows"]}
+    healths = [health for health, _tone in trends[ill.pk]]
+    assert healths[0] is None and healths[-1] == 60 and 100 in healths
+    assert healths.count(60) <= 3
+    assert trends[unjudged.pk] is None and trends[unknown.pk] is None
+    assert "lowest 60, now 60" in page.content.decode()
+
+
+def test_the_size_of_the_state_is_drawn_from_what_its_hours_had(viewer, now):
+    of = job(at=now)
+    for hours, size in ((5, 1_000_000), (3, 4_000_000), (1, 2_000_000)):
+        rollup(of, now - timedelta(hours=hours), size)
+    assert "from 1.0 MB to 2.0 MB, 4.0 MB at most" in viewer.get("/").content.decode()
+
+
+def rollup(of, at, size):
+    none = dict.fromkeys((f"{outcome}_count" for outcome in OUTCOMES), 0)
+    CheckpointRollup.objects.create(
+        cluster=of.cluster,
+        job_id=of.job_id,
+        period="hour",
+        period_start=at.replace(minute=0, second=0, microsecond=0),
+        savepoint_count=0,
+        state_bytes_last=size,
+        as_of=at,
+        **none,
+    )

@@ -617,6 +617,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "family",
+                    models.CharField(
+                        db_default="",
+                        help_text="its name with # for each number or date",
+                        max_length=300,
+                    ),
+                ),
+                (
                     "first_attempt_id",
                     models.CharField(
                         db_default="",
@@ -736,6 +744,7 @@ class Migration(migrations.Migration):
                     ),
                     models.Index(fields=["cluster", "first_attempt_id"], name="attempt_of_job"),
                     models.Index(fields=["cluster", "name"], name="job_of_name"),
+                    models.Index(fields=["family"], name="job_of_family"),
                     models.Index(
                         condition=models.Q(("configuration__isnull", False)),
                         fields=["cluster", "-id"],

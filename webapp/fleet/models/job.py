@@ -67,8 +67,8 @@ class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
 
 @scoped()
 class JobCurrent(models.Model):
-    """Serving table ``job_current``; ``trouble`` is added by the loader (see
-    :mod:`webapp.fleet.trouble_score`), health and the worst finding by
+    """Serving table ``job_current``; ``trouble`` and ``family`` are added by the loader (see
+    :mod:`webapp.fleet.trouble_score`, :mod:`webapp.fleet.families`), health and the worst finding by
     :mod:`webapp.findings.job_judgements`, orphans by
     :mod:`webapp.storage.auditing.fleet_orphan_bytes`.
     """
@@ -136,6 +136,9 @@ class JobCurrent(models.Model):
     judged_at = models.DateTimeField(
         null=True, help_text="the instant up to which its data were judged"
     )
+    family = models.CharField(
+        max_length=300, db_default="", help_text="its name with # for each number or date"
+    )
     first_attempt_id = models.CharField(
         max_length=64,
         db_default="",
@@ -173,6 +176,7 @@ class JobCurrent(models.Model):
             ),
             models.Index(fields=["cluster", "first_attempt_id"], name="attempt_of_job"),
             models.Index(fields=["cluster", "name"], name="job_of_name"),
+            models.Index(fields=["family"], name="job_of_family"),
             models.Index(
                 fields=["cluster", "-id"],
                 name="job_newest_configured",

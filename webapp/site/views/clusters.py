@@ -116,7 +116,7 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
                 request,
                 gettext("%(name)s is saved; the next cycle uses it.") % {"name": cluster.name},
             )
-            return redirect("clusters")
+            return redirect("cluster", name=name)
     return render(
         request, "fleet/cluster_form.html", {"form": form, "report": report, "cluster": cluster}
     )

@@ -1,4 +1,4 @@
-"""The fleet: all jobs, worst first."""
+"""The fleet: jobs that run, worst first; those that ended; groups of jobs."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -8,12 +8,15 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 
+from webapp.checkpoints.state_trends import state_trends
+from webapp.findings.health_trends import health_trends
 from webapp.findings.reasons import reasons
 from webapp.fleet import demo
 from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS, job_badge
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS
 from webapp.fleet.columns import headings
 from webapp.fleet.filters import FleetFilters
+from webapp.fleet.groups import CLUSTER, FAMILY, MOST_SHOWN, groups
 from webapp.fleet.job_lookup import known_to
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.fleet.models.job import HEAVY
@@ -22,11 +25,13 @@ from webapp.fleet.totals import totals
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, filter_form, searched
+from webapp.lib.timeranges import TimeRange, last_day
 from webapp.site.demo_strip import WENT_COOKIE, stops
 
 PAGE_SIZE = 50
-ENDED_AS_WANTED = ("FINISHED", "CANCELED")
-"""Below the others they are folded, unless there is nothing else or somebody asked for them."""
+ENDED = "ended"
+NAMES_ENDED = {"q", "name", "status", "state", "health", "health_state"}
+LABELS_OFFERED = 12
 EXPORT_COLUMNS = (
     "cluster",
     "job_id",
@@ -59,68 +64,106 @@ EXPORT_COLUMNS = (
 
 
 def fleet(request: HttpRequest) -> HttpResponse:
-    """All jobs that the address asks for, a page of them."""
+    """The jobs that the address asks for, a page of them; or groups of them."""
     now = timezone.now()
+    time_range = last_day(request, now)
     filters = FleetFilters.from_page(request.GET, JobCurrent.objects.with_status(now))
-    jobs, matching = searched(filters.qs) if filters.is_narrowed else (filters.qs, None)
-    shown = page(jobs.defer(*HEAVY), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     demo.look()
     clusters = list(Cluster.objects.only("name", "kind", "labels"))
-    recorded = {cluster.name for cluster in clusters if cluster.kind == "recording"}
-    why = reasons(shown.rows)
-    rows = [
-        (
-            job,
-            job_badge(job.status),
-            job.health_badge,
-            why.get((job.cluster, job.job_id)),
-            _counts_from(job, recorded, now),
-        )
-        for job in shown.rows
-    ]
+    counts = totals(filters.values.get("cluster", ""), now)
+    shows_ended = _shows_ended(filters, counts)
     is_overview = filters.sorting[0] is WORST_FIRST and not filters.is_narrowed
-    folded = [row for row in rows if row[0].state in ENDED_AS_WANTED] if is_overview else []
+    label_names = sorted({name for cluster in clusters for name in cluster.labels})
+    by = request.GET.get("group", "")
     context: dict[str, Any] = {
+        "time_range": time_range,
+        "range_query": time_range.query if time_range.chosen else "",
         "filters": filters,
-        "filter_form": filter_form(
-            request,
-            filters,
-            Control(
-                "cluster",
-                "Cluster",
-                [("", "All clusters"), *((cluster.name, cluster.name) for cluster in clusters)],
-            ),
-            Control(
-                "status",
-                "Status",
-                [
-                    ("", "Any status"),
-                    *((group.slug, group.title) for group in STATUS_GROUPS.values()),
-                ],
-            ),
-            Control("health", "Health", [("", "Any health"), *_health_options()]),
-            Control("q", "Name or job id", id="filter-search"),
-            *(
-                [Control("label", "Label, as team=payments")]
-                if any(cluster.labels for cluster in clusters)
-                else []
-            ),
-        ),
-        "page": shown,
-        "rows": rows,
-        "shown": [row for row in rows if row not in folded] if len(folded) < len(rows) else rows,
-        "folded": folded if len(folded) < len(rows) else [],
+        "filter_form": filter_form(request, filters, *_controls(clusters, label_names)),
         "stops": stops(clusters, now, request.COOKIES.get(WENT_COOKIE, "")) if is_overview else [],
-        "headings": headings(*filters.sorting),
         "health": filters.values.get("health"),
+        "shows_ended": shows_ended,
         "is_worst_first": filters.sorting[0] is WORST_FIRST,
         "clusters": clusters,
-        "labels": {cluster.name: cluster.labels for cluster in clusters},
-        "health_groups": HEALTH_GROUPS.values(),
-        "totals": totals(filters.values.get("cluster", ""), now),
-        "matching": matching,
+        "health_groups": [group for slug, group in HEALTH_GROUPS.items() if slug != ENDED],
+        "totals": counts,
+        "living": (living := counts["total"] - counts[ENDED]),
+        "listed": counts[ENDED] if shows_ended else living,
     }
+    jobs = _asked(filters, counts)
+    if by in (CLUSTER, FAMILY, *label_names):
+        every = groups(jobs, by, clusters)
+        context |= {"by": by, "groups": every[:MOST_SHOWN], "all_groups": len(every)}
+    else:
+        recorded = {cluster.name for cluster in clusters if cluster.kind == "recording"}
+        context |= _jobs(request, filters, jobs, time_range, recorded)
     return render(request, "fleet/fleet.html", context)
+
+
+def _shows_ended(filters: FleetFilters, counts: dict[str, int]) -> bool:
+    """Asked for, or nothing else is there."""
+    return filters.values.get("health") == ENDED or (
+        not filters.is_narrowed and counts["total"] == counts[ENDED]
+    )
+
+
+def _asked(filters: FleetFilters, counts: dict[str, int]) -> Any:
+    """Those that ended are listed in their tab, and where a name, a state or a health is asked
+    for.
+    """
+    jobs = filters.qs
+    if _shows_ended(filters, counts) or NAMES_ENDED & filters.values.keys():
+        return jobs
+    return jobs.exclude(HEALTH_GROUPS[ENDED].condition)
+
+
+def _jobs(
+    request: HttpRequest,
+    filters: FleetFilters,
+    jobs: Any,
+    time_range: TimeRange,
+    recorded: set[str],
+) -> dict[str, Any]:
+    now, matching = timezone.now(), None
+    if filters.is_narrowed:
+        jobs, matching = searched(jobs)
+    shown = page(jobs.defer(*HEAVY), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
+    span = time_range.from_time, time_range.to_time
+    why, healths = reasons(shown.rows), health_trends(shown.rows, *span)
+    sizes = state_trends(shown.rows, *span)
+    return {
+        "page": shown,
+        "matching": matching,
+        "headings": headings(*filters.sorting),
+        "rows": [
+            (
+                job,
+                job_badge(job.status),
+                job.health_badge,
+                why.get((job.cluster, job.job_id)),
+                _counts_from(job, recorded, now),
+                healths.get((job.cluster, job.job_id)),
+                sizes.get((job.cluster, job.job_id)),
+            )
+            for job in shown.rows
+        ],
+    }
+
+
+def _controls(clusters: list[Cluster], label_names: list[str]) -> Iterator[Control]:
+    names = [(cluster.name, cluster.name) for cluster in clusters]
+    yield Control("cluster", "Cluster", [("", "All clusters"), *names])
+    statuses = [(group.slug, group.title) for group in STATUS_GROUPS.values()]
+    yield Control("status", "Status", [("", "Any status"), *statuses])
+    yield Control("health", "Health", [("", "Any health"), *_health_options()])
+    yield Control("q", "Name or job id", id="filter-search")
+    if label_names:
+        yield Control("label", "Label, as team=payments")
+    labels = [
+        (name, name) for name in label_names[:LABELS_OFFERED] if name not in (CLUSTER, FAMILY)
+    ]
+    ways = [("", "Not grouped"), (CLUSTER, "By cluster"), (FAMILY, "By family of names"), *labels]
+    yield Control("group", "Group", ways)
 
 
 def _health_options() -> Iterator[tuple[str, str]]:
@@ -139,9 +182,11 @@ def _counts_from(job: JobCurrent, recorded: set[str], now: datetime) -> datetime
 
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """All matching jobs in the page's order, streamed."""
-    filters = FleetFilters.from_page(request.GET, JobCurrent.objects.with_status(timezone.now()))
+    now = timezone.now()
+    filters = FleetFilters.from_page(request.GET, JobCurrent.objects.with_status(now))
+    filters.check()
     jobs = (
-        filters.checked()
+        _asked(filters, totals(filters.values.get("cluster", ""), now))
         .annotate(sort_key=filters.sorting[0].key)
         .order_by(*(key.order_by for key in filters.keys))
     )

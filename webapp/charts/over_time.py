@@ -1,0 +1,130 @@
+"""Figures over the time of a page: values as lines, what happened as stacked bars by slice."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from statistics import median
+
+import plotly.graph_objects as go
+
+from webapp.charts.theme import figure, plain, plot_time, time_axis
+
+HEIGHT_PX = 200
+MOST_POINTS = 400
+BARS = 60
+_MISSING_FROM = 3.5
+"""Samples further apart than so many of their usual distances are not joined."""
+
+Point = tuple[datetime, float | None]
+
+
+@dataclass(frozen=True)
+class Line:
+    """``points`` oldest first; ``steps``: each value lasts until the next."""
+
+    name: str
+    points: Sequence[Point]
+    colour: str
+    steps: bool = False
+
+
+@dataclass(frozen=True)
+class Events:
+    name: str
+    instants: Iterable[datetime]
+    colour: str
+
+
+def lines(drawn: Sequence[Line], start: datetime, end: datetime, **y_axis: object) -> go.Figure:
+    """``y_axis``: of Plotly, such as ``title`` or ``ticksuffix``."""
+    traces = [
+        go.Scatter(
+            name=plain(line.name, 40),
+            x=[plot_time(at) for at, _value in line.points],
+            y=[value for _at, value in line.points],
+            mode="lines" if len(line.points) > 1 else "markers",
+            line={"color": line.colour, "width": 1.5, "shape": "hv" if line.steps else "linear"},
+            connectgaps=False,
+        )
+        for line in drawn
+    ]
+    return _over_time(traces, start, end, hovermode="x unified", yaxis=y_axis)
+
+
+def bars(drawn: Sequence[Events], start: datetime, end: datetime) -> go.Figure:
+    """How many of each kind in each slice of the time."""
+    width = (end - start) / BARS
+    middles = [plot_time(start + width * (place + 0.5)) for place in range(BARS)]
+    traces = []
+    for kind in drawn:
+        counts = [0] * BARS
+        for at in kind.instants:
+            if start <= at <= end:
+                counts[min(int((at - start) / width), BARS - 1)] += 1
+        if any(counts):
+            width_ms = width / timedelta(milliseconds=1) * 0.9
+            name = plain(kind.name, 40)
+            traces.append(
+                go.Bar(name=name, x=middles, y=counts, width=width_ms, marker_color=kind.colour)
+            )
+    axis = {"tickformat": ",d", "rangemode": "tozero"}
+    return _over_time(traces, start, end, barmode="stack", hovermode="x unified", yaxis=axis)
+
+
+def sampled(
+    points: Iterable[Point],
+    start: datetime,
+    end: datetime,
+    pick: Callable[[Sequence[float]], float] = max,
+) -> list[Point]:
+    """At most ``MOST_POINTS``, in order of time, each ``pick`` of its slice; None where samples are
+    missing.
+    """
+    width = (end - start) / MOST_POINTS
+    slices: dict[int, tuple[datetime, list[float]]] = {}
+    for at, value in points:
+        if value is not None and start <= at <= end:
+            slices.setdefault(int((at - start) / width), (at, []))[1].append(value)
+    kept = [(at, pick(values)) for _place, (at, values) in sorted(slices.items())]
+    gaps = [later[0] - earlier[0] for earlier, later in pairwise(kept)]
+    usual = width
+    if gaps:
+        usual = max(timedelta(seconds=median(gap.total_seconds() for gap in gaps)), width)
+    drawn: list[Point] = []
+    for (at, value), gap in zip(kept, [*gaps, timedelta()], strict=False):
+        drawn.append((at, value))
+        if gap > usual * _MISSING_FROM:
+            drawn.append((at + usual, None))
+    return drawn
+
+
+def running(
+    lives: Iterable[tuple[datetime | None, datetime | None, int]], start: datetime, end: datetime
+) -> list[Point]:
+    """How many were there at each instant of the time, as steps: ``lives`` are begin, end and what
+    each counts; None: before or after the time.
+    """
+    changes: dict[datetime, int] = {}
+    at_start = 0
+    for begins, ends, count in lives:
+        if (ends is not None and ends <= start) or (begins is not None and begins >= end):
+            continue
+        if begins is None or begins <= start:
+            at_start += count
+        else:
+            changes[begins] = changes.get(begins, 0) + count
+        if ends is not None and ends < end:
+            changes[ends] = changes.get(ends, 0) - count
+    points: list[Point] = [(start, at_start)]
+    for at in sorted(changes):
+        points.append((at, (points[-1][1] or 0) + changes[at]))
+    return [*points, (end, points[-1][1])]
+
+
+def _over_time(traces: list[object], start: datetime, end: datetime, **layout: object) -> go.Figure:
+    axis = time_axis(start, end)
+    margin = {"l": 48, "r": 12, "t": 8, "b": 58}
+    return figure(
+        traces, HEIGHT_PX, xaxis=axis, margin=margin, showlegend=len(traces) > 1, **layout
+    )

@@ -1,0 +1,72 @@
+"""Trends in a row of a table: health as bars, a size as a line. SVG, drawn with the page."""
+
+from collections.abc import Sequence
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+
+from webapp.lib.quantities import bytes_text
+
+SLICES = 24
+_STEP_PX, _BAR_PX, _HEIGHT_PX = 3, 2, 14
+
+
+def health_trend(shown: Sequence[tuple[int | None, str]] | None) -> SafeString | str:
+    """``shown``: health and its tone of each slice of the time, oldest first; None is not judged.
+
+    The lower a bar, the lower the health. Nothing where no slice was judged.
+    """
+    known = [(health, tone) for health, tone in shown or () if health is not None]
+    if not known:
+        return ""
+    paths: dict[str, list[str]] = {}
+    for position, (health, tone) in enumerate(shown or ()):
+        height = 1 if health is None else 2 + (_HEIGHT_PX - 2) * health // 100
+        bar = f"M{position * _STEP_PX} {_HEIGHT_PX - height}h{_BAR_PX}v{height}h-{_BAR_PX}z"
+        paths.setdefault("unknown" if health is None else tone, []).append(bar)
+    words = gettext("health over the time: lowest %(lowest)s, now %(newest)s") % {
+        "lowest": min(health for health, _tone in known),
+        "newest": "?" if (newest := (shown or ())[-1][0]) is None else newest,
+    }
+    bars = format_html_join(
+        "",
+        '<path d="{}" fill="var(--{})"/>',
+        (("".join(parts), tone) for tone, parts in paths.items()),
+    )
+    return _svg(SLICES * _STEP_PX, words, bars)
+
+
+def bytes_trend(points: Sequence[tuple[float, int]] | None) -> SafeString | str:
+    """``points``: place in the time 0 … 1 and bytes, oldest first; nothing of fewer than two.
+
+    The line begins at zero, so that a height is a size.
+    """
+    if not points or len(points) < 2:
+        return ""
+    width, most = SLICES * _STEP_PX, max(max(size for _, size in points), 1)
+    drawn = " ".join(
+        f"{place * (width - 2) + 1:.1f},{1 + (_HEIGHT_PX - 2) * (1 - size / most):.1f}"
+        for place, size in points
+    )
+    words = gettext("from %(first)s to %(last)s, %(most)s at most") % {
+        "first": bytes_text(points[0][1]),
+        "last": bytes_text(points[-1][1]),
+        "most": bytes_text(most),
+    }
+    line = format_html(
+        '<polyline points="{}" fill="none" stroke="var(--accent)" stroke-width="1.5"/>', drawn
+    )
+    return _svg(width, words, line)
+
+
+def _svg(width: int, words: str, drawn: SafeString) -> SafeString:
+    return format_html(
+        '<svg class="trend" width="{}" height="{}" role="img" aria-label="{}">'
+        "<title>{}</title>{}</svg>",
+        width,
+        _HEIGHT_PX,
+        words,
+        words,
+        drawn,
+    )

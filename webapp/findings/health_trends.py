@@ -1,0 +1,68 @@
+"""Health of the jobs of a page over time, from what was found on them and when they were judged."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+
+from spark_jobs.diagnosis.health import health_of
+from webapp.charts.trends import SLICES
+from webapp.findings.choices import SEVERITY_RANK, Severity
+from webapp.findings.coverage import judged_slices
+from webapp.findings.job_attempts import by_attempt, of_these
+from webapp.findings.models import WORST_FIRST, Finding, JobJudgement
+from webapp.fleet.attempts import Job
+from webapp.fleet.badges import health_badge
+from webapp.fleet.choices import HealthState
+from webapp.fleet.models import JobCurrent
+
+MOST_FINDINGS = 2_000
+Trend = list[tuple[int | None, str]]
+"""Health 0…100, None where nothing was judged, and its tone, by slice; the oldest first."""
+
+
+def health_trends(jobs: Sequence[JobCurrent], start: datetime, end: datetime) -> dict[Job, Trend]:
+    """(cluster, job id) → its trend; two queries. Jobs of which no slice was judged are left out, and
+    those whose health is not known: that they were looked at does not say that data were there.
+    """
+    jobs = [job for job in jobs if job.health_state != HealthState.UNKNOWN]
+    seen = Finding.objects.filter(
+        of_these(jobs),
+        first_seen__lte=end,
+        last_seen__gte=start,
+        severity_rank__gt=SEVERITY_RANK[Severity.INFO],
+    ).only(
+        "cluster",
+        "first_attempt_id",
+        "job_id",
+        "rule",
+        "severity",
+        "confidence",
+        "first_seen",
+        "last_seen",
+    )
+    findings = by_attempt(jobs, seen.order_by(*WORST_FIRST)[:MOST_FINDINGS])
+    ids_by_cluster = defaultdict(list)
+    for job in jobs:
+        ids_by_cluster[job.cluster].append(job.job_id)
+    judgements = JobJudgement.objects.filter(
+        cluster__in=list(ids_by_cluster), job_id__in=[job.job_id for job in jobs]
+    ).values_list("cluster", "job_id", "covered")
+    edges = [start + (end - start) / SLICES * place for place in range(SLICES + 1)]
+    trends = {}
+    for cluster, job_id, runs in judgements:
+        if job_id not in ids_by_cluster[cluster]:
+            continue
+        judged = judged_slices(runs, start, end, SLICES)
+        if any(judged):
+            trends[cluster, job_id] = _trend(findings[cluster, job_id], edges, judged)
+    return trends
+
+
+def _trend(findings: Sequence[Finding], edges: Sequence[datetime], judged: Sequence[bool]) -> Trend:
+    trend: Trend = []
+    for place, is_judged in enumerate(judged):
+        begins, ends = edges[place], edges[place + 1]
+        then = [row for row in findings if row.first_seen < ends and row.last_seen >= begins]
+        health = health_of(then, judged=is_judged).value
+        trend.append((health, health_badge(health, HealthState.JUDGED).tone))
+    return trend

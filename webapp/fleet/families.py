@@ -1,0 +1,17 @@
+"""Families of jobs: names that differ by a number or a date alone."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_NUMBERS = re.compile(r"[0-9]+(?:[-_.:T]?[0-9]+)*Z?")
+
+
+def family_of(name: str | None) -> str:
+    """``orders-17``, ``orders-2026-11-21`` → ``orders-#``; "" of a job without a name."""
+    return _NUMBERS.sub("#", name or "")
+
+
+def family(job: Mapping[str, Any]) -> str:
+    """Of a row of the serving table ``job_current``."""
+    return family_of(job["name"])

@@ -1,0 +1,88 @@
+"""Jobs of the fleet by cluster, family or a label of their cluster: how many of each are in which
+group of health, and the worst health.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Count, F, Min
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from webapp.fleet.badges import health_badge
+from webapp.fleet.choices import HealthState
+from webapp.fleet.models import Cluster
+from webapp.fleet.sorting import UNKNOWN_AS
+from webapp.fleet.totals import in_band
+from webapp.lib.badges import Badge
+
+CLUSTER, FAMILY = "cluster", "family"
+MOST_SHOWN = 200
+
+
+@dataclass
+class JobGroup:
+    """``value``: of what they are grouped by, "" where they have none.
+
+    ``counts``: jobs by the slug of a group of health; ``worst``: the lowest health that is known.
+    """
+
+    value: str
+    asked: dict[str, str]
+    counts: dict[str, int] = field(default_factory=dict)
+    worst: int | None = None
+
+    @property
+    def jobs(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def badge(self) -> Badge:
+        """Not knowing is worse than being healthy."""
+        is_unknown = self.worst is None or (self.counts.get("unknown") and self.worst >= UNKNOWN_AS)
+        return health_badge(self.worst, HealthState.UNKNOWN if is_unknown else HealthState.JUDGED)
+
+    @property
+    def url(self) -> str:
+        """The jobs of the group."""
+        return f"{reverse('fleet')}?{urlencode(self.asked)}" if self.asked else ""
+
+    def add(self, band: str, jobs: int, worst: int | None) -> None:
+        self.counts[band] = self.counts.get(band, 0) + jobs
+        if band in ("poor", "fair", "good") and worst is not None:
+            self.worst = worst if self.worst is None else min(self.worst, worst)
+
+
+def groups(jobs: Any, by: str, clusters: Iterable[Cluster]) -> list[JobGroup]:
+    """``jobs`` with their ``status``; ``by``: ``cluster``, ``family``, or the name of a label.
+
+    Those with the most critical jobs come first, then those with the most warnings. One query.
+    """
+    column = FAMILY if by == FAMILY else CLUSTER
+    labels = {cluster.name: cluster.labels for cluster in clusters}
+    counted = jobs.order_by().values_list(F(column), in_band())
+    by_value: dict[str, JobGroup] = {}
+    for text, band, number, worst in counted.annotate(jobs=Count("*"), worst=Min("health")):
+        value = text if by in (CLUSTER, FAMILY) else str(labels.get(text, {}).get(by, ""))
+        group = by_value.get(value) or by_value.setdefault(
+            value, JobGroup(value, _asked(by, value))
+        )
+        group.add(band, number, worst)
+    return sorted(
+        by_value.values(),
+        key=lambda group: (
+            *(-group.counts.get(band, 0) for band in ("poor", "fair", "unknown")),
+            not group.value,
+            group.value,
+        ),
+    )
+
+
+def _asked(by: str, value: str) -> dict[str, str]:
+    if not value:
+        return {}
+    if by in (CLUSTER, FAMILY):
+        return {by: value}
+    quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+    return {"label": f'{by}="{quoted}"'}

@@ -1,0 +1,173 @@
+"""Figures of a host and of a TaskManager over time: what happened, memory, CPU, collections."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+import plotly.graph_objects as go
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.views.decorators.http import require_GET
+
+from webapp.charts.answers import answer_or_nothing
+from webapp.charts.over_time import Events, Line, Point, bars, lines, sampled
+from webapp.charts.theme import ACCENT, CRIT, OK, OTHER, PHASE_COLOURS, UNKNOWN, UPLOADED, WARN
+from webapp.hosts.lives import lost
+from webapp.hosts.models import HostEvent
+from webapp.hosts.scope import clusters_of_page
+from webapp.lib import scopes
+from webapp.lib.timeranges import last_day
+from webapp.work.lake import read_newest
+
+log = logging.getLogger(__name__)
+
+MOST_EVENTS = MOST_SAMPLES = 20_000
+MOST_LINES = 8
+GIB = 1 << 30
+COLOURS = (ACCENT, WARN, OK, OTHER, CRIT, PHASE_COLOURS["alignment"], UPLOADED, UNKNOWN)
+READ = (
+    "cluster",
+    "taskmanager_id",
+    "ts",
+    "heap_used_bytes",
+    "heap_max_bytes",
+    "non_heap_used_bytes",
+    "direct_used_bytes",
+    "network_memory_used_bytes",
+    "managed_memory_used_bytes",
+    "cpu_load",
+    "cpu_cores",
+    "cpu_ms",
+    "gc_ms",
+    "slots",
+    "free_slots",
+)
+Samples = Sequence[Mapping[str, Any]]
+
+
+@require_GET
+def host_events(request: HttpRequest, host: str) -> HttpResponse:
+    """Declines, expired checkpoints, failed tasks and lost TaskManagers, by slice of the time."""
+    time_range = last_day(request, timezone.now())
+    start, end = time_range.from_time, time_range.to_time
+    _, clusters = clusters_of_page(request, host)
+    of_host = {"host": host, "cluster__in": clusters}
+    rows = HostEvent.objects.filter(**of_host, at__gte=start, at__lte=end).order_by("-at", "-id")
+    happened: dict[str, list[datetime]] = {}
+    for kind, at in rows.values_list("kind", "at")[:MOST_EVENTS]:
+        happened.setdefault(kind, []).append(at)
+    losses = lost(start, end).filter(**of_host).values_list("ended_at", flat=True)[:MOST_EVENTS]
+    kinds = [
+        Events(gettext("TaskManagers lost"), [at for at in losses if at], CRIT),
+        Events(gettext("failed tasks"), happened.get("failure", ()), WARN),
+        Events(gettext("checkpoints declined"), happened.get("decline", ()), UPLOADED),
+        Events(gettext("checkpoints expired"), happened.get("expired", ()), OTHER),
+    ]
+    return JsonResponse(answer_or_nothing(bars(kinds, start, end)))
+
+
+@require_GET
+def host_samples(request: HttpRequest, host: str, key: str) -> HttpResponse:
+    """``key``: heap or cpu; a line for each TaskManager of the host."""
+    time_range = last_day(request, timezone.now())
+    start, end = time_range.from_time, time_range.to_time
+    _, clusters = clusters_of_page(request, host)
+    of_each: dict[str, list[Mapping[str, Any]]] = {}
+    for cluster in clusters:
+        for row in _read({"cluster": cluster, "host": host}, start, end) or ():
+            of_each.setdefault(row["taskmanager_id"], []).append(row)
+    values = {"heap": _heap_gib, "cpu": _cores}[key]
+    drawn = [
+        Line(name, sampled(values(samples), start, end), COLOURS[place])
+        for place, (name, samples) in enumerate(list(of_each.items())[:MOST_LINES])
+    ]
+    return JsonResponse(answer_or_nothing(_of_unit(drawn, start, end, key)))
+
+
+@require_GET
+def taskmanager_samples(
+    request: HttpRequest, cluster: str, taskmanager_id: str, key: str
+) -> HttpResponse:
+    """``key``: memory, cpu, collections or slots."""
+    if not scopes.current().holds(cluster):  # the lake knows no scopes
+        raise Http404(gettext("No TaskManager of this name was seen on this cluster."))
+    time_range = last_day(request, timezone.now())
+    start, end = time_range.from_time, time_range.to_time
+    samples = _read({"cluster": cluster, "taskmanager_id": taskmanager_id}, start, end) or ()
+    series: dict[str, list[Point]] = {
+        "memory": {
+            gettext("heap"): _gib(samples, "heap_used_bytes"),
+            gettext("beside the heap"): _gib(samples, "non_heap_used_bytes"),
+            gettext("direct"): _gib(samples, "direct_used_bytes"),
+            gettext("network"): _gib(samples, "network_memory_used_bytes"),
+            gettext("managed"): _gib(samples, "managed_memory_used_bytes"),
+        },
+        "cpu": {gettext("cores in use"): _cores(samples)},
+        "collections": {gettext("share of the time"): _rates(samples, "gc_ms")},
+        "slots": {
+            gettext("slots"): [(row["ts"], row["slots"]) for row in samples],
+            gettext("free"): [(row["ts"], row["free_slots"]) for row in samples],
+        },
+    }[key]
+    drawn = [
+        Line(name, points, colour)
+        for (name, own), colour in zip(series.items(), COLOURS, strict=False)
+        if (points := sampled(own, start, end))
+    ]
+    return JsonResponse(answer_or_nothing(_of_unit(drawn, start, end, key)))
+
+
+def _of_unit(drawn: Sequence[Line], start: datetime, end: datetime, key: str) -> go.Figure:
+    units: dict[str, dict[str, object]] = {
+        "heap": {"ticksuffix": " GiB"},
+        "memory": {"ticksuffix": " GiB"},
+        "cpu": {"title": {"text": gettext("cores")}},
+        "collections": {"tickformat": ".0%"},
+        "slots": {"tickformat": ",d"},
+    }
+    shown = [line for line in drawn if line.points]
+    return lines(shown, start, end, rangemode="tozero", **units[key])
+
+
+def _read(where: dict[str, str | int], start: datetime, end: datetime) -> Samples | None:
+    """In order of time, the newest part of very many; None where the lake did not answer."""
+    try:
+        rows, _since = read_newest("taskmanagers", where, start, end, READ, MOST_SAMPLES)
+    except Exception:  # The lake may be any storage, with any error.
+        log.exception("Samples of TaskManagers could not be read from the lake")
+        return None
+    return sorted(rows.to_pylist(), key=lambda row: row["ts"])
+
+
+def _gib(samples: Samples, name: str) -> list[Point]:
+    return [(row["ts"], None if row[name] is None else row[name] / GIB) for row in samples]
+
+
+def _heap_gib(samples: Samples) -> list[Point]:
+    return _gib(samples, "heap_used_bytes")
+
+
+def _cores(samples: Samples) -> list[Point]:
+    """By its counter of CPU time; where none is reported, by the load of the machine's cores."""
+    if any(row["cpu_ms"] is not None for row in samples):
+        return _rates(samples, "cpu_ms")
+    return [
+        (row["ts"], row["cpu_load"] * row["cpu_cores"])
+        for row in samples
+        if row["cpu_load"] is not None and row["cpu_cores"]
+    ]
+
+
+def _rates(samples: Samples, counter: str) -> list[Point]:
+    """Of a counter in ms, per ms, between each sample and the one before; none over a restart,
+    where it begins again.
+    """
+    known = [(row["ts"], row[counter]) for row in samples if row[counter] is not None]
+    return [
+        (at, (value - before) / ((at - then).total_seconds() * 1000))
+        for (then, before), (at, value) in pairwise(known)
+        if at > then and value >= before
+    ]

@@ -1,0 +1,322 @@
+"""One cluster: what it is, how its jobs are, what happened on it, and what is read of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+import plotly.graph_objects as go
+from django.db.models import Max, Min, Q, QuerySet, Sum
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.views.decorators.http import require_GET
+
+from ingest import source_registry
+from ingest.job_states import NOT_LISTED
+from webapp.alerting.badges import state_badge
+from webapp.alerting.models import Alert
+from webapp.charts.answers import answer_or_nothing
+from webapp.charts.over_time import Events, Line, bars, lines, running
+from webapp.charts.theme import ACCENT, CRIT, OTHER, UNKNOWN, UPLOADED, WARN
+from webapp.checkpoints.state_trends import state_trends
+from webapp.findings.health_trends import health_trends
+from webapp.findings.reasons import reasons
+from webapp.fleet.badges import HEALTH_GROUPS, VISIBILITY_BADGES, job_badge
+from webapp.fleet.choices import ClusterKind
+from webapp.fleet.models import Cluster, JobCurrent, JobStart, LogEvent
+from webapp.fleet.models.job import HEAVY
+from webapp.fleet.sorting import WORST_FIRST
+from webapp.fleet.totals import totals
+from webapp.hosts.lives import ended_words, lost
+from webapp.hosts.models import HostEvent, HostLoad, TaskManagerLife
+from webapp.lib.filters import words
+from webapp.lib.messages.rendering import localised
+from webapp.lib.timeranges import TimeRange, around, from_request, last_day
+
+JOBS_SHOWN, ALERTS_SHOWN, EVENTS_SHOWN = 12, 8, 20
+MOST_LIVES = MOST_STARTS = MOST_JOBS = 5_000
+MOST_HAPPENED = 20_000
+MOST_LINES = 2_000
+"""Of its log, the newest, among which those of the JobManager are looked for."""
+SILENT_AFTER = timedelta(minutes=10)
+"""A living TaskManager is noted as seen every five minutes."""
+OF_JOBMANAGER = {
+    "cluster_shut_down",
+    "fatal_error",
+    "ha_recovery",
+    "jobmanager_fatal",
+    "leadership_granted",
+    "leadership_lost",
+    "operator_event",
+    "resource_manager_lost",
+    "signal_received",
+    "zookeeper_lost",
+}
+
+
+@dataclass(frozen=True)
+class ClusterEvent:
+    """``tone`` as of badges; ``url``: of what it is about."""
+
+    at: datetime
+    tone: str
+    title: str
+    detail: str = ""
+    url: str = ""
+
+    @property
+    def shape(self) -> str:
+        return {"crit": "✕", "warn": "◆"}.get(self.tone, "■")
+
+
+@dataclass(frozen=True)
+class ReadSource:
+    """A declared source; ``state`` says how far it is read, where that is known by itself."""
+
+    name: str
+    place: str
+    state: str = ""
+
+
+@require_GET
+def page(request: HttpRequest, name: str) -> HttpResponse:
+    now = timezone.now()
+    clusters = Cluster.objects.defer("cursor")
+    if not clusters.filter(name=name).exists() and JobCurrent.objects.filter(cluster=name).exists():
+        return redirect(f"{reverse('fleet')}?cluster={quote(name)}")
+    cluster = get_object_or_404(clusters, name=name)
+    time_range = _time(request, cluster, now)
+    start, end = time_range.from_time, time_range.to_time
+    jobs = list(_worst_jobs(name, now))
+    why, healths, sizes = (
+        reasons(jobs),
+        health_trends(jobs, start, end),
+        state_trends(jobs, start, end),
+    )
+    alerts = Alert.objects.filter(cluster=name).open().order_by("-severity_rank", "-starts_at")
+    shown_alerts = list(alerts.with_names()[: ALERTS_SHOWN + 1])
+    lives = list(_lives(name, start, end)[:MOST_LIVES])
+    living = [life for life in lives if _is_alive(life, cluster)]
+    slots = [life.slots for life in living if life.slots is not None]
+    slots_used = HostLoad.objects.filter(cluster=name).aggregate(slots=Sum("slots"))["slots"]
+    all_slots = sum(slots) if living and len(slots) == len(living) else None
+    counts = totals(name, now)
+    context: dict[str, Any] = {
+        "cluster": cluster,
+        "badge": VISIBILITY_BADGES[cluster.visibility_at(now)],
+        "time_range": time_range,
+        "range_query": time_range.query if time_range.chosen else "",
+        "totals": counts,
+        "current": counts["total"] - counts["ended"],
+        "health_groups": [group for slug, group in HEALTH_GROUPS.items() if slug != "ended"],
+        "jobs": [
+            (
+                job,
+                job_badge(job.status),
+                job.health_badge,
+                why.get((name, job.job_id)),
+                healths.get((name, job.job_id)),
+                sizes.get((name, job.job_id)),
+            )
+            for job in jobs
+        ],
+        "alerts": [(row, state_badge(row)) for row in shown_alerts[:ALERTS_SHOWN]],
+        "more_alerts": len(shown_alerts) > ALERTS_SHOWN,
+        "taskmanagers": len(living) if lives else None,
+        "slots": all_slots,
+        "slots_used": slots_used if living else None,
+        "slots_free": all_slots - slots_used
+        if all_slots is not None and slots_used is not None and slots_used <= all_slots
+        else None,
+        "events": sorted(_events(name, lives, start, end), key=lambda row: row.at, reverse=True)[
+            :EVENTS_SHOWN
+        ],
+        "sources": list(_sources(cluster)),
+        "newest": list(_newest(name, lives)),
+    }
+    return render(request, "fleet/cluster.html", context)
+
+
+@require_GET
+def chart(request: HttpRequest, name: str, key: str) -> HttpResponse:
+    """``key``: taskmanagers, jobs or failures."""
+    now = timezone.now()
+    cluster = get_object_or_404(Cluster.objects.defer("cursor"), name=name)
+    time_range = _time(request, cluster, now)
+    start, end = time_range.from_time, min(time_range.to_time, now)
+    if end <= start:
+        figure = None
+    elif key == "taskmanagers":
+        figure = _taskmanagers(cluster, start, end)
+    elif key == "jobs":
+        figure = _jobs(name, start, end)
+    else:
+        figure = _failures(name, start, end)
+    return JsonResponse(answer_or_nothing(figure))
+
+
+def _time(request: HttpRequest, cluster: Cluster, now: datetime) -> TimeRange:
+    """A recording is shown over its own time."""
+    if cluster.kind != ClusterKind.RECORDING:
+        return last_day(request, now)
+    lived = JobCurrent.objects.filter(cluster=cluster.name).aggregate(
+        first=Min("first_seen_at"), last=Max("last_seen_at")
+    )
+    whole = around(lived["first"] or now, lived["last"] or now, chosen=False)
+    return from_request(request, now, whole)
+
+
+def _worst_jobs(cluster: str, now: datetime) -> Any:
+    jobs = JobCurrent.objects.newest_attempts().with_status(now).filter(cluster=cluster)
+    return (
+        jobs.exclude(HEALTH_GROUPS["ended"].condition)
+        .annotate(sort_key=WORST_FIRST.key)
+        .order_by("sort_key", "id")
+        .defer(*HEAVY)[:JOBS_SHOWN]
+    )
+
+
+def _lives(cluster: str, start: datetime, end: datetime) -> QuerySet[TaskManagerLife]:
+    return TaskManagerLife.objects.filter(
+        Q(ended_at=None) | Q(ended_at__gte=start), Q(born_at=None) | Q(born_at__lte=end)
+    ).filter(cluster=cluster)
+
+
+def _ended_at(life: TaskManagerLife, cluster: Cluster) -> datetime | None:
+    """When it was seen last, where nobody saw it end while the cluster answered on."""
+    if life.ended_at is not None or life.last_seen_at is None or cluster.last_success_at is None:
+        return life.ended_at
+    silent = life.last_seen_at + SILENT_AFTER
+    return silent if silent < cluster.last_success_at else None
+
+
+def _is_alive(life: TaskManagerLife, cluster: Cluster) -> bool:
+    return _ended_at(life, cluster) is None
+
+
+def _taskmanagers(cluster: Cluster, start: datetime, end: datetime) -> go.Figure | None:
+    lives = list(_lives(cluster.name, start, end)[:MOST_LIVES])
+    if not lives:
+        return None
+    spans = [(life.born_at, _ended_at(life, cluster), life.slots) for life in lives]
+    drawn = [
+        Line(
+            "TaskManagers",
+            running([(born, ended, 1) for born, ended, _slots in spans], start, end),
+            ACCENT,
+            steps=True,
+        )
+    ]
+    if all(slots is not None for *_, slots in spans):
+        counted = [(born, ended, slots or 0) for born, ended, slots in spans]
+        drawn.append(Line(gettext("slots"), running(counted, start, end), WARN, steps=True))
+    return lines(drawn, start, end, rangemode="tozero", tickformat=",d")
+
+
+def _jobs(cluster: str, start: datetime, end: datetime) -> go.Figure | None:
+    rows = JobCurrent.objects.filter(cluster=cluster, start_time__lte=end)
+    spans = [
+        (begun, ended or last if terminal or state == NOT_LISTED else None, 1)
+        for begun, ended, last, terminal, state in rows.order_by("-start_time").values_list(
+            "start_time", "end_time", "last_seen_at", "terminal", "state"
+        )[:MOST_JOBS]
+    ]
+    if not spans:
+        return None
+    line = Line(gettext("jobs that run"), running(spans, start, end), ACCENT, steps=True)
+    return lines([line], start, end, rangemode="tozero", tickformat=",d")
+
+
+def _failures(cluster: str, start: datetime, end: datetime) -> go.Figure:
+    happened: dict[str, list[datetime]] = {"failure": [], "decline": [], "expired": []}
+    events = HostEvent.objects.filter(cluster=cluster, at__gte=start, at__lte=end)
+    for kind, at in events.order_by("-at", "-id").values_list("kind", "at")[:MOST_HAPPENED]:
+        happened.setdefault(kind, []).append(at)
+    losses = lost(start, end).filter(cluster=cluster).values_list("ended_at", flat=True)
+    kinds = [
+        Events(gettext("TaskManagers lost"), [at for at in losses[:MOST_LIVES] if at], CRIT),
+        Events(gettext("failed tasks"), happened["failure"], WARN),
+        Events(gettext("checkpoints declined"), happened["decline"], UPLOADED),
+        Events(gettext("checkpoints expired"), happened["expired"], OTHER),
+        Events(gettext("restarts"), [row.at for row in _restarts(cluster, start, end)], UNKNOWN),
+    ]
+    return bars(kinds, start, end)
+
+
+def _restarts(cluster: str, start: datetime, end: datetime) -> QuerySet[JobStart]:
+    starts = JobStart.objects.filter(cluster=cluster, at__gte=start, at__lte=end)
+    return starts.exclude(kind="start").order_by("-at").defer("detail")[:MOST_STARTS]
+
+
+def _events(
+    cluster: str, lives: list[TaskManagerLife], start: datetime, end: datetime
+) -> Iterator[ClusterEvent]:
+    """In no order."""
+    lost_ids = set(lost(start, end).filter(cluster=cluster).values_list("pk", flat=True))
+    for life in lives:
+        url = reverse("taskmanager", args=(cluster, life.taskmanager_id))
+        named = {"taskmanager": life.taskmanager_id[:80]}
+        if life.born_at and life.born_at >= start:
+            title = gettext("TaskManager %(taskmanager)s registered") % named
+            yield ClusterEvent(life.born_at, "done", title, life.host, url)
+        if life.ended_at and life.ended_at <= end:
+            was_lost = life.pk in lost_ids
+            title = (
+                gettext("TaskManager %(taskmanager)s lost")
+                if was_lost
+                else gettext("TaskManager %(taskmanager)s left")
+            )
+            tone = "crit" if was_lost else "done"
+            yield ClusterEvent(life.ended_at, tone, title % named, ended_words(life), url)
+    logged = LogEvent.objects.filter(cluster=cluster, ts__gte=start, ts__lte=end)
+    newest = logged.order_by("-ts", "-id").values_list("ts", "kind", "message")[:MOST_LINES]
+    for at, kind, text in newest:
+        if kind in OF_JOBMANAGER:
+            title = gettext("JobManager: %(what)s") % {"what": words(kind)}
+            yield ClusterEvent(at, "done", title, text or "")
+    restarts = list(_restarts(cluster, start, end)[:EVENTS_SHOWN])
+    names = dict(
+        JobCurrent.objects.filter(
+            cluster=cluster, job_id__in=[row.job_id for row in restarts]
+        ).values_list("job_id", "name")
+    )
+    for row in restarts:
+        yield ClusterEvent(
+            row.at,
+            "warn",
+            gettext("%(job)s restarted") % {"job": names.get(row.job_id) or row.job_id},
+            row.failure or "",
+            reverse("job", args=(cluster, row.job_id)),
+        )
+
+
+def _sources(cluster: Cluster) -> Iterator[ReadSource]:
+    for source in source_registry.sources():
+        setting = source.settings[0] if source.settings else None
+        entered = getattr(cluster, setting.field) if setting else None
+        if not setting or not entered:
+            continue
+        name = localised(source.subject) if source.subject else setting.field.replace("_", " ")
+        if setting.field == "log_store_kind":
+            yield ReadSource(name, cluster.log_store_url, cluster.log_store_badge.word)
+        else:
+            place = ", ".join(entered[:3]) if isinstance(entered, list) else entered
+            yield ReadSource(name, "" if entered is True else place)
+
+
+def _newest(cluster: str, lives: list[TaskManagerLife]) -> Iterator[tuple[str, datetime | None]]:
+    """What is known of it, and of when the newest is."""
+    newest = JobCurrent.objects.filter(cluster=cluster).aggregate(
+        seen=Max("last_seen_at"), completed=Max("last_completed_at"), judged=Max("judged_at")
+    )
+    yield gettext("Jobs seen"), newest["seen"]
+    yield gettext("Checkpoint completed"), newest["completed"]
+    yield gettext("Job judged"), newest["judged"]
+    seen = [life.last_seen_at for life in lives if life.last_seen_at]
+    yield gettext("TaskManager seen"), max(seen, default=None)
+    logged = LogEvent.objects.filter(cluster=cluster).order_by("-ts", "-id")
+    yield gettext("Event in the logs"), logged.values_list("ts", flat=True).first()
