@@ -1,6 +1,9 @@
-"""How many alerts nobody has acknowledged, for the menu of every page."""
+"""How many troubles nobody has acknowledged, for the menu of every page: alerts of one incident are
+one.
+"""
 
 from django.core.cache import cache
+from django.db.models.functions import Coalesce
 
 from webapp.alerting.models import Alert
 
@@ -13,6 +16,7 @@ def count() -> int:
     known = cache.get(CACHE_KEY)
     if isinstance(known, int):
         return known
-    fresh: int = Alert.objects.unacknowledged().order_by()[: CAP + 1].count()
+    waiting = Alert.objects.unacknowledged().order_by().values(of=Coalesce("incident", "uid"))
+    fresh: int = waiting.distinct()[: CAP + 1].count()
     cache.set(CACHE_KEY, fresh, CACHED_FOR_S)
     return fresh
