@@ -51,7 +51,7 @@ from webapp.lib.silence_links import silence_address
 from webapp.lib.timeranges import around
 from webapp.lib.translations import gettext_lazy as _
 
-PAGE_SIZE = 30
+PAGE_SIZE = 25
 MOST_EXPORTED = 50_000
 MOST_EVENTS = 200
 MOST_DELIVERIES = 50
@@ -106,7 +106,7 @@ def alerts(request: HttpRequest) -> HttpResponse:
     state = filters.values.get("state", "")
     is_folded = state not in (AlertState.RESOLVED, ANY_STATE)
     chosen = cast(AlertQuerySet, folded(filters.qs) if is_folded else filters.qs)
-    rows = chosen.with_names().defer("labels", "fired")
+    rows = chosen.with_names().defer("fired")
     listed = page(rows, filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     of_rows = troubles(listed.rows, filters.qs if is_folded else None, timezone.now())
     context: dict[str, Any] = {

@@ -78,7 +78,8 @@ def jobs(text: str, page: str) -> Iterator[Group]:
 def _name_and_number(text: str) -> tuple[str, int | None]:
     """'payments chk 812', 'payments #812' and '812 payments' alike."""
     parts = text.split()
-    for place in dict.fromkeys((len(parts) - 1, 0)):
+    behind = [at + 1 for at, part in enumerate(parts[:-1]) if part.lower() in _BEFORE_NUMBER]
+    for place in dict.fromkeys((*behind, len(parts) - 1, 0)):
         match = _NUMBER.fullmatch(parts[place].lower())
         if match:
             rest = [part for at, part in enumerate(parts) if at != place]

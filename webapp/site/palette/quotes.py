@@ -20,7 +20,7 @@ from webapp.site.palette.log_lines import EXCEPTION, SHORTEST
 
 MOST_PARTS, LONGEST_PART, SHORTEST_PART = 6, 80, 12
 QUOTING = ("cause", "title", "evidence", "data")
-_MESSAGES = re.compile(r"(?:(?<=[a-z]): | - )(?P<message>[^\n\"\\]++)")
+_MESSAGES = re.compile(r"(?:(?:Exception|Error): | - )(?P<message>[^\n\"\\]++)")
 """Behind the name of an exception or the header of a line. What JSON writes otherwise than it is
 ends it.
 """

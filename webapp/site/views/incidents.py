@@ -55,7 +55,7 @@ from webapp.reports.document import Moment
 from webapp.site.incident_summary import cost, matters, with_bugs
 from webapp.site.incident_timeline import timeline
 
-PAGE_SIZE = 50
+PAGE_SIZE = 30
 MOST_EXPORTED = 50_000
 MOST_ALERTS, MOST_NOTIFIED = 100, 1_000
 MOST_HOSTS = 12
@@ -82,7 +82,7 @@ def incidents(request: HttpRequest) -> HttpResponse:
     )
     state = filters.values.get("state", "")
     of_them = Alert.objects.filter(incident__in=[row.uid for row in listed.rows])
-    worst = list(folded(of_them).defer("cause", "next_step", "labels", "fired"))
+    worst = list(folded(of_them).defer("cause", "next_step", "fired"))
     by_alert = troubles(worst, of_them, timezone.now())
     of_rows = {alert.incident_id: by_alert[alert.pk] for alert in worst}
     context: dict[str, Any] = {
