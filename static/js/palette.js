@@ -1,4 +1,5 @@
-// The palette: the search of the header, / and Ctrl K open it, what is typed or pasted is looked up, arrows choose, Enter opens.
+// The palette: the search of the header, / and Ctrl K open it; what is typed or pasted is looked up,
+// arrows choose, Enter opens.
 "use strict";
 
 (() => {

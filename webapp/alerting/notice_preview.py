@@ -18,11 +18,11 @@ from webapp.lib import scopes, shown_zone
 
 @dataclass(frozen=True)
 class NoticeText:
-    """``sent``: the delivery that it went out with; None of what would be sent to ``receivers``."""
+    """``sent``: the newest delivery to ``receivers``; None of what would be sent to them."""
 
     text: str
     sent: Delivery | None
-    receivers: Sequence[str] = ()
+    receivers: Sequence[str]
 
 
 def notice_text(alert: Alert, deliveries: Sequence[Delivery], now: datetime) -> NoticeText | None:
@@ -39,9 +39,9 @@ def notice_text(alert: Alert, deliveries: Sequence[Delivery], now: datetime) -> 
         endpoints = Endpoint.objects.filter(enabled=True).order_by("name") if all_seen else ()
         takers = [one.name for one in endpoints if part_for(notice, wants_of(one)) is not None]
         return NoticeText(_text(notice), None, takers)
-    sent = Delivery.objects.get(pk=deliveries[0].pk)
+    sent = Delivery.objects.select_related("endpoint").get(pk=deliveries[0].pk)
     try:
-        return NoticeText(_text(sent.notice), sent)
+        return NoticeText(_text(sent.notice), sent, [sent.mail_to or sent.endpoint.name])
     except (ValueError, KeyError, TypeError):
         return None
 

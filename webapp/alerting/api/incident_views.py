@@ -81,7 +81,7 @@ class IncidentDetailSerializer(IncidentSerializer):
         return list(AlertSerializer(list(alerts[:MOST_ALERTS]), many=True).data)
 
 
-class OwnerSerializer(serializers.Serializer[Any]):
+class IncidentOwnerSerializer(serializers.Serializer[Any]):
     """``owner``: the name of an operator who sees the cluster; empty for nobody."""
 
     owner = serializers.CharField(max_length=150, allow_blank=True)
@@ -136,12 +136,12 @@ class IncidentViews(ListView):
 
     @extend_schema(
         summary="Say who works on an incident",
-        request=OwnerSerializer,
+        request=IncidentOwnerSerializer,
         responses={200: IncidentSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
     )
     @action(detail=True, methods=["post"])
     def assign(self, request: Request, uid: str) -> Response:
-        incident, asked = self._found(uid), OwnerSerializer(data=request.data)
+        incident, asked = self._found(uid), IncidentOwnerSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         incident_actions.assign(
             incident, asked.validated_data["owner"], request.user, timezone.now()
