@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import Max
+
 from webapp.delivery.badges import delivery_badge
 from webapp.delivery.models import Delivery, DeliveryAlert
 from webapp.lib.badges import Badge
-
-MOST_DELIVERIES = 1_000
 
 
 @dataclass(frozen=True)
@@ -26,26 +26,31 @@ class Notification:
 def notifications(subjects: Mapping[str, str]) -> dict[str, list[Notification]]:
     """Subject → to whom a notice of it went, the newest first; no entry where to nobody.
 
-    ``subjects``: uid of an alert → of what it is, such as its incident. One query.
+    ``subjects``: uid of an alert → of what it is, such as its incident. Two queries.
     """
-    links = (
-        DeliveryAlert.objects.filter(alert_uid__in=list(subjects))
-        .select_related("delivery__endpoint")
-        .defer("delivery__payload")
-        .order_by("-delivery_id", "id")[:MOST_DELIVERIES]
+    links = DeliveryAlert.objects.filter(alert_uid__in=list(subjects)).order_by()
+    newest: dict[tuple[str, int, str], int] = {}
+    for uid, endpoint, mail_to, pk in links.values_list(
+        "alert_uid", "delivery__endpoint", "delivery__mail_to"
+    ).annotate(Max("delivery")):
+        key = subjects[uid], endpoint, mail_to
+        newest[key] = max(newest.get(key, 0), pk)
+    deliveries = (
+        Delivery.objects.filter(pk__in=set(newest.values()))
+        .select_related("endpoint")
+        .defer("payload")
+        .in_bulk()
     )
-    newest: dict[str, dict[str, Notification]] = defaultdict(dict)
-    for link in links:
-        row: Delivery = link.delivery
-        receiver = row.mail_to or row.endpoint.name
-        newest[subjects[link.alert_uid]].setdefault(
-            receiver,
-            Notification(
-                row.uid,
-                receiver,
-                row.ended_at or row.made_at,
-                delivery_badge(row),
-                row.last_error,
-            ),
-        )
-    return {subject: list(of.values()) for subject, of in newest.items()}
+    notified: dict[str, list[Notification]] = defaultdict(list)
+    for (subject, _, _), pk in sorted(newest.items(), key=lambda item: -item[1]):
+        if row := deliveries.get(pk):
+            notified[subject].append(
+                Notification(
+                    row.uid,
+                    row.mail_to or row.endpoint.name,
+                    row.ended_at or row.made_at,
+                    delivery_badge(row),
+                    row.last_error,
+                )
+            )
+    return dict(notified)

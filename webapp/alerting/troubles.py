@@ -4,7 +4,7 @@ of it, and what would resolve it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Case, Count, F, QuerySet, Value, When, Window
@@ -97,7 +97,9 @@ def what_resolves(row: Alert, policies: Policies) -> str:
             "at": minute_text(row.resolves_at)
         }
     after = policies.rule_policy(row.rule, row.cluster, row.job_id, row.job_name).hold_after
-    if row.flapping:
+    if policies.is_recorded(row.cluster):
+        after = timedelta()
+    elif row.flapping:
         after = max(after, FLAP_QUIET)
     hold = duration_text((hold_of(row.rule) + after).total_seconds() * 1_000)
     crossed = next((one for one in figures(row.evidence) if one.compared and one.is_passed), None)
