@@ -67,10 +67,10 @@ def troubles(
     counts: Mapping[Any, int] = {}
     subjects = {row.uid: row.uid for row in rows}
     if among is not None:
-        of_these = among.filter(incident__in=uids).order_by()
-        counts = dict(of_these.values_list("incident").annotate(Count("pk")))
+        of_these = among.filter(incident__uid__in=uids).order_by()
+        counts = dict(of_these.values_list("incident__uid").annotate(Count("pk")))
         of_incident = {row.incident_id: row.uid for row in rows if row.incident_id}
-        pairs = of_these.order_by("-pk").values_list("uid", "incident")[:MOST_ALERTS]
+        pairs = of_these.order_by("-pk").values_list("uid", "incident__uid")[:MOST_ALERTS]
         subjects |= {uid: of_incident[incident] for uid, incident in pairs}
     notified = notifications(subjects)
     reasons = reasons_by_alert([row for row in rows if row.uid not in notified], now)
