@@ -26,7 +26,7 @@
   }
 
   const actions = {
-    "/": () => document.getElementById("search").focus(),
+    "/": () => document.getElementById("search")?.click(),
     "?": () => document.getElementById("keys-help").showModal(),
     j: () => walk(1),
     k: () => walk(-1),

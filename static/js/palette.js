@@ -1,4 +1,5 @@
-// The palette: Ctrl K opens it, what is typed or pasted is looked up, arrows choose, Enter opens.
+// The palette: the search of the header, / and Ctrl K open it; what is typed or pasted is looked up,
+// arrows choose, Enter opens.
 "use strict";
 
 (() => {
@@ -12,6 +13,12 @@
   document.addEventListener("keydown", (event) => {
     if (!dialog || event.key.toLowerCase() !== "k" || event.altKey) return;
     if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    open();
+  });
+
+  document.addEventListener("submit", (event) => {
+    if (!dialog || !event.target.matches("[data-finds]")) return;
     event.preventDefault();
     open();
   });

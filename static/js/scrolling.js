@@ -4,7 +4,7 @@
 
 (() => {
   const scrolls = (box) => box.scrollWidth > box.clientWidth ||
-    (!box.matches(".scroll") && box.scrollHeight > box.clientHeight);
+    box.scrollHeight > box.clientHeight + 1;
 
   function reachScrolling() {
     document.querySelectorAll(".scroll, details pre, details > dl.facts").forEach((box) => {

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from tests.attacks.inhabited import KEY, MATCHERS
 from tests.attacks.places import Place, places
+from webapp.accounts.models import User
 from webapp.accounts.roles import Role
 from webapp.alerting.models import Alert
 from webapp.cleanup.models import CleanupPlan
@@ -52,6 +53,12 @@ def _job() -> JobCurrent:
     found = JobCurrent.objects.order_by("pk").first()
     assert found is not None
     return found
+
+
+def _operator() -> str:
+    found = User.objects.filter(groups__name=Role.OPERATOR.group, sees__isnull=True).first()
+    assert found is not None
+    return found.username
 
 
 def _in_an_hour() -> str:
@@ -110,6 +117,7 @@ FORMS: dict[str, Write] = {
         lambda: {"uid": Alert.objects.values_list("uid", flat=True)[0], "comment": "mine"}
     ),
     "incident-acknowledge": operators(lambda: {"comment": "mine"}),
+    "incident-assign": operators(lambda: {"owner": _operator()}),
     "incident-silence": operators(lambda: {"hours": "4"}),
     "alert-comment": operators(lambda: {"comment": "seen"}),
     "silence-new": operators(lambda: {"matchers": TEXT_MATCHERS, "reason": "known", "hours": "2"}),
@@ -249,6 +257,7 @@ API: dict[tuple[str, str], Write] = {
     ("api-endpoints-rotate", "post"): operators(),
     ("api-endpoints-test", "post"): operators(),
     ("api-incidents-acknowledge", "post"): operators(lambda: {"comment": "mine"}),
+    ("api-incidents-assign", "post"): operators(lambda: {"owner": _operator()}),
     ("api-incidents-silence", "post"): operators(lambda: {"lasts_s": 600}),
     ("api-incidents-take-back", "post"): operators(changes=False),
     ("api-maintenance-windows-list", "post"): operators(

@@ -174,8 +174,12 @@ def test_the_system_theme_counts_until_somebody_chooses(browser, site):
 
 def test_the_keyboard_reaches_everything(page, site):
     page.goto(site)
-    page.keyboard.press("/")
-    assert page.evaluate("document.activeElement.id") == "search"
+    for opens in ("/", "Control+k"):
+        page.keyboard.press(opens)
+        assert page.evaluate("document.activeElement.id") == "palette-text"
+        page.keyboard.press("Escape")
+    page.click("#search")
+    expect(page.locator("#palette")).to_be_visible()
     page.keyboard.press("Escape")
     page.keyboard.press("?")
     expect(page.locator("#keys-help")).to_be_visible()
@@ -192,9 +196,9 @@ def test_the_keyboard_reaches_everything(page, site):
 
 def test_keys_typed_into_a_field_stay_there(page, site):
     page.goto(site)
-    page.fill("#search", "")
-    page.type("#search", "gc?t/")
-    assert page.input_value("#search") == "gc?t/"
+    page.click("#search")
+    page.keyboard.type("gc?t/")
+    assert page.input_value("#palette-text") == "gc?t/"
     assert page.url == f"{site}/"
 
 

@@ -49,7 +49,7 @@ def acknowledge(
             notified_rank=Least(F("notified_rank"), F("severity_rank")),
             milder_since=None,
         )
-        _note(pks, Happened.ACKNOWLEDGED, name, comment, now)
+        note(pks, Happened.ACKNOWLEDGED, name, comment, now)
     return done
 
 
@@ -66,7 +66,7 @@ def take_back(uids: Collection[str], user: Any, now: datetime) -> int:
         done = Alert.objects.filter(pk__in=pks).update(
             acknowledged_by=None, acknowledged_name="", acknowledged_at=None, acknowledge_comment=""
         )
-        _note(pks, Happened.TAKEN_BACK, name, "", now)
+        note(pks, Happened.TAKEN_BACK, name, "", now)
     return done
 
 
@@ -75,7 +75,7 @@ def comment_on(alert: Alert, user: Any, comment: str, now: datetime) -> None:
     text = clean(comment)
     if not text:
         raise InputRefused(gettext("Write what you want to note."))
-    _note([alert.pk], Happened.COMMENT, user.get_username()[:200], text, now)
+    note([alert.pk], Happened.COMMENT, user.get_username()[:200], text, now)
 
 
 def silence(
@@ -189,7 +189,8 @@ def _open(uids: Collection[str]) -> AlertQuerySet:
     return alerts
 
 
-def _note(pks: Collection[int], kind: str, who: str, comment: str, now: datetime) -> None:
+def note(pks: Collection[int], kind: str, who: str, comment: str, now: datetime) -> None:
+    """Into the history of each."""
     AlertEvent.objects.bulk_create(
         [
             AlertEvent(alert_id=pk, at=now, noted_at=now, kind=kind, who=who, comment=comment)

@@ -56,6 +56,8 @@ class Happened(models.TextChoices):
     ACKNOWLEDGED = "acknowledged", _("acknowledged")
     JOINED = "joined", _("acknowledged with its incident")
     TAKEN_BACK = "taken_back", _("acknowledgement taken back")
+    ASSIGNED = "assigned", _("assigned")
+    RELEASED = "released", _("owner taken off")
     COMMENT = "comment", _("commented")
     MUTED = "muted", _("muted")
     UNMUTED = "unmuted", _("no longer muted")

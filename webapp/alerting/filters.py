@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Case, QuerySet, Value, When
 
 from webapp.alerting.choices import OPEN, AlertState, Mute
 from webapp.findings.choices import Severity
 from webapp.fleet.filters import LABEL, OfAnyAttempt
+from webapp.incidents.filters import NOBODY
+from webapp.incidents.models import Incident
 from webapp.lib.filter_sets import ListFilters, OfJob
 from webapp.lib.keysets import NEWEST_ROWS_FIRST, KeysetColumn
 from webapp.lib.query_parameters import Choice, Flag, Text
@@ -21,6 +23,7 @@ class AlertFilters(OfAnyAttempt):
     severity = Choice(Severity.values)
     muted_by = Choice([value for value in Mute.values if value])
     acknowledged = Flag(method="with_acknowledgement")
+    owner = Text(method="owned_by", about="name of who works on it, - for nobody")
     silenced = Flag(method="with_mute", about="muted by anything")
     time_field = "starts_at"
     defaults = {"state": OPEN_STATE}
@@ -38,10 +41,22 @@ class AlertFilters(OfAnyAttempt):
     def with_mute(self, rows: QuerySet[Any], name: str, muted: bool) -> QuerySet[Any]:
         return rows.exclude(muted_by=Mute.NONE) if muted else rows.filter(muted_by=Mute.NONE)
 
+    def owned_by(self, rows: QuerySet[Any], name: str, owner: str) -> QuerySet[Any]:
+        if owner == NOBODY:
+            return rows.exclude(incident__in=Incident.objects.exclude(owner_name=""))
+        return rows.filter(incident__in=Incident.objects.filter(owner_name=owner))
+
     @property
     def keys(self) -> tuple[KeysetColumn, ...]:
-        """Pages show the worst first of what is open, the newest of the past."""
-        worst = (KeysetColumn("severity_rank", descending=True), *self.order)
+        """Pages show the worst first of what is open, what is quiet behind what fires, and the newest of
+        the past.
+        """
+        quiet_last = Case(When(quiet_since=None, then=Value(0)), default=Value(1))
+        worst = (
+            KeysetColumn("severity_rank", descending=True),
+            KeysetColumn("is_quiet", expression=quiet_last),
+            *self.order,
+        )
         return self.order if self.values.get("state") in (AlertState.RESOLVED, ANY_STATE) else worst
 
 

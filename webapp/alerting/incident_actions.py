@@ -6,18 +6,24 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext
 
+from webapp.accounts.models import User
+from webapp.accounts.roles import Role
+from webapp.accounts.viewers import scope_of
 from webapp.alerting import actions
-from webapp.alerting.choices import OPEN
+from webapp.alerting.choices import OPEN, Happened
 from webapp.alerting.models import Alert, Silence
 from webapp.alerting.models.alert import AlertQuerySet
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident
 from webapp.lib.matchers import matcher
-from webapp.lib.refusals import ActionRefused
+from webapp.lib.refusals import ActionRefused, InputRefused
 
 LABEL = "incident"
+OPERATORS = [role.group for role in Role if role >= Role.OPERATOR]
+MOST_PEOPLE = 200
 
 
 def acknowledge(incident: Incident, user: Any, comment: str, now: datetime) -> int:
@@ -81,6 +87,43 @@ def take_back(incident: Incident, user: Any, now: datetime) -> int:
             raise ActionRefused(gettext("Nobody has acknowledged it."))
     incident.refresh_from_db()
     return done
+
+
+def people(incident: Incident) -> list[User]:
+    """Who can be its owner: operators who see its cluster, by name; the first 200."""
+    operators = Q(is_superuser=True) | Q(groups__name__in=OPERATORS)
+    active = User.objects.filter(operators, is_active=True).distinct().order_by("username")
+    sees: dict[str, bool] = {}
+    able = []
+    for user in active[:MOST_PEOPLE]:
+        grants = "" if user.is_superuser else repr(user.sees)
+        if grants not in sees:
+            sees[grants] = scope_of(user).holds(incident.cluster)
+        able += [user] if sees[grants] else []
+    return able
+
+
+def assign(incident: Incident, owner: str, user: Any, now: datetime) -> None:
+    """``owner``: the name of who works on it from now on; empty for nobody. The history of each of
+    its open alerts has it.
+
+    Raises :class:`InputRefused` for who cannot work on it, :class:`ActionRefused` where it is over.
+    """
+    able = next((one for one in people(incident) if one.username == owner), None)
+    if owner and able is None:
+        raise InputRefused(
+            gettext("Choose an operator who sees this cluster: %(owner)s is none.")
+            % {"owner": owner[:100]}
+        )
+    with transaction.atomic():
+        open_now = Incident.objects.filter(pk=incident.pk, state=IncidentState.OPEN)
+        if open_now.exclude(owner_name=owner).update(owner=able, owner_name=owner):
+            pks = list(_open(incident).values_list("pk", flat=True))
+            kind = Happened.ASSIGNED if owner else Happened.RELEASED
+            actions.note(pks, kind, user.get_username()[:200], owner, now)
+        elif not open_now.exists():
+            raise ActionRefused(gettext("It is over."))
+    incident.refresh_from_db()
 
 
 def silence(incident: Incident, lasts: timedelta, reason: str, user: Any, now: datetime) -> Silence:

@@ -26,6 +26,11 @@ def follow(joined: Joined) -> None:
     """
     for other, kept in joined.merged.items():
         Alert.objects.filter(incident__uid=other).update(incident=kept)
+        owned = (
+            Incident.objects.filter(uid=other).exclude(owner_name="").values("owner", "owner_name")
+        )
+        for owner in owned:
+            Incident.objects.filter(uid=kept, owner_name="").update(**owner)
 
 
 def join_incident(row: Alert, incident: Incident, now: datetime) -> Iterable[Event]:

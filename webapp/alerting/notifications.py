@@ -168,12 +168,8 @@ def _unanswered() -> AlertQuerySet:
     return rows
 
 
-def _queue(
-    group: AlertGroup,
-    kind: str,
-    changed: Sequence[Alert],
-    now: datetime,
-) -> Notice:
+def notice_of(group: AlertGroup, kind: str, changed: Sequence[Alert], now: datetime) -> Notice:
+    """What a group's notice says now, with what else of it fires; nothing is queued."""
     known = {row.pk for row in changed}
     others = Alert.objects.firing().filter(group=group, muted_by=Mute.NONE)
     room = max(LISTED - len(changed), 0)
@@ -193,7 +189,7 @@ def _queue(
     ]
     firing_total = others.count()
     resolved_total = sum(alert.status == RESOLVED for alert in alerts)
-    notice = Notice(
+    return Notice(
         uid=new_uid("ntc"),
         kind=kind,
         group=group.key,
@@ -210,6 +206,10 @@ def _queue(
         if all(row.recorded for row in changed)
         else int(pace().repeat.total_seconds()),
     )
+
+
+def _queue(group: AlertGroup, kind: str, changed: Sequence[Alert], now: datetime) -> None:
+    notice = notice_of(group, kind, changed, now)
     heard = outbox.queue(notice)
     words = story_texts.stored(kind, notice.uid if heard else "")
     AlertEvent.objects.bulk_create(
@@ -219,7 +219,6 @@ def _queue(
         ],
         batch_size=ROWS_AT_ONCE,
     )
-    return notice
 
 
 def _mark_notified(group: AlertGroup, news: Sequence[Alert], now: datetime) -> None:

@@ -1,8 +1,9 @@
-"""How many jobs and clusters have alerts that nobody has acknowledged, for the menu of every page:
-one trouble of a job makes several alerts.
+"""How many troubles nobody has acknowledged, for the menu of every page: alerts of one incident are
+one.
 """
 
 from django.core.cache import cache
+from django.db.models.functions import Coalesce
 
 from webapp.alerting.models import Alert
 
@@ -15,7 +16,7 @@ def count() -> int:
     known = cache.get(CACHE_KEY)
     if isinstance(known, int):
         return known
-    troubled = Alert.objects.unacknowledged().order_by().values("cluster", "first_attempt_id")
-    fresh: int = troubled.distinct()[: CAP + 1].count()
+    waiting = Alert.objects.unacknowledged().order_by().values(of=Coalesce("incident", "uid"))
+    fresh: int = waiting.distinct()[: CAP + 1].count()
     cache.set(CACHE_KEY, fresh, CACHED_FOR_S)
     return fresh

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Prefetch, prefetch_related_objects
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from webapp.alerting import story_texts
 from webapp.alerting.choices import AlertState, Happened, Mute, Notified
@@ -24,6 +24,9 @@ from webapp.lib.labels import matched_labels
 from webapp.lib.matchers import match_each
 
 MOST_NOTICES = 1_000
+NO_LONGER_KNOWN = gettext_noop(
+    "Whether anybody was notified is no longer known: deliveries of that time are not kept."
+)
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,14 @@ class Unnotified:
 
 def why_nobody(alerts: Sequence[Alert], now: datetime) -> Unnotified:
     """Of alerts that no delivery is known of: seven queries at most, however many there are."""
+    reasons = reasons_by_alert(alerts, now)
+    if reasons is None:
+        return Unnotified(((len(alerts), gettext(NO_LONGER_KNOWN)),), is_known=False)
+    return Unnotified.counted(reasons[row.pk] for row in alerts)
+
+
+def reasons_by_alert(alerts: Sequence[Alert], now: datetime) -> dict[int, str] | None:
+    """Number of an alert → why nobody was notified; None where that is no longer known."""
     reasons = {row.pk: _before_its_notice(row) for row in alerts}
     due = [row for row in alerts if not reasons[row.pk] and row.notified_at is None]
     of_notice = [row for row in alerts if not reasons[row.pk] and row.notified_at is not None]
@@ -53,18 +64,7 @@ def why_nobody(alerts: Sequence[Alert], now: datetime) -> Unnotified:
     due = [row for row in due if not reasons[row.pk]]
     sent = _sent(of_notice)
     if sent is None:
-        return Unnotified(
-            (
-                (
-                    len(alerts),
-                    gettext(
-                        "Whether anybody was notified is no longer known: deliveries of that time "
-                        "are not kept."
-                    ),
-                ),
-            ),
-            is_known=False,
-        )
+        return None
     # Somebody who sees some clusters sees no endpoints: they are of the whole fleet.
     endpoints = (
         list(Endpoint.objects.all())
@@ -81,7 +81,7 @@ def why_nobody(alerts: Sequence[Alert], now: datetime) -> Unnotified:
         reasons[row.pk] = _no_taker(row, endpoints, takers[row.pk]) or _taken_by_now(
             row.pk in sent, endpoints is not None
         )
-    return Unnotified.counted(reasons[row.pk] for row in alerts)
+    return reasons
 
 
 def _before_its_notice(row: Alert) -> str:

@@ -89,6 +89,8 @@ class Figure:
     threshold_key: str = ""
     at: datetime | None = None
     note: str = ""
+    is_passed: bool = True
+    """False where what it is compared with was not reached."""
 
     @property
     def is_text(self) -> bool:
@@ -125,6 +127,7 @@ def _figure(row: Mapping[str, Any]) -> Figure:
         threshold_key=str(row.get("threshold_key") or ""),
         at=from_json(row.get("at_ms")),
         note=str(row.get("note") or ""),
+        is_passed=not unmet,
     )
 
 

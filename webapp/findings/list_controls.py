@@ -23,6 +23,11 @@ def severity_control(severities: Collection[str] = tuple(SEVERITY_BADGES)) -> Co
     )
 
 
+def owner_control(name: str) -> Control:
+    """``name``: of whoever asks."""
+    return Control("owner", "Owner", (("", "Anybody's"), (name, "mine"), ("-", "nobody's")))
+
+
 def acknowledged_control() -> Control:
     return Control(
         "acknowledged",

@@ -36,7 +36,7 @@ class HostRow:
 
 
 SORTS: dict[str, Callable[[HostRow], Any]] = {
-    "trouble": lambda row: (row.trouble, row.worst_rank, row.last_at or _LONG_AGO),
+    "trouble": lambda row: (row.worst_rank, row.trouble, row.last_at or _LONG_AGO),
     "host": attrgetter("host"),
     **{name: attrgetter(name) for name in (*COUNTED, "jobs", "subtasks")},
     "last_at": lambda row: row.last_at or _LONG_AGO,

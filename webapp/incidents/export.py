@@ -17,4 +17,5 @@ NAMES = (
     "acknowledged_name",
     "acknowledged_at",
     "acknowledge_comment",
+    "owner_name",
 )

@@ -11,7 +11,7 @@ from webapp.lib.filter_sets import OfJob
 from webapp.lib.keysets import KeysetColumn
 from webapp.lib.query_parameters import Choice, Flag, Text
 
-ANY_STATE = "any"
+ANY_STATE, NOBODY = "any", "-"
 STATES = (IncidentState.OPEN, IncidentState.CLOSED)
 
 
@@ -23,6 +23,7 @@ class IncidentFilters(OfJob):
     state = Choice((*STATES, ANY_STATE), method="in_state")
     severity = Choice((Severity.WARNING, Severity.CRITICAL), about="the worst of its findings")
     acknowledged = Flag(method="with_acknowledgement")
+    owner = Text(method="owned_by", about="name of who works on it, - for nobody")
     time_field = "began_at"
     defaults = {"state": IncidentState.OPEN}
 
@@ -33,6 +34,9 @@ class IncidentFilters(OfJob):
         self, rows: QuerySet[Any], name: str, acknowledged: bool
     ) -> QuerySet[Any]:
         return rows.filter(acknowledged_at__isnull=not acknowledged)
+
+    def owned_by(self, rows: QuerySet[Any], name: str, owner: str) -> QuerySet[Any]:
+        return rows.filter(owner_name="" if owner == NOBODY else owner)
 
     @property
     def keys(self) -> tuple[KeysetColumn, ...]:

@@ -80,6 +80,12 @@ class Incident(models.Model):
     acknowledged_rank = models.PositiveSmallIntegerField(
         default=0, help_text="how bad it was then: alerts that are worse ask again"
     )
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    owner_name = models.CharField(
+        max_length=200, blank=True, help_text="who works on it, by their name; empty for nobody"
+    )
     created_at = models.DateTimeField()
 
     objects: ClassVar = IncidentQuerySet.as_manager()

@@ -5,24 +5,18 @@ matter of it once.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 from django.utils.translation import gettext, ngettext
 
 from spark_jobs.serving import FAILED_OUTCOMES, UNSETTLED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
-from webapp.delivery.badges import DELIVERY_BADGES
-from webapp.delivery.models import Delivery
 from webapp.findings.job_attempts import attempts_of
 from webapp.findings.presentation import PresentedFinding, shown, with_known_bugs
 from webapp.fleet.models import OVER, JobAnnotation, JobCurrent
 from webapp.incidents.members import Member
-from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.instants import age_text
 from webapp.lib.quantities import count_text
-
-MOST_DELIVERIES = 200
 
 
 @dataclass(frozen=True)
@@ -36,16 +30,6 @@ class Matter:
     first_seen: datetime
     last_seen: datetime
     is_open: bool
-
-
-@dataclass(frozen=True)
-class Notification:
-    """The newest delivery to one receiver."""
-
-    receiver: str
-    at: datetime
-    badge: Badge
-    error: str
 
 
 def matters(members: Iterable[Member]) -> list[Matter]:
@@ -136,23 +120,3 @@ def _recovery_point(of_jobs: Q, now: datetime) -> list[str]:
         gettext("Last completed checkpoint: %(age)s; a failure now replays what came since.")
         % {"age": age_text(oldest, now)}
     ]
-
-
-def notifications(alert_uids: QuerySet[Any, Any]) -> list[Notification]:
-    """Who was notified of these alerts, the newest first.
-
-    One query; ``alert_uids`` is part of it.
-    """
-    rows: Any = (
-        Delivery.objects.filter(alerts__alert_uid__in=alert_uids)
-        .select_related("endpoint")
-        .defer("payload")
-    )
-    newest: dict[str, Notification] = {}
-    for row in rows.order_by("-id").distinct()[:MOST_DELIVERIES]:
-        receiver = row.mail_to or row.endpoint.name
-        badge = DELIVERY_BADGES.get(row.state, UNKNOWN)
-        newest.setdefault(
-            receiver, Notification(receiver, row.ended_at or row.made_at, badge, row.last_error)
-        )
-    return list(newest.values())

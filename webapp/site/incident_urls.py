@@ -17,6 +17,9 @@ urlpatterns = [
         name="incident-acknowledge",
     ),
     re_path(
+        r"^incidents/(?P<uid>inc_[a-z2-7]{26})/assign$", incidents.assign, name="incident-assign"
+    ),
+    re_path(
         r"^incidents/(?P<uid>inc_[a-z2-7]{26})/silence$", incidents.silence, name="incident-silence"
     ),
 ]

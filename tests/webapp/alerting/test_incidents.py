@@ -403,7 +403,7 @@ def test_who_may_not_operate_may_look_and_change_nothing(client, expiry):
 def test_the_list_is_narrowed_and_downloaded_and_says_what_closed(
     client, expiry, django_assert_max_num_queries
 ):
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(24):
         page = client.get(reverse("incidents")).content.decode()
     assert expiry.uid in page
     assert (

@@ -73,11 +73,11 @@ def test_filters_narrow_the_list(viewer, query, names):
 def test_the_number_of_queries_does_not_grow_with_the_list(viewer, django_assert_max_num_queries):
     alerting(*(f"job-{number}" for number in range(60)))
     viewer.get(reverse("alerts"))
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(22):
         answer = viewer.get(reverse("alerts"))
-    assert len(answer.context["page"].rows) == 50 and answer.context["page"].next_cursor
+    assert len(answer.context["page"].rows) == 25 and answer.context["page"].next_cursor
     rest = viewer.get(reverse("alerts"), {"cursor": answer.context["page"].next_cursor})
-    assert len(rest.context["page"].rows) == 10
+    assert len(rest.context["page"].rows) == 25
 
 
 def test_an_operator_acknowledges_in_place_with_a_comment(operator):

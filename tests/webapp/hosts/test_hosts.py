@@ -16,7 +16,7 @@ from ingest.records import Observed, TaskManager
 from tests.webapp.builders import cluster, fact, finding, job, person
 from tests.webapp.hosts.builders import happened_on, host_event, lost, names, runs_on, taskmanager
 from webapp.accounts.models import ApiToken
-from webapp.findings.models import FindingHost
+from webapp.findings.models import Finding, FindingHost
 from webapp.hosts.concentration import concentration
 from webapp.hosts.lives import ended_before
 from webapp.hosts.models import HostEvent, JobHost
@@ -87,6 +87,15 @@ def listed(answer):
 )
 def test_hosts_are_narrowed_and_ordered_the_worst_first(viewer, three, asked, found):
     assert listed(viewer.get("/hosts/", asked)) == found
+
+
+def test_a_host_that_a_critical_finding_names_comes_before_one_with_more_trouble(
+    viewer, three, now
+):
+    row = finding(three, at=now, severity="critical", subject_id="calm")
+    names(row, "calm")
+    Finding.objects.exclude(pk=row.pk).update(severity="warning", severity_rank=2)
+    assert listed(viewer.get("/hosts/")) == ["calm", "bad", "odd"]
 
 
 def test_the_api_the_command_and_downloads_have_the_rows_of_the_page(viewer, api, three):

@@ -76,6 +76,8 @@ ACTIONS = {
     "incident-acknowledge": "incident.acknowledge",
     "api-incidents-acknowledge": "incident.acknowledge",
     "incident-acknowledge with take_back": "incident.take-back",
+    "incident-assign": "incident.assign",
+    "api-incidents-assign": "incident.assign",
     "incident-silence": "incident.silence",
     "api-incidents-silence": "incident.silence",
     "api-incidents-take-back": "incident.take-back",

@@ -46,6 +46,7 @@ SHOWN = frozenset(
         "names",
         "nothing",
         "order",
+        "owner",
         "page",
         "pause",
         "plan",

@@ -81,6 +81,12 @@ class IncidentDetailSerializer(IncidentSerializer):
         return list(AlertSerializer(list(alerts[:MOST_ALERTS]), many=True).data)
 
 
+class IncidentOwnerSerializer(serializers.Serializer[Any]):
+    """``owner``: the name of an operator who sees the cluster; empty for nobody."""
+
+    owner = serializers.CharField(max_length=150, allow_blank=True)
+
+
 class SilenceIncidentSerializer(serializers.Serializer[Any]):
     """``reason``: the title of the incident where it is left out."""
 
@@ -126,6 +132,20 @@ class IncidentViews(ListView):
     def take_back(self, request: Request, uid: str) -> Response:
         incident = self._found(uid)
         incident_actions.take_back(incident, request.user, timezone.now())
+        return Response(IncidentSerializer(incident).data)
+
+    @extend_schema(
+        summary="Say who works on an incident",
+        request=IncidentOwnerSerializer,
+        responses={200: IncidentSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+    )
+    @action(detail=True, methods=["post"])
+    def assign(self, request: Request, uid: str) -> Response:
+        incident, asked = self._found(uid), IncidentOwnerSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        incident_actions.assign(
+            incident, asked.validated_data["owner"], request.user, timezone.now()
+        )
         return Response(IncidentSerializer(incident).data)
 
     @extend_schema(

@@ -503,6 +503,8 @@ class Migration(migrations.Migration):
                             ("acknowledged", "acknowledged"),
                             ("joined", "acknowledged with its incident"),
                             ("taken_back", "acknowledgement taken back"),
+                            ("assigned", "assigned"),
+                            ("released", "owner taken off"),
                             ("comment", "commented"),
                             ("muted", "muted"),
                             ("unmuted", "no longer muted"),

@@ -1,6 +1,7 @@
 """Alerts: the list with its filters, one of them with its story, and what people say about them."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, cast
 
@@ -16,31 +17,41 @@ from django.views.decorators.http import require_GET, require_POST
 
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.accounts.guards import operators_only
-from webapp.alerting import actions
+from webapp.accounts.roles import may_operate
+from webapp.alerting import actions, incident_actions
 from webapp.alerting.badges import badges, state_badge
 from webapp.alerting.choices import UNREACHABLE, AlertState, Mute
 from webapp.alerting.filters import ANY_STATE, OPEN_STATE, AlertFilters
 from webapp.alerting.models import Alert
 from webapp.alerting.models.alert import AlertQuerySet
 from webapp.alerting.notice_content import muted_names
+from webapp.alerting.notice_preview import notice_text
+from webapp.alerting.policies import Policies
+from webapp.alerting.troubles import folded, troubles, what_resolves
 from webapp.alerting.unnotified import why_nobody
 from webapp.delivery.models import Delivery
 from webapp.findings.badges import CONFIDENCE_MEANS, severity_badge
 from webapp.findings.choices import Severity
 from webapp.findings.figures import figures
-from webapp.findings.list_controls import acknowledged_control, rule_control, severity_control
+from webapp.findings.list_controls import (
+    acknowledged_control,
+    owner_control,
+    rule_control,
+    severity_control,
+)
 from webapp.findings.models import Finding
 from webapp.fleet.list_controls import clusters_control
 from webapp.fleet.models import JobCurrent
+from webapp.incidents.models import Incident
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
-from webapp.lib.refusals import refusal_as_message
+from webapp.lib.refusals import ActionRefused, refusal_as_message
 from webapp.lib.silence_links import silence_address
 from webapp.lib.timeranges import around
 from webapp.lib.translations import gettext_lazy as _
 
-PAGE_SIZE = 50
+PAGE_SIZE = 25
 MOST_EXPORTED = 50_000
 MOST_EVENTS = 200
 MOST_DELIVERIES = 50
@@ -92,11 +103,12 @@ STATES = {
 @require_GET
 def alerts(request: HttpRequest) -> HttpResponse:
     filters = AlertFilters.from_page(request.GET, Alert.objects.all())
-    rows = (
-        cast(AlertQuerySet, filters.qs).with_names().defer("cause", "evidence", "labels", "fired")
-    )
-    listed = page(rows, filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     state = filters.values.get("state", "")
+    is_folded = state not in (AlertState.RESOLVED, ANY_STATE)
+    chosen = cast(AlertQuerySet, folded(filters.qs) if is_folded else filters.qs)
+    rows = chosen.with_names().defer("fired")
+    listed = page(rows, filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
+    of_rows = troubles(listed.rows, filters.qs if is_folded else None, timezone.now())
     context: dict[str, Any] = {
         "filters": filters,
         "state": state,
@@ -110,16 +122,18 @@ def alerts(request: HttpRequest) -> HttpResponse:
             clusters_control(),
             rule_control(),
             acknowledged_control(),
+            owner_control(request.user.get_username()),
             Control(
                 "silenced", "Muted", (("", "Muted or not"), ("no", "not muted"), ("yes", "muted"))
             ),
         ),
         "page": listed,
         "rows": [
-            (row, state_badge(row), severity_badge(row.severity), badges(row))
+            (row, state_badge(row), severity_badge(row.severity), badges(row), of_rows[row.pk])
             for row in listed.rows
         ],
-        "matching": capped_count(filters.qs),
+        "is_folded": is_folded,
+        "matching": capped_count(chosen),
         "recently_resolved": [] if listed.rows or filters.is_narrowed else _recently_resolved(),
     }
     return render(request, "alerting/alerts.html", context)
@@ -153,6 +167,7 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
         uid[:40].replace("\x00", "") for uid in ([only] if only else request.POST.getlist("uid"))
     ][: actions.AT_ONCE]
     now = timezone.now()
+    user, comment = request.user, request.POST.get("comment", "")
     if not uids:
         messages.warning(request, gettext("No alert was chosen."))
     elif "take_back" in request.POST:
@@ -167,7 +182,9 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
             % {"count": f"{done:,}"},
         )
     else:
-        done = actions.acknowledge(uids, request.user, request.POST.get("comment", ""), now)
+        # A row of the list is a trouble: what joins it later is acknowledged with it.
+        done = _with_incidents(uids, user, comment, now) if "troubles" in request.POST else 0
+        done += actions.acknowledge(uids, user, comment, now)
         if done:
             messages.success(
                 request,
@@ -187,6 +204,14 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
                 request, gettext("Nothing to acknowledge: somebody was quicker, or it is resolved.")
             )
     return redirect(_back(request))
+
+
+def _with_incidents(uids: list[str], user: Any, comment: str, now: datetime) -> int:
+    done = 0
+    for incident in Incident.objects.open().filter(alerts__uid__in=uids).distinct():
+        with suppress(ActionRefused):
+            done += incident_actions.acknowledge(incident, user, comment, now)
+    return done
 
 
 @operators_only
@@ -240,12 +265,20 @@ def _about(request: HttpRequest, shown: Alert) -> dict[str, Any]:
         .order_by("-severity_rank", "-id")
     )
     until = shown.ends_at or now
+    incident = Incident.objects.filter(uid=shown.incident_id or "").first()
+    notice = notice_text(shown, deliveries, now)
     return {
         "alert": shown,
         "said": described,
         "finding": finding,
         "rule": rule,
         "job": job,
+        "incident": incident,
+        "people": incident_actions.people(incident)
+        if incident and incident.is_open and may_operate(request.user)
+        else (),
+        "resolves": what_resolves(shown, Policies()) if shown.is_open else "",
+        "notice": notice,
         "state": state_badge(shown),
         "severity": severity_badge(shown.severity),
         "badges": badges(shown),

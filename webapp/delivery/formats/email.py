@@ -19,12 +19,12 @@ from webapp.delivery.formats.texts import (
 from webapp.delivery.notices import Notice, NoticeAlert
 from webapp.delivery.titles import title_of
 
-LONGEST_SUBJECT = 180
+LONGEST_SUBJECT, MOST_WRITTEN = 180, 30
 
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Mail:
     title = title_of(notice)
-    alerts, more = shown(notice, 30)
+    alerts, more = shown(notice, MOST_WRITTEN)
     context = {
         "title": title,
         "notice": notice,
@@ -40,14 +40,16 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Mail:
     return Mail(
         to.emails,
         cut(title, LONGEST_SUBJECT),
-        _text(notice, title, alerts, more),
+        text_of(notice),
         html,
         to.message_id,
     )
 
 
-def _text(notice: Notice, title: str, alerts: list[NoticeAlert], more: int) -> str:
-    blocks = [title, "\n\n".join(_block(alert) for alert in alerts)]
+def text_of(notice: Notice) -> str:
+    """What people read of it, without any markup."""
+    alerts, more = shown(notice, MOST_WRITTEN)
+    blocks = [title_of(notice), "\n\n".join(_block(alert) for alert in alerts)]
     if more:
         blocks.append(f"… and {more} more.")
     blocks.append(f"Weir, {notice.made_at:%Y-%m-%d %H:%M:%S} UTC, notice {notice.uid}")

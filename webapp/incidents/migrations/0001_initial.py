@@ -86,7 +86,24 @@ class Migration(migrations.Migration):
                         default=0, help_text="how bad it was then: alerts that are worse ask again"
                     ),
                 ),
+                (
+                    "owner_name",
+                    models.CharField(
+                        blank=True,
+                        help_text="who works on it, by their name; empty for nobody",
+                        max_length=200,
+                    ),
+                ),
                 ("created_at", models.DateTimeField()),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
                 (
                     "acknowledged_by",
                     models.ForeignKey(

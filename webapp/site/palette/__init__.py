@@ -1,3 +1,3 @@
-"""What somebody types or pastes → where it leads: jobs, checkpoints, hosts, rules, pages, and what
-a log line or an exception says.
+"""What somebody types or pastes → where it leads: jobs with their checkpoints and analyses, hosts,
+rules, pages, settings, what a log line or an exception says, and open findings that quote it.
 """

@@ -1,6 +1,6 @@
 """What a search gives: groups of links."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 MOST_OF_GROUP = 8
@@ -22,3 +22,9 @@ class Group:
     title: str
     hits: Sequence[Hit] = ()
     note: str = ""
+
+
+def has_words(text: str, words: Iterable[str]) -> bool:
+    """Whether each word, whatever its case, is a part of the text."""
+    lower = text.lower()
+    return all(word.lower() in lower for word in words)

@@ -1,18 +1,23 @@
-"""Hosts by a part of their name."""
+"""Hosts by a part of their name, those of the worst open findings first."""
 
 from collections.abc import Iterator
 from urllib.parse import urlencode
 
+from django.db.models import Max
 from django.urls import reverse
 from django.utils.translation import gettext
 
+from webapp.findings.choices import SEVERITY_RANK, FindingState
+from webapp.findings.models import FindingHost
 from webapp.hosts.models import HostEvent, JobHost
 from webapp.site.palette.hits import MOST_OF_GROUP, Group, Hit
 from webapp.site.palette.jobs import LONGEST_NAME
 
+MOST_READ = 10 * MOST_OF_GROUP
+
 
 def hosts(text: str) -> Iterator[Group]:
-    """Two queries."""
+    """Three queries."""
     if len(text) > LONGEST_NAME:
         return
     pairs: set[tuple[str, str]] = set()
@@ -23,16 +28,31 @@ def hosts(text: str) -> Iterator[Group]:
             .values_list("host", "cluster")
             .distinct()
         )
-        pairs.update(named[: 2 * MOST_OF_GROUP])
+        pairs.update(named[:MOST_READ])
     if pairs:
+        worst = {
+            (host, cluster): rank
+            for host, cluster, rank in FindingHost.objects.filter(
+                host__in={host for host, _ in pairs}, finding__state=FindingState.OPEN
+            )
+            .order_by()
+            .values_list("host", "cluster")
+            .annotate(Max("finding__severity_rank"))
+        }
+        in_order = sorted(pairs, key=lambda pair: (-worst.get(pair, 0), pair))
         yield Group(
             gettext("Hosts"),
             [
-                Hit(host, host_address(host, cluster), cluster)
-                for host, cluster in sorted(pairs)[:MOST_OF_GROUP]
+                Hit(host, host_address(host, cluster), _detail(cluster, worst.get((host, cluster))))
+                for host, cluster in in_order[:MOST_OF_GROUP]
             ],
         )
 
 
 def host_address(host: str, cluster: str) -> str:
     return f"{reverse('host', args=[host])}?{urlencode({'cluster': cluster})}"
+
+
+def _detail(cluster: str, rank: int | None) -> str:
+    word = next((str(one.label) for one, its in SEVERITY_RANK.items() if its == rank), "")
+    return f"{cluster} · {word}" if word else cluster

@@ -26,7 +26,7 @@ from webapp.site.palette.hosts import host_address
 
 SHORTEST = 20
 """Shorter texts are names."""
-_EXCEPTION = re.compile(r"(?<![\w$.])(?:[a-z][\w$]*+\.)++[A-Z][\w$]*(?:Exception|Error)\b")
+EXCEPTION = re.compile(r"(?<![\w$.])(?:[a-z][\w$]*+\.)++[A-Z][\w$]*(?:Exception|Error)\b")
 _MISSING_FILE = re.compile(
     r"(?:FileNotFoundException|NoSuchFileException|File does not exist)[:\s]+(?P<path>[^\s]+)"
 )
@@ -76,7 +76,7 @@ def _note(event: LogEvent | None, reason: str | None, text: str) -> str:
         )
         about += [gettext("on %(host)s") % {"host": event.host}] if event.host else []
         parts.append(gettext("Weir reads this as: %(about)s.") % {"about": ", ".join(about)})
-    named = _EXCEPTION.findall(text)
+    named = EXCEPTION.findall(text)
     if not event and not named and not reason:
         return ""
     if named:

@@ -1,16 +1,20 @@
-"""Pages of the menu and rules by their names; no query."""
+"""Pages, rules and settings by their names; no query."""
 
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
 
-from django.urls import reverse
+from django.urls import Resolver404, resolve, reverse
 from django.utils.translation import gettext, gettext_noop
 
-from spark_jobs.diagnosis.registry import all_rules
+from spark_jobs.diagnosis.registry import all_rules, all_thresholds
 from webapp.analyses.registry import all_fleet_analyses
+from webapp.fleet.forms import ClusterForm
 from webapp.lib import scopes
 from webapp.lib.messages.rendering import localised
+from webapp.site.documentation.settings import documented
 from webapp.site.menu import MENU
-from webapp.site.palette.hits import MOST_OF_GROUP, Group, Hit
+from webapp.site.palette.hits import MOST_OF_GROUP, Group, Hit, has_words
 
 MORE_PAGES = (
     (gettext_noop("Rules and their runbooks"), "rules"),
@@ -19,6 +23,17 @@ MORE_PAGES = (
     (gettext_noop("Account and API tokens"), "account"),
     (gettext_noop("Saved views"), "saved-views"),
     (gettext_noop("API documentation"), "api-docs"),
+)
+OF_SETTINGS = (
+    (gettext_noop("Settings of alerts"), "alert-settings"),
+    (gettext_noop("Silences"), "silences"),
+    (gettext_noop("Maintenance windows"), "maintenance"),
+)
+OF_WHOLE_FLEET = (
+    (gettext_noop("Endpoints of notifications"), "endpoints"),
+    (gettext_noop("Deliveries of notifications"), "deliveries"),
+    (gettext_noop("Add a cluster"), "cluster-add"),
+    (gettext_noop("Add a storage root"), "storage-root-add"),
 )
 FOR_ADMINISTRATORS = (
     (gettext_noop("Users and roles"), "access-users"),
@@ -29,32 +44,65 @@ FOR_ADMINISTRATORS = (
 
 def places(text: str, administers: bool) -> Iterator[Group]:
     """Titles are found in the reader's language and in English."""
-    words = text.lower().split()
-    shown = [
-        (entry.english, entry.page)
-        for entry in MENU
-        if not entry.whole_fleet or scopes.current().is_everything
-    ]
-    more = (*MORE_PAGES, *(FOR_ADMINISTRATORS if administers else ()))
+    words = text.split()
+    all_seen = scopes.current().is_everything
+    shown = [(entry.english, entry.page) for entry in MENU if not entry.whole_fleet or all_seen]
+    more = (
+        *MORE_PAGES,
+        *OF_SETTINGS,
+        *(OF_WHOLE_FLEET if all_seen else ()),
+        *(FOR_ADMINISTRATORS if administers else ()),
+    )
     pages = [
         Hit(gettext(title), reverse(page))
         for title, page in (*shown, *more)
-        if _has(f"{title} {gettext(title)}", words)
+        if has_words(f"{title} {gettext(title)}", words)
     ]
     for name, analysis in all_fleet_analyses().items():
         known = f"{analysis.title} {analysis.summary}", localised(analysis.title)
-        if _has(" ".join((*known, localised(analysis.summary))), words):
+        if has_words(" ".join((*known, localised(analysis.summary))), words):
             pages.append(Hit(known[1], reverse(f"fleet-{name}")))
     if pages:
         yield Group(gettext("Pages"), pages[:MOST_OF_GROUP])
     rules = [
         Hit(own_title, reverse("rule", args=[rule.id]), rule.id)
         for rule in all_rules().values()
-        if _has(f"{rule.id} {rule.title} {(own_title := localised(rule.title))}", words)
+        if has_words(f"{rule.id} {rule.title} {(own_title := localised(rule.title))}", words)
     ]
     if rules:
         yield Group(gettext("Rules"), rules[:MOST_OF_GROUP])
 
 
-def _has(title: str, words: list[str]) -> bool:
-    return all(word in title.lower() for word in words)
+def settings(text: str, page: str) -> Iterator[Group]:
+    """Thresholds of rules, fields of clusters, and what the environment sets. ``page``: the path of
+    the page that asks; on one of a cluster its own fields are meant.
+    """
+    words = text.split()
+    if not any(len(word) > 2 for word in words):
+        return
+    hits = [
+        Hit(key, reverse("rule", args=[key.rpartition(".")[0]]), localised(threshold.reason))
+        for threshold in all_thresholds()
+        if has_words(key := threshold.key, words)
+    ]
+    fields = reverse("clusters")
+    with suppress(Resolver404):
+        of_page = resolve(page).kwargs
+        if name := of_page.get("cluster") or (page.startswith(fields) and of_page.get("name")):
+            fields = reverse("cluster-edit", args=[name])
+    hits += [
+        Hit(str(field.label), fields, f"{gettext('field of a cluster')} · {name}")
+        for name, field in ClusterForm.base_fields.items()
+        if field.label and has_words(f"{name} {field.label}", words)
+    ]
+    guide = f"{reverse('documentation')}reference/settings/"
+    hits += [
+        Hit(", ".join(names), guide, meaning)
+        for names, _default, meaning in _environment()
+        if has_words(f"{' '.join(names)} {meaning}", words)
+    ]
+    if hits:
+        yield Group(gettext("Settings"), hits[:MOST_OF_GROUP])
+
+
+_environment = cache(documented)

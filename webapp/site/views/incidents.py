@@ -16,15 +16,25 @@ from django.views.decorators.http import require_GET, require_POST
 from ingest.figures import count_text
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.accounts.guards import operators_only
+from webapp.accounts.kept_choices import back
+from webapp.accounts.roles import may_operate
 from webapp.alerting import incident_actions
 from webapp.alerting.badges import badges
 from webapp.alerting.badges import state_badge as alert_badge
 from webapp.alerting.models import Alert
+from webapp.alerting.notified import notifications
+from webapp.alerting.policies import Policies
+from webapp.alerting.troubles import folded, troubles, what_resolves
 from webapp.alerting.unnotified import Unnotified, why_nobody
 from webapp.alerting.without_alert import why_no_alert
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import Severity
-from webapp.findings.list_controls import acknowledged_control, rule_control, severity_control
+from webapp.findings.list_controls import (
+    acknowledged_control,
+    owner_control,
+    rule_control,
+    severity_control,
+)
 from webapp.findings.models import FindingHost
 from webapp.findings.presentation import shown
 from webapp.fleet.list_controls import clusters_control
@@ -42,12 +52,12 @@ from webapp.lib.refusals import refusal_as_message
 from webapp.lib.timeranges import around, from_request
 from webapp.lib.translations import gettext_lazy as _
 from webapp.reports.document import Moment
-from webapp.site.incident_summary import cost, matters, notifications, with_bugs
+from webapp.site.incident_summary import cost, matters, with_bugs
 from webapp.site.incident_timeline import timeline
 
-PAGE_SIZE = 50
+PAGE_SIZE = 30
 MOST_EXPORTED = 50_000
-MOST_ALERTS = 100
+MOST_ALERTS, MOST_NOTIFIED = 100, 1_000
 MOST_HOSTS = 12
 MATTERS_SHOWN, ALERTS_SHOWN = 8, 8
 FIRST_MOMENTS, LAST_MOMENTS = 6, 12
@@ -71,6 +81,10 @@ def incidents(request: HttpRequest) -> HttpResponse:
         filters.qs.select_related("cause"), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE
     )
     state = filters.values.get("state", "")
+    of_them = Alert.objects.filter(incident__in=[row.uid for row in listed.rows])
+    worst = list(folded(of_them).defer("cause", "next_step", "fired"))
+    by_alert = troubles(worst, of_them, timezone.now())
+    of_rows = {alert.incident_id: by_alert[alert.pk] for alert in worst}
     context: dict[str, Any] = {
         "filters": filters,
         "state": state,
@@ -83,9 +97,13 @@ def incidents(request: HttpRequest) -> HttpResponse:
             clusters_control(),
             rule_control(),
             acknowledged_control(),
+            owner_control(request.user.get_username()),
         ),
         "page": listed,
-        "rows": [(row, state_badge(row), severity_badge(row.severity)) for row in listed.rows],
+        "rows": [
+            (row, state_badge(row), severity_badge(row.severity), of_rows.get(row.uid))
+            for row in listed.rows
+        ],
         "matching": capped_count(filters.qs),
         "recently_closed": [] if listed.rows or filters.is_narrowed else _recently_closed(),
     }
@@ -133,21 +151,19 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
     time_range = from_request(request, now, lasted)
     of_it = members(row)
     of_incident = Alert.objects.filter(incident__uid=row.uid)
-    alerts = (
-        of_incident.with_names()
-        .order_by("-severity_rank", "starts_at", "id")
-        .defer("evidence", "fired")
-    )
+    alerts = of_incident.with_names().order_by("-severity_rank", "starts_at", "id").defer("fired")
     alert_rows = [
         (alert, alert_badge(alert), badges(alert))
         for alert in sorted(alerts[:MOST_ALERTS], key=lambda alert: not alert.is_open)
     ]
+    worst = alert_rows[0][0] if alert_rows else None
     story = timeline(row, of_it, time_range)
     moments, of_matter = list(story.moments), matters(of_it)
     is_long = len(moments) > FIRST_MOMENTS + LAST_MOMENTS + 1
     matters_first = with_bugs(of_matter[:MATTERS_SHOWN])
     named = FindingHost.objects.filter(finding__in=[member.finding.pk for member in of_it])
-    receivers = notifications(of_incident.values("uid"))
+    uids = of_incident.order_by("-pk").values_list("uid", flat=True)[:MOST_NOTIFIED]
+    receivers = notifications(dict.fromkeys(uids, row.uid)).get(row.uid, [])
     context: dict[str, Any] = {
         "incident": row,
         "state": state_badge(row),
@@ -181,6 +197,8 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         "left_out": story.left_out,
         "several_jobs": row.job_count > 1,
         "silences_h": SILENCES_H,
+        "resolves": what_resolves(worst, Policies()) if worst and worst.is_open else "",
+        "people": incident_actions.people(row) if row.is_open and may_operate(request.user) else (),
         "rules": all_rules(),
     }
     return render(request, "incidents/incident.html", context)
@@ -220,6 +238,23 @@ def acknowledge(request: HttpRequest, uid: str) -> HttpResponse:
                 % {"alert": count_text(done, "alert")},
             )
     return redirect("incident", uid)
+
+
+@operators_only
+@require_POST
+def assign(request: HttpRequest, uid: str) -> HttpResponse:
+    """To the person whom ``owner`` names; to nobody where it is empty."""
+    shown = get_object_or_404(Incident, uid=uid)
+    owner = request.POST.get("owner", "").replace("\x00", "")
+    with refusal_as_message(request):
+        incident_actions.assign(shown, owner, request.user, timezone.now())
+        messages.success(
+            request,
+            gettext("%(owner)s works on it now.") % {"owner": owner}
+            if owner
+            else gettext("Nobody works on it now."),
+        )
+    return back(request)
 
 
 @operators_only

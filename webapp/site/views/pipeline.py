@@ -27,8 +27,8 @@ from webapp.work.models import (
     SkippedInput,
 )
 
-RUNS_A_PAGE = 25
-SKIPS_A_PAGE = 20
+RUNS_A_PAGE = 15
+SKIPS_A_PAGE = 10
 CLEARED_SHOWN = 5
 RESTARTS_SHOWN, RESTARTS_SHOWN_FOR = 3, timedelta(days=7)
 RANGE = ("from", "to")

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from spark_jobs.storage_words import RECENT
+from webapp.findings.models import Finding
 from webapp.storage.badges import AUDIT_BADGES
 from webapp.storage.freshness import root_badge
 from webapp.storage.models import StorageAudit, StorageRoot, VerdictFigures
@@ -41,8 +42,17 @@ def storage(request: HttpRequest) -> HttpResponse:
     audited = [row["figures"] for row in rows if row["figures"]]
     totals = summed(audited)
     suggested = suggestions()
+    of_roots = Finding.objects.open().filter(rule__startswith="storage.", data__root__isnull=False)
+    # The gravest of each comes last.
+    worst = dict(of_roots.order_by("severity_rank").values_list("data__root", "severity_rank"))
     context: dict[str, Any] = {
-        "rows": sorted(rows, key=lambda row: -(row["figures"].bytes if row["figures"] else 0)),
+        "rows": sorted(
+            rows,
+            key=lambda row: (
+                -worst.get(row["uri"], 0),
+                -(row["figures"].bytes if row["figures"] else 0),
+            ),
+        ),
         "totals": totals,
         "unreferenced": together(row["unreferenced"] for row in rows if row["unreferenced"]),
         "parts": parts(totals),

@@ -1,0 +1,52 @@
+"""The notice of an alert as people read it: as it was sent last, or as it would be sent now."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.utils import translation
+
+from webapp.alerting.models import Alert
+from webapp.alerting.notifications import notice_of
+from webapp.delivery.formats.email import text_of
+from webapp.delivery.models import Delivery, Endpoint
+from webapp.delivery.notices import FIRING, RESOLVED, Notice
+from webapp.delivery.outbox import part_for, wants_of
+from webapp.delivery.rendering import LANGUAGE
+from webapp.lib import scopes, shown_zone
+
+
+@dataclass(frozen=True)
+class NoticeText:
+    """``sent``: the newest delivery to ``receivers``; None of what would be sent to them."""
+
+    text: str
+    sent: Delivery | None
+    receivers: Sequence[str]
+
+
+def notice_text(alert: Alert, deliveries: Sequence[Delivery], now: datetime) -> NoticeText | None:
+    """``deliveries``: of the alert, the newest first; None where what was sent cannot be read.
+
+    Alerts of clusters that the viewer does not see are left out.
+    """
+    if not deliveries:
+        kind = FIRING if alert.is_open else RESOLVED
+        with translation.override(LANGUAGE), shown_zone.within(lambda: UTC):
+            notice = notice_of(alert.group, kind, [alert], now)
+        # Endpoints are of the whole fleet.
+        all_seen = scopes.current().is_everything
+        endpoints = Endpoint.objects.filter(enabled=True).order_by("name") if all_seen else ()
+        takers = [one.name for one in endpoints if part_for(notice, wants_of(one)) is not None]
+        return NoticeText(_text(notice), None, takers)
+    sent = Delivery.objects.select_related("endpoint").get(pk=deliveries[0].pk)
+    try:
+        return NoticeText(_text(sent.notice), sent, [sent.mail_to or sent.endpoint.name])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _text(notice: Notice) -> str:
+    seen = tuple(one for one in notice.alerts if scopes.current().holds(one.cluster))
+    with translation.override(LANGUAGE), shown_zone.within(lambda: UTC):
+        return text_of(notice.without_secrets().of(seen, are_chosen=True))

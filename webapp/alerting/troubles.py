@@ -1,0 +1,112 @@
+"""Open alerts as troubles: those of one incident are one row, with who works on it, who was notified
+of it, and what would resolve it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Case, Count, F, QuerySet, Value, When, Window
+from django.db.models.functions import Coalesce, RowNumber
+from django.utils.translation import gettext
+
+from webapp.alerting.lifecycle import FLAP_QUIET
+from webapp.alerting.models import Alert
+from webapp.alerting.notified import Notification, notifications
+from webapp.alerting.policies import Policies
+from webapp.alerting.unnotified import NO_LONGER_KNOWN, reasons_by_alert
+from webapp.findings.figures import figures
+from webapp.findings.folding import hold_of
+from webapp.findings.models import Finding
+from webapp.incidents.models import Incident
+from webapp.lib.instants import minute_text
+from webapp.lib.messages.rendering import localised
+from webapp.lib.quantities import duration_text
+
+MOST_ALERTS = 2_000
+"""Of the troubles of one page, whose deliveries are looked up."""
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """``cause``: the finding that it follows from, where that is another; ``more``: other alerts of
+    its incident that are listed with it; ``unnotified``: why nobody was notified, where nobody was.
+    """
+
+    incident: Incident | None
+    cause: Finding | None
+    more: int
+    notified: Sequence[Notification]
+    unnotified: str
+    resolves: str
+
+
+def folded(alerts: QuerySet[Alert]) -> QuerySet[Alert]:
+    """Of each incident the worst alert: of those its cause, then the oldest."""
+    not_cause = Case(When(finding=F("incident__cause"), then=Value(0)), default=Value(1))
+    place = Window(
+        RowNumber(),
+        partition_by=Coalesce("incident", "uid"),
+        order_by=[F("severity_rank").desc(), not_cause, F("starts_at").asc(), F("id").asc()],
+    )
+    first = alerts.order_by().annotate(place=place).filter(place=1)
+    return Alert.objects.filter(pk__in=first.values("pk"))
+
+
+def troubles(
+    rows: Sequence[Alert], among: QuerySet[Alert] | None, now: datetime
+) -> dict[int, Trouble]:
+    """By numbers of alerts: some ten queries, however many there are.
+
+    ``among``: the alerts that each stands for those of its incident of; None where it stands for
+    itself alone.
+    """
+    uids = {row.incident_id for row in rows if row.incident_id}
+    incidents = Incident.objects.select_related("cause").in_bulk(uids, field_name="uid")
+    counts: Mapping[Any, int] = {}
+    subjects = {row.uid: row.uid for row in rows}
+    if among is not None:
+        of_these = among.filter(incident__uid__in=uids).order_by()
+        counts = dict(of_these.values_list("incident__uid").annotate(Count("pk")))
+        of_incident = {row.incident_id: row.uid for row in rows if row.incident_id}
+        pairs = of_these.order_by("-pk").values_list("uid", "incident__uid")[:MOST_ALERTS]
+        subjects |= {uid: of_incident[incident] for uid, incident in pairs}
+    notified = notifications(subjects)
+    reasons = reasons_by_alert([row for row in rows if row.uid not in notified], now)
+    policies = Policies()
+    return {
+        row.pk: Trouble(
+            incident := incidents.get(row.incident_id or ""),
+            incident.cause if incident and incident.cause_id != row.finding_id else None,
+            max(counts.get(row.incident_id, 1) - 1, 0),
+            notified.get(row.uid, ()),
+            gettext(NO_LONGER_KNOWN) if reasons is None else reasons.get(row.pk, ""),
+            what_resolves(row, policies) if row.is_open else "",
+        )
+        for row in rows
+    }
+
+
+def what_resolves(row: Alert, policies: Policies) -> str:
+    """Its own figure that no longer passes its threshold, for as long as its rule and what people
+    set ask for.
+    """
+    if row.quiet_since is not None:
+        return gettext("At %(at)s, unless its rule finds it again.") % {
+            "at": minute_text(row.resolves_at)
+        }
+    after = policies.rule_policy(row.rule, row.cluster, row.job_id, row.job_name).hold_after
+    if policies.is_recorded(row.cluster):
+        after = timedelta()
+    elif row.flapping:
+        after = max(after, FLAP_QUIET)
+    hold = duration_text((hold_of(row.rule) + after).total_seconds() * 1_000)
+    crossed = next((one for one in figures(row.evidence) if one.compared and one.is_passed), None)
+    if crossed is None:
+        return gettext("When its rule has not found it for %(hold)s.") % {"hold": hold}
+    words = " ".join((localised(crossed.name), crossed.compared, localised(crossed.note)))
+    return gettext("When this has not held for %(hold)s: %(figure)s.") % {
+        "hold": hold,
+        "figure": words.strip(),
+    }
