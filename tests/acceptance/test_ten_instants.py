@@ -21,9 +21,10 @@ from ingest.records import Observed
 from spark_jobs.diagnosis.health import health_of
 from tests.acceptance.page_figures import PageFigures
 from tests.webapp.builders import cluster, person
+from tests.webapp.reports.stories import facts, parts, rows
 from webapp.alerting.evaluation import evaluate
 from webapp.fleet.models import Cluster
-from webapp.reports.document import Document
+from webapp.reports.document import Report
 from webapp.reports.gathering.incident import gather
 from webapp.reports.gathering.scope import JobKey, checked
 from webapp.work.lake import lake
@@ -104,7 +105,7 @@ class Doors:
         text = b"".join(self.page("/fleet.csv").streaming_content).decode()
         return list(csv.DictReader(io.StringIO(text)))
 
-    def report(self, job: Row) -> Document:
+    def report(self, job: Row) -> Report:
         scope = checked(
             [JobKey(job["cluster"], job["job_id"])], self.at - timedelta(hours=1), self.at
         )
@@ -120,7 +121,8 @@ def _of_job(doors: Doors, job: Row) -> Iterator[str]:
     ]
     (exported,) = [row for row in doors.exported() if row["job_id"] == one["job_id"]]
     shown, report = page.context["findings"], doors.report(job)
-    (story,) = [story for story in report.stories if story.job_id == job["job_id"]]
+    (of_report,) = [one.document for one in parts(report, f"job-{job['job_id']}")]
+    found = [facts(one.document) for one in parts(report, "finding-")]
     findings = doors.listed("findings", state="open", **of_job)
 
     yield from _different(
@@ -141,7 +143,7 @@ def _of_job(doors: Doors, job: Row) -> Iterator[str]:
     yield from _different(
         "open rules",
         api={row["rule"] for row in findings},
-        report={row.rule for row in report.findings if row.is_open},
+        report={row["rule"] for row in found if row["is_open"]},
     )
     if job["restarts"] is not None:
         yield from _different(
@@ -150,12 +152,12 @@ def _of_job(doors: Doors, job: Row) -> Iterator[str]:
             job=one["restarts"],
             page=int(PageFigures(page.content.decode()).kpis["Restarts"][0]),
             export=int(exported["restarts"]),
-            report=story.restarts,
+            report=facts(of_report)["restarts"],
         )
     yield from _different(
         "failures",
         api=len(doors.listed("exceptions", **of_job)),
-        report=sum(1 + thrown.more for thrown in story.exceptions),
+        report=sum(row["count"] for row in rows(of_report, "exceptions")),
     )
     yield from _alerts(doors, of_job, findings)
 
