@@ -12,7 +12,7 @@ from ingest.messages import Message, with_texts
 from ingest.redaction.marks import MASK
 from ingest.redaction.names import holds_secret
 from ingest.redaction.texts import redact
-from webapp.analyses.document import Column, Link
+from webapp.analyses.document import Column, Link, Value
 
 NAME, SENTENCE, TRACE = 200, 400, 2_500
 """Letters of a name, of what a sentence quotes, of a stack trace; what is longer ends in '…'."""
@@ -63,7 +63,7 @@ def name(text: str | None, otherwise: str = "") -> str:
     return chosen if isinstance(chosen, Message) else " ".join(bounded(chosen, NAME).split())
 
 
-def setting(key: str, value: object) -> tuple[str, object]:
+def setting(key: str, value: object) -> tuple[str, Value]:
     """A line of configuration; values of keys that hold secrets are masked whatever they are."""
     if holds_secret(key) and value:
         return key, MASK

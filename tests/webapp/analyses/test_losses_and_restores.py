@@ -211,7 +211,7 @@ def test_lost_and_living_taskmanagers_are_the_same_wherever_they_are_told(
         made_at=end,
         made_by="olga",
     )
-    lost = [
+    marks = [
         row
         for row in rows(part(report, "timeline"), "moments")
         if row["kind"] == "taskmanager_lost"
