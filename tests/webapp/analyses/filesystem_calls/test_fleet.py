@@ -202,7 +202,7 @@ def digest_of(start, end):
 
 def test_a_digest_tells_which_file_system_is_asked_most_in_a_second_and_by_how_many_jobs(fleet):
     document = digest_of(T0 - timedelta(days=1), T0)
-    nn1, nn2 = rows(part(document, "filesystem-calls"), "file_systems")
+    nn1, nn2 = rows(part(document, "filesystem-calls"), "file-systems")
     meeting = (cost(100) + cost(60) + cost(40)) / 2
     assert (nn1["file_system"], nn1["jobs"]) == ("hdfs://nn1", 4)
     assert nn1["peak"] == pytest.approx(meeting, abs=1)
