@@ -16,9 +16,6 @@
   charts.forEach((chart) => {
     chart.replaceChildren();
     draw(chart);
-    chart.on("plotly_clickannotation", (event) => {
-      if (/^#finding-[0-9]+$/.test(event.annotation.name || "")) location.hash = event.annotation.name;
-    });
   });
 
   const toggle = document.querySelector("[data-theme-toggle]");
@@ -30,25 +27,16 @@
     charts.forEach(draw);
   });
 
-  // On paper everything is open, light and as wide as the sheet.
+  // On paper it is light and as wide as the sheet, with the parts of the appendix that are open.
   let before;
   addEventListener("beforeprint", () => {
-    before = {
-      theme: root.dataset.theme,
-      closed: [...document.querySelectorAll("details:not([open])")]
-    };
+    before = root.dataset.theme;
     root.dataset.theme = "light";
-    before.closed.forEach((details) => {
-      details.open = true;
-    });
     charts.forEach((chart) => onPaper.draw(chart, draw));
   });
   addEventListener("afterprint", () => {
-    if (before.theme) root.dataset.theme = before.theme;
+    if (before) root.dataset.theme = before;
     else delete root.dataset.theme;
-    before.closed.forEach((details) => {
-      details.open = false;
-    });
     charts.forEach((chart) => onPaper.restore(chart, draw));
   });
 })();

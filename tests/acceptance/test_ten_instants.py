@@ -24,11 +24,12 @@ from spark_jobs.serving import TASKMANAGER_LOSSES
 from tests.acceptance.page_figures import PageFigures
 from tests.webapp.builders import cluster, person
 from tests.webapp.delivery.builders import endpoint
+from tests.webapp.reports.stories import facts, parts, rows
 from webapp.alerting.evaluation import evaluate
 from webapp.delivery.models import Delivery
 from webapp.delivery.notices import Notice
 from webapp.fleet.models import Cluster
-from webapp.reports.document import Document
+from webapp.reports.document import Report
 from webapp.reports.gathering.incident import gather
 from webapp.reports.gathering.scope import JobKey, checked
 from webapp.work.lake import lake
@@ -115,7 +116,7 @@ class Doors:
         text = b"".join(self.page("/fleet.csv").streaming_content).decode()
         return list(csv.DictReader(io.StringIO(text)))
 
-    def report(self, job: Row) -> Document:
+    def report(self, job: Row) -> Report:
         scope = checked(
             [JobKey(job["cluster"], job["job_id"])], self.at - timedelta(hours=1), self.at
         )
@@ -131,7 +132,8 @@ def _of_job(doors: Doors, job: Row) -> Iterator[str]:
     ]
     (exported,) = [row for row in doors.exported() if row["job_id"] == one["job_id"]]
     shown, report = page.context["findings"], doors.report(job)
-    (story,) = [story for story in report.stories if story.job_id == job["job_id"]]
+    (of_report,) = [one.document for one in parts(report, f"job-{job['job_id']}")]
+    found = [facts(one.document) for one in parts(report, "finding-")]
     findings = doors.listed("findings", state="open", **of_job)
 
     yield from _different(
@@ -152,7 +154,7 @@ def _of_job(doors: Doors, job: Row) -> Iterator[str]:
     yield from _different(
         "open rules",
         api={row["rule"] for row in findings},
-        report={row.rule for row in report.findings if row.is_open},
+        report={row["rule"] for row in found if row["is_open"]},
     )
     if job["restarts"] is not None:
         yield from _different(
@@ -161,12 +163,12 @@ def _of_job(doors: Doors, job: Row) -> Iterator[str]:
             job=one["restarts"],
             page=int(PageFigures(page.content.decode()).kpis["Restarts"][0]),
             export=int(exported["restarts"]),
-            report=story.restarts,
+            report=facts(of_report)["restarts"],
         )
     yield from _different(
         "failures",
         api=len(doors.listed("exceptions", **of_job)),
-        report=sum(1 + thrown.more for thrown in story.exceptions),
+        report=sum(row["count"] for row in rows(of_report, "exceptions")),
     )
     yield from _alerts(doors, of_job, findings)
 

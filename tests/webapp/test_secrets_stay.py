@@ -157,7 +157,7 @@ def test_no_form_of_a_report_holds_one() -> None:
             document_json.to_json(document),
         ):
             assert not leaks(form, some)
-            assert "******" in form
+            assert "******" in form.replace("\\", "")
 
 
 @pytest.fixture

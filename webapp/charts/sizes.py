@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from django.utils.translation import gettext
 
 from webapp.charts import annotations as annotated
-from webapp.charts.downsample import MOST_BARS, MOST_POINTS, bar_widths_ms, note, worst_in_buckets
+from webapp.charts.downsample import bar_widths_ms, note
 from webapp.charts.theme import ACCENT, INK, INK_3, OTHER, UPLOADED, figure, plot_time, time_axis
 from webapp.lib.instants import instant_text, ms_after
 from webapp.lib.quantities import bytes_text
@@ -70,29 +70,6 @@ class Trend:
     bytes_per_h_low: float | None = None
     bytes_per_h_high: float | None = None
     forecast: bool = True
-
-
-def drawn_of(points: Sequence[SizePoint]) -> Sizes:
-    """``points``: all of them, sorted by time."""
-    uploads = [point for point in points if point.checkpointed_bytes is not None]
-    own = [point for point in points if not point.is_savepoint]
-    full = [point for point in own if point.state_bytes is not None]
-    return Sizes(
-        worst_in_buckets(
-            uploads,
-            MOST_BARS,
-            lambda point: point.trigger_time,
-            lambda point: point.checkpointed_bytes or 0,
-        ),
-        worst_in_buckets(
-            full,
-            MOST_POINTS,
-            lambda point: point.trigger_time,
-            lambda point: point.state_bytes or 0,
-        ),
-        len(uploads),
-        uploads_only=bool(own) and not full,
-    )
 
 
 def size_over_time(

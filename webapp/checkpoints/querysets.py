@@ -69,9 +69,9 @@ def outcome_counts(facts: Any) -> dict[str, int]:
     return by_outcome
 
 
-def bars(facts: Any, cluster: str) -> tuple[list[CheckpointBar], int]:
+def bars(facts: Any, cluster: str, most: int = MOST_BARS) -> tuple[list[CheckpointBar], int]:
     """The worst of each slice of time, oldest first, and of how many. Three queries."""
-    (worst,) = worst_in_time(facts, Wanted(MOST_BARS, WORST_FIRST, Q()))
+    (worst,) = worst_in_time(facts, Wanted(most, WORST_FIRST, Q()))
     rows = CheckpointFact.objects.filter(pk__in=worst.ids).order_by("trigger_time", "id")
     link = links(cluster)
     shown = [_bar(row, link) for row in rows.values(*POINT_COLUMNS, "job_id")]

@@ -22,3 +22,4 @@ class CheckpointPoint:
     reason: str | None = None
     slowest: str | None = None
     state_bytes: int | None = None
+    checkpointed_bytes: int | None = None

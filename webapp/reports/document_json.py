@@ -1,51 +1,62 @@
-"""Documents as JSON and back: dataclasses become objects, tuples lists, instants ISO 8601 in UTC."""
+"""Reports as JSON and back: dataclasses become objects, rows of tables objects by the keys of their
+columns, instants ISO 8601 in UTC.
+"""
 
 import json
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from datetime import datetime
 from functools import cache
-from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
+from webapp.analyses.document import Block, Column, Fact, Table, Unit, Value
 from webapp.analyses.values import plain
-from webapp.reports.document import VERSION, Document
+from webapp.reports.document import VERSION, Report
+
+_BLOCKS = {block.__dataclass_fields__["kind"].default: block for block in get_args(Block)}
 
 
 class UnknownVersion(ValueError):
-    """The document was made by another version of Weir and cannot be read by this one."""
+    """The report was made by another version of Weir and cannot be read by this one."""
 
 
-def to_json(document: Document) -> str:
+def to_json(report: Report) -> str:
     """Indented, for people who open the file."""
-    return json.dumps(plain(document), ensure_ascii=False, indent=1)
+    return json.dumps(plain(report), ensure_ascii=False, indent=1)
 
 
-def from_plain(document: Any) -> Document:
+def from_plain(report: Any) -> Report:
     """Raises :class:`UnknownVersion`."""
-    if not isinstance(document, dict) or document.get("version") != VERSION:
+    if not isinstance(report, dict) or report.get("version") != VERSION:
         raise UnknownVersion("This report was made by another version of Weir; make it again.")
-    made: Document = _made(Document, document)
+    made: Report = _made(Report, report)
     return made
 
 
 def _made(kind: Any, value: Any) -> Any:
     """``value`` as ``kind``; fields that this version does not know are left out."""
-    if value is None:
-        return None
-    origin, of = get_origin(kind), get_args(kind)
-    if origin in (Union, UnionType):
-        return _made(next(one for one in of if one is not type(None)), value)
-    if origin is tuple:
-        kinds = [of[0]] * len(value) if of[-1] is Ellipsis else of
-        return tuple(_made(one, item) for one, item in zip(kinds, value, strict=True))
-    if is_dataclass(kind) and isinstance(kind, type):
-        hints = _hints(kind)
-        return kind(
-            **{name: _made(hints[name], item) for name, item in value.items() if name in hints}
-        )
+    if kind == Block:
+        kind = _BLOCKS[value["kind"]]
+    if get_origin(kind) is tuple:
+        return tuple(_made(get_args(kind)[0], item) for item in value)
     if kind is datetime:
         return datetime.fromisoformat(value)
-    return value
+    if not is_dataclass(kind) or not isinstance(kind, type):
+        return value
+    hints = _hints(kind)
+    known = {name: item for name, item in value.items() if name in hints}
+    if kind is Table:
+        columns = _made(tuple[Column, ...], known["columns"])
+        rows = tuple(
+            tuple(_value(row[one.key], one.unit) for one in columns) for row in known["rows"]
+        )
+        return Table(**known | {"columns": columns, "rows": rows})
+    made = kind(**{name: _made(hints[name], item) for name, item in known.items()})
+    return replace(made, value=_value(made.value, made.unit)) if isinstance(made, Fact) else made
+
+
+def _value(value: Any, unit: Unit) -> Value:
+    is_instant = unit == "instant" and isinstance(value, str)
+    return datetime.fromisoformat(value) if is_instant else value
 
 
 @cache

@@ -14,7 +14,7 @@ from webapp.lib import scopes
 from webapp.lib.scopes import EVERYTHING, OfClusters
 from webapp.reports import orders
 from webapp.reports.choices import ReportKind, ReportState
-from webapp.reports.document import Document
+from webapp.reports.document import Report
 from webapp.reports.folder import ReportFolder
 from webapp.reports.gathering import digest, incident
 from webapp.reports.gathering.scope import BadScope
@@ -83,17 +83,13 @@ def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
         folder.keep(form, files.rendered(document, form))
     progress(85, message("printing the PDF"))
     without_pdf = _pdf(document, folder, report.language)
-    record.counts |= {
-        "findings": len(document.findings),
-        "moments": len(document.timeline),
-        "jobs": len(document.stories),
-    }
+    record.counts["parts"] = len(document.appendix)
     with lease.writing():
         # Last: only this makes the report one that can be read.
         made = IncidentReport.objects.filter(pk=report.pk, state=ReportState.RUNNING).update(
             state=ReportState.DONE,
             title=document.title,
-            tone=document.summary.tone,
+            tone=document.pages.verdict.tone,
             document=plain(document),
             without_pdf=without_pdf,
             progress=100,
@@ -105,7 +101,7 @@ def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
         folder.remove()  # it was deleted meanwhile
 
 
-def _gathered(report: IncidentReport, now: datetime, progress: incident.Progress) -> Document:
+def _gathered(report: IncidentReport, now: datetime, progress: incident.Progress) -> Report:
     by = report.author_name or WEIR_ITSELF
     if report.kind == ReportKind.DIGEST:
         return digest.gather(
@@ -129,7 +125,7 @@ def _gathered(report: IncidentReport, now: datetime, progress: incident.Progress
         )
 
 
-def _pdf(document: Document, folder: ReportFolder, language: str) -> str:
+def _pdf(document: Report, folder: ReportFolder, language: str) -> str:
     """Why there is none, or ""."""
     try:
         folder.keep("pdf", files.rendered(document, "pdf", language))

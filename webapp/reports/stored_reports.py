@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ingest.messages import message
 from webapp.reports import document_json
 from webapp.reports.choices import ReportState
-from webapp.reports.document import Document
+from webapp.reports.document import Report
 from webapp.reports.folder import ReportFolder
 from webapp.reports.models import IncidentReport
 from webapp.reports.renderers.files import BY_LANGUAGE, ENGLISH, FORMS, rendered
@@ -26,7 +26,7 @@ class Available:
     why_not: str = ""
 
 
-def document_of(report: IncidentReport) -> Document | None:
+def document_of(report: IncidentReport) -> Report | None:
     """``None`` until it is made, and where another version of Weir made it and this one cannot read
     it.
     """

@@ -3,14 +3,19 @@ turn a line around.
 """
 
 import re
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
 
-from ingest.messages import Message
+from django.utils.functional import Promise
+
+from ingest.messages import Message, with_texts
 from ingest.redaction.marks import MASK
 from ingest.redaction.names import holds_secret
 from ingest.redaction.texts import redact
+from webapp.analyses.document import Column, Link, Value
 
-NAME, SENTENCE, PARAGRAPH, TRACE = 200, 400, 1_500, 2_500
-"""Letters of a name, a title, a cause, a stack trace; what is longer ends in '…'."""
+NAME, SENTENCE, TRACE = 200, 400, 2_500
+"""Letters of a name, of what a sentence quotes, of a stack trace; what is longer ends in '…'."""
 
 _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the direction of what follows them."""
@@ -24,32 +29,42 @@ def clean(text: str) -> str:
     )
 
 
-def bounded(text: object, longest: int = SENTENCE) -> str:
-    """Fit for a report; empty for unknown."""
-    if text is None:
-        return ""
-    if isinstance(text, Message):
-        return redact(text)
+def fit(value: Any) -> Any:
+    """A report, or a part of one, with all its texts fit to leave the house; links are their
+    texts.
+    """
+    if isinstance(value, Message):
+        return with_texts(value, lambda text: bounded(text, SENTENCE))
+    if isinstance(value, str | Promise):
+        return bounded(str(value), TRACE)
+    if isinstance(value, Link):
+        return fit(value.text)
+    if isinstance(value, Column):
+        return replace(value, unit="text") if value.unit == "host" else value
+    if isinstance(value, tuple):
+        return tuple(map(fit, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(
+            value, **{field.name: fit(getattr(value, field.name)) for field in fields(value)}
+        )
+    return value
+
+
+def bounded(text: str, longest: int = SENTENCE) -> str:
     # Cut first, generously: a secret is not looked for in megabytes, and one that is cut in half is
     # still found.
-    whole = redact(clean(str(text)[: 4 * longest + 200]))
+    whole = redact(clean(text[: 4 * longest + 200]))
     return whole if len(whole) <= longest else whole[: longest - 1].rstrip() + "…"
 
 
-def name(text: object, otherwise: object = "") -> str:
+def name(text: str | None, otherwise: str = "") -> str:
     """One line: a job, a vertex, a host."""
-    return " ".join(bounded(text or otherwise, NAME).split())
+    chosen = text or otherwise
+    return chosen if isinstance(chosen, Message) else " ".join(bounded(chosen, NAME).split())
 
 
-def setting(key: object, value: object) -> tuple[str, str]:
+def setting(key: str, value: object) -> tuple[str, Value]:
     """A line of configuration; values of keys that hold secrets are masked whatever they are."""
-    shown = (
-        "yes"
-        if value is True
-        else "no"
-        if value is False
-        else "–"
-        if value is None or value == ""
-        else str(value)
-    )
-    return name(key), MASK if holds_secret(str(key)) and value else bounded(shown, SENTENCE)
+    if holds_secret(key) and value:
+        return key, MASK
+    return key, value if isinstance(value, bool) or value is None else str(value)

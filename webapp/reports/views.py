@@ -26,8 +26,8 @@ from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.filters import ReportFilters
 from webapp.reports.gathering.scope import ReportScope
 from webapp.reports.models import IncidentReport
+from webapp.reports.presentation import context as context_of
 from webapp.reports.presentation import verdict
-from webapp.reports.renderers import html
 from webapp.reports.renderers.files import FORMS
 from webapp.reports.stored_reports import Gone, content, document_of, forms_of
 
@@ -120,7 +120,7 @@ def report(request: HttpRequest, uid: str) -> HttpResponse:
     context = _state(request, incident_report)
     document = document_of(incident_report)
     if document is not None:
-        context |= html.context(document)
+        context |= context_of(document)
         context["forms"] = forms_of(incident_report)
     return render(request, "reports/report.html", context)
 

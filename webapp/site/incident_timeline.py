@@ -6,39 +6,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
-from typing import Any
 
 from django.utils.translation import gettext
 
-from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.alerting.choices import Happened
 from webapp.alerting.incident_actions import LABEL
 from webapp.alerting.models import AlertEvent, Silence
 from webapp.alerting.story_texts import story_words
-from webapp.checkpoints.models import CheckpointFact
-from webapp.checkpoints.reasons import in_words
 from webapp.findings.job_attempts import attempts_of
-from webapp.fleet.models import JobAnnotation, JobException
 from webapp.incidents.members import Member
 from webapp.incidents.models import Incident
 from webapp.lib.instants import instant_text
 from webapp.lib.matchers import as_entered
 from webapp.lib.messages.rendering import localised
 from webapp.lib.timeranges import TimeRange
-from webapp.reports.document import Moment
+from webapp.reports.moments import MOST_OF_A_KIND, TONES, Moment, most_important, of_jobs
 
-MOST_OF_A_KIND = 500
 MOST_MOMENTS = 300
 MOST_SILENCES = 500
-SEVERE = {"critical": "crit", "warning": "warn"}
-_MARKS = {"restart": "warn", "failure": "crit", "taskmanager_lost": "crit"}
 _EVENTS = {
     Happened.FIRED: ("alert", "crit"),
     Happened.FIRED_AGAIN: ("alert", "crit"),
     Happened.RESOLVED: ("alert", "ok"),
     Happened.NOTIFIED: ("notice", "done"),
 }
-_RANK = {"crit": 3, "warn": 2, "ok": 1, "done": 1}
 
 
 @dataclass(frozen=True)
@@ -59,25 +50,15 @@ def timeline(
         *_findings(members),
         *_alerts(incident, span),
         *_silences(incident),
-        *_checkpoints(jobs, span),
-        *_annotations(jobs, span),
-        *_exceptions(jobs, span),
+        *of_jobs(jobs, span),
     ]
     within = [
         moment
         for moment in moments
         if moment.at <= span[1] and (moment.until or moment.at) >= span[0]
     ]
-    kept = sorted(within, key=lambda moment: -_RANK.get(moment.tone, 0))[:MOST_MOMENTS]
     return IncidentTimeline(
-        tuple(sorted(kept, key=lambda moment: (moment.at, moment.title))), len(within) - len(kept)
-    )
-
-
-def _of_jobs(rows: Any, jobs: dict[tuple[str, str], str]) -> Any:
-    """All findings of an incident are of one cluster."""
-    return rows.filter(
-        cluster__in={cluster for cluster, _ in jobs}, job_id__in={job_id for _, job_id in jobs}
+        most_important(within, MOST_MOMENTS), max(len(within) - MOST_MOMENTS, 0)
     )
 
 
@@ -96,7 +77,7 @@ def _findings(members: Iterable[Member]) -> Iterator[Moment]:
         yield Moment(
             finding.first_seen,
             "finding",
-            SEVERE.get(finding.severity, "done"),
+            TONES.get(finding.severity, "done"),
             gettext("Found: %(title)s") % {"title": localised(finding.title)},
             detail,
             job_name=name,
@@ -128,7 +109,7 @@ def _alerts(incident: Incident, span: tuple[datetime, datetime]) -> Iterator[Mom
         of_kind, tone = _EVENTS.get(Happened(kind), ("alert", "done"))
         *_, stored, severity, job_name = alike[0]
         if tone == "crit":
-            tone = SEVERE.get(severity, "warn")
+            tone = TONES.get(severity, "warn")
         first = localised(stored)
         title = (
             first
@@ -167,117 +148,3 @@ def _silences(incident: Incident) -> Iterator[Moment]:
                 "ends_at": instant_text(silence.ends_at),
             }
             yield Moment(silence.created_at, "silence", "done", title, silence.reason)
-
-
-def _checkpoints(
-    jobs: dict[tuple[str, str], str], span: tuple[datetime, datetime]
-) -> Iterator[Moment]:
-    """Failed ones as runs, each savepoint by itself."""
-    names = (
-        "cluster",
-        "job_id",
-        "checkpoint_id",
-        "trigger_time",
-        "end_time",
-        "outcome",
-        "reason",
-        "is_savepoint",
-    )
-    of_jobs = _of_jobs(CheckpointFact.objects.filter(trigger_time__range=span), jobs)
-    failed = of_jobs.filter(outcome__in=FAILED_OUTCOMES) | of_jobs.filter(is_savepoint=True)
-    rows = list(failed.order_by("-trigger_time", "-id").values(*names)[:MOST_OF_A_KIND])[::-1]
-    rows.sort(key=lambda row: (row["cluster"], row["job_id"]))
-    for (cluster, job_id, is_savepoint, outcome, reason), group in groupby(
-        rows,
-        key=lambda row: (
-            row["cluster"],
-            row["job_id"],
-            bool(row["is_savepoint"]),
-            row["outcome"],
-            row["reason"],
-        ),
-    ):
-        run, name = list(group), jobs.get((cluster, job_id), "")
-        kind, tone = ("savepoint", "done") if is_savepoint else ("checkpoint", "crit")
-        if outcome in FAILED_OUTCOMES:
-            tone = "crit"
-        first, last = run[0], run[-1]
-        came_to = gettext(str(outcome).replace("_", " "))
-        what = f"{_capital(gettext(kind))} {first['checkpoint_id']} {came_to}"
-        if len(run) > 1:
-            form = gettext("%(number)s savepoints %(outcome)s: %(first)s to %(last)s")
-            if not is_savepoint:
-                form = gettext("%(number)s checkpoints %(outcome)s: %(first)s to %(last)s")
-            what = form % {
-                "number": len(run),
-                "outcome": came_to,
-                "first": first["checkpoint_id"],
-                "last": last["checkpoint_id"],
-            }
-        until = (last["end_time"] or last["trigger_time"]) if len(run) > 1 else None
-        yield Moment(
-            first["end_time"] or first["trigger_time"],
-            kind,
-            tone,
-            what,
-            in_words(reason, ""),
-            until,
-            name,
-        )
-
-
-def _annotations(
-    jobs: dict[tuple[str, str], str], span: tuple[datetime, datetime]
-) -> Iterator[Moment]:
-    rows = _of_jobs(JobAnnotation.objects.filter(at__range=span).exclude(kind="savepoint"), jobs)
-    for cluster, job_id, at, kind, label, subject in rows.order_by("-at", "-id").values_list(
-        "cluster", "job_id", "at", "kind", "label", "subject"
-    )[:MOST_OF_A_KIND]:
-        words = (label or subject or kind).replace("_", " ")
-        title = (
-            words
-            if words.lower().startswith(kind.replace("_", " "))
-            else f"{kind.replace('_', ' ').capitalize()}: {words}"
-        )
-        yield Moment(
-            at,
-            kind,
-            _MARKS.get(kind, "done"),
-            title[:1].upper() + title[1:],
-            job_name=jobs.get((cluster, job_id), ""),
-        )
-
-
-def _exceptions(
-    jobs: dict[tuple[str, str], str], span: tuple[datetime, datetime]
-) -> Iterator[Moment]:
-    """Those that came one after another under one name in one task are one line."""
-    rows = _of_jobs(JobException.objects.filter(ts__range=span), jobs).order_by("-ts", "-id")
-    thrown = list(
-        rows.values_list("cluster", "job_id", "ts", "exception_name", "task", "host")[
-            :MOST_OF_A_KIND
-        ]
-    )[::-1]
-    thrown.sort(key=lambda row: row[:2])
-    for (cluster, job_id, name), group in groupby(thrown, key=lambda row: (row[0], row[1], row[3])):
-        run = list(group)
-        task, host = run[0][4], run[0][5]
-        where = (
-            gettext("%(task)s on %(host)s") % {"task": task, "host": host}
-            if task and host
-            else task or host or ""
-        )
-        title = (
-            gettext("Exception %(name)s") % {"name": name}
-            if len(run) == 1
-            else gettext("%(number)s exceptions %(name)s") % {"number": len(run), "name": name}
-        )
-        yield Moment(
-            run[0][2],
-            "exception",
-            "crit",
-            title,
-            where,
-            run[-1][2] if len(run) > 1 else None,
-            jobs.get((cluster, job_id), ""),
-        )

@@ -29,6 +29,7 @@ from spark_jobs.serving import (
 from tests.first_cycles import served_tables
 from tests.raw_outages import raw_outages
 from tests.webapp.placement.recorded import FIXTURES, answers
+from tests.webapp.reports.stories import part, rows
 from tests.weir_settings import WeirSettings, below
 from webapp.analyses.recovery.job_restores import job_restores
 from webapp.analyses.recovery.observed_restores import recent_outages
@@ -210,8 +211,12 @@ def test_lost_and_living_taskmanagers_are_the_same_wherever_they_are_told(
         made_at=end,
         made_by="olga",
     )
-    marks = [mark for story in report.stories for mark in story.marks]
-    assert len({mark.label for mark in marks if mark.kind == "taskmanager_lost"}) == len(by_log)
+    marks = [
+        row
+        for row in rows(part(report, "timeline"), "moments")
+        if row["kind"] == "taskmanager_lost"
+    ]
+    assert len({row["title"] for row in marks}) == len(by_log)
 
     for job in recorded.jobs:
         raw = slots_by_rest(recorded.name, job.job_id)

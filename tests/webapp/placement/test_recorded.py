@@ -8,13 +8,13 @@ from django.core.cache import cache
 from django.urls import reverse
 
 from tests.webapp.placement.recorded import answers, redeployed_tasks, subtasks, taken_up, tasks_of
+from tests.webapp.reports.stories import UID, gather, parts, scope
 from webapp.analyses.document import Advice, Asked, Document
 from webapp.analyses.placement.job_placement import placement_of
 from webapp.analyses.placement.lookup import look_up_placement
 from webapp.analyses.registry import all_analyses
 from webapp.fleet.job_plan import plan_of
 from webapp.fleet.task_samples import Sampled, SampledVertex
-from webapp.reports.gathering import analysis_tables
 
 pytestmark = pytest.mark.django_db
 L2, OLD, NEW = "recordings/1.20.5/L2", "recordings/1.12.5/G", "incidents/2.3.0/slow-sync"
@@ -196,8 +196,9 @@ def test_tasks_that_have_ended_are_counted_nowhere(home):
 def test_a_report_has_an_uneven_placement_and_no_even_one(recording, is_there, home):
     (job,) = taken_up(recording, home)
     at = job.last_seen_at
-    titles = [table.title for table in analysis_tables.tables(job, job.start_time, at, at)]
-    assert ("Placement" in titles) is is_there
+    of_time = scope(job, start=job.start_time, end=at)
+    report = gather(of_time, uid=UID, made_at=at, made_by="olga")
+    assert bool(parts(report, "placement-")) is is_there
 
 
 def test_an_hour_after_its_last_sample_the_present_is_unknown_and_the_plan_is_simulated(home):

@@ -15,8 +15,9 @@ from tests.webapp.builders import (
     job,
     window,
 )
+from webapp.analyses.document import Advice, Document, Facts, Table, Value
 from webapp.fleet.models import JobCurrent
-from webapp.reports.document import Document
+from webapp.reports.document import Part, Report
 from webapp.reports.gathering.incident import gather
 from webapp.reports.gathering.scope import JobKey, ReportScope, checked
 
@@ -34,8 +35,42 @@ def scope(
     return checked([JobKey(one.cluster, one.job_id) for one in jobs], start, end)
 
 
-def told(*jobs: JobCurrent, **given: object) -> Document:
+def told(*jobs: JobCurrent, **given: object) -> Report:
     return gather(scope(*jobs), uid=UID, made_at=MADE, made_by="olga", **given)  # type: ignore[arg-type]
+
+
+def part(report: Report, begins: str) -> Document:
+    """Of the appendix, the first whose key begins so."""
+    return next(one for one in report.appendix if one.key.startswith(begins)).document
+
+
+def parts(report: Report, begins: str) -> list[Part]:
+    return [one for one in report.appendix if one.key.startswith(begins)]
+
+
+def facts(document: Document) -> dict[str, Value]:
+    blocks = [block for block in document.blocks if isinstance(block, Facts)]
+    return {fact.key: fact.value for block in blocks for fact in block.facts}
+
+
+def lines(document: Document, title: str) -> tuple[str, ...]:
+    """Below a heading."""
+    lists = [block for block in document.blocks if isinstance(block, Advice)]
+    return next(block.lines for block in lists if block.title == title)
+
+
+def table(document: Document, key: str) -> Table:
+    return next(one for one in document.tables if one.key == key)
+
+
+def rows(document: Document, key: str) -> list[dict[str, Value]]:
+    """Of its table of this key; none where it has no such table."""
+    return [
+        {column.key: value for column, value in zip(one.columns, row, strict=True)}
+        for one in document.tables
+        if one.key == key
+        for row in one.rows
+    ]
 
 
 def expiring(

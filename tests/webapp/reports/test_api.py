@@ -47,7 +47,7 @@ def test_a_report_is_asked_for_made_and_taken_along(writer, of):
     perform(work_keys.key_of(IncidentReport.objects.get().pk))
     one = f"{LIST}{answer.json()['uid']}/"
     assert writer.get(one).json()["title"] == "clickstream: Checkpoints expired"
-    assert writer.get(f"{one}files/json/").json()["summary"]["tone"] == "crit"
+    assert writer.get(f"{one}files/json/").json()["pages"]["verdict"]["tone"] == "crit"
     assert writer.get(f"{one}files/md/").content.startswith(b"# clickstream")
     assert writer.get(f"{one}files/pdf/").status_code == 404
 

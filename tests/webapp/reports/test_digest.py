@@ -5,15 +5,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.webapp.builders import T0, finding, job
-from tests.webapp.reports.stories import expiring, seen
+from tests.webapp.reports.stories import expiring, facts, lines, part, rows, seen
 from tests.webapp.storage.builders import ROOT, audit, checkpoint_storage, job_storage, root_figures
 from webapp.alerting.evaluation import evaluate
 from webapp.checkpoints.models import CheckpointRollup
-from webapp.lib.instants import day_and_clock_text
 from webapp.reports import weekly_digest, work_keys
 from webapp.reports.choices import ReportState
 from webapp.reports.gathering import digest
 from webapp.reports.models import IncidentReport
+from webapp.reports.renderers.figures import charts_of
 from webapp.work.perform import perform
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_chromium")]
@@ -42,18 +42,13 @@ def hours(of, completed, failed, at=T0):
     )
 
 
-def table(document, title):
-    return next(one for one in document.tables if one.title == title)
-
-
 def test_it_tells_the_worst_jobs_first_with_their_reason():
     seen()
     of, calm = expiring(), job(at=T0 + timedelta(minutes=30), name="calm")
     finding(calm, "data.skew", T0, severity="warning", title="uneven")
-    rows = table(week(), "Jobs in trouble").rows
-    assert [row[0] for row in rows] == ["clickstream", "calm"]
-    assert rows[0][2:4] == ("2", "0")
-    assert of.cluster == rows[0][1]
+    first, second = rows(week().pages, "jobs")
+    assert (first["job"], second["job"]) == ("clickstream", "calm")
+    assert (first["critical"], first["warning"], first["cluster"]) == (2, 0, of.cluster)
 
 
 def test_new_and_ended_findings_are_counted():
@@ -62,8 +57,9 @@ def test_new_and_ended_findings_are_counted():
     finding(of, at=T0, subject_id="b", state="closed")
     finding(of, at=T0, subject_id="c", lasted=timedelta(days=30))
     document = week()
-    assert document.summary.headline == "1 of 1 job in trouble; 2 new findings, 1 ended"
-    assert table(document, "New findings").note == "2 began, 1 ended, 2 are open"
+    headline = "1 of 1 job in trouble; 2 new findings, 1 ended"
+    assert document.pages.verdict.sentence == headline
+    assert part(document, "new-findings").verdict.sentence == "2 began, 1 ended, 2 are open"
 
 
 def test_success_is_told_by_cluster_and_by_day():
@@ -71,17 +67,13 @@ def test_success_is_told_by_cluster_and_by_day():
     hours(one, 90, 10)
     hours(other, 100, 0, T0 - timedelta(days=1))
     document = week()
-    assert [row[0] for row in table(document, "Checkpoints by cluster").rows] == [
-        "prod-eu",
-        "prod-us",
-    ]
-    assert table(document, "Checkpoints by cluster").rows[0][4] == "90.00 %"
-    assert table(document, "Checkpoints by cluster").rows[1][4] == "100 %"
-    assert [(day.completed, day.failed) for day in document.days if day.completed] == [
-        (100, 0),
-        (90, 10),
-    ]
-    assert document.summary.kpis[0].value == "95.00 %"
+    worse, better = rows(part(document, "clusters"), "clusters")
+    assert (worse["cluster"], worse["success"]) == ("prod-eu", 0.9)
+    assert (better["cluster"], better["success"]) == ("prod-us", 1)
+    days = [(day["completed"], day["failed"]) for day in rows(part(document, "days"), "days")]
+    assert days == [(100, 0), (90, 10)]
+    assert facts(document.pages)["completed"] == 0.95
+    assert charts_of(document)["days"].figure["data"]
 
 
 def test_storage_grows_from_the_last_audit_before_the_week_to_the_last_in_it():
@@ -94,33 +86,30 @@ def test_storage_grows_from_the_last_audit_before_the_week_to_the_last_in_it():
             audit(name, as_of=at, state="loaded"), as_of=at, bytes=size, raw_bytes=3 * size
         )
     document = week()
-    assert table(document, "Checkpoint storage").rows[0][1:4] == ("2.0 MB", "6.0 MB", "+2.0 MB")
-    assert "Checkpoint storage grew by 2.0 MB." in document.summary.impact
+    (root,) = rows(part(document, "storage"), "storage")
+    assert (root["bytes"], root["raw_bytes"], root["grown"]) == (2_000_100, 6_000_300, 2_000_000)
+    assert "Checkpoint storage grew by 2.0 MB." in lines(document.pages, "What it cost")
 
 
 def test_alerts_are_counted_by_rule():
     seen()
     expiring()
     evaluate(T0)
-    assert table(week(), "Alerts by rule").rows == (
-        ("checkpoint.expired", "1", "0"),
-        ("pressure.root", "1", "0"),
-    )
+    (table,) = part(week(), "alerts").tables
+    assert table.rows == (("checkpoint.expired", 1, 0), ("pressure.root", 1, 0))
 
 
 def test_an_empty_fleet_has_a_digest_that_says_so():
-    assert week().summary.headline == "No job was seen in this time"
+    assert week().pages.verdict.sentence == "No job was seen in this time"
 
 
-def test_its_queries_do_not_grow_with_the_fleet(
-    django_assert_num_queries, django_assert_max_num_queries
-):
+def test_its_queries_do_not_grow_with_the_fleet(django_assert_max_num_queries):
     finding(job(at=T0), at=T0)
     with django_assert_max_num_queries(25) as few:
         week()
     for _number in range(30):
         finding(job(at=T0), at=T0)
-    with django_assert_num_queries(len(few)):
+    with django_assert_max_num_queries(len(few)):
         week()
 
 
@@ -177,6 +166,7 @@ def test_what_flink_never_deletes_is_told_by_root():
         )
     checkpoint_storage(made, 3, bytes=5_000)
     job_storage(made, terminal=True, checkpoints=2, live_files=3, live_bytes=2_000)
-    (row,) = table(week(), "Kept until somebody deletes it").rows
-    assert row[1:3] == ("2", "400 B") and row[4:] == ("1", "2.0 kB")
-    assert row[3] == day_and_clock_text(T0 - timedelta(days=2))
+    (row,) = rows(part(week(), "storage"), "storage")
+    assert (row["savepoints"], row["savepoint_bytes"]) == (2, 400)
+    assert (row["ended_jobs"], row["ended_bytes"]) == (1, 2_000)
+    assert row["oldest"] == T0 - timedelta(days=2)

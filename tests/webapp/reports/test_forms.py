@@ -4,26 +4,19 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from tests.webapp.builders import T0, event, exception, job
 from tests.webapp.reports.stories import HOSTILE, expiring, seen, told
 from webapp.reports import document_json
-from webapp.reports.document import Document
+from webapp.reports.document import Report
 from webapp.reports.renderers import html, markdown
 from webapp.reports.renderers.figures import charts_of
-from webapp.reports.renderers.markdown_parts import plain
+from webapp.reports.renderers.markdown import plain
 from webapp.reports.texts import TRACE
-
-INSTANTS = st.integers(0, 4_000_000_000_000).map(lambda ms: datetime.fromtimestamp(ms / 1000, UTC))
 
 
 class Tags(HTMLParser):
@@ -43,13 +36,13 @@ class Tags(HTMLParser):
 
 
 @pytest.fixture
-def document(db) -> Document:
+def document(db) -> Report:
     seen()
     return told(expiring())
 
 
 @pytest.fixture
-def hostile(db) -> Document:
+def hostile(db) -> Report:
     """Every text that comes from outside is hostile."""
     seen()
     of = expiring(HOSTILE)
@@ -58,19 +51,8 @@ def hostile(db) -> Document:
     return told(of, title="")
 
 
-@contextmanager
-def aware_instants() -> Iterator[None]:
-    st.register_type_strategy(datetime, INSTANTS)
-    yield
-    st.register_type_strategy(datetime, st.datetimes())
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.data())
-def test_a_document_survives_its_way_through_json(data):
-    with aware_instants():
-        document = data.draw(st.builds(Document, version=st.just(1)))
-    assert document_json.from_plain(json.loads(document_json.to_json(document))) == document
+def test_a_report_survives_its_way_through_json(hostile):
+    assert document_json.from_plain(json.loads(document_json.to_json(hostile))) == hostile
 
 
 def test_a_document_of_another_version_is_refused(document):
@@ -112,8 +94,8 @@ def test_only_scripts_named_by_the_policy_are_in_the_html_and_all_of_them(docume
 
 def test_the_html_holds_its_charts_and_their_data(document):
     page = html.render(document)
-    keys = [chart.key for of_job in charts_of(document) for chart in of_job.charts]
-    assert keys == ["checkpoints-0", "size-0", "pressure-0"]
+    keys = list(charts_of(document))
+    assert keys == ["checkpoints"]
     data = json.loads(
         re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, re.DOTALL)[
             1
@@ -154,7 +136,7 @@ def test_a_hostile_name_is_only_text_in_markdown(hostile):
 
 
 def test_a_hostile_name_is_only_text_in_json(hostile):
-    assert json.loads(document_json.to_json(hostile))["stories"][0]["name"].startswith("<script>")
+    assert "<script>document" in json.loads(document_json.to_json(hostile))["title"]
     assert max(len(line) for line in document_json.to_json(hostile).splitlines()) < 4_000
 
 
@@ -184,15 +166,15 @@ def test_words_stay_words_in_markdown(text):
     assert shown == " ".join(text.split())
 
 
-def test_markdown_tells_the_first_screen_first(document):
-    headings = re.findall(r"(?m)^## (.+)$", markdown.render(document))
+def test_markdown_has_the_pages_first(document):
+    headings = re.findall(r"(?m)^##+ (.+)$", markdown.render(document))
     assert headings[:6] == [
         "What happened",
-        "When",
         "Why",
         "What it cost",
         "What to do",
         "Time line",
+        "What is not known",
     ]
 
 

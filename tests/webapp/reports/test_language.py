@@ -57,7 +57,7 @@ def test_the_page_the_whole_file_and_markdown_speak_the_readers_language(
         assert "生成报告时尚未结束。" in said or "持续" in said
         assert "Still going on when this report" not in said and "What happened" not in said
         assert "slow-enrich" in said  # names stay
-    assert '<html lang="zh-hans"' in whole and "## 时间线" in text
+    assert '<html lang="zh-hans"' in whole and "### 时间线" in text
 
 
 def test_the_same_report_is_english_for_the_next_reader(

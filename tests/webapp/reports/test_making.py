@@ -53,7 +53,7 @@ def test_a_made_report_names_itself_and_keeps_its_document_and_files(asked):
         "report.json",
         "report.md",
     ]
-    assert PipelineRun.objects.get(kind="reports").counts["findings"] == 2
+    assert PipelineRun.objects.get(kind="reports").counts["parts"] == 5
 
 
 def test_without_a_browser_there_is_no_pdf_and_the_report_says_why(asked):
@@ -98,7 +98,8 @@ def test_jobs_that_are_gone_leave_a_report_that_says_so(asked):
     asked.save()
     made = make(asked)
     assert made.title == "None of these jobs is known"
-    assert "Nothing is known of job gone on prod-eu." in made.document["unknowns"]
+    unknown = made.document["appendix"][-1]["document"]["blocks"]
+    assert {"kind": "not_known", "reason": "Nothing is known of job gone on prod-eu."} in unknown
 
 
 def test_a_report_deleted_while_it_waits_is_not_made(asked):

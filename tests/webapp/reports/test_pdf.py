@@ -10,7 +10,7 @@ import pytest
 from tests.webapp.builders import T0, job
 from tests.webapp.reports.stories import told
 from tests.weir_settings import WeirSettings
-from webapp.reports.document import Document
+from webapp.reports.document import Report
 from webapp.reports.renderers import pdf
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +33,7 @@ def browser(weir: WeirSettings, tmp_path: Path) -> Callable[[str], None]:
 
 
 @pytest.fixture
-def document(db: None) -> Document:
+def document(db: None) -> Report:
     return told(job(at=T0))
 
 

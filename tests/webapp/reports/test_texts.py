@@ -31,7 +31,7 @@ CANARY = "c4n4ry-SeCr3t-0123456789"
     ],
 )  # fmt: skip
 def test_a_credential_is_masked_however_it_is_written(line):
-    assert CANARY not in texts.bounded(f"before {line} after", texts.PARAGRAPH)
+    assert CANARY not in texts.bounded(f"before {line} after", texts.TRACE)
     assert CANARY.replace("-", "") not in texts.bounded(line)
 
 
@@ -66,8 +66,8 @@ def test_a_long_hostile_text_costs_little():
     [
         ("state.backend", "rocksdb", "rocksdb"),
         ("s3.secret-key", "abc", "******"),
-        ("unaligned", False, "no"),
-        ("x", None, "–"),
+        ("unaligned", False, False),
+        ("x", None, None),
         ("n", 0, "0"),
     ],
 )

@@ -97,14 +97,6 @@ def fleet_calls(now: datetime) -> FleetCalls:
     )
 
 
-def bursts(before: datetime) -> tuple[datetime, Sequence[FileSystemCalls]]:
-    """Of the newest minutes before an instant: when these began, and the file systems of that time,
-    the worst second first.
-    """
-    end, jobs, _left_out = fleet_jobs(before)
-    return _start(end), _file_systems(jobs, _start(end))
-
-
 def _start(end: datetime) -> datetime:
     """The second in which the newest was triggered is within."""
     return end.replace(microsecond=0) + timedelta(seconds=1) - WINDOW

@@ -1,22 +1,27 @@
-"""Gathering an incident report: the rows of some jobs in a stretch of time → one document."""
+"""Gathering an incident report: the rows of some jobs in a stretch of time → two pages and an
+appendix.
+"""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 
-from ingest.messages import message
-from webapp.checkpoints.outages import MOST_RESTARTS
+from ingest.messages import message, plural
+from webapp.alerting.models import Alert
+from webapp.analyses.document import Column, Document, Table, Verdict
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster
-from webapp.lib.quantities import count_text
-from webapp.reports.document import Document
-from webapp.reports.gathering import alerts, rule_findings, sources, story, summary, timeline
-from webapp.reports.gathering.checkpoint_figures import MOST as MOST_CHECKPOINTS
+from webapp.reports import moments, texts
+from webapp.reports.document import Part, Report
+from webapp.reports.gathering import found, job_part, pages, sources
+from webapp.reports.gathering.job_figures import job_figures
 from webapp.reports.gathering.scope import JobKey, ReportScope, rows_of, with_attempts
-from webapp.reports.gathering.work_tables import MOST_JOBS as MOST_WITH_TABLES
+from webapp.reports.moments import TONES, Moment
 
 Progress = Callable[[int, str], None]
 """Called with 0 … 100 and words."""
 INCIDENT = "incident"
+MOST_MOMENTS, MOST_ALERTS = 250, 200
 
 
 def gather(
@@ -28,7 +33,7 @@ def gather(
     title: str = "",
     from_alert: str = "",
     progress: Progress = lambda done, words: None,
-) -> Document:
+) -> Report:
     """About thirty queries a job, each bounded.
 
     A job that was submitted again in this time is reported under each of its ids.
@@ -37,110 +42,163 @@ def gather(
         cluster.name: cluster
         for cluster in Cluster.objects.filter(name__in={job.cluster for job in scope.jobs})
     }
-    recordings = {
-        name for name, cluster in clusters.items() if cluster.kind == ClusterKind.RECORDING
-    }
-    jobs = {JobKey(row.cluster, row.job_id): row for row in rows_of(scope.jobs)}
-    whole = with_attempts(scope, jobs.values())
-    if whole != scope:
-        scope, jobs = whole, {JobKey(row.cluster, row.job_id): row for row in rows_of(whole.jobs)}
-    gathered = []
-    for number, key in enumerate(key for key in scope.jobs if key in jobs):
-        progress(
-            5 + 60 * number // len(scope.jobs),
-            message(
-                "reading job {number:number} of {jobs:number}",
-                number=number + 1,
-                jobs=len(scope.jobs),
-            ),
+    scope = with_attempts(scope, rows_of(scope.jobs))
+    rows = {JobKey(row.cluster, row.job_id): row for row in rows_of(scope.jobs)}
+    known = [key for key in scope.jobs if key in rows]
+    progress(5, message("reading findings and alerts"))
+    findings, left_out = found.gathered(scope)
+    notable = [one for one in findings if one.is_notable]
+    alerts = _alerts(scope)
+    figures = []
+    for number, key in enumerate(known):
+        done = message(
+            "reading job {number:number} of {jobs:number}", number=number + 1, jobs=len(known)
         )
-        gathered.append(story.of_job(jobs[key], scope, made_at, recordings))
-    progress(68, message("reading findings and alerts"))
-    findings, findings_left_out = rule_findings.gathered(scope)
-    alerted, alerts_left_out = alerts.gathered(scope)
-    moments, moments_left_out = timeline.timeline(
-        [moment for job in gathered for moment in job.moments], findings, alerted
-    )
-    stories = summary.worst_first([job.story for job in gathered], findings)
-    first_screen = summary.summary(gathered, findings, alerted, scope)
-    cut = [
-        message(
-            "{findings_left_out:number} less severe findings are left out.",
-            findings_left_out=findings_left_out,
-        )
-        if findings_left_out
-        else "",
-        message(
-            "Alerts that are left out and not counted, the least severe: {alerts_left_out:number}.",
-            alerts_left_out=alerts_left_out,
-        )
-        if alerts_left_out
-        else "",
-        message(
-            "{moments_left_out:number} less important moments are left out of the time line.",
-            moments_left_out=moments_left_out,
-        )
-        if moments_left_out
-        else "",
-        message(
-            "Placement, file system calls, recovery and what follows them are left out of "
-            "reports of more than {most_with_tables:number} jobs.",
-            most_with_tables=MOST_WITH_TABLES,
-        )
-        if len(scope.jobs) > MOST_WITH_TABLES
-        else "",
-        *(f"{job.story.name}: {what}" for job in gathered for what in _cut_of(job)),
+        progress(10 + 30 * number // len(known), done)
+        cluster = clusters.get(key.cluster)
+        is_recording = cluster is not None and cluster.kind == ClusterKind.RECORDING
+        figures.append(job_figures(rows[key], scope, made_at, is_recording=is_recording))
+    jobs = pages.worst_first(figures, notable)
+    names = {job.key: job.name for job in jobs}
+    missing = [key for key in scope.jobs if key not in rows]
+    titles = {one.finding.title for one in notable}
+    happened = [
+        *map(_of_finding, notable),
+        *(moment for alert in alerts for moment in _of_alert(alert, titles)),
+        *moments.of_jobs(names, (scope.start, scope.end)),
     ]
-    return Document(
+    incident = pages.Incident(
+        scope,
+        jobs,
+        notable,
+        alerts,
+        happened,
+        sources.unknowns(jobs, clusters, missing, scope, made_at),
+    )
+    first = pages.pages(incident)
+    parts = [_timeline(happened), *map(found.part, findings)]
+    if alerts:
+        parts.append(_alerts_part(alerts))
+    for number, job in enumerate(jobs):
+        progress(40 + 30 * number // len(jobs), message("reading {name:name}", name=job.name))
+        parts += job_part.parts(job, scope, made_at)
+    unknown = [*incident.unknowns, *_left_out(left_out, scope)]
+    parts.append(sources.part(jobs, clusters, unknown, made_at))
+    report = Report(
         kind=INCIDENT,
         uid=uid,
-        title=title or summary.title(stories, findings, first_screen.headline),
+        title=title or pages.title(incident, first.verdict.sentence),
         made_at=made_at,
         made_by=made_by,
         start=scope.start,
         end=scope.end,
-        summary=first_screen,
+        pages=first,
+        appendix=tuple(parts),
         from_alert=from_alert,
-        stories=tuple(stories),
-        timeline=moments,
-        findings=findings,
-        alerts=alerted,
-        sources=sources.sources(stories, clusters, made_at),
-        unknowns=sources.unknowns(
-            stories, clusters, [key for key in scope.jobs if key not in jobs], scope, made_at
-        ),
-        cut=tuple(filter(None, cut)),
+    )
+    fit: Report = texts.fit(report)
+    return fit
+
+
+def _left_out(findings: int, scope: ReportScope) -> Iterator[str]:
+    if findings:
+        yield message(
+            "{findings_left_out:number} less severe findings are left out.",
+            findings_left_out=findings,
+        )
+    if len(scope.jobs) > job_part.MOST_ANALYSED:
+        yield message(
+            "Analyses of jobs are left out of reports of more than {most:number} jobs.",
+            most=job_part.MOST_ANALYSED,
+        )
+
+
+def _alerts(scope: ReportScope) -> list[Alert]:
+    """The worst of those that fired."""
+    fired = Alert.objects.overlapping(scope.start, scope.end).filter(
+        scope.rows, fired_at__isnull=False
+    )
+    worst = fired.order_by("-severity_rank", "-starts_at", "-id")[:MOST_ALERTS]
+    return sorted(worst, key=lambda row: (row.starts_at, row.pk))
+
+
+def _timeline(happened: Sequence[Moment]) -> Part:
+    shown = moments.most_important(happened, MOST_MOMENTS)
+    count = plural(len(happened), "{count:count} moment", "{count:count} moments")
+    columns = ("at", "until", "kind", "title", "detail", "job_name")
+    table = replace(pages.timeline(shown, *columns), key="moments", total=len(happened))
+    return Part("timeline", table.title, Document(Verdict("done", count), (table,)))
+
+
+def _of_finding(one: found.PresentedFinding) -> Moment:
+    row = one.finding
+    return Moment(
+        row.first_seen,
+        row.severity,
+        TONES.get(row.severity, "done"),
+        message("Found: {title:text}", title=row.title),
+        one.rule_title,
+        row.last_seen if row.last_seen > row.first_seen else None,
+        found.job_name(one),
     )
 
 
-def _cut_of(gathered: story.GatheredJob) -> Iterator[str]:
-    """What the report has of this job only in part."""
-    shown, marks = len(gathered.story.points), gathered.marks
-    if gathered.events_cut:
-        yield message("only the first log events of the time were looked at.")
-    if gathered.checkpoints >= MOST_CHECKPOINTS and not gathered.story.checkpoints.by_hours:
-        yield message(
-            "sizes and the longest time without a recovery point are those of the newest "
-            "{most_checkpoints:name} checkpoints.",
-            most_checkpoints=count_text(MOST_CHECKPOINTS),
+def _of_alert(alert: Alert, found_titles: Collection[str]) -> Iterator[Moment]:
+    """That it fired is not told where its finding is."""
+    name = alert.job_name or alert.job_id
+    # Of a recording Weir's own clock says when it was imported, which is no part of the story.
+    fired = message("Alert fired: {title:text}", title=alert.title)
+    tone = TONES.get(alert.severity, "done")
+    if alert.title not in found_titles:
+        yield Moment(alert.starts_at, "alert", tone, fired, job_name=name)
+    if alert.acknowledged_at:
+        acknowledged = message(
+            "{acknowledged_by:name} acknowledged: {title:text}",
+            acknowledged_by=alert.acknowledged_name or message("Somebody"),
+            title=alert.title,
         )
-    if gathered.checkpoints > shown:
-        yield message(
-            "of {checkpoints:number} checkpoints the worst {shown:number} are listed one by one.",
-            checkpoints=gathered.checkpoints,
-            shown=shown,
+        comment = alert.acknowledge_comment
+        yield Moment(alert.acknowledged_at, "alert", "done", acknowledged, comment, job_name=name)
+    if alert.resolved_at and alert.ends_at:
+        resolved = message("Alert resolved: {title:text}", title=alert.title)
+        yield Moment(alert.ends_at, "alert", "ok", resolved, job_name=name)
+
+
+def _alerts_part(alerts: Iterable[Alert]) -> Part:
+    rows = tuple(
+        (
+            alert.title,
+            alert.uid,
+            alert.rule,
+            alert.job_name or alert.job_id or alert.cluster,
+            alert.state,
+            alert.starts_at,
+            alert.ends_at if alert.resolved_at else None,
+            alert.acknowledged_name,
+            alert.acknowledged_at,
+            alert.acknowledge_comment,
+            alert.firings,
         )
-    if marks.count > len(marks.marks):
-        yield message(
-            "charts and the time line have the newest {marks:number} of {count:name} marks, "
-            "restarts among them.",
-            marks=len(marks.marks),
-            count=count_text(marks.count),
-        )
-    if len(gathered.story.outages) >= MOST_RESTARTS and marks.restart_marks > MOST_RESTARTS:
-        yield message(
-            "outages are the newest {most_restarts:number}; there were {restart_marks:name} "
-            "restarts in this time.",
-            most_restarts=MOST_RESTARTS,
-            restart_marks=count_text(marks.restart_marks),
-        )
+        for alert in alerts
+    )
+    title = message("Alerts")
+    table = Table(
+        "alerts",
+        title,
+        (
+            Column("alert", message("Alert")),
+            Column("uid", message("Id"), "mono"),
+            Column("rule", message("Rule"), "mono"),
+            Column("job", message("Job")),
+            Column("state", message("State")),
+            Column("fired_at", message("Fired"), "instant"),
+            Column("resolved_at", message("Resolved"), "instant"),
+            Column("acknowledged_by", message("Acknowledged by")),
+            Column("acknowledged_at", message("Acknowledged"), "instant"),
+            Column("comment", message("Comment")),
+            Column("firings", message("Firings"), "count"),
+        ),
+        rows,
+    )
+    count = plural(len(rows), "{count:count} alert fired", "{count:count} alerts fired")
+    return Part("alerts", title, Document(Verdict("done", count), (table,)))

@@ -1,220 +1,152 @@
 """Where a report's facts come from, how fresh they were, and what nobody knows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from ingest.messages import join_messages, message
+from django.db.models import Max
+
+from ingest.messages import message, plural
+from webapp.analyses.document import Block, Document, Fact, Facts, NotKnown, Verdict
 from webapp.config.row_retention import routine
 from webapp.findings.models import JobJudgement
 from webapp.fleet.choices import Visibility
 from webapp.fleet.models import Cluster
 from webapp.lib.instants import instant_text
-from webapp.reports import texts
-from webapp.reports.document import JobStory, Source
+from webapp.reports.document import Part
+from webapp.reports.gathering.job_figures import JobFigures
 from webapp.reports.gathering.scope import JobKey, ReportScope
 from webapp.work.models import Manifest, SkippedInput
 
-MOST_UNKNOWNS = 40
+MOST_UNKNOWNS, MOST_RULES = 40, 10
 _A_LITTLE = timedelta(minutes=2)
+_SEEN = {
+    Visibility.RECORDING: message("a recording, judged at its recorded time"),
+    Visibility.LIVE: message("seen now"),
+    Visibility.UNREACHABLE: message("not seen now"),
+    Visibility.PAUSED: "paused",
+    Visibility.NEW: message("never asked"),
+    Visibility.BROKEN: message("without a JobManager, as its operator says"),
+    Visibility.SUSPENDED: message("suspended by its operator"),
+}
 
 
-def sources(
-    stories: Sequence[JobStory], clusters: Mapping[str, Cluster], now: datetime
-) -> tuple[Source, ...]:
-    loaded = (
-        Manifest.objects.filter(state=Manifest.State.LOADED)
-        .order_by("-id")
-        .values_list("loaded_at", flat=True)
-        .first()
-    )
-    listed = [
-        Source(
-            message("Results of Spark in the database"),
-            loaded,
-            message("newest run that was loaded"),
-        )
-    ]
-    for name in sorted({story.cluster for story in stories}):
+def part(
+    jobs: Sequence[JobFigures],
+    clusters: Mapping[str, Cluster],
+    unknown: Sequence[str],
+    now: datetime,
+) -> Part:
+    loaded = Manifest.objects.filter(state=Manifest.State.LOADED).aggregate(at=Max("loaded_at"))
+    facts = [Fact("loaded", message("Results of Spark in the database"), loaded["at"], "instant")]
+    for name in sorted({job.job.cluster for job in jobs}):
         cluster = clusters.get(name)
-        seen = max(
-            (
-                story.last_seen_at
-                for story in stories
-                if story.cluster == name and story.last_seen_at
-            ),
-            default=None,
-        )
-        if cluster is None:
-            listed.append(
-                Source(
-                    message("Cluster {name:name}", name=name),
-                    seen,
-                    message("no longer registered; what it reported before is kept"),
-                )
-            )
-            continue
-        visibility = cluster.visibility_at(now)
-        notes = {
-            Visibility.RECORDING: message("a recording, judged at its recorded time"),
-            Visibility.LIVE: message("seen now"),
-            Visibility.UNREACHABLE: message("not seen now"),
-            Visibility.PAUSED: "paused",
-            Visibility.NEW: message("never asked"),
-            Visibility.BROKEN: message("without a JobManager, as its operator says"),
-            Visibility.SUSPENDED: message("suspended by its operator"),
-        }
-        kept = cluster.last_success_at or seen
-        listed.append(
-            Source(
+        seen = [job.job.last_seen_at for job in jobs if job.job.cluster == name]
+        last = max(filter(None, seen), default=None)
+        facts.append(
+            Fact(
+                f"cluster-{name}",
                 message("Cluster {name:name}", name=name),
-                kept,
-                join_messages(
-                    filter(
-                        None,
-                        (
-                            notes.get(visibility, ""),
-                            message(
-                                "Flink {flink_version:name}",
-                                flink_version=str(cluster.flink_version),
-                            )
-                            if cluster.flink_version
-                            else "",
-                        ),
-                    ),
-                    ", ",
-                ),
+                (cluster and cluster.last_success_at) or last,
+                "instant",
+                _SEEN.get(cluster.visibility_at(now), "")
+                if cluster
+                else message("no longer registered; what it reported before is kept"),
             )
         )
-    audits = [place.as_of for story in stories for place in story.storage if place.as_of]
-    if audits:
-        listed.append(
-            Source(
-                message("Audit of checkpoint storage"),
-                max(audits),
-                message("newest that saw directories of these jobs"),
-            )
-        )
-    return tuple(listed)
+    return of(message("Where its facts come from, and how fresh they were"), facts, unknown)
+
+
+def of(sentence: str, facts: Sequence[Fact], unknown: Sequence[str]) -> Part:
+    blocks: tuple[Block, ...] = (Facts(tuple(facts)), *map(NotKnown, unknown))
+    title = message("Sources, and what is not known")
+    return Part("sources", title, Document(Verdict("done", sentence), blocks))
 
 
 def unknowns(
-    stories: Sequence[JobStory],
+    jobs: Sequence[JobFigures],
     clusters: Mapping[str, Cluster],
     missing: Sequence[JobKey],
     scope: ReportScope,
     now: datetime,
-) -> tuple[str, ...]:
+) -> list[str]:
     """Sentences. One query for what rules lacked, one for skipped inputs."""
     sentences: list[str] = [
         message(
             "Nothing is known of job {name:name} on {name2:name}.",
-            name=texts.name(key.job_id),
-            name2=texts.name(key.cluster),
+            name=key.job_id,
+            name2=key.cluster,
         )
         for key in missing
     ]
-    lacked = {
-        (row.cluster, row.job_id): row.unknowns
-        for row in JobJudgement.objects.filter(job_id__in=[story.job_id for story in stories])
-    }
-    for story in stories:
-        sentences += _of_story(story, scope, now)
-        for rule in (lacked.get((story.cluster, story.job_id)) or ())[:10]:
+    rows = JobJudgement.objects.filter(job_id__in=[job.job.job_id for job in jobs])
+    lacked = {(row.cluster, row.job_id): row.unknowns or () for row in rows}
+    for job in jobs:
+        sentences += _of_job(job, scope, now)
+        if cluster := clusters.get(job.job.cluster):
+            sentences += _of_cluster(job.name, cluster, now)
+        for rule in list(lacked.get(job.key, ()))[:MOST_RULES]:
             sentences.append(
                 message(
                     "{name:name}: rule {name2:name} could not judge; it lacked {bounded:name}.",
-                    name=story.name,
-                    name2=texts.name(rule.get("rule")),
-                    bounded=texts.bounded(rule.get("missing")),
+                    name=job.name,
+                    name2=rule.get("rule") or "",
+                    bounded=rule.get("missing") or "",
                 )
             )
-        cluster = clusters.get(story.cluster)
-        if cluster is not None and cluster.visibility_at(now) == Visibility.UNREACHABLE:
-            why = texts.bounded(cluster.last_error) or message("no answer")
-            sentences.append(
-                message(
-                    "{name:name}: its cluster cannot be seen now ({why:name}), so its state now is "
-                    "not known.",
-                    name=story.name,
-                    why=why,
-                )
-            )
-        if cluster is not None and cluster.visibility_at(now) == Visibility.BROKEN:
-            sentences.append(
-                message(
-                    "{name:name}: no JobManager of its cluster runs, as its operator says: "
-                    "{bounded:name}.",
-                    name=story.name,
-                    bounded=texts.bounded(cluster.operator_message),
-                )
-            )
-    names = {story.cluster for story in stories}
     skipped = SkippedInput.objects.filter(
-        cluster__in=names, observed_at__gte=scope.start, observed_at__lte=scope.end
+        cluster__in={job.job.cluster for job in jobs},
+        observed_at__range=(scope.start, scope.end),
     ).count()
     if skipped:
-        inputs = (
-            message("One input")
-            if skipped == 1
-            else message("{skipped:number} inputs", skipped=skipped)
-        )
         sentences.append(
             message(
                 "{inputs:message} of these clusters could not be read in this time; the pipeline "
                 "page says which and why.",
-                inputs=inputs,
+                inputs=plural(skipped, "{count:count} input", "{count:count} inputs"),
             )
         )
-    return tuple(sentences[:MOST_UNKNOWNS])
+    return sentences[:MOST_UNKNOWNS]
 
 
-def _of_story(story: JobStory, scope: ReportScope, now: datetime) -> list[str]:
-    sentences: list[str] = []
-    if story.judged_at is None:
-        sentences.append(message("{name:name}: no rule has judged it yet.", name=story.name))
-    elif not story.ended_at and not story.is_recording and story.judged_at < scope.end - _A_LITTLE:
-        sentences.append(
-            message(
-                "{name:name}: judged up to {judged_at:name} only.",
-                name=story.name,
-                judged_at=instant_text(story.judged_at),
-            )
+def _of_cluster(name: str, cluster: Cluster, now: datetime) -> Iterator[str]:
+    visibility = cluster.visibility_at(now)
+    if visibility == Visibility.UNREACHABLE:
+        yield message(
+            "{name:name}: its cluster cannot be seen now ({why:name}), so its state now is not "
+            "known.",
+            name=name,
+            why=cluster.last_error or message("no answer"),
         )
-    if not story.is_recording and scope.start < now - routine():
-        sentences.append(
-            message(
-                "{name:name}: log events and pressure older than {days:number} days are no "
-                "longer kept; failed checkpoints and findings are.",
-                name=story.name,
-                days=routine().days,
-            )
+    if visibility == Visibility.BROKEN:
+        yield message(
+            "{name:name}: no JobManager of its cluster runs, as its operator says: {bounded:name}.",
+            name=name,
+            bounded=cluster.operator_message or "",
         )
-    if (
-        story.last_seen_at
-        and story.last_seen_at > scope.end + timedelta(hours=1)
-        and story.configuration
-    ):
-        sentences.append(
-            message(
-                "{name:name}: its configuration is that of {last_seen_at:name}; whether it was the "
-                "same before is not known.",
-                name=story.name,
-                last_seen_at=instant_text(story.last_seen_at),
-            )
+
+
+def _of_job(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[str]:
+    job, name = figures.job, figures.name
+    lives_now = not job.end_time and not figures.is_recording
+    if job.judged_at is None:
+        yield message("{name:name}: no rule has judged it yet.", name=name)
+    elif lives_now and job.judged_at < scope.end - _A_LITTLE:
+        yield message(
+            "{name:name}: judged up to {judged_at:name} only.",
+            name=name,
+            judged_at=instant_text(job.judged_at),
         )
-    if not story.pressure:
-        sentences.append(
-            message("{name:name}: no pressure was measured in this time.", name=story.name)
+    if not figures.is_recording and scope.start < now - routine():
+        yield message(
+            "{name:name}: log events and pressure older than {days:number} days are no longer "
+            "kept; failed checkpoints and findings are.",
+            name=name,
+            days=routine().days,
         )
-    if not story.storage:
-        sentences.append(
-            message(
-                "{name:name}: no audit of checkpoint storage has seen its directories.",
-                name=story.name,
-            )
+    if job.configuration and job.last_seen_at and job.last_seen_at > scope.end + timedelta(hours=1):
+        yield message(
+            "{name:name}: its configuration is that of {last_seen_at:name}; whether it was the "
+            "same before is not known.",
+            name=name,
+            last_seen_at=instant_text(job.last_seen_at),
         )
-    if not story.logs:
-        sentences.append(
-            message("{name:name}: no notable log event was read in this time.", name=story.name)
-        )
-    return sentences

@@ -1,160 +1,85 @@
-"""The charts of a document, as plotly figures whose colours are tokens.
+"""The charts of a report, as plotly figures whose colours are tokens, drawn from its own tables."""
 
-From its data alone; nobody is asked.
-"""
-
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
-from datetime import datetime, timedelta
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, cast
 
 import plotly.graph_objects as go
 
+from webapp.analyses.document import Chart, Document, Facts
 from webapp.charts import answers
-from webapp.charts.annotations import Annotation
+from webapp.charts.annotations import LOOK, Annotation
 from webapp.charts.checkpoints import CheckpointBar, timeline
-from webapp.charts.pressure import VertexPressure, pressure_map
-from webapp.charts.sizes import SizePoint, drawn_of, size_over_time
 from webapp.charts.theme import CRIT, OK, figure, plot_time
-from webapp.lib.checkpoint_point import CheckpointPoint
-from webapp.reports.document import Document, JobStory, ReportedCheckpoint, ReportedFinding
+from webapp.lib.messages.rendering import localised
+from webapp.reports.document import Report
 
-MOST_JOBS_DRAWN = 4
-"""The worst: fifty jobs of charts are a file nobody opens."""
 _AIR = 0.02
 _DAYS_PX = 220
 
 
 @dataclass(frozen=True)
-class Chart:
-    """``key`` is unique in its document; ``figure`` what plotly.js takes; ``height_px`` is known
-    before it is drawn.
-    """
+class DrawnChart:
+    """``figure`` is what plotly.js takes; ``height_px`` is known before it is drawn."""
 
-    key: str
-    title: str
-    about: str
-    note: str
+    chart: Chart
     figure: dict[str, Any]
+    note: str = ""
 
     @property
     def height_px(self) -> int:
         return int(self.figure["layout"].get("height", 300))
 
 
-@dataclass(frozen=True)
-class JobCharts:
-    job_name: str
-    charts: tuple[Chart, ...]
+def charts_of(report: Report) -> dict[str, DrawnChart]:
+    """By key; those without anything to draw are left out."""
+    draws = {"checkpoints": _checkpoints, "days": _days}
+    charts = [block for block in report.pages.blocks if isinstance(block, Chart)]
+    drawn = {chart.key: draws[chart.key](report, chart) for chart in charts if chart.key in draws}
+    return {key: chart for key, chart in drawn.items() if chart}
 
 
-def charts_of(document: Document) -> list[JobCharts]:
-    """Of the worst jobs, each with its own time: from a little before its first sign of life in the
-    range to a little after the last.
-    """
-    drawn = [
-        JobCharts(story.name, tuple(_of_job(number, story, document)))
-        for number, story in enumerate(document.stories[:MOST_JOBS_DRAWN])
+def _rows(documents: Iterable[Document], key: str) -> list[dict[str, Any]]:
+    tables = (table for document in documents for table in document.tables if table.key == key)
+    return [
+        {column.key: value for column, value in zip(table.columns, row, strict=True)}
+        for table in tables
+        for row in table.rows
     ]
-    days = [JobCharts("", (_days(document),))] if document.days else []
-    return [*days, *(charts for charts in drawn if charts.charts)]
 
 
-def _of_job(number: int, story: JobStory, document: Document) -> Iterator[Chart]:
-    start, end = _range(story, document)
-    events = _events(story, document.findings)
-    if story.points:
-        bars = [_bar(point) for point in story.points]
-        drawn, note = timeline(bars, start, end, story.checkpoints.timeout_ms, events)
-        about = "duration by phase of the slowest subtask; ● completed ✕ failed ◆ savepoint"
-        yield _chart(f"checkpoints-{number}", "Checkpoints", about, drawn, note)
-    sizes = [
-        _size(point) for point in story.points if point.outcome == "completed" and _is_sized(point)
-    ]
-    if len(sizes) > 1:
-        drawn, note = size_over_time(drawn_of(sizes), start, end, events=events)
-        yield _chart(f"size-{number}", "Size", "line: full state · bars: uploaded", drawn, note)
-    if story.pressure:
-        rows = [VertexPressure(row.vertex, row.cells) for row in story.pressure]
-        about = "share of time, median subtask, by minute: pale is none, red is all of it"
-        yield _chart(f"pressure-{number}", "Pressure", about, pressure_map(rows, start, end), "")
-
-
-def _chart(key: str, title: str, about: str, drawn: go.Figure, note: str) -> Chart:
-    return Chart(key, title, about, note, answers.drawn(drawn))
-
-
-def _range(story: JobStory, document: Document) -> tuple[datetime, datetime]:
-    """The document's range, without the part in which the job did not live."""
-    start = max(document.start, story.started_at or document.start)
-    end = min(document.end, story.ended_at or story.last_seen_at or document.end)
-    if end <= start:
-        return document.start, document.end
+def _checkpoints(report: Report, chart: Chart) -> DrawnChart | None:
+    """Of the worst job, which is the first of the appendix."""
+    job = next(part for part in report.appendix if part.key.startswith("job-"))
+    bars = [CheckpointBar(**row) for row in _rows([job.document], "checkpoints")]
+    if not bars:
+        return None
+    start, end = bars[0].trigger_time, max(bar.end_time or bar.trigger_time for bar in bars)
     air = max((end - start) * _AIR, timedelta(seconds=2))
-    return start - air, end + air
-
-
-def _events(story: JobStory, findings: Sequence[ReportedFinding]) -> list[Annotation]:
-    """Marks of the job, and where each notable matter began; a click leads to its place in the
-    report.
-    """
-    own = [
-        finding
-        for finding in findings
-        if (finding.cluster, finding.job_id) == (story.cluster, story.job_id)
-        and finding.severity != "info"
+    facts = [block for block in job.document.blocks if isinstance(block, Facts)]
+    known = {fact.key: fact.value for block in facts for fact in block.facts}
+    timeout_ms = cast("float | None", known.get("timeout_ms"))
+    events = [
+        Annotation(row["at"], kind, localised(row["title"]))
+        for row in _rows([part.document for part in report.appendix], "moments")
+        if (kind := row["kind"]) in LOOK and row["job_name"] == job.title
     ]
-    annotations = [
-        Annotation(
-            finding.first_seen, finding.severity, finding.title, f"#finding-{finding.number}"
-        )
-        for finding in own
-    ]
-    return [Annotation(mark.at, mark.kind, mark.label) for mark in story.marks] + annotations
+    drawn, note = timeline(bars, start - air, end + air, timeout_ms, events)
+    return DrawnChart(chart, answers.drawn(drawn), note)
 
 
-def _bar(point: ReportedCheckpoint) -> CheckpointBar:
-    return CheckpointBar(
-        **{field.name: getattr(point, field.name) for field in fields(CheckpointPoint)}
-    )
-
-
-def _is_sized(point: ReportedCheckpoint) -> bool:
-    return point.state_bytes is not None or point.checkpointed_bytes is not None
-
-
-def _size(point: ReportedCheckpoint) -> SizePoint:
-    lasted = None if point.end_to_end_ms is None else round(point.end_to_end_ms)
-    return SizePoint(
-        point.checkpoint_id,
-        point.trigger_time,
-        lasted,
-        point.state_bytes,
-        point.checkpointed_bytes,
-        point.is_savepoint,
-    )
-
-
-def _days(document: Document) -> Chart:
-    days = [plot_time(day.day)[:10] for day in document.days]
-    kinds = (
-        ("completed", OK, [day.completed for day in document.days]),
-        ("failed", CRIT, [day.failed for day in document.days]),
-    )
+def _days(report: Report, chart: Chart) -> DrawnChart | None:
+    rows = _rows([part.document for part in report.appendix], "days")
     bars = [
         go.Bar(
             name=name,
-            x=days,
-            y=counts,
+            x=[plot_time(row["day"])[:10] for row in rows],
+            y=[row[name] for row in rows],
             marker={"color": colour},
             hovertemplate="%{x}: %{y:,} " + name + "<extra></extra>",
         )
-        for name, colour, counts in kinds
+        for name, colour in (("completed", OK), ("failed", CRIT))
     ]
-    return _chart(
-        "days",
-        "Checkpoints by day",
-        "UTC",
-        figure(bars, _DAYS_PX, barmode="stack", xaxis={"type": "category"}),
-        "",
-    )
+    drawn = figure(bars, _DAYS_PX, barmode="stack", xaxis={"type": "category"})
+    return DrawnChart(chart, answers.drawn(drawn)) if rows else None

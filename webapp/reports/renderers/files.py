@@ -13,7 +13,7 @@ from django.utils import translation
 
 from webapp.lib import shown_zone
 from webapp.reports import document_json
-from webapp.reports.document import Document
+from webapp.reports.document import Report
 from webapp.reports.renderers import html, markdown, pdf
 
 
@@ -21,7 +21,7 @@ from webapp.reports.renderers import html, markdown, pdf
 class Form:
     title: str
     content_type: str
-    make: Callable[[Document], bytes]
+    make: Callable[[Report], bytes]
 
 
 FORMS = {
@@ -47,7 +47,7 @@ asked for the report.
 """
 
 
-def rendered(document: Document, form: str, language: str = ENGLISH) -> bytes:
+def rendered(document: Report, form: str, language: str = ENGLISH) -> bytes:
     """Raises :class:`webapp.reports.renderers.pdf.NoPdf` for a PDF that cannot be made."""
     with translation.override(language), shown_zone.within(lambda: UTC):
         return FORMS[form].make(document)

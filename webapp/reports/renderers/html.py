@@ -1,4 +1,4 @@
-"""A document as one self-contained HTML file: styles, plotly.js and data inside, nothing fetched
+"""A report as one self-contained HTML file: styles, plotly.js and data inside, nothing fetched
 from anywhere.
 
 Its own content policy allows no address at all, and scripts only by their hash: whatever a job is
@@ -8,18 +8,18 @@ called, only ours run.
 import base64
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
-from webapp.reports.document import Document
-from webapp.reports.presentation import PresentedReport, shown
-from webapp.reports.renderers.figures import JobCharts, charts_of
+from webapp.reports.document import Report
+from webapp.reports.presentation import context
+from webapp.reports.renderers.figures import DrawnChart, charts_of
 
 STYLES = ("css/tokens.css", "css/base.css", "css/reports.css", "css/report_file.css")
 SCRIPTS = (
@@ -30,13 +30,13 @@ SCRIPTS = (
 )
 
 
-def render(document: Document, *, for_print: bool = False) -> str:
-    """``for_print`` fixes the width to a sheet of A4 and the colours to light ones."""
-    charts = charts_of(document)
+def render(report: Report, *, for_print: bool = False) -> str:
+    """``for_print``: the two pages alone, as wide as a sheet of A4 and in light colours."""
+    charts = charts_of(report)
     return render_to_string(
         "reports/file.html",
         {
-            **context(document, settings.WEIR.public_url),
+            **context(report, settings.WEIR.public_url),
             "charts": charts,
             "figures": _data(charts),
             "styles": [_inline(name) for name in STYLES],
@@ -47,23 +47,9 @@ def render(document: Document, *, for_print: bool = False) -> str:
     )
 
 
-def context(document: Document, base: str = "") -> dict[str, Any]:
-    """What the templates of a document need, in a file (``base`` is where Weir is) and on a page of
-    ours.
-    """
-    about: PresentedReport = shown(document)
-    return {
-        "document": document,
-        "summary": document.summary,
-        "shown": about,
-        "base": base.rstrip("/"),
-        "links": True,
-    }
-
-
-def _data(charts: list[JobCharts]) -> SafeString:
+def _data(charts: Mapping[str, DrawnChart]) -> SafeString:
     """For a ``<script type="application/json">``: no ``<`` is left that could end it."""
-    figures = {chart.key: chart.figure for of_job in charts for chart in of_job.charts}
+    figures = {key: drawn.figure for key, drawn in charts.items()}
     text = json.dumps(figures, ensure_ascii=False, separators=(",", ":"))
     escaped = text.replace("<", "\\u003c").replace("\u2028", "\\u2028")
     return mark_safe(escaped.replace("\u2029", "\\u2029"))  # noqa: S308 - escaped above

@@ -17,7 +17,7 @@ from django.conf import settings
 
 from ingest.messages import message
 from ingest.parent_death import leashed
-from webapp.reports.document import Document
+from webapp.reports.document import Report
 from webapp.reports.renderers import html
 
 NAMES = (
@@ -60,7 +60,7 @@ def chromium() -> str:
     return path
 
 
-def render(document: Document) -> bytes:
+def render(document: Report) -> bytes:
     """Raises :class:`NoPdf`."""
     browser = chromium()
     with tempfile.TemporaryDirectory(prefix="weir-pdf-", ignore_cleanup_errors=True) as folder:

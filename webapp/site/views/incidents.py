@@ -51,7 +51,7 @@ from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.refusals import refusal_as_message
 from webapp.lib.timeranges import around, from_request
 from webapp.lib.translations import gettext_lazy as _
-from webapp.reports.document import Moment
+from webapp.reports.moments import Moment
 from webapp.site.incident_summary import cost, matters, with_bugs
 from webapp.site.incident_timeline import timeline
 

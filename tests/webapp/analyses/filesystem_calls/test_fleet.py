@@ -14,6 +14,7 @@ from tests.played_calls import calls, calls_by_checkpoint
 from tests.played_trees import FINAL, audited, newest, root_uri
 from tests.webapp.analyses.answers import tables_of
 from tests.webapp.builders import T0, fact, job
+from tests.webapp.reports.stories import part, parts, rows
 from tests.webapp.storage.builders import audit, root_figures
 from webapp.analyses.filesystem_calls import fleet_calls as fleet_calls_module
 from webapp.analyses.filesystem_calls import fleet_jobs as fleet_jobs_module
@@ -180,26 +181,16 @@ def digest_of(start, end):
 
 def test_a_digest_tells_which_file_system_is_asked_most_in_a_second_and_by_how_many_jobs(fleet):
     document = digest_of(T0 - timedelta(days=1), T0)
-    (table,) = [one for one in document.tables if one.title == "Calls to file systems"]
+    nn1, nn2 = rows(part(document, "filesystem-calls"), "file-systems")
     meeting = (cost(100) + cost(60) + cost(40)) / 2
-    nn1, nn2 = table.rows
-    assert (nn1[0], nn1[1], nn1[3], nn1[5]) == ("hdfs://nn1", "4", f"{meeting:,.0f}", "3")
-    assert nn1[6:] == ("job-0, job-1, job-2",)
-    assert nn2[:2] == ("hdfs://nn2", "2, 1 of them not known")
-    told = (
-        f"3 jobs write checkpoints at once: {meeting:,.0f} calls to hdfs://nn1 in the worst "
-        "second of the 10 minutes from"
-    )
-    assert [
-        one
-        for one in document.summary.impact
-        if one.startswith(told) and table.note.split(" from ")[1].split(",")[0] in one
-    ]
+    assert (nn1["file_system"], nn1["jobs"]) == ("hdfs://nn1", 4)
+    assert nn1["peak"] == pytest.approx(meeting, abs=1)
+    assert nn2["file_system"] == "hdfs://nn2"
 
 
 def test_a_digest_of_a_time_without_checkpoints_has_no_calls(fleet):
     document = digest_of(T0 + timedelta(days=1), T0 + timedelta(days=2))
-    assert not [one for one in document.tables if one.title == "Calls to file systems"]
+    assert not parts(document, "filesystem-calls")
 
 
 def test_a_fleet_without_checkpoints_has_none(viewer):

@@ -14,7 +14,7 @@ from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.models import JobCurrent
 from webapp.lib.command_line import command_line_name
 from webapp.reports import report_scope
-from webapp.reports.document import Document
+from webapp.reports.document import Report
 from webapp.reports.folder import NAMES
 from webapp.reports.gathering import digest, incident
 from webapp.reports.gathering.scope import BadScope, JobKey, ReportScope
@@ -105,16 +105,14 @@ class Command(PreparedCommand):
         if options["json"]:
             headline = {
                 "title": document.title,
-                "tone": document.summary.tone,
-                "headline": document.summary.headline,
+                "tone": document.pages.verdict.tone,
+                "headline": document.pages.verdict.sentence,
             }
             self.stdout.write(
                 json.dumps({**headline, "files": made, "failed": failed}, ensure_ascii=False)
             )
         else:
-            self.stdout.write(
-                f"{document.title}\n{document.summary.headline}\n{document.summary.when}"
-            )
+            self.stdout.write(f"{document.title}\n{document.pages.verdict.sentence}")
             for path in made.values():
                 self.stdout.write(f"  {path}")
         if failed:
@@ -122,7 +120,7 @@ class Command(PreparedCommand):
                 "; ".join(f"no {form}: {why}" for form, why in failed.items()), returncode=1
             )
 
-    def _gathered(self, options: dict[str, Any], now: datetime) -> Document:
+    def _gathered(self, options: dict[str, Any], now: datetime) -> Report:
         common: dict[str, Any] = {
             "uid": new_report_uid(),
             "made_at": now,
@@ -151,7 +149,7 @@ class Command(PreparedCommand):
         )
 
     def _written(
-        self, document: Document, out: Path, forms: list[str]
+        self, document: Report, out: Path, forms: list[str]
     ) -> tuple[dict[str, str], dict[str, str]]:
         """Paths by form, and why others could not be made."""
         made, failed = {}, {}

@@ -1,0 +1,129 @@
+"""What the rules found of the chosen jobs and their clusters in the time: several episodes of one
+matter as one, and a part of the appendix each.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+
+from django.urls import reverse
+
+from ingest.messages import join_messages, message
+from webapp.analyses.document import (
+    Advice,
+    Block,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Note,
+    Table,
+    Tone,
+    Verdict,
+)
+from webapp.findings.choices import Severity
+from webapp.findings.models import WORST_FIRST, Finding
+from webapp.findings.presentation import PresentedFinding, matters, precedence, with_known_bugs
+from webapp.reports import texts
+from webapp.reports.document import Part
+from webapp.reports.gathering.scope import ReportScope
+
+MOST_ROWS = 2_000
+MOST_REPORTED = 120
+MOST_FIGURES = 12
+_TONES: dict[str, Tone] = {Severity.CRITICAL: "crit", Severity.WARNING: "warn"}
+
+
+def gathered(scope: ReportScope) -> tuple[list[PresentedFinding], int]:
+    """The worst first, and how many were left out.
+
+    One query: findings of the jobs, and those of their clusters as a whole.
+    """
+    findings = Finding.objects.filter(
+        scope.rows, first_seen__lte=scope.end, last_seen__gte=scope.start
+    )
+    return reported(findings.order_by(*WORST_FIRST)[:MOST_ROWS])
+
+
+def reported(findings: Collection[Finding]) -> tuple[list[PresentedFinding], int]:
+    """Findings as matters, the worst first, of two equally bad ones that which explains the other;
+    and how many were left out.
+    """
+    of_job: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        of_job.setdefault((finding.cluster, finding.job_id), []).append(finding)
+    shown = [matter for rows in of_job.values() for matter in matters(rows)]
+    shown.sort(
+        key=lambda one: (
+            -one.finding.severity_rank,
+            precedence(one.finding.rule),
+            one.finding.first_seen,
+        )
+    )
+    return with_known_bugs(_fairly(shown)), max(len(shown) - MOST_REPORTED, 0)
+
+
+def _fairly(shown: Sequence[PresentedFinding]) -> list[PresentedFinding]:
+    """As many as are reported, in the same order: the worst of every job before the second of
+    any.
+    """
+    counts: Counter[tuple[str, str]] = Counter()
+    places = []
+    for number, one in enumerate(shown):
+        places.append((counts[job_of(one)], number))
+        counts[job_of(one)] += 1
+    return [shown[number] for number in sorted(at for _, at in sorted(places)[:MOST_REPORTED])]
+
+
+def job_of(one: PresentedFinding) -> tuple[str, str]:
+    return one.finding.cluster, one.finding.job_id
+
+
+def job_name(one: PresentedFinding) -> str:
+    """The id of a job that has no name; empty where the finding is of a cluster."""
+    return texts.name(one.finding.job_name, one.finding.job_id)
+
+
+def part(one: PresentedFinding) -> Part:
+    row = one.finding
+    return Part(
+        f"finding-{row.pk}",
+        one.rule_title,
+        Document(Verdict(_TONES.get(row.severity, "done"), row.title), tuple(_blocks(one))),
+        reverse("finding", args=(row.pk,)),
+    )
+
+
+def _blocks(one: PresentedFinding) -> Iterator[Block]:
+    row, name = one.finding, message("Job")
+    yield Note(row.cause)
+    facts = [
+        Fact("rule", message("Rule"), row.rule, "mono"),
+        Fact("job", name if row.job_id else message("Cluster"), job_name(one) or row.cluster),
+        Fact("confidence", message("Confidence"), row.confidence),
+        Fact("first_seen", message("First seen"), row.first_seen, "instant"),
+        Fact("last_seen", message("Last seen"), row.last_seen, "instant"),
+        Fact("is_open", message("Still open"), one.is_open, "flag"),
+        Fact("episodes", message("Episodes"), one.episodes, "count"),
+    ]
+    if len(one.longest_way) > 1:
+        way = " → ".join(map(texts.name, one.longest_way[:30]))
+        facts.append(Fact("way", message("Way of the back-pressure"), way))
+    yield Facts(tuple(facts))
+    if one.figures:
+        yield Table(
+            f"evidence-{row.pk}",
+            message("Evidence"),
+            (
+                Column("figure", message("Figure")),
+                Column("value", message("Value")),
+                Column("compared", message("Compared with")),
+                Column("note", message("Note")),
+                Column("at", message("At"), "instant"),
+            ),
+            tuple(
+                (figure.name, figure.value, figure.compared, figure.note, figure.at)
+                for figure in one.figures[:MOST_FIGURES]
+            ),
+        )
+    bugs = [join_messages((bug.sentence, bug.way_out, bug.address), " ") for bug in one.known_bugs]
+    yield Advice((row.next_step, *bugs))

@@ -1,0 +1,220 @@
+"""How one job fared in the time of a report: its checkpoints, restarts, outages and exceptions."""
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import BigIntegerField, Count, Max, Min, Q, Sum
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Coalesce
+
+from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES, UNSETTLED_OUTCOMES
+from webapp.checkpoints import querysets as facts_of
+from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
+from webapp.checkpoints.outages import outages
+from webapp.config.row_retention import routine
+from webapp.fleet.models import JobAnnotation, JobCurrent, JobException
+from webapp.lib.instants import ms_after
+from webapp.lib.outage import Outage
+from webapp.reports import texts
+from webapp.reports.gathering.scope import ReportScope
+
+MOST_COMPLETED = 20_000
+"""Among which the longest time without one is looked for: two weeks at one a minute."""
+MOST_EXCEPTIONS, TRACE_LINES = 8, 25
+_MS = timedelta(milliseconds=1)
+_TIMES = Coalesce(Cast(KT("detail__count"), BigIntegerField()), 1)
+"""A counter that rose by several between two answers left one mark."""
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """``gap``: the longest time without a new recovery point, None where it cannot be known, or
+    there was none; ``gap_is_first``: it is that from the start of the job to its first one.
+    ``wasted_bytes`` were uploaded for checkpoints that failed; of ``wasted_unknown`` such it is
+    unknown. ``by_hours``: single checkpoints are no longer kept, counts are those of whole hours.
+    """
+
+    settled: int = 0
+    completed: int = 0
+    failed: int = 0
+    by_outcome: Mapping[str, int] = field(default_factory=dict)
+    savepoints: int = 0
+    gap: tuple[datetime, datetime] | None = None
+    gap_is_first: bool = False
+    uploaded_bytes: int | None = None
+    wasted_bytes: int | None = None
+    wasted_unknown: int = 0
+    by_hours: bool = False
+
+    @property
+    def longest_gap_ms(self) -> float | None:
+        return (self.gap[1] - self.gap[0]) / _MS if self.gap else None
+
+
+@dataclass(frozen=True)
+class Thrown:
+    """The newest exception of a name; ``count``: all of it in the time."""
+
+    newest: JobException
+    count: int
+
+
+@dataclass(frozen=True)
+class JobFigures:
+    """``signs``: first and last failed checkpoint, restart or failure."""
+
+    job: JobCurrent
+    name: str
+    is_recording: bool
+    checkpoints: Checkpoints
+    restarts: int
+    outages: tuple[Outage, ...]
+    thrown: tuple[Thrown, ...]
+    signs: tuple[datetime, ...]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.job.cluster, self.job.job_id
+
+    @property
+    def interval_ms(self) -> int | None:
+        return self.job.checkpoint_interval_ms
+
+    @property
+    def has_failed(self) -> bool:
+        return bool(self.job.state == "FAILED")
+
+
+def job_figures(
+    job: JobCurrent, scope: ReportScope, now: datetime, *, is_recording: bool
+) -> JobFigures:
+    """About ten queries."""
+    own = {"cluster": job.cluster, "job_id": job.job_id}
+    facts = facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end)
+    marks = JobAnnotation.objects.filter(**own, at__range=(scope.start, scope.end)).aggregate(
+        restarts=Sum(_TIMES, filter=Q(kind="restart")),
+        first=Min("at", filter=Q(kind__in=("restart", "failure"))),
+        last=Max("at", filter=Q(kind__in=("restart", "failure"))),
+    )
+    failed = facts.filter(outcome__in=FAILED_OUTCOMES).aggregate(
+        first=Min(Coalesce("end_time", "trigger_time")),
+        last=Max(Coalesce("end_time", "trigger_time")),
+    )
+    began, seen = job.start_time, job.last_seen_at
+    # Without its log, restarts between two answers have no mark.
+    lived_within = began and seen and scope.start <= began and seen <= scope.end
+    signs = sorted(filter(None, (*failed.values(), marks["first"], marks["last"])))
+    return JobFigures(
+        job=job,
+        name=texts.name(job.name, job.job_id),
+        is_recording=is_recording,
+        checkpoints=_checkpoints(job, scope, facts)
+        if is_recording or scope.start >= now - routine()
+        else _by_hours(job, scope),
+        restarts=max(marks["restarts"] or 0, (job.restarts or 0) if lived_within else 0),
+        outages=outages(job, scope.start, scope.end),
+        thrown=_thrown(JobException.objects.filter(**own, ts__range=(scope.start, scope.end))),
+        signs=(signs[0], signs[-1]) if signs else (),
+    )
+
+
+def _checkpoints(job: JobCurrent, scope: ReportScope, facts: Any) -> Checkpoints:
+    counts = facts_of.outcome_counts(facts)
+    settled = [outcome for outcome in OUTCOMES if outcome not in UNSETTLED_OUTCOMES]
+    # An aborted one is no loss: its job was cancelled, stopped or finished.
+    lost = Q(outcome__in=FAILED_OUTCOMES)
+    sums = facts.aggregate(
+        uploaded=Sum("checkpointed_bytes", filter=Q(outcome="completed")),
+        wasted=Sum("checkpointed_bytes", filter=lost),
+        unknown=Count("id", filter=lost & Q(checkpointed_bytes=None)),
+    )
+    gap, is_first = _longest_gap(job, scope, facts.filter(facts_of.OWN))
+    return Checkpoints(
+        settled=counts["total"],
+        completed=counts["completed"],
+        failed=counts["bad"],
+        by_outcome=_failures_first({outcome: counts[outcome] for outcome in settled}),
+        savepoints=counts["savepoints"],
+        gap=gap,
+        gap_is_first=is_first,
+        uploaded_bytes=sums["uploaded"],
+        wasted_bytes=sums["wasted"],
+        wasted_unknown=sums["unknown"],
+    )
+
+
+def _longest_gap(
+    job: JobCurrent, scope: ReportScope, own: Any
+) -> tuple[tuple[datetime, datetime] | None, bool]:
+    """From the last completed checkpoint before the range, or the job's start, to the next and so
+    on up to the end of the range or of the job; and whether it is that before the first.
+    """
+    if job.checkpoint_interval_ms is None and not own.exists():
+        return None, False
+    begins = max(scope.start, job.start_time or job.first_seen_at or scope.start)
+    ends = max(min(scope.end, job.end_time or job.last_seen_at or job.as_of), begins)
+    before = CheckpointFact.objects.filter(
+        facts_of.OWN,
+        cluster=job.cluster,
+        job_id=job.job_id,
+        outcome="completed",
+        trigger_time__lt=scope.start,
+    )
+    last = before.order_by("-trigger_time", "-id").values_list("end_time", flat=True).first()
+    starts_here = job.start_time is not None and job.start_time >= scope.start
+    if last is not None and (job.start_time is None or last >= job.start_time):
+        begins, starts_here = last, False
+    newest = (
+        own.filter(outcome="completed")
+        .order_by("-trigger_time")
+        .values_list("end_time", "trigger_time", "end_to_end_ms")
+    )
+    ended = sorted(end or ms_after(at, ms) for end, at, ms in newest[:MOST_COMPLETED])
+    within = [at for at in ended if at <= ends]
+    gaps = [pair for pair in itertools.pairwise((begins, *within, ends)) if pair[1] > pair[0]]
+    longest = max(gaps, key=lambda gap: gap[1] - gap[0], default=None)
+    return longest, starts_here and longest is not None and longest[0] == begins
+
+
+def _by_hours(job: JobCurrent, scope: ReportScope) -> Checkpoints:
+    """From what is kept of every hour; a gap cannot be found in it."""
+    first = scope.start.replace(minute=0, second=0, microsecond=0)
+    names = ("completed", "declined", "expired", "failed", "subsumed", "aborted")
+    sums = CheckpointRollup.objects.filter(
+        cluster=job.cluster,
+        job_id=job.job_id,
+        period="hour",
+        period_start__gte=first,
+        period_start__lt=scope.end,
+    ).aggregate(savepoints=Sum("savepoint_count"), **{name: Sum(f"{name}_count") for name in names})
+    counts = {name: sums[name] or 0 for name in names}
+    return Checkpoints(
+        settled=sum(counts.values()),
+        completed=counts["completed"],
+        failed=sum(counts[outcome] for outcome in FAILED_OUTCOMES),
+        by_outcome=_failures_first(counts),
+        savepoints=sums["savepoints"] or 0,
+        by_hours=True,
+    )
+
+
+def _failures_first(counts: Mapping[str, int]) -> dict[str, int]:
+    ordered = sorted(counts.items(), key=lambda item: (item[0] not in FAILED_OUTCOMES, -item[1]))
+    return {outcome: count for outcome, count in ordered if count}
+
+
+def _thrown(exceptions: Any) -> tuple[Thrown, ...]:
+    """The newest of each name, root causes first, then those that came most often."""
+    groups = exceptions.order_by().values("exception_name")
+    counted = groups.annotate(
+        count=Count("pk"), newest=Max("ts"), root=Max("ts", filter=Q(is_root=True))
+    )
+    often = sorted(counted, key=lambda row: (row["root"] is None, -row["count"]))[:MOST_EXCEPTIONS]
+    thrown = []
+    for row in often:
+        of_name = exceptions.filter(exception_name=row["exception_name"], ts=row["newest"])
+        thrown.append(Thrown(of_name.order_by("-id").first(), row["count"]))
+    return tuple(thrown)

@@ -1,0 +1,554 @@
+"""The two pages of an incident report: what happened, when, why, what it cost, what to do.
+
+Pure: from what was gathered to a document.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from ingest.job_states import NOT_LISTED
+from ingest.messages import Message, join_messages, message, plural
+from webapp.alerting.models import Alert
+from webapp.analyses.document import (
+    Advice,
+    Block,
+    Chart,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Table,
+    Tone,
+    Verdict,
+)
+from webapp.findings.presentation import PresentedFinding
+from webapp.lib.instants import instant_text, span_text
+from webapp.lib.quantities import bytes_text, count_text, duration_text, percent_text
+from webapp.reports.gathering.found import job_name, job_of
+from webapp.reports.gathering.job_figures import JobFigures
+from webapp.reports.gathering.scope import ReportScope
+from webapp.reports.moments import Moment, most_important
+
+MOST_LINES, MOST_CAUSES, MOST_ACTIONS, MOST_MOMENTS = 5, 3, 4, 15
+LONGEST_LINE = 450
+"""Letters of a line of these pages; parts of the appendix have it whole."""
+_SYMPTOMS = ("restart", "checkpoint", "storage")
+"""What people notice; findings of other families say where it comes from."""
+_LONG_GAPS = 2.5
+"""Intervals without a completed checkpoint that are worth a sentence: one may always be late."""
+_FIRST_MS = 60_000
+"""A job that starts has to deploy and restore before its first checkpoint."""
+MOST_OUTAGES = 5
+_ENDED = {
+    "CANCELED": message("was canceled"),
+    "FINISHED": "finished",
+    "FAILED": message("failed for good"),
+    "SUSPENDED": message("was suspended"),
+    NOT_LISTED: message("was listed by its JobManager for the last time"),
+}
+
+
+@dataclass(frozen=True)
+class Incident:
+    """What was gathered; ``jobs`` are the worst first, ``notable`` are findings to act on."""
+
+    scope: ReportScope
+    jobs: Sequence[JobFigures]
+    notable: Sequence[PresentedFinding]
+    alerts: Sequence[Alert]
+    moments: Sequence[Moment]
+    unknowns: Sequence[str]
+
+    @property
+    def has_several(self) -> bool:
+        return len(self.jobs) > 1
+
+    def of(self, job: JobFigures) -> list[PresentedFinding]:
+        return [one for one in self.notable if job_of(one) == job.key]
+
+
+def pages(incident: Incident) -> Document:
+    return Document(Verdict(_tone(incident), _headline(incident)), tuple(_blocks(incident)))
+
+
+def _blocks(incident: Incident) -> Iterator[Block]:
+    yield Facts(tuple(_facts(incident)))
+    for title, lines in (
+        (message("What happened"), _happened(incident)),
+        (message("Why"), _causes(incident)),
+        (message("What it cost"), _costs(incident)),
+        (message("What to do"), _actions(incident)),
+    ):
+        yield Advice(tuple(map(_short, lines)), title)
+    if incident.jobs:
+        about = message(
+            "duration by phase of the slowest subtask; ● completed ✕ failed ◆ savepoint"
+        )
+        name = incident.jobs[0].name
+        yield Chart("checkpoints", message("Checkpoints of {name:name}", name=name), subtitle=about)
+    most = most_important(incident.moments, MOST_MOMENTS)
+    of_jobs = ("job_name",) if incident.has_several else ()
+    shown = timeline(most, "at", "until", "title", "detail", *of_jobs)
+    yield replace(shown, total=len(incident.moments))
+    yield Advice(
+        tuple(map(_short, incident.unknowns[:MOST_LINES]))
+        or (message("Nothing that belongs in this report."),),
+        message("What is not known"),
+    )
+
+
+def timeline(moments: Sequence[Moment], *keys: str) -> Table:
+    """``keys``: of the columns."""
+    columns = {
+        "at": Column("at", message("At"), "instant"),
+        "until": Column("until", message("Until"), "instant"),
+        "kind": Column("kind", message("Kind")),
+        "title": Column("title", message("What")),
+        "detail": Column("detail", message("Detail")),
+        "job_name": Column("job_name", message("Job")),
+    }
+    return Table(
+        "timeline",
+        message("Time line"),
+        tuple(columns[key] for key in keys),
+        tuple(tuple(getattr(one, key) for key in keys) for one in moments),
+        empty=message("No checkpoint failed, nothing restarted, nothing was found."),
+        total=len(moments),
+    )
+
+
+def title(incident: Incident, headline: str) -> str:
+    """Short, for lists: the job and the kind of trouble."""
+    if not incident.jobs:
+        return message("None of these jobs is known")
+    first = incident.jobs[0].name
+    if incident.has_several:
+        others = len(incident.jobs) - 1
+        return message(
+            "{name:name} and {stories:message}",
+            name=first,
+            stories=plural(others, "{count:count} other job", "{count:count} other jobs"),
+        )
+    worst = _symptom(incident.notable)
+    return message(
+        "{name:name}: {trouble:text}", name=first, trouble=worst.rule_title if worst else headline
+    )
+
+
+def worst_first(
+    jobs: Sequence[JobFigures], notable: Sequence[PresentedFinding]
+) -> list[JobFigures]:
+    def badness(job: JobFigures) -> tuple[bool, int, int, int, int]:
+        own = [one.finding.severity_rank for one in notable if job_of(one) == job.key]
+        return (
+            job.has_failed,
+            max(own, default=0),
+            job.restarts,
+            job.checkpoints.failed,
+            len(own),
+        )
+
+    return sorted(jobs, key=badness, reverse=True)
+
+
+def _symptom(notable: Sequence[PresentedFinding]) -> PresentedFinding | None:
+    """The worst of what people notice, else the worst."""
+    noticed = [one for one in notable if one.finding.rule.split(".", 1)[0] in _SYMPTOMS]
+    return next(iter([*noticed, *notable]), None)
+
+
+def _tone(incident: Incident) -> Tone:
+    jobs = incident.jobs
+    is_critical = any(one.severity.tone == "crit" for one in incident.notable)
+    if is_critical or any(job.has_failed for job in jobs):
+        return "crit"
+    if incident.notable or any(job.checkpoints.failed or job.restarts for job in jobs):
+        return "warn"
+    return "unknown" if any(job.job.judged_at is None for job in jobs) else "ok"
+
+
+def _headline(incident: Incident) -> str:
+    jobs, notable = incident.jobs, incident.notable
+    # A job that was submitted again is one job.
+    lines = {job.key: (job.key[0], job.job.first_attempt_id or job.key[1]) for job in jobs}
+    named = {job_of(one) for one in notable if one.finding.job_id}
+    troubled = {lines.get(key, key) for key in named}
+    count = len(set(lines.values()))
+    worst = _symptom((incident.of(jobs[0]) if jobs else []) or notable)
+    if worst is not None:
+        if count > 1 and troubled:
+            return message(
+                "{troubled:number} of {stories:number} jobs in trouble, {name:name} worst",
+                troubled=len(troubled),
+                stories=count,
+                name=jobs[0].name,
+            )
+        row = worst.finding
+        same = [one for one in notable if one.finding.rule == row.rule]
+        alike = sum(one.finding.job_id == row.job_id for one in same) - 1
+        more = message(", and {alike:number} more like it", alike=alike) if alike else ""
+        return join_messages((row.title, more))
+    if failed := sum(job.checkpoints.failed for job in jobs):
+        return message(
+            "{failed:name} checkpoints failed; no rule found more than that",
+            failed=count_text(failed),
+        )
+    if restarts := sum(job.restarts for job in jobs):
+        return message(
+            "{times:text} restarted; no rule found more than that", times=_times(restarts)
+        )
+    if any(job.job.judged_at is None for job in jobs):
+        return message("Not known: not every job was judged in this time")
+    return message("Nothing was found wrong in this time")
+
+
+def _facts(incident: Incident) -> Iterator[Fact]:
+    jobs, alerts = incident.jobs, incident.alerts
+    settled = sum(job.checkpoints.settled for job in jobs)
+    failed = sum(job.checkpoints.failed for job in jobs)
+    gaps = [job for job in jobs if job.checkpoints.gap]
+    longest = max(gaps, key=lambda job: job.checkpoints.longest_gap_ms or 0, default=None)
+    outages = [outage for job in jobs for outage in job.outages]
+    down_ms = sum(one.downtime_ms or one.at_least_ms or 0 for one in outages)
+    critical = sum(one.severity.tone == "crit" for one in incident.notable)
+    acknowledged = sum(alert.acknowledged_at is not None for alert in alerts)
+    yield Fact("when", message("When"), _when(incident))
+    yield Fact(
+        "checkpoints_failed",
+        message("Checkpoints failed"),
+        failed,
+        "count",
+        message(
+            "of {settled:name} ({share:name})",
+            settled=count_text(settled),
+            share=percent_text(failed / settled),
+        )
+        if settled
+        else message("none ended"),
+    )
+    yield Fact(
+        "longest_gap_ms",
+        message("Longest without recovery point"),
+        longest.checkpoints.longest_gap_ms if longest else None,
+        "ms",
+        message("due every {interval_ms:name}", interval_ms=duration_text(longest.interval_ms))
+        if longest and longest.interval_ms
+        else message("or from the start to the first")
+        if longest
+        else message("not known"),
+    )
+    down = message("down for {down_ms:name}", down_ms=duration_text(down_ms)) if down_ms else ""
+    yield Fact("restarts", message("Restarts"), sum(job.restarts for job in jobs), "count", down)
+    yield Fact(
+        "findings",
+        message("Findings"),
+        len(incident.notable),
+        "count",
+        message(
+            "{critical:number} critical, {notable:number} warning",
+            critical=critical,
+            notable=len(incident.notable) - critical,
+        ),
+    )
+    yield Fact(
+        "alerts",
+        message("Alerts"),
+        len(alerts),
+        "count",
+        message("{acknowledged:number} acknowledged", acknowledged=acknowledged)
+        if alerts
+        else message("none fired"),
+    )
+
+
+def _when(incident: Incident) -> str:
+    """From the first sign of trouble to the last."""
+    signs = [at for job in incident.jobs for at in job.signs]
+    found = [one.finding for one in incident.notable]
+    began = min((*signs, *(row.first_seen for row in found)), default=None)
+    ended = max((*signs, *(row.last_seen for row in found)), default=None)
+    if began is None or ended is None:
+        between = _range(incident.scope.start, incident.scope.end)
+        return message("Looked at: {range:name}.", range=between)
+    still = (
+        message(" Still going on when this report was made.")
+        if any(one.is_open for one in incident.notable)
+        else ""
+    )
+    if ended - began < timedelta(seconds=1):
+        return message("{range:name}.{still:message}", range=_range(began, ended), still=still)
+    return message(
+        "{range:name}, for {began:name}.{still:message}",
+        range=_range(began, ended),
+        began=span_text(began, ended),
+        still=still,
+    )
+
+
+def _range(start: datetime, end: datetime) -> str:
+    if end - start < timedelta(seconds=1):
+        return instant_text(start)
+    day = "" if start.date() == end.date() else f"{end:%Y-%m-%d} "
+    return f"{start:%Y-%m-%d %H:%M:%S} – {day}{end:%H:%M:%S} UTC"
+
+
+def _happened(incident: Incident) -> Iterator[str]:
+    for job in incident.jobs[:MOST_LINES]:
+        sentences = list(_sentences(job, brief=incident.has_several))
+        if incident.has_several:
+            worst = _symptom(incident.of(job))
+            of_worst = [message("{title:text}.", title=worst.finding.title)] if worst else []
+            yield message(
+                "{name:name}: {found:message}",
+                name=job.name,
+                found=join_messages((*of_worst, *sentences), " "),
+            )
+        else:
+            yield from sentences
+    if more := max(len(incident.jobs) - MOST_LINES, 0):
+        yield message("And {stories:number} more jobs, below.", stories=more)
+
+
+def _sentences(job: JobFigures, *, brief: bool) -> Iterator[str]:
+    found, row = job.checkpoints, job.job
+    hours = message(" (by whole hours, savepoints included)") if found.by_hours else ""
+    if found.settled and found.completed == found.settled:
+        yield message(
+            "All {settled:name} checkpoints completed{hours:message}.",
+            settled=count_text(found.settled),
+            hours=hours,
+        )
+    elif found.settled:
+        counted = (
+            message("{count:count} {outcome:name}", count=count, outcome=Message(outcome, {}))
+            for outcome, count in found.by_outcome.items()
+        )
+        parts = join_messages(counted, ", ")
+        yield message(
+            "{failed:name} of {settled:name} checkpoints failed{hours:message}{words:message}.",
+            failed=count_text(found.failed),
+            settled=count_text(found.settled),
+            hours=hours,
+            words="" if brief else message(": {parts:message}", parts=parts),
+        )
+    elif job.interval_ms is None:
+        yield message(
+            "No checkpoint was due: periodic checkpoints are off, or the cluster has not "
+            "reported any."
+        )
+    else:
+        yield message("No checkpoint ended in this time.")
+    if job.restarts:
+        thrown = next((one.newest for one in job.thrown), None)
+        by = (
+            message(
+                "; thrown: {name:name} in {task:name}",
+                name=thrown.exception_name,
+                task=thrown.task or message("whole job"),
+            )
+            if thrown
+            else ""
+        )
+        yield message(
+            "The job restarted {times:text}{by:message}.", times=_times(job.restarts), by=by
+        )
+    if row.end_time and row.state in _ENDED and (not brief or job.has_failed):
+        yield message(
+            "The job {ended:text} at {ended_at:name}.",
+            ended=_ENDED[row.state],
+            ended_at=instant_text(row.end_time),
+        )
+
+
+def _causes(incident: Incident) -> Iterator[str]:
+    """That which explains comes before what it explains."""
+    for one in _first_of_each(incident)[:MOST_CAUSES]:
+        way = (
+            message(" The way: {join:name}.", join=" → ".join(one.longest_way))
+            if len(one.longest_way) > 1 and one.finding.rule.startswith("pressure.")
+            else ""
+        )
+        lead = _of_job(incident, one, one.finding.title)
+        yield join_messages((lead, ". ", one.finding.cause, way))
+    if not incident.notable:
+        if any(job.checkpoints.failed or job.restarts for job in incident.jobs):
+            yield message(
+                "Not known: no rule named a cause. The time line, exceptions and log excerpts are "
+                "all there is."
+            )
+        else:
+            yield message("None found: no rule fired on these jobs in this time.")
+
+
+def _of_job(incident: Incident, one: PresentedFinding, words: str) -> str:
+    if not incident.has_several or not one.finding.job_id:
+        return words
+    return message("{job_name:name}: {title:text}", job_name=job_name(one), title=words)
+
+
+def _actions(incident: Incident) -> list[str]:
+    steps: dict[str, str] = {}
+    for one in _first_of_each(incident):
+        step = one.finding.next_step
+        lead = _of_job(incident, one, one.rule_title)
+        steps.setdefault(step, join_messages((lead, ". ", step)))
+    if steps:
+        return list(steps.values())[:MOST_ACTIONS]
+    if any(job.thrown for job in incident.jobs):
+        return [
+            message(
+                "Start with the exceptions in the appendix: they say what was thrown, where and "
+                "how often."
+            )
+        ]
+    return [message("There is nothing to act on.")]
+
+
+def _first_of_each(incident: Incident) -> list[PresentedFinding]:
+    """The first of each rule, since a second one says much the same; of several jobs the first of
+    each, so that none is missed.
+    """
+    first: dict[tuple[str, ...], PresentedFinding] = {}
+    for one in incident.notable:
+        rule = "" if incident.has_several else one.finding.rule
+        first.setdefault((*job_of(one), rule), one)
+    return list(first.values())
+
+
+def _costs(incident: Incident) -> list[str]:
+    lines: list[str] = []
+    for job in incident.jobs[:MOST_LINES]:
+        costs = list(_cost(job, incident.of(job)))
+        lines += (
+            [message("{name:name}: {found:message}", name=job.name, found=one) for one in costs[:1]]
+            if incident.has_several
+            else costs
+        )
+    return lines or [message("None: no checkpoint failed and no job restarted.")]
+
+
+def _cost(job: JobFigures, notable: Sequence[PresentedFinding]) -> Iterator[str]:
+    yield from _downtime(job)
+    found, interval_ms = job.checkpoints, job.interval_ms
+    gap_ms = found.longest_gap_ms
+    due = (
+        message(" (one is due every {interval_ms:name})", interval_ms=duration_text(interval_ms))
+        if interval_ms
+        else ""
+    )
+    begins_well = found.gap_is_first and not found.failed and not job.restarts
+    least_ms = max(_LONG_GAPS * (interval_ms or 0), _FIRST_MS if begins_well else 0)
+    is_long = gap_ms is not None and gap_ms > least_ms
+    if is_long and found.gap:
+        yield message(
+            "No checkpoint completed for {gap_ms:name}, {range:name}{due:message}; a failure "
+            "at its end would have replayed all of it.",
+            gap_ms=duration_text(gap_ms),
+            range=_range(*found.gap),
+            due=due,
+        )
+    if found.failed:
+        longest = (
+            message(
+                "; the longest time without a new one was {gap_ms:name}{due:message}",
+                gap_ms=duration_text(gap_ms),
+                due=due,
+            )
+            if gap_ms is not None and not is_long
+            else ""
+        )
+        lost = plural(found.failed, "{count:count} recovery point", "{count:count} recovery points")
+        yield message("{failed:message} lost{longest:message}.", failed=lost, longest=longest)
+    if found.wasted_bytes:
+        unknown = (
+            message(
+                "; of {wasted_unknown:number} more it is not known",
+                wasted_unknown=found.wasted_unknown,
+            )
+            if found.wasted_unknown
+            else ""
+        )
+        yield message(
+            "{wasted_bytes:name} were uploaded for checkpoints that failed{unknown:message}.",
+            wasted_bytes=bytes_text(found.wasted_bytes),
+            unknown=unknown,
+        )
+    rows = [one.finding for one in notable]
+    excesses = [row.data.get("excess_bytes") for row in rows if isinstance(row.data, dict)]
+    if excess := sum(one for one in excesses if isinstance(one, int)):
+        yield message("{excess:name} were uploaded in excess.", excess=bytes_text(excess))
+    for row in rows:
+        if row.rule in ("pressure.root", "pressure.outbound") and row.last_seen > row.first_seen:
+            yield message(
+                "Records were back-pressured by {subject:name} for at least {first_seen:name}.",
+                subject=row.subject,
+                first_seen=span_text(row.first_seen, row.last_seen),
+            )
+    if job.has_failed:
+        yield message("The job is gone: it failed for good and does not come back by itself.")
+
+
+def _downtime(job: JobFigures) -> Iterator[str]:
+    """How long it was down, outage by outage, and what it processed again."""
+    if job.restarts and not job.outages:
+        yield message(
+            "It restarted {times:text}; for how long its tasks were down is not known.",
+            times=_times(job.restarts),
+        )
+    known = [outage for outage in job.outages if outage.downtime_ms is not None]
+    if known:
+        each = (
+            message(
+                "{at:name} UTC {downtime_ms:name}",
+                at=f"{outage.at:%H:%M:%S}",
+                downtime_ms=duration_text(outage.downtime_ms),
+            )
+            for outage in known[:MOST_OUTAGES]
+        )
+        more = len(known) - MOST_OUTAGES
+        yield message(
+            "Down for {sum:name} in {times:message}: {each:message}{more:message}.",
+            sum=duration_text(sum(outage.downtime_ms or 0 for outage in known)),
+            times=plural(len(known), "{count:count} outage", "{count:count} outages"),
+            each=join_messages(each, ", "),
+            more=message(" and {known:number} more", known=more) if more > 0 else "",
+        )
+    least = [outage for outage in job.outages if outage.downtime_ms is None]
+    if least:
+        at_least_ms = sum(outage.at_least_ms or 0 for outage in least)
+        certain = (
+            message(", at least {at_least_ms:name} in all", at_least_ms=duration_text(at_least_ms))
+            if at_least_ms
+            else ""
+        )
+        yield message(
+            "For {least:message} it is not known when all tasks ran again{certain:message}.",
+            least=plural(len(least), "{count:count} restart", "{count:count} restarts"),
+            certain=certain,
+        )
+    again = [outage.reprocessed_ms for outage in job.outages if outage.reprocessed_ms is not None]
+    if again:
+        oldest = message(
+            "the restored checkpoints were up to {max:name} old", max=duration_text(max(again))
+        )
+        yield message(
+            "Processed again: the records of {sum:name}; {oldest:message}.",
+            sum=duration_text(sum(again)),
+            oldest=oldest,
+        )
+
+
+def _short(line: str) -> str:
+    """A message that is too long for these pages becomes its English beginning."""
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1].rstrip()}…"
+
+
+def _times(count: int) -> str:
+    return (
+        "once"
+        if count == 1
+        else "twice"
+        if count == 2
+        else message("{count:name} times", count=count_text(count))
+    )
