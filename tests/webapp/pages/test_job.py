@@ -69,6 +69,10 @@ def chart(client, of, name, **parameters):
     return client.get(url(of, f"job-chart-{name}"), parameters).json()
 
 
+def _graph(client, of):
+    return client.get(url(of), {"tab": "pressure"}).context["graph"]
+
+
 def test_the_page_tells_state_failures_and_last_success(viewer, now):
     of = job(at=now, name="orders")
     fact(of, 1, now - timedelta(minutes=3))
@@ -123,12 +127,13 @@ def test_a_recording_shows_its_own_time_without_being_asked(viewer, db):
     page = viewer.get(url(of))
     assert "recording, judged at its recorded time" in page.content.decode()
     assert page.context["counts"]["total"] == 1
-    assert chart(viewer, of, "checkpoints")["figure"]
+    assert chart(viewer, of, "strip")["figure"]
 
 
 def test_the_page_tells_what_the_newest_audit_found_of_its_storage(viewer, now):
     of = job(at=now)
-    assert "No audit has seen" in viewer.get(url(of)).text
+    state = {"tab": "state"}
+    assert "No audit has seen" in viewer.get(url(of), state).text
     job_storage(
         root_figures(audit()).audit,
         of.job_id,
@@ -137,7 +142,7 @@ def test_the_page_tells_what_the_newest_audit_found_of_its_storage(viewer, now):
         orphan_bytes=3_000_000,
         missing_files=2,
     )
-    page = viewer.get(url(of)).text
+    page = viewer.get(url(of), state).text
     assert "3 files" in page and "2 files that its checkpoints refer to" in page
 
 
@@ -194,7 +199,8 @@ def test_routine_log_events_show_when_asked_for(viewer, now):
     event(of, "checkpoint_expired", now, "Checkpoint 3 expired")
 
     def kinds(**parameters):
-        return [e.kind for e in viewer.get(url(of), parameters).context["events"].rows]
+        shown = viewer.get(url(of), {"tab": "runtime", **parameters}).context["events"]
+        return [event.kind for event in shown.rows]
 
     assert kinds() == ["checkpoint_expired"]
     assert sorted(kinds(kind="all")) == ["checkpoint_expired", "task_state"]
@@ -204,7 +210,7 @@ def test_routine_log_events_show_when_asked_for(viewer, now):
 def test_a_log_event_leads_to_its_host_and_to_the_job_before_and_after_it(viewer, now):
     of = job(at=now)
     event(of, "checkpoint_expired", now, "Checkpoint 3 expired", host="tm-7")
-    page = unescape(viewer.get(url(of)).content.decode())
+    page = unescape(viewer.get(url(of), {"tab": "runtime"}).content.decode())
     (before_after,) = re.findall(r'class="at" href="([^"]*)"', page)
     (host,) = re.findall(r'class="host" href="([^"]*)"', page)
     (at,) = parse_qs(urlsplit(before_after).query)["at"]
@@ -217,7 +223,7 @@ def test_a_log_event_leads_to_its_host_and_to_the_job_before_and_after_it(viewer
 def test_exceptions_are_folded_and_escaped(viewer, now):
     of = job(at=now)
     exception(of, now, "org.example.Boom", stacktrace="<img src=x onerror=alert(1)>\n\tat a.b")
-    page = viewer.get(url(of)).content.decode()
+    page = viewer.get(url(of), {"tab": "runtime"}).content.decode()
     assert "&lt;img src=x" in page
     assert '<summary><b class="wrap">org.example.Boom' in page
 
@@ -231,7 +237,7 @@ def test_the_graph_is_coloured_by_the_newest_window_and_blames_nobody(viewer, no
         "backpressured_share": 0.0,
     }
     window(of, "v3", now - timedelta(minutes=1), in_pool_p50=0.96, out_pool_p50=0.17, **busy)
-    drawn = {vertex.node.key: vertex for vertex in viewer.get(url(of)).context["graph"].vertices}
+    drawn = {vertex.node.key: vertex for vertex in _graph(viewer, of).vertices}
     assert (drawn["v3"].level, drawn["v3"].line) == ("u4", "4 subtasks · busy")
     assert (drawn["v1"].level, drawn["v1"].line) == ("line", "3 subtasks · not measured")
 
@@ -246,7 +252,7 @@ def test_the_graph_is_coloured_by_the_newest_window_and_blames_nobody(viewer, no
     ],
 )
 def test_a_plan_that_is_missing_or_strange_breaks_nothing(viewer, now, graph):
-    assert viewer.get(url(job(at=now, graph=graph))).status_code == 200
+    assert viewer.get(url(job(at=now, graph=graph)), {"tab": "pressure"}).status_code == 200
 
 
 def test_nothing_in_the_range_is_said_and_offers_the_whole_life(viewer, now):
@@ -254,7 +260,7 @@ def test_nothing_in_the_range_is_said_and_offers_the_whole_life(viewer, now):
     page = viewer.get(url(of), {"from": "now-1h"}).content.decode()
     assert "No checkpoint in this time" in page
     assert "Show the job&#x27;s whole life" in page or "Show the job's whole life" in page
-    assert chart(viewer, of, "checkpoints")["empty"]["title"] == "No checkpoint in this time"
+    assert chart(viewer, of, "strip")["empty"]["title"] == "No checkpoint in this time"
 
 
 @pytest.mark.parametrize("start", ["yesterday", "now-9999w", "2026-03-01T99:00"])
@@ -268,7 +274,7 @@ def test_the_timeline_links_each_bar_to_its_checkpoint(viewer, now):
     of = job(at=now)
     one = fact(of, 7, now - timedelta(minutes=1))
     annotation(of, "restart", now - timedelta(minutes=2), "restart 1")
-    figure = chart(viewer, of, "checkpoints")["figure"]
+    figure = chart(viewer, of, "strip")["figure"]
     assert figure["layout"]["meta"]["bars"]["customdata"][0] == checkpoint_url(one)
     assert any("restart 1" in label["text"] for label in figure["layout"]["annotations"])
 
@@ -293,7 +299,7 @@ def test_outages_are_counted_by_all_of_the_range_where_fewer_are_read(viewer, no
             detail={"outage_began_at": at.isoformat()},
         )
     annotation(of, "restart", now - timedelta(minutes=9), "restart", detail=None)
-    page = viewer.get(url(of)).content.decode()
+    page = viewer.get(url(of), {"tab": "runtime"}).content.decode()
     assert "newest first: 8, 10 s down and more: for 3 no source has the end" in page
     assert "the newest 3 of 8" in page
 
@@ -304,7 +310,7 @@ def test_sizes_of_failed_checkpoints_do_not_bend_the_curve(viewer, now):
     fact(of, 2, now - timedelta(minutes=2), state_bytes=5, outcome="declined")
     line = next(
         trace
-        for trace in chart(viewer, of, "size")["figure"]["data"]
+        for trace in chart(viewer, of, "strip")["figure"]["data"]
         if trace["name"] == "full state"
     )
     assert line["y"] == [100]
@@ -478,11 +484,11 @@ def test_the_download_of_checkpoints_keeps_to_the_range(viewer, now):
 
 
 def test_the_plan_of_the_builders_is_the_one_the_page_draws(viewer, now):
-    assert len(viewer.get(url(job(at=now))).context["graph"].vertices) == len(GRAPH["vertices"])
+    assert len(_graph(viewer, job(at=now)).vertices) == len(GRAPH["vertices"])
 
 
 def test_a_setting_of_a_cluster_may_be_called_like_a_method(viewer):
     of = job(
         at=timezone.now(), configuration={"items": "x", "get": "y"}, checkpoint_config={"items": 7}
     )
-    assert viewer.get(reverse("job", args=(of.cluster, of.job_id))).status_code == 200
+    assert viewer.get(url(of), {"tab": "runtime"}).status_code == 200
