@@ -16,6 +16,7 @@
     chart.setAttribute("role", "group");
     chart.dataset.state = "empty";
     explain(chart);
+    if ("optional" in chart.dataset) chart.closest("section").hidden = true;
   }
 
   // The legend beside a chart is of those parts that it has.

@@ -208,8 +208,8 @@ def _marks(bars: Sequence[CheckpointBar], y: float) -> list[go.Scatter]:
 
     With very many bars only what is not plain success.
     """
+    # What comes last is drawn on top.
     kinds = (
-        (gettext("failed"), "x", CRIT, [bar for bar in bars if bar.failed]),
         (
             gettext("savepoint"),
             "diamond",
@@ -238,6 +238,7 @@ def _marks(bars: Sequence[CheckpointBar], y: float) -> list[go.Scatter]:
             OK,
             [bar for bar in bars if bar.outcome == "completed" and not bar.is_savepoint],
         ),
+        (gettext("failed"), "x", CRIT, [bar for bar in bars if bar.failed]),
     )
     return [
         go.Scatter(

@@ -26,11 +26,16 @@ from tests.webapp.builders import (
     exception,
     expired,
     fact,
+    finding,
     job,
+    person,
+    start,
     unsaved_fact,
     window,
 )
 from tests.webapp.storage.builders import audit, job_storage, root_figures
+from webapp.alerting.evaluation import evaluate
+from webapp.alerting.models import Alert
 from webapp.checkpoints import outages
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import Cluster
@@ -361,6 +366,94 @@ def test_a_lake_that_cannot_be_read_leaves_the_rest_of_the_page_alone(viewer, no
     (broken / "00000000000000000000.json").write_text("{half")
     assert chart(viewer, of, "pools")["empty"]["title"] == "The lake could not be read"
     assert viewer.get(url(of)).status_code == 200
+
+
+def test_the_strip_shows_what_the_facts_and_windows_say(viewer, now):
+    of = job(at=now)
+    at = now.replace(second=0, microsecond=0) - timedelta(minutes=30)
+    fact(of, 1, at, checkpointed_bytes=700)
+    expired(of, 2, at + timedelta(minutes=4))
+    for minute, busy in ((0, 400.0), (4, 900.0)):
+        since = at + timedelta(minutes=minute)
+        window(of, "v1", since, records_out_per_s=100.0 + minute, records_in_per_s=0.0)
+        window(of, "v3", since, busy_ms_per_s_p50=busy, backpressured_ms_per_s_p50=20.0)
+        window(of, "v4", since, records_in_per_s=90.0, busy_ms_per_s_p50=None)
+    start(of, at + timedelta(minutes=2))
+    figure = chart(viewer, of, "strip")["figure"]
+    assert figure["layout"]["meta"]["parts"] == ["checkpoints", "sizes", "pressure", "records"]
+    drawn = {trace.get("name"): trace for trace in figure["data"]}
+    assert (len(drawn["failed"]["x"]), len(drawn["completed"]["x"])) == (1, 1)
+    assert drawn["uploaded"]["y"] == [700]
+    (heat,) = [trace for trace in figure["data"] if trace["type"] == "heatmap"]
+    of_each_vertex = [[share for share in row if share is not None] for row in heat["z"]]
+    assert of_each_vertex == [[], [0.94, 0.94], [0.04, 0.04], [], [0.02, 0.02], [0.4, 0.9]] + [
+        [], [0.94, 0.94], []
+    ]  # fmt: skip
+    known = [rate for rate in drawn["out of sources"]["y"] if rate is not None]
+    assert known == [100.0, 104.0]
+    assert [rate for rate in drawn["into sinks"]["y"] if rate is not None] == [90.0, 90.0]
+    restart = figure["layout"]["shapes"][0]
+    assert (restart["type"], restart["x0"] < restart["x1"]) == ("rect", True)
+    axes = {trace["yaxis"] for trace in figure["data"]}
+    assert axes == {"y", "y2", "y3", "y4"} and {trace["xaxis"] for trace in figure["data"]} == {"x"}
+
+
+def test_a_week_of_a_wide_job_is_few_slices_of_its_vertices_under_most_pressure(
+    viewer, now, django_assert_num_queries
+):
+    vertices = [{"vertex_id": f"v{number}", "name": f"map {number}"} for number in range(9)]
+    of = job(at=now, graph={"vertices": vertices, "edges": []})
+    window(of, "v0", now - timedelta(days=6))
+    with CaptureQueriesContext(connection) as few:
+        chart(viewer, of, "strip", **{"from": "now-7d"})
+    for number in range(9):
+        for hour in range(0, 160, 20):
+            at = now - timedelta(hours=hour)
+            window(of, f"v{number}", at, backpressured_ms_per_s_p50=100.0 * number)
+    with django_assert_num_queries(len(few)):
+        answer = chart(viewer, of, "strip", **{"from": "now-7d"})
+    (heat,) = [trace for trace in answer["figure"]["data"] if trace["type"] == "heatmap"]
+    assert (len(heat["z"]), len(heat["z"][0]) <= 181) == (18, True)
+    assert "Of 9 vertices the 6 under most pressure are drawn." in answer["note"]
+
+
+@pytest.mark.parametrize(
+    ("tab", "shown"),
+    [
+        ("checkpoints", "All checkpoints"),
+        ("pressure", "Job graph"),
+        ("state", "No audit has seen"),
+        ("runtime", "Exceptions"),
+        ("more", "Before and after"),
+        ("nonsense", "All checkpoints"),
+    ],
+)
+def test_a_tab_reads_what_it_shows_only(viewer, now, tab, shown):
+    of = job(at=now)
+    with CaptureQueriesContext(connection) as asked:
+        page = viewer.get(url(of), {"tab": tab}).text
+    assert shown in page
+    tables = " ".join(query["sql"] for query in asked)
+    of_tab = {
+        "fleet_jobexception": "runtime",
+        "fleet_logevent": "runtime",
+        "storage_jobstorage": "state",
+    }
+    for table, owner in of_tab.items():
+        assert (table in tables) == (tab == owner), table
+
+
+def test_the_card_of_the_cause_acknowledges_its_alert(client, now):
+    of = job(at=now)
+    one = finding(of, at=now)
+    evaluate(now)
+    client.force_login(person("olga", operator=True))
+    page = client.get(url(of)).text
+    uid = Alert.objects.get(finding=one).uid
+    assert f'value="{uid}"' in page and "silences/new" in page
+    client.post(reverse("alerts-acknowledge"), {"only": uid, "next": url(of)})
+    page = client.get(url(of)).text
+    assert f'value="{uid}"' not in page and "by olga" in " ".join(page.split())
 
 
 def test_a_decline_names_who_where_and_why(viewer, now):
