@@ -24,7 +24,9 @@ def lines(
     drawn: Sequence[Line], starts: Sequence[datetime], words: Callable[[float | None], str]
 ) -> go.Figure:
     """``starts`` of the slices; ``words`` writes a value with its unit."""
-    highest = max((value for line in drawn for value in line.values if value is not None), default=0)
+    highest = max(
+        (value for line in drawn for value in line.values if value is not None), default=0
+    )
     step = step_bytes(highest)
     ticks = [step * position for position in range(int(highest / step) + 2)]
     traces = [

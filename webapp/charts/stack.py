@@ -46,7 +46,9 @@ def stacked(
         top_px += part.height_px
         layout = own["layout"]
         axes[f"yaxis{axis[1:]}"] = {**layout["yaxis"], "anchor": "x", "domain": domain}
-        traces += [{**trace, "xaxis": "x", "yaxis": axis, "showlegend": False} for trace in own["data"]]
+        traces += [
+            {**trace, "xaxis": "x", "yaxis": axis, "showlegend": False} for trace in own["data"]
+        ]
         shapes += [{**shape, "yref": axis} for shape in layout.get("shapes", ())]
         labels += [{**label, "yref": axis} for label in layout.get("annotations", ())]
         shared |= layout.get("meta", {})

@@ -83,9 +83,7 @@ def _of_checkpoints(view: JobView, attempts: ShownAttempts, facts: Any) -> Itera
     if sizes is None:
         return
     served = trend_of(view.job, () if attempts.alone else attempts.others, end)
-    figure, note = size_over_time(
-        sizes, start, end, _trend(served), link=facts_of.links(cluster)
-    )
+    figure, note = size_over_time(sizes, start, end, _trend(served), link=facts_of.links(cluster))
     notes = " ".join(filter(None, (_forecast(served), note)))
     yield Part("sizes", gettext("Full state and upload of checkpoints"), figure, 80), notes
 

@@ -161,7 +161,9 @@ def links(shown: Shown, tab: str) -> list[Link]:
         if one.tab == tab
     ]
     if tab == "state":
-        summary = gettext("copies of its checkpoints elsewhere, how old they are and what they cost")
+        summary = gettext(
+            "copies of its checkpoints elsewhere, how old they are and what they cost"
+        )
         found.append(Link(gettext("Replication"), summary, address("replication")))
     if tab == "more":
         worst = shown.findings.current

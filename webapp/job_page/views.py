@@ -51,7 +51,9 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "counts": facts_of.outcome_counts(facts_of.of_attempts(cluster, attempts.ids, start, end)),
         "trend": trend_of(view.job, () if attempts.alone else attempts.others, end),
         "findings": findings,
-        "alerts": replace(alerts, shown=[shown for shown in alerts.shown if of(shown) not in found]),
+        "alerts": replace(
+            alerts, shown=[shown for shown in alerts.shown if of(shown) not in found]
+        ),
         "alert_of": {of(shown): shown for shown in alerts.shown},
         "deductions": findings.deductions(view.job.health),
         "health": view.job.health_badge,

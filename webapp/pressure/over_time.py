@@ -95,7 +95,9 @@ def over_time(
         )
         for vertex_id, of_vertex in cells.items()
     }
-    measured = {key: row for key, row in shares.items() if {None} != {*row.backpressured, *row.busy}}
+    measured = {
+        key: row for key, row in shares.items() if {None} != {*row.backpressured, *row.busy}
+    }
     worst = sorted(measured, key=lambda key: -_pressure(measured[key]))[:MOST_VERTICES]
     plan = [vertex.get("vertex_id") for vertex in (graph or {}).get("vertices") or ()]
     edges = (graph or {}).get("edges") or ()
@@ -130,5 +132,7 @@ def _share(figures: Sequence[float | None] | None, place: int) -> float | None:
 def _sum(
     cells: Mapping[str, Mapping[int, Any]], vertices: Sequence[Any], number: int, place: int
 ) -> float | None:
-    values = [cells[key][number][place] if number in cells.get(key, ()) else None for key in vertices]
+    values = [
+        cells[key][number][place] if number in cells.get(key, ()) else None for key in vertices
+    ]
     return round(sum(values), 1) if values and None not in values else None

@@ -386,8 +386,10 @@ def test_the_strip_shows_what_the_facts_and_windows_say(viewer, now):
     assert drawn["uploaded"]["y"] == [700]
     (heat,) = [trace for trace in figure["data"] if trace["type"] == "heatmap"]
     of_each_vertex = [[share for share in row if share is not None] for row in heat["z"]]
-    assert of_each_vertex == [[], [0.94, 0.94], [0.04, 0.04], [], [0.02, 0.02], [0.4, 0.9]] + [
-        [], [0.94, 0.94], []
+    assert of_each_vertex == [
+        [], [0.94, 0.94], [0.04, 0.04],
+        [], [0.02, 0.02], [0.4, 0.9],
+        [], [0.94, 0.94], [],
     ]  # fmt: skip
     known = [rate for rate in drawn["out of sources"]["y"] if rate is not None]
     assert known == [100.0, 104.0]

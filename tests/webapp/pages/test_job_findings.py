@@ -175,7 +175,8 @@ def test_two_vertices_of_one_name_are_told_apart_by_the_edges(viewer, now):
         related=[{"kind": "vertex", "subject": "map", "path": ["map", "sink"]}],
     )
     roles = {
-        vertex.node.key: vertex.role for vertex in viewer.get(url(of), {"tab": "pressure"}).context["graph"].vertices
+        vertex.node.key: vertex.role
+        for vertex in viewer.get(url(of), {"tab": "pressure"}).context["graph"].vertices
     }
     assert roles == {"a": "", "b": "held", "c": "origin", "d": ""}
 
@@ -222,9 +223,9 @@ def test_charts_mark_where_a_finding_began_and_lead_to_it(viewer, now):
     of = job(at=now)
     fact(of, 1, now - timedelta(minutes=5))
     one = finding(of, at=now)
-    labels = viewer.get(reverse("job-chart-strip", args=(of.cluster, of.job_id))).json()[
-        "figure"
-    ]["layout"]["annotations"]
+    labels = viewer.get(reverse("job-chart-strip", args=(of.cluster, of.job_id))).json()["figure"][
+        "layout"
+    ]["annotations"]
     assert [label["name"] for label in labels if label.get("captureevents")] == [
         f"/findings/{one.pk}/"
     ]
