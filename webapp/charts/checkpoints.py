@@ -135,7 +135,7 @@ def timeline(
         longest_ms = max(longest_ms, timeout_ms)
     below_ms = longest_ms * _MARKS_SHARE or 1.0
     traces += _marks(shown, -below_ms)
-    tick_ms = _tick_ms(longest_ms)
+    tick_ms = tick_step_ms(longest_ms)
     ticks = [tick_ms * step for step in range(int(longest_ms / tick_ms) + 2)]
     result = figure(
         traces,
@@ -299,7 +299,7 @@ def _height_ms(bar: CheckpointBar) -> float:
     return sum(bar.parts_ms.values()) + bar.other_ms
 
 
-def _tick_ms(longest_ms: float) -> float:
+def tick_step_ms(longest_ms: float) -> float:
     """A round step in the units people read durations in, for about four ticks."""
     return next(
         (step for step in _TICK_STEPS_MS if longest_ms / step <= 4.5), max(longest_ms / 4, 1.0)

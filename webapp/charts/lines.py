@@ -21,13 +21,18 @@ class Line:
 
 
 def lines(
-    drawn: Sequence[Line], starts: Sequence[datetime], words: Callable[[float | None], str]
+    drawn: Sequence[Line],
+    starts: Sequence[datetime],
+    words: Callable[[float | None], str],
+    step_of: Callable[[float], float] = step_bytes,
 ) -> go.Figure:
-    """``starts`` of the slices; ``words`` writes a value with its unit."""
+    """``starts`` of the slices; ``words`` writes a value with its unit; ``step_of`` the highest
+    value is a round step between ticks.
+    """
     highest = max(
         (value for line in drawn for value in line.values if value is not None), default=0
     )
-    step = step_bytes(highest)
+    step = step_of(highest)
     ticks = [step * position for position in range(int(highest / step) + 2)]
     traces = [
         go.Scatter(

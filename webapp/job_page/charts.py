@@ -12,11 +12,11 @@ from django.utils.translation import gettext
 
 from webapp.charts.annotations import Annotation
 from webapp.charts.answers import answer
-from webapp.charts.checkpoints import timeline
+from webapp.charts.checkpoints import tick_step_ms, timeline
 from webapp.charts.lines import Line, lines
 from webapp.charts.pools import heat_map
 from webapp.charts.pressure import busy_by_vertex
-from webapp.charts.sizes import Trend, size_over_time
+from webapp.charts.sizes import Trend, size_over_time, step_bytes
 from webapp.charts.stack import Part, stacked
 from webapp.charts.theme import ACCENT, OK
 from webapp.checkpoints import querysets as facts_of
@@ -27,7 +27,7 @@ from webapp.fleet.job_lookup import JobView, look_up
 from webapp.fleet.models import JobAnnotation, JobStart
 from webapp.fleet.shown_attempts import ShownAttempts, shown_attempts
 from webapp.lib.messages.rendering import localised
-from webapp.lib.quantities import bytes_text, per_second_text
+from webapp.lib.quantities import bytes_text, count_text, duration_text, per_second_text
 from webapp.lib.timeranges import iso_text
 from webapp.pressure.heat import read_heat
 from webapp.pressure.over_time import over_time
@@ -108,17 +108,38 @@ def _of_pressure(view: JobView, attempts: ShownAttempts) -> Iterator[Noted]:
         )
         title = gettext("Back-pressured above, busy below, by vertex")
         yield Part("pressure", title, figure, height_px), note
-    rates = [
-        Line(name, colour, values)
-        for name, colour, values in (
-            (gettext("out of sources"), ACCENT, found.from_sources),
-            (gettext("into sinks"), OK, found.into_sinks),
-        )
-        if any(value is not None for value in values)
-    ]
-    if rates:
-        figure = lines(rates, found.starts, per_second_text)
-        yield Part("records", gettext("Records per second"), figure, 70), ""
+    for name, title, height_px, drawn, words, step_of in (
+        (
+            "records",
+            gettext("Records per second"),
+            70,
+            (
+                Line(gettext("out of sources"), ACCENT, found.from_sources),
+                Line(gettext("into sinks"), OK, found.into_sinks),
+            ),
+            per_second_text,
+            step_bytes,
+        ),
+        (
+            "pending",
+            gettext("Records that sources have not read"),
+            60,
+            (Line(gettext("not read"), ACCENT, found.pending_records),),
+            count_text,
+            step_bytes,
+        ),
+        (
+            "lag",
+            gettext("Source lag: age of what sources emit"),
+            60,
+            (Line(gettext("lag"), ACCENT, found.lag_ms),),
+            duration_text,
+            tick_step_ms,
+        ),
+    ):
+        known = [line for line in drawn if {None} != {*line.values}]
+        if known:
+            yield Part(name, title, lines(known, found.starts, words, step_of), height_px), ""
 
 
 def _downtimes(view: JobView, attempts: ShownAttempts) -> list[tuple[datetime, datetime]]:

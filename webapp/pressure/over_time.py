@@ -17,6 +17,7 @@ from webapp.pressure.models import PressureWindow
 MOST_SLICES = 180
 MOST_VERTICES = 6
 MOST_ROWS = 60_000
+_OF_SOURCES = ("pending_records", "emit_lag_ms")
 _WINDOW_S = 60
 _MS_PER_S = 1_000
 
@@ -27,7 +28,8 @@ class OverTime:
 
     ``shares``: of the vertices that were back-pressured or busy most, in the order of the plan, of
     ``vertices``. ``from_sources`` and ``into_sinks``: records per second of the job, ``None`` where
-    those of one of its sources or sinks are not known.
+    those of one of its sources or sinks are not known. ``pending_records``: what the sources that
+    report it have not read; ``lag_ms``: the largest age of what a source emits.
     """
 
     starts: Sequence[datetime]
@@ -36,6 +38,8 @@ class OverTime:
     vertices: int
     from_sources: Sequence[float | None]
     into_sinks: Sequence[float | None]
+    pending_records: Sequence[float | None]
+    lag_ms: Sequence[float | None]
 
 
 class _EpochS(Func):
@@ -58,6 +62,7 @@ def over_time(
     end: datetime,
 ) -> OverTime | None:
     """``None`` where no window is known. One query."""
+    served = {field.name for field in PressureWindow._meta.get_fields()}
     wanted_s = (end - start).total_seconds() / MOST_SLICES
     width_s = max(int(-(-wanted_s // _WINDOW_S)), 1) * _WINDOW_S
     rows = (
@@ -75,6 +80,7 @@ def over_time(
             Max("busy_ms_per_s_p50"),
             Avg("records_out_per_s"),
             Avg("records_in_per_s"),
+            *(Max(name) for name in _OF_SOURCES if name in served),
         )
         .order_by("-slice")[:MOST_ROWS]
     )
@@ -110,6 +116,8 @@ def over_time(
         len(measured),
         [_sum(cells, [key for key in plan if key not in after], number, 2) for number in slices],
         [_sum(cells, [key for key in plan if key not in before], number, 3) for number in slices],
+        [_of_all(cells, number, 4, sum) for number in slices],
+        [_of_all(cells, number, 5, max) for number in slices],
     )
 
 
@@ -136,3 +144,18 @@ def _sum(
         cells[key][number][place] if number in cells.get(key, ()) else None for key in vertices
     ]
     return round(sum(values), 1) if values and None not in values else None
+
+
+def _of_all(
+    cells: Mapping[str, Mapping[int, Any]],
+    number: int,
+    place: int,
+    summed: Callable[[list[float]], float],
+) -> float | None:
+    values = [
+        value
+        for of_vertex in cells.values()
+        for value in of_vertex.get(number, ())[place : place + 1]
+        if value is not None
+    ]
+    return summed(values) if values else None
