@@ -33,6 +33,8 @@ CHECKPOINTS_A_PAGE = 20
 EVENTS_A_PAGE = 9
 EXCEPTIONS_SHOWN = 10
 OUTAGES_SHOWN = 10
+OF_LOG = {"kind", "events"}
+"""Parameters of the list of log events: an address with one of them is about that list."""
 UNLISTED = ("declines", "late_messages", "failure_message", "exception")
 
 
@@ -137,7 +139,8 @@ TABS: Mapping[str, tuple[str, Callable[[Shown], dict[str, Any]]]] = {
 
 def content(shown: Shown) -> dict[str, Any]:
     """Of the tab that the address asks for, the first where it asks for none."""
-    asked = shown.request.GET.get("tab", "")
+    parameters = shown.request.GET
+    asked = parameters.get("tab") or ("runtime" if OF_LOG & parameters.keys() else "")
     tab = asked if asked in TABS else next(iter(TABS))
     return {
         "tab": tab,
