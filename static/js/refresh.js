@@ -60,8 +60,8 @@
     if (!old) main.before(banner);
   }
 
-  // Charts draw themselves, from the address that the page has; what a click opened, or htmx fetched once it came into view, is not in
-  // the page that the server sends.
+  // Charts draw themselves, from the address that the page has; what a click opened, or htmx fetched
+  // once it came into view, is not in the page that the server sends.
   const stays = (old, fresh) =>
     old.matches("[data-chart], [data-stays], dialog") || fresh.matches("[hx-trigger*=revealed]");
 

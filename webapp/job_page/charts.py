@@ -50,14 +50,12 @@ def strip(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     attempts = shown_attempts(request, view)
     start, end = attempts.drawn_from, view.time_range.to_time
     facts = facts_of.of_attempts(cluster, attempts.ids, view.time_range.from_time, end)
-    drawn = [
-        *_of_checkpoints(view, attempts, facts),
-        *_of_pressure(view, attempts),
-    ]
+    of_checkpoints = list(_of_checkpoints(view, attempts, facts))
+    drawn = [*of_checkpoints, *_of_pressure(view, attempts)]
+    none = gettext("No checkpoint in this time")
     if not drawn:
         return _empty(
-            gettext("No checkpoint in this time"),
-            gettext("None was triggered, or none was seen. Choose a longer time range."),
+            none, gettext("None was triggered, or none was seen. Choose a longer time range.")
         )
     figure, events_note = stacked(
         [part for part, _note in drawn],
@@ -66,7 +64,8 @@ def strip(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         _annotations(view, attempts),
         _downtimes(view, attempts),
     )
-    return _drawn(figure, " ".join(filter(None, (*(note for _part, note in drawn), events_note))))
+    notes = ("" if of_checkpoints else f"{none}.", *(note for _part, note in drawn), events_note)
+    return _drawn(figure, " ".join(filter(None, notes)))
 
 
 def _of_checkpoints(view: JobView, attempts: ShownAttempts, facts: Any) -> Iterator[Noted]:
