@@ -246,20 +246,18 @@ def test_queries_do_not_grow_with_the_attempts(viewer, line, now, django_assert_
         shown(viewer, line[2])
 
 
-@pytest.mark.parametrize("name", ["checkpoints", "size"])
-def test_charts_of_a_young_job_begin_where_it_did_unless_a_time_was_chosen(viewer, now, name):
+def test_charts_of_a_young_job_begin_where_it_did_unless_a_time_was_chosen(viewer, now):
     young = attempt(now - 10 * MINUTE, now, ended=False)
     fact(young, 1, now - 5 * MINUTE, state_bytes=MB, checkpointed_bytes=MB, end_to_end_ms=1_000)
     fitted, chosen = (
-        drawn_from(viewer, shown(viewer, young, **asked).text, name)
-        for asked in ({}, {"from": "now-6h"})
+        drawn_from(viewer, shown(viewer, young, **asked).text) for asked in ({}, {"from": "now-6h"})
     )
     assert now - 11 * MINUTE < fitted <= young.start_time
     assert chosen < now - 5 * HOUR
 
 
-def drawn_from(client, page, name):
-    """Where the axis of a chart of the page begins."""
-    address = html.unescape(re.search(rf'data-chart="([^"]*/charts/{name}[^"]*)"', page)[1])
+def drawn_from(client, page):
+    """Where the axis of the charts of the page begins."""
+    address = html.unescape(re.search(r'data-chart="([^"]*/charts/strip[^"]*)"', page)[1])
     began = client.get(address).json()["figure"]["layout"]["xaxis"]["range"][0]
     return datetime.fromisoformat(began).replace(tzinfo=UTC)
