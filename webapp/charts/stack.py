@@ -33,7 +33,9 @@ def stacked(
     """The figure and what it left out. ``events`` and ``downtimes`` are marked on all ``parts``."""
     marks, note = annotated.drawn(events, start, end)
     inner_px = sum(part.height_px + _TITLE_PX for part in parts)
-    traces, axes, shared = [], {}, {}
+    traces: list[dict[str, Any]] = []
+    axes: dict[str, Any] = {}
+    shared: dict[str, Any] = {}
     shapes = [*(_downtime(*span) for span in downtimes), *marks["shapes"]]
     labels = list(marks["annotations"])
     top_px = 0

@@ -148,9 +148,9 @@ def _downtimes(view: JobView, attempts: ShownAttempts) -> list[tuple[datetime, d
         job_id__in=attempts.ids,
         at__gte=view.time_range.from_time,
         at__lte=view.time_range.to_time,
-        begun_at__isnull=False,
     ).exclude(kind="start")
-    return list(restarts.order_by("-at").values_list("begun_at", "running_at")[:MOST_DOWNTIMES])
+    spans = restarts.order_by("-at").values_list("begun_at", "running_at")[:MOST_DOWNTIMES]
+    return [(begun, running) for begun, running in spans if begun]
 
 
 def pools(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:

@@ -140,10 +140,12 @@ def _share(figures: Sequence[float | None] | None, place: int) -> float | None:
 def _sum(
     cells: Mapping[str, Mapping[int, Any]], vertices: Sequence[Any], number: int, place: int
 ) -> float | None:
-    values = [
-        cells[key][number][place] if number in cells.get(key, ()) else None for key in vertices
+    known = [
+        value
+        for key in vertices
+        if number in cells.get(key, ()) and (value := cells[key][number][place]) is not None
     ]
-    return round(sum(values), 1) if values and None not in values else None
+    return round(sum(known), 1) if known and len(known) == len(vertices) else None
 
 
 def _of_all(
