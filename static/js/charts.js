@@ -15,43 +15,80 @@
     // Of an image only its name is read; this text has to be.
     chart.setAttribute("role", "group");
     chart.dataset.state = "empty";
+    explain(chart);
+    if ("optional" in chart.dataset) chart.closest("section").hidden = true;
   }
+
+  // The legend beside a chart is of those parts that it has.
+  function explain(chart, parts = []) {
+    chart.parentElement.querySelectorAll("[data-part]").forEach((entry) => {
+      entry.hidden = !parts.includes(entry.dataset.part);
+    });
+  }
+
+  // A finger scrolls the page over a chart, it does not zoom.
+  const DRAGS = matchMedia("(pointer: coarse)").matches ? false : "zoom";
 
   function draw(chart) {
     const figure = figures.get(chart);
+    figure.layout.dragmode = DRAGS;
     if (figure.layout.height) chart.style.height = `${figure.layout.height}px`;
+    explain(chart, figure.layout.meta?.parts);
     return drawFigure(chart, figure);
+  }
+
+  // The address that each chart was drawn from.
+  const drawnFrom = new Map();
+
+  async function ask(chart) {
+    const address = chart.dataset.chart;
+    const response = await fetch(address, {
+      headers: {
+        Accept: "application/json"
+      },
+      credentials: "same-origin"
+    });
+    if (!response.ok) throw new Error(translated("The server answered {status}.", {
+      status: response.status
+    }));
+    const answer = await response.json();
+    if (address !== chart.dataset.chart) return;
+    const note = document.getElementById(chart.dataset.note || "");
+    if (note) note.textContent = answer.note;
+    drawnFrom.set(chart, address);
+    if (!answer.figure) {
+      if (figures.delete(chart)) Plotly.purge(chart);
+      chart.style.height = "";
+      return say(chart, answer.empty.title, answer.empty.text);
+    }
+    const isFirst = !figures.has(chart);
+    if (isFirst) chart.replaceChildren();
+    figures.set(chart, answer.figure);
+    chart.setAttribute("role", "img");
+    await draw(chart);
+    if (isFirst) listen(chart);
+    chart.dataset.state = "drawn";
+  }
+
+  function listen(chart) {
+    chart.on("plotly_click", open);
+    chart.on("plotly_clickannotation", (event) => {
+      if (/^\/(findings|jobs)\//.test(event.annotation.name || "")) location.assign(event.annotation.name);
+    });
+    chart.on("plotly_relayout", (change) => {
+      const ends = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
+      const range = change["xaxis.range"] || (ends[0] && ends);
+      if (range) choose(chart, range);
+    });
+    chart.on("plotly_doubleclick", () => {
+      if (history.state?.zoomed) history.back();
+    });
   }
 
   async function load(chart) {
     chart.dataset.state = "loading";
     try {
-      const response = await fetch(chart.dataset.chart, {
-        headers: {
-          Accept: "application/json"
-        },
-        credentials: "same-origin"
-      });
-      if (!response.ok) throw new Error(translated("The server answered {status}.", {
-        status: response.status
-      }));
-      const answer = await response.json();
-      const note = document.getElementById(chart.dataset.note || "");
-      if (note) note.textContent = answer.note;
-      if (!answer.figure) return say(chart, answer.empty.title, answer.empty.text);
-      chart.replaceChildren();
-      figures.set(chart, answer.figure);
-      chart.setAttribute("role", "img");
-      await draw(chart);
-      chart.on("plotly_click", open);
-      chart.on("plotly_clickannotation", (event) => {
-        if (/^\/(findings|jobs)\//.test(event.annotation.name || "")) location.assign(event.annotation.name);
-      });
-      chart.on("plotly_relayout", (change) => follow(chart, change));
-      chart.on("plotly_doubleclick", () => {
-        if (zoomed) history.back();
-      });
-      chart.dataset.state = "drawn";
+      await ask(chart);
     } catch (error) {
       const advice = translated("{problem} Reload the page to try again.", {
         problem: error.message
@@ -75,43 +112,13 @@
     if (url) location.assign(url);
   }
 
-  // All charts of a page show the same time: zooming one zooms the others.
-  let following = false;
-
-  function follow(source, change) {
-    const ends = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
-    const range = change["xaxis.range"] || (ends[0] && ends);
-    if (following || (!range && !change["xaxis.autorange"])) return;
-    following = true;
-    const others = [...figures.keys()].filter((chart) => chart !== source && chart.dataset.axis === "time");
-    Promise.all(others.map((chart) => Plotly.relayout(chart, {
-        "xaxis.range": range || figures.get(chart).layout.xaxis.range
-      })))
-      .finally(() => {
-        following = false;
-      });
-    if (range) choose(source, range);
-  }
-
-  // What is zoomed in on becomes the range of the page, with its tables and links; a double click
-  // goes back to the one before.
-  const ZOOM = "weir-zoom";
-  const here = location.pathname + location.search;
-  const kept = JSON.parse(sessionStorage.getItem(ZOOM) || "null");
-  const zoomed = kept !== null && kept.to === here;
-  if (zoomed && kept.y !== null) {
-    scrollTo(0, kept.y);
-    sessionStorage.setItem(ZOOM, JSON.stringify({
-      to: here,
-      y: null
-    }));
-  }
-
   // The clock of the axis may be that of another zone.
   const instantIn = (figure) => (text) =>
     Date.parse(`${String(text).replace(" ", "T")}Z`) - (figure.layout.meta?.utc_offset_ms || 0);
   const seconds = (ms) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
+  // What is zoomed in on becomes the range of the page, which stays: refresh.js brings its tables,
+  // links and the addresses of its charts. Back and a double click lead to the range before.
   function choose(chart, range) {
     if (chart.dataset.axis !== "time" || !document.querySelector(".range")) return;
     const instant = instantIn(figures.get(chart));
@@ -122,33 +129,32 @@
     ["cursor", "checkpoints", "events", "after"].forEach((place) => address.searchParams.delete(place));
     address.searchParams.set("from", seconds(from));
     address.searchParams.set("to", seconds(Math.max(to, from + 1_000) + 999));
-    sessionStorage.setItem(ZOOM, JSON.stringify({
-      to: address.pathname + address.search,
-      y: scrollY
-    }));
-    location.assign(address);
+    history.pushState({
+      zoomed: true
+    }, "", address);
+    follow();
   }
 
+  let shown = location.search;
+
+  function follow() {
+    shown = location.search;
+    document.dispatchEvent(new CustomEvent("weir:moved"));
+  }
+  addEventListener("popstate", () => {
+    if (location.search !== shown) follow();
+  });
+
   // Charts of the present come again with the page; one that the reader has zoomed stays as it is.
-  async function renew(chart) {
-    const range = chart.layout && chart.layout.xaxis && chart.layout.xaxis.range;
-    const drawn = figures.get(chart).layout.xaxis && figures.get(chart).layout.xaxis.range;
-    if (range && drawn && range.some((end, place) => new Date(end) - new Date(drawn[place]))) return;
-    const response = await fetch(chart.dataset.chart, {
-      headers: {
-        Accept: "application/json"
-      },
-      credentials: "same-origin"
-    });
-    const answer = response.ok ? await response.json() : {};
-    if (!answer.figure) return;
-    const note = document.getElementById(chart.dataset.note || "");
-    if (note) note.textContent = answer.note;
-    figures.set(chart, answer.figure);
-    await draw(chart);
+  function isZoomed(chart) {
+    const range = chart.layout?.xaxis?.range;
+    const drawn = figures.get(chart)?.layout.xaxis?.range;
+    return range && drawn && range.some((end, place) => new Date(end) - new Date(drawn[place]));
   }
   document.addEventListener("weir:refreshed", () => {
-    for (const chart of figures.keys()) renew(chart).catch(() => {});
+    for (const [chart, address] of drawnFrom) {
+      if (chart.dataset.chart !== address || !isZoomed(chart)) ask(chart).catch(() => {});
+    }
   });
 
   // Only what was in view is drawn: a press of Ctrl P waits for the rest. A browser's own menu
@@ -188,7 +194,10 @@
   }) => {
     const added = [...detail.elt.querySelectorAll("[data-chart]")].filter((chart) => !charts.includes(chart));
     charts = [...charts.filter((chart) => chart.isConnected), ...added];
-    [...figures.keys()].filter((chart) => !chart.isConnected).forEach((chart) => figures.delete(chart));
+    [...drawnFrom.keys()].filter((chart) => !chart.isConnected).forEach((chart) => {
+      figures.delete(chart);
+      drawnFrom.delete(chart);
+    });
     observe(added);
   });
 })();

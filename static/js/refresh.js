@@ -6,10 +6,11 @@
 (() => {
   const EVERY_MS = 30_000;
   const PAUSED = "weir-refresh-paused";
-  const PIECES = ["main", "footer", "state-of-data", "navigation"];
+  const PIECES = ["main", "footer", "state-of-data", "navigation", "range"];
   const main = document.getElementById("main");
   const toggle = document.querySelector("[data-refresh-toggle]");
-  if (!main || !toggle || !main.hasAttribute("data-refresh")) return;
+  if (!main || !toggle) return;
+  const isLive = () => main.hasAttribute("data-refresh");
 
   let shownAt = new Date();
   let isBusy = false;
@@ -59,8 +60,8 @@
     if (!old) main.before(banner);
   }
 
-  // Charts draw themselves; what a click opened, or htmx fetched once it came into view, is not in
-  // the page that the server sends.
+  // Charts draw themselves, from the address that the page has; what a click opened, or htmx fetched
+  // once it came into view, is not in the page that the server sends.
   const stays = (old, fresh) =>
     old.matches("[data-chart], [data-stays], dialog") || fresh.matches("[hx-trigger*=revealed]");
 
@@ -70,7 +71,10 @@
       old.nodeValue = fresh.nodeValue;
       return;
     }
-    if (stays(old, fresh)) return;
+    if (stays(old, fresh)) {
+      if (fresh.dataset.chart) old.dataset.chart = fresh.dataset.chart;
+      return;
+    }
     const isOpenState = (name) => name === "open" && old.tagName === "DETAILS";
     for (const {
         name
@@ -114,13 +118,15 @@
     }
   }
 
-  async function refresh() {
-    const why = waitsFor();
+  // A reader who moved to another range sees it whatever else waits.
+  async function refresh(isMoved) {
+    const why = isMoved ? "" : waitsFor();
     if (why) return say(why);
-    if (document.hidden || isBusy) return;
+    if (!isMoved && (document.hidden || isBusy || !isLive())) return;
     isBusy = true;
+    const asked = location.href;
     try {
-      const answer = await fetch(location.href, {
+      const answer = await fetch(asked, {
         credentials: "same-origin",
         headers: {
           Accept: "text/html"
@@ -132,7 +138,8 @@
       if (new URL(answer.url).pathname !== location.pathname)
         throw new Error(translated("you are signed out; sign in again"));
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      const meanwhile = waitsFor();
+      if (asked !== location.href) return;
+      const meanwhile = isMoved ? "" : waitsFor();
       if (meanwhile) return say(meanwhile);
       const focused = document.activeElement;
       for (const id of PIECES) {
@@ -154,12 +161,12 @@
   }
 
   function show() {
-    toggle.hidden = false;
+    toggle.hidden = !isLive();
     toggle.setAttribute("aria-pressed", String(isPaused()));
     toggle.textContent = isPaused() ? "▶" : "❚❚";
     toggle.title = isPaused() ? translated("Refresh this page every 30 s again") :
       translated("Refreshed every 30 s; pause");
-    say(isPaused() ? translated("paused") : "");
+    say(isLive() && isPaused() ? translated("paused") : "");
   }
 
   toggle.addEventListener("click", () => {
@@ -170,7 +177,8 @@
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden && Date.now() - shownAt > EVERY_MS) refresh();
   });
-  document.addEventListener("weir:refresh", refresh);
+  document.addEventListener("weir:refresh", () => refresh());
+  document.addEventListener("weir:moved", () => refresh(true));
   setInterval(refresh, EVERY_MS);
   show();
 })();

@@ -92,10 +92,11 @@ def _pages(client: Any, base: str) -> dict[str, Any]:
             else ""
         )
     assert first is not None
+    runtime = PageFigures(_get(client, f"{base}?tab=runtime").content.decode())
     return {
         "kpis": first.kpis,
-        "terms": first.terms,
-        "tables": first.tables,
+        "terms": first.terms | runtime.terms,
+        "tables": first.tables | runtime.tables,
         "rows": rows,
         "head": table[0],
         "checkpoints": checkpoints,

@@ -19,7 +19,7 @@ PASSWORD = "correct horse battery"
 JOB = f"/jobs/prod-eu/{'c' * 32}/"
 PAGES = (
     "/",
-    JOB,
+    *(f"{JOB}?tab={tab}" for tab in ("checkpoints", "pressure", "state", "runtime", "more")),
     "checkpoint 30",
     "checkpoint 31",
     "finding",
@@ -113,9 +113,9 @@ def test_no_page_makes_the_browser_complain_ask_another_host_or_scroll_sideways(
 
 
 def test_all_charts_of_a_job_are_drawn(page, site):
-    page.goto(site + JOB)
-    assert all_charts_drawn(page) == ["drawn"] * 3
-    assert page.locator(".heatmaplayer image").count() == 1
+    page.goto(f"{site}{JOB}?tab=pressure")
+    assert all_charts_drawn(page) == ["drawn"] * 2
+    assert page.locator(".heatmaplayer image").count() == 2
     expect(page.locator(".annotation-text", has_text="restart 1").first).to_be_visible()
 
 
@@ -141,7 +141,7 @@ def test_a_click_on_a_bar_opens_its_checkpoint(page, site):
     page.goto(site + JOB)
     all_charts_drawn(page)
     box = (
-        page.locator("[data-chart*=checkpoints] .barlayer .trace")
+        page.locator("[data-chart*=strip] .barlayer .trace")
         .first.locator(".point")
         .last.bounding_box()
     )
@@ -202,6 +202,24 @@ def test_keys_typed_into_a_field_stay_there(page, site):
     assert page.url == f"{site}/"
 
 
+def test_on_a_telephone_the_cause_begins_right_below_who_it_is_about(page, site):
+    """Below the header and what it says of Weir itself, which has 150 px where all is well."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(site + JOB)
+    top, cause, strip = (
+        page.locator(one).first.bounding_box()["y"] for one in ("#main", ".finding", "#strip")
+    )
+    assert cause - top <= 150
+    assert strip - top <= 844 - 150
+
+
+def test_no_tab_of_a_job_is_taller_than_four_screens(page, site):
+    for tab in ("checkpoints", "pressure", "state", "runtime", "more"):
+        page.goto(f"{site}{JOB}?tab={tab}")
+        all_charts_drawn(page)
+        assert page.evaluate("document.documentElement.scrollHeight") <= 4_000, tab
+
+
 def test_hostile_names_are_text(page, site):
     page.goto(f"{site}/?q=script")
     page.locator("[data-rows] a.name").first.click()
@@ -245,7 +263,7 @@ def test_signing_in_opens_the_fleet_and_signing_out_closes_the_door(context, sit
 
 
 def test_the_origin_in_the_graph_leads_over_its_subtasks_to_its_finding_by_keyboard(page, site):
-    page.goto(site + JOB)
+    page.goto(f"{site}{JOB}?tab=pressure")
     origin = page.locator(".graph-frame:visible [data-origin] a")
     origin.focus()
     page.keyboard.press("Enter")
@@ -269,7 +287,7 @@ def test_the_cause_is_on_the_first_screen(page, site):
 
 def test_on_a_telephone_the_graph_runs_from_top_to_bottom(page, site):
     page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(site + JOB)
+    page.goto(f"{site}{JOB}?tab=pressure")
     shown = page.locator(".graph-frame:visible")
     expect(shown).to_have_count(1)
     assert shown.locator("svg").bounding_box()["width"] <= 390
@@ -299,7 +317,7 @@ def test_advice_is_worked_out_once_it_comes_into_view(page, site):
 def test_a_mark_on_a_chart_leads_to_what_was_found(page, site):
     page.goto(site + JOB)
     all_charts_drawn(page)
-    page.locator("[data-chart*=checkpoints] .annotation-text", has_text="▲").first.click()
+    page.locator("[data-chart*=strip] .annotation-text", has_text="▲").first.click()
     page.wait_for_url("**/findings/*/")
 
 
@@ -333,20 +351,26 @@ def test_ctrl_k_leads_from_a_part_of_a_name_to_the_job_by_keyboard_alone(page, s
     assert complaints == []
 
 
-def test_what_is_zoomed_in_on_becomes_the_range_of_the_page_and_a_double_click_goes_back(
+def test_what_is_zoomed_in_on_becomes_the_range_of_the_page_in_place_and_back_leads_out_of_it(
     page, site, complaints
 ):
     page.goto(site + JOB)
     all_charts_drawn(page)
-    chosen = zoomed_in(page)
-    assert {"from", "to"} <= chosen.keys()
-    all_charts_drawn(page)
-    for chart in page.locator("[data-axis=time]").all():
-        assert parse_qs(urlsplit(chart.get_attribute("data-chart")).query).items() >= chosen.items()
-    assert page.locator("#range-from").input_value() == chosen["from"][0]
+    page.evaluate("window.isTheSamePage = true")
+    strip = page.locator("#strip [data-chart]")
+    whole = strip.get_attribute("data-chart")
+    with page.expect_response(lambda answer: "charts/strip" in answer.url) as answer:
+        chosen = zoomed_in(page)
+    assert parse_qs(urlsplit(answer.value.url).query).items() >= chosen.items()
+    expect(page.locator("#range-from")).to_have_value(chosen["from"][0])
+    expect(page.locator("#checkpoints-title")).to_contain_text(chosen["from"][0][11:16])
+    with page.expect_response(lambda answer: "charts/strip" in answer.url):
+        page.go_back()
+    expect(strip).to_have_attribute("data-chart", whole)
+    zoomed_in(page)
     page.locator("[data-axis=time] .nsewdrag").first.dblclick()
     page.wait_for_url(site + JOB)
-    assert complaints == []
+    assert page.evaluate("window.isTheSamePage") and complaints == []
 
 
 def test_local_time_moves_the_clocks_of_a_page_and_of_its_charts_and_z_moves_them_back(
@@ -359,7 +383,7 @@ def test_local_time_moves_the_clocks_of_a_page_and_of_its_charts_and_z_moves_the
     page.goto(site + JOB)
     all_charts_drawn(page)
     first_bar = (
-        "() => new Date(document.querySelector('[data-chart*=checkpoints]').data[0].x[0].slice(0, "
+        "() => new Date(document.querySelector('[data-chart*=strip]').data[0].x[0].slice(0, "
         "19).replace(' ', 'T') + 'Z') / 60_000"
     )
     in_utc = page.evaluate(first_bar)
@@ -367,7 +391,7 @@ def test_local_time_moves_the_clocks_of_a_page_and_of_its_charts_and_z_moves_the
     expect(page.locator("#footer")).to_contain_text("+05:30")
     all_charts_drawn(page)
     assert page.evaluate(first_bar) - in_utc == 330
-    expect(page.locator("[data-chart*=checkpoints] .xtitle")).to_have_text("+05:30")
+    expect(page.locator("[data-chart*=strip] .xtitle")).to_have_text("+05:30")
     chosen = zoomed_in(page)
     assert chosen["from"][0] < chosen["to"][0] <= f"{timezone.now():%Y-%m-%dT%H:%M:%SZ}"
     expect(page.locator("#range-from")).to_have_value(re.compile(r"\+05:30$"))
@@ -392,7 +416,7 @@ def test_the_time_range_is_there_where_it_means_something(page, site):
 def test_a_click_on_a_vertex_of_the_graph_opens_its_subtasks_which_sort_in_place(
     page, site, complaints
 ):
-    page.goto(site + JOB)
+    page.goto(f"{site}{JOB}?tab=pressure")
     page.locator("svg.graph a[href*='/vertices/v2/']").first.click()
     panel = page.locator("#vertex-panel .vertex-subtasks")
     expect(panel).to_be_visible()
@@ -401,4 +425,4 @@ def test_a_click_on_a_vertex_of_the_graph_opens_its_subtasks_which_sort_in_place
     with page.expect_response("**/vertices/v2/subtasks?sort=subtask**"):
         page.evaluate("document.dispatchEvent(new CustomEvent('weir:refresh'))")
     expect(panel.locator("th[aria-sort=ascending]")).to_have_count(1)
-    assert page.url == site + JOB and complaints == []
+    assert page.url == f"{site}{JOB}?tab=pressure" and complaints == []

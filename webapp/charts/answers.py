@@ -42,7 +42,7 @@ def drawn(figure: go.Figure) -> dict[str, Any]:
     end = datetime.fromisoformat(axis["range"][1]).replace(tzinfo=UTC).astimezone(zone)
     ahead = end.utcoffset() or timedelta()
     moved: dict[str, Any] = _moved(made, ahead, f" {shown_zone.offset_of(end)}")
-    moved["layout"]["meta"] = {"utc_offset_ms": round(ahead / timedelta(milliseconds=1))}
+    moved["layout"].setdefault("meta", {})["utc_offset_ms"] = ahead // timedelta(milliseconds=1)
     moved["layout"]["xaxis"]["title"] = {
         "text": shown_zone.offset_of(end),
         "font": {"size": 11},

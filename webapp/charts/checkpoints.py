@@ -35,6 +35,8 @@ SHARED = "bars"
 traces, sent once.
 """
 _MOST_GOOD_MARKS = 160
+_MARKS_SHARE = 0.1
+"""How far below the bars their outcomes are, of the longest bar."""
 _MINUTE_MS = 60_000.0
 _MS = timedelta(milliseconds=1)
 _TICK_STEPS_MS = (
@@ -122,7 +124,6 @@ def timeline(
             shown, gettext("other or unknown"), OTHER, [bar.other_ms for bar in shown], widths_ms
         )
     )
-    traces += _marks(shown)
     longest_ms = max((_height_ms(bar) for bar in shown), default=0.0)
     # A far-away time-out would press the bars flat; it is drawn once they come near it.
     if timeout_ms and longest_ms >= timeout_ms / 3:
@@ -132,7 +133,9 @@ def timeline(
             gettext("timeout %(timeout_ms)s") % {"timeout_ms": duration_text(timeout_ms)},
         )
         longest_ms = max(longest_ms, timeout_ms)
-    tick_ms = _tick_ms(longest_ms)
+    below_ms = longest_ms * _MARKS_SHARE or 1.0
+    traces += _marks(shown, -below_ms)
+    tick_ms = tick_step_ms(longest_ms)
     ticks = [tick_ms * step for step in range(int(longest_ms / tick_ms) + 2)]
     result = figure(
         traces,
@@ -144,14 +147,12 @@ def timeline(
                 "customdata": [bar.url for bar in shown],
             }
         },
-        xaxis=time_axis(start, end, anchor="y2"),
+        xaxis=time_axis(start, end),
         yaxis={
-            "domain": [0.14, 1],
             "tickvals": ticks,
             "ticktext": [duration_text(tick) if tick else "0 s" for tick in ticks],
-            "range": [0, longest_ms * 1.12 or 1],
+            "range": [-2 * below_ms, longest_ms + below_ms],
         },
-        yaxis2={"domain": [0, 0.09], "range": [-1, 1], "visible": False, "fixedrange": True},
         **layout,
     )
     return result, " ".join(
@@ -202,13 +203,13 @@ def _stack(
     )
 
 
-def _marks(bars: Sequence[CheckpointBar]) -> list[go.Scatter]:
+def _marks(bars: Sequence[CheckpointBar], y: float) -> list[go.Scatter]:
     """Outcome below each bar, by shape as well as colour.
 
     With very many bars only what is not plain success.
     """
+    # What comes last is drawn on top.
     kinds = (
-        (gettext("failed"), "x", CRIT, [bar for bar in bars if bar.failed]),
         (
             gettext("savepoint"),
             "diamond",
@@ -237,13 +238,13 @@ def _marks(bars: Sequence[CheckpointBar]) -> list[go.Scatter]:
             OK,
             [bar for bar in bars if bar.outcome == "completed" and not bar.is_savepoint],
         ),
+        (gettext("failed"), "x", CRIT, [bar for bar in bars if bar.failed]),
     )
     return [
         go.Scatter(
             name=name,
             x=[plot_time(bar.trigger_time) for bar in chosen],
-            y=[0.0] * len(chosen),
-            yaxis="y2",
+            y=[y] * len(chosen),
             mode="markers",
             cliponaxis=False,
             marker={
@@ -298,7 +299,7 @@ def _height_ms(bar: CheckpointBar) -> float:
     return sum(bar.parts_ms.values()) + bar.other_ms
 
 
-def _tick_ms(longest_ms: float) -> float:
+def tick_step_ms(longest_ms: float) -> float:
     """A round step in the units people read durations in, for about four ticks."""
     return next(
         (step for step in _TICK_STEPS_MS if longest_ms / step <= 4.5), max(longest_ms / 4, 1.0)

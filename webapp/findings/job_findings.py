@@ -15,7 +15,7 @@ ORIGIN_RULES = ("pressure.root", "pressure.outbound")
 """They name the vertices that others wait for."""
 
 MOST = 200
-SHOWN_IN_FULL = 3
+SHOWN_IN_FULL = 1
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """Figures of the job page as JSON, fetched by the page once they come into view."""
 
 import logging
+from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import plotly.graph_objects as go
@@ -10,67 +12,145 @@ from django.utils.translation import gettext
 
 from webapp.charts.annotations import Annotation
 from webapp.charts.answers import answer
-from webapp.charts.checkpoints import timeline
+from webapp.charts.checkpoints import tick_step_ms, timeline
+from webapp.charts.lines import Line, lines
 from webapp.charts.pools import heat_map
-from webapp.charts.sizes import Trend, size_over_time
+from webapp.charts.pressure import busy_by_vertex
+from webapp.charts.sizes import Trend, size_over_time, step_bytes
+from webapp.charts.stack import Part, stacked
+from webapp.charts.theme import ACCENT, OK
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.line_trend import trend_of
 from webapp.checkpoints.models import SizeTrend
 from webapp.findings.job_findings import of_job
 from webapp.fleet.job_lookup import JobView, look_up
-from webapp.fleet.models import JobAnnotation
+from webapp.fleet.models import JobAnnotation, JobStart
 from webapp.fleet.shown_attempts import ShownAttempts, shown_attempts
 from webapp.lib.messages.rendering import localised
-from webapp.lib.quantities import bytes_text
+from webapp.lib.quantities import bytes_text, count_text, duration_text, per_second_text
 from webapp.lib.timeranges import iso_text
 from webapp.pressure.heat import read_heat
+from webapp.pressure.over_time import over_time
+
+Noted = tuple[Part, str]
+"""A chart, and what the reader must know about it."""
 
 log = logging.getLogger(__name__)
 
 MOST_ANNOTATIONS = 500
+MOST_DOWNTIMES = 100
 
 
-def checkpoints(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
+def strip(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
+    """Checkpoints, sizes, pressure and rates below each other; what has no data is not there.
+
+    Its queries do not grow with its data.
+    """
     view = look_up(request, cluster, job_id)
-    start, end = view.time_range.from_time, view.time_range.to_time
     attempts = shown_attempts(request, view)
-    bars, total = facts_of.bars(facts_of.of_attempts(cluster, attempts.ids, start, end), cluster)
+    start, end = attempts.drawn_from, view.time_range.to_time
+    facts = facts_of.of_attempts(cluster, attempts.ids, view.time_range.from_time, end)
+    of_checkpoints = list(_of_checkpoints(view, attempts, facts))
+    drawn = [*of_checkpoints, *_of_pressure(view, attempts)]
+    none = gettext("No checkpoint in this time")
+    if not drawn:
+        return _empty(
+            none, gettext("None was triggered, or none was seen. Choose a longer time range.")
+        )
+    figure, events_note = stacked(
+        [part for part, _note in drawn],
+        start,
+        end,
+        _annotations(view, attempts),
+        _downtimes(view, attempts),
+    )
+    notes = ("" if of_checkpoints else f"{none}.", *(note for _part, note in drawn), events_note)
+    return _drawn(figure, " ".join(filter(None, notes)))
+
+
+def _of_checkpoints(view: JobView, attempts: ShownAttempts, facts: Any) -> Iterator[Noted]:
+    cluster, start, end = view.job.cluster, attempts.drawn_from, view.time_range.to_time
+    bars, total = facts_of.bars(facts, cluster)
     if not bars:
-        return _empty(
-            gettext("No checkpoint in this time"),
-            gettext("None was triggered, or none was seen. Choose a longer time range."),
-        )
-    figure, note = timeline(
-        bars,
-        attempts.drawn_from,
-        end,
-        view.job.checkpoint_timeout_ms,
-        _annotations(view, attempts),
-        total,
+        return
+    figure, note = timeline(bars, start, end, view.job.checkpoint_timeout_ms, total=total)
+    yield (
+        Part("checkpoints", gettext("Checkpoints: duration by phase, outcome"), figure, 140),
+        note,
     )
-    return _drawn(figure, note)
-
-
-def size(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    view = look_up(request, cluster, job_id)
-    start, end = view.time_range.from_time, view.time_range.to_time
-    attempts = shown_attempts(request, view)
-    sizes = facts_of.sizes(facts_of.of_attempts(cluster, attempts.ids, start, end))
+    sizes = facts_of.sizes(facts)
     if sizes is None:
-        return _empty(
-            gettext("No completed checkpoint in this time"),
-            gettext("Sizes are known once one completes."),
-        )
+        return
     served = trend_of(view.job, () if attempts.alone else attempts.others, end)
-    figure, note = size_over_time(
-        sizes,
-        attempts.drawn_from,
-        end,
-        _trend(served),
-        _annotations(view, attempts),
-        facts_of.links(cluster),
+    figure, note = size_over_time(sizes, start, end, _trend(served), link=facts_of.links(cluster))
+    notes = " ".join(filter(None, (_forecast(served), note)))
+    yield Part("sizes", gettext("Full state and upload of checkpoints"), figure, 80), notes
+
+
+def _of_pressure(view: JobView, attempts: ShownAttempts) -> Iterator[Noted]:
+    found = over_time(
+        view.job.cluster,
+        attempts.ids,
+        view.job.graph,
+        view.time_range.from_time,
+        view.time_range.to_time,
     )
-    return _drawn(figure, " ".join(filter(None, (_forecast(served), note))))
+    if found is None:
+        return
+    if found.shares:
+        figure, height_px = busy_by_vertex(found.shares, found.starts, found.width)
+        note = (
+            gettext("Of %(all)s vertices the %(number)s under most pressure are drawn.")
+            % {"all": found.vertices, "number": len(found.shares)}
+            if len(found.shares) < found.vertices
+            else ""
+        )
+        title = gettext("Back-pressured above, busy below, by vertex")
+        yield Part("pressure", title, figure, height_px), note
+    for name, title, height_px, drawn, words, step_of in (
+        (
+            "records",
+            gettext("Records per second"),
+            70,
+            (
+                Line(gettext("out of sources"), ACCENT, found.from_sources),
+                Line(gettext("into sinks"), OK, found.into_sinks),
+            ),
+            per_second_text,
+            step_bytes,
+        ),
+        (
+            "pending",
+            gettext("Records that sources have not read"),
+            60,
+            (Line(gettext("not read"), ACCENT, found.pending_records),),
+            count_text,
+            step_bytes,
+        ),
+        (
+            "lag",
+            gettext("Source lag: age of what sources emit"),
+            60,
+            (Line(gettext("lag"), ACCENT, found.lag_ms),),
+            duration_text,
+            tick_step_ms,
+        ),
+    ):
+        known = [line for line in drawn if {None} != {*line.values}]
+        if known:
+            yield Part(name, title, lines(known, found.starts, words, step_of), height_px), ""
+
+
+def _downtimes(view: JobView, attempts: ShownAttempts) -> list[tuple[datetime, datetime]]:
+    """From each restart until all tasks ran again."""
+    restarts = JobStart.objects.filter(
+        cluster=view.job.cluster,
+        job_id__in=attempts.ids,
+        at__gte=view.time_range.from_time,
+        at__lte=view.time_range.to_time,
+    ).exclude(kind="start")
+    spans = restarts.order_by("-at").values_list("begun_at", "running_at")[:MOST_DOWNTIMES]
+    return [(begun, running) for begun, running in spans if begun]
 
 
 def pools(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:

@@ -11,11 +11,6 @@ urlpatterns = [
         views.checkpoints_export,
         name="job-checkpoints-export",
     ),
-    path(
-        "jobs/<name:cluster>/<name:job_id>/charts/checkpoints",
-        charts.checkpoints,
-        name="job-chart-checkpoints",
-    ),
-    path("jobs/<name:cluster>/<name:job_id>/charts/size", charts.size, name="job-chart-size"),
+    path("jobs/<name:cluster>/<name:job_id>/charts/strip", charts.strip, name="job-chart-strip"),
     path("jobs/<name:cluster>/<name:job_id>/charts/pools", charts.pools, name="job-chart-pools"),
 ]

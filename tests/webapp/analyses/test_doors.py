@@ -91,10 +91,8 @@ def test_an_analysis_of_ten_lines_stands_at_every_door(ten_lines: None, viewer: 
     page = reverse("ten-lines", args=("prod-eu", own.job_id))
 
     assert SENTENCE in viewer.get(page).content.decode()
-    assert (
-        f'href="{page}"'
-        in viewer.get(reverse("job", args=("prod-eu", own.job_id))).content.decode()
-    )
+    more = viewer.get(reverse("job", args=("prod-eu", own.job_id)), {"tab": "more"})
+    assert f'href="{page}"' in more.content.decode()
     chart = reverse("ten-lines-chart-drawn", args=("prod-eu", own.job_id))
     assert viewer.get(chart).json()["figure"]["data"] == []
 

@@ -62,7 +62,11 @@ def checkpoint(page: Page) -> None:
 
 
 def pressure(page: Page) -> None:
-    until_it_shows(page, "Where the pressure comes from", lambda: job(page, "clickstream-sessions"))
+    def tab() -> None:
+        job(page, "clickstream-sessions")
+        page.locator("#parts").get_by_text("Pressure", exact=True).click()
+
+    until_it_shows(page, "Where the pressure comes from", tab)
     page.locator("#graph").evaluate(
         "graph => window.scrollTo(0, graph.getBoundingClientRect().top + window.scrollY - 72)"
     )

@@ -137,9 +137,8 @@ def test_an_ended_attempt_is_shown_alone_until_a_time_is_chosen(viewer, line):
     ]
 
 
-@pytest.mark.parametrize("name", ["checkpoints", "size"])
-def test_charts_go_over_the_borders_of_attempts_and_mark_them(viewer, line, name):
-    drawn = chart(viewer, line[2], name)
+def test_charts_go_over_the_borders_of_attempts_and_mark_them(viewer, line):
+    drawn = chart(viewer, line[2], "strip")
     assert links_of(drawn) == {one.job_id for one in line}
     marked = [
         one["hovertext"]
@@ -149,7 +148,7 @@ def test_charts_go_over_the_borders_of_attempts_and_mark_them(viewer, line, name
     assert [text.split("<br>")[0].split()[-1] for text in marked] == [
         one.job_id[:8] for one in line[1:]
     ]
-    alone = chart(viewer, line[2], name, attempts="this")
+    alone = chart(viewer, line[2], "strip", attempts="this")
     assert links_of(alone) == {line[2].job_id}
     assert not [
         one
@@ -175,7 +174,7 @@ def test_the_trend_is_that_of_all_attempts_where_each_restored_what_the_last_one
     of_api = viewer.get(f"/api/v1/jobs/prod-eu/{line[2].job_id}/").json()["size_trend"]
     assert of_api["points"] == 42
     assert of_api["bytes_per_h"] == pytest.approx(60 * MB, rel=0.02)
-    assert "in 24 h" in chart(viewer, line[2], "size")["note"], (
+    assert "in 24 h" in chart(viewer, line[2], "strip")["note"], (
         "six hours of one attempt are not there"
     )
     assert shown(viewer, line[2]).context["trend"].bytes_per_h == pytest.approx(60 * MB, rel=0.02)
@@ -248,20 +247,18 @@ def test_queries_do_not_grow_with_the_attempts(viewer, line, now, django_assert_
         shown(viewer, line[2])
 
 
-@pytest.mark.parametrize("name", ["checkpoints", "size"])
-def test_charts_of_a_young_job_begin_where_it_did_unless_a_time_was_chosen(viewer, now, name):
+def test_charts_of_a_young_job_begin_where_it_did_unless_a_time_was_chosen(viewer, now):
     young = attempt(now - 10 * MINUTE, now, ended=False)
     fact(young, 1, now - 5 * MINUTE, state_bytes=MB, checkpointed_bytes=MB, end_to_end_ms=1_000)
     fitted, chosen = (
-        drawn_from(viewer, shown(viewer, young, **asked).text, name)
-        for asked in ({}, {"from": "now-6h"})
+        drawn_from(viewer, shown(viewer, young, **asked).text) for asked in ({}, {"from": "now-6h"})
     )
     assert now - 11 * MINUTE < fitted <= young.start_time
     assert chosen < now - 5 * HOUR
 
 
-def drawn_from(client, page, name):
-    """Where the axis of a chart of the page begins."""
-    address = html.unescape(re.search(rf'data-chart="([^"]*/charts/{name}[^"]*)"', page)[1])
+def drawn_from(client, page):
+    """Where the axis of the charts of the page begins."""
+    address = html.unescape(re.search(r'data-chart="([^"]*/charts/strip[^"]*)"', page)[1])
     began = client.get(address).json()["figure"]["layout"]["xaxis"]["range"][0]
     return datetime.fromisoformat(began).replace(tzinfo=UTC)

@@ -25,6 +25,7 @@ from tests.webapp.builders import (
 from tests.webapp.storage.builders import audit, job_storage, root, root_figures
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
+from webapp.job_page.tabs import TABS
 from webapp.lib.instants import epoch_ms
 
 pytestmark = pytest.mark.django_db
@@ -123,14 +124,10 @@ def test_times_at_the_ends_of_the_calendar_cost_no_page(viewer, at):
         assert viewer.get(reverse(name)).status_code == 200, name
     for of in (row, ended):
         where = (of.cluster, of.job_id)
-        for name in (
-            "job",
-            "job-advice",
-            "job-chart-checkpoints",
-            "job-chart-size",
-            "job-chart-pools",
-        ):
+        for name in ("job-advice", "job-chart-strip", "job-chart-pools"):
             assert viewer.get(reverse(name, args=where)).status_code == 200, name
+        for tab in TABS:
+            assert viewer.get(reverse("job", args=where), {"tab": tab}).status_code == 200, tab
         assert viewer.get(f"/api/v1/checkpoints/?job_id={of.job_id}").status_code == 200
     for found in CheckpointFact.objects.all():
         assert (
@@ -166,5 +163,8 @@ def test_numbers_at_the_ends_of_64_bits_cost_no_page(viewer, number):
     finding(row, at=now)
     for name in LISTS:
         assert viewer.get(reverse(name)).status_code == 200, name
-    for name in ("job", "job-advice", "job-chart-checkpoints", "job-chart-size", "job-chart-pools"):
-        assert viewer.get(reverse(name, args=(row.cluster, row.job_id))).status_code == 200, name
+    where = (row.cluster, row.job_id)
+    for name in ("job-advice", "job-chart-strip", "job-chart-pools"):
+        assert viewer.get(reverse(name, args=where)).status_code == 200, name
+    for tab in TABS:
+        assert viewer.get(reverse("job", args=where), {"tab": tab}).status_code == 200, tab

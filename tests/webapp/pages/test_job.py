@@ -26,11 +26,16 @@ from tests.webapp.builders import (
     exception,
     expired,
     fact,
+    finding,
     job,
+    person,
+    start,
     unsaved_fact,
     window,
 )
 from tests.webapp.storage.builders import audit, job_storage, root_figures
+from webapp.alerting.evaluation import evaluate
+from webapp.alerting.models import Alert
 from webapp.checkpoints import outages
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import Cluster
@@ -67,6 +72,10 @@ def checkpoint_url(one):
 
 def chart(client, of, name, **parameters):
     return client.get(url(of, f"job-chart-{name}"), parameters).json()
+
+
+def _graph(client, of):
+    return client.get(url(of), {"tab": "pressure"}).context["graph"]
 
 
 def test_the_page_tells_state_failures_and_last_success(viewer, now):
@@ -123,12 +132,13 @@ def test_a_recording_shows_its_own_time_without_being_asked(viewer, db):
     page = viewer.get(url(of))
     assert "recording, judged at its recorded time" in page.content.decode()
     assert page.context["counts"]["total"] == 1
-    assert chart(viewer, of, "checkpoints")["figure"]
+    assert chart(viewer, of, "strip")["figure"]
 
 
 def test_the_page_tells_what_the_newest_audit_found_of_its_storage(viewer, now):
     of = job(at=now)
-    assert "No audit has seen" in viewer.get(url(of)).text
+    state = {"tab": "state"}
+    assert "No audit has seen" in viewer.get(url(of), state).text
     job_storage(
         root_figures(audit()).audit,
         of.job_id,
@@ -137,7 +147,7 @@ def test_the_page_tells_what_the_newest_audit_found_of_its_storage(viewer, now):
         orphan_bytes=3_000_000,
         missing_files=2,
     )
-    page = viewer.get(url(of)).text
+    page = viewer.get(url(of), state).text
     assert "3 files" in page and "2 files that its checkpoints refer to" in page
 
 
@@ -194,7 +204,8 @@ def test_routine_log_events_show_when_asked_for(viewer, now):
     event(of, "checkpoint_expired", now, "Checkpoint 3 expired")
 
     def kinds(**parameters):
-        return [e.kind for e in viewer.get(url(of), parameters).context["events"].rows]
+        shown = viewer.get(url(of), {"tab": "runtime", **parameters}).context["events"]
+        return [event.kind for event in shown.rows]
 
     assert kinds() == ["checkpoint_expired"]
     assert sorted(kinds(kind="all")) == ["checkpoint_expired", "task_state"]
@@ -204,7 +215,7 @@ def test_routine_log_events_show_when_asked_for(viewer, now):
 def test_a_log_event_leads_to_its_host_and_to_the_job_before_and_after_it(viewer, now):
     of = job(at=now)
     event(of, "checkpoint_expired", now, "Checkpoint 3 expired", host="tm-7")
-    page = unescape(viewer.get(url(of)).content.decode())
+    page = unescape(viewer.get(url(of), {"tab": "runtime"}).content.decode())
     (before_after,) = re.findall(r'class="at" href="([^"]*)"', page)
     (host,) = re.findall(r'class="host" href="([^"]*)"', page)
     (at,) = parse_qs(urlsplit(before_after).query)["at"]
@@ -217,7 +228,7 @@ def test_a_log_event_leads_to_its_host_and_to_the_job_before_and_after_it(viewer
 def test_exceptions_are_folded_and_escaped(viewer, now):
     of = job(at=now)
     exception(of, now, "org.example.Boom", stacktrace="<img src=x onerror=alert(1)>\n\tat a.b")
-    page = viewer.get(url(of)).content.decode()
+    page = viewer.get(url(of), {"tab": "runtime"}).content.decode()
     assert "&lt;img src=x" in page
     assert '<summary><b class="wrap">org.example.Boom' in page
 
@@ -231,7 +242,7 @@ def test_the_graph_is_coloured_by_the_newest_window_and_blames_nobody(viewer, no
         "backpressured_share": 0.0,
     }
     window(of, "v3", now - timedelta(minutes=1), in_pool_p50=0.96, out_pool_p50=0.17, **busy)
-    drawn = {vertex.node.key: vertex for vertex in viewer.get(url(of)).context["graph"].vertices}
+    drawn = {vertex.node.key: vertex for vertex in _graph(viewer, of).vertices}
     assert (drawn["v3"].level, drawn["v3"].line) == ("u4", "4 subtasks · busy")
     assert (drawn["v1"].level, drawn["v1"].line) == ("line", "3 subtasks · not measured")
 
@@ -246,7 +257,7 @@ def test_the_graph_is_coloured_by_the_newest_window_and_blames_nobody(viewer, no
     ],
 )
 def test_a_plan_that_is_missing_or_strange_breaks_nothing(viewer, now, graph):
-    assert viewer.get(url(job(at=now, graph=graph))).status_code == 200
+    assert viewer.get(url(job(at=now, graph=graph)), {"tab": "pressure"}).status_code == 200
 
 
 def test_nothing_in_the_range_is_said_and_offers_the_whole_life(viewer, now):
@@ -254,7 +265,7 @@ def test_nothing_in_the_range_is_said_and_offers_the_whole_life(viewer, now):
     page = viewer.get(url(of), {"from": "now-1h"}).content.decode()
     assert "No checkpoint in this time" in page
     assert "Show the job&#x27;s whole life" in page or "Show the job's whole life" in page
-    assert chart(viewer, of, "checkpoints")["empty"]["title"] == "No checkpoint in this time"
+    assert chart(viewer, of, "strip")["empty"]["title"] == "No checkpoint in this time"
 
 
 @pytest.mark.parametrize("start", ["yesterday", "now-9999w", "2026-03-01T99:00"])
@@ -268,7 +279,7 @@ def test_the_timeline_links_each_bar_to_its_checkpoint(viewer, now):
     of = job(at=now)
     one = fact(of, 7, now - timedelta(minutes=1))
     annotation(of, "restart", now - timedelta(minutes=2), "restart 1")
-    figure = chart(viewer, of, "checkpoints")["figure"]
+    figure = chart(viewer, of, "strip")["figure"]
     assert figure["layout"]["meta"]["bars"]["customdata"][0] == checkpoint_url(one)
     assert any("restart 1" in label["text"] for label in figure["layout"]["annotations"])
 
@@ -293,7 +304,7 @@ def test_outages_are_counted_by_all_of_the_range_where_fewer_are_read(viewer, no
             detail={"outage_began_at": at.isoformat()},
         )
     annotation(of, "restart", now - timedelta(minutes=9), "restart", detail=None)
-    page = viewer.get(url(of)).content.decode()
+    page = viewer.get(url(of), {"tab": "runtime"}).content.decode()
     assert "newest first: 8, 10 s down and more: for 3 no source has the end" in page
     assert "the newest 3 of 8" in page
 
@@ -304,7 +315,7 @@ def test_sizes_of_failed_checkpoints_do_not_bend_the_curve(viewer, now):
     fact(of, 2, now - timedelta(minutes=2), state_bytes=5, outcome="declined")
     line = next(
         trace
-        for trace in chart(viewer, of, "size")["figure"]["data"]
+        for trace in chart(viewer, of, "strip")["figure"]["data"]
         if trace["name"] == "full state"
     )
     assert line["y"] == [100]
@@ -355,6 +366,96 @@ def test_a_lake_that_cannot_be_read_leaves_the_rest_of_the_page_alone(viewer, no
     (broken / "00000000000000000000.json").write_text("{half")
     assert chart(viewer, of, "pools")["empty"]["title"] == "The lake could not be read"
     assert viewer.get(url(of)).status_code == 200
+
+
+def test_the_strip_shows_what_the_facts_and_windows_say(viewer, now):
+    of = job(at=now)
+    at = now.replace(second=0, microsecond=0) - timedelta(minutes=30)
+    fact(of, 1, at, checkpointed_bytes=700)
+    expired(of, 2, at + timedelta(minutes=4))
+    for minute, busy in ((0, 400.0), (4, 900.0)):
+        since = at + timedelta(minutes=minute)
+        window(of, "v1", since, records_out_per_s=100.0 + minute, records_in_per_s=0.0)
+        window(of, "v3", since, busy_ms_per_s_p50=busy, backpressured_ms_per_s_p50=20.0)
+        window(of, "v4", since, records_in_per_s=90.0, busy_ms_per_s_p50=None)
+    start(of, at + timedelta(minutes=2))
+    figure = chart(viewer, of, "strip")["figure"]
+    assert figure["layout"]["meta"]["parts"] == ["checkpoints", "sizes", "pressure", "records"]
+    drawn = {trace.get("name"): trace for trace in figure["data"]}
+    assert (len(drawn["failed"]["x"]), len(drawn["completed"]["x"])) == (1, 1)
+    assert drawn["uploaded"]["y"] == [700]
+    (heat,) = [trace for trace in figure["data"] if trace["type"] == "heatmap"]
+    of_each_vertex = [[share for share in row if share is not None] for row in heat["z"]]
+    assert of_each_vertex == [
+        [], [0.94, 0.94], [0.04, 0.04],
+        [], [0.02, 0.02], [0.4, 0.9],
+        [], [0.94, 0.94], [],
+    ]  # fmt: skip
+    known = [rate for rate in drawn["out of sources"]["y"] if rate is not None]
+    assert known == [100.0, 104.0]
+    assert [rate for rate in drawn["into sinks"]["y"] if rate is not None] == [90.0, 90.0]
+    restart = figure["layout"]["shapes"][0]
+    assert (restart["type"], restart["x0"] < restart["x1"]) == ("rect", True)
+    axes = {trace["yaxis"] for trace in figure["data"]}
+    assert axes == {"y", "y2", "y3", "y4"} and {trace["xaxis"] for trace in figure["data"]} == {"x"}
+
+
+def test_a_week_of_a_wide_job_is_few_slices_of_its_vertices_under_most_pressure(
+    viewer, now, django_assert_num_queries
+):
+    vertices = [{"vertex_id": f"v{number}", "name": f"map {number}"} for number in range(9)]
+    of = job(at=now, graph={"vertices": vertices, "edges": []})
+    window(of, "v0", now - timedelta(days=6))
+    with CaptureQueriesContext(connection) as few:
+        chart(viewer, of, "strip", **{"from": "now-7d"})
+    for number in range(9):
+        for hour in range(0, 160, 20):
+            at = now - timedelta(hours=hour)
+            window(of, f"v{number}", at, backpressured_ms_per_s_p50=100.0 * number)
+    with django_assert_num_queries(len(few)):
+        answer = chart(viewer, of, "strip", **{"from": "now-7d"})
+    (heat,) = [trace for trace in answer["figure"]["data"] if trace["type"] == "heatmap"]
+    assert (len(heat["z"]), len(heat["z"][0]) <= 181) == (18, True)
+    assert "Of 9 vertices the 6 under most pressure are drawn." in answer["note"]
+
+
+@pytest.mark.parametrize(
+    ("tab", "shown"),
+    [
+        ("checkpoints", "All checkpoints"),
+        ("pressure", "Job graph"),
+        ("state", "No audit has seen"),
+        ("runtime", "Exceptions"),
+        ("more", "Before and after"),
+        ("nonsense", "All checkpoints"),
+    ],
+)
+def test_a_tab_reads_what_it_shows_only(viewer, now, tab, shown):
+    of = job(at=now)
+    with CaptureQueriesContext(connection) as asked:
+        page = viewer.get(url(of), {"tab": tab}).text
+    assert shown in page
+    tables = " ".join(query["sql"] for query in asked)
+    of_tab = {
+        "fleet_jobexception": "runtime",
+        "fleet_logevent": "runtime",
+        "storage_jobstorage": "state",
+    }
+    for table, owner in of_tab.items():
+        assert (table in tables) == (tab == owner), table
+
+
+def test_the_card_of_the_cause_acknowledges_its_alert(client, now):
+    of = job(at=now)
+    one = finding(of, at=now)
+    evaluate(now)
+    client.force_login(person("olga", operator=True))
+    page = client.get(url(of)).text
+    uid = Alert.objects.get(finding=one).uid
+    assert f'value="{uid}"' in page and "silences/new" in page
+    client.post(reverse("alerts-acknowledge"), {"only": uid, "next": url(of)})
+    page = client.get(url(of)).text
+    assert f'value="{uid}"' not in page and "by olga" in " ".join(page.split())
 
 
 def test_a_decline_names_who_where_and_why(viewer, now):
@@ -478,11 +579,11 @@ def test_the_download_of_checkpoints_keeps_to_the_range(viewer, now):
 
 
 def test_the_plan_of_the_builders_is_the_one_the_page_draws(viewer, now):
-    assert len(viewer.get(url(job(at=now))).context["graph"].vertices) == len(GRAPH["vertices"])
+    assert len(_graph(viewer, job(at=now)).vertices) == len(GRAPH["vertices"])
 
 
 def test_a_setting_of_a_cluster_may_be_called_like_a_method(viewer):
     of = job(
         at=timezone.now(), configuration={"items": "x", "get": "y"}, checkpoint_config={"items": 7}
     )
-    assert viewer.get(reverse("job", args=(of.cluster, of.job_id))).status_code == 200
+    assert viewer.get(url(of), {"tab": "runtime"}).status_code == 200

@@ -19,7 +19,9 @@ def test_each_vertex_has_its_state_and_a_transitional_one_is_called_so(viewer):
     usages = {"v1": (None, 0.2), "v2": (0.2, 0.95), "v3": (0.95, 0.1), "v4": (0.1, None)}
     for vertex_id, (input, output) in usages.items():
         window(of, vertex_id, start, in_pool_p50=input, out_pool_p50=output, floating_p50=None)
-    text = viewer.get(reverse("job", args=(of.cluster, of.job_id))).content.decode()
+    text = viewer.get(
+        reverse("job", args=(of.cluster, of.job_id)), {"tab": "pressure"}
+    ).content.decode()
     states = {
         vertex_id: text.split(f'<tr id="vertex-{vertex_id}">')[1]
         .split('<td class="medium">')[1]

@@ -186,7 +186,5 @@ def test_the_state_of_a_job_has_its_raw_bytes_beside_it(viewer: Client) -> None:
     listed = audit(roots=[HDFS])
     root_figures(listed, HDFS)
     job_storage(listed, uri=HDFS, cluster=of.cluster, job_id=of.job_id)
-    assert (
-        f"{bytes_text(21_000_000)} raw"
-        in viewer.get(reverse("job", args=(of.cluster, of.job_id))).content.decode()
-    )
+    page = viewer.get(reverse("job", args=(of.cluster, of.job_id)), {"tab": "state"})
+    assert f"{bytes_text(21_000_000)} raw" in page.content.decode()

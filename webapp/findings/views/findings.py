@@ -3,7 +3,7 @@ time.
 """
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -45,6 +45,7 @@ MOST_BESIDE = 12
 RECENT, MOST_CLOSED = timedelta(days=1), 20
 MOST_ANNOTATIONS = 200
 LEAST_AIR = timedelta(minutes=2)
+LEAST_SHOWN = timedelta(minutes=30)
 
 
 def findings(request: HttpRequest) -> HttpResponse:
@@ -148,7 +149,7 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
             "dumps_starts": settings.WEIR.start_dumps,
         }
     if job:
-        context["at_that_time"] = around(first, last, max(last - first, LEAST_AIR))
+        context["at_that_time"] = around(first, last, _air(first, last))
     return render(request, "findings/finding.html", context)
 
 
@@ -188,8 +189,8 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
         )
     name, unit = str(drawn["name"]), str(drawn.get("unit") or "")
     first, last = drawable(finding.first_seen), drawable(finding.last_seen)
-    air = max((last - first) / 10, LEAST_AIR)
-    start, end = first - air, last + air
+    shown_time = around(first, last, _air(first, last))
+    start, end = shown_time.from_time, shown_time.to_time
     job = (finding.cluster, finding.first_attempt_id)
     job_ids = ids_by_first_attempt([job])[job]
     seen = FindingOccurrence.objects.filter(
@@ -237,6 +238,11 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
         events,
     )
     return JsonResponse(answer(figure, note))
+
+
+def _air(first: datetime, last: datetime) -> timedelta:
+    """Shown before and after: enough to see what changed."""
+    return max(last - first, (LEAST_SHOWN - (last - first)) / 2)
 
 
 def _words(row: dict[str, Any], unit: str) -> str:

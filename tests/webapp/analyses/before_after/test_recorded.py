@@ -255,7 +255,7 @@ def test_the_document_has_what_differs_and_what_is_configured_otherwise(slower, 
 def test_every_annotation_of_a_chart_leads_there(slower, viewer):
     _first, second, _at = slower
     drawn = viewer.get(
-        f"/jobs/{second.cluster}/{second.job_id}/charts/size?from=now-2h&to=now"
+        f"/jobs/{second.cluster}/{second.job_id}/charts/strip?from=now-2h&to=now"
     ).json()["figure"]["layout"]["annotations"]
     (address,) = {one["name"] for one in drawn if "name" in one}
     assert "end to end higher" in viewer.get(address).content.decode()

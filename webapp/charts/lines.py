@@ -1,0 +1,58 @@
+"""Figures of slices of time as lines; a gap is a slice in which nothing is known."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import plotly.graph_objects as go
+
+from webapp.charts.sizes import step_bytes
+from webapp.charts.theme import figure, plain, plot_time
+
+_HEIGHT_PX = 120
+_MOST_MARKED = 60
+
+
+@dataclass(frozen=True)
+class Line:
+    name: str
+    colour: str
+    values: Sequence[float | None]
+
+
+def lines(
+    drawn: Sequence[Line],
+    starts: Sequence[datetime],
+    words: Callable[[float | None], str],
+    step_of: Callable[[float], float] = step_bytes,
+) -> go.Figure:
+    """``starts`` of the slices; ``words`` writes a value with its unit; ``step_of`` the highest
+    value is a round step between ticks.
+    """
+    highest = max(
+        (value for line in drawn for value in line.values if value is not None), default=0
+    )
+    step = step_of(highest)
+    ticks = [step * position for position in range(int(highest / step) + 2)]
+    traces = [
+        go.Scatter(
+            name=line.name,
+            x=[plot_time(at) for at in starts],
+            y=list(line.values),
+            mode="lines" if len(starts) > _MOST_MARKED else "lines+markers",
+            marker={"size": 4},
+            line={"color": line.colour, "width": 1.6},
+            hovertext=[f"{plain(line.name)} {words(value)}" for value in line.values],
+            hovertemplate="%{hovertext}<br>%{x|%Y-%m-%d %H:%M:%S} UTC<extra></extra>",
+        )
+        for line in drawn
+    ]
+    return figure(
+        traces,
+        _HEIGHT_PX,
+        yaxis={
+            "tickvals": ticks,
+            "ticktext": [words(tick) if tick else "0" for tick in ticks],
+            "range": [0, highest * 1.08 or 1],
+        },
+    )

@@ -1,0 +1,112 @@
+"""Figures of one time below each other as one figure: they share time axis, cursor and zoom."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import plotly.graph_objects as go
+
+from webapp.charts import annotations as annotated
+from webapp.charts.theme import CRIT, INK_2, LINE_STRONG, PANEL, figure, plot_time, time_axis
+
+_LEFT_PX, _TOP_PX, _BOTTOM_PX, _TITLE_PX = 58, 34, 30, 24
+
+
+@dataclass(frozen=True)
+class Part:
+    """``figure`` has one y axis; ``name`` is what the legend of the page calls it by."""
+
+    name: str
+    title: str
+    figure: go.Figure
+    height_px: int
+
+
+def stacked(
+    parts: Sequence[Part],
+    start: datetime,
+    end: datetime,
+    events: Sequence[annotated.Annotation] = (),
+    downtimes: Sequence[tuple[datetime, datetime]] = (),
+) -> tuple[go.Figure, str]:
+    """The figure and what it left out. ``events`` and ``downtimes`` are marked on all ``parts``."""
+    marks, note = annotated.drawn(events, start, end)
+    inner_px = sum(part.height_px + _TITLE_PX for part in parts)
+    traces: list[dict[str, Any]] = []
+    axes: dict[str, Any] = {}
+    shared: dict[str, Any] = {}
+    shapes = [*(_downtime(*span) for span in downtimes), *marks["shapes"]]
+    labels = list(marks["annotations"])
+    top_px = 0
+    for number, part in enumerate(parts, start=1):
+        own = part.figure.to_plotly_json()
+        axis = f"y{number if number > 1 else ''}"
+        labels.append(_title(part.title, 1 - top_px / inner_px))
+        top_px += _TITLE_PX
+        domain = [1 - (top_px + part.height_px) / inner_px, 1 - top_px / inner_px]
+        top_px += part.height_px
+        layout = own["layout"]
+        axes[f"yaxis{axis[1:]}"] = {**layout["yaxis"], "anchor": "x", "domain": domain}
+        traces += [
+            {**trace, "xaxis": "x", "yaxis": axis, "showlegend": False} for trace in own["data"]
+        ]
+        shapes += [{**shape, "yref": axis} for shape in layout.get("shapes", ())]
+        labels += [{**label, "yref": axis} for label in layout.get("annotations", ())]
+        shared |= layout.get("meta", {})
+    made = figure(
+        traces,
+        inner_px + _TOP_PX + _BOTTOM_PX,
+        barmode="stack",
+        margin={"l": _LEFT_PX, "r": 12, "t": _TOP_PX, "b": _BOTTOM_PX},
+        meta={**shared, "parts": [part.name for part in parts]},
+        shapes=shapes,
+        annotations=labels,
+        spikedistance=-1,
+        xaxis=time_axis(
+            start,
+            end,
+            anchor=axis,
+            showspikes=True,
+            spikemode="across",
+            spikesnap="cursor",
+            spikethickness=1,
+            spikedash="solid",
+            spikecolor=LINE_STRONG,
+        ),
+        **axes,
+    )
+    return made, note
+
+
+def _title(words: str, y: float) -> dict[str, Any]:
+    return {
+        "text": f"<b>{words}</b>",
+        "xref": "paper",
+        "x": 0,
+        "xanchor": "left",
+        "yref": "paper",
+        "y": y,
+        "yanchor": "top",
+        "xshift": 8 - _LEFT_PX,
+        "yshift": -3,
+        "bgcolor": PANEL,
+        "font": {"size": 11, "color": INK_2},
+        "showarrow": False,
+    }
+
+
+def _downtime(begun: datetime, running: datetime) -> dict[str, Any]:
+    return {
+        "type": "rect",
+        "xref": "x",
+        "x0": plot_time(begun),
+        "x1": plot_time(running),
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "fillcolor": CRIT,
+        "opacity": 0.14,
+        "line": {"width": 0},
+        "layer": "below",
+    }

@@ -1,0 +1,182 @@
+"""The tabs below the charts of a job: each reads what it shows, and only when it is shown."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext
+
+from webapp.analyses.registry import all_analyses
+from webapp.checkpoints import querysets as facts_of
+from webapp.checkpoints.badges import outcome_badge
+from webapp.checkpoints.filters import JobCheckpointFilters
+from webapp.checkpoints.flink_counters import counters_of
+from webapp.checkpoints.outages import outage_totals, outages
+from webapp.findings.job_findings import JobFindings
+from webapp.fleet.filters import JobEventFilters
+from webapp.fleet.job_lookup import JobView
+from webapp.fleet.models import JobException, LogEvent
+from webapp.fleet.shown_attempts import ShownAttempts
+from webapp.lib.instants import epoch_ms
+from webapp.lib.keysets import page
+from webapp.lib.translations import gettext_lazy as _
+from webapp.pressure.blame import blame
+from webapp.pressure.graph import drawn
+from webapp.pressure.newest_windows import newest_windows
+from webapp.pressure.states import pool_states
+from webapp.storage import newest_audits
+from webapp.storage.replication_factor import NONE, common, factors_by_uri
+
+CHECKPOINTS_A_PAGE = 20
+EVENTS_A_PAGE = 9
+EXCEPTIONS_SHOWN = 10
+OUTAGES_SHOWN = 10
+OF_LOG = {"kind", "events"}
+"""Parameters of the list of log events: an address with one of them is about that list."""
+UNLISTED = ("declines", "late_messages", "failure_message", "exception")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a page shows, of which each tab reads its part."""
+
+    request: HttpRequest
+    view: JobView
+    attempts: ShownAttempts
+    findings: JobFindings
+
+
+@dataclass(frozen=True)
+class Link:
+    title: str
+    summary: str
+    url: str
+
+
+def _checkpoints(shown: Shown) -> dict[str, Any]:
+    view, parameters = shown.view, shown.request.GET
+    facts = facts_of.of_attempts(
+        view.job.cluster, shown.attempts.ids, view.time_range.from_time, view.time_range.to_time
+    )
+    filters = JobCheckpointFilters.from_page(parameters, facts.defer(*UNLISTED))
+    checkpoints = page(
+        filters.qs, filters.order, parameters.get("checkpoints", ""), CHECKPOINTS_A_PAGE
+    )
+    return {
+        "checkpoint_filters": filters,
+        "checkpoints": checkpoints,
+        "checkpoint_rows": [
+            (fact, outcome_badge(fact.outcome), epoch_ms(fact.trigger_time))
+            for fact in checkpoints.rows
+        ],
+        "counters": counters_of(view.job),
+    }
+
+
+def _pressure(shown: Shown) -> dict[str, Any]:
+    view, origins = shown.view, shown.findings.origins
+    start, end = view.time_range.from_time, view.time_range.to_time
+    blamed = blame(view.job.graph, origins)
+    # The graph of a past job shows the time that its origin is about, not the calm after it.
+    drawn_to = (
+        max((origin.finding.last_seen for origin in origins), default=end) if view.is_past else end
+    )
+    windows = newest_windows(view.job.cluster, view.job.job_id, start, min(drawn_to, end))
+    return {
+        "origins": list(blamed.origins.values()),
+        "graph": drawn(view.job.graph, windows, blamed),
+        "graph_narrow": drawn(view.job.graph, windows, blamed, narrow=True),
+        "pool_states": pool_states(view.job.graph, windows),
+        "windows": sorted(windows.values(), key=lambda window: _place(view, window.vertex_id)),
+        "window_at": max((window.window_start for window in windows.values()), default=None),
+    }
+
+
+def _state(shown: Shown) -> dict[str, Any]:
+    """What audits say of it, each row with the replication factor of its root."""
+    job = shown.view.job
+    rows: list[Any] = newest_audits.of_job(job.cluster, job.job_id)
+    factors = factors_by_uri(row.root for row in rows)
+    for row in rows:
+        row.replicated = factors.get(row.root, NONE)
+    return {"storage": rows, "replicated": common(row.replicated for row in rows)}
+
+
+def _runtime(shown: Shown) -> dict[str, Any]:
+    view, parameters = shown.view, shown.request.GET
+    start, end = view.time_range.from_time, view.time_range.to_time
+    of_job = {"cluster": view.job.cluster, "job_id": view.job.job_id}
+    events = LogEvent.objects.filter(**of_job, ts__gte=start, ts__lte=end)
+    filters = JobEventFilters.from_page(parameters, events)
+    thrown = JobException.objects.filter(**of_job, ts__gte=start, ts__lte=end)
+    exceptions = list(thrown.order_by("-ts", "-id")[: EXCEPTIONS_SHOWN + 1])
+    totals = outage_totals(view.job, start, end)
+    newest = outages(view.job, start, end)[::-1][:OUTAGES_SHOWN] if totals.count else ()
+    return {
+        "outages": {**vars(totals), "shown": newest},
+        "events": page(filters.qs, filters.order, parameters.get("events", ""), EVENTS_A_PAGE),
+        "event_filters": filters,
+        "event_kinds": list(events.order_by("kind").values_list("kind", flat=True).distinct()),
+        "exceptions": exceptions[:EXCEPTIONS_SHOWN],
+        "more_exceptions": len(exceptions) > EXCEPTIONS_SHOWN,
+    }
+
+
+def _more(shown: Shown) -> dict[str, Any]:
+    return {"groups": [(TABS[name][0], links(shown, name)) for name in TABS]}
+
+
+TABS: Mapping[str, tuple[str, Callable[[Shown], dict[str, Any]]]] = {
+    "checkpoints": (_("Checkpoints"), _checkpoints),
+    "pressure": (_("Pressure"), _pressure),
+    "state": (_("State & storage"), _state),
+    "runtime": (_("Runtime"), _runtime),
+    "more": (_("More"), _more),
+}
+
+
+def content(shown: Shown) -> dict[str, Any]:
+    """Of the tab that the address asks for, the first where it asks for none."""
+    parameters = shown.request.GET
+    asked = parameters.get("tab") or ("runtime" if OF_LOG & parameters.keys() else "")
+    tab = asked if asked in TABS else next(iter(TABS))
+    return {
+        "tab": tab,
+        "tabs": [(name, title) for name, (title, _read) in TABS.items()],
+        "tab_page": f"job_page/_tab_{tab}.html",
+        "links": links(shown, tab),
+        **TABS[tab][1](shown),
+    }
+
+
+def links(shown: Shown, tab: str) -> list[Link]:
+    """Pages of the job that belong to a tab."""
+    job, query = shown.view.job, shown.view.range_query
+
+    def address(name: str, *more: str) -> str:
+        return f"{reverse(name, args=(job.cluster, job.job_id, *more))}{query and '?'}{query}"
+
+    found = [
+        Link(one.title, one.summary, address(one.name))
+        for one in all_analyses().values()
+        if one.tab == tab
+    ]
+    if tab == "state":
+        summary = gettext(
+            "copies of its checkpoints elsewhere, how old they are and what they cost"
+        )
+        found.append(Link(gettext("Replication"), summary, address("replication")))
+    if tab == "more":
+        worst = shown.findings.current
+        rule = worst[0].finding.rule if worst else "pressure.root"
+        summary = gettext("when a rule would have fired with other thresholds")
+        found.append(Link(gettext("What if…"), summary, address("what-if", rule)))
+    return found
+
+
+def _place(view: JobView, vertex_id: str) -> int:
+    """Vertices in plan order, unknown ones last."""
+    vertices = [vertex.get("vertex_id") for vertex in (view.job.graph or {}).get("vertices") or ()]
+    return vertices.index(vertex_id) if vertex_id in vertices else len(vertices)

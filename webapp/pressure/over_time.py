@@ -1,0 +1,163 @@
+"""Pressure and rates of a job's vertices in equal slices of time, summed up by the database: a
+week of a job has a hundred thousand windows.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Avg, BigIntegerField, Func, Max
+
+from webapp.charts.pressure import VertexShares
+from webapp.lib.instants import instant_of
+from webapp.pressure.models import PressureWindow
+
+MOST_SLICES = 180
+MOST_VERTICES = 6
+MOST_ROWS = 60_000
+_OF_SOURCES = ("pending_records", "emit_lag_ms")
+_WINDOW_S = 60
+_MS_PER_S = 1_000
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """By slice, each ``width`` long from its start.
+
+    ``shares``: of the vertices that were back-pressured or busy most, in the order of the plan, of
+    ``vertices``. ``from_sources`` and ``into_sinks``: records per second of the job, ``None`` where
+    those of one of its sources or sinks are not known. ``pending_records``: what the sources that
+    report it have not read; ``lag_ms``: the largest age of what a source emits.
+    """
+
+    starts: Sequence[datetime]
+    width: timedelta
+    shares: Sequence[VertexShares]
+    vertices: int
+    from_sources: Sequence[float | None]
+    into_sinks: Sequence[float | None]
+    pending_records: Sequence[float | None]
+    lag_ms: Sequence[float | None]
+
+
+class _EpochS(Func):
+    output_field = BigIntegerField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> Any:
+        template = "CAST(strftime('%%%%s', %(expressions)s) AS INTEGER)"
+        return self.as_sql(compiler, connection, template=template, **more)
+
+    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> Any:
+        template = "FLOOR(EXTRACT(EPOCH FROM %(expressions)s))::bigint"
+        return self.as_sql(compiler, connection, template=template, **more)
+
+
+def over_time(
+    cluster: str,
+    job_ids: Sequence[str],
+    graph: Mapping[str, Any] | None,
+    start: datetime,
+    end: datetime,
+) -> OverTime | None:
+    """``None`` where no window is known. One query."""
+    served = {field.name for field in PressureWindow._meta.get_fields()}
+    wanted_s = (end - start).total_seconds() / MOST_SLICES
+    width_s = max(int(-(-wanted_s // _WINDOW_S)), 1) * _WINDOW_S
+    rows = (
+        PressureWindow.objects.filter(
+            cluster=cluster,
+            job_id__in=job_ids,
+            window_start__gt=start - timedelta(seconds=_WINDOW_S),
+            window_start__lte=end,
+        )
+        .annotate(slice=_EpochS("window_start") / width_s)
+        .values_list("vertex_id", "slice")
+        .annotate(
+            Max("vertex_name"),
+            Max("backpressured_ms_per_s_p50"),
+            Max("busy_ms_per_s_p50"),
+            Avg("records_out_per_s"),
+            Avg("records_in_per_s"),
+            *(Max(name) for name in _OF_SOURCES if name in served),
+        )
+        .order_by("-slice")[:MOST_ROWS]
+    )
+    cells: dict[str, dict[int, Any]] = defaultdict(dict)
+    names: dict[str, str] = {}
+    for vertex_id, number, name, *figures in rows:
+        cells[vertex_id][number] = figures
+        names.setdefault(vertex_id, name or vertex_id)
+    if not cells:
+        return None
+    numbers = [number for of_vertex in cells.values() for number in of_vertex]
+    slices = range(min(numbers), max(numbers) + 1)
+    shares = {
+        vertex_id: VertexShares(
+            names[vertex_id],
+            [_share(of_vertex.get(number), 0) for number in slices],
+            [_share(of_vertex.get(number), 1) for number in slices],
+        )
+        for vertex_id, of_vertex in cells.items()
+    }
+    measured = {
+        key: row for key, row in shares.items() if {None} != {*row.backpressured, *row.busy}
+    }
+    worst = sorted(measured, key=lambda key: -_pressure(measured[key]))[:MOST_VERTICES]
+    plan = [vertex.get("vertex_id") for vertex in (graph or {}).get("vertices") or ()]
+    edges = (graph or {}).get("edges") or ()
+    after = {edge.get("target") for edge in edges}
+    before = {edge.get("source") for edge in edges}
+    return OverTime(
+        [instant_of(number * width_s * 1_000) for number in slices],
+        timedelta(seconds=width_s),
+        [measured[key] for key in sorted(worst, key=_place_in(plan))],
+        len(measured),
+        [_sum(cells, [key for key in plan if key not in after], number, 2) for number in slices],
+        [_sum(cells, [key for key in plan if key not in before], number, 3) for number in slices],
+        [_of_all(cells, number, 4, sum) for number in slices],
+        [_of_all(cells, number, 5, max) for number in slices],
+    )
+
+
+def _place_in(plan: Sequence[Any]) -> Callable[[str], int]:
+    return lambda vertex_id: plan.index(vertex_id) if vertex_id in plan else len(plan)
+
+
+def _pressure(row: VertexShares) -> float:
+    return sum(
+        max(held or 0.0, busy or 0.0)
+        for held, busy in zip(row.backpressured, row.busy, strict=True)
+    )
+
+
+def _share(figures: Sequence[float | None] | None, place: int) -> float | None:
+    value = figures[place] if figures else None
+    return None if value is None else round(min(max(value / _MS_PER_S, 0.0), 1.0), 3)
+
+
+def _sum(
+    cells: Mapping[str, Mapping[int, Any]], vertices: Sequence[Any], number: int, place: int
+) -> float | None:
+    known = [
+        value
+        for key in vertices
+        if number in cells.get(key, ()) and (value := cells[key][number][place]) is not None
+    ]
+    return round(sum(known), 1) if known and len(known) == len(vertices) else None
+
+
+def _of_all(
+    cells: Mapping[str, Mapping[int, Any]],
+    number: int,
+    place: int,
+    summed: Callable[[list[float]], float],
+) -> float | None:
+    values = [
+        value
+        for of_vertex in cells.values()
+        for value in of_vertex.get(number, ())[place : place + 1]
+        if value is not None
+    ]
+    return summed(values) if values else None
