@@ -158,6 +158,11 @@ class Objective(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def target_text(self) -> str:
+        """``99.9 %``."""
+        return f"{self.target * 100:.7g} %"
+
 
 @scoped()
 class ObjectiveRecord(models.Model):

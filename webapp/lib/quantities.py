@@ -104,14 +104,6 @@ def percent_text(ratio: float | None) -> str:
     return "> 99 %" if 99.5 <= percent < 100 else f"{percent:.0f} %"
 
 
-def exact_percent_text(ratio: float | None) -> str:
-    """Two digits, for models: 0.60651 → '60.65 %'. Nothing a model says is certain."""
-    if _is_unknown(ratio):
-        return UNKNOWN
-    percent = (ratio or 0) * 100
-    return "> 99.99 %" if percent >= 99.995 else f"{percent:.2f} %"
-
-
 def usage_text(ratio: float | None) -> str:
     """A pool's usage, 0 … 1 and a little above in overdraft: 0.966 → '0.97'."""
     return UNKNOWN if _is_unknown(ratio) else f"{ratio:.2f}"

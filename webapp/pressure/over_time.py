@@ -62,7 +62,6 @@ def over_time(
     end: datetime,
 ) -> OverTime | None:
     """``None`` where no window is known. One query."""
-    served = {field.name for field in PressureWindow._meta.get_fields()}
     wanted_s = (end - start).total_seconds() / MOST_SLICES
     width_s = max(int(-(-wanted_s // _WINDOW_S)), 1) * _WINDOW_S
     rows = (
@@ -80,7 +79,7 @@ def over_time(
             Max("busy_ms_per_s_p50"),
             Avg("records_out_per_s"),
             Avg("records_in_per_s"),
-            *(Max(name) for name in _OF_SOURCES if name in served),
+            *(Max(name) for name in _OF_SOURCES),
         )
         .order_by("-slice")[:MOST_ROWS]
     )
