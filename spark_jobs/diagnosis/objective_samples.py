@@ -51,7 +51,7 @@ class ObjectiveKind:
 
 OBJECTIVE_KINDS: Mapping[str, ObjectiveKind] = {
     "checkpoints": ObjectiveKind(
-        "checkpoint.objective",
+        "checkpoint_success.objective",
         message("checkpoints that complete"),
         message("Checkpoints burn their objective"),
         message("Checkpoints fail faster than the objective of the job allows."),

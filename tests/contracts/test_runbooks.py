@@ -40,6 +40,8 @@ def test_every_section_of_a_runbook_says_something(rule_id: str) -> None:
 @for_each(rule_id=sorted(all_rules()))
 def test_a_runbook_is_the_same_for_everybody(rule_id: str) -> None:
     source = (FOLDER / f"{rule_id}.html").read_text()
+    if source.strip() == '{% extends "rules/objective.html" %}':
+        source = (FOLDER / "objective.html").read_text()
     assert source.startswith('{% extends "rules/runbook.html" %}')
     assert "{{" not in source
     assert set(re.findall(r"{% (\w+)", source)) <= {

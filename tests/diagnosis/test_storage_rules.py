@@ -8,6 +8,7 @@ import pytest
 
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
+from spark_jobs.diagnosis.objective_samples import ObjectiveBurn
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.storage_samples import (
@@ -121,6 +122,7 @@ def test_each_rule_judges_one_kind_of_sample_and_is_asked_for_no_other():
             ReplicaSample,
             NameNodeReadings,
             StageProgress,
+            ObjectiveBurn,
         )
     ]
     assert set.union(*kinds) == set(registry.all_rules())

@@ -23,6 +23,7 @@ FAMILIES = {
     "memory": _("Memory"),
     "namenode": _("NameNode"),
     "availability": _("Availability"),
+    "checkpoint_success": _("Checkpoints that complete"),
     "freshness": _("Freshness"),
     "recovery_point": _("Recovery point"),
     "placement": _("Placement of tasks"),
