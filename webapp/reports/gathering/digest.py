@@ -155,7 +155,7 @@ def _read(start: datetime, end: datetime) -> tuple[Week, int]:
     lived = Q(start_time__lt=end) | Q(start_time=None)
     seen = JobCurrent.objects.filter(lived, last_seen_at__gte=start)
     ended = notable.filter(state=FindingState.CLOSED, last_seen__gte=start, last_seen__lt=end)
-    by_day = hours.annotate(day=TruncDay("period_start")).values("day").annotate(**_sums())
+    by_day: Any = hours.annotate(day=TruncDay("period_start")).values("day").annotate(**_sums())
     week = Week(
         start=start,
         end=end,
@@ -310,10 +310,11 @@ def _kept() -> dict[str, dict[str, Any]]:
         .values("root")
         .annotate(ended_jobs=Count("id"), ended_bytes=Sum("live_bytes"))
     )
-    kept: dict[str, dict[str, Any]] = defaultdict(dict)
-    for row in (*savepoints, *ended):
-        kept[row.pop("root")] |= row
-    return kept
+    by_root: dict[str, dict[str, Any]] = defaultdict(dict)
+    rows: list[Mapping[str, Any]] = [*savepoints, *ended]
+    for row in rows:
+        by_root[row["root"]] |= {name: value for name, value in row.items() if name != "root"}
+    return by_root
 
 
 def _alerts(start: datetime, end: datetime) -> list[tuple[Value, ...]]:
@@ -497,7 +498,7 @@ def _appendix(week: Week) -> Iterator[Part]:
         )
         for row in began
     )
-    columns = (
+    columns: tuple[Column, ...] = (
         Column("severity", message("Severity")),
         Column("finding", message("Finding")),
         Column("where", message("Where")),

@@ -9,6 +9,7 @@ from datetime import datetime
 from ingest.messages import message, plural
 from webapp.alerting.models import Alert
 from webapp.analyses.document import Column, Document, Table, Verdict
+from webapp.findings.presentation import PresentedFinding
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster
 from webapp.reports import moments, texts
@@ -130,7 +131,7 @@ def _timeline(happened: Sequence[Moment]) -> Part:
     return Part("timeline", table.title, Document(Verdict("done", count), (table,)))
 
 
-def _of_finding(one: found.PresentedFinding) -> Moment:
+def _of_finding(one: PresentedFinding) -> Moment:
     row = one.finding
     return Moment(
         row.first_seen,
