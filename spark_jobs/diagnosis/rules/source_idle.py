@@ -60,7 +60,7 @@ class Idle:
             1,
             1_000_000,
             message(
-                "So many records that the slowest of the other subtasks had meanwhile are no chance."
+                "So many records that the slowest of the other subtasks read in the same time are no chance."
             ),
         ),
     ),
@@ -148,7 +148,7 @@ def _finding(window: JobWindow, limits: Limits, vertex: VertexWindow, idle: Idle
                 message("without a record"), idle.for_ms, "ms", ">=", IDLE, window.at_ms
             ),
             limits.compared(
-                message("records of the slowest other subtask meanwhile"),
+                message("records of the slowest other subtask in the same time"),
                 idle.missed,
                 "records",
                 ">=",
@@ -193,5 +193,5 @@ def _next_step(pending: float | None) -> str:
         )
     return message(
         "Compare with the producers: are its partitions written to? If they may be silent, mark "
-        "them idle (WatermarkStrategy.withIdleness), so that event time goes on."
+        "them idle (WatermarkStrategy.withIdleness), so that event time advances."
     )

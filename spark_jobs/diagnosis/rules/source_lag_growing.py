@@ -222,7 +222,7 @@ def _cause(name: str, lag: Lag, held: float | None) -> str:
         )
     if lag.kind == "event_time":
         return message(
-            "{name:name} is not held back, and its connector does not report how many records it "
+            "{name:name} is not back-pressured, and its connector does not report how many records it "
             "has not read: either it reads too little, or what writes to it is late itself.",
             name=name,
         )
