@@ -242,4 +242,5 @@ def _known(place: Place, parameter: str) -> tuple[str, ...]:
         "object_id": ("1",),
         "app_label": ("fleet",),
         "url": ("no/such/thing",),
+        "file": ("weir.rules.yml",),
     }[parameter]

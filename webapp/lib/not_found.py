@@ -41,6 +41,7 @@ KINDS = {
     "IncidentReport": Kind(_("report"), "reports", _("Reports")),
     "JobCurrent": Kind(_("job"), "fleet", _("Fleet"), ("job_id",)),
     "MaintenanceWindow": Kind(_("maintenance window"), "maintenance", _("Maintenance windows")),
+    "Objective": Kind(_("objective"), "objectives", _("Objectives")),
     "PipelineRun": Kind(_("run"), "pipeline", _("Pipeline")),
     "PushToken": Kind(_("push token"), "clusters", _("Clusters")),
     "RuleSetting": Kind(_("rule setting"), "alert-settings", _("Settings of alerts")),

@@ -20,7 +20,7 @@ urlpatterns = [
     path("readyz", probes.readyz),
     path("metrics", probes.metrics),
     path("metrics/jobs", probes.job_metrics),
-    path("monitoring/<str:name>", download, name="monitoring-file"),
+    path("monitoring/<str:file>", download, name="monitoring-file"),
     path("docs/", documentation, name="documentation"),
     path("docs/<path:rest>", documentation),
     path("admin/", admin.site.urls),

@@ -120,7 +120,7 @@ def test_settings_are_found_by_their_names_of_rules_clusters_and_the_environment
         "/rules/checkpoint.expired/",
     )
     here = {"HX-Current-URL": "http://testserver/clusters/prod-eu/"}
-    assert ("Prometheus address", "/clusters/prod-eu/") in settings("prometheus", **here)
+    assert ("Prometheus address", "/clusters/prod-eu/settings/") in settings("prometheus", **here)
     assert ("Prometheus address", "/clusters/") in settings("prometheus")
     assert any("WEIR_ALERT_REPEAT_S" in title for title, _url in settings("ALERT_REPEAT"))
 
