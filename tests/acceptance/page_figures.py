@@ -9,7 +9,7 @@ _HEADINGS = ("h1", "h2", "h3", "h4")
 
 class PageFigures(HTMLParser):
     """``tables``: first words of the heading above each → rows of cells, the head first. ``terms``:
-    ``dt`` → ``dd``.
+    ``dt`` → the first ``dd`` of it; ``facts``: all pairs of them.
 
     ``kpis``: label → figure and what is below it. ``links``: targets of links, in their order.
     ``title``: the first heading.
@@ -19,6 +19,7 @@ class PageFigures(HTMLParser):
         super().__init__()
         self.tables: dict[str, list[list[str]]] = {}
         self.terms: dict[str, str] = {}
+        self.facts: list[tuple[str, str]] = []
         self.kpis: dict[str, tuple[str, str]] = {}
         self.links: list[str] = []
         self.title = self._heading = self._term = self._tag = ""
@@ -68,6 +69,7 @@ class PageFigures(HTMLParser):
             self._term = text
         elif tag == "dd":
             self.terms.setdefault(self._term, text)
+            self.facts.append((self._term, text))
         elif self._kpi is not None:
             self._kpi.append(text)
             if len(self._kpi) == 3:

@@ -136,7 +136,7 @@ def _report(cluster: str, job_id: str) -> dict[str, Any]:
     page = PageFigures(made[".html"])
     return {
         "report": json.loads(made[".json"]),
-        "report_page": {"kpis": page.kpis, "terms": page.terms, "tables": page.tables},
+        "report_page": {"terms": page.terms, "facts": page.facts, "tables": page.tables},
         "report_md": made[".md"],
     }
 

@@ -27,9 +27,11 @@ from tests.acceptance.recount import (
 )
 from tests.acceptance.shown_figures import UNKNOWN, means
 from tests.raw_outages import raw_outages
+from tests.webapp.analyses.answers import facts_of, tables_of
 
 FAILED = ("declined", "expired", "failed")
 UNSETTLED = ("in_progress", "preflight")
+SETTLED = ("completed", *FAILED, "subsumed", "aborted")
 EXACT = ("outcome", "is_savepoint", "end_to_end_ms", "state_bytes", "checkpointed_bytes")
 PARTS = ("Detect", "Cancel", "Wait", "Failed attempts", "Redeploy", "Restore")
 OUTAGE = ("Began", "Down", "Restarts", *PARTS, "Restored", "Processed again")
@@ -89,6 +91,17 @@ def by_key(rows: list[dict[str, Any]]) -> dict[tuple[int, int], dict[str, Any]]:
     return keyed
 
 
+def reported(job: dict[str, Any]) -> dict[str, Any]:
+    """The job in the appendix of its report."""
+    key = f"job-{job['job_id']}"
+    (document,) = [one["document"] for one in job["report"]["appendix"] if one["key"] == key]
+    return document
+
+
+def reported_rows(job: dict[str, Any], table: str) -> list[dict[str, Any]]:
+    return tables_of(reported(job)).get(table, {"rows": []})["rows"]
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("door", ["api_checkpoints", "export", "command"])
 def test_every_checkpoint_has_the_recounted_figures_for_machines(
@@ -106,10 +119,9 @@ def test_every_checkpoint_has_the_recounted_figures_for_machines(
 @pytest.mark.parametrize("name", NAMES)
 def test_every_checkpoint_has_the_recounted_figures_in_the_report(shown, name: str) -> None:
     for job_id, job in shown[name].items():
-        (story,) = job["report"]["stories"]
         told = {
             key: {field: row[field] for field in EXACT}
-            for key, row in by_key(story["points"]).items()
+            for key, row in by_key(reported_rows(job, "checkpoints")).items()
         }
         assert told == {
             key: {field: one[field] for field in EXACT} for key, one in of_job(name, job_id).items()
@@ -265,37 +277,31 @@ def test_counts_by_outcome_are_recounted(shown, name: str) -> None:
             of_all,
             by_kind if counts else "no checkpoint ended",
         ], job_id
-        told = job["report"]["stories"][0]["checkpoints"]
-        assert {
-            key: told[key] for key in ("settled", "completed", "failed", "savepoints", "by_outcome")
-        } == {
-            "settled": counts.total(),
-            "completed": counts["completed"],
-            "failed": failed,
-            "savepoints": savepoints,
-            "by_outcome": dict(counts),
-        }, job_id
-        assert job["report_page"]["kpis"]["Checkpoints failed"][0] == of_all, job_id
-        for text in (job["report_page"]["terms"]["Checkpoints"], job["report_md"]):
-            assert all(f"{count} {outcome}" in text for outcome, count in counts.items()), (
-                job_id,
-                text[:200],
-            )
+        facts, report_page = facts_of(reported(job)), job["report_page"]
+        first = {one["key"]: one for one in job["report"]["pages"]["blocks"][0]["facts"]}
+        assert first["checkpoints_failed"]["value"] == failed, job_id
+        note = first["checkpoints_failed"]["note"]
+        assert note.startswith(f"of {counts.total()} (" if counts else "none ended"), job_id
+        assert report_page["terms"]["Checkpoints failed"] == f"{failed} {note}", job_id
+        assert facts["savepoints"] == savepoints, job_id
+        assert {key: facts[key] for key in SETTLED if key in facts} == dict(counts), job_id
+        for outcome, count in counts.items():
+            assert [f"Checkpoints {outcome}", str(count)] in report_page["facts"], job_id
+            assert f"* Checkpoints {outcome}: **{count}**\n" in job["report_md"], job_id
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_restarts_and_downtime_are_those_of_the_log(shown, name: str) -> None:
     counts, raw = restarts(RECORDINGS / name), raw_outages(name)
     for job_id, job in shown[name].items():
-        (story,) = job["report"]["stories"]
+        facts, outages = facts_of(reported(job)), reported_rows(job, "outages")
         down = raw if counts[job_id] else []
         assert job["kpis"]["Restarts"][0] == str(counts[job_id]), job_id
         assert job["api_job"]["restarts"] == counts[job_id], job_id
-        assert story["restarts"] == counts[job_id], job_id
+        assert facts["restarts"] == counts[job_id], job_id
         wanted = [(one.begun_ms, one.ended_ms - one.begun_ms, one.restored_id) for one in down]
         assert [
-            (trigger_ms(one["at"]), one["downtime_ms"], one["restored_id"])
-            for one in story["outages"]
+            (trigger_ms(one["at"]), one["downtime_ms"], one["restored"]) for one in outages
         ] == wanted, job_id
         marked = [
             one["detail"]
@@ -316,25 +322,20 @@ def test_restarts_and_downtime_are_those_of_the_log(shown, name: str) -> None:
             str(number) for _at, _lasted, number in wanted
         ], job_id
         assert sum(int(row["Restarts"]) for row in on_page) == counts[job_id], job_id
-        for row, one in zip(on_page, story["outages"], strict=True):
-            parts = dict(one["parts"])
-            assert [
-                place
-                for place in PARTS
-                if not means(row[place], parts.get(place.lower().replace(" ", "_")))
-            ] == [], job_id
-            assert (
-                sum(parts.get(place.lower().replace(" ", "_"), 0) for place in PARTS[1:])
-                == one["downtime_ms"]
-            ), job_id
-        rows = job["report_page"]["tables"].get("Outages", [[]])[1:]
+        for row, one in zip(on_page, outages, strict=True):
+            parts = {place: one.get(f"{place.lower().replace(' ', '_')}_ms") for place in PARTS}
+            assert [place for place in PARTS if not means(row[place], parts[place])] == [], job_id
+            assert sum(parts[place] or 0 for place in PARTS[1:]) == one["downtime_ms"], job_id
+        head, *rows = job["report_page"]["tables"].get("Outages", [[]])
+        in_file = [dict(zip(head, row, strict=True)) for row in rows]
         assert [
-            means(row[1], lasted) for row, (_at, lasted, _id) in zip(rows, wanted, strict=True)
+            means(row["Down"], lasted)
+            for row, (_at, lasted, _id) in zip(in_file, wanted, strict=True)
         ] == [True] * len(wanted), job_id
-        assert [row[4] for row in rows] == [
-            f"checkpoint {number}" for _at, _lasted, number in wanted
+        assert [row["Restored"] for row in in_file] == [
+            str(number) for _at, _lasted, number in wanted
         ], job_id
-        told, below = job["report_page"]["kpis"]["Restarts"]
+        told, _between, below = job["report_page"]["terms"]["Restarts"].partition(" ")
         assert told == str(counts[job_id])
         assert not down or means(
             below.removeprefix("down for "), sum(lasted for _at, lasted, _id in wanted)
@@ -366,8 +367,15 @@ def test_flinks_own_counters_stand_beside_what_is_known(shown, name: str) -> Non
         differ = raw["failed"] != weir["failed"]
         assert bool(told["why"]) == differ, job_id
         assert not refused or f"{refused} refused before the start" in told["why"], job_id
-        (story,) = job["report"]["stories"]
-        assert (story["counters"] is not None) == differ, job_id
+        facts = facts_of(reported(job))
+        for key, counts in (("flink_counters", raw), ("weir_counters", weir)):
+            words = facts.get(key, "").split(", ")
+            assert (key in facts) == differ, job_id
+            assert not differ or {
+                f"{count} {name.replace('_', ' ')}"
+                for name, count in counts.items()
+                if count is not None
+            } == set(words), (job_id, words)
         assert ("Flink's counters" in job["report_page"]["terms"]) == differ, job_id
         assert (told["why"] in job["report_md"]) or not differ, job_id
 

@@ -407,7 +407,7 @@ def test_the_time_range_is_there_where_it_means_something(page, site):
         ("/hosts/", True),
         ("/clusters/", False),
         ("/rules/", False),
-        ("/", False),
+        ("/", True),
     ):
         page.goto(f"{site}{path}?from=now-24h&to=now")
         assert (page.locator(".range").count() == 1) == is_there

@@ -22,7 +22,7 @@ def reveal_advice(page):
 def test_news_come_without_a_reload_and_focus_scroll_and_charts_stay(page, site, complaints):
     page.set_viewport_size({"width": 1280, "height": 500})
     page.goto(f"{site}/jobs/prod-eu/{'c' * 32}/")
-    page.locator("[data-chart*=checkpoints]").scroll_into_view_if_needed()
+    page.locator("[data-chart*=strip]").scroll_into_view_if_needed()
     page.locator(".main-svg").first.wait_for()
     link = page.locator("#advice ~ div a, main a").last
     link.focus()
