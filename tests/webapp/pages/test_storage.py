@@ -30,7 +30,7 @@ from webapp.storage.models import AgeRuleResult, StorageRoot
 from webapp.work.models import DueWork
 
 pytestmark = pytest.mark.django_db
-OVERVIEW_QUERIES, ROOT_QUERIES = 21, 30
+OVERVIEW_QUERIES, ROOT_QUERIES = 22, 30
 """Session, person, roles, the state of the pipeline for the footer, and one for each table of the
 page.
 """

@@ -15,6 +15,7 @@ COUNTED: dict[str, Callable[[int], str]] = {
     "files": lambda count: ngettext("{count} file", "{count} files", count),
     "intervals": lambda count: ngettext("{count} interval", "{count} intervals", count),
     "jobs": lambda count: ngettext("{count} job", "{count} jobs", count),
+    "records": lambda count: ngettext("{count} record", "{count} records", count),
     "time-outs": lambda count: ngettext("{count} time-out", "{count} time-outs", count),
     "times": lambda count: ngettext("{count} time", "{count} times", count),
 }

@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import cache
 
 from django.urls import Resolver404, resolve, reverse
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import get_language, gettext, gettext_noop
 
 from spark_jobs.diagnosis.registry import all_rules, all_thresholds
 from webapp.analyses.registry import all_fleet_analyses
@@ -95,9 +95,11 @@ def settings(text: str, page: str) -> Iterator[Group]:
         for name, field in ClusterForm.base_fields.items()
         if field.label and has_words(f"{name} {field.label}", words)
     ]
+    # The documentation is in English.
     guide = f"{reverse('documentation')}reference/settings/"
+    is_english = (get_language() or "en").startswith("en")
     hits += [
-        Hit(", ".join(names), guide, meaning)
+        Hit(", ".join(names), guide, meaning if is_english else "")
         for names, _default, meaning in _environment()
         if has_words(f"{' '.join(names)} {meaning}", words)
     ]

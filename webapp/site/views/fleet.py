@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from webapp.checkpoints.state_trends import state_trends
 from webapp.findings.health_trends import health_trends
@@ -162,8 +163,12 @@ def _controls(clusters: list[Cluster], label_names: list[str]) -> Iterator[Contr
     labels = [
         (name, name) for name in label_names[:LABELS_OFFERED] if name not in (CLUSTER, FAMILY)
     ]
-    ways = [("", "Not grouped"), (CLUSTER, "By cluster"), (FAMILY, "By family of names"), *labels]
-    yield Control("group", "Group", ways)
+    ways = [
+        ("", gettext("Not grouped")),
+        (CLUSTER, gettext("By cluster")),
+        (FAMILY, gettext("By family of names")),
+    ]
+    yield Control("group", "Group", [*ways, *labels])
 
 
 def _health_options() -> Iterator[tuple[str, str]]:
