@@ -20,7 +20,7 @@ from webapp.findings.figures import figures
 from webapp.findings.folding import hold_of
 from webapp.findings.models import Finding
 from webapp.incidents.models import Incident
-from webapp.lib.instants import minute_text
+from webapp.lib.instants import instant_text
 from webapp.lib.messages.rendering import localised
 from webapp.lib.quantities import duration_text
 
@@ -94,7 +94,7 @@ def what_resolves(row: Alert, policies: Policies) -> str:
     """
     if row.quiet_since is not None:
         return gettext("At %(at)s, unless its rule finds it again.") % {
-            "at": minute_text(row.resolves_at)
+            "at": instant_text(row.resolves_at)
         }
     after = policies.rule_policy(row.rule, row.cluster, row.job_id, row.job_name).hold_after
     if policies.is_recorded(row.cluster):

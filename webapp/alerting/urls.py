@@ -12,7 +12,7 @@ MENU = MenuEntry(
     key="a",
     of=("alert", "silence", "maintenance", "setting", "endpoint", "deliver"),
     count=open_count.count,
-    counts="jobs and clusters whose alerts fire and are acknowledged by nobody",
+    counts="alerts that fire and nobody has acknowledged; those of one incident count as one",
 )
 
 urlpatterns = [

@@ -160,7 +160,7 @@ def test_a_row_says_who_was_notified_and_that_it_failed_else_why_nobody_was(clie
     assert "nobody: There is no endpoint." in seen(client, reverse("alerts"))
     chat = somebody_listens()
     opened(40, "payments", "checkpoint.expired")
-    looks(45, 60)
+    looks(45, 105)
     Delivery.objects.update(state=DeliveryState.DEAD, last_error="timeout")
     page = seen(client, reverse("alerts"))
     assert re.search(rf"▲ dead {chat.name} \d\d-\d\d \d\d:\d\d", page)
@@ -176,7 +176,7 @@ def test_the_notice_is_shown_as_it_would_be_sent_and_then_as_it_was(client, anna
     chat = somebody_listens()
     assert f"as it would be sent to {chat.name}" in seen(client, address)
     later = opened(40, "payments", "checkpoint.expired", title="Checkpoints expired")
-    looks(45, 60)
+    looks(45, 105)
     sent = Alert.objects.get(finding=later)
     page = seen(client, reverse("alert", args=[sent.uid]))
     assert f"as sent to {chat.name}, 2026-03-01 12:0" in page

@@ -150,9 +150,10 @@ def test_every_rule_that_judges_minutes_of_a_job_can_be_tried(viewer, of, now, l
         "weir.",
     )
     for rule_id in all_rules():
-        assert viewer.get(url(of, rule_id)).status_code == (
-            404 if rule_id.startswith(of_other_runs) else 200
-        ), rule_id
+        is_of_other_runs = rule_id.startswith(of_other_runs) or rule_id.endswith(".objective")
+        assert viewer.get(url(of, rule_id)).status_code == (404 if is_of_other_runs else 200), (
+            rule_id
+        )
 
 
 def test_the_query_count_of_a_preview_is_constant(
@@ -173,7 +174,6 @@ def test_little_history_gives_no_advice_but_says_why(viewer, of, now):
     fact(of, 1, now)
     page = advice(viewer, of).content.decode()
     assert "1 of at least 100 completed checkpoints" in page
-    assert "60.65 %" in page
 
 
 def test_a_long_history_gives_interval_pause_and_time_out(viewer, of, now):
