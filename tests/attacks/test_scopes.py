@@ -291,7 +291,7 @@ def test_counts_are_of_what_is_seen(theirs: Theirs) -> None:
             return sum(clusters is None or row.cluster in clusters for row in rows)
 
         fleet = client.get("/")
-        badge = re.search(r'class="count" title="jobs[^"]*">([0-9]+)', fleet.content.decode())
+        badge = re.search(r'class="count" title="alerts[^"]*">([0-9]+)', fleet.content.decode())
         waiting = {
             (one.cluster, one.first_attempt_id): one
             for one in Alert.objects.all()
