@@ -125,13 +125,15 @@ async def _probe_job(client: RestClient, job_id: str, notes: ProbeNotes) -> None
     checkpoints = await _answer_or_miss(client, f"/jobs/{job_id}/checkpoints", "checkpoints", notes)
     counts = checkpoints.get("counts") if isinstance(checkpoints, dict) else None
     if isinstance(counts, dict):
-        total, failed = counts.get("total"), counts.get("failed")
-        if isinstance(total, int) and isinstance(failed, int):
+        total, completed, failed = (counts.get(name) for name in ("total", "completed", "failed"))
+        if isinstance(total, int) and isinstance(completed, int) and isinstance(failed, int):
             notes.sees.append(
                 message(
-                    "checkpoints: {total:number} of the first running job, {failed:number} of them "
-                    "failed",
+                    "checkpoints: {completed:number} of {total:number} of the first running job "
+                    "completed; Flink counts {failed:number} as failed, among them what was "
+                    "cancelled or refused before it began",
                     total=total,
+                    completed=completed,
                     failed=failed,
                 )
             )

@@ -4,6 +4,10 @@ To add one: an entry in the file of its area, with the releases of each branch a
 where that was read, a case in ``tests/diagnosis/known_bugs/cases.py`` (a job that it can hit, and
 near-misses), then ``manage.py translations lib`` and ``manage.py generate_docs``. Leave out what no
 source proves.
+
+Looked for and left out, since no public source proves which releases have them, or none was
+released with them: FLINK-26985, 35857, 37021, 37367, 38909, 39210, 39482, 40379, 40387,
+iceberg 17315, paimon 9795.
 """
 
 from spark_jobs.diagnosis.known_bugs import (

@@ -50,6 +50,21 @@ def test_a_running_flink_is_described() -> None:
     assert "the JobManager serves no log files" in found.misses
 
 
+def test_refused_triggers_are_not_called_failed_checkpoints() -> None:
+    counts = {"total": 9, "completed": 2, "failed": 7, "in_progress": 0, "restored": 0}
+
+    def answer(path: str, headers: object) -> Reply:
+        if path.endswith("/checkpoints"):
+            return told({"counts": counts})
+        return recorded("1.20.5/B")(path, headers)
+
+    with serving(answer) as url:
+        found = probe(ClusterSource("lab", url), 5)
+    (sentence,) = [one for one in found.sees if one.startswith("checkpoints:")]
+    assert "2 of 9" in sentence
+    assert "refused" in sentence
+
+
 def test_an_old_flink_is_said_to_report_less() -> None:
     with serving(recorded("1.12.5/G")) as url:
         found = probe(ClusterSource("lab", url), 5)
