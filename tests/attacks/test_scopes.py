@@ -293,7 +293,7 @@ def test_counts_are_of_what_is_seen(theirs: Theirs) -> None:
         fleet = client.get("/")
         badge = re.search(r'class="count" title="alerts[^"]*">([0-9]+)', fleet.content.decode())
         waiting = {
-            (one.cluster, one.first_attempt_id): one
+            one.incident_id or one.uid: one
             for one in Alert.objects.all()
             if one.state == "firing" and one.acknowledged_at is None
         }.values()
