@@ -177,6 +177,9 @@ class ObjectiveRecord(models.Model):
     job_name = models.CharField(max_length=300)
     minutes = models.JSONField(default=list, help_text="[[epoch minute, good, bad]]")
     hours = models.JSONField(default=list, help_text="[[epoch hour, good, bad]]")
+    sums = models.JSONField(
+        default=list, help_text="HourSums of webapp.growth.objective_series, of the newest hour"
+    )
     burn = models.FloatField(
         null=True, help_text="largest burn rate over the factor that alerts; 1 and more alerts"
     )

@@ -5,7 +5,7 @@ A minute in which nothing is known of a job is neither good nor bad. Evaluating 
 replaces it. Queries do not grow with jobs but for the rows that are written.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -28,10 +28,12 @@ from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS
 from webapp.fleet.models import JobCurrent
 from webapp.growth.models import Objective, ObjectiveRecord
 from webapp.growth.objective_series import (
+    BUDGET_MIN,
     HOURS_KEPT,
     MINUTES_KEPT,
+    HourSums,
     full_hours,
-    long_counts,
+    hour_sums,
     observed_min,
     replaced,
     window_counts,
@@ -50,7 +52,17 @@ RECOUNTED_MIN = 10
 FRESH = timedelta(minutes=4)
 """A window of source lag that is older says nothing of now."""
 ROWS_AT_ONCE = 500
-BUDGET_MIN = HOURS_KEPT * 60
+WRITTEN = (
+    "job_id",
+    "job_name",
+    "minutes",
+    "burn",
+    "budget_left",
+    "value_ms",
+    "is_good",
+    "as_of",
+)
+"""Each minute."""
 READ = (
     "cluster",
     "job_id",
@@ -138,8 +150,15 @@ def _recorded(
     now: datetime,
     minute: int,
 ) -> list[ObjectiveBurn]:
-    rows = {(row.cluster, row.first_attempt_id): row for row in objective.records.all()}
-    burns, written = [], []
+    hour = minute // 60
+    records = list(objective.records.defer("hours"))
+    rows = {(row.cluster, row.first_attempt_id): row for row in records}
+    # An hour's worth of minutes needs the hours before it once: they are long.
+    to_sum = [row.pk for row in records if row.sums[:1] != [hour]]
+    hours_of: dict[int, list[list[int]]] = {}
+    for some in chunks(to_sum, ROWS_AT_ONCE):
+        hours_of |= dict(objective.records.filter(pk__in=some).values_list("pk", "hours"))
+    burns, same_hour, new_hour = [], [], []
     for job in jobs:
         key = key_of(job)
         row = rows.pop(key, None) or ObjectiveRecord(
@@ -148,10 +167,18 @@ def _recorded(
         sample = samples.get(key) or Sample(minute)
         row.job_id, row.job_name = job.job_id, job.name or job.job_id
         row.minutes = replaced(row.minutes, sample.minutes, sample.since, MINUTES_KEPT)
-        hours = full_hours(row.minutes, minute)
-        if hours and (not row.hours or row.hours[-1][0] < minute // 60 - 1 or not row.pk):
-            row.hours = replaced(row.hours, hours, hours[0][0], HOURS_KEPT)
         row.value_ms, row.is_good, row.as_of = sample.value_ms, sample.is_good, now
+        if row.sums[:1] == [hour]:
+            sums = HourSums.from_json(row.sums)
+            row.hours = []  # of the row that is not there; what stands is not written
+            same_hour.append(row)
+        else:
+            known, full = hours_of.get(row.pk, []), full_hours(row.minutes, minute)
+            row.hours = replaced(known, full, full[0][0], HOURS_KEPT) if full else known
+            sums = hour_sums(row.hours, hour)
+            row.sums = sums.to_json()
+            new_hour.append(row)
+        counts = window_counts(row.minutes, sums, minute)
         burn = ObjectiveBurn(
             row.cluster,
             row.job_id,
@@ -160,39 +187,33 @@ def _recorded(
             objective.kind,
             objective.target,
             epoch_ms(now),
-            window_counts(row.minutes, row.hours, minute),
-            long_counts(row.minutes, row.hours, minute, BUDGET_MIN),
-            observed_min(row.minutes, row.hours, minute),
+            counts,
+            counts[BUDGET_MIN],
+            observed_min(row.minutes, sums, minute),
             objective.limit_ms,
             row.value_ms,
         )
         row.burn = _worst(burn)
         row.budget_left = burn.budget.budget_left(objective.target)
         burns.append(burn)
-        written.append(row)
-    for some in chunks(written, ROWS_AT_ONCE):
-        with guard.writing():
-            ObjectiveRecord.objects.bulk_create(
-                some,
-                update_conflicts=True,
-                unique_fields=["objective", "cluster", "first_attempt_id"],
-                update_fields=[
-                    "job_id",
-                    "job_name",
-                    "minutes",
-                    "hours",
-                    "burn",
-                    "budget_left",
-                    "value_ms",
-                    "is_good",
-                    "as_of",
-                ],
-            )
+    _write(guard, same_hour, WRITTEN)
+    _write(guard, new_hour, (*WRITTEN, "hours", "sums"))
     # What matches no more, or has ended, is no matter of the objective.
     for gone in chunks([row.pk for row in rows.values()], ROWS_AT_ONCE):
         with guard.writing():
             ObjectiveRecord.objects.filter(pk__in=gone).delete()
     return burns
+
+
+def _write(guard: WriteGuard, rows: Sequence[ObjectiveRecord], columns: Sequence[str]) -> None:
+    for some in chunks(rows, ROWS_AT_ONCE):
+        with guard.writing():
+            ObjectiveRecord.objects.bulk_create(
+                some,
+                update_conflicts=True,
+                unique_fields=["objective", "cluster", "first_attempt_id"],
+                update_fields=columns,
+            )
 
 
 def _worst(burn: ObjectiveBurn) -> float | None:

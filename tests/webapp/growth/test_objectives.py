@@ -1,5 +1,6 @@
 """Objectives: what burns them, by hand-computed rates; their findings, their page and their scopes."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -17,7 +18,13 @@ from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.growth.models import Objective, ObjectiveRecord
 from webapp.growth.objective_evaluation import evaluate
-from webapp.growth.objective_series import full_hours, replaced, window_counts
+from webapp.growth.objective_series import (
+    HourSums,
+    full_hours,
+    hour_sums,
+    replaced,
+    window_counts,
+)
 from webapp.growth.objectives import set_objective
 from webapp.lib.refusals import InputRefused
 
@@ -227,9 +234,19 @@ def test_hours_are_summed_once_they_are_over() -> None:
 
     assert hours == [[hour, 60, 0] for hour in range(1, 7)]
     assert replaced([[1, 9, 9], [2, 1, 1]], [[2, 3, 0]], 2, 10) == [[1, 9, 9], [2, 3, 0]]
-    assert window_counts(minutes[-30:], [[hour, 59, 1] for hour in range(6)], 60 * 7 - 1)[
-        4320
-    ] == Counts(6, 6 * 60 + 30)
+    sums = hour_sums([[hour, 59, 1] for hour in range(6)], 6)
+    assert HourSums.from_json(json.loads(json.dumps(sums.to_json()))) == sums
+    assert window_counts(minutes[-30:], sums, 60 * 7 - 1)[4320] == Counts(6, 6 * 60 + 30)
+
+
+def test_hours_that_are_over_count_in_the_long_windows_and_the_budget() -> None:
+    objective("availability", target="50")
+    played(130, running_but(set(range(10))))
+    record = ObjectiveRecord.objects.get()
+
+    # Ten of 130 minutes were bad; half of them may be.
+    assert record.budget_left == pytest.approx(1 - 10 / 130 / 0.5)
+    assert sum(row[2] for row in record.hours) == 10
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ class ObjectiveRecordSerializer(serializers.ModelSerializer[ObjectiveRecord]):
 
     class Meta:
         model = ObjectiveRecord
-        exclude = ("id", "minutes", "hours")
+        exclude = ("id", "minutes", "hours", "sums")
 
 
 @listed(ObjectiveSerializer, "Objectives of jobs")
@@ -28,5 +28,5 @@ class ObjectiveViews(ListView):
 
 @listed(ObjectiveRecordSerializer, "How each job meets each objective of it")
 class ObjectiveRecordViews(ListView):
-    queryset = ObjectiveRecord.objects.select_related("objective").defer("minutes", "hours")
+    queryset = ObjectiveRecord.objects.select_related("objective").defer("minutes", "hours", "sums")
     filterset_class = ObjectiveRecordFilters

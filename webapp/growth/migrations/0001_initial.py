@@ -250,6 +250,13 @@ class Migration(migrations.Migration):
                 ),
                 ("hours", models.JSONField(default=list, help_text="[[epoch hour, good, bad]]")),
                 (
+                    "sums",
+                    models.JSONField(
+                        default=list,
+                        help_text="HourSums of webapp.growth.objective_series, of the newest hour",
+                    ),
+                ),
+                (
                     "burn",
                     models.FloatField(
                         help_text="largest burn rate over the factor that alerts; 1 and more alerts",
