@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ingest.messages import message
+from spark_jobs.diagnosis.findings import Severity
 
 HOUR = 60
 
@@ -23,7 +24,7 @@ class BurnWindow:
     long_min: int
     short_min: int
     factor: float
-    severity: str
+    severity: Severity
 
 
 BURN_WINDOWS = (

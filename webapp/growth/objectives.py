@@ -10,7 +10,7 @@ from spark_jobs.diagnosis.objective_samples import OBJECTIVE_KINDS
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.growth.models import Objective
 from webapp.lib import scopes
-from webapp.lib.matchers import EQUAL, Matcher, as_entered, match_each, parse_lines
+from webapp.lib.matchers import as_entered, match_each, named_cluster, parse_lines
 from webapp.lib.refusals import InputRefused
 
 MOST_OBJECTIVES = 100
@@ -37,11 +37,7 @@ def set_objective(values: Mapping[str, str], by: str, now: datetime) -> Objectiv
     if wrong:
         raise InputRefused(wrong)
     matchers = parse_lines(values.get("matchers", ""))
-    cluster = _pinned(matchers)
-    if not cluster:
-        scopes.require_everything(gettext("An objective for jobs of several clusters"))
-    else:
-        scopes.require_cluster(cluster)
+    cluster = named_cluster(matchers)
     needs_limit = OBJECTIVE_KINDS[kind].has_limit
     columns = {
         "kind": kind,
@@ -106,8 +102,3 @@ def jobs_of(
         fits = match_each(as_entered(objective.matchers), labels)
         matched[objective.pk] = [job for job, fit in zip(listed, fits, strict=True) if fit]
     return matched
-
-
-def _pinned(matchers: tuple[Matcher, ...]) -> str:
-    of_cluster = (one.value for one in matchers if (one.label, one.operator) == ("cluster", EQUAL))
-    return next(of_cluster, "")[:100]

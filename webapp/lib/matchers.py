@@ -163,6 +163,12 @@ def as_entered(items: Iterable[Mapping[str, str]]) -> tuple[Matcher, ...]:
     return tuple(Matcher(entry["label"], entry["operator"], entry["value"]) for entry in items)
 
 
+def named_cluster(matchers: Iterable[Matcher]) -> str:
+    """The cluster that they name outright; empty where they may match rows of several."""
+    of_cluster = (one.value for one in matchers if (one.label, one.operator) == ("cluster", EQUAL))
+    return next(of_cluster, "")[:100]
+
+
 def as_lines(matchers: Iterable[Matcher]) -> str:
     return "\n".join(str(one) for one in matchers)
 

@@ -111,7 +111,8 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     running = JobCurrent.objects.newest_attempts().exclude(OVER)
     with_status = running.with_status(now).only(*READ).order_by("-trouble", "cluster", "id")
     jobs = list(with_status[:most])
-    labels = _labels(jobs)
+    teams = _teams()
+    labels = _labels(jobs, teams)
     yield (
         "weir_job_seen",
         "1 for a job that can be seen now, 0 for one of which nothing is known now.",
@@ -124,7 +125,7 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     yield (
         "weir_job_findings",
         "Open findings, by rule and severity; of a cluster where job_name is empty.",
-        list(_findings(labels, most)),
+        list(_findings(labels, teams, most)),
     )
     records = [
         (labels[key] | {"objective": name}, burn, left)
@@ -163,8 +164,7 @@ def _teams() -> dict[str, str]:
     return {name: str(of.get(TEAM, "")) for name, of in labels}
 
 
-def _labels(jobs: list[Job]) -> dict[JobKey, dict[str, str]]:
-    teams = _teams()
+def _labels(jobs: list[Job], teams: dict[str, str]) -> dict[JobKey, dict[str, str]]:
     shared = Counter((job.cluster, job.name or job.job_id) for job in jobs)
     return {
         _key(job): {
@@ -177,7 +177,9 @@ def _labels(jobs: list[Job]) -> dict[JobKey, dict[str, str]]:
     }
 
 
-def _findings(labels: dict[JobKey, dict[str, str]], most: int) -> Iterator[Sample]:
+def _findings(
+    labels: dict[JobKey, dict[str, str]], teams: dict[str, str], most: int
+) -> Iterator[Sample]:
     """Of the jobs above, and of ``most`` groups of clusters and of jobs that have ended."""
     grouped = (
         Finding.objects.open()
@@ -186,7 +188,7 @@ def _findings(labels: dict[JobKey, dict[str, str]], most: int) -> Iterator[Sampl
         .annotate(findings=Count("id"))
         .order_by("-severity_rank", "cluster", "first_attempt_id", "rule")
     )
-    teams, others = _teams(), 0
+    others = 0
     counts: defaultdict[tuple[str, str, str, str, str], int] = defaultdict(int)
     for cluster, first_id, name, rule, severity, _rank, count in grouped.iterator():
         of = labels.get((cluster, first_id))

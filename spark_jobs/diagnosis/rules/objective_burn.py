@@ -83,7 +83,7 @@ def _finding(
         )
     return Finding(
         rule=kind.rule,
-        severity="critical" if window.severity == "critical" else "warning",
+        severity=window.severity,
         confidence="high",
         subject_kind="job",
         subject_id=f"objective {sample.objective}",

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from django.conf import settings
 from django.db import models
 
-from webapp.lib.matchers import EQUAL, Matcher, as_entered, as_lines, from_json
+from webapp.lib.matchers import Matcher, as_entered, as_lines, from_json, named_cluster
 from webapp.lib.scoped_rows import scoped
 
 
@@ -44,14 +44,7 @@ class Mutes(models.Model):
         """The cluster that its matchers name outright; empty where they may match alerts of
         several.
         """
-        return next(
-            (
-                matcher.value
-                for matcher in as_entered(self.matchers)
-                if matcher.label == "cluster" and matcher.operator == EQUAL
-            ),
-            "",
-        )[:100]
+        return named_cluster(as_entered(self.matchers))
 
     @property
     def parsed_matchers(self) -> tuple[Matcher, ...]:
