@@ -5,23 +5,11 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from webapp.findings import marks
+from webapp.findings import marks, settling
 from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.findings.models import Finding
 
-TEXTS = (
-    "severity",
-    "confidence",
-    "subject_kind",
-    "subject_id",
-    "subject",
-    "title",
-    "cause",
-    "next_step",
-    "evidence",
-    "related",
-    "data",
-)
+TEXTS = (*settling.TEXTS, "subject_id")
 
 
 def keep(

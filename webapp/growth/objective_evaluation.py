@@ -24,6 +24,7 @@ from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.models import Finding
 from webapp.findings.overrides import as_plain
+from webapp.findings.settling import Identity, settle
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS
 from webapp.fleet.models import JobCurrent
 from webapp.growth.models import Objective, ObjectiveRecord
@@ -42,7 +43,6 @@ from webapp.growth.objectives import jobs_of
 from webapp.lib.chunks import chunks
 from webapp.lib.instants import epoch_ms
 from webapp.pressure.models import PressureWindow
-from webapp.storage.audit_findings import Identity, settle
 from webapp.work.lease import WriteGuard
 from webapp.work.runs import RunRecord
 

@@ -12,11 +12,11 @@ from spark_jobs.fold.rule_evaluation import Settings
 from webapp.findings import marks
 from webapp.findings.models import Finding
 from webapp.findings.overrides import as_plain
+from webapp.findings.settling import Identity, settle
 from webapp.findings.signals import findings_changed
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import epoch_ms
 from webapp.replication.models import Replica
-from webapp.storage.audit_findings import Identity, settle
 from webapp.work.lease import WriteGuard
 
 

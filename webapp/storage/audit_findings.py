@@ -6,8 +6,7 @@ says nothing of that root.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from spark_jobs.diagnosis import registry
@@ -16,36 +15,16 @@ from spark_jobs.diagnosis.rule import Sample
 from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
 from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.fold.rule_evaluation import Settings
-from webapp.findings import marks
-from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.findings.models import Finding
 from webapp.findings.overrides import as_plain
-from webapp.findings.signals import findings_changed
-from webapp.lib.chunks import chunks
-from webapp.lib.instants import instant_of
+from webapp.findings.settling import Identity, settle
 from webapp.storage.models import RootFigures, StorageAudit
 from webapp.storage.newest_audits import loaded_figures
 from webapp.storage.samples import job_samples, root_samples
 from webapp.work.lease import WriteGuard
 
-TEXTS = (
-    "severity",
-    "confidence",
-    "subject_kind",
-    "subject",
-    "title",
-    "cause",
-    "next_step",
-    "evidence",
-    "related",
-    "data",
-)
-ROWS_AT_ONCE = 500
 SUBJECT_LENGTH = 300
 SMALL_FILES = "storage.small_files.files"
-
-Identity = tuple[str, str, str, str]
-"""cluster, job id, rule, subject id; the first two empty where the subject is a root."""
 
 
 def judge(audit: StorageAudit, guard: WriteGuard, say: Callable[[str], None]) -> None:
@@ -69,26 +48,6 @@ def judge(audit: StorageAudit, guard: WriteGuard, say: Callable[[str], None]) ->
     over = settle(new, standing, guard, audit.as_of)
     if new or over:
         say(f"findings on storage: {len(new)} stand, {over} closed")
-
-
-def settle(
-    new: Mapping[Identity, Mapping[str, Any]],
-    standing: dict[Identity, Finding],
-    guard: WriteGuard,
-    at: datetime | None,
-) -> int:
-    """Keep what is ``new``, close what was ``standing`` and is not in it; how many were closed."""
-    for identities in chunks(new, ROWS_AT_ONCE):
-        with guard.writing():
-            for identity in identities:
-                _keep(standing.pop(identity, None), identity, new[identity])
-    over = [finding.pk for finding in standing.values()]
-    for pks in chunks(over, ROWS_AT_ONCE):
-        with guard.writing():
-            marks.close(pks, at)
-    if new or over:
-        findings_changed.send(sender=None)
-    return len(over)
 
 
 def bounded_subject(subject_id: str) -> str:
@@ -142,23 +101,3 @@ def _job_of(sample: Sample) -> tuple[str, str]:
 
 def _name_of(sample: Sample) -> str | None:
     return sample.job_name if isinstance(sample, StorageJobSample) and sample.cluster else None
-
-
-def _keep(row: Finding | None, identity: Identity, plain: Mapping[str, Any]) -> None:
-    cluster, job_id, rule, subject_id = identity
-    at = instant_of(plain["seen_at_ms"])
-    before = marks.FindingMark.of(row) if row else None
-    row = row or Finding(
-        cluster=cluster,
-        job_id=job_id,
-        first_attempt_id=plain.get("first_attempt_id", ""),
-        rule=rule,
-        subject_id=subject_id,
-        first_seen=at,
-    )
-    for name in TEXTS:
-        setattr(row, name, plain[name])
-    row.job_name = (plain["job_name"] or "")[:300] or None
-    row.severity_rank = SEVERITY_RANK[Severity(row.severity)]
-    row.last_seen = row.as_of = at
-    marks.save(row, before)

@@ -15,7 +15,7 @@ from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.fold.rule_evaluation import Settings
 from webapp.findings.models import Finding
 from webapp.findings.overrides import as_plain
-from webapp.storage.audit_findings import Identity, settle
+from webapp.findings.settling import Identity, settle
 from webapp.storage.namenodes import declared_on, readings_of, samples_of
 from webapp.work.lease import WriteGuard
 from webapp.work.runs import RunRecord

@@ -1,0 +1,72 @@
+"""Findings of what is judged here, rather than in a cycle, by somebody who knows all that stands:
+audits, copies, NameNodes and objectives.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from webapp.findings import marks
+from webapp.findings.choices import SEVERITY_RANK, Severity
+from webapp.findings.models import Finding
+from webapp.findings.signals import findings_changed
+from webapp.lib.chunks import chunks
+from webapp.lib.instants import instant_of
+from webapp.work.lease import WriteGuard
+
+TEXTS = (
+    "severity",
+    "confidence",
+    "subject_kind",
+    "subject",
+    "title",
+    "cause",
+    "next_step",
+    "evidence",
+    "related",
+    "data",
+)
+ROWS_AT_ONCE = 500
+
+Identity = tuple[str, str, str, str]
+"""cluster, job id, rule, subject id; the first two empty where the subject is a root."""
+
+
+def settle(
+    new: Mapping[Identity, Mapping[str, Any]],
+    standing: dict[Identity, Finding],
+    guard: WriteGuard,
+    at: datetime | None,
+) -> int:
+    """Keep what is ``new``, close what was ``standing`` and is not in it; how many were closed."""
+    for identities in chunks(new, ROWS_AT_ONCE):
+        with guard.writing():
+            for identity in identities:
+                _keep(standing.pop(identity, None), identity, new[identity])
+    over = [finding.pk for finding in standing.values()]
+    for pks in chunks(over, ROWS_AT_ONCE):
+        with guard.writing():
+            marks.close(pks, at)
+    if new or over:
+        findings_changed.send(sender=None)
+    return len(over)
+
+
+def _keep(row: Finding | None, identity: Identity, plain: Mapping[str, Any]) -> None:
+    cluster, job_id, rule, subject_id = identity
+    at = instant_of(plain["seen_at_ms"])
+    before = marks.FindingMark.of(row) if row else None
+    row = row or Finding(
+        cluster=cluster,
+        job_id=job_id,
+        first_attempt_id=plain.get("first_attempt_id", ""),
+        rule=rule,
+        subject_id=subject_id,
+        first_seen=at,
+    )
+    for name in TEXTS:
+        setattr(row, name, plain[name])
+    row.job_name = (plain["job_name"] or "")[:300] or None
+    row.severity_rank = SEVERITY_RANK[Severity(row.severity)]
+    row.last_seen = row.as_of = at
+    marks.save(row, before)
