@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Any, Literal
 
 from ingest.discovery.operator_report import OperatorEvent
@@ -31,8 +30,7 @@ class Tls:
 @dataclass(frozen=True, slots=True)
 class LogSource:
     """Globs (local or any fsspec URI). ``layout`` is ``flink`` for whatever is recognised by
-    itself, or a log4j pattern; ``time_zone`` is an IANA name, for lines that carry none; ``day`` is
-    for lines that carry no date, in files whose name says none.
+    itself, or a log4j pattern; ``time_zone`` is an IANA name, for lines that carry none.
     """
 
     globs: tuple[str, ...] = ()
@@ -41,7 +39,6 @@ class LogSource:
     max_bytes_per_cycle: int = 256 * 1024 * 1024
     endpoint: bool = True
     """Where no glob is given: follow the JobManager's logs over its REST endpoint."""
-    day: date | None = None
     own_globs: tuple[str, ...] = ()
     """Those of ``globs`` that match what Weir itself put aside for this cluster; of its own folder
     nothing else is read.

@@ -12,7 +12,7 @@ when the file stood still for two cycles.
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import datetime
 from typing import IO, Any
 from zoneinfo import ZoneInfo
 
@@ -21,7 +21,6 @@ from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, no_he
 from ingest.flink_logs.layouts import Layout, layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import age_order, day_of, is_packed, is_rotated, process_of
-from ingest.flink_logs.record_splitter import Keep
 from ingest.garbage_collection import without_garbage_collection
 from ingest.records import LogRecord, Observed, Skip
 from ingest.source_read import SourceRead
@@ -40,7 +39,6 @@ def read_new(
     cursor: dict[str, Any] | None,
     at: datetime,
     *,
-    keep: Keep = "events",
     final: bool = False,
 ) -> SourceRead:
     """Read what was written since ``cursor``; ``final`` takes every file as ended (nobody writes to
@@ -54,9 +52,7 @@ def read_new(
         TailCursor.from_json(cursor),
         layout,
         zone_of(log_source.time_zone, layout),
-        keep,
         final,
-        log_source.day,
     )
     files, skips = find(log_source.globs, log_source.own_globs)
     with without_garbage_collection():
@@ -70,9 +66,7 @@ class _Cycle:
     cursor: TailCursor
     layout: Layout
     zone: ZoneInfo
-    keep: Keep
     final: bool
-    day: date | None
     records: list[LogRecord] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     behind: bool = False
@@ -162,9 +156,8 @@ class _Cycle:
             self.zone,
             file=file.path,
             process=process_of(file.path),
-            keep=self.keep,
             begin=known,
-            day=self.day or day_of(file.path),
+            day=day_of(file.path),
         )
         position, ended = known.offset, False
         _move_to(stream, position)

@@ -60,7 +60,7 @@ def pick(
 def columns_by_subtask(
     body: Any, endpoint: str, names: Names
 ) -> dict[int, dict[str, Number | None]]:
-    """:func:`columns` for each subtask of the answer, and what it tells of sources. Raises
+    """:func:`columns` for each subtask of the answer, and its figures of sources. Raises
     ``Skipped`` on a bad shape.
     """
     return {
