@@ -54,19 +54,23 @@ def host_events(request: HttpRequest, host: str) -> HttpResponse:
     time_range = last_day(request, timezone.now())
     start, end = time_range.from_time, time_range.to_time
     _, clusters = clusters_of_page(request, host)
-    of_host = {"host": host, "cluster__in": clusters}
-    rows = HostEvent.objects.filter(**of_host, at__gte=start, at__lte=end).order_by("-at", "-id")
+    kinds = events_of({"host": host, "cluster__in": clusters}, start, end)
+    return JsonResponse(answer_or_nothing(bars(kinds, start, end)))
+
+
+def events_of(where: Mapping[str, Any], start: datetime, end: datetime) -> list[Events]:
+    """The newest of each kind, of the hosts that the filters of ``where`` choose. Two queries."""
+    rows = HostEvent.objects.filter(**where, at__gte=start, at__lte=end).order_by("-at", "-id")
     happened: dict[str, list[datetime]] = {}
     for kind, at in rows.values_list("kind", "at")[:MOST_EVENTS]:
         happened.setdefault(kind, []).append(at)
-    losses = lost(start, end).filter(**of_host).values_list("ended_at", flat=True)[:MOST_EVENTS]
-    kinds = [
+    losses = lost(start, end).filter(**where).values_list("ended_at", flat=True)[:MOST_EVENTS]
+    return [
         Events(gettext("TaskManagers lost"), [at for at in losses if at], CRIT),
         Events(gettext("failed tasks"), happened.get("failure", ()), WARN),
         Events(gettext("checkpoints declined"), happened.get("decline", ()), UPLOADED),
         Events(gettext("checkpoints expired"), happened.get("expired", ()), OTHER),
     ]
-    return JsonResponse(answer_or_nothing(bars(kinds, start, end)))
 
 
 @require_GET

@@ -145,7 +145,7 @@ def _of_finding(one: PresentedFinding) -> Moment:
 
 
 def _of_alert(alert: Alert, found_titles: Collection[str]) -> Iterator[Moment]:
-    """That it fired is not told where its finding is."""
+    """An alert that fires is left out where its finding is listed."""
     name = alert.job_name or alert.job_id
     # Of a recording Weir's own clock says when it was imported, which is no part of the story.
     fired = message("Alert fired: {title:text}", title=alert.title)

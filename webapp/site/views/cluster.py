@@ -21,7 +21,7 @@ from webapp.alerting.badges import state_badge
 from webapp.alerting.models import Alert
 from webapp.charts.answers import answer_or_nothing
 from webapp.charts.over_time import Events, Line, bars, lines, running
-from webapp.charts.theme import ACCENT, CRIT, OTHER, UNKNOWN, UPLOADED, WARN
+from webapp.charts.theme import ACCENT, UNKNOWN, WARN
 from webapp.checkpoints.state_trends import state_trends
 from webapp.findings.health_trends import health_trends
 from webapp.findings.reasons import reasons
@@ -31,15 +31,15 @@ from webapp.fleet.models import Cluster, JobCurrent, JobStart, LogEvent
 from webapp.fleet.models.job import HEAVY
 from webapp.fleet.sorting import WORST_FIRST
 from webapp.fleet.totals import totals
+from webapp.hosts.charts import events_of
 from webapp.hosts.lives import ended_words, lost
-from webapp.hosts.models import HostEvent, HostLoad, TaskManagerLife
+from webapp.hosts.models import HostLoad, TaskManagerLife
 from webapp.lib.filters import words
 from webapp.lib.messages.rendering import localised
 from webapp.lib.timeranges import TimeRange, around, from_request, last_day
 
 JOBS_SHOWN, ALERTS_SHOWN, EVENTS_SHOWN = 12, 8, 20
 MOST_LIVES = MOST_STARTS = MOST_JOBS = 5_000
-MOST_HAPPENED = 20_000
 MOST_LINES = 2_000
 """Of its log, the newest, among which those of the JobManager are looked for."""
 SILENT_AFTER = timedelta(minutes=10)
@@ -232,18 +232,10 @@ def _jobs(cluster: str, start: datetime, end: datetime) -> go.Figure | None:
 
 
 def _failures(cluster: str, start: datetime, end: datetime) -> go.Figure:
-    happened: dict[str, list[datetime]] = {"failure": [], "decline": [], "expired": []}
-    events = HostEvent.objects.filter(cluster=cluster, at__gte=start, at__lte=end)
-    for kind, at in events.order_by("-at", "-id").values_list("kind", "at")[:MOST_HAPPENED]:
-        happened.setdefault(kind, []).append(at)
-    losses = lost(start, end).filter(cluster=cluster).values_list("ended_at", flat=True)
-    kinds = [
-        Events(gettext("TaskManagers lost"), [at for at in losses[:MOST_LIVES] if at], CRIT),
-        Events(gettext("failed tasks"), happened["failure"], WARN),
-        Events(gettext("checkpoints declined"), happened["decline"], UPLOADED),
-        Events(gettext("checkpoints expired"), happened["expired"], OTHER),
-        Events(gettext("restarts"), [row.at for row in _restarts(cluster, start, end)], UNKNOWN),
-    ]
+    restarts = Events(
+        gettext("restarts"), [row.at for row in _restarts(cluster, start, end)], UNKNOWN
+    )
+    kinds = [*events_of({"cluster": cluster}, start, end), restarts]
     return bars(kinds, start, end)
 
 
