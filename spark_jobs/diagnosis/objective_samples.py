@@ -34,6 +34,12 @@ BURN_WINDOWS = (
 )
 
 
+LEAST_JUDGED = 5
+"""Minutes or checkpoints of the long window: fewer say nothing."""
+LEAST_OBSERVED = 1 / 6
+"""Of the long window: a new objective is not judged by its first bad minute."""
+
+
 @dataclass(frozen=True)
 class ObjectiveKind:
     """``has_limit``: whether it needs a duration that is good at most. ``counts_checkpoints``:
@@ -151,3 +157,14 @@ class ObjectiveBurn:
     def called(self) -> str:
         """For logs."""
         return message("objective {objective:name}", objective=self.objective)
+
+    def burn_rates(self, window: BurnWindow) -> tuple[float, float] | None:
+        """Of the long and the short window; None where they cannot be judged."""
+        long, short = self.counts[window.long_min], self.counts[window.short_min]
+        rates = long.burn(self.target), short.burn(self.target)
+        is_judged = (
+            self.observed_min >= window.long_min * LEAST_OBSERVED and long.total >= LEAST_JUDGED
+        )
+        if not is_judged or rates[0] is None or rates[1] is None:
+            return None
+        return rates[0], rates[1]

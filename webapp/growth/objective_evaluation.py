@@ -217,16 +217,17 @@ def _write(guard: WriteGuard, rows: Sequence[ObjectiveRecord], columns: Sequence
 
 
 def _worst(burn: ObjectiveBurn) -> float | None:
-    """The largest of all windows, of the slower of both lengths, over the factor that alerts."""
-    worst: list[float] = []
-    for window in BURN_WINDOWS:
-        both = [
-            burn.counts[length].burn(burn.target) for length in (window.long_min, window.short_min)
-        ]
-        known = [rate for rate in both if rate is not None]
-        if len(known) == len(both):
-            worst.append(min(known) / window.factor)
-    return max(worst, default=None)
+    """The largest of all windows that can be judged, of the slower of both lengths, over the factor
+    that alerts.
+    """
+    return max(
+        (
+            min(rates) / window.factor
+            for window in BURN_WINDOWS
+            if (rates := burn.burn_rates(window)) is not None
+        ),
+        default=None,
+    )
 
 
 def key_of(job: JobCurrent) -> JobKey:

@@ -89,10 +89,13 @@ def window_counts(minutes: Series, sums: HourSums, minute: int) -> dict[int, Cou
 
 
 def observed_min(minutes: Series, sums: HourSums, minute: int) -> int:
-    """Minutes since the first that could be judged."""
-    first = [minutes[0][0]] if minutes else []
-    first += [sums.first_minute] if sums.first_minute is not None else []
-    return minute - min(first) + 1 if first else 0
+    """Minutes since the first that could be judged; of one that is known by its hour alone, since
+    the beginning of that.
+    """
+    first = minutes[0][0] if minutes else minute + 1
+    if sums.first_minute is not None and sums.first_minute < first // 60 * 60:
+        first = sums.first_minute
+    return minute - first + 1
 
 
 def _counts(series: Series, after: int) -> Counts:

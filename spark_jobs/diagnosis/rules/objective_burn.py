@@ -11,17 +11,11 @@ from spark_jobs.diagnosis.objective_samples import (
     HOUR,
     OBJECTIVE_KINDS,
     BurnWindow,
-    Counts,
     ObjectiveBurn,
     ObjectiveKind,
 )
 from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-
-LEAST_JUDGED = 5
-"""Minutes or checkpoints of the long window: fewer say nothing."""
-LEAST_OBSERVED = 1 / 6
-"""Of the long window: a new objective is not judged by its first bad minute."""
 
 
 def _judge_of(kind: ObjectiveKind) -> Callable[[ObjectiveBurn, Limits], Iterator[Finding]]:
@@ -29,15 +23,9 @@ def _judge_of(kind: ObjectiveKind) -> Callable[[ObjectiveBurn, Limits], Iterator
         if OBJECTIVE_KINDS[sample.kind] is not kind:
             return
         for window in BURN_WINDOWS:
-            key = f"{kind.rule}.{window.name}"
-            if sample.observed_min < window.long_min * LEAST_OBSERVED:
-                continue
-            long, short = sample.counts[window.long_min], sample.counts[window.short_min]
-            burns = long.burn(sample.target), short.burn(sample.target)
-            if long.total < LEAST_JUDGED or burns[0] is None or burns[1] is None:
-                continue
-            if min(burns[0], burns[1]) >= limits[key]:
-                yield _finding(kind, sample, window, long, burns[0], burns[1], limits)
+            rates = sample.burn_rates(window)
+            if rates is not None and min(rates) >= limits[f"{kind.rule}.{window.name}"]:
+                yield _finding(kind, sample, window, rates, limits)
                 return
 
     return judge
@@ -47,11 +35,11 @@ def _finding(
     kind: ObjectiveKind,
     sample: ObjectiveBurn,
     window: BurnWindow,
-    long: Counts,
-    long_burn: float,
-    short_burn: float,
+    rates: tuple[float, float],
     limits: Limits,
 ) -> Finding:
+    long_burn, short_burn = rates
+    long = sample.counts[window.long_min]
     key = f"{kind.rule}.{window.name}"
     evidence = [
         limits.compared(

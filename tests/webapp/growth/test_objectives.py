@@ -123,7 +123,7 @@ def test_restarts_burn_availability_until_the_job_runs_again() -> None:
         "open",
         "critical",
     )
-    assert record.burn == pytest.approx(50)
+    assert record.burn == pytest.approx(50 / 14.4)
     assert record.budget_left == pytest.approx(1 - 50)
 
 
@@ -170,7 +170,7 @@ def test_checkpoints_that_fail_burn_their_objective_as_computed_by_hand() -> Non
 
     # 2 of 10 failed where 5 % may: 4 times; the last 5 minutes: 1 of 5, 4 times.
     assert sum(row[1] + row[2] for row in record.minutes) == 10
-    assert record.burn == pytest.approx(4)
+    assert record.burn == pytest.approx(4 / 14.4)
     # Three days are not judged by ten minutes.
     assert not Finding.objects.exists()
 
