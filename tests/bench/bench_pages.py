@@ -35,6 +35,8 @@ BUDGET_MS = {
     "growth chart": 150,
     "job": 200,
     "job charts": 200,
+    "cluster": 300,
+    "objectives": 300,
 }
 
 

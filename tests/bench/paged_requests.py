@@ -65,9 +65,11 @@ def of_every_page(size: Size, of: JobCurrent) -> dict[str, list[Asked]]:
         "job": _all(one_job, [{}, week, month]),
         "job charts": [
             (f"{one_job}charts/{chart}", asked)
-            for chart in ("checkpoints", "size")
+            for chart in ("strip", "pools")
             for asked in ({}, week, month)
         ],
+        "cluster": [(f"/clusters/cluster-{number}/", {}) for number in range(1, 6)],
+        "objectives": [("/objectives/", {})],
     }
 
 
