@@ -4,7 +4,7 @@ A rule sees the log events that it declares (``reads``) and no others; job windo
 all rules (:func:`spark_jobs.diagnosis.registry.events_read`).
 
 To add a rule: a file in ``rules/`` with a function under ``@rule(…)``, a runbook page
-``templates/rules/<rule id>.html``, a real case where it fires (``fed_by``) and one where it must not.
+``templates/rules/<rule id>.md``, a real case where it fires (``fed_by``) and one where it must not.
 """
 
 from collections.abc import Callable, Iterable

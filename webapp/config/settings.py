@@ -101,6 +101,7 @@ TEMPLATES = [
                 "django.templatetags.static",
                 "webapp.lib.filters",
                 "webapp.lib.host_links",
+                "webapp.lib.markup",
                 "webapp.lib.silence_links",
                 "webapp.lib.messages.filters",
                 "webapp.analyses.links",

@@ -114,7 +114,9 @@ def sentences() -> Iterator[Sentence]:
     for path in sorted((base / SCRIPTS).glob("*.js")):
         yield from sentences_in_script(path.relative_to(base), path.read_text())
     yield from sentences_in_settings(Path(SETTINGS), (base / SETTINGS).read_text())
-    for path in sorted((base / DOCUMENTATION).rglob("*.md")):
+    for path in sorted(
+        path for folder in (TEMPLATES, DOCUMENTATION) for path in (base / folder).rglob("*.md")
+    ):
         if MADE not in path.parts:
             yield from sentences_in_page(path.relative_to(base), path.read_text())
 

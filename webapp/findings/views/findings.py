@@ -25,6 +25,7 @@ from webapp.findings.filters import ANY_STATE, FindingFilters
 from webapp.findings.list_controls import rule_control, severity_control
 from webapp.findings.models import Finding, FindingOccurrence, WithdrawnFinding
 from webapp.findings.presentation import rule_of, shown, with_known_bugs
+from webapp.findings.runbooks import runbook
 from webapp.findings.sampled_vertices import sampled_vertex_of
 from webapp.findings.slow_starts import starting_threads_of
 from webapp.findings.thresholds import rows
@@ -114,7 +115,7 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
         "finding": withdrawn_finding,
         "shown": about,
         "rule": rule,
-        "runbook": f"rules/{rule.id}.html" if rule else "",
+        "runbook": runbook(rule.id) if rule else [],
         "thresholds": rows(rule) if rule else [],
         "confidence_means": CONFIDENCE_MEANS.get(withdrawn_finding.confidence, ""),
         "job": job,

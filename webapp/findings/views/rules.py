@@ -10,6 +10,7 @@ from django.shortcuts import render
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.findings.models import Finding
 from webapp.findings.presentation import shown
+from webapp.findings.runbooks import runbook
 from webapp.findings.thresholds import rows, threshold_row
 from webapp.lib.translations import gettext_lazy as _
 
@@ -68,7 +69,7 @@ def rule(request: HttpRequest, rule_id: str) -> HttpResponse:
     open_now = Finding.objects.open().filter(rule=rule_id)
     context: dict[str, Any] = {
         "rule": rule_definition,
-        "runbook": f"rules/{rule_definition.id}.html",
+        "runbook": runbook(rule_id),
         "thresholds": rows(rule_definition),
         "open_total": open_now.count(),
         "open": [shown(finding) for finding in open_now.worst_first()[:MOST_FINDINGS]],

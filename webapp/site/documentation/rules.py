@@ -8,6 +8,7 @@ from django.template.loader import render_to_string
 from spark_jobs.diagnosis.registry import all_rules
 from spark_jobs.diagnosis.rule import Rule
 from spark_jobs.diagnosis.thresholds import Threshold
+from webapp.findings.runbooks import runbook
 from webapp.findings.views.rules import FAMILIES
 from webapp.site.documentation.markdown import table
 
@@ -58,7 +59,9 @@ def _anchor(rule: Rule) -> str:
 
 
 def _rule(rule: Rule) -> str:
-    runbook = re.sub(r"\s*\n\s*", "\n", render_to_string(f"rules/{rule.id}.html")).strip()
+    html = re.sub(
+        r"\s*\n\s*", "\n", render_to_string("rules/_runbook.html", {"runbook": runbook(rule.id)})
+    ).strip()
     parts = [f"## {rule.title} {{#{_anchor(rule)}}}", f"`{rule.id}`: {rule.summary}"]
     if not rule.is_proven:
         parts.append(UNPROVEN)
@@ -80,7 +83,7 @@ def _rule(rule: Rule) -> str:
                 ],
             )
         )
-    return "\n\n".join([*parts, runbook])
+    return "\n\n".join([*parts, html])
 
 
 def _range(threshold: Threshold) -> str:

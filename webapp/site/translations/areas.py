@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from webapp.config.environment import PROJECT_DIR
+from webapp.findings import runbooks
 from webapp.findings.threshold_names import CONTEXT, all_words
 from webapp.site.translations.extraction import Message, messages_in_code, messages_in_template
 
@@ -64,6 +65,11 @@ class Area:
             ):
                 yield from messages_in_code(str(path.relative_to(PROJECT_DIR)), path.read_text())
         if self.name == "findings":
+            for path in sorted(runbooks.FOLDER.glob("*.md")):
+                yield from (
+                    Message(text, paths=[str(path.relative_to(PROJECT_DIR))])
+                    for text in runbooks.messages(path.read_text())
+                )
             yield from (
                 Message(words, context=CONTEXT, paths=["spark_jobs/diagnosis"])
                 for words in all_words()

@@ -1,0 +1,56 @@
+"""Runbooks of rules: ``templates/rules/<rule id>.md``, in Markdown of headings, paragraphs and lists.
+
+Each heading, paragraph and list item is a message of the catalogues.
+"""
+
+import re
+from collections.abc import Iterator
+from html import escape
+
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
+
+from webapp.config.environment import PROJECT_DIR
+
+FOLDER = PROJECT_DIR / "templates" / "rules"
+_ITEM = re.compile(r"^(?:\d+\.|\*) ", re.MULTILINE)
+
+Block = tuple[str, list[SafeString]]
+"""``p``, ``ol`` or ``ul``, and its paragraph or items as HTML in the reader's language."""
+
+
+def runbook(rule_id: str) -> list[tuple[str, list[Block]]]:
+    """Title and blocks of each section. Rules of objectives share ``objective.md``."""
+    path = FOLDER / f"{rule_id}.md"
+    if not path.exists():
+        path = FOLDER / f"{rule_id.partition('.')[2]}.md"
+    sections: list[tuple[str, list[Block]]] = []
+    for tag, texts in _blocks(path.read_text()):
+        if tag == "h3":
+            sections.append((gettext(texts[0]), []))
+        else:
+            sections[-1][1].append((tag, [_html(gettext(text)) for text in texts]))
+    return sections
+
+
+def messages(source: str) -> Iterator[str]:
+    """What is to translate of a runbook."""
+    for _, texts in _blocks(source):
+        yield from texts
+
+
+def _blocks(source: str) -> Iterator[tuple[str, list[str]]]:
+    for block in source.strip().split("\n\n"):
+        if block.startswith("## "):
+            yield "h3", [block.removeprefix("## ")]
+        elif _ITEM.match(block):
+            items = [" ".join(item.split()) for item in _ITEM.split(block)[1:]]
+            yield "ul" if block.startswith("*") else "ol", items
+        else:
+            yield "p", [" ".join(block.split())]
+
+
+def _html(text: str) -> SafeString:
+    text = re.sub(r"`(.+?)`", r"<code>\1</code>", escape(text, quote=False))
+    # Escaped above, and the product's own text.
+    return mark_safe(re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", text))  # noqa: S308

@@ -1,0 +1,145 @@
+"""Parts of pages: panels, tables, heads of columns, badges, pagers. Every template has them.
+
+``{% panel _("Why") note=_("by reason") %}…{% endpanel %}`` is a section with a heading; what stands
+before ``{% body %}`` stands beside the heading. ``{% table %}{% th _("Files") "n" %}{% rows
+%}<tr>…</tr>{% endtable %}`` is a table; its caption is the title of the panel around it if it has
+none of its own.
+"""
+
+from typing import Any
+
+from django.template import Context, Library, Node, NodeList
+from django.template.base import Parser, Token, token_kwargs
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+
+from webapp.lib import quantities
+from webapp.lib.filters import query
+
+register = Library()
+
+
+class _Part(Node):
+    """A title, options, and nodes before and after a tag in between."""
+
+    child_nodelists = ("head", "nodelist")
+
+    def __init__(self, parser: Parser, token: Token, between: str) -> None:
+        name, *bits = token.split_contents()
+        has_title = bool(bits) and (bits[0][:2] == "_(" or "=" not in bits[0])
+        self.title = parser.compile_filter(bits.pop(0)) if has_title else None
+        self.options = token_kwargs(bits, parser)
+        self.head, self.nodelist = NodeList(), parser.parse((between, f"end{name}"))
+        if parser.next_token().contents == between:
+            self.head, self.nodelist = self.nodelist, parser.parse((f"end{name}",))
+            parser.delete_first_token()
+
+    def resolved(self, context: Context) -> tuple[Any, dict[str, Any]]:
+        title = self.title.resolve(context) if self.title else context.get("panel_title")
+        return title, {name: value.resolve(context) for name, value in self.options.items()}
+
+
+class _Panel(_Part):
+    def render(self, context: Context) -> SafeString:
+        title, options = self.resolved(context)
+        with context.push(panel_title=title):
+            beside, content = self.head.render(context), self.nodelist.render(context)
+        css, note = options.pop("css", "flush grid"), options.pop("note", "")
+        heading = format_html(
+            "<h2>{}{}</h2>", title, format_html(" <small>{}</small>", note) if note else ""
+        )
+        if beside or "flush" in css:
+            heading = format_html('<div class="panel-head">{}{}</div>', heading, beside)
+        return format_html(
+            '<section class="panel {}"{} aria-label="{}">{}{}</section>',
+            css,
+            _attributes(options),
+            title,
+            heading,
+            content,
+        )
+
+
+class _Table(_Part):
+    def render(self, context: Context) -> SafeString:
+        caption, options = self.resolved(context)
+        scrolls = options.pop("scroll", True)
+        table = format_html(
+            '<table{}><caption class="visually-hidden">{}</caption>{}<tbody>{}</tbody></table>',
+            _attributes(options),
+            caption,
+            format_html("<thead><tr>{}</tr></thead>", self.head.render(context))
+            if self.head
+            else "",
+            self.nodelist.render(context),
+        )
+        return format_html('<div class="scroll">{}</div>', table) if scrolls else table
+
+
+def _attributes(values: dict[str, Any]) -> SafeString:
+    return format_html_join(
+        "", ' {}="{}"', ((name.replace("_", "-"), value) for name, value in values.items())
+    )
+
+
+@register.tag
+def panel(parser: Parser, token: Token) -> Node:
+    """Options: ``note``, ``css`` (classes) and attributes of the section."""
+    return _Panel(parser, token, "body")
+
+
+@register.tag
+def table(parser: Parser, token: Token) -> Node:
+    """Options: ``scroll=False``, and attributes of the table."""
+    return _Table(parser, token, "rows")
+
+
+@register.simple_tag
+def th(name: str, css: str = "", title: str = "") -> SafeString:
+    """The head of a column."""
+    given = {"class": css, "title": title}
+    attributes = _attributes({name: value for name, value in given.items() if value})
+    return format_html('<th scope="col"{}>{}</th>', attributes, name)
+
+
+@register.filter
+def chip(badge: Any, css: str = "chip") -> SafeString:
+    """A badge: its shape and word, in its tone."""
+    return format_html('<span class="{} {}">{} {}</span>', css, badge.tone, badge.shape, badge.word)
+
+
+@register.simple_tag(takes_context=True)
+def pager_links(
+    context: Context, page: Any, newer: str = "", older: str = "", name: str = "cursor"
+) -> SafeString:
+    """Links to the pages before and after ``page``. ``name``: of the parameter with the cursor,
+    and of the list where a page has several.
+    """
+    anchor = "" if name == "cursor" else f"#{name}"
+    links = (
+        (page.previous_cursor, f"← {newer or gettext('previous')}"),
+        (page.next_cursor, f"{older or gettext('next')} →"),
+    )
+    return format_html(
+        "<span>{}</span>",
+        format_html_join(
+            "",
+            '<a href="{}{}">{}</a>',
+            ((query(context, **{name: cursor}), anchor, text) for cursor, text in links if cursor),
+        ),
+    )
+
+
+@register.simple_tag(takes_context=True)
+def pager(context: Context, page: Any, *words: str, name: str = "cursor") -> SafeString:
+    """The same as the foot of a list; with how many rows match, where the page knows it."""
+    matching = context.get("matching") if name == "cursor" else None
+    return format_html(
+        '<div class="pager"><span>{}</span>{}</div>',
+        ""
+        if matching is None
+        else gettext("%(matching)s match")
+        % {"matching": quantities.capped_count_text(matching, 1000)},
+        pager_links(context, page, *words, name=name),
+    )
