@@ -89,7 +89,6 @@ QUERY: dict[str, dict[str, str]] = {
     "storage-files-export": {"uri": "root"},
     "storage-jobs-export": {"uri": "root"},
     "storage-root": {"uri": "root"},
-    "storage-simulator": {"uri": "root"},
     "storage-chart-history": {"uri": "root"},
     "api-storage-files": {"root": "root"},
     "storage-xray": {"path": "metadata"},

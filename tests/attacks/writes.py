@@ -205,7 +205,6 @@ FORMS: dict[str, Write] = {
         }
     ),
     "storage-statement-end": operators(),
-    "storage-simulator": operators(lambda: {"days": "9"}),
     "cleanup-plan-make": operators(lambda: {"root": _plan().roots[0]}),
     "cleanup-plan-order": operators(changes=False),
     "cleanup-plan-approve": Write(Role.ADMIN, lambda: {"name": _plan().short_name}, approves=True),

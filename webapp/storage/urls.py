@@ -13,7 +13,6 @@ from webapp.storage.views import (
     overview,
     root,
     roots,
-    simulator,
     statements,
     xray,
 )
@@ -38,6 +37,5 @@ urlpatterns = [
         whole_fleet_only(statements.end),
         name="storage-statement-end",
     ),
-    path("storage/simulator/", whole_fleet_only(simulator.simulator), name="storage-simulator"),
     path("storage/xray/", xray.xray, name="storage-xray"),
 ]

@@ -149,7 +149,6 @@ ACTIONS = {
     "storage-root-remove": "storage-root.remove",
     "storage-statement": "storage-statement.make",
     "storage-statement-end": "storage-statement.take-back",
-    "storage-simulator": "storage.simulate",
     "cleanup-plan-make": "plan.make",
     "api-cleanup-plans-list": "plan.make",
     "cleanup-plan-order": "plan.order",
@@ -180,7 +179,6 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "remove_demo": ("demo.remove", ()),
     "replicate": ("copy.ask", ()),
     "scope_user": ("person.scope", ("grants", "everything", "nothing")),
-    "simulate_age_rule": ("storage.simulate", ()),
     "storage_quota": ("quota.set", ("size", "remove")),
     "storage_statement": ("storage-statement.make", ("kind", "take_back")),
 }
