@@ -132,8 +132,6 @@ FORMS: dict[str, Write] = {
         }
     ),
     "maintenance-end": operators(),
-    "growth-quota": operators(lambda: {"subject": "cluster:prod-eu", "size": "1 TB"}),
-    "growth-quota-remove": operators(),
     "objective-set": operators(
         lambda: {
             "name": "all",

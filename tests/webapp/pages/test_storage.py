@@ -223,10 +223,6 @@ def test_tables_are_exported_whole(viewer, tmp_path, form):
         viewer.get(address, {"uri": ROOT, "verdict": "recent"}).streaming_content
     ).decode()
     assert (told.count("/149"), told.count("/148"), told.count("recent")) == (2, 0, 75)
-    jobs = b"".join(
-        viewer.get(reverse("storage-jobs-export", args=(form,)), {"uri": ROOT}).streaming_content
-    ).decode()
-    assert (JOB in jobs, "clickstream" in jobs) == (True, True)
 
 
 def test_figures_of_storage_are_metrics():
