@@ -39,12 +39,11 @@ ENV PATH=/opt/weir/.venv/bin:$PATH \
 VOLUME /var/lib/weir
 
 FROM base AS worker
-# Spark is a Java program, and its scripts ask for ps. Chromium prints reports: with --build-arg PRINTER= there is none, and no PDF.
-ARG PRINTER="chromium fonts-dejavu-core"
+# Spark is a Java program, and its scripts ask for ps.
 # Without versions: Debian's archive has the newest of a release alone, so that a build with yesterday's fails the day a hole is mended.
 # hadolint ignore=DL3008
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends openjdk-17-jre-headless procps $PRINTER \
+    && apt-get install -y --no-install-recommends openjdk-17-jre-headless procps \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=worker-environment /opt/weir/.venv .venv
 COPY --from=code /opt/weir ./

@@ -18,7 +18,7 @@ from ingest.network.uris import schemes_of
 
 VARIABLE = "WEIR_READ_DIRS"
 _DEFAULT_HOME = Path(__file__).parents[1] / "var"
-_OTHER_FOLDERS = ("WEIR_LAKE_ROOT", "WEIR_RUNS_ROOT", "WEIR_PLANS_ROOT", "WEIR_REPORTS_ROOT")
+_OTHER_FOLDERS = ("WEIR_LAKE_ROOT", "WEIR_RUNS_ROOT", "WEIR_PLANS_ROOT")
 """Variables that name folders of Weir's own outside of its home."""
 _PLAYED = "demo"
 """What the demo plays writes its logs and checkpoints below this folder of the home."""

@@ -15,7 +15,7 @@ from ingest.lake.environment import lake_place
 from ingest.lake.reader import LakeReader
 
 SHORT_CHARS = 500
-JOBS = ("age_rule", "audit", "cycle", "log_events", "replicate", "rollups")
+JOBS = ("audit", "cycle", "log_events", "replicate", "rollups")
 
 
 def run_job(words: Sequence[str]) -> int:

@@ -4,7 +4,6 @@ nothing.
 Plain Python: Spark writes the codes, pages and commands print the sentences.
 """
 
-import hashlib
 from dataclasses import dataclass
 
 from ingest.messages import message
@@ -388,10 +387,3 @@ CHAIN_KINDS = {
     "refers": message("Checkpoints of the first job refer to files in directories of the other."),
     "restored_from": message("The first job was restored from a snapshot of the other."),
 }
-
-
-def age_rule_name(days: int, below: str) -> str:
-    """``30``, or ``30-`` and a hash of the directory: each deletion by age that is simulated has
-    its own attempt and file.
-    """
-    return f"{days}-{hashlib.sha256(below.encode()).hexdigest()[:12]}" if below else str(days)

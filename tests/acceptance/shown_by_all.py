@@ -129,7 +129,6 @@ def _report(cluster: str, job_id: str) -> dict[str, Any]:
             cluster=[cluster],
             job=[job_id],
             out=Path(folder),
-            format="html,md,json",
             json=True,
         )
         made = {path.suffix: path.read_text(encoding="utf-8") for path in Path(folder).iterdir()}

@@ -64,12 +64,11 @@ RECORDED = {
 
 @pytest.fixture(scope="module")
 def reported(instance: Instance, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Recording → folder with its report in every form that needs no browser."""
+    """Recording → folder with its report in every form."""
     folders = {name: tmp_path_factory.mktemp("report") for name in RECORDED}
-    forms = ("--format", "html,md,json")
     instance.manage_all(
         *(
-            ("incident_report", "--cluster", cluster_of(name), "--out", str(folder), *forms)
+            ("incident_report", "--cluster", cluster_of(name), "--out", str(folder))
             for name, folder in folders.items()
         )
     )

@@ -199,17 +199,19 @@ def _alerts(doors: Doors, of_job: dict[str, str], findings: list[Row]) -> Iterat
 def _of_hosts(doors: Doors) -> Iterator[str]:
     """Lost TaskManagers: the list of hosts, the page of each, and the lives that the API lists."""
     since = {"from": (doors.at - timedelta(hours=2)).isoformat(), "to": doors.at.isoformat()}
-    hosts = doors.page("/api/v1/hosts/", since).json()["hosts"]
+    hosts = doors.page("/hosts/", since).context["rows"]
     lives = doors.listed("taskmanager-lives", cluster="played")
     lost = Counter(life["host"] for life in lives if life["ended_by"] in TASKMANAGER_LOSSES)
     for host in hosts:
-        one = doors.page(f"/api/v1/hosts/{host['host']}/", since).json()
+        address = f"/hosts/{host.host}/"
+        page = doors.page(address, since).context
+        taskmanagers = doors.page(f"{address}taskmanagers", since).context["found"].rows
         yield from _different(
-            f"losses on {host['host']}",
-            list=host["losses"],
-            host=one["losses"],
-            lives=lost[host["host"]],
-            taskmanagers=sum(bool(row["lost_at"]) for row in one["taskmanagers"]),
+            f"losses on {host.host}",
+            list=host.losses,
+            host=page["counts"]["losses"],
+            lives=lost[host.host],
+            taskmanagers=sum(bool(row.lost_at) for row in taskmanagers),
         )
 
 

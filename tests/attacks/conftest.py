@@ -31,7 +31,6 @@ class Installation:
 def _folders(home: Path, weir: WeirSettings) -> None:
     """Nothing is left in the home of the tests, and no page comes from the cache."""
     cache.clear()
-    weir(chromium="no-such-browser")
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +47,7 @@ def _installation(
     with ExitStack() as undone:
         with (
             django_db_blocker.unblock(),
-            override_settings(
-                WEIR=replace(settings.WEIR, **below(folder), chromium="no-such-browser")
-            ),
+            override_settings(WEIR=replace(settings.WEIR, **below(folder))),
         ):
             cache.clear()
             whole.__enter__()

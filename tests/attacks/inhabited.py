@@ -26,7 +26,6 @@ from webapp.findings.store_troubles import RULE as STORE_FAULTS
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.growth.models import ObjectiveRecord
 from webapp.growth.objectives import set_objective
-from webapp.growth.quotas import set_quota
 from webapp.profiles.choices import FlameGraphState, ThreadDumpState
 from webapp.profiles.models import FlameGraph, StartingThread, ThreadDump
 from webapp.push.models import PushToken
@@ -125,7 +124,6 @@ def inhabit(folder: Path) -> JobCurrent:
     lake().append([Observed(of.cluster, now, "rest", (_taskmanager(of.job_id, now),))])
     PushToken.objects.issue(some_cluster(), "fluent-bit")
     token_of(somebody(Role.OPERATOR, "robot"), ApiToken.Scope.WRITE)
-    set_quota("cluster", of.cluster, "1 TB", "olga", now)
     promised = {"name": "up", "kind": "availability", "target": "99.9"}
     ObjectiveRecord.objects.create(
         objective=set_objective(promised | {"matchers": f'cluster="{of.cluster}"'}, "olga", now),

@@ -27,7 +27,7 @@ from webapp.cleanup.models import CleanupPlan
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.findings.models import Finding, ThresholdOverride
 from webapp.fleet.models import Cluster
-from webapp.growth.models import Objective, StorageQuota
+from webapp.growth.models import Objective
 from webapp.incidents.models import Incident
 from webapp.lib.instants import epoch_ms
 from webapp.push.models import PushToken
@@ -59,7 +59,6 @@ OWNER: dict[str, type[Model]] = {
     "reports": IncidentReport,
     "clusters": Cluster,
     "pushed-logs": PushToken,
-    "quotas": StorageQuota,
     "objectives": Objective,
     "saved-views": SavedView,
     "statements": StorageStatement,
@@ -87,15 +86,12 @@ MISSING: dict[str, tuple[str, ...]] = {
 QUERY: dict[str, dict[str, str]] = {
     "storage-files": {"uri": "root"},
     "storage-files-export": {"uri": "root"},
-    "storage-jobs-export": {"uri": "root"},
     "storage-root": {"uri": "root"},
-    "storage-simulator": {"uri": "root"},
     "storage-chart-history": {"uri": "root"},
     "api-storage-files": {"root": "root"},
     "storage-xray": {"path": "metadata"},
     "api-storage-xray": {"path": "metadata"},
     "missing-file": {"path": "metadata"},
-    "api-missing-file": {"path": "metadata"},
     "alert-setting": {"rule": "rule"},
     "storage-statement": {"kind": "excluded", "subject": "root"},
     "checkpoint-go": {"id": "checkpoint"},

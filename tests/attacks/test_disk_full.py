@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
-from django.utils import timezone
 
 from ingest.errors import IngestError
 from ingest.flink_rest.address import parse_address
@@ -29,13 +28,7 @@ from tests.attacks.full_disk import Disk, disk
 from tests.attacks.scale import FULL, examples
 from tests.webapp.cleanup.carrying import effects_equal_the_journal, plan
 from tests.webapp.cleanup.worlds import World
-from tests.webapp.reports.stories import expiring, scope, seen
-from tests.weir_settings import WeirSettings
 from webapp.config.environment import PROJECT_DIR
-from webapp.reports import orders, work_keys
-from webapp.reports.choices import ReportState
-from webapp.reports.folder import ReportFolder
-from webapp.work.perform import perform
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
 FULL_IN_WORDS = r"(?i)space|too large"
@@ -141,24 +134,6 @@ class Told:
 
     def fresh(self) -> object:
         return self.audit
-
-
-@pytest.mark.django_db
-def test_a_report_that_could_not_be_written_is_made_when_there_is_room(
-    small: Disk, weir: WeirSettings
-) -> None:
-    weir(reports_root=str(small.path / "reports"))
-    seen()
-    report = orders.request_report(scope(expiring()), user=None, name="olga", at=timezone.now())
-    with small.full(), pytest.raises(OSError, match=FULL_IN_WORDS):
-        perform(work_keys.key_of(report.pk), even_if_not_due=True)
-    report.refresh_from_db()
-    assert report.state != ReportState.DONE and not any(
-        ReportFolder(report.uid).has(form) for form in ("html", "md", "json")
-    )
-    perform(work_keys.key_of(report.pk), even_if_not_due=True)
-    report.refresh_from_db()
-    assert report.state == ReportState.DONE and ReportFolder(report.uid).has("html")
 
 
 def test_a_recording_says_what_is_the_matter(small: Disk) -> None:

@@ -6,7 +6,6 @@ names that nothing else has.
 """
 
 import re
-from datetime import timedelta
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -36,7 +35,7 @@ from webapp.accounts.roles import Role
 from webapp.alerting.models import Alert
 from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.growth.models import ClusterDay, JobGrowth, StoredDay
+from webapp.growth.models import JobGrowth, StoredDay
 from webapp.incidents.models import Incident
 from webapp.lib import grants
 
@@ -50,7 +49,7 @@ THEIR_COUNTS = (str(THEIR_FILES), f"{THEIR_FILES:,}")
 EVERYBODYS = {"/healthz", "/readyz", "api-schema", "api-docs"}
 """What is the same whoever asks."""
 
-REPEATING = {"missing-file", "api-missing-file"}
+REPEATING = {"missing-file"}
 """What says what it was asked for, known or not."""
 
 
@@ -120,11 +119,6 @@ def _audited_together(mine: JobCurrent, of: JobCurrent, their_root: str) -> None
 
 def _grown(of: JobCurrent) -> None:
     now = timezone.now()
-    sums = {"jobs": 1, "state_bytes": 1 << 30, "as_of": now}
-    ClusterDay.objects.bulk_create(
-        ClusterDay(cluster=of.cluster, day=now.date() - timedelta(days=ago), **sums)
-        for ago in range(1, 9)
-    )
     StoredDay.objects.create(
         cluster=of.cluster,
         job_id=of.job_id,

@@ -132,8 +132,6 @@ FORMS: dict[str, Write] = {
         }
     ),
     "maintenance-end": operators(),
-    "growth-quota": operators(lambda: {"subject": "cluster:prod-eu", "size": "1 TB"}),
-    "growth-quota-remove": operators(),
     "objective-set": operators(
         lambda: {
             "name": "all",
@@ -205,7 +203,6 @@ FORMS: dict[str, Write] = {
         }
     ),
     "storage-statement-end": operators(),
-    "storage-simulator": operators(lambda: {"days": "9"}),
     "cleanup-plan-make": operators(lambda: {"root": _plan().roots[0]}),
     "cleanup-plan-order": operators(changes=False),
     "cleanup-plan-approve": Write(Role.ADMIN, lambda: {"name": _plan().short_name}, approves=True),

@@ -30,7 +30,7 @@ from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
 from webapp.findings.choices import SEVERITY_RANK, FindingState
 from webapp.findings.models import Finding, FindingHost
 from webapp.fleet.models import JobCurrent
-from webapp.growth.models import ClusterDay, JobGrowth, StorageQuota, StoredDay
+from webapp.growth.models import JobGrowth, StoredDay
 from webapp.growth.trends import WINDOWS
 from webapp.hosts import days, loads
 from webapp.hosts.models import HostEvent, JobHost
@@ -351,23 +351,6 @@ def fill_growth(size: Size, jobs: Sequence[JobCurrent], now: datetime) -> None:
     today = now.astimezone(UTC).date()
     ago = [today - timedelta(days=day) for day in range(size.days)]
     _create(
-        ClusterDay,
-        (
-            ClusterDay(
-                cluster=name,
-                day=day,
-                jobs=size.jobs // size.clusters,
-                state_bytes=10**14 - number * 10**12,
-                uploaded_bytes=10**13,
-                stored_bytes=3 * 10**14,
-                unreferenced_bytes=10**12,
-                as_of=now,
-            )
-            for name in _cluster_names(size)
-            for number, day in enumerate(ago)
-        ),
-    )
-    _create(
         StoredDay,
         (
             StoredDay(
@@ -416,14 +399,6 @@ def fill_growth(size: Size, jobs: Sequence[JobCurrent], now: datetime) -> None:
         JobGrowth,
         (_growth(number, of, days, now) for number, of in enumerate(jobs) for days in WINDOWS),
     )
-    for number, name in enumerate(_cluster_names(size)):
-        StorageQuota.objects.create(
-            kind="cluster",
-            subject=name,
-            quota_bytes=(number + 3) * 10**14,
-            set_by="vera",
-            set_at=now,
-        )
 
 
 def _growth(number: int, of: JobCurrent, days: int, now: datetime) -> JobGrowth:

@@ -20,7 +20,6 @@ from tests.webapp.storage.builders import (
     verdict_figures,
     write_run,
 )
-from webapp.storage.models import AgeRuleResult
 
 TREE = "1.20.5-H"
 ROOT = f"file:/opt/l/lab/run/{TREE}"
@@ -82,22 +81,3 @@ def fill_storage(folder: Path, now: datetime) -> None:
         )
     missing(of, f"{ROOT}/gone/{'x' * 200}", ROOT, metadata_path=f"{CHECKPOINT}/_metadata")
     doubt(of)
-    counts = {
-        "files": 5,
-        "bytes": 50,
-        "live_files": 2,
-        "live_bytes": 20,
-        "missed_files": 1,
-        "missed_bytes": 1,
-        "broken": 1,
-        "jobs": 1,
-    }
-    lost = {
-        "metadata_path": f"{CHECKPOINT}/_metadata",
-        "checkpoint_id": 11,
-        "job_id": jobs[0],
-        "lost_files": 2,
-        "lost_bytes": 20,
-    }
-    result = {"days": 7, "roots": [{"root": ROOT, **counts, "checkpoints": [lost]}]}
-    AgeRuleResult.objects.create(audit=of, days=7, state="done", result=result)

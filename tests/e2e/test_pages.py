@@ -57,7 +57,6 @@ PAGES = (
     "/storage/roots/add",
     f"/storage/root/?uri={ROOT}",
     f"/storage/files/?uri={ROOT}",
-    f"/storage/simulator/?uri={ROOT}",
     f"/storage/xray/?path={CHECKPOINT}",
     f"/storage/xray/?path={CHECKPOINT}&with={OTHER}",
     f"/storage/retention/?uri={ROOT}",

@@ -81,7 +81,6 @@ def _pages(client: Client) -> Iterator[tuple[str, list[tuple[int, bool]]]]:
 def test_every_time_on_every_page_moves_with_the_zone_or_says_utc(
     viewer: Client, tmp_path: Path, weir: Any
 ) -> None:
-    weir(chromium="no-such-browser")
     inhabit(tmp_path)
     utc = dict(_pages(viewer))
     viewer.cookies["weir_zone"] = ZONE

@@ -1,14 +1,13 @@
-"""Bytes by day, stacked by job, cluster or team, the largest ones by name."""
+"""Bytes by day, stacked by job."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
 from datetime import date as Date
 
 import plotly.graph_objects as go
-from django.utils.translation import gettext
 
 from webapp.charts.sizes import bytes_axis
-from webapp.charts.theme import ACCENT, OTHER, figure, plain, plot_time, time_axis
+from webapp.charts.theme import ACCENT, figure, plain, plot_time, time_axis
 from webapp.lib.quantities import bytes_text
 
 HEIGHT_PX = 300
@@ -19,7 +18,7 @@ Series = Mapping[int, float]
 
 
 def by_day(
-    named: Sequence[tuple[str, Series]], others: Series, window: int, newest: int, *, as_bars: bool
+    named: Sequence[tuple[str, Series]], window: int, newest: int, *, as_bars: bool
 ) -> go.Figure:
     """``named``: at most ``MOST_NAMED``, largest first.
 
@@ -30,8 +29,6 @@ def by_day(
     layers = [
         *zip([name for name, _ in named], [values for _, values in named], _COLOURS, strict=False)
     ]
-    if others:
-        layers.append((gettext("all others"), others, OTHER))
     make = _bar if as_bars else _area
     known = {day for _, values, _ in layers for day in values}
     shown = [day for day in days if day in known]

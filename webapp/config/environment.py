@@ -54,15 +54,6 @@ def _place(name: str, folder: str) -> str:
     return given if "://" in given else str(Path(given).expanduser().absolute())
 
 
-def _reports_root() -> str:
-    return text(
-        "WEIR_REPORTS_ROOT",
-        str(_home() / "reports"),
-        "a folder to keep the files of reports in",
-        check.may_be_folder,
-    )
-
-
 def _umask() -> int:
     return int(text("WEIR_UMASK", privacy.DEFAULT, privacy.EXPECTED, privacy.is_mask), 8)
 
@@ -254,10 +245,6 @@ class Environment:
     alert_group_wait_s: int = _read(number, "WEIR_ALERT_GROUP_WAIT_S", 10, 0, 3600)
     alert_group_interval_s: int = _read(number, "WEIR_ALERT_GROUP_INTERVAL_S", 300, 0, _DAY_S)
     alert_repeat_s: int = _read(number, "WEIR_ALERT_REPEAT_S", 4 * 3600, 60, 30 * _DAY_S)
-    reports_root: str = _read(_reports_root)
-    chromium: str = _read(
-        text, "WEIR_CHROMIUM", "", "the name or path of a Chromium", lambda value: "\0" not in value
-    )
     weekly_digest: str = _read(
         text,
         "WEIR_WEEKLY_DIGEST",

@@ -1,3 +1,1 @@
-"""How state, uploads and unreferenced files grow over days, and when a time-out or a quota is
-reached.
-"""
+"""How state, uploads and unreferenced files grow over days, and when a time-out is reached."""

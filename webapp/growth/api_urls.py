@@ -1,9 +1,7 @@
 """Addresses of growth below /api/v1/."""
 
-from django.urls import path
-
 from webapp.growth.api.objectives import ObjectiveRecordViews, ObjectiveViews
-from webapp.growth.api.views import GrowthGroupsView, JobGrowthViews, StorageQuotasView
+from webapp.growth.api.views import JobGrowthViews
 from webapp.lib.api.routes import Routes
 
 ROUTES: Routes = (
@@ -11,8 +9,3 @@ ROUTES: Routes = (
     ("objectives", ObjectiveViews, "api-objectives"),
     ("objective-records", ObjectiveRecordViews, "api-objective-records"),
 )
-
-urlpatterns = [
-    path("growth/groups/", GrowthGroupsView.as_view(), name="api-growth-groups"),
-    path("growth/quotas/", StorageQuotasView.as_view(), name="api-growth-quotas"),
-]

@@ -1,4 +1,4 @@
-"""The figures of one job, cluster or team over one window of days."""
+"""The figures of one job over one window of days."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

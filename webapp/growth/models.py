@@ -1,14 +1,9 @@
-"""Growth by the day: what audits found of jobs, sums of clusters, figures of jobs over windows; and
-quotas that operators set.
-"""
-
-from typing import ClassVar
+"""Growth by the day: what audits found of jobs, and figures of jobs over windows; objectives."""
 
 from django.db import models
 
 from webapp.growth.sorting import SORTS
 from webapp.lib.scoped_rows import scoped
-from webapp.storage.models.columns import URI_LENGTH
 
 
 @scoped()
@@ -32,29 +27,6 @@ class StoredDay(models.Model):
 
     def __str__(self) -> str:
         return f"{self.job_id} on {self.day}"
-
-
-@scoped()
-class ClusterDay(models.Model):
-    """Sums over the jobs of a cluster that are known; of a day without a completed checkpoint the
-    state is that of the day before.
-    """
-
-    cluster = models.CharField(max_length=100)
-    day = models.DateField()
-    jobs = models.BigIntegerField()
-    state_bytes = models.BigIntegerField(null=True)
-    uploaded_bytes = models.BigIntegerField(null=True)
-    stored_bytes = models.BigIntegerField(null=True)
-    unreferenced_bytes = models.BigIntegerField(null=True)
-    as_of = models.DateTimeField()
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["cluster", "day"], name="cluster_day_key")]
-        indexes = [models.Index(fields=["day"], name="cluster_day_age")]
-
-    def __str__(self) -> str:
-        return f"{self.cluster} on {self.day}"
 
 
 @scoped()
@@ -102,33 +74,6 @@ class JobGrowth(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name or self.job_id} on {self.cluster} over {self.window_days} days"
-
-
-@scoped("subject")
-class StorageQuota(models.Model):
-    """How much storage a root, or the jobs of a cluster, may take."""
-
-    class Kind(models.TextChoices):
-        ROOT = "root", "root"
-        CLUSTER = "cluster", "cluster"
-
-    kind = models.CharField(max_length=8, choices=Kind.choices)
-    subject = models.CharField(
-        max_length=URI_LENGTH, help_text="URI of a root, or name of a cluster"
-    )
-    quota_bytes = models.BigIntegerField()
-    set_by = models.CharField(max_length=200)
-    set_at = models.DateTimeField()
-
-    of: ClassVar = Kind
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["kind", "subject"], name="storage_quota_key")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.subject}"
 
 
 @scoped(also_of_all=True)

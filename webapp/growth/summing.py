@@ -1,14 +1,13 @@
 """Growth is summed up cluster by cluster from the daily roll-ups and what audits found: a page then
 reads rows that are ready.
 
-Summing up the same days again leaves the same rows. What a cluster that was removed came to stays
-until its days are too old.
+Summing up the same days again leaves the same rows.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db.models import Model
@@ -19,7 +18,7 @@ from webapp.fleet.attempts import MOST_SHOWN, READ, began_at, over_at
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.growth.figures import HISTORY_DAYS, Days, figures
-from webapp.growth.models import ClusterDay, JobGrowth, StoredDay
+from webapp.growth.models import JobGrowth, StoredDay
 from webapp.growth.stored_days import take_up
 from webapp.growth.trends import WINDOWS, filled, total
 from webapp.lib.chunks import chunks
@@ -65,7 +64,6 @@ def sum_cluster(
     )
     jobs = JobCurrent.objects.filter(cluster=cluster).only(*READ, "as_of", "checkpoint_timeout_ms")
     rows: list[JobGrowth] = []
-    series: list[Days] = []
     by_job: dict[str, list[JobCurrent]] = defaultdict(list)
     for job in jobs:
         by_job[job.first_attempt_id].append(job)
@@ -77,16 +75,11 @@ def sum_cluster(
             _last_day(newest_first[0], newest),
         )
         if joined is not None:
-            series.append(joined)
             rows += _rows(cluster, newest_first, joined, newest, now)
-    series += [
-        joined for day in days.values() if (joined := _joined([day], 0))
-    ]  # of jobs that are forgotten
     for part in chunks(rows, ROWS_AT_ONCE):
         with lease.writing():
             _upsert(JobGrowth, part, ("cluster", "job_id", "window_days"))
     with lease.writing():
-        _upsert(ClusterDay, _cluster_days(cluster, series, newest, now), ("cluster", "day"))
         JobGrowth.objects.filter(cluster=cluster, as_of__lt=now).delete()
     return len(rows) // len(WINDOWS)
 
@@ -166,38 +159,6 @@ def _rows(
             as_of=now,
             **asdict(growth),
         )
-
-
-def _cluster_days(
-    cluster: str, series: Sequence[Days], newest: int, now: datetime
-) -> list[ClusterDay]:
-    kinds = {
-        f"{name}_bytes": total([getattr(days, name) for days in series])
-        for name in ("state", "uploaded", "stored", "unreferenced")
-    }
-    jobs = total([dict.fromkeys(days.state, 1) for days in series])
-    known = sorted(
-        {
-            day
-            for values in kinds.values()
-            for day in values
-            if newest - HISTORY_DAYS < day <= newest
-        }
-    )
-    return [
-        ClusterDay(
-            cluster=cluster,
-            day=date.fromordinal(day),
-            jobs=int(jobs.get(day, 0)),
-            as_of=now,
-            **{name: _whole(values.get(day)) for name, values in kinds.items()},
-        )
-        for day in known
-    ]
-
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None else round(value)
 
 
 def _upsert(model: type[Model], rows: Sequence[Any], key: tuple[str, ...]) -> None:

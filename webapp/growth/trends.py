@@ -1,4 +1,4 @@
-"""What days of one job, cluster or team say of its growth: robust slopes with an interval, and when
+"""What days of one job say of its growth: robust slopes with an interval, and when
 a limit is reached.
 
 The slope is Theil and Sen's, the median of the slopes between all pairs of days, as in the size

@@ -6,10 +6,7 @@ from webapp.growth import objective_views, views
 
 urlpatterns = [
     path("growth/", views.growth, name="growth"),
-    path("growth.<export_form:form>", views.export, name="growth-export"),
     path("growth/chart", views.chart, name="growth-chart"),
-    path("growth/quotas/set", views.quota, name="growth-quota"),
-    path("growth/quotas/<int:pk>/remove", views.remove_quota, name="growth-quota-remove"),
     path("objectives/", objective_views.objectives, name="objectives"),
     path("objectives/set", objective_views.objective_set, name="objective-set"),
     path("objectives/<int:pk>/remove", objective_views.objective_remove, name="objective-remove"),

@@ -1,7 +1,5 @@
 """Growth in words: rates, days until a limit, and what is not known and why."""
 
-from datetime import datetime, timedelta
-
 from django.utils.translation import gettext, ngettext
 
 from webapp.growth.trends import LEAST_DAYS, LEAST_SHARE, Until
@@ -15,13 +13,6 @@ EMPTY = {
         "the storage page and audited."
     ),
 }
-
-GROUPINGS = {"job": _("job"), "cluster": _("cluster"), "team": _("team")}
-"""What labels of clusters are called that most people use; others are shown as they are."""
-
-
-def grouping_title(name: str) -> str:
-    return str(GROUPINGS.get(name, name))
 
 
 def needed_days(window: int) -> int:
@@ -44,10 +35,6 @@ def until_text(until: Until) -> str:
         "soonest": f"{until.soonest or 0:,.0f}",
         "latest": latest,
     }
-
-
-def until_date(until: Until, at: datetime) -> str:
-    return f"{at + timedelta(days=until.days):%Y-%m-%d}" if until.days else ""
 
 
 def _days(days: float | None) -> str:

@@ -11,7 +11,6 @@ _TASKMANAGER = "clusters/<name:cluster>/taskmanagers/<name:taskmanager_id>"
 
 urlpatterns = [
     path("hosts/", views.hosts, name="hosts"),
-    path("hosts.<export_form:form>", views.hosts_export, name="hosts-export"),
     path("hosts/<name:host>/", views.page, name="host"),
     path("hosts/<name:host>/taskmanagers", views.taskmanagers, name="host-taskmanagers"),
     path("hosts/<name:host>/charts/events", charts.host_events, name="host-chart-events"),
@@ -34,5 +33,4 @@ urlpatterns = [
         )
         for key in ("memory", "cpu", "collections", "slots")
     ),
-    path("hosts/<name:host>/events.<export_form:form>", views.export, name="host-events-export"),
 ]

@@ -2,18 +2,14 @@
 findings name it.
 """
 
-from heapq import merge
-from itertools import islice
-from operator import itemgetter
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET
 
-from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import FindingState
 from webapp.fleet.badges import JOB_BADGES
@@ -21,7 +17,7 @@ from webapp.fleet.list_controls import clusters_control
 from webapp.hosts import lookup
 from webapp.hosts.columns import headings
 from webapp.hosts.concentration import MANY
-from webapp.hosts.documents import EVENT_NAMES, HOST_NAMES, host_rows, loss_row
+from webapp.hosts.documents import host_rows
 from webapp.hosts.filters import HostPageFilters, HostsFilters
 from webapp.hosts.lives import ended_words, lost
 from webapp.hosts.models import HostEvent, TaskManagerLife
@@ -30,12 +26,10 @@ from webapp.hosts.scope import clusters_of_page
 from webapp.hosts.taskmanagers import slowest_here, taskmanagers_of
 from webapp.hosts.timeline import timeline
 from webapp.lib.badges import UNKNOWN
-from webapp.lib.exports import export_response
 from webapp.lib.list_pages import Control, filter_form
 from webapp.lib.timeranges import last_day
 
 PAGE_SIZE = 50
-MOST_EXPORTED = 50_000
 LIVES_SHOWN = 20
 SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
 TROUBLE = {
@@ -79,21 +73,6 @@ def hosts(request: HttpRequest) -> HttpResponse:
         "found": host_list,
     }
     return render(request, "hosts/hosts.html", context)
-
-
-@require_GET
-def hosts_export(request: HttpRequest, form: str) -> HttpResponseBase:
-    """All that match, in the page's order."""
-    time_range = last_day(request, timezone.now())
-    filters = HostsFilters.from_page(request.GET)
-    filters.check()
-    _, matching = host_rows(filters, time_range.from_time, time_range.to_time)
-    return export_response(
-        form,
-        "weir-hosts",
-        HOST_NAMES,
-        ({name: getattr(row, name) for name in HOST_NAMES} for row in matching),
-    )
 
 
 @require_GET
@@ -156,32 +135,6 @@ def taskmanagers(request: HttpRequest, host: str) -> HttpResponse:
         "hosts/_taskmanagers.html",
         context | {"several": len(clusters) > 1, "time_range": time_range},
     )
-
-
-@require_GET
-def export(request: HttpRequest, host: str, form: str) -> HttpResponseBase:
-    """What happened there in the range, newest first."""
-    time_range = last_day(request, timezone.now())
-    given = {key: request.GET.get(key, "") for key in ("cluster", "kind")}
-    filters = HostPageFilters.from_page(given, HostEvent.objects.filter(host=host))
-    rows = (
-        filters.checked()
-        .filter(at__range=(time_range.from_time, time_range.to_time))
-        .order_by("-at", "-id")
-        .values(*EVENT_NAMES)
-    )
-    losses = lost(time_range.from_time, time_range.to_time).filter(host=host)
-    if given["cluster"]:
-        losses = losses.filter(cluster=given["cluster"])
-    if filters.values.get("kind") not in (None, TASKMANAGER_LOST):
-        losses = losses.none()
-    every = merge(
-        rows[:MOST_EXPORTED].iterator(chunk_size=1_000),
-        map(loss_row, losses.order_by("-ended_at", "-id")[:MOST_EXPORTED]),
-        key=itemgetter("at"),
-        reverse=True,
-    )
-    return export_response(form, "weir-host", EVENT_NAMES, islice(every, MOST_EXPORTED))
 
 
 @require_GET

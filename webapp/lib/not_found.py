@@ -47,7 +47,6 @@ KINDS = {
     "RuleSetting": Kind(_("rule setting"), "alert-settings", _("Settings of alerts")),
     "Silence": Kind(_("silence"), "silences", _("Silences")),
     "SavedView": Kind(_("saved view"), "saved-views", _("Saved views")),
-    "StorageQuota": Kind(_("quota"), "growth", _("Growth")),
     "StorageRoot": Kind(_("storage root"), "storage", _("Checkpoint storage")),
     "StorageStatement": Kind(_("statement"), "storage", _("Checkpoint storage")),
     "ThresholdOverride": Kind(_("threshold"), "rules", _("Rules")),

@@ -89,11 +89,9 @@ def _folders(now: datetime) -> Iterator[KeptSize]:
         settings.WEIR.lake_root,
         settings.WEIR.runs_root,
         settings.WEIR.plans_root,
-        settings.WEIR.reports_root,
         str(home / "logs"),
     ]
     yield from _runs(now)
-    yield _row(now, "reports", message("files of reports"), settings.WEIR.reports_root)
     yield _row(now, "plans", message("plans and journals"), settings.WEIR.plans_root)
     yield _row(now, "logs", message("log files"), home / "logs")
     for name in PUSHED:

@@ -26,7 +26,7 @@ from webapp.findings.folding import OCCURRENCES_KEPT
 from webapp.findings.models import Finding, FindingOccurrence, JobJudgement, WithdrawnFinding
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
-from webapp.growth.models import ClusterDay, StoredDay
+from webapp.growth.models import StoredDay
 from webapp.hosts import days, loads
 from webapp.hosts.models import HostEvent, JobHost, TaskManagerLife
 from webapp.incidents.choices import IncidentState
@@ -131,7 +131,6 @@ RULES = (
     Rule(_("findings"), Finding, "last_seen", notable),
     Rule(_("findings that were taken back"), WithdrawnFinding, "withdrawn_at", routine),
     Rule(_("health of jobs"), JobJudgement, "as_of", notable),
-    Rule(_("growth of clusters by the day"), ClusterDay, "day", sums),
     Rule(_("growth of stored files by the day"), StoredDay, "day", sums),
     Rule(
         _("incidents that are over"), Incident, "last_seen", notable, ~Q(state=IncidentState.OPEN)

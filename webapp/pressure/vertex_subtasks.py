@@ -47,7 +47,6 @@ class SubtaskSample:
     over_median: float | None
 
 
-COLUMNS = tuple(SubtaskSample.__dataclass_fields__)
 SORTS = {
     "busy": "busy_ms_per_s",
     "back-pressured": "backpressured_ms_per_s",

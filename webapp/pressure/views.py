@@ -4,11 +4,11 @@ its figures over time.
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET
@@ -19,10 +19,9 @@ from webapp.charts.theme import ACCENT, CRIT, UNKNOWN, WARN
 from webapp.findings.models import Finding
 from webapp.findings.presentation import shown
 from webapp.fleet.job_lookup import JobView, look_up, vertex_or_404
-from webapp.lib.exports import export_response
 from webapp.lib.list_pages import page_number
 from webapp.pressure.models import PressureWindow
-from webapp.pressure.vertex_subtasks import COLUMNS, SORTS, VertexSample, in_order, newest_sample
+from webapp.pressure.vertex_subtasks import SORTS, VertexSample, in_order, newest_sample
 
 MOST_WINDOWS = 20_000
 
@@ -107,18 +106,6 @@ def subtasks(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) ->
         "has_more": first + PAGE_SIZE < total,
     }
     return render(request, "pressure/_subtasks.html", context)
-
-
-@require_GET
-def export(
-    request: HttpRequest, cluster: str, job_id: str, vertex_id: str, form: str
-) -> HttpResponseBase:
-    view = look_up(request, cluster, job_id)
-    vertex_or_404(view.job, vertex_id)
-    rows = (
-        asdict(sample) for sample in in_order(_sample(view, vertex_id).subtasks, _sorting(request))
-    )
-    return export_response(form, f"weir-subtasks-{vertex_id}", COLUMNS, rows)
 
 
 def _sample(view: JobView, vertex_id: str) -> VertexSample:

@@ -50,7 +50,6 @@ class ReportSerializer(serializers.ModelSerializer[IncidentReport]):
             "step",
             "error",
             "tone",
-            "without_pdf",
             "asked_at",
             "made_at",
         )
@@ -155,7 +154,7 @@ class ReportViews(ListView):
     )
     @action(
         detail=True,
-        url_path=r"files/(?P<form>html|pdf|md|json)",
+        url_path=r"files/(?P<form>html|md|json)",
         filter_backends=[],
         pagination_class=None,
         content_negotiation_class=WhateverTheyAccept,

@@ -1,4 +1,4 @@
-"""Making one report, under the lease of its due work: gather, draw, keep.
+"""Making one report, under the lease of its due work.
 
 Killed anywhere, it is made again from the start.
 """
@@ -15,12 +15,10 @@ from webapp.lib.scopes import EVERYTHING, OfClusters
 from webapp.reports import orders
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.document import Report
-from webapp.reports.folder import ReportFolder
 from webapp.reports.gathering import digest, incident
 from webapp.reports.gathering.scope import BadScope
 from webapp.reports.models import AT_WORK, IncidentReport
 from webapp.reports.renderers import files
-from webapp.reports.renderers.pdf import NoPdf
 from webapp.work.lease import Lease
 from webapp.work.runs import RunRecord, describe
 
@@ -77,28 +75,18 @@ def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
     now = timezone.now()
     with translation.override(files.ENGLISH):  # a document is translated when it is drawn
         document = _gathered(report, now, progress)
-    folder = ReportFolder(report.uid)
-    for done, form in ((75, "html"), (80, "md"), (82, "json")):
-        progress(done, message("writing {form:name}", form=form))
-        folder.keep(form, files.rendered(document, form))
-    progress(85, message("printing the PDF"))
-    without_pdf = _pdf(document, folder, report.language)
     record.counts["parts"] = len(document.appendix)
     with lease.writing():
-        # Last: only this makes the report one that can be read.
-        made = IncidentReport.objects.filter(pk=report.pk, state=ReportState.RUNNING).update(
+        IncidentReport.objects.filter(pk=report.pk, state=ReportState.RUNNING).update(
             state=ReportState.DONE,
             title=document.title,
             tone=document.pages.verdict.tone,
             document=plain(document),
-            without_pdf=without_pdf,
             progress=100,
             step="",
             error="",
             made_at=now,
         )
-    if not made:
-        folder.remove()  # it was deleted meanwhile
 
 
 def _gathered(report: IncidentReport, now: datetime, progress: incident.Progress) -> Report:
@@ -123,16 +111,6 @@ def _gathered(report: IncidentReport, now: datetime, progress: incident.Progress
             from_alert=report.from_alert,
             progress=seen_by_all,
         )
-
-
-def _pdf(document: Report, folder: ReportFolder, language: str) -> str:
-    """Why there is none, or ""."""
-    try:
-        folder.keep("pdf", files.rendered(document, "pdf", language))
-    except NoPdf as error:
-        logger.warning("Report %s has no PDF: %s", document.uid, error)
-        return str(error)
-    return ""
 
 
 def _give_up(report: IncidentReport, lease: Lease, why: str) -> None:

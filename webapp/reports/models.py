@@ -60,9 +60,6 @@ class IncidentReport(models.Model):
         on_delete=models.SET_NULL,
         related_name="reports",
     )
-    language = models.CharField(
-        max_length=16, default="en", help_text="of the page that it was made from: the PDF is in it"
-    )
     author_name = models.CharField(max_length=200, blank=True, help_text="their name at that time")
     state = models.CharField(max_length=16, choices=ReportState.choices, default=ReportState.QUEUED)
     progress = models.PositiveSmallIntegerField(default=0, help_text="0 … 100")
@@ -75,7 +72,6 @@ class IncidentReport(models.Model):
         help_text="crit, warn, ok or unknown: the verdict of its first screen",
     )
     document = MessagesField(null=True, blank=True)
-    without_pdf = MessageField(blank=True, help_text="why there is no PDF")
     digest_of = models.DateTimeField(
         null=True,
         blank=True,

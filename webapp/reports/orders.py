@@ -7,13 +7,12 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext
 
 from webapp.lib import scopes
 from webapp.lib.refusals import ActionRefused
 from webapp.reports import work_keys
 from webapp.reports.choices import ReportKind, ReportState
-from webapp.reports.folder import ReportFolder
 from webapp.reports.gathering.scope import BadScope, JobKey, ReportScope, checked, rows_of
 from webapp.reports.models import IncidentReport
 from webapp.reports.texts import name as plain_name
@@ -95,10 +94,8 @@ def again(report: IncidentReport, at: datetime) -> bool:
 
 
 def delete(report: IncidentReport) -> None:
-    """With its files. One that is being made ends at its next write."""
-    with transaction.atomic():
-        IncidentReport.objects.filter(pk=report.pk).delete()
-        transaction.on_commit(ReportFolder(report.uid).remove)
+    """One that is being made ends at its next write."""
+    IncidentReport.objects.filter(pk=report.pk).delete()
 
 
 def _requested(**fields: Any) -> IncidentReport:
@@ -111,8 +108,6 @@ def _requested(**fields: Any) -> IncidentReport:
             % {"most_waiting": MOST_WAITING}
         )
     with transaction.atomic():
-        report: IncidentReport = IncidentReport.objects.create(
-            language=get_language() or "en", **fields
-        )
+        report: IncidentReport = IncidentReport.objects.create(**fields)
         work_keys.wake(report.pk, fields["asked_at"])
     return report

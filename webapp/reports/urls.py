@@ -12,7 +12,6 @@ MENU = MenuEntry("Reports", "reports", key="r", of=("report",))
 
 urlpatterns = [
     path("reports/", views.reports, name="reports"),
-    path("reports.<export_form:form>", views.export, name="reports-export"),
     path("reports/new/", views.new, name="reports-new"),
     path("reports/digest/", whole_fleet_only(views.digest), name="reports-digest"),
     re_path(rf"^reports/{UID}/$", views.report, name="report"),
@@ -21,7 +20,7 @@ urlpatterns = [
     re_path(rf"^reports/{UID}/delete$", views.delete, name="report-delete"),
     re_path(rf"^reports/{UID}/open$", views.opened, name="report-open"),
     re_path(
-        rf"^reports/{UID}/report\.(?P<form>html|pdf|md|json)$",
+        rf"^reports/{UID}/report\.(?P<form>html|md|json)$",
         views.download,
         name="report-download",
     ),

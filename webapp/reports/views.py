@@ -15,7 +15,6 @@ from django.views.decorators.http import require_GET, require_POST
 from webapp.accounts.guards import operators_only
 from webapp.alerting.models import Alert
 from webapp.incidents.models import Incident
-from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.lib.messages.rendering import localised
 from webapp.lib.refusals import ActionRefused
@@ -29,24 +28,9 @@ from webapp.reports.models import IncidentReport
 from webapp.reports.presentation import context as context_of
 from webapp.reports.presentation import verdict
 from webapp.reports.renderers.files import FORMS
-from webapp.reports.stored_reports import Gone, content, document_of, forms_of
+from webapp.reports.stored_reports import Gone, content, document_of
 
 REPORTS_A_PAGE = 25
-EXPORT_COLUMNS = (
-    "uid",
-    "kind",
-    "title",
-    "tone",
-    "state",
-    "start",
-    "end",
-    "jobs",
-    "from_alert",
-    "author_name",
-    "asked_at",
-    "made_at",
-    "error",
-)
 WEEK = timedelta(days=7)
 SANDBOX = "sandbox allow-scripts allow-popups allow-modals"
 """The file is shown as if it came from nowhere: its scripts see no cookie and no page of ours."""
@@ -64,18 +48,6 @@ def reports(request: HttpRequest) -> HttpResponse:
         "kinds": ReportKind.choices,
     }
     return render(request, "reports/reports.html", context)
-
-
-@require_GET
-def export(request: HttpRequest, form: str) -> HttpResponseBase:
-    """All of the list, without what they say."""
-    rows = (
-        ReportFilters.from_page(request.GET, IncidentReport.objects.all())
-        .checked()
-        .order_by("-id")
-        .values(*EXPORT_COLUMNS)
-    )
-    return export_response(form, "weir-reports", EXPORT_COLUMNS, rows.iterator(chunk_size=500))
 
 
 @operators_only
@@ -121,7 +93,7 @@ def report(request: HttpRequest, uid: str) -> HttpResponse:
     document = document_of(incident_report)
     if document is not None:
         context |= context_of(document)
-        context["forms"] = forms_of(incident_report)
+        context["forms"] = [(form, known.title) for form, known in FORMS.items()]
     return render(request, "reports/report.html", context)
 
 
@@ -154,7 +126,7 @@ def delete(request: HttpRequest, uid: str) -> HttpResponse:
     orders.delete(incident_report)
     messages.success(
         request,
-        gettext("The report “%(title)s” is deleted, with its files.")
+        gettext("The report “%(title)s” is deleted.")
         % {"title": incident_report.title or incident_report.uid},
     )
     return redirect("reports")

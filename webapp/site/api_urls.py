@@ -12,7 +12,6 @@ from webapp.alerting import api_urls as alerting
 from webapp.analyses.api import urlpatterns as analyses_api
 from webapp.checkpoints import api_urls as checkpoints
 from webapp.cleanup import api_urls as cleanup
-from webapp.cleanup.missing_files import api_urls as triage
 from webapp.delivery import api_urls as delivery
 from webapp.findings import api_urls as findings
 from webapp.fleet import api_urls as fleet
@@ -54,11 +53,8 @@ urlpatterns = [
     *push.urlpatterns,
     *analyses_api(),
     *replication.urlpatterns,
-    *hosts.urlpatterns,
     *delivery.urlpatterns,
-    *growth.urlpatterns,
     *storage.urlpatterns,
-    *triage.urlpatterns,
     *router.urls,
     path("schema/", SpectacularJSONAPIView.as_view(), name="api-schema"),
     path("docs/", docs, name="api-docs"),

@@ -21,7 +21,7 @@ from webapp.storage import registration
 from webapp.storage.auditing import audit_request, audit_retention
 from webapp.storage.auditing.audit_run import audit
 from webapp.storage.choices import AuditPurpose
-from webapp.storage.models import AgeRuleResult, StorageAudit, StorageRoot
+from webapp.storage.models import StorageAudit, StorageRoot
 from webapp.storage.models.roots import StorageRootQuerySet
 from webapp.storage.table_models import AUDIT_MODELS
 from webapp.work.lease import Lease
@@ -120,9 +120,6 @@ def _forget(of: StorageAudit) -> None:
         return
     for model in AUDIT_MODELS.values():
         model._default_manager.filter(audit=of, root__in=ROOTS).delete()
-    AgeRuleResult.objects.filter(
-        audit=of, below__in=("", *ROOTS)
-    ).delete()  # sums over the demo's files, too
 
 
 def _register(name: str) -> None:

@@ -1,5 +1,5 @@
-"""What the demo has to show besides its jobs: audited storage, a plan that nobody approved, an age
-rule, an acknowledged alert, a silence, a report. Each is made once, as people would make it, when
+"""What the demo has to show besides its jobs: audited storage, a plan that nobody approved, an
+acknowledged alert, a silence, a report. Each is made once, as people would make it, when
 there is something to make it of.
 """
 
@@ -19,7 +19,6 @@ from webapp.alerting.choices import OPEN
 from webapp.alerting.models import Alert, Silence
 from webapp.cleanup import orders as cleanup_orders
 from webapp.cleanup import planning
-from webapp.cleanup.choices import PlanState
 from webapp.cleanup.models import CleanupPlan
 from webapp.fleet import demo
 from webapp.lib.matchers import parse_lines
@@ -28,7 +27,7 @@ from webapp.reports.gathering.scope import JobKey, checked
 from webapp.reports.models import IncidentReport
 from webapp.site import demo_storage
 from webapp.storage.auditing import work_keys
-from webapp.storage.models import AgeRuleResult, AuditDoubt
+from webapp.storage.models import AuditDoubt
 from webapp.work.lease import Lease
 from webapp.work.runs import RunRecord
 
@@ -36,7 +35,6 @@ NAME = "the demo"
 """Who does these things; they are named by it, since no user does any of them."""
 KEY = "demo/tour"
 
-AGE_RULE_DAYS = 3
 SILENCED_FOR = timedelta(days=1)
 REPORTED = timedelta(hours=1)
 DOUBTED_FOR = timedelta(minutes=1)
@@ -118,21 +116,6 @@ def _plan(now: datetime) -> Callable[[Lease, RunRecord], Made] | None:
     return make
 
 
-def _age_rule(now: datetime) -> Callable[[Lease, RunRecord], Made] | None:
-    """Once the plan is made, since this starts Spark, which takes a while."""
-    made = (
-        CleanupPlan.objects.filter(created_by=None, created_name=NAME)
-        .exclude(state=PlanState.BUILDING)
-        .first()
-    )
-    audits = demo_storage.later_audits()
-    if made is None or not audits:
-        return None
-    return lambda _lease, _record: bool(
-        AgeRuleResult.objects.get_or_create(audit=audits[0], days=AGE_RULE_DAYS, below="")
-    )
-
-
 def _look_again(lease: Lease, record: RunRecord) -> Made:
     work_keys.audit_now(timezone.now())
     return False
@@ -180,7 +163,6 @@ _STEPS: dict[str, Step] = {
     "report": _report,
     "audits": _audits,
     "plan": _plan,
-    "age rule": _age_rule,
 }
 
 

@@ -4,7 +4,6 @@ from django.urls import path
 
 from webapp.lib.api.routes import Routes
 from webapp.storage.api.views import (
-    AgeRuleViews,
     AuditDoubtViews,
     ChainLinkViews,
     CheckpointStorageViews,
@@ -30,7 +29,6 @@ ROUTES: Routes = (
     ("storage-missing", MissingFileViews, "api-storage-missing"),
     ("storage-doubts", AuditDoubtViews, "api-storage-doubts"),
     ("storage-statements", StorageStatementViews, "api-storage-statements"),
-    ("storage-age-rules", AgeRuleViews, "api-storage-age-rules"),
 )
 
 urlpatterns = [

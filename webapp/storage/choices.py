@@ -39,9 +39,3 @@ class StatementKind(models.TextChoices):
     DEAD_JOB = "dead_job", _("dead job")
     EXCLUDED = "excluded", _("excluded directory")
     FOREIGN_FILE = "foreign_file", _("no checkpoint")
-
-
-class SimulationState(models.TextChoices):
-    ASKED = "asked", _("asked for")
-    DONE = "done", _("done")
-    FAILED = "failed", _("failed")

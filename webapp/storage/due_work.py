@@ -1,6 +1,4 @@
-"""The due work of storage: audits, simulations of age rules that were requested, and judging
-NameNodes.
-"""
+"""The due work of storage: audits, and judging NameNodes."""
 
 from datetime import timedelta
 
@@ -29,13 +27,6 @@ register(
             if done.idle
             else work_keys.after(done.began, done.ended)
         ),
-    ),
-    Work(
-        work_keys.AGE_RULES,
-        TASK,
-        every=work_keys.age_rules_s,
-        has_work=lambda _attempt: scheduled_audits.has_age_rules(),
-        do=scheduled_audits.simulate_asked,
     ),
     # Left by a command that was killed: there is nothing to do.
     Work(work_keys.BY_HAND, TASK, every=dict),

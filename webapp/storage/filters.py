@@ -8,7 +8,7 @@ from spark_jobs.storage_words import CHAIN_KINDS, REACHES, VERDICTS
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.keysets import NEWEST_ROWS_FIRST, KeysetColumn
 from webapp.lib.query_parameters import Choice, Flag, Text, Whole
-from webapp.storage.choices import AuditState, RootKind, SimulationState, StatementKind
+from webapp.storage.choices import AuditState, RootKind, StatementKind
 from webapp.storage.newest_audits import latest_audits
 
 
@@ -90,8 +90,3 @@ class StatementFilters(ListFilters):
     subject = Text(about="canonical directory or file")
     time_field = "stated_at"
     order = NEWEST_ROWS_FIRST
-
-
-class AgeRuleFilters(OfAudit):
-    days = Whole()
-    state = Choice(SimulationState.values)

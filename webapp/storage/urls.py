@@ -13,7 +13,6 @@ from webapp.storage.views import (
     overview,
     root,
     roots,
-    simulator,
     statements,
     xray,
 )
@@ -26,7 +25,6 @@ urlpatterns = [
     path("storage/charts/history", charts.over_time, name="storage-chart-history"),
     path("storage/files/", files.files, name="storage-files"),
     path("storage/files/export.<str:form>", files.export, name="storage-files-export"),
-    path("storage/jobs/export.<str:form>", root.export_jobs, name="storage-jobs-export"),
     path("storage/root/", root.root, name="storage-root"),
     path("storage/roots/add", whole_fleet_only(roots.add), name="storage-root-add"),
     path("storage/roots/<int:pk>/", roots.edit, name="storage-root-edit"),
@@ -38,6 +36,5 @@ urlpatterns = [
         whole_fleet_only(statements.end),
         name="storage-statement-end",
     ),
-    path("storage/simulator/", whole_fleet_only(simulator.simulator), name="storage-simulator"),
     path("storage/xray/", xray.xray, name="storage-xray"),
 ]

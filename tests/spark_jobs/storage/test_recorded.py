@@ -5,7 +5,6 @@ merged (K).
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,6 @@ from pyspark.sql import SparkSession
 
 from ingest.lake.store import Lake
 from ingest.lake.tables import TABLES
-from spark_jobs.audit_here import Here
-from spark_jobs.audit_on_spark import OnSpark
-from spark_jobs.jobs.age_rule import simulated
 from spark_jobs.manifest import Manifest
 from tests.flink_segments import by_flink
 from tests.spark_jobs.storage.audits import Audited, Auditor
@@ -126,32 +122,6 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     return Recorded(tmp_path_factory.mktemp("recorded"), tmp_path_factory.mktemp("trees"))
 
 
-@dataclass(frozen=True)
-class ByAge:
-    """What a rule that deletes by age would break in H, by root; ``first_job``: one that looks into
-    its first job's directory only.
-    """
-
-    everywhere: dict[str, Any]
-    first_job: dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def by_age(recorded: Recorded) -> ByAge:
-    tree, manifest = recorded.trees["H"], recorded.second.manifest
-    uri = tree.uri(next(file.path for file in tree.files if "/529e89" in file.path))
-    before, job, after = uri.partition("/529e89")
-    below = f"{before}{job}{after.partition('/')[0]}"
-    everywhere = simulated(Here(), manifest, 4)["roots"]
-    first_job = simulated(Here(), manifest, 1, below)["roots"]
-    return ByAge(
-        *(
-            {root["root"]: root for root in roots}[tree.root.uri]
-            for roots in (everywhere, first_job)
-        )
-    )
-
-
 def written_by(run: Manifest) -> dict[str, Any]:
     """Everything that a run left: rows, counts, columns with their types, and files in their
     order.
@@ -186,10 +156,6 @@ def test_spark_leaves_what_one_process_leaves(
         for row in written_by(by_spark.second.manifest)["rows"]["storage_verdict"]
     }
     assert verdicts >= {"live", "retained_waste", "orphan"}
-    with OnSpark(spark, str(tmp_path / "by-age")) as engine:
-        assert simulated(engine, by_spark.second.manifest, 4) == simulated(
-            Here(), recorded.second.manifest, 4
-        )
 
 
 def checkpoint(audited: Audited, name: str, job: str, number: int) -> dict[str, Any]:
@@ -300,27 +266,6 @@ def test_what_stays_is_exactly_what_the_checkpoints_that_stay_need(recorded: Rec
     }
     assert recorded.second.paths("H", "live") == recorded.named_in("H", staying) | staying
     assert not recorded.second.paths("H", "orphan")
-
-
-def test_deleting_the_first_job_by_age_breaks_the_later_ones(by_age: ByAge) -> None:
-    of_root = by_age.everywhere
-    broken = {
-        (row["job_id"][:6], row["checkpoint_id"]): row["lost_files"]
-        for row in of_root["checkpoints"]
-    }
-    assert broken == {("529e89", 5): 8, ("6ced19", 8): 12, ("bdf1ec", 8): 12}
-    assert (of_root["broken"], of_root["jobs"], of_root["live_files"] > 0) == (3, 3, True)
-
-
-def test_deleting_by_age_in_one_directory_touches_no_other_and_breaks_the_same_checkpoints(
-    by_age: ByAge,
-) -> None:
-    whole, first_job = by_age.everywhere, by_age.first_job
-    assert (first_job["files"], first_job["bytes"], first_job["checkpoints"]) == (
-        whole["files"],
-        whole["bytes"],
-        whole["checkpoints"],
-    )
 
 
 def test_orphans_of_killed_taskmanagers_equal_a_plain_recount(recorded: Recorded) -> None:

@@ -22,7 +22,6 @@ RUN_ELSEWHERE = {
     "manage.py audit_storage ROOT": "tests/webapp/cleanup/test_whole.py",
     "manage.py audit_storage": "tests/webapp/storage/test_commands.py",
     "manage.py storage_statement": "tests/webapp/cleanup/test_whole.py",
-    "manage.py simulate_age_rule": "tests/webapp/storage/test_commands.py",
     "manage.py plan_cleanup": "tests/webapp/cleanup/test_commands.py",
     "manage.py approve_cleanup": "tests/webapp/cleanup/test_commands.py",
     "manage.py apply_cleanup": "tests/webapp/cleanup/test_commands.py",

@@ -1,12 +1,9 @@
 """Hosts in pages, API, downloads and command: what happened where, the worst first."""
 
-import json
 from datetime import timedelta
-from io import StringIO
 
 import pytest
 from django.core.cache import cache
-from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -96,31 +93,6 @@ def test_a_host_that_a_critical_finding_names_comes_before_one_with_more_trouble
     names(row, "calm")
     Finding.objects.exclude(pk=row.pk).update(severity="warning", severity_rank=2)
     assert listed(viewer.get("/hosts/")) == ["calm", "bad", "odd"]
-
-
-def test_the_api_the_command_and_downloads_have_the_rows_of_the_page(viewer, api, three):
-    page = [(row.host, row.declines, row.findings) for row in viewer.get("/hosts/").context["rows"]]
-    answer = api.get("/api/v1/hosts/").json()
-    assert [(row["host"], row["declines"], row["findings"]) for row in answer["hosts"]] == page
-    assert (answer["total"], answer["is_cut"]) == (3, False)
-    rows = json.loads(b"".join(viewer.get("/hosts.json").streaming_content))
-    assert [(row["host"], row["declines"], row["findings"]) for row in rows] == page
-    out = StringIO()
-    call_command("hosts", json=True, stdout=out)
-    assert [
-        (row["host"], row["declines"], row["findings"])
-        for row in map(json.loads, out.getvalue().splitlines())
-    ] == page
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("sort", "x"), ("trouble", "all"), ("from", "yesterday"), ("after", "x")]
-)
-def test_a_wrong_parameter_is_named(api, now, name, value):
-    assert name in api.get("/api/v1/hosts/", {name: value}).json()["error"]["fields"]
-    if name != "after":
-        with pytest.raises(CommandError, match=value):
-            call_command("hosts", **{name: value})
 
 
 def test_pages_of_hosts_follow_one_another(viewer, now):
@@ -224,22 +196,6 @@ def test_memory_declines_and_losses_are_told_by_taskmanager(viewer, api, three, 
     )
     assert (gone.taskmanager_id, gone.lost_at, gone.budget) == ("tm-9", at, None)
     assert [(row.here, row.total) for row in shown["slowest"]] == [(1, 2)]
-    told = api.get("/api/v1/hosts/bad/").json()
-    assert [row["taskmanager_id"] for row in told["taskmanagers"]] == ["tm-1", "tm-9"] and told[
-        "declines"
-    ] == 3
-
-
-def test_the_command_tells_of_one_host_as_the_api_does(api, three):
-    out = StringIO()
-    call_command("hosts", "bad", json=True, stdout=out)
-    told, of_api = json.loads(out.getvalue()), api.get("/api/v1/hosts/bad/").json()
-    assert told.keys() == of_api.keys() and told["concentrations"] == of_api["concentrations"]
-    story = StringIO()
-    call_command("hosts", "bad", stdout=story)
-    assert "3 of 3 declines" in story.getvalue()
-    with pytest.raises(CommandError, match="No job was seen on a host called nobody"):
-        call_command("hosts", "nobody")
 
 
 def test_a_host_that_nothing_is_known_of_is_said_to_be_unknown_where_a_link_names_its_cluster(
@@ -327,18 +283,6 @@ def test_the_api_tells_of_each_life_how_it_ended(api, now):
     }
     (one,) = api.get("/api/v1/taskmanager-lives/", {"ended_by": "oom_killed"}).json()["results"]
     assert one["taskmanager_id"] == "tm-1"
-
-
-def test_a_loss_is_among_what_is_downloaded_of_a_host(viewer, now):
-    of = job(at=now)
-    host_event("h", of, "decline", now - timedelta(minutes=1))
-    lost("tm-1", "h", now - timedelta(seconds=30), of)
-    rows = json.loads(b"".join(viewer.get("/hosts/h/events.json").streaming_content))
-    assert [(row["kind"], row["subject"]) for row in rows] == [
-        ("taskmanager_lost", "tm-1"),
-        ("decline", "enrich/1"),
-    ]
-    assert rows[0]["detail"] == "heartbeat timed out"
 
 
 def test_which_taskmanagers_have_ended_is_asked_of_their_newest_life_by_then(db, now):

@@ -71,7 +71,6 @@ LEAST_READ = {
     "storage-root",
     "storage-xray",
     "storage-files",
-    "storage-simulator",
     "cleanup-plans",
     "cleanup-plan",
     "reports",

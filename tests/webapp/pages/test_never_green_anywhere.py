@@ -50,7 +50,6 @@ def at() -> datetime:
 
 @pytest.fixture
 def jobs(db: None, at: datetime, home: Path, weir: WeirSettings) -> dict[str, JobCurrent]:
-    weir(chromium="no-such-browser")
     found = fleet_of_two(at)
     furnish(found, home, at)
     return found

@@ -81,7 +81,6 @@ def found_on(client: Client) -> dict[str, list[str]]:
 
 @pytest.fixture
 def anybody(db: None, client: Client, tmp_path: Path, weir: Any) -> Client:
-    weir(chromium="no-such-browser")
     client.force_login(somebody(Role.ADMIN, "olga"))
     inhabit(tmp_path)
     return client

@@ -26,7 +26,7 @@ from tests.webapp.storage.builders import (
     write_run,
 )
 from webapp.site import exposition
-from webapp.storage.models import AgeRuleResult, StorageRoot
+from webapp.storage.models import StorageRoot
 from webapp.work.models import DueWork
 
 pytestmark = pytest.mark.django_db
@@ -165,7 +165,6 @@ def test_an_unknown_root_is_not_found(viewer):
     assert viewer.get(reverse("storage-root"), {"uri": "s3://nobody"}).status_code == 404
     assert viewer.get(reverse("storage-files"), {"uri": "s3://nobody"}).status_code == 404
     assert viewer.get(reverse("storage-files"), {"uri": "s3://a\x00"}).status_code == 404
-    assert viewer.get(reverse("storage-simulator")).status_code == 404
 
 
 def test_files_that_are_not_live_are_listed_with_their_reason(viewer, tmp_path):
@@ -224,10 +223,6 @@ def test_tables_are_exported_whole(viewer, tmp_path, form):
         viewer.get(address, {"uri": ROOT, "verdict": "recent"}).streaming_content
     ).decode()
     assert (told.count("/149"), told.count("/148"), told.count("recent")) == (2, 0, 75)
-    jobs = b"".join(
-        viewer.get(reverse("storage-jobs-export", args=(form,)), {"uri": ROOT}).streaming_content
-    ).decode()
-    assert (JOB in jobs, "clickstream" in jobs) == (True, True)
 
 
 def test_figures_of_storage_are_metrics():
@@ -327,64 +322,12 @@ def test_directories_that_jobs_write_to_are_suggested_until_they_are_roots(viewe
     assert "s3://bucket/flink<" not in text(viewer, "storage")
 
 
-def test_a_simulation_is_asked_for_once_and_shown_when_it_is_done(operator):
-    of = audit(files_kept=True)
-    root_figures(of)
-    for _ in range(2):
-        operator.post(f"{reverse('storage-simulator')}?uri={ROOT}", {"days": "7"})
-    asked = AgeRuleResult.objects.get()
-    assert "… Running" in text(operator, "storage-simulator", uri=ROOT, days=7)
-    lost = {
-        "metadata_path": f"{ROOT}/{JOB}/chk-7/_metadata",
-        "checkpoint_id": 7,
-        "lost_files": 2,
-        "lost_bytes": 20,
-        "job_id": JOB,
-    }
-    counts = {
-        "files": 5,
-        "bytes": 50,
-        "live_files": 2,
-        "live_bytes": 20,
-        "missed_files": 1,
-        "missed_bytes": 1,
-        "broken": 1,
-        "jobs": 1,
-    }
-    asked.result = {"days": 7, "roots": [{"root": ROOT, **counts, "checkpoints": [lost]}]}
-    asked.state = "done"
-    asked.save()
-    page = text(operator, "storage-simulator", uri=ROOT, days=7)
-    assert "It would break restores" in page
-    assert "Checkpoint 7" in page
-
-
-def test_a_simulation_for_one_directory_is_asked_for_beside_that_for_the_whole_root(operator):
-    root_figures(audit(files_kept=True))
-    address = f"{reverse('storage-simulator')}?uri={ROOT}"
-    for below in ("", f"{ROOT}/{JOB}", "s3://elsewhere/x"):
-        operator.post(address, {"days": "7", "below": below})
-    assert list(AgeRuleResult.objects.order_by("id").values_list("below", flat=True)) == [
-        "",
-        f"{ROOT}/{JOB}",
-    ]
-
-
-def test_viewers_start_no_simulation(viewer):
-    root_figures(audit(files_kept=True))
-    assert (
-        viewer.post(f"{reverse('storage-simulator')}?uri={ROOT}", {"days": "7"}).status_code == 403
-    )
-    assert not AgeRuleResult.objects.exists()
-
-
 @pytest.mark.parametrize(
     "name",
     [
         "storage",
         "storage-root",
         "storage-files",
-        "storage-simulator",
         "storage-xray",
         "storage-chart-history",
     ],

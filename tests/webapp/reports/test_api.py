@@ -14,7 +14,7 @@ from webapp.reports import orders, work_keys
 from webapp.reports.models import IncidentReport
 from webapp.work.perform import perform
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_chromium")]
+pytestmark = pytest.mark.django_db
 LIST = "/api/v1/reports/"
 
 
@@ -49,7 +49,6 @@ def test_a_report_is_asked_for_made_and_taken_along(writer, of):
     assert writer.get(one).json()["title"] == "clickstream: Checkpoints expired"
     assert writer.get(f"{one}files/json/").json()["pages"]["verdict"]["tone"] == "crit"
     assert writer.get(f"{one}files/md/").content.startswith(b"# clickstream")
-    assert writer.get(f"{one}files/pdf/").status_code == 404
 
 
 def test_a_report_is_made_from_an_alert(writer, of):

@@ -10,14 +10,12 @@ from django.conf import settings
 from django.utils import timezone
 from playwright.sync_api import Browser, Page
 
-from tests.e2e.conftest import CHROMIUM
 from tests.e2e.conftest import browser as browser
 from tests.webapp.builders import person
-from tests.webapp.reports.stories import HOSTILE, expiring, restarting, scope, seen, told
-from tests.weir_settings import WeirSettings
+from tests.webapp.reports.stories import HOSTILE, expiring, scope, seen, told
 from webapp.reports import orders, work_keys
 from webapp.reports.document import Report
-from webapp.reports.renderers import html, pdf
+from webapp.reports.renderers import html
 from webapp.work.perform import perform
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
@@ -101,31 +99,8 @@ def test_a_script_that_slipped_in_would_not_run(browser, document, tmp_path):
     assert page.title() != "pwned"
 
 
-@pytest.fixture
-def chromium(weir: WeirSettings) -> None:
-    if not CHROMIUM:
-        pytest.skip("Chromium is not installed; .ci/run installs it, or set CHROMIUM to its path")
-    weir(chromium=CHROMIUM)
-
-
-def test_it_is_printed_on_two_sheets(chromium):
-    seen()
-    printed = pdf.render(told(expiring(), expiring("orders"), restarting()))
-    assert printed.startswith(b"%PDF")
-    assert len(PAGE.findall(printed)) == 2
-
-
-def test_a_hostile_name_is_only_text_in_print(chromium):
-    seen()
-    printed = pdf.render(told(expiring(HOSTILE)))
-    assert not any(
-        word in printed
-        for word in (b"/JavaScript", b"/JS ", b"/Launch", b"/EmbeddedFile", b"evil.example")
-    )
-
-
 def test_a_report_opens_on_our_site_in_a_sandbox_with_its_charts(
-    browser, transactional_db, live_server, client, no_chromium, tmp_path
+    browser, transactional_db, live_server, client, tmp_path
 ):
     seen()
     report = orders.request_report(scope(expiring()), user=None, name="olga", at=timezone.now())

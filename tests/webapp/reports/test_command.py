@@ -13,7 +13,7 @@ from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert
 from webapp.reports.models import IncidentReport
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_chromium")]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -63,10 +63,6 @@ def test_an_alert_or_the_whole_fleet_will_do_as_well(of, tmp_path):
         (["--cluster", "nowhere"], "No job was ever seen on a cluster called nowhere."),
         (["--cluster", "a", "--cluster", "b", "--job", "c"], "Give one --job for each --cluster"),
         (["--alert", "alr_x"], "There is no alert alr_x."),
-        (
-            ["--cluster", "prod-eu", "--format", "docx"],
-            "--format takes some of html, pdf, md, json",
-        ),
         (["--cluster", "prod-eu", "--from", "now", "--to", "now-1h"], "has to end after it starts"),
     ],
 )
@@ -74,10 +70,3 @@ def test_what_makes_no_sense_is_refused_with_code_2(of, tmp_path, arguments, sai
     with pytest.raises(CommandError, match=said) as refused:
         run(tmp_path, *arguments)
     assert refused.value.returncode == 2
-
-
-def test_without_a_browser_the_others_are_written_and_the_code_is_1(of, tmp_path):
-    with pytest.raises(CommandError, match="no pdf: There is no no-such-browser") as failed:
-        run(tmp_path, "--cluster", of.cluster, *RANGE, "--format", "pdf,md")
-    assert failed.value.returncode == 1
-    assert (tmp_path / "report.md").exists()

@@ -16,7 +16,7 @@ from webapp.reports.models import IncidentReport
 from webapp.reports.renderers.figures import charts_of
 from webapp.work.perform import perform
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_chromium")]
+pytestmark = pytest.mark.django_db
 START, END = T0 - timedelta(days=4), T0 + timedelta(days=3)
 
 

@@ -274,7 +274,6 @@ def test_every_kind_of_log_event_has_words_in_chinese() -> None:
 def test_no_page_in_chinese_has_english_left(
     home: Path, weir: WeirSettings, tmp_path: Path
 ) -> None:
-    weir(chromium="no-such-browser")
     inhabit(tmp_path)
     client = Client()
     client.force_login(somebody(Role.ADMIN, "root"))

@@ -1,4 +1,4 @@
-"""Commands: add_storage_root, audit_storage, simulate_age_rule."""
+"""Commands: add_storage_root, audit_storage."""
 
 import json
 import os
@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from ingest.storage.instants import CLOCK_SKEW
 from tests.webapp.builders import T0, cluster, job
-from tests.webapp.storage.builders import JOB, ROOT, audit, file_row, root, root_figures
+from tests.webapp.storage.builders import JOB, ROOT, file_row, root
 from tests.webapp.storage.test_loading import ROW
-from webapp.storage.models import AgeRuleResult, StorageAudit, StorageRoot
+from webapp.storage.models import StorageAudit, StorageRoot
 
 pytestmark = pytest.mark.django_db
 
@@ -181,77 +181,6 @@ def test_an_audit_that_makes_no_sense_is_refused_with_2(arguments):
 def test_an_audit_that_fails_ends_with_1(tree, spark, monkeypatch):
     monkeypatch.setattr(spark, "found", lambda audit_id: {"no_such_table": []})
     assert code("audit_storage", tree) == 1
-
-
-def test_a_simulation_is_told_and_kept(capsys, tmp_path):
-    of = audit()
-    root_figures(of)
-    counts = {
-        "files": 5,
-        "bytes": 50,
-        "live_files": 2,
-        "live_bytes": 20,
-        "missed_files": 1,
-        "missed_bytes": 1,
-        "broken": 1,
-        "jobs": 1,
-    }
-    lost = {
-        "metadata_path": f"{ROOT}/x/_metadata",
-        "lost_files": 2,
-        "lost_bytes": 20,
-        "lost_metadata": True,
-    }
-    result = {"days": 7, "roots": [{"root": ROOT, **counts, "checkpoints": [lost]}]}
-    AgeRuleResult.objects.create(audit=of, days=7, state="done", result=result)
-    told = lines(capsys, "simulate_age_rule", "s3a://bucket/checkpoints/", "--days", "7", "--json")
-    assert (told[0]["live_files"], told[0]["checkpoints"]) == (2, [lost])
-    call_command("simulate_age_rule", ROOT, "--days", "7")
-    assert "1 checkpoints of 1 jobs could no longer be restored" in capsys.readouterr().out
-
-
-def test_a_simulation_is_bound_to_a_directory_of_the_root_only(capsys):
-    root_figures(of := audit())
-    counts = dict.fromkeys(
-        (
-            "files",
-            "bytes",
-            "live_files",
-            "live_bytes",
-            "missed_files",
-            "missed_bytes",
-            "broken",
-            "jobs",
-        ),
-        0,
-    )
-    whole, part = (
-        {"days": 7, "roots": [{"root": ROOT, **counts, "files": files, "checkpoints": []}]}
-        for files in (5, 3)
-    )
-    AgeRuleResult.objects.create(audit=of, days=7, state="done", result=whole)
-    AgeRuleResult.objects.create(audit=of, days=7, below=f"{ROOT}/{JOB}", state="done", result=part)
-    (told,) = lines(
-        capsys,
-        "simulate_age_rule",
-        ROOT,
-        "--days",
-        "7",
-        "--below",
-        f"{ROOT.replace('s3:', 's3a:')}//{JOB}/",
-        "--json",
-    )
-    assert (told["files"], told["below"]) == (3, f"{ROOT}/{JOB}")
-    assert code("simulate_age_rule", ROOT, "--days", "7", "--below", "s3://other/place") == 2
-
-
-def test_a_simulation_without_an_audit_is_refused_with_2():
-    assert code("simulate_age_rule", ROOT, "--days", "7") == 2
-
-
-def test_a_simulation_over_files_that_are_gone_ends_with_1():
-    root_figures(audit())
-    assert code("simulate_age_rule", ROOT, "--days", "7") == 1
 
 
 def test_an_audit_of_the_future_is_refused_with_2_and_leaves_nothing(tree, spark):

@@ -1,16 +1,15 @@
-"""Audits and simulations as due work of the pipeline."""
+"""Audits as due work of the pipeline."""
 
-import json
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from tests.webapp.storage.builders import audit, root, root_figures
+from tests.webapp.storage.builders import root
 from tests.webapp.storage.test_loading import ROW
 from webapp.storage.auditing import work_keys
-from webapp.storage.models import AgeRuleResult, RootFigures, StorageAudit, StorageRoot
-from webapp.work import registry, spark_job
+from webapp.storage.models import RootFigures, StorageAudit, StorageRoot
+from webapp.work import registry
 from webapp.work.models import DueWork, PipelineRun
 from webapp.work.perform import Performed, perform
 
@@ -74,27 +73,6 @@ def test_a_root_that_was_added_while_an_audit_ran_is_audited_next(tmp_path, spar
     )
     done(work_keys.AUDIT)
     assert DueWork.objects.get(key=work_keys.AUDIT).next_attempt_at <= timezone.now()
-
-
-def test_simulations_that_were_asked_for_are_done_and_one_that_fails_says_why(
-    tmp_path, monkeypatch
-):
-    root_figures(of := audit(files_kept=True, run_dir=str(tmp_path)))
-    root_figures(gone := audit("storage-0"), "s3://other")
-    AgeRuleResult.objects.create(audit=gone, days=3)
-    AgeRuleResult.objects.create(audit=of, days=7)
-
-    def run(arguments, record, name):
-        # a path or URI
-        with open(arguments[arguments.index("--out") + 1], "w") as out:  # noqa: PTH123
-            json.dump({"days": 7, "roots": []}, out)
-
-    monkeypatch.setattr(spark_job, "run", run)
-    assert done(work_keys.AGE_RULES) == Performed.DONE
-    rows = {row.days: row for row in AgeRuleResult.objects.all()}
-    assert (rows[7].state, rows[7].result["days"]) == ("done", 7)
-    assert (rows[3].state, "no longer kept" in rows[3].error) == ("failed", True)
-    assert done(work_keys.AGE_RULES) == Performed.IDLE
 
 
 def test_what_a_killed_command_left_is_nothing_to_do():

@@ -12,31 +12,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name="ClusterDay",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("cluster", models.CharField(max_length=100)),
-                ("day", models.DateField()),
-                ("jobs", models.BigIntegerField()),
-                ("state_bytes", models.BigIntegerField(null=True)),
-                ("uploaded_bytes", models.BigIntegerField(null=True)),
-                ("stored_bytes", models.BigIntegerField(null=True)),
-                ("unreferenced_bytes", models.BigIntegerField(null=True)),
-                ("as_of", models.DateTimeField()),
-            ],
-            options={
-                "indexes": [models.Index(fields=["day"], name="cluster_day_age")],
-                "constraints": [
-                    models.UniqueConstraint(fields=("cluster", "day"), name="cluster_day_key")
-                ],
-            },
-        ),
-        migrations.CreateModel(
             name="JobGrowth",
             fields=[
                 (
@@ -135,37 +110,6 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(
                         fields=("cluster", "job_id", "window_days"), name="job_growth_key"
                     )
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name="StorageQuota",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                (
-                    "kind",
-                    models.CharField(
-                        choices=[("root", "root"), ("cluster", "cluster")], max_length=8
-                    ),
-                ),
-                (
-                    "subject",
-                    models.CharField(
-                        help_text="URI of a root, or name of a cluster", max_length=1000
-                    ),
-                ),
-                ("quota_bytes", models.BigIntegerField()),
-                ("set_by", models.CharField(max_length=200)),
-                ("set_at", models.DateTimeField()),
-            ],
-            options={
-                "constraints": [
-                    models.UniqueConstraint(fields=("kind", "subject"), name="storage_quota_key")
                 ],
             },
         ),

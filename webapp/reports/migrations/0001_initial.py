@@ -71,14 +71,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "language",
-                    models.CharField(
-                        default="en",
-                        help_text="of the page that it was made from: the PDF is in it",
-                        max_length=16,
-                    ),
-                ),
-                (
                     "author_name",
                     models.CharField(
                         blank=True, help_text="their name at that time", max_length=200
@@ -115,12 +107,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("document", webapp.lib.messages.fields.MessagesField(blank=True, null=True)),
-                (
-                    "without_pdf",
-                    webapp.lib.messages.fields.MessageField(
-                        blank=True, help_text="why there is no PDF"
-                    ),
-                ),
                 (
                     "digest_of",
                     models.DateTimeField(

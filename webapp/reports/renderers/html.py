@@ -30,8 +30,7 @@ SCRIPTS = (
 )
 
 
-def render(report: Report, *, for_print: bool = False) -> str:
-    """``for_print``: the two pages alone, as wide as a sheet of A4 and in light colours."""
+def render(report: Report) -> str:
     charts = charts_of(report)
     return render_to_string(
         "reports/file.html",
@@ -42,7 +41,6 @@ def render(report: Report, *, for_print: bool = False) -> str:
             "styles": [_inline(name) for name in STYLES],
             "scripts": [_inline(name) for name in SCRIPTS],
             "policy": _policy(),
-            "for_print": for_print,
         },
     )
 

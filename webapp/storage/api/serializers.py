@@ -5,7 +5,6 @@ from typing import Any
 from rest_framework import serializers
 
 from webapp.storage.models import (
-    AgeRuleResult,
     AuditDoubt,
     ChainLink,
     CheckpointStorage,
@@ -148,14 +147,6 @@ class StorageStatementSerializer(serializers.ModelSerializer[StorageStatement]):
     class Meta:
         model = StorageStatement
         exclude = ("id", "stated_by")
-
-
-class AgeRuleSerializer(_OfAudit):
-    """What deleting everything older than `days` would have done."""
-
-    class Meta:
-        model = AgeRuleResult
-        exclude = _NOT_OURS
 
 
 class StorageFileSerializer(serializers.Serializer[Any]):

@@ -16,7 +16,6 @@ from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.query_parameters import LongText
 from webapp.storage.api.serializers import (
-    AgeRuleSerializer,
     AuditDoubtSerializer,
     ChainLinkSerializer,
     CheckpointStorageSerializer,
@@ -34,7 +33,6 @@ from webapp.storage.api.serializers import (
 from webapp.storage.choices import AuditState
 from webapp.storage.file_lists import FileFilters, read
 from webapp.storage.filters import (
-    AgeRuleFilters,
     AuditFilters,
     ChainFilters,
     CheckpointStorageFilters,
@@ -114,11 +112,6 @@ class AuditDoubtViews(_OfAudit):
 @listed(StorageStatementSerializer, "What operators stated so that doubts end, newest first")
 class StorageStatementViews(ListView):
     filterset_class = StatementFilters
-
-
-@listed(AgeRuleSerializer, "Simulated age rules: what deleting by age would have done")
-class AgeRuleViews(_OfAudit):
-    filterset_class = AgeRuleFilters
 
 
 class StorageFilesView(APIView):

@@ -4,11 +4,11 @@ from datetime import datetime
 
 from django.conf import settings
 
-from webapp.storage.models import StorageAudit, StorageRoot
+from webapp.storage.models import StorageRoot
 from webapp.work.models import DueWork
-from webapp.work.registry import HOUR_S, MINUTE_S
+from webapp.work.registry import HOUR_S
 
-AUDIT, BY_HAND, AGE_RULES = "storage/audit", "storage/by-hand", "storage/age-rules"
+AUDIT, BY_HAND = "storage/audit", "storage/by-hand"
 """``BY_HAND`` is claimed by commands only, and never due."""
 
 
@@ -20,14 +20,6 @@ def audits_s() -> dict[str, int]:
     return (
         {AUDIT: HOUR_S * min(wish or settings.WEIR.storage_audit_h for wish in hours)}
         if hours
-        else {}
-    )
-
-
-def age_rules_s() -> dict[str, int]:
-    return (
-        {AGE_RULES: MINUTE_S}
-        if StorageRoot.objects.audited().exists() or StorageAudit.objects.exists()
         else {}
     )
 

@@ -472,54 +472,6 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name="AgeRuleResult",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("days", models.PositiveIntegerField()),
-                (
-                    "below",
-                    models.CharField(
-                        blank=True,
-                        help_text="canonical directory; empty for whole roots",
-                        max_length=1000,
-                    ),
-                ),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[("asked", "asked for"), ("done", "done"), ("failed", "failed")],
-                        default="asked",
-                        max_length=16,
-                    ),
-                ),
-                (
-                    "result",
-                    models.JSONField(
-                        blank=True,
-                        help_text="root → what would be deleted and which restores would break",
-                        null=True,
-                    ),
-                ),
-                ("error", webapp.lib.messages.fields.MessageField(blank=True)),
-                ("asked_at", models.DateTimeField(auto_now_add=True)),
-                ("finished_at", models.DateTimeField(blank=True, null=True)),
-                (
-                    "audit",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="+",
-                        to="storage.storageaudit",
-                        to_field="audit_id",
-                    ),
-                ),
-            ],
-        ),
-        migrations.CreateModel(
             name="StorageRoot",
             fields=[
                 (
@@ -729,12 +681,6 @@ class Migration(migrations.Migration):
             model_name="auditdoubt",
             constraint=models.UniqueConstraint(
                 fields=("audit", "subject", "reason"), name="storage_doubt_key"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="ageruleresult",
-            constraint=models.UniqueConstraint(
-                fields=("audit", "days", "below"), name="one_simulation_per_age"
             ),
         ),
         migrations.AddConstraint(

@@ -1,6 +1,5 @@
 """What Weir knows of checkpoint storage: its roots, the audits of them, and what those found."""
 
-from webapp.storage.models.age_rules import AgeRuleResult
 from webapp.storage.models.audits import StorageAudit
 from webapp.storage.models.checkpoints import CheckpointStorage, MissingFile
 from webapp.storage.models.jobs import ChainLink, JobStorage
@@ -11,7 +10,6 @@ from webapp.storage.models.roots_audited import AuditDoubt, RootFigures, Verdict
 from webapp.storage.models.statements import StorageStatement
 
 __all__ = [
-    "AgeRuleResult",
     "AuditDoubt",
     "ChainLink",
     "CheckpointStorage",

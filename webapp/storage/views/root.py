@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -17,7 +17,6 @@ from webapp.findings.badges import SEVERITY_BADGES
 from webapp.findings.models import Finding
 from webapp.lib import scopes
 from webapp.lib.badges import as_far_as_known
-from webapp.lib.exports import export_response
 from webapp.lib.keysets import BadCursor, KeysetColumn, Page, page
 from webapp.lib.translations import gettext_lazy as _
 from webapp.storage import chains, statements
@@ -34,7 +33,7 @@ from webapp.storage.models import (
     StorageRoot,
     VerdictFigures,
 )
-from webapp.storage.newest_audits import audited_or_404, latest_of
+from webapp.storage.newest_audits import latest_of
 from webapp.storage.orphan_proof import forecast, unreferenced
 from webapp.storage.presentation import doubt_shown, parts, reasons, why_not_cleanable
 from webapp.storage.readers import counts_since
@@ -91,19 +90,6 @@ def root(request: HttpRequest) -> HttpResponse:
             **_found(request, figures, registered, known),
         }
     return render(request, "storage/root.html", context)
-
-
-@require_GET
-def export_jobs(request: HttpRequest, form: str) -> HttpResponseBase:
-    """All jobs of the root's newest audit."""
-    figures = audited_or_404(parameter(request, "uri"))
-    names = [field.name for field in JobStorage._meta.fields if field.name not in ("id", "audit")]
-    rows = (
-        JobStorage.objects.filter(audit=figures.audit, root=figures.root)
-        .order_by("-bytes", "-id")
-        .values(*names)
-    )
-    return export_response(form, "weir-storage-jobs", names, rows.iterator(1_000))
 
 
 def _running(uri: str) -> Any:

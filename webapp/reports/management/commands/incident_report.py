@@ -10,24 +10,22 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from webapp.alerting.models import Alert
-from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.config.preparation import PreparedCommand
 from webapp.fleet.models import JobCurrent
 from webapp.lib.command_line import command_line_name
 from webapp.reports import report_scope
 from webapp.reports.document import Report
-from webapp.reports.folder import NAMES
 from webapp.reports.gathering import digest, incident
 from webapp.reports.gathering.scope import BadScope, JobKey, ReportScope
 from webapp.reports.models import new_report_uid
 from webapp.reports.renderers.files import FORMS, rendered
-from webapp.reports.renderers.pdf import NoPdf
 
 
 class Command(PreparedCommand):
     help = (
         "Report what happened to jobs in a time range, as files: one HTML file that contains its "
-        "charts, PDF, Markdown, JSON. The report is not stored in Weir. Exit code 0, 1 if a file "
-        "could not be made (the others are written), 2 if the input is invalid."
+        "charts, Markdown, JSON. The report is not stored in Weir. Exit code 0, 1 if a file could "
+        "not be written, 2 if the input is invalid."
     )
 
     refusals = (BadScope,)
@@ -80,45 +78,25 @@ class Command(PreparedCommand):
             help="created if it is missing; files in it are replaced",
         )
         parser.add_argument(
-            "--format",
-            default="html,md,json",
-            metavar="F,…",
-            help=f"of {', '.join(FORMS)} (default: html,md,json)",
-        )
-        parser.add_argument(
             "--json",
             action="store_true",
             help="one JSON object about what was made, instead of text",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        forms = list(
-            dict.fromkeys(form.strip() for form in options["format"].split(",") if form.strip())
-        )
-        if not forms or set(forms) - set(FORMS):
-            raise CommandError(
-                f"--format takes some of {', '.join(FORMS)}, separated by commas.",
-                returncode=REFUSED,
-            )
         document = self._gathered(options, timezone.now())
-        made, failed = self._written(document, options["out"], forms)
+        made = _written(document, options["out"])
         if options["json"]:
             headline = {
                 "title": document.title,
                 "tone": document.pages.verdict.tone,
                 "headline": document.pages.verdict.sentence,
             }
-            self.stdout.write(
-                json.dumps({**headline, "files": made, "failed": failed}, ensure_ascii=False)
-            )
+            self.stdout.write(json.dumps({**headline, "files": made}, ensure_ascii=False))
         else:
             self.stdout.write(f"{document.title}\n{document.pages.verdict.sentence}")
             for path in made.values():
                 self.stdout.write(f"  {path}")
-        if failed:
-            raise CommandError(
-                "; ".join(f"no {form}: {why}" for form, why in failed.items()), returncode=1
-            )
 
     def _gathered(self, options: dict[str, Any], now: datetime) -> Report:
         common: dict[str, Any] = {
@@ -148,23 +126,19 @@ class Command(PreparedCommand):
             [JobKey(job.cluster, job.job_id) for job in jobs], start, end, now
         )
 
-    def _written(
-        self, document: Report, out: Path, forms: list[str]
-    ) -> tuple[dict[str, str], dict[str, str]]:
-        """Paths by form, and why others could not be made."""
-        made, failed = {}, {}
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-            for form in forms:
-                try:
-                    path = out / NAMES[form]
-                    path.write_bytes(rendered(document, form))
-                    made[form] = str(path)
-                except NoPdf as error:
-                    failed[form] = str(error)
-        except OSError as error:
-            raise CommandError(f"{out}: {error.strerror or error}", returncode=1) from error
-        return made, failed
+
+def _written(document: Report, out: Path) -> dict[str, str]:
+    """Paths by form."""
+    made = {}
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for form in FORMS:
+            path = out / f"report.{form}"
+            path.write_bytes(rendered(document, form))
+            made[form] = str(path)
+    except OSError as error:
+        raise CommandError(f"{out}: {error.strerror or error}", returncode=1) from error
+    return made
 
 
 def _jobs(clusters: list[str], jobs: list[str]) -> list[JobCurrent]:
