@@ -87,13 +87,6 @@ class Rule:
     def family(self) -> str:
         return self.id.split(".", 1)[0]
 
-    @property
-    def leaves_minutes(self) -> bool:
-        """Whether past minutes of a job can be judged by it again: not what Weir itself could not
-        collect, nor audits and copies.
-        """
-        return self.judges is JobWindow and self.family != "collect"
-
 
 RULES: dict[str, Rule] = {}
 

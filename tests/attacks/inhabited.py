@@ -16,10 +16,10 @@ from tests.webapp.builders import exception, finding, person, replica
 from tests.webapp.cleanup import stored
 from tests.webapp.delivery.builders import delivery, endpoint, notice
 from tests.webapp.hosts.builders import happened_on
-from webapp.accounts.models import ApiToken, SavedView, User
+from webapp.accounts.models import ApiToken, User
 from webapp.accounts.roles import Role
 from webapp.alerting.evaluation import evaluate
-from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silence
+from webapp.alerting.models import Alert, RuleSetting, Silence
 from webapp.delivery.models import Attempt
 from webapp.findings.models import ThresholdOverride
 from webapp.findings.store_troubles import RULE as STORE_FAULTS
@@ -106,7 +106,6 @@ def inhabit(folder: Path) -> JobCurrent:
         "starts_at": now,
     }
     Silence.objects.create(**muted, ends_at=now + timedelta(hours=1))
-    MaintenanceWindow.objects.create(**muted, ends_at=now + timedelta(hours=1))
     RuleSetting.objects.create(
         rule="checkpoint.declined", severity="critical", author_name="olga", changed_at=now
     )
@@ -132,13 +131,6 @@ def inhabit(folder: Path) -> JobCurrent:
         first_attempt_id=of.first_attempt_id,
         job_name=of.name or "",
         as_of=now,
-    )
-    SavedView.objects.create(
-        user=User.objects.get(username="robot"),
-        page="fleet",
-        name="prod-eu",
-        query="cluster=prod-eu",
-        is_shared=True,
     )
     Heartbeat.objects.update_or_create(name="beat", defaults={"at": now})
     PipelineAlarm.objects.create(code="lake.full", subject="lake", detail="no space", since=now)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.apps import apps
-from django.contrib.admin.models import LogEntry
 from django.db import models
 
 CANARY = "weir-canary"
@@ -190,7 +189,7 @@ WORDS_OF_WEIR = {
 
 def _fields() -> Iterator[tuple[Any, Any]]:
     for model in apps.get_models():
-        if model._meta.app_label in OF_OTHERS and model is not LogEntry:
+        if model._meta.app_label in OF_OTHERS:
             for field in model._meta.concrete_fields:
                 yield model, field
 

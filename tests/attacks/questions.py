@@ -17,21 +17,6 @@ _DECLARED = re.compile(
     r"(?m)^    ([a-z_]{1,24})(?:: Parameter)? = "
     r"(?:Text|LongText|Choice|Whole|Flag|Instant|Status|Order)\("
 )
-ADMIN = (
-    "q",
-    "o",
-    "p",
-    "e",
-    "all",
-    "_facets",
-    "_changelist_filters",
-    "_popup",
-    "_to_field",
-    "id__exact",
-    "id__gt",
-    "name__regex",
-    "cluster__in",
-)
 
 
 def cursor(*values: object) -> str:

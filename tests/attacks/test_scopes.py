@@ -233,7 +233,7 @@ def test_nothing_is_offered_that_would_be_refused(theirs: Theirs, role: Role, wr
     pages = {
         place.label: path
         for place, path, _ in theirs.doors
-        if not (place.is_api or place.is_admin or NO_PAGE.search(place.label))
+        if not (place.is_api or NO_PAGE.search(place.label))
     }
     mine = pages | {"job of theirs": _job_page(), "finding": _finding_page()}
     for label, path in mine.items():
@@ -324,8 +324,6 @@ WRITES_OF_THEIR_OWN = {
     "account-password",
     "account-token-create",
     "account-sign-out",
-    "saved-view-save",
-    "api-saved-views-list",
 }
 """What concerns nobody but whoever sends it.
 

@@ -19,7 +19,6 @@ OPEN = {
     "/healthz": {200},
     "/readyz": {200, 503},
     "/sign-in/": {200, 403, 405},
-    "/admin/login/": {200, 403, 405},
     "/language/": {302, 400, 403, 405},  # a cookie of whoever asks, and no row
     "/sign-in/oidc/": {404, 405},  # no provider is set; with one, tests/webapp/accounts/oidc
     "/sign-in/oidc/back/": {404, 405},
@@ -47,7 +46,7 @@ HEADERS = {
 def asked(client: Client, method: str, path: str) -> int:
     answer = getattr(client, method)(path, **HEADERS)
     leads_in = answer.status_code in (301, 302) and re.match(
-        r"(/admin/login/|/sign-in/)\?next=", answer.headers["Location"]
+        r"/sign-in/\?next=", answer.headers["Location"]
     )
     return 401 if leads_in else answer.status_code
 

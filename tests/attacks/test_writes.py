@@ -23,8 +23,6 @@ SCOPES = tuple(ApiToken.Scope)
 REFUSED = {401, 403, 405}
 ANSWERED = {200, 302, 403, 405}
 NOTHING_BEHIND = {
-    "admin:",
-    "admin:view_on_site",
     "/api/v1/%(rest)s",
     "documentation",
     "/docs/%(rest)s",
@@ -153,9 +151,7 @@ def test_what_is_not_declared_to_write_writes_nothing() -> None:
     client, wrong = signed_in(Role.ADMIN), []
     for place in places():
         for method in ("post", "delete", "put", "patch")[: examples(1, 4)]:
-            declared = (
-                place.is_admin or place.name in (*FORMS, *OWN_DOOR) or (place.name, method) in API
-            )
+            declared = place.name in (*FORMS, *OWN_DOOR) or (place.name, method) in API
             if not declared and changes(client, place, method):
                 wrong.append((place.label, method))
     assert not wrong
@@ -186,11 +182,7 @@ def test_a_link_writes_nothing_and_behind_each_there_is_something() -> None:
 )
 def test_a_form_of_another_site_writes_nothing(headers: dict[str, str]) -> None:
     client, before = signed_in(Role.ADMIN, csrf=True), snapshot()
-    doors = [
-        place
-        for place in places()
-        if place.name in (*FORMS, *OWN_DOOR) or place.name.startswith("admin:")
-    ]
+    doors = [place for place in places() if place.name in (*FORMS, *OWN_DOOR)]
     for place in doors:
         write = FORMS.get(place.name, Write(Role.VIEWER))
         answer = client.post(
@@ -206,41 +198,6 @@ def test_a_form_of_another_site_writes_nothing(headers: dict[str, str]) -> None:
         "accounts_user",
         "accounts_user_groups",
     }
-
-
-@pytest.mark.parametrize("role", (Role.OPERATOR, None, Role.VIEWER)[: examples(1, 3)])
-def test_the_administration_is_closed_to_who_is_no_administrator(role: Role | None) -> None:
-    client, before = signed_in(role), None
-    for place in [
-        place
-        for place in places()
-        if place.is_admin and place.name not in ("admin:login", "admin:logout")
-    ]:
-        before = before or snapshot()
-        for method in ("post", "get", "put", "delete")[: examples(2, 4)]:
-            answer = getattr(client, method)(place.filled(known=True))
-            assert answer.status_code in (302, 403, 405) and not answer.headers.get(
-                "Location", "/admin/login/"
-            ).startswith("/admin/" * 2)
-    assert snapshot() == before
-
-
-def test_members_of_the_admin_role_change_nothing_in_the_administration() -> None:
-    """They look; what changes rows there is for superusers, and for those who were given the
-    permission.
-    """
-    client, before = Client(raise_request_exception=False), None
-    client.force_login(somebody(Role.ADMIN))
-    for place in [
-        place
-        for place in places()
-        if place.is_admin and place.name not in ("admin:logout", "admin:password_change")
-    ]:
-        before = before or snapshot()
-        path = place.filled(known=True)
-        body = {"action": "delete_selected", "_selected_action": "1", "post": "yes"}
-        assert client.post(path, body).status_code < 500, path
-    assert snapshot() == before
 
 
 def test_people_who_were_blocked_write_and_read_nothing() -> None:

@@ -99,9 +99,6 @@ FORMS: dict[str, Write] = {
             "new_password2": NEW_PASSWORD,
         },
     ),
-    "saved-view-save": Write(
-        Role.VIEWER, lambda: {"page": "fleet", "name": "unsteady", "query": "status=unsteady"}
-    ),
     "account-sign-out": Write(Role.VIEWER),
     "access-user-add": administrators(lambda: {"username": "newcomer", **ACCESS}),
     "access-user-change": administrators(lambda: {**ACCESS, "role": "viewer"}),
@@ -122,16 +119,6 @@ FORMS: dict[str, Write] = {
     "alert-comment": operators(lambda: {"comment": "seen"}),
     "silence-new": operators(lambda: {"matchers": TEXT_MATCHERS, "reason": "known", "hours": "2"}),
     "silence-end": operators(),
-    "maintenance-new": operators(
-        lambda: {
-            "matchers": TEXT_MATCHERS,
-            "reason": "upgrade",
-            "starts_at": "now+1h",
-            "ends_at": "now+2h",
-            "weekday": "",
-        }
-    ),
-    "maintenance-end": operators(),
     "objective-set": operators(
         lambda: {
             "name": "all",
@@ -230,8 +217,6 @@ OWN_DOOR = (
     "choose-time-zone",
     "sign-out",
     "account-token-revoke",
-    "saved-view-change",
-    "saved-view-remove",
 )
 """What concerns nobody but whoever sends it."""
 
@@ -242,31 +227,10 @@ API: dict[tuple[str, str], Write] = {
     ("api-cleanup-plans-list", "post"): operators(lambda: {"roots": _plan().roots}),
     ("api-cleanup-plans-approve", "post"): Write(Role.ADMIN, approves=True),
     ("api-cleanup-plans-order", "post"): operators(lambda: {"verb": "withdraw"}),
-    ("api-deliveries-replay", "post"): operators(),
-    ("api-deliveries-replay-range", "post"): operators(lambda: {"from": "now-1h"}),
-    ("api-endpoints-list", "post"): operators(
-        lambda: {"name": "new", "url": "https://8.8.8.8/hook"}
-    ),
-    ("api-endpoints-detail", "put"): operators(lambda: {"name": "renamed"}),
-    ("api-endpoints-detail", "delete"): operators(),
-    ("api-endpoints-disable", "post"): operators(),
-    ("api-endpoints-enable", "post"): operators(changes=False),
-    ("api-endpoints-rotate", "post"): operators(),
-    ("api-endpoints-test", "post"): operators(),
     ("api-incidents-acknowledge", "post"): operators(lambda: {"comment": "mine"}),
     ("api-incidents-assign", "post"): operators(lambda: {"owner": _operator()}),
     ("api-incidents-silence", "post"): operators(lambda: {"lasts_s": 600}),
     ("api-incidents-take-back", "post"): operators(changes=False),
-    ("api-maintenance-windows-list", "post"): operators(
-        lambda: {
-            "matchers": MATCHERS,
-            "reason": "upgrade",
-            "weekday": 1,
-            "time_of_day": "02:00",
-            "duration_s": 5400,
-        }
-    ),
-    ("api-maintenance-windows-end", "post"): operators(),
     ("api-reports-list", "post"): operators(
         lambda: {
             "jobs": [{"cluster": _job().cluster, "job_id": _job().job_id}],
@@ -275,26 +239,10 @@ API: dict[tuple[str, str], Write] = {
         }
     ),
     ("api-reports-detail", "delete"): operators(),
-    ("api-rule-settings-list", "post"): operators(
-        lambda: {"rule": "checkpoint.expired", "severity": "critical"}
-    ),
-    ("api-rule-settings-detail", "delete"): operators(),
-    ("api-rule-settings-preview", "post"): operators(
-        lambda: {"rule": "checkpoint.expired", "severity": "critical"}, changes=False
-    ),
-    ("api-saved-views-list", "post"): Write(
-        Role.VIEWER, lambda: {"page": "fleet", "name": "unsteady", "query": "status=unsteady"}
-    ),
-    ("api-saved-views-detail", "put"): Write(
-        Role.VIEWER, lambda: {"name": "mine", "is_shared": True}, "put", changes=False
-    ),
-    ("api-saved-views-detail", "delete"): Write(Role.VIEWER, method="delete", changes=False),
     ("api-silences-list", "post"): operators(
         lambda: {"matchers": MATCHERS, "reason": "known", "ends_at": _in_an_hour()}
     ),
     ("api-silences-end", "post"): operators(),
-    ("api-thresholds-list", "post"): operators(lambda: {"key": KEY, "value": 0.6}),
-    ("api-thresholds-detail", "delete"): operators(),
 }
 """Operations of the API, by the name of their address and method."""
 

@@ -2,10 +2,11 @@
 recounted from Flink's answers.
 """
 
+from itertools import pairwise
+
 import pytest
 
-from tests.played import evidence, of_rule
-from tests.webapp.alerting.what_if.test_past_windows import collected_by_minute
+from tests.played import answers, evidence, of_rule
 
 RULE = "pressure.root"
 
@@ -14,7 +15,7 @@ RULE = "pressure.root"
 def test_collections_are_the_cause_where_flink_counted_them(played):
     told = [one for one in of_rule(played, RULE) if "collected garbage for" in one["cause"]]
     assert told
-    counted = collected_by_minute(played, float("inf"))
+    counted = collected_by_minute(played)
     for one in told:
         assert one["subject"] == "enrich"
         [(name, share)] = [
@@ -33,3 +34,23 @@ def test_collections_are_the_cause_where_flink_counted_them(played):
 @pytest.mark.parametrize("played", ["1.20.5/slow-network", "2.3.0/write-stall"])
 def test_jobs_whose_heap_is_well_are_held_back_by_no_collections(played):
     assert not [one for one in of_rule(played, RULE) if "collected garbage for" in one["cause"]]
+
+
+def collected_by_minute(recording):
+    """TaskManager → share of the time in collections from the last answer of one minute to that of
+    the next, as Flink answered.
+    """
+    last = {}
+    for one in answers(recording, "/taskmanagers/([^/?]+)"):
+        if one.body["metrics"]["heapCommitted"]:
+            ms = sum(
+                gc["time"] for gc in one.body["metrics"]["garbageCollectors"] if gc["name"] != "All"
+            )
+            last.setdefault(one.found[0], {})[int(one.at // 60)] = one.at, ms
+    return {
+        name: [
+            (after[1] - before[1]) / (after[0] - before[0]) / 1000
+            for before, after in pairwise(of_minutes.values())
+        ]
+        for name, of_minutes in last.items()
+    }

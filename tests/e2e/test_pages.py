@@ -23,7 +23,6 @@ PAGES = (
     "checkpoint 30",
     "checkpoint 31",
     "finding",
-    f"{JOB}what-if/pressure.root/",
     f"{JOB}placement/",
     f"{JOB}filesystem-calls/",
     "/filesystem-calls/",
@@ -294,20 +293,6 @@ def test_on_a_telephone_the_graph_runs_from_top_to_bottom(page, site):
     expect(shown).to_have_count(1)
     assert shown.locator("svg").bounding_box()["width"] <= 390
     expect(shown.get_by_text("◆ origin")).to_be_visible()
-
-
-def test_moving_a_slider_shows_at_once_what_would_have_been(page, site):
-    page.goto(f"{site}{JOB}what-if/pressure.root/")
-    slider = page.get_by_role("slider", name="backpressured", exact=True)
-    before = page.locator(".slider output").first.inner_text()
-    slider.focus()
-    with page.expect_response(
-        lambda answer: "what-if" in answer.url and "backpressured_ratio" in answer.url
-    ):
-        page.keyboard.press("ArrowRight")
-    assert page.locator(".slider output").first.inner_text() != before
-    expect(page.locator("#preview")).to_contain_text("would have fired")
-    assert "pressure.root.backpressured_ratio=" in page.url
 
 
 def test_advice_is_worked_out_once_it_comes_into_view(page, site):

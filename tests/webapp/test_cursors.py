@@ -112,7 +112,6 @@ PAGES = {
     },
     **{f"alerts {state}": (f"/alerts/?state={state}", "cursor") for state in ("open", "any")},
     "silences": ("/alerts/silences/", "cursor"),
-    "maintenance": ("/alerts/maintenance/", "cursor"),
     "endpoints": ("/alerts/endpoints/", "cursor"),
     "deliveries": ("/alerts/deliveries/", "cursor"),
     "reports": ("/reports/", "cursor"),

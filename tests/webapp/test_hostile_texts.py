@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.webapp.builders import cluster, job, person
+from tests.webapp.builders import cluster, person
 from webapp.fleet.models import Cluster
 
 pytestmark = pytest.mark.django_db
@@ -57,7 +57,6 @@ def test_a_delivery_of_such_a_name_is_not_there(operator: Client, uid: str, tail
         "/api/v1/silences/{}/",
         "/api/v1/cleanup-plans/{}/",
         "/api/v1/endpoints/{}/",
-        "/api/v1/maintenance-windows/{}/",
         "/api/v1/jobs/{0}/{0}/",
         "/clusters/{}/",
         "/rules/{}/",
@@ -69,29 +68,6 @@ def test_a_number_beyond_every_row_names_nothing(operator: Client, path: str, nu
 
 
 @pytest.mark.parametrize(
-    "asked",
-    ["q=%00", "state__exact=%00", "id__exact=%00", "id__exact=" + BEYOND, "p=" + BEYOND, "o=%00"],
-)
-def test_the_administration_survives_what_is_asked_of_its_lists(admin: Client, asked: str) -> None:
-    job(at=timezone.now())
-    assert admin.get(f"{reverse('admin:fleet_jobcurrent_changelist')}?{asked}").status_code in (
-        200,
-        302,
-        400,
-    )
-
-
-def test_the_administration_still_searches(admin: Client) -> None:
-    of = job(at=timezone.now(), name="found it")
-    assert (
-        b"found it"
-        in admin.get(
-            f"{reverse('admin:fleet_jobcurrent_changelist')}?q={of.job_id}&state__exact=RUNNING"
-        ).content
-    )
-
-
-@pytest.mark.parametrize(
     "start",
     [
         "9999-12-31 23:59",
@@ -100,7 +76,12 @@ def test_the_administration_still_searches(admin: Client) -> None:
         "0001-01-01T00:00:00+14:00",
     ],
 )
-@pytest.mark.parametrize("name", ["silence-new", "maintenance-new"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "silence-new",
+    ],
+)
 def test_a_start_at_either_end_of_the_calendar_is_taken_or_refused(
     operator: Client, name: str, start: str
 ) -> None:
@@ -111,7 +92,7 @@ def test_a_start_at_either_end_of_the_calendar_is_taken_or_refused(
         {"starts_at": start, "ends_at": start},
     ):
         assert operator.post(reverse(name), {**WINDOW, **told}).status_code in (200, 302)
-    for page in ("silences", "maintenance"):
+    for page in ("silences",):
         assert operator.get(reverse(page)).status_code == 200
 
 

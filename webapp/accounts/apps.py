@@ -5,7 +5,6 @@ emptied.
 from typing import Any
 
 from django.apps import AppConfig
-from django.contrib.admin.apps import AdminConfig
 from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.core import checks
 from django.db.models.signals import post_migrate
@@ -29,10 +28,6 @@ class AccountsConfig(AppConfig):
         user_logged_in.connect(sessions.signed_in, dispatch_uid="accounts.sessions")
         scoped_rows.connect()
         checks.register(scoped_rows.undeclared)
-
-
-class AdministrationConfig(AdminConfig):
-    default_site = "webapp.accounts.administration.RoleSite"
 
 
 def _mark_sign_in(request: Any, **_about: Any) -> None:

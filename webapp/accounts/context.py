@@ -8,18 +8,15 @@ from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from webapp.accounts.roles import Role, role_of
-from webapp.accounts.saved_views.pages import savable
 from webapp.accounts.viewers import scope_of
 
 
 def permissions(request: HttpRequest) -> dict[str, Any]:
     """``may_operate`` and ``may_administer`` in templates; looked up once, and only where a
-    template uses them. ``saved_page``: what a saved view of this page names it, empty where it is
-    no list.
+    template uses them.
     """
     role = cache(lambda: _role(request.user) or Role.VIEWER)
     return {
-        "saved_page": savable(request),
         "may_operate": SimpleLazyObject(lambda: role() >= Role.OPERATOR),
         "may_administer": SimpleLazyObject(
             lambda: role() is Role.ADMIN and scope_of(request.user).is_everything

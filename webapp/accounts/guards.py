@@ -7,8 +7,8 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 
-from webapp.accounts.administration import is_admin
 from webapp.accounts.roles import may_operate
+from webapp.accounts.viewers import is_admin
 from webapp.lib import scopes
 from webapp.lib.translations import gettext_lazy as _
 

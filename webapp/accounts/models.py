@@ -3,13 +3,11 @@
 import unicodedata
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
-from urllib.parse import parse_qsl
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser, Group
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext
@@ -167,44 +165,6 @@ class ApiToken(models.Model):
         return self.user.is_active and (self.expires_at is None or at < self.expires_at)
 
 
-class SavedView(models.Model):
-    """What a list page was narrowed to, ordered by and of which range, under a name of its
-    owner's.
-    """
-
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views"
-    )
-    page = models.CharField(
-        max_length=40, help_text="name of an address, of webapp.accounts.saved_views.pages"
-    )
-    name = models.CharField(max_length=60)
-    query = models.CharField(max_length=2_000, blank=True, help_text="of the address, encoded")
-    is_shared = models.BooleanField(default=False, help_text="with who sees the same clusters")
-    changed_at = models.DateTimeField(auto_now=True)
-
-    class Meta:
-        ordering = ["name", "pk"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["user", "page", "name"], name="saved_view_of_page_and_name"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return self.name
-
-    @property
-    def address(self) -> str:
-        path = reverse(self.page)
-        return f"{path}?{self.query}" if self.query else path
-
-    @property
-    def shown_query(self) -> str:
-        """To be read."""
-        return " · ".join(f"{name}={value}" for name, value in parse_qsl(self.query))
-
-
 class SignInFailures(models.Model):
     """Failed sign-ins of one subject of :mod:`webapp.accounts.throttle` within the current
     window.
@@ -269,7 +229,6 @@ class AuditEntry(models.Model):
     class Door(models.TextChoices):
         PAGE = "page", _("page")
         API = "api", "API"
-        ADMINISTRATION = "administration", _("administration")
         COMMAND = "command", _("command")
 
     at = models.DateTimeField()

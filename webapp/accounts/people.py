@@ -25,11 +25,7 @@ OWN = _(
     "This is you. Ask another administrator, so that nobody raises their own rights or locks "
     "themselves out."
 )
-OF_SUPERUSER = _("A superuser is changed by superusers alone, in the administration.")
-LAST = _(
-    "Nobody else administers the whole fleet. Make somebody an administrator who sees everything "
-    "first."
-)
+OF_SUPERUSER = _("A superuser is changed by superusers alone.")
 EVERYTHING, ONLY = "everything", "only"
 
 
@@ -46,14 +42,6 @@ def lock_administrators() -> None:
     """
     if connection.in_atomic_block:
         Group.objects.select_for_update().filter(name=Role.ADMIN.group).first()
-
-
-def is_last_administrator(user: User) -> bool:
-    administrators_left = User.objects.filter(administrators()).distinct()
-    return (
-        administrators_left.filter(pk=user.pk).exists()
-        and not administrators_left.exclude(pk=user.pk).exists()
-    )
 
 
 def add(by: User, name: str, role: str, sees: str, lines: str) -> tuple[User, str]:
@@ -78,12 +66,12 @@ def add(by: User, name: str, role: str, sees: str, lines: str) -> tuple[User, st
 
 
 def change(by: User, user: User, role: str, sees: str, lines: str) -> None:
-    """Role and scope."""
+    """Role and scope; a superuser is one no more."""
     chosen, seen = _group(role), _seen(sees, lines)
     with _changing(by, user):
         user.groups.remove(*Group.objects.filter(name__in=GROUPS))
         user.groups.add(chosen)
-        User.objects.filter(pk=user.pk).update(sees=seen)
+        User.objects.filter(pk=user.pk).update(sees=seen, is_superuser=False)
 
 
 def close(by: User, user: User) -> None:
@@ -126,7 +114,13 @@ def revoke(by: User, token: ApiToken) -> None:
 
 def why_not(by: User, user: User) -> str:
     """Why ``by`` may not change ``user``; "" where they may."""
-    return OWN if user.pk == by.pk else OF_SUPERUSER if user.is_superuser else ""
+    return (
+        OWN
+        if user.pk == by.pk
+        else OF_SUPERUSER
+        if user.is_superuser and not by.is_superuser
+        else ""
+    )
 
 
 def remove(by: User, user: User) -> None:

@@ -5,7 +5,6 @@ from django.urls import path
 from webapp.accounts import languages, time_zones, views
 from webapp.accounts.audit import views as audit
 from webapp.accounts.oidc import views as oidc
-from webapp.accounts.saved_views import views as saved_views
 from webapp.accounts.users import views as users
 
 urlpatterns = [
@@ -32,11 +31,6 @@ urlpatterns = [
     ),
     path("account/sign-out-everywhere/", views.sign_out_everywhere, name="account-sign-out"),
     path("account/time-zone/", time_zones.choose, name="choose-time-zone"),
-    path("saved-views/", saved_views.listed, name="saved-views"),
-    path("saved-views/menu", saved_views.menu, name="saved-views-menu"),
-    path("saved-views/save/", saved_views.save, name="saved-view-save"),
-    path("saved-views/<int:pk>/change/", saved_views.change, name="saved-view-change"),
-    path("saved-views/<int:pk>/remove/", saved_views.remove, name="saved-view-remove"),
     path("account/", views.account, name="account"),
     path("account/password/", views.change_password, name="account-password"),
     path("account/tokens/", views.create_token, name="account-token-create"),

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils.functional import SimpleLazyObject
 
 from webapp.accounts.models import ApiToken, User
+from webapp.accounts.roles import Role, role_of
 from webapp.lib import grants, scopes
 from webapp.lib.scopes import EVERYTHING, NOTHING, Deferred, Scope
 
@@ -24,6 +25,11 @@ def scope_of(user: Any, token: ApiToken | None = None) -> Scope:
     of_user = None if user.is_superuser else user.sees
     kept = [sees for sees in (of_user, token.sees if token else None) if sees is not None]
     return Scope(*map(grants.grants_from_json, kept)) if kept else EVERYTHING
+
+
+def is_admin(user: Any) -> bool:
+    """Of the whole fleet: what administrators manage knows no scopes."""
+    return role_of(user) is Role.ADMIN and scope_of(user).is_everything
 
 
 def me(request: "HttpRequest | Request") -> User:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 
 from webapp.alerting import evaluation_hint
 from webapp.alerting.choices import OPEN, Happened
-from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, Silence
+from webapp.alerting.models import Alert, AlertEvent, Silence
 from webapp.alerting.models.alert import AlertQuerySet
 from webapp.lib.matchers import Matcher
 from webapp.lib.refusals import ActionRefused, InputRefused
@@ -105,11 +105,7 @@ def silence(
         raise InputRefused(gettext("A silence has to end after it begins, and in the future."))
     if ends_at - starts_at > LONGEST_SILENCE:
         raise InputRefused(
-            gettext(
-                "A silence lasts %(days)s days at most; plan a maintenance window for what is "
-                "longer."
-            )
-            % {"days": LONGEST_SILENCE.days}
+            gettext("A silence lasts %(days)s days at most.") % {"days": LONGEST_SILENCE.days}
         )
     with transaction.atomic():
         made = Silence.objects.create(
@@ -133,50 +129,6 @@ def end_silence(silence: Silence, user: Any, now: datetime) -> None:
             raise ActionRefused(gettext("This silence is over already."))
         evaluation_hint.wake()
     silence.refresh_from_db()
-
-
-def save_window(window: MaintenanceWindow, user: Any, now: datetime) -> MaintenanceWindow:
-    """A checked window. Raises :class:`InputRefused`."""
-    window.reason = clean(window.reason)
-    if not window.matchers:
-        raise InputRefused(
-            gettext(
-                "Give at least one matcher: a window for everything would hide all that happens."
-            )
-        )
-    if not window.reason:
-        raise InputRefused(gettext("Give a reason: it is shown with the window."))
-    if window.is_weekly and (
-        window.time_of_day is None or not 60 <= (window.duration_s or 0) <= 7 * 86_400
-    ):
-        raise InputRefused(
-            gettext(
-                "A weekly window needs its time of day in UTC and how long it lasts, from a minute "
-                "to a week."
-            )
-        )
-    if not window.is_weekly and window.ends_at is None:
-        raise InputRefused(gettext("Set when the window ends."))
-    if window.ends_at is not None and window.ends_at <= max(window.starts_at, now):
-        raise InputRefused(gettext("A window has to end after it begins, and in the future."))
-    window.author, window.author_name, window.created_at = user, user.get_username()[:200], now
-    with transaction.atomic():
-        window.save()
-        evaluation_hint.wake()
-    return window
-
-
-def end_window(maintenance_window: MaintenanceWindow, user: Any, now: datetime) -> None:
-    """From now on it is over. Raises :class:`ActionRefused` where it is already."""
-    with transaction.atomic():
-        if (
-            not MaintenanceWindow.objects.not_over(now)
-            .filter(pk=maintenance_window.pk)
-            .update(ends_at=now, ended_name=user.get_username()[:200])
-        ):
-            raise ActionRefused(gettext("This window is over already."))
-        evaluation_hint.wake()
-    maintenance_window.refresh_from_db()
 
 
 def clean(text: str) -> str:

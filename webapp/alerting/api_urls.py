@@ -3,10 +3,7 @@
 from webapp.alerting.api.incident_views import IncidentViews
 from webapp.alerting.api.views import (
     AlertViews,
-    MaintenanceWindowViews,
-    RuleSettingViews,
     SilenceViews,
-    ThresholdViews,
 )
 from webapp.lib.api.routes import Routes
 
@@ -14,7 +11,4 @@ ROUTES: Routes = (
     ("incidents", IncidentViews, "api-incidents"),
     ("alerts", AlertViews, "api-alerts"),
     ("silences", SilenceViews, "api-silences"),
-    ("maintenance-windows", MaintenanceWindowViews, "api-maintenance-windows"),
-    ("rule-settings", RuleSettingViews, "api-rule-settings"),
-    ("thresholds", ThresholdViews, "api-thresholds"),
 )

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from webapp.alerting.choices import AlertState, Mute
-from webapp.alerting.models import Alert, MaintenanceWindow, Silence
+from webapp.alerting.models import Alert, Silence
 from webapp.findings.badges import severity_badge
 from webapp.lib.badges import UNKNOWN, Badge
 
@@ -14,7 +14,6 @@ STATES: dict[str, Badge] = {
 }
 MUTES: dict[str, Badge] = {
     Mute.UNREACHABLE: Badge("cluster not seen", "?", "unknown"),
-    Mute.MAINTENANCE: Badge("in maintenance", "■", "unknown"),
     Mute.SILENCE: Badge("silenced", "■", "unknown"),
 }
 QUIET = Badge("quiet", "○", "done")
@@ -52,7 +51,7 @@ def badges(alert: Alert) -> list[Badge]:
     return shown
 
 
-def mute_badge(mute: Silence | MaintenanceWindow, at: datetime) -> Badge:
+def mute_badge(mute: Silence, at: datetime) -> Badge:
     if mute.is_active(at):
         return ACTIVE
     return OVER if mute.ends_at is not None and mute.ends_at <= at else PLANNED

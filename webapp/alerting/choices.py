@@ -37,7 +37,6 @@ class Mute(models.TextChoices):
 
     NONE = "", _("not muted")
     UNREACHABLE = "unreachable", _("its cluster is not seen")
-    MAINTENANCE = "maintenance", _("in maintenance")
     SILENCE = "silence", _("silenced")
 
 

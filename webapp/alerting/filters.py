@@ -9,7 +9,7 @@ from webapp.findings.choices import Severity
 from webapp.fleet.filters import LABEL, OfAnyAttempt
 from webapp.incidents.filters import NOBODY
 from webapp.incidents.models import Incident
-from webapp.lib.filter_sets import ListFilters, OfJob
+from webapp.lib.filter_sets import ListFilters
 from webapp.lib.keysets import NEWEST_ROWS_FIRST, KeysetColumn
 from webapp.lib.query_parameters import Choice, Flag, Text
 
@@ -60,23 +60,6 @@ class AlertFilters(OfAnyAttempt):
         return self.order if self.values.get("state") in (AlertState.RESOLVED, ANY_STATE) else worst
 
 
-class OfRule(OfJob):
-    """Settings of rules by what they are for."""
-
-    rule = Text()
-    order = NEWEST_ROWS_FIRST
-
-
-class OfThreshold(OfJob):
-    key = Text()
-    order = NEWEST_ROWS_FIRST
-
-
 class SilenceFilters(ListFilters):
     time_field = "ends_at"
-    order = NEWEST_ROWS_FIRST
-
-
-class WindowFilters(ListFilters):
-    time_field = "starts_at"
     order = NEWEST_ROWS_FIRST

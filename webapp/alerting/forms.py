@@ -1,29 +1,17 @@
-"""Entering silences and maintenance windows.
+"""Entering silences.
 
 Views hand on instants as UTC, whatever zone they were typed in.
 """
 
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django import forms
-from django.utils.text import format_lazy
 
 from webapp.lib import shown_zone
 from webapp.lib.matcher_fields import MatchersField
 from webapp.lib.timeranges import NoSuchTime, instant
 from webapp.lib.translations import gettext_lazy as _
-
-_WEEKDAYS = (
-    _("Monday"),
-    _("Tuesday"),
-    _("Wednesday"),
-    _("Thursday"),
-    _("Friday"),
-    _("Saturday"),
-    _("Sunday"),
-)
-WEEKDAYS = [(str(number), name) for number, name in enumerate(_WEEKDAYS)]
 
 
 class InstantField(forms.CharField):
@@ -98,40 +86,3 @@ class SilenceForm(forms.Form):
         return start, self.cleaned_data["ends_at"] or start + timedelta(
             hours=self.cleaned_data["hours"]
         )
-
-
-class MaintenanceForm(forms.Form):
-    matchers = MatchersField()
-    reason = forms.CharField(
-        max_length=1_000, widget=forms.Textarea(attrs={"rows": 2}), label=_("What is being done")
-    )
-    starts_at = InstantField(required=False, label=_("From"), help_text=_("Empty: from now on."))
-    ends_at = InstantField(
-        required=False, label=_("Until"), help_text=_("May be empty for a weekly one.")
-    )
-    weekday = forms.ChoiceField(
-        required=False,
-        choices=[
-            ("", _("Once")),
-            *((value, format_lazy(_("Every {weekday}"), weekday=name)) for value, name in WEEKDAYS),
-        ],
-        label=_("Repeats"),
-    )
-    time_of_day = forms.TimeField(
-        required=False, label=_("At (UTC)"), widget=forms.TextInput(attrs={"placeholder": "02:00"})
-    )
-    hours = forms.FloatField(
-        required=False, min_value=1 / 60, max_value=24 * 7, label=_("For how many hours")
-    )
-
-    def weekly(self) -> dict[str, Any]:
-        """The columns of a weekly window; all empty for one that happens once."""
-        entered = self.cleaned_data
-        if not entered["weekday"]:
-            return {"weekday": None, "time_of_day": None, "duration_s": None}
-        at: time | None = entered["time_of_day"]
-        return {
-            "weekday": int(entered["weekday"]),
-            "time_of_day": at,
-            "duration_s": round((entered["hours"] or 0) * 3600),
-        }

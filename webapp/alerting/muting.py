@@ -1,4 +1,4 @@
-"""What holds alerts back: a cluster that is not seen, maintenance, silences. What is unmuted is
+"""What holds alerts back: a cluster that is not seen, silences. What is unmuted is
 notified, as it then stands.
 
 What is critical and held back by a cluster is notified in any case, later, unless people mute it
@@ -16,7 +16,7 @@ from django.db.models import Q
 from webapp.alerting.alert_rows import ROWS_AT_ONCE, life_of, put
 from webapp.alerting.choices import OPEN, AlertState, Happened, Mute, Notified
 from webapp.alerting.lifecycle import muted, unmuted
-from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, Silence
+from webapp.alerting.models import Alert, AlertEvent, Silence
 from webapp.alerting.unreachable_mutes import CRITICAL_RANK, UnreachableMutes
 from webapp.lib.chunks import chunks
 from webapp.lib.labels import matched_labels
@@ -26,7 +26,7 @@ from webapp.lib.row_updates import write
 logger = logging.getLogger(__name__)
 
 UNREAD = ("title", "cause", "next_step", "evidence")
-FIELDS = ("muted_by", "inhibited_by", "silence", "maintenance", "notified", "notify_since")
+FIELDS = ("muted_by", "inhibited_by", "silence", "notified", "notify_since")
 
 
 @dataclass(frozen=True)
@@ -49,27 +49,17 @@ class _Rule:
 
 
 class Mutes:
-    """All that holds alerts back at one instant: five queries at most.
+    """All that holds alerts back at one instant: four queries at most.
 
-    The first reason of unreachable, maintenance, silence counts.
+    The first reason of unreachable, silence counts.
     """
 
     def __init__(self, now: datetime) -> None:
-        windows = [
-            _Rule(
-                Held(Mute.MAINTENANCE, maintenance_window.pk, maintenance_window.until(now)),
-                maintenance_window.since(now),
-                matchers,
-            )
-            for maintenance_window in MaintenanceWindow.objects.active(now)
-            if (matchers := _matchers_of(maintenance_window)) is not None
-        ]
-        silences = [
+        self._rules = [
             _Rule(Held(Mute.SILENCE, silence.pk, silence.ends_at), silence.starts_at, matchers)
             for silence in Silence.objects.active(now).order_by("-ends_at")
             if (matchers := _matchers_of(silence)) is not None
         ]
-        self._rules = [*windows, *silences]
         self.unreachable = UnreachableMutes(
             now, lambda row: bool(self._by_people([row])[row.pk].by)
         )
@@ -104,7 +94,7 @@ class Mutes:
         return {row.pk: Held() for row in rows} | held_by_alert
 
 
-def _matchers_of(row: MaintenanceWindow | Silence) -> tuple[Matcher, ...] | None:
+def _matchers_of(row: Silence) -> tuple[Matcher, ...] | None:
     """``None`` for what cannot be read any more, which mutes nothing: an alert too many is better
     than one that nobody hears of.
     """
@@ -163,7 +153,6 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
             events[Happened.MUTED if held.by else Happened.UNMUTED].append(row)
         row.muted_by = held.by
         row.inhibited_by_id = held.pk if held.by == Mute.UNREACHABLE else None
-        row.maintenance_id = held.pk if held.by == Mute.MAINTENANCE else None
         row.silence_id = held.pk if held.by == Mute.SILENCE else None
         changed.append(row)
     write(changed, FIELDS)
@@ -185,7 +174,7 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
 
 
 def _by_pk(row: Alert) -> int | None:
-    return row.inhibited_by_id or row.maintenance_id or row.silence_id
+    return row.inhibited_by_id or row.silence_id
 
 
 def _ended_unnotified(row: Alert) -> bool:

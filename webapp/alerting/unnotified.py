@@ -102,11 +102,7 @@ def _before_its_notice(row: Alert) -> str:
 def _muted(by: str) -> str:
     if by == Mute.UNREACHABLE:
         return gettext("Muted: the cluster is not seen.")
-    return (
-        gettext("Muted by a maintenance window.")
-        if by == Mute.MAINTENANCE
-        else gettext("Muted by a silence.")
-    )
+    return gettext("Muted by a silence.")
 
 
 def _about_to_be_muted(rows: Sequence[Alert], now: datetime) -> dict[int, str]:

@@ -1,4 +1,4 @@
-"""Addresses of alerts, silences, maintenance windows and settings."""
+"""Addresses of alerts, silences and settings."""
 
 from django.urls import path, re_path
 
@@ -10,7 +10,7 @@ MENU = MenuEntry(
     "Alerts",
     "alerts",
     key="a",
-    of=("alert", "silence", "maintenance", "setting", "endpoint", "deliver", "objective"),
+    of=("alert", "silence", "setting", "endpoint", "deliver", "objective"),
     count=open_count.count,
     counts="alerts that fire and nobody has acknowledged; those of one incident count as one",
 )
@@ -23,9 +23,6 @@ urlpatterns = [
     path("alerts/silences/new", mutes.silence_new, name="silence-new"),
     path("alerts/silences/matching", mutes.matching, name="silence-matching"),
     path("alerts/silences/<int:pk>/end", mutes.silence_end, name="silence-end"),
-    path("alerts/maintenance/", mutes.maintenance, name="maintenance"),
-    path("alerts/maintenance/new", mutes.maintenance_new, name="maintenance-new"),
-    path("alerts/maintenance/<int:pk>/end", mutes.maintenance_end, name="maintenance-end"),
     path("alerts/settings/", rule_settings.rule_settings, name="alert-settings"),
     path("alerts/settings/rule", rule_settings.rule_setting, name="alert-setting"),
     path("alerts/settings/rule/<int:pk>/remove", rule_settings.remove, name="alert-setting-remove"),

@@ -20,7 +20,6 @@ CSRF_TRUSTED_ORIGINS = WEIR.trusted_origins
 
 INSTALLED_APPS = [
     "webapp.accounts.apps.AccountsConfig",  # before Django's, whose commands it has in its own way
-    "webapp.accounts.apps.AdministrationConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -145,7 +144,6 @@ WHITENOISE_USE_FINDERS = True
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
-    "webapp.accounts.administration.LookingBackend",
 ]
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "/"

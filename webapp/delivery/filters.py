@@ -3,11 +3,7 @@
 from webapp.delivery.choices import DeliveryState
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.keysets import NEWEST_ROWS_FIRST
-from webapp.lib.query_parameters import Choice, Flag, Text, Whole
-
-
-class EndpointFilters(ListFilters):
-    enabled = Flag()
+from webapp.lib.query_parameters import Choice, Text, Whole
 
 
 class DeliveryFilters(ListFilters):

@@ -46,23 +46,6 @@ OF_BUDGET = (
 Samples = Sequence[Mapping[str, Any]]
 
 
-def read_of_job(
-    cluster: str, job_id: str, start: datetime, end: datetime, columns: Sequence[str]
-) -> list[Mapping[str, Any]]:
-    """Of TaskManagers that the job had slots on, the newest part of the range; none before Flink
-    1.13. Raises what the storage raises.
-    """
-    rows, _since = read_newest(
-        "taskmanagers",
-        {"cluster": cluster},
-        start,
-        end,
-        (*columns, "allocated_slots"),
-        MOST_SAMPLES,
-    )
-    return [row for row in rows.to_pylist() if has_slots(row, job_id)]
-
-
 def has_slots(row: Mapping[str, Any], job_id: str) -> bool:
     return any(slot["job_id"] == job_id for slot in row["allocated_slots"] or ())
 

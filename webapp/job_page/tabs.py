@@ -168,11 +168,6 @@ def links(shown: Shown, tab: str) -> list[Link]:
             "copies of its checkpoints elsewhere, how old they are and what they cost"
         )
         found.append(Link(gettext("Replication"), summary, address("replication")))
-    if tab == "more":
-        worst = shown.findings.current
-        rule = worst[0].finding.rule if worst else "pressure.root"
-        summary = gettext("when a rule would have fired with other thresholds")
-        found.append(Link(gettext("What if…"), summary, address("what-if", rule)))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Labels of alerts: what the matchers of silences, maintenance windows and endpoints see."""
+"""Labels of alerts: what the matchers of silences and endpoints see."""
 
 from collections.abc import Mapping
 from typing import Protocol

@@ -30,7 +30,6 @@ from webapp.lib.scopes import Scope
 OPEN = {
     "accounts.User": "people; only administrators list them",
     "accounts.ApiToken": "everybody sees their own",
-    "accounts.SavedView": "everybody sees their own, and those of people who see the same clusters",
     "accounts.SignInFailures": "digests",
     "accounts.AuditEntry": (
         "everybody's writes make them; only administrators of the whole fleet list them"

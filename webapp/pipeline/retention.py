@@ -17,7 +17,7 @@ from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.accounts.models import AuditEntry, SignInFailures
 from webapp.alerting.choices import AlertState
-from webapp.alerting.models import Alert, MaintenanceWindow, Silence
+from webapp.alerting.models import Alert, Silence
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
 from webapp.config.row_retention import audit, notable, routine, runs, sums
 from webapp.delivery.choices import DeliveryState
@@ -191,7 +191,6 @@ def _too_old(now: datetime) -> Iterator[QuerySet[Any]]:
         yield rule.old(now)
     yield from audit_retention.too_old(now)
     yield Silence.objects.over(now - notable())
-    yield MaintenanceWindow.objects.over(now - notable())
     newest = Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").values("id")[:1]
     yield Manifest.objects.filter(loaded_at__lt=now - runs()).exclude(
         id__in=list(newest.values_list("id", flat=True))

@@ -6,8 +6,6 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework.routers import SimpleRouter
 
-from webapp.accounts.audit import api as audit
-from webapp.accounts.saved_views import api as saved_views
 from webapp.alerting import api_urls as alerting
 from webapp.analyses.api import urlpatterns as analyses_api
 from webapp.checkpoints import api_urls as checkpoints
@@ -38,11 +36,8 @@ for feature in (
     storage,
     reports,
     cleanup,
-    delivery,
     growth,
     hosts,
-    saved_views,
-    audit,
 ):
     for prefix, views, name in feature.ROUTES:
         router.register(prefix, views, name)

@@ -11,7 +11,7 @@ FLEET = MenuEntry(
     "Fleet",
     "fleet",
     key="f",
-    of=("job", "checkpoint", "what-if", "vertex", "replication", *all_analyses()),
+    of=("job", "checkpoint", "vertex", "replication", *all_analyses()),
     keeps_range=True,
 )
 CLUSTERS = MenuEntry("Clusters", "clusters", key="c", of=("cluster",))

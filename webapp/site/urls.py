@@ -1,6 +1,5 @@
 """Which page lives where."""
 
-from django.contrib import admin
 from django.urls import include, path, register_converter
 
 from webapp.analyses.views import urlpatterns as analysis_pages
@@ -23,14 +22,12 @@ urlpatterns = [
     path("monitoring/<str:file>", download, name="monitoring-file"),
     path("docs/", documentation, name="documentation"),
     path("docs/<path:rest>", documentation),
-    path("admin/", admin.site.urls),
     path("api/v1/", include("webapp.site.api_urls")),
     path("", include("webapp.accounts.urls")),
     path("", include("webapp.site.pipeline_urls")),
     path("", include("webapp.site.incident_urls")),
     path("", include("webapp.site.palette.urls")),
     path("", include("webapp.findings.urls")),
-    path("", include("webapp.alerting.what_if.urls")),
     path("", include("webapp.delivery.urls")),
     path("", include("webapp.alerting.urls")),
     path("", include("webapp.reports.urls")),

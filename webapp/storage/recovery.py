@@ -9,8 +9,6 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
-from spark_jobs.diagnosis.plain import recovery_point_from_plain
-from spark_jobs.diagnosis.samples import RecoveryPoint
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import epoch_ms
 from webapp.storage.models import CheckpointStorage, JobStorage
@@ -19,9 +17,9 @@ from webapp.storage.newest_audits import latest_audits
 _OF_JOB = {"cluster": OuterRef("cluster"), "job_id": OuterRef("job_id")}
 
 
-def recovery_points(cluster: str = "", job_id: str = "") -> list[dict[str, Any]]:
-    """Plain ``RecoveryPoint`` with ``cluster`` and ``job_id`` of running jobs (of one, where
-    named), one of each job at most.
+def recovery_points() -> list[dict[str, Any]]:
+    """Plain ``RecoveryPoint`` with ``cluster`` and ``job_id`` of running jobs, one of each job
+    at most.
     """
     later = JobStorage.objects.filter(
         audit=OuterRef("audit"), newest_checkpoint_id__gt=OuterRef("checkpoint_id"), **_OF_JOB
@@ -29,21 +27,12 @@ def recovery_points(cluster: str = "", job_id: str = "") -> list[dict[str, Any]]
     ended = JobCurrent.objects.filter(terminal=True, **_OF_JOB)
     lacking = CheckpointStorage.objects.filter(
         audit__audit_id__in=latest_audits(), missing_files__gt=0, is_savepoint=False
-    )
-    lacking = (
-        lacking.filter(cluster=cluster, job_id=job_id) if cluster else lacking.exclude(cluster="")
-    )
+    ).exclude(cluster="")
     newest = lacking.filter(~Exists(later), ~Exists(ended), checkpoint_id__isnull=False)
     points_by_job: dict[tuple[str, str], dict[str, Any]] = {}
     for row in newest.select_related("audit").order_by("-missing_files", "id").iterator():
         points_by_job.setdefault((row.cluster, row.job_id), _plain(row))
     return list(points_by_job.values())
-
-
-def recovery_point_of(cluster: str, job_id: str) -> RecoveryPoint | None:
-    return next(
-        (recovery_point_from_plain(point) for point in recovery_points(cluster, job_id)), None
-    )
 
 
 def _plain(row: CheckpointStorage) -> dict[str, Any]:

@@ -77,26 +77,6 @@ def test_whoever_is_blocked_and_goes_on_makes_one_more_entry() -> None:
     assert AuditEntry.objects.order_by("-id")[0].details == {"blocked": "too many failed attempts"}
 
 
-def test_the_door_of_the_administration_is_noted_like_the_other() -> None:
-    User.objects.create_superuser("ada", password=PASSWORD)
-    Client().post("/admin/login/", {"username": "ada", "password": PASSWORD, "next": "/admin/"})
-    assert noted() == [("sign-in", "ada", "done")]
-
-
-def test_a_superuser_who_changes_a_person_in_the_administration_is_noted() -> None:
-    superuser = User.objects.create_superuser("ada", password=PASSWORD)
-    client = Client()
-    client.force_login(superuser)
-    client.post(f"/admin/accounts/user/{person('ann').pk}/delete/", {"post": "yes"})
-    found = AuditEntry.objects.get()
-    assert (found.action, found.door, found.person, found.outcome) == (
-        "administration.change",
-        "administration",
-        "ada",
-        "done",
-    )
-
-
 def test_a_command_that_writes_is_noted_with_how_it_ended_and_one_that_reads_is_not() -> None:
     person("ann")
     out = StringIO()

@@ -55,17 +55,6 @@ def sent_by_page(name: str) -> None:
     assert "username" in answer.context["form"].errors
 
 
-def sent_by_administration(name: str) -> None:
-    root = User.objects.create_superuser("root", password=PASSWORD)
-    body = {
-        "username": name,
-        "password1": "another horse 4711",
-        "password2": "another horse 4711",
-        "usable_password": "true",
-    }
-    assert signed_in(root).post("/admin/accounts/user/add/", body).status_code == 200
-
-
 def sent_by_command(name: str) -> None:
     with pytest.raises(CommandError):
         call_command(
@@ -79,35 +68,12 @@ def sent_by_command(name: str) -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("door", [sent_by_page, sent_by_administration, sent_by_command])
+@pytest.mark.parametrize("door", [sent_by_page, sent_by_command])
 @pytest.mark.parametrize("name", LIKE_ADMIN, ids=ascii)
 def test_nobody_is_made_whose_name_looks_like_another(door: Any, name: str) -> None:
     person("admin")
     door(name)
     assert not User.objects.exclude(username__in=("admin", "ada", "root")).exists()
-
-
-@pytest.mark.django_db
-def test_nobody_is_renamed_to_what_looks_like_another_and_old_pairs_can_still_be_changed() -> None:
-    root = User.objects.create_superuser("root", password=PASSWORD)
-    ann = person("ann")
-    admin = person("admin")
-    client, address = signed_in(root), f"/admin/accounts/user/{ann.pk}/change/"
-    form = {
-        "is_active": "on",
-        "sees_everything": "on",
-        "date_joined_0": "2026-03-01",
-        "date_joined_1": "04:10:00",
-    }
-    assert client.post(address, form | {"username": "Admin"}).status_code == 200
-    assert User.objects.get(pk=ann.pk).username == "ann"
-    User.objects.filter(pk=ann.pk).update(username="Admin")  # of an earlier version
-    assert (
-        client.post(address, form | {"username": "Admin", "first_name": "Ann"}).status_code == 302
-    )
-    admin.set_password("another")
-    admin.save()
-    assert User.objects.get(pk=ann.pk).first_name == "Ann"
 
 
 @pytest.mark.django_db

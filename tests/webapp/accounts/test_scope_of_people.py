@@ -3,10 +3,8 @@
 from io import StringIO
 
 import pytest
-from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp.builders import cluster, job, person
@@ -83,52 +81,3 @@ def test_a_token_is_narrowed_within_what_its_person_sees() -> None:
     with pytest.raises(CommandError, match="is not a matcher"):
         call_command("create_token", "ann", "--sees", "search")
     assert ApiToken.objects.count() == 1
-
-
-def form_of(client: Client, user: User, **changed: str) -> dict[str, str]:
-    form = (
-        client.get(reverse("admin:accounts_user_change", args=(user.pk,))).context["adminform"].form
-    )
-    kept = {
-        name: value
-        for name, value in form.initial.items()
-        if isinstance(value, str | bool) and value is not False
-    }
-    return {
-        name: str(value)
-        for name, value in (
-            {**kept, "date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"} | changed
-        ).items()
-        if value != ""
-    }
-
-
-def test_a_superuser_scopes_a_person_in_the_administration() -> None:
-    ann, client = person("ann"), Client()
-    client.force_login(User.objects.create_superuser("root"))
-    address = reverse("admin:accounts_user_change", args=(ann.pk,))
-    both = form_of(client, ann, sees_only='team="payments"')
-    assert "Sees everything is selected" in client.post(address, both).content.decode()
-    one = form_of(client, ann, sees_only='team="payments"', sees_everything="")
-    assert (
-        "is not a matcher" in client.post(address, one | {"sees_only": "payments"}).content.decode()
-    )
-    assert client.post(address, one).status_code == 302
-    ann.refresh_from_db()
-    assert seen(ann) == ["of-payments"]
-    # Saved once more as it is shown, it stays.
-    assert client.post(address, form_of(client, ann)).status_code == 302
-    ann.refresh_from_db()
-    assert seen(ann) == ["of-payments"]
-
-
-def test_an_administrator_reads_a_scope_there_and_a_scoped_one_does_not_enter() -> None:
-    ann, ada = person("ann"), person("ada")
-    ada.groups.add(Group.objects.get(name="admin"))
-    said("ann", 'team="payments"')
-    client = Client()
-    client.force_login(ada)
-    address = reverse("admin:accounts_user_change", args=(ann.pk,))
-    assert "team=&quot;payments&quot;" in client.get(address).content.decode()
-    said("ada", 'team="payments"')
-    assert client.get(address).status_code in (302, 403)

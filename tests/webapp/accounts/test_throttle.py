@@ -151,19 +151,6 @@ def test_the_cookie_says_nothing_about_whom_it_knows_and_no_script_reads_it() ->
     assert "ann" not in cookie.value and cookie["httponly"] and cookie["samesite"] == "Lax"
 
 
-def test_the_door_of_the_administration_counts_and_remembers_too() -> None:
-    User.objects.filter(username="ann").update(is_staff=True)
-    told = {"username": "ann", "password": PASSWORD}
-    client = Client()
-    assert (
-        client.post("/admin/login/?next=/admin/", told, REMOTE_ADDR="192.0.2.1").status_code == 302
-    )
-    assert client.cookies[COOKIE].value
-    for _ in range(OF_ADDRESS):
-        Client().post("/admin/login/", {**told, "password": "wrong"}, REMOTE_ADDR="192.0.2.1")
-    assert not comes_in()
-
-
 def test_what_was_guessed_is_forgotten_after_a_while() -> None:
     guesses(OF_ADDRESS)
     with time_machine.travel(timezone.now() + LIMITS["address"].window + timedelta(seconds=1)):

@@ -10,11 +10,10 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from tests.webapp.alerting.builders import opened, the_alert
-from tests.webapp.builders import cluster, job, person
+from tests.webapp.builders import person
 from webapp.accounts.models import ApiToken
 from webapp.alerting.evaluation import evaluate
-from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silence
-from webapp.findings.models import ThresholdOverride
+from webapp.alerting.models import Alert, Silence
 
 pytestmark = pytest.mark.django_db
 MATCHERS = [{"label": "cluster", "operator": "=", "value": "prod-eu"}]
@@ -119,81 +118,4 @@ def test_a_silence_that_makes_no_sense_is_refused(writer, wrong):
         answer.status_code == 400
         and answer.json()["error"]["message"]
         and not Silence.objects.exists()
-    )
-
-
-def test_a_weekly_window_is_planned_and_ended(writer):
-    weekly = {
-        "matchers": MATCHERS,
-        "reason": "upgrades",
-        "weekday": 1,
-        "time_of_day": "02:00",
-        "duration_s": 5400,
-    }
-    answer = writer.post(reverse("api-maintenance-windows-list"), weekly, format="json")
-    assert answer.status_code == 201 and answer.json()["weekday"] == 1
-    ended = writer.post(
-        reverse("api-maintenance-windows-end", args=(MaintenanceWindow.objects.get().pk,))
-    )
-    assert ended.json()["ended_name"] == "write-True"
-
-
-def test_a_setting_is_previewed_set_changed_and_removed(writer, firing):
-    wanted = {"rule": "checkpoint.declined", "severity": "critical"}
-    preview = writer.post(
-        reverse("api-rule-settings-preview"), {**wanted, "alerts": False}, format="json"
-    ).json()
-    assert (preview["fired_now"], preview["fired_then"]) == (
-        1,
-        0,
-    ) and not RuleSetting.objects.exists()
-    writer.post(reverse("api-rule-settings-list"), wanted, format="json")
-    answer = writer.post(
-        reverse("api-rule-settings-list"), {**wanted, "hold_before_s": 60}, format="json"
-    )
-    assert answer.status_code == 200 and RuleSetting.objects.get().hold_before_s == 60
-    assert (
-        writer.delete(
-            reverse("api-rule-settings-detail", args=(RuleSetting.objects.get().pk,))
-        ).status_code
-        == 204
-    )
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"rule": "no.such"},
-        {"rule": "checkpoint.declined"},
-        {"rule": "checkpoint.declined", "cluster": "nope", "alerts": False},
-    ],
-)
-def test_a_setting_that_makes_no_sense_is_refused(writer, wrong):
-    assert writer.post(reverse("api-rule-settings-list"), wrong, format="json").status_code == 400
-
-
-def test_thresholds_are_set_within_their_bounds(writer):
-    cluster("prod-eu", at=timezone.now())
-    job(at=timezone.now())
-    key = "pressure.root.backpressured_ratio"
-    assert (
-        writer.post(
-            reverse("api-thresholds-list"), {"key": key, "value": 7}, format="json"
-        ).status_code
-        == 400
-    )
-    answer = writer.post(
-        reverse("api-thresholds-list"),
-        {"key": key, "value": 0.7, "cluster": "prod-eu"},
-        format="json",
-    )
-    assert (
-        answer.status_code == 200
-        and ThresholdOverride.objects.get().author.username == "write-True"
-    )
-    assert (
-        writer.delete(
-            reverse("api-thresholds-detail", args=(ThresholdOverride.objects.get().pk,))
-        ).status_code
-        == 204
     )

@@ -1,7 +1,6 @@
 """From marked findings to notices in the outbox: once, grouped, in their time."""
 
 from datetime import timedelta
-from functools import partial
 
 import pytest
 
@@ -22,7 +21,7 @@ from tests.webapp.alerting.builders import (
 from tests.webapp.builders import cluster, person
 from webapp.alerting import actions, setting_actions
 from webapp.alerting.choices import AlertState, Happened, Notified
-from webapp.alerting.models import Alert, AlertGroup, MaintenanceWindow
+from webapp.alerting.models import Alert, AlertGroup
 from webapp.findings import marks
 from webapp.findings.models import Finding
 from webapp.fleet.choices import ClusterKind, OperatorState
@@ -422,32 +421,9 @@ def silence(since: float) -> None:
     )
 
 
-def window(since: float, weekly: bool) -> None:
-    week_s, begin = 7 * 86_400, at(since)
-    times = (
-        {"weekday": begin.weekday(), "time_of_day": begin.time(), "duration_s": 9_000}
-        if weekly
-        else {"ends_at": at(9_000)}
-    )
-    starts_at = at(since - week_s) if weekly else begin
-    matchers = [one.as_json() for one in parse_lines("cluster=prod-eu")]
-    actions.save_window(
-        MaintenanceWindow(matchers=matchers, reason="upgrades", starts_at=starts_at, **times),
-        person(operator=True),
-        starts_at,
-    )
-
-
-@pytest.mark.parametrize(
-    "mute",
-    [silence, partial(window, weekly=False), partial(window, weekly=True)],
-    ids=["silence", "window", "weekly window"],
-)
-def test_what_is_critical_and_ended_in_the_dark_is_told_though_people_mute_its_cluster_afterwards(
-    mute,
-):
+def test_what_is_critical_and_ended_in_the_dark_is_told_though_people_mute_its_cluster_afterwards():
     row = critical_that_ended_in_the_dark(140)
-    mute(600)
+    silence(600)
     looks(600, 1_500)
     assert [notice.kind for notice in told() if notice.group == "prod-eu/checkpoint"] == [
         "resolved"
@@ -506,26 +482,6 @@ def test_a_silence_that_is_ended_early_lets_go_at_once():
     look(30)
     actions.end_silence(made, olga, at(60))
     looks(75, 120)
-    assert kinds() == ["firing"]
-
-
-def test_a_weekly_window_mutes_only_in_its_hours():
-    actions.save_window(
-        MaintenanceWindow(
-            matchers=[one.as_json() for one in parse_lines("cluster=prod-eu")],
-            reason="upgrades",
-            starts_at=at(-86_400),
-            weekday=T0.weekday(),
-            time_of_day=T0.time(),
-            duration_s=3_600,
-        ),
-        person(operator=True),
-        at(-86_400),
-    )
-    opened(0)
-    looks(30, 90)
-    assert kinds() == [] and the_alert().muted_by == "maintenance"
-    looks(3_600, 3_660)
     assert kinds() == ["firing"]
 
 

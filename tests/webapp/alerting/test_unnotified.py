@@ -13,7 +13,6 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from tests.webapp.alerting.builders import (
-    T0,
     at,
     closed,
     look,
@@ -25,7 +24,7 @@ from tests.webapp.alerting.builders import (
 from tests.webapp.builders import cluster, person
 from webapp.accounts.models import User
 from webapp.alerting import actions, incident_actions, setting_actions
-from webapp.alerting.models import Alert, MaintenanceWindow
+from webapp.alerting.models import Alert
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.findings.models import Finding
 from webapp.fleet.choices import ClusterKind
@@ -82,18 +81,6 @@ def why(who: User, seconds: float, of: Incident | None = None) -> str:
 
 def set_for(rule: str, who: User, **values) -> None:
     setting_actions.save(setting_actions.checked(rule, "", "", values), who)
-
-
-def weekly_window(who: User) -> None:
-    window = MaintenanceWindow(
-        reason="upgrades",
-        starts_at=at(-60),
-        weekday=T0.weekday(),
-        time_of_day=T0.time(),
-        duration_s=3_600,
-        **matching("cluster=prod-eu"),
-    )
-    actions.save_window(window, who, at(-60))
 
 
 @pytest.mark.parametrize(
@@ -204,13 +191,6 @@ def test_what_is_let_go_waits_for_its_notice_no_longer_muted(otto, on_call):
     opened(70, "clicks")
     looks(85, 90, every_s=5)
     assert made.ends_at == at(90) and why(otto, 91, of).startswith("The notice is due in ")
-
-
-def test_a_maintenance_window_mutes(otto, on_call):
-    weekly_window(otto)
-    opened(0)
-    looks(15, 60)
-    assert why(otto, 61) == "Muted by a maintenance window."
 
 
 def test_a_cluster_that_is_not_seen_mutes_its_alerts_and_not_its_own(otto, on_call):

@@ -15,7 +15,7 @@ from tests.webapp.alerting.builders import (
 )
 from tests.webapp.builders import cluster, person
 from webapp.alerting import actions, setting_actions
-from webapp.alerting.models import Alert, MaintenanceWindow
+from webapp.alerting.models import Alert
 from webapp.delivery.models import Endpoint
 from webapp.lib.matchers import parse_lines
 
@@ -63,16 +63,6 @@ def silence_unreachable(since: float, until: float) -> None:
     )
 
 
-def maintain_unreachable(since: float, until: float) -> None:
-    window = MaintenanceWindow(
-        matchers=matching(UNREACHABLE_ALONE),
-        reason="upgrades",
-        starts_at=at(since),
-        ends_at=at(until),
-    )
-    actions.save_window(window, person(operator=True), at(since))
-
-
 def test_while_its_own_alert_is_pending_a_dark_cluster_mutes_nothing():
     on_call = somebody_listens()
     set_for_unreachable(hold_before_s=3_600)
@@ -85,10 +75,9 @@ def test_while_its_own_alert_is_pending_a_dark_cluster_mutes_nothing():
     )
 
 
-@pytest.mark.parametrize("mute", [silence_unreachable, maintain_unreachable])
-def test_while_its_own_alert_is_muted_a_dark_cluster_mutes_nothing(mute):
+def test_while_its_own_alert_is_muted_a_dark_cluster_mutes_nothing():
     on_call = somebody_listens()
-    mute(-10, 3_600)
+    silence_unreachable(-10, 3_600)
     a_critical_one_of_a_dark_cluster()
     looks(1, 600)
     assert groups_told(on_call) == ["prod-eu/job"]

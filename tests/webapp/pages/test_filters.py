@@ -99,7 +99,7 @@ def test_a_download_with_a_wrong_value_is_refused(viewer, page):
 
 @pytest.mark.parametrize(
     ("command", "option"),
-    [("findings", "--from"), ("checkpoints", "--to"), ("deliveries", "--from")],
+    [("findings", "--from"), ("checkpoints", "--to")],
 )
 def test_a_command_with_a_wrong_value_is_refused(command, option):
     with pytest.raises(CommandError, match="write now-6h") as refused:

@@ -97,7 +97,7 @@ def test_a_report_of_an_alert_of_the_first_or_last_day_there_is_is_made_or_refus
 @pytest.mark.parametrize(
     ("start", "days"), [(None, 0), (None, 1_100), (FIRST_DAY, 0), (LAST_DAY, 0)]
 )
-@pytest.mark.parametrize("name", ["job", "job-chart-strip", "job-chart-pools", "what-if"])
+@pytest.mark.parametrize("name", ["job", "job-chart-strip", "job-chart-pools"])
 def test_a_job_that_ended_has_its_pages_however_long_it_lived(viewer, now, start, days, name):
     start = start or now - timedelta(days=days)
     of = job(
@@ -109,8 +109,7 @@ def test_a_job_that_ended_has_its_pages_however_long_it_lived(viewer, now, start
         first_seen_at=start,
     )
     fact(of, 1, min(start, LAST_DAY - timedelta(seconds=3)))
-    more = ("pressure.root",) if name == "what-if" else ()
-    assert viewer.get(reverse(name, args=(of.cluster, of.job_id, *more))).status_code == 200
+    assert viewer.get(reverse(name, args=(of.cluster, of.job_id))).status_code == 200
 
 
 def test_of_a_long_life_the_page_says_which_part_it_shows(viewer, now):

@@ -59,7 +59,7 @@ KEPT = {"incident", "cause", "group", "finding", "ended_at", "closed_at"}
 def shown(client: Client) -> Iterator[tuple[str, str]]:
     for place, answer in answered(
         client,
-        (one for one in places() if not (one.is_admin or one.is_api or one.name in ELSEWHERE)),
+        (one for one in places() if not (one.is_api or one.name in ELSEWHERE)),
     ):
         if not answer.get("Content-Type", "").startswith("text/html") or answer.streaming:
             continue

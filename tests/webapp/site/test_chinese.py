@@ -27,7 +27,6 @@ LEFT_OUT = (
     "metrics",
     "schema",
     "documentation",
-    "admin:",
     "/docs",
     "api-",
 )

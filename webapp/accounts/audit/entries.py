@@ -48,7 +48,7 @@ def begin(
     entry = AuditEntry.objects.create(
         at=timezone.now(),
         action=action,
-        door=_door(request, match.view_name),
+        door=_door(request),
         person=person,
         token=str(token)[:120] if token else "",
         subject=(
@@ -102,8 +102,7 @@ def sign_in(
     status: int,
     details: dict[str, str] | None = None,
 ) -> None:
-    match = request.resolver_match
-    door = _door(request, match.view_name if match else "")
+    door = _door(request)
     entry = {"action": SIGN_IN, "door": door, "person": person}
     when = {"at": timezone.now(), "outcome": outcome, "status": status}
     _noted(
@@ -144,9 +143,7 @@ def _whence(request: HttpRequest) -> dict[str, str]:
     }
 
 
-def _door(request: HttpRequest, address: str) -> AuditEntry.Door:
-    if address.startswith("admin:"):
-        return Door.ADMINISTRATION
+def _door(request: HttpRequest) -> AuditEntry.Door:
     return Door.API if request.path_info.startswith("/api/") else Door.PAGE
 
 

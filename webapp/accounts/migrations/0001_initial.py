@@ -229,7 +229,6 @@ class Migration(migrations.Migration):
                         choices=[
                             ("page", "page"),
                             ("api", "API"),
-                            ("administration", "administration"),
                             ("command", "command"),
                         ],
                         max_length=16,
@@ -307,52 +306,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 "indexes": [models.Index(fields=["window_start"], name="sign_in_failures_age")],
-            },
-        ),
-        migrations.CreateModel(
-            name="SavedView",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                (
-                    "page",
-                    models.CharField(
-                        help_text="name of an address, of webapp.accounts.saved_views.pages",
-                        max_length=40,
-                    ),
-                ),
-                ("name", models.CharField(max_length=60)),
-                (
-                    "query",
-                    models.CharField(
-                        blank=True, help_text="of the address, encoded", max_length=2000
-                    ),
-                ),
-                (
-                    "is_shared",
-                    models.BooleanField(default=False, help_text="with who sees the same clusters"),
-                ),
-                ("changed_at", models.DateTimeField(auto_now=True)),
-                (
-                    "user",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="saved_views",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-            ],
-            options={
-                "ordering": ["name", "pk"],
-                "constraints": [
-                    models.UniqueConstraint(
-                        fields=("user", "page", "name"), name="saved_view_of_page_and_name"
-                    )
-                ],
             },
         ),
     ]

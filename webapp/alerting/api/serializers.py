@@ -4,10 +4,10 @@ from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.fields import empty
 
-from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, RuleSetting, Silence
-from webapp.delivery.api.serializers import MatchersField
-from webapp.findings.models import ThresholdOverride
+from webapp.alerting.models import Alert, AlertEvent, Silence
+from webapp.lib.matchers import LONGEST_VALUE, MOST_MATCHERS, OPERATORS, BadMatcher, from_json
 
 
 class AlertSerializer(serializers.ModelSerializer[Alert]):
@@ -56,7 +56,6 @@ class AlertSerializer(serializers.ModelSerializer[Alert]):
             "muted_by",
             "inhibited_by",
             "silence",
-            "maintenance",
             "acknowledged_name",
             "acknowledged_at",
             "acknowledge_comment",
@@ -90,14 +89,30 @@ class CommentSerializer(serializers.Serializer[Any]):
     comment = serializers.CharField(max_length=4_000, required=False, allow_blank=True, default="")
 
 
-class MutesSerializer(serializers.ModelSerializer[Any]):
-    matchers = MatchersField(min_length=1)
-    reason = serializers.CharField(max_length=1_000)
+class MatcherSerializer(serializers.Serializer[Any]):
+    label: Any = serializers.CharField(max_length=64)
+    operator = serializers.ChoiceField(choices=OPERATORS)
+    value = serializers.CharField(max_length=LONGEST_VALUE, allow_blank=True, trim_whitespace=False)
 
 
-class SilenceSerializer(MutesSerializer):
+class MatchersField(serializers.ListField):
+    """Its value is a tuple of checked matchers."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(child=MatcherSerializer(), max_length=MOST_MATCHERS, **kwargs)
+
+    def run_validation(self, data: Any = empty) -> Any:
+        try:
+            return from_json(super().run_validation(data))
+        except BadMatcher as error:
+            raise serializers.ValidationError(str(error)) from None
+
+
+class SilenceSerializer(serializers.ModelSerializer[Silence]):
     """``starts_at``: now where it is not given."""
 
+    matchers = MatchersField(min_length=1)
+    reason = serializers.CharField(max_length=1_000)
     starts_at = serializers.DateTimeField(required=False)
 
     class Meta:
@@ -113,91 +128,3 @@ class SilenceSerializer(MutesSerializer):
             "ended_name",
         )
         read_only_fields = ("id", "author_name", "created_at", "ended_name")
-
-
-class MaintenanceWindowSerializer(MutesSerializer):
-    """Once from ``starts_at`` (now) to ``ends_at``, or every week on ``weekday`` (0 Monday) at
-    ``time_of_day`` UTC for ``duration_s``.
-    """
-
-    starts_at = serializers.DateTimeField(required=False)
-    ends_at = serializers.DateTimeField(required=False, allow_null=True)
-    weekday = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=6)
-    time_of_day = serializers.TimeField(required=False, allow_null=True)
-    duration_s = serializers.IntegerField(
-        required=False, allow_null=True, min_value=60, max_value=7 * 86_400
-    )
-
-    class Meta:
-        model = MaintenanceWindow
-        fields = (
-            "id",
-            "matchers",
-            "reason",
-            "starts_at",
-            "ends_at",
-            "weekday",
-            "time_of_day",
-            "duration_s",
-            "author_name",
-            "created_at",
-            "ended_name",
-        )
-        read_only_fields = ("id", "author_name", "created_at", "ended_name")
-
-
-class RuleSettingSerializer(serializers.ModelSerializer[RuleSetting]):
-    """Setting a scope again replaces what was set; null and "" leave what a wider scope says."""
-
-    class Meta:
-        model = RuleSetting
-        fields = (
-            "id",
-            "rule",
-            "cluster",
-            "job_id",
-            "job_name",
-            "severity",
-            "alerts",
-            "hold_before_s",
-            "hold_after_s",
-            "author_name",
-            "changed_at",
-        )
-        read_only_fields = ("id", "job_name", "author_name", "changed_at")
-        validators: list[Any] = []  # the same scope again is a change, not an error
-        extra_kwargs = {"alerts": {"required": False, "allow_null": True}}
-
-
-class RuleSettingPreviewSerializer(serializers.Serializer[Any]):
-    """How often the rule would have alerted in the last 7 days, as it is and with the setting."""
-
-    start = serializers.DateTimeField()
-    end = serializers.DateTimeField()
-    fired_now = serializers.IntegerField(source="now.fired")
-    fired_then = serializers.IntegerField(source="then.fired")
-    critical_now = serializers.IntegerField(source="now.critical")
-    critical_then = serializers.IntegerField(source="then.critical")
-    findings = serializers.IntegerField(source="now.findings")
-    cut = serializers.BooleanField(source="now.cut")
-
-
-class ThresholdSerializer(serializers.ModelSerializer[ThresholdOverride]):
-    """Setting a scope again replaces what was set."""
-
-    author_name = serializers.CharField(source="author.username", read_only=True, allow_null=True)
-
-    class Meta:
-        model = ThresholdOverride
-        fields = (
-            "id",
-            "key",
-            "value",
-            "cluster",
-            "job_id",
-            "job_name",
-            "author_name",
-            "changed_at",
-        )
-        read_only_fields = ("id", "job_name", "author_name", "changed_at")
-        validators: list[Any] = []  # the same scope again is a change, not an error

@@ -1,5 +1,5 @@
-"""Alerts over the API: read them, acknowledge them; silences, maintenance windows, settings and
-thresholds: read, make and remove.
+"""Alerts over the API: read them, acknowledge them; silences, settings and thresholds: read,
+make and remove.
 """
 
 from typing import Any
@@ -12,21 +12,15 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from webapp.alerting import actions, setting_actions
+from webapp.alerting import actions
 from webapp.alerting.api.serializers import (
     AlertSerializer,
     AlertWithStorySerializer,
     CommentSerializer,
-    MaintenanceWindowSerializer,
-    RuleSettingPreviewSerializer,
-    RuleSettingSerializer,
     SilenceSerializer,
-    ThresholdSerializer,
 )
-from webapp.alerting.filters import AlertFilters, OfRule, OfThreshold, SilenceFilters, WindowFilters
-from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silence
-from webapp.alerting.preview import compare
-from webapp.findings.models import ThresholdOverride
+from webapp.alerting.filters import AlertFilters, SilenceFilters
+from webapp.alerting.models import Alert, Silence
 from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.refusals import ActionRefused
@@ -122,109 +116,6 @@ class SilenceViews(ListView):
         silence = get_object_or_404(Silence, pk=pk)
         actions.end_silence(silence, request.user, timezone.now())
         return Response(SilenceSerializer(silence).data)
-
-
-@listed(MaintenanceWindowSerializer, "Maintenance windows, newest first")
-class MaintenanceWindowViews(ListView):
-    filterset_class = WindowFilters
-    lookup_value_regex = NUMBER
-
-    @extend_schema(
-        summary="One maintenance window",
-        responses={200: MaintenanceWindowSerializer, **ERRORS, **NOT_FOUND},
-    )
-    def retrieve(self, request: Request, pk: str) -> Response:
-        return Response(
-            MaintenanceWindowSerializer(get_object_or_404(MaintenanceWindow, pk=pk)).data
-        )
-
-    @extend_schema(
-        summary="Plan a maintenance window",
-        request=MaintenanceWindowSerializer,
-        responses={201: MaintenanceWindowSerializer, **ERRORS},
-    )
-    def create(self, request: Request) -> Response:
-        entered, now = _valid(MaintenanceWindowSerializer(data=request.data)), timezone.now()
-        matchers = [matcher.as_json() for matcher in entered["matchers"]]
-        window = MaintenanceWindow(**{"starts_at": now, **entered, "matchers": matchers})
-        made = actions.save_window(window, request.user, now)
-        return Response(MaintenanceWindowSerializer(made).data, status=status.HTTP_201_CREATED)
-
-    @extend_schema(
-        summary="End a maintenance window for good",
-        request=None,
-        responses={200: MaintenanceWindowSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
-    )
-    @action(detail=True, methods=["post"])
-    def end(self, request: Request, pk: str) -> Response:
-        maintenance_window = get_object_or_404(MaintenanceWindow, pk=pk)
-        actions.end_window(maintenance_window, request.user, timezone.now())
-        return Response(MaintenanceWindowSerializer(maintenance_window).data)
-
-
-@listed(RuleSettingSerializer, "Alert settings of rules that somebody changed")
-class RuleSettingViews(ListView):
-    filterset_class = OfRule
-    lookup_value_regex = NUMBER
-
-    @extend_schema(
-        summary="Set how a rule alerts in a scope",
-        request=RuleSettingSerializer,
-        responses={200: RuleSettingSerializer, **ERRORS},
-    )
-    def create(self, request: Request) -> Response:
-        row = setting_actions.save(_setting(request), request.user)
-        return Response(RuleSettingSerializer(row).data)
-
-    @extend_schema(
-        summary=(
-            "How often a rule would have alerted in the last 7 days with a setting; nothing is "
-            "changed"
-        ),
-        request=RuleSettingSerializer,
-        responses={200: RuleSettingPreviewSerializer, **ERRORS},
-    )
-    @action(detail=False, methods=["post"])
-    def preview(self, request: Request) -> Response:
-        wanted = _setting(request)
-        return Response(RuleSettingPreviewSerializer(compare(wanted, timezone.now())).data)
-
-    @extend_schema(summary="Remove an alert setting", responses={204: None, **ERRORS, **NOT_FOUND})
-    def destroy(self, request: Request, pk: str) -> Response:
-        setting_actions.remove(get_object_or_404(RuleSetting, pk=pk))
-        return Response(status=status.HTTP_204_NO_CONTENT)
-
-
-@listed(ThresholdSerializer, "Thresholds that somebody set")
-class ThresholdViews(ListView):
-    queryset = ThresholdOverride.objects.select_related("author")
-    filterset_class = OfThreshold
-    lookup_value_regex = NUMBER
-
-    @extend_schema(
-        summary="Set a threshold in a scope",
-        request=ThresholdSerializer,
-        responses={200: ThresholdSerializer, **ERRORS},
-    )
-    def create(self, request: Request) -> Response:
-        entered = _valid(ThresholdSerializer(data=request.data))
-        cluster, job_id = entered.get("cluster", ""), entered.get("job_id", "")
-        (row,) = setting_actions.set_thresholds(
-            {entered["key"]: entered["value"]}, cluster, job_id, request.user
-        )
-        return Response(ThresholdSerializer(row).data)
-
-    @extend_schema(summary="Remove a threshold", responses={204: None, **ERRORS, **NOT_FOUND})
-    def destroy(self, request: Request, pk: str) -> Response:
-        get_object_or_404(ThresholdOverride, pk=pk).delete()
-        return Response(status=status.HTTP_204_NO_CONTENT)
-
-
-def _setting(request: Request) -> RuleSetting:
-    entered = _valid(RuleSettingSerializer(data=request.data))
-    return setting_actions.checked(
-        entered["rule"], entered.get("cluster", ""), entered.get("job_id", ""), entered
-    )
 
 
 def _valid(wanted: Any) -> dict[str, Any]:

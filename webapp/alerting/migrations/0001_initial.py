@@ -53,59 +53,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="MaintenanceWindow",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("matchers", models.JSONField(default=list)),
-                (
-                    "cluster",
-                    models.CharField(
-                        blank=True,
-                        editable=False,
-                        help_text="that its matchers name; who sees it, sees this",
-                        max_length=100,
-                    ),
-                ),
-                ("reason", models.TextField()),
-                (
-                    "author_name",
-                    models.CharField(help_text="their name at that time", max_length=200),
-                ),
-                ("created_at", models.DateTimeField()),
-                (
-                    "ended_name",
-                    models.CharField(blank=True, help_text="who ended it early", max_length=200),
-                ),
-                ("starts_at", models.DateTimeField()),
-                ("ends_at", models.DateTimeField(blank=True, null=True)),
-                (
-                    "weekday",
-                    models.PositiveSmallIntegerField(
-                        blank=True, help_text="0 Monday … 6 Sunday; empty: once", null=True
-                    ),
-                ),
-                ("time_of_day", models.TimeField(blank=True, null=True)),
-                ("duration_s", models.PositiveIntegerField(blank=True, null=True)),
-                (
-                    "author",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-            ],
-            options={
-                "ordering": ["-id"],
-            },
-        ),
-        migrations.CreateModel(
             name="RuleSetting",
             fields=[
                 (
@@ -389,7 +336,6 @@ class Migration(migrations.Migration):
                         choices=[
                             ("", "not muted"),
                             ("unreachable", "its cluster is not seen"),
-                            ("maintenance", "in maintenance"),
                             ("silence", "silenced"),
                         ],
                         default="",
@@ -451,15 +397,6 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="alerts",
                         to="alerting.alertgroup",
-                    ),
-                ),
-                (
-                    "maintenance",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="silenced",
-                        to="alerting.maintenancewindow",
                     ),
                 ),
                 (
@@ -536,10 +473,6 @@ class Migration(migrations.Migration):
                 "ordering": ["id"],
                 "indexes": [models.Index(fields=["alert", "id"], name="event_of_alert")],
             },
-        ),
-        migrations.AddIndex(
-            model_name="maintenancewindow",
-            index=models.Index(fields=["ends_at"], name="maintenance_by_end"),
         ),
         migrations.AddConstraint(
             model_name="rulesetting",

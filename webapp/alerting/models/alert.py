@@ -10,7 +10,7 @@ from django.db import models
 
 from webapp.alerting.choices import OPEN, AlertState, Happened, Mute, Notified
 from webapp.alerting.models.group import AlertGroup
-from webapp.alerting.models.mutes import MaintenanceWindow, Silence
+from webapp.alerting.models.mutes import Silence
 from webapp.alerting.story_texts import story_words
 from webapp.findings.choices import Severity
 from webapp.fleet.attempts import of_jobs
@@ -161,9 +161,6 @@ class Alert(models.Model):
     )
     silence = models.ForeignKey(
         Silence, null=True, on_delete=models.SET_NULL, related_name="silenced"
-    )
-    maintenance = models.ForeignKey(
-        MaintenanceWindow, null=True, on_delete=models.SET_NULL, related_name="silenced"
     )
 
     acknowledged_by = models.ForeignKey(

@@ -150,9 +150,7 @@ def _recently_resolved() -> list[Alert]:
 @require_GET
 def alert(request: HttpRequest, uid: str) -> HttpResponse:
     shown = get_object_or_404(
-        Alert.objects.with_all_names().select_related(
-            "group", "silence", "maintenance", "inhibited_by"
-        ),
+        Alert.objects.with_all_names().select_related("group", "silence", "inhibited_by"),
         uid=uid,
     )
     return render(request, "alerting/alert.html", _about(request, shown))
@@ -289,7 +287,7 @@ def _about(request: HttpRequest, shown: Alert) -> dict[str, Any]:
         "unnotified": None if deliveries else why_nobody([shown], now),
         "muted_count": muted_count,
         "muted": muted,
-        "muted_until": _muted_until(shown, now),
+        "muted_until": _muted_until(shown),
         "beside": [(one, state_badge(one)) for one in beside[:MOST_BESIDE]],
         "silence_url": silence_address(
             shown.cluster, shown.job_name, shown.job_id, shown.rule, shown.subject
@@ -298,14 +296,8 @@ def _about(request: HttpRequest, shown: Alert) -> dict[str, Any]:
     }
 
 
-def _muted_until(shown: Alert, now: datetime) -> datetime | None:
-    if shown.muted_by == Mute.SILENCE and shown.silence:
-        return shown.silence.ends_at
-    return (
-        shown.maintenance.until(now)
-        if shown.muted_by == Mute.MAINTENANCE and shown.maintenance
-        else None
-    )
+def _muted_until(shown: Alert) -> datetime | None:
+    return shown.silence.ends_at if shown.muted_by == Mute.SILENCE and shown.silence else None
 
 
 def _plain(rows: QuerySet[Alert]) -> Iterator[dict[str, Any]]:

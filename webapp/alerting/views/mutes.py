@@ -1,9 +1,5 @@
-"""Silences and maintenance windows: what holds alerts back now, later and before; making and ending
-them.
-"""
+"""Silences: what holds alerts back now, later and before; making and ending them."""
 
-from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -17,8 +13,8 @@ from webapp.accounts.guards import operators_only
 from webapp.alerting import actions
 from webapp.alerting.badges import mute_badge
 from webapp.alerting.choices import OPEN
-from webapp.alerting.forms import WEEKDAYS, MaintenanceForm, SilenceForm
-from webapp.alerting.models import Alert, MaintenanceWindow, Silence
+from webapp.alerting.forms import SilenceForm
+from webapp.alerting.models import Alert, Silence
 from webapp.lib.instants import minute_text
 from webapp.lib.keysets import KeysetColumn, page
 from webapp.lib.labels import matched_labels
@@ -29,7 +25,6 @@ from webapp.lib.timeranges import absolute
 
 PAGE_SIZE = 50
 BY_END = (KeysetColumn("ends_at", descending=True), KeysetColumn("id", descending=True))
-NEWEST_FIRST = (KeysetColumn("id", descending=True),)
 MOST_LOOKED_AT = 2_000
 SHOWN = 8
 
@@ -82,57 +77,10 @@ def silence_new(request: HttpRequest) -> HttpResponse:
 @require_POST
 def silence_end(request: HttpRequest, pk: int) -> HttpResponse:
     silence = get_object_or_404(Silence, pk=row_number(pk))
-    return _ended(
-        request, "silences", lambda: actions.end_silence(silence, request.user, timezone.now())
-    )
-
-
-@require_GET
-def maintenance(request: HttpRequest) -> HttpResponse:
-    now = timezone.now()
-    listed = page(
-        MaintenanceWindow.objects.all(), NEWEST_FIRST, request.GET.get("cursor", ""), PAGE_SIZE
-    )
-    rows = [(row, mute_badge(row, now), row.until(now), _every(row)) for row in listed.rows]
-    context = {"page": listed, "rows": rows}
-    return render(request, "alerting/maintenance.html", context)
-
-
-@operators_only
-@require_http_methods(["GET", "POST"])
-def maintenance_new(request: HttpRequest) -> HttpResponse:
-    now = timezone.now()
-    form = MaintenanceForm(
-        absolute(request.POST, "starts_at", "ends_at") or None,
-        initial={"matchers": _matchers_of(request)},
-    )
-    if request.method == "POST" and form.is_valid():
-        try:
-            actions.save_window(_window(form, now), request.user, now)
-        except ActionRefused as refused:
-            form.add_error(None, str(refused))
-        else:
-            messages.success(
-                request,
-                gettext("The window is saved. Alerts that still fire when it ends are sent."),
-            )
-            return redirect("maintenance")
-    return render(
-        request,
-        "alerting/maintenance_form.html",
-        {"form": form, **_preview(form["matchers"].value() or "")},
-    )
-
-
-@operators_only
-@require_POST
-def maintenance_end(request: HttpRequest, pk: int) -> HttpResponse:
-    maintenance_window = get_object_or_404(MaintenanceWindow, pk=row_number(pk))
-    return _ended(
-        request,
-        "maintenance",
-        lambda: actions.end_window(maintenance_window, request.user, timezone.now()),
-    )
+    with refusal_as_message(request):
+        actions.end_silence(silence, request.user, timezone.now())
+        messages.success(request, gettext("Ended in your name. Alerts that still fire are sent."))
+    return redirect("silences")
 
 
 @operators_only
@@ -167,30 +115,5 @@ def _matches(matchers: tuple[Matcher, ...]) -> dict[str, Any]:
     return {"count": len(alerts), "first": alerts[:SHOWN]}
 
 
-def _window(form: MaintenanceForm, now: datetime) -> MaintenanceWindow:
-    entered = form.cleaned_data
-    return MaintenanceWindow(
-        matchers=[matcher.as_json() for matcher in entered["matchers"]],
-        reason=entered["reason"],
-        starts_at=entered["starts_at"] or now,
-        ends_at=entered["ends_at"],
-        **form.weekly(),
-    )
-
-
-def _every(window: MaintenanceWindow) -> str:
-    """'Tuesday 02:00', or "" for one that happens once."""
-    if window.weekday is None or window.time_of_day is None:
-        return ""
-    return f"{WEEKDAYS[window.weekday][1]} {window.time_of_day:%H:%M}"
-
-
 def _matchers_of(request: HttpRequest) -> str:
     return request.GET.get("matchers", "")[:LONGEST_TEXT].replace("\x00", "")
-
-
-def _ended(request: HttpRequest, page_name: str, end: Callable[[], None]) -> HttpResponse:
-    with refusal_as_message(request):
-        end()
-        messages.success(request, gettext("Ended in your name. Alerts that still fire are sent."))
-    return redirect(page_name)

@@ -1,17 +1,12 @@
-"""How rules alert: what is set, by whom; setting it with a preview on the last week; thresholds
-that were saved.
-"""
+"""How rules alert and by which thresholds they judge: what is set, by whom, for what."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -21,11 +16,11 @@ from webapp.alerting import setting_actions
 from webapp.alerting.models import RuleSetting
 from webapp.alerting.notifications import pace
 from webapp.alerting.policies import HOLD_AFTER, HOLD_BEFORE, Policies
-from webapp.alerting.preview import compare
-from webapp.findings.badges import SEVERITY_BADGES, severity_badge
+from webapp.findings.badges import severity_badge
 from webapp.findings.choices import Severity
 from webapp.findings.figures import figure_text
 from webapp.findings.models import ThresholdOverride
+from webapp.findings.thresholds import rows
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib.messages.rendering import localised
 from webapp.lib.refusals import ActionRefused
@@ -33,7 +28,6 @@ from webapp.lib.row_numbers import row_number
 from webapp.lib.translations import gettext_lazy as _
 
 MOST_LISTED = 500
-SCOPES = ("job", "cluster", "all")
 
 
 class RuleSettingForm(forms.Form):
@@ -94,7 +88,7 @@ def rule_settings(request: HttpRequest) -> HttpResponse:
 @operators_only
 @require_http_methods(["GET", "POST"])
 def rule_setting(request: HttpRequest) -> HttpResponse:
-    """One rule in one scope; htmx gets only the preview of what the form says."""
+    """One rule in one scope."""
     parameters = request.POST if request.method == "POST" else request.GET
     rule, cluster, job_id = (
         parameters.get(name, "")[:100].replace("\x00", "") for name in ("rule", "cluster", "job_id")
@@ -111,30 +105,29 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
     )
     of_job = Q(job_name=job.name) if job and job.name else Q(job_id=job_id)
     standing = RuleSetting.objects.filter(of_job, rule=rule, cluster=cluster).first()
-    is_entered = request.method == "POST" or any(
-        name in parameters for name in setting_actions.COLUMNS
+    form = RuleSettingForm(
+        request.POST if request.method == "POST" else None,
+        initial={name: getattr(standing, name) for name in setting_actions.COLUMNS}
+        if standing
+        else {},
     )
-    form = RuleSettingForm(parameters if is_entered else None, initial=_initial(standing))
     context: dict[str, Any] = {
         "form": form,
         "rule": rule_definition,
         "cluster": cluster,
         "job": job,
         "job_id": job_id,
-        "standing": standing,
         "clusters": list(Cluster.objects.values_list("name", flat=True)),
         "in_force": Policies().rule_policy(rule, cluster, job_id, job.name if job else None),
-        "severities": SEVERITY_BADGES,
+        "thresholds": rows(rule_definition),
     }
-    try:
-        wanted = setting_actions.checked(
-            rule,
-            cluster,
-            job_id,
-            form.cleaned_data if is_entered and form.is_valid() else _initial(standing),
-        )
-        if request.method == "POST" and form.is_valid():
+    if request.method == "POST" and form.is_valid():
+        try:
+            wanted = setting_actions.checked(rule, cluster, job_id, form.cleaned_data)
             setting_actions.save(wanted, request.user)
+        except ActionRefused as refused:
+            form.add_error(None, str(refused))
+        else:
             messages.success(
                 request,
                 gettext(
@@ -143,16 +136,7 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
                 % {"title": localised(rule_definition.title), "scope": wanted.scope},
             )
             return redirect("alert-settings")
-        context["comparison"] = compare(wanted, timezone.now())
-    except ActionRefused as refused:
-        context["refused"] = str(refused)
-    return render(
-        request,
-        "alerting/_setting_preview.html"
-        if "HX-Request" in request.headers
-        else "alerting/setting_form.html",
-        context,
-    )
+    return render(request, "alerting/setting_form.html", context)
 
 
 @operators_only
@@ -171,34 +155,21 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_POST
 def threshold_save(request: HttpRequest) -> HttpResponse:
-    """From the what-if page of a job: its moved thresholds, for the job, its cluster or all."""
+    """Thresholds of one rule, for a job, a cluster or all; those left empty stay."""
     cluster, job_id, rule = (
         request.POST.get(name, "")[:100].replace("\x00", "")
         for name in ("cluster", "job_id", "rule")
     )
-    scope = request.POST.get("scope", "")
     values = {
         key: str(value)
         for key, value in request.POST.items()
         if key.startswith(f"{rule}.") and value
     }
     try:
-        if scope not in SCOPES:
-            raise ActionRefused(gettext("Choose for which jobs: this one, its cluster, or all."))
-        saved = setting_actions.set_thresholds(
-            values,
-            "" if scope == "all" else cluster,
-            job_id if scope == "job" else "",
-            request.user,
-        )
+        saved = setting_actions.set_thresholds(values, cluster, job_id, request.user)
     except ActionRefused as refused:
         messages.error(request, str(refused))
-        where = {"cluster": cluster, "job_id": job_id, "rule_id": rule}
-        return redirect(
-            f"{reverse('what-if', kwargs=where)}?{urlencode(values)}"
-            if all(where.values())
-            else reverse("alert-settings")
-        )
+        return redirect("alert-settings")
     messages.success(
         request,
         gettext("%(keys)s: saved; the next cycle uses it.")
@@ -218,7 +189,3 @@ def threshold_remove(request: HttpRequest, pk: int) -> HttpResponse:
         % {"key": row.key},
     )
     return redirect("alert-settings")
-
-
-def _initial(standing: RuleSetting | None) -> dict[str, Any]:
-    return {name: getattr(standing, name) for name in setting_actions.COLUMNS} if standing else {}

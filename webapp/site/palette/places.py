@@ -21,13 +21,11 @@ MORE_PAGES = (
     (gettext_noop("Growth of state and storage"), "growth"),
     (gettext_noop("Objectives and error budgets"), "objectives"),
     (gettext_noop("Account and API tokens"), "account"),
-    (gettext_noop("Saved views"), "saved-views"),
     (gettext_noop("API documentation"), "api-docs"),
 )
 OF_SETTINGS = (
     (gettext_noop("Settings of alerts"), "alert-settings"),
     (gettext_noop("Silences"), "silences"),
-    (gettext_noop("Maintenance windows"), "maintenance"),
 )
 OF_WHOLE_FLEET = (
     (gettext_noop("Endpoints of notifications"), "endpoints"),

@@ -8,15 +8,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from webapp.accounts.administration import is_admin
 from webapp.accounts.models import User
+from webapp.accounts.viewers import is_admin
 from webapp.site.palette.hits import Group
 from webapp.site.palette.hosts import hosts
 from webapp.site.palette.jobs import jobs
 from webapp.site.palette.log_lines import log_lines
 from webapp.site.palette.places import places, settings
 from webapp.site.palette.quotes import quoting
-from webapp.site.palette.saved_views import saved_views
 
 MOST_CHARS = 4_000
 """Longer texts are read as far as this."""
@@ -35,7 +34,6 @@ def find(request: HttpRequest) -> HttpResponse:
 def _groups(text: str, page: str, user: User) -> Iterator[Group]:
     yield from quoting(text)
     yield from jobs(text, page)
-    yield from saved_views(text, user)
     yield from hosts(text)
     yield from log_lines(text)
     yield from places(text, is_admin(user))

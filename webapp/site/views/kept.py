@@ -121,7 +121,7 @@ def _deleted() -> Iterator[Deleted]:
     for rule in (*retention.RULES, *retention.RULES_OF_WEIR):
         yield Deleted(rule.what, _text(rule.kept()), SETTINGS.get(rule.kept, ""))
     yield Deleted(
-        gettext("silences and maintenance windows that are over"),
+        gettext("silences that are over"),
         _text(notable()),
         "WEIR_KEEP_NOTABLE_DAYS",
     )
