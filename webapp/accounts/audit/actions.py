@@ -120,7 +120,6 @@ ACTIONS = {
     "api-deliveries-replay-range": "delivery.replay",
     "delivery-replay": "delivery.replay",
     "api-deliveries-replay": "delivery.replay",
-    "vertex-flame-graph": "flame-graph.ask",
     "threads-ask": "thread-dump.ask",
     "replication-ask": "copy.ask",
     "replication-order": "copy.order",
