@@ -16,7 +16,7 @@ from ingest import log_lines
 from ingest.errors import IngestError, Refused
 from ingest.privacy import keep_private
 
-COMMANDS = ("events", "record", "replay", "import", "metadata", "listing")
+COMMANDS = ("record", "replay", "import")
 """Names as typed; ``import`` lives in ``import_.py`` because Python keeps that word for itself."""
 
 

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 
 from ingest.cluster_run import ClusterRun, CollectorCursor, Shard
 from ingest.errors import IngestError
-from ingest.flink_rest.flame_graphs import FlameGraphAnswer
 from ingest.flink_rest.limits import RequestLimits, limits_per_cluster
 from ingest.flink_rest.starting_tasks import StartingTask
 from ingest.flink_rest.thread_dumps import ThreadDumpAnswer
@@ -53,7 +52,6 @@ class ClusterOutcome:
     skips: int = 0
     metrics_interval_s: float | None = None
     sampling_reason: str = ""
-    flame_graphs: tuple[FlameGraphAnswer, ...] = ()
     thread_dumps: tuple[ThreadDumpAnswer, ...] = ()
     starting: tuple[StartingTask, ...] = ()
     """Tasks that were slow to start when threads were dumped for that."""

@@ -106,18 +106,6 @@ class MetadataSource:
 
 
 @dataclass(frozen=True, slots=True)
-class WantedFlameGraph:
-    """Of which vertex, and of which of its subtasks (None: all), threads in which state: ``full``,
-    ``on_cpu`` or ``off_cpu``.
-    """
-
-    job_id: str
-    vertex_id: str
-    subtask: int | None = None
-    kind: Literal["full", "on_cpu", "off_cpu"] = "full"
-
-
-@dataclass(frozen=True, slots=True)
 class ClusterSource:
     """One registered cluster. Any of ``url``, ``history_url`` and ``archive_dir`` may be empty."""
 
@@ -143,7 +131,6 @@ class ClusterSource:
     max_response_bytes: int = 64 * 1024 * 1024
     operator_events: tuple[OperatorEvent, ...] = ()
     """What an operator said recently of jobs of this cluster; each is taken once."""
-    flame_graphs: tuple[WantedFlameGraph, ...] = ()
     """What users want to see now, the most urgent first."""
     thread_dumps: tuple[str, ...] = ()
     """TaskManagers whose threads users want to see now, the most urgent first."""

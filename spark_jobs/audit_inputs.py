@@ -64,9 +64,7 @@ def listing_files(listing: str) -> list[str]:
             spelled_as(absolute_root(listing), filesystem, name) for name in filesystem.glob(path)
         )
     if not filesystem.isdir(path):
-        raise Refused(
-            f"There is no listing at {listing}; make one with `python -m ingest listing`."
-        )
+        raise Refused(f"There is no listing at {listing}.")
     if Snapshot(listing).listed() is None:
         raise Refused(
             f"The listing at {listing} is not complete ({LISTED} is missing); finish it first."

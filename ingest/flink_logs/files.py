@@ -4,22 +4,18 @@ observed records.
 
 import lzma
 import zlib
-from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from pathlib import Path
+from datetime import datetime
 from typing import IO, Any
 
 import aiohttp
 from fsspec.compression import compr
 
-from ingest.flink_logs.aggregated import is_node_file, logs_of, node_file_of, opened_log
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import age_order, day_of, is_packed, process_of
 from ingest.flink_logs.record_splitter import Keep
-from ingest.flink_logs.tfile import BadTFile
 from ingest.local_directories import NotAllowed, check_file, local_path, refusal_of_file
 from ingest.messages import message
 from ingest.network.filesystems import filesystem_of, opened
@@ -86,11 +82,7 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
                     refused.setdefault(why_not, info["name"])
                     continue
                 uri = _uri(pattern, filesystem, info["name"])
-                if is_node_file(uri):
-                    inside, unread = _inside(uri, info, own)
-                    files.update(inside)
-                    skips += unread
-                elif _is_text(uri):
+                if _is_text(uri):
                     files[uri] = LogFile(uri, int(info.get("size") or 0), _stamp(info), own)
                 else:
                     skips.append(
@@ -122,52 +114,19 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
 
 
 def open_unpacked(path: str, anywhere: bool = True) -> IO[bytes]:
-    """The bytes of a log, decompressed by its suffix; also of one in a file of YARN's. Not
-    ``anywhere``: raises ``NotAllowed`` for a local file that is not read of a cluster.
+    """The bytes of a log, decompressed by its suffix.
+
+    Not ``anywhere``: raises ``NotAllowed`` for a local file that is not read of a cluster.
     """
     packing = _UNPACKERS.get(path[path.rfind(".") :]) if is_packed(path) else None
     if is_packed(path) and packing is None:
         raise OSError(message("this compression is not supported; use gzip, bzip2 or xz"))
-    node = node_file_of(path)
-    if node is not None and _is_file(node):
-        log = opened_log(node, lambda: _opened(node, anywhere), path)
-        return log if packing is None else compr[packing](log, mode="rb")
-    if local_path(path) is not None:
-        file = _opened(path, anywhere)
+    local = local_path(path)
+    if local is not None:
+        file = open_regular(local, check=None if anywhere else check_file)
         return file if packing is None else compr[packing](file, mode="rb")
     stream: IO[bytes] = opened(path, packing)
     return stream
-
-
-def _inside(uri: str, info: dict[str, Any], own: bool) -> tuple[dict[str, LogFile], list[Skip]]:
-    stamp = _stamp(info)
-    try:
-        logs, trouble = logs_of(uri, f"{info.get('size')}|{stamp}", lambda: _opened(uri, own))
-    except UNREADABLE as error:
-        return {}, [unreadable(uri, error)]
-    log_files = (
-        LogFile(f"{uri}/{log.container}/{log.name}", log.bytes, stamp, own) for log in logs
-    )
-    return {file.path: file for file in log_files}, [
-        unreadable(uri, BadTFile(trouble))
-    ] if trouble else []
-
-
-def _opened(path: str, anywhere: bool) -> IO[bytes]:
-    local = local_path(path)
-    stream: IO[bytes] = (
-        opened(path, None)
-        if local is None
-        else open_regular(local, check=None if anywhere else check_file)
-    )
-    return stream
-
-
-def _is_file(path: str) -> bool:
-    if "://" not in path:
-        return Path(path).is_file()
-    filesystem, name = filesystem_of(path)
-    return bool(filesystem.isfile(name))
 
 
 def read_files(
@@ -198,13 +157,8 @@ def read_file(
     layout: str = "flink",
     time_zone: str = "UTC",
     keep: Keep = "events",
-    day: date | None = None,
-    forms: Counter[tuple[str, str]] | None = None,
 ) -> Iterator[tuple[list[LogRecord], Sequence[Skip]]]:
-    """Records of one whole file in batches, with what was skipped; never raises for a bad file.
-
-    ``forms`` counts what it was.
-    """
+    """Records of one whole file in batches, with what was skipped; never raises for a bad file."""
     compiled = layout_of(layout)
     reader = LogReader(
         compiled,
@@ -212,7 +166,7 @@ def read_file(
         file=path,
         process=process_of(path),
         keep=keep,
-        day=day or day_of(path),
+        day=day_of(path),
     )
     records: list[LogRecord] = []
     trouble: list[Skip] = []
@@ -228,8 +182,6 @@ def read_file(
     except UNREADABLE as error:
         trouble.append(unreadable(path, error))
     records += reader.close()
-    if forms is not None:
-        forms.update(reader.forms)
     if size and not reader.headers and not trouble:
         trouble.append(no_header(path))
     if records or trouble or reader.skips:

@@ -10,13 +10,10 @@ A new envelope goes into :mod:`~ingest.flink_logs.envelopes` (a JSON one into ``
 new layout into ``layouts``; add its first characters to ``_FOREIGN`` here, and a way to write it to
 ``tests/ingest/flink_logs/wrapped.py``. Recorded logs in it are then compared with the events of the
 plain files: in pieces, in Spark's blocks and beside damage.
-
-A file that holds many logs is opened by ``aggregated``: ``files.find`` gives its logs as files
-below it, so that cursors, probes and commands need to know nothing.
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date
 from itertools import accumulate
 from typing import Any
@@ -57,9 +54,6 @@ class LogReader:
     ``layout`` is tried first. ``day`` is that of times without a date where their envelope does not
     say it. ``begin`` is how far the file has been read; :meth:`resumption` says it again.
     ``mid_line`` says that what is fed begins within a line, which is dropped.
-
-    ``forms`` counts what was recognised: pairs of envelope ("" for none) and layout, with how many
-    records began.
     """
 
     def __init__(
@@ -91,7 +85,7 @@ class LogReader:
         self._carry, self._carry_at = b"", begin.offset
         self._mid_line = begin.mid_record
         self._hole = begin.offset == 0 and not begin.mid_record
-        self._forms: Counter[tuple[str, str]] = Counter()
+        self._ended_headers = 0
         self._skipped: Counter[str] = Counter()
         self._streams: OrderedDict[StreamKey, LogStream] = OrderedDict()
         self._lines = LineLayouts(layout, zone, day)
@@ -101,14 +95,9 @@ class LogReader:
 
     @property
     def headers(self) -> int:
-        return sum(self.forms.values())
-
-    @property
-    def forms(self) -> Counter[tuple[str, str]]:
-        forms = Counter(self._forms)
-        for stream in self._streams.values():
-            forms[stream.form] += stream.splitter.headers
-        return +forms
+        """How many records began."""
+        open_streams = (stream.splitter.headers for stream in self._streams.values())
+        return self._ended_headers + sum(open_streams)
 
     @property
     def pending(self) -> bool:
@@ -251,7 +240,8 @@ class LogReader:
         run: tuple[list[bytes], list[int], list[bytes]] = ([], [], [])
         last: LogStream | None = None
         objects_are_bare = not self._stripper.may_wrap(block)
-        for line, here in self._lines_of(block, at, objects_are_bare):
+        lines = block[:-1].split(b"\n")
+        for line, here in zip(lines, _places(lines, at), strict=True):
             self._stripper.at = here
             bare = (objects_are_bare and line[:1] == b"{") or self._lines.own(line)
             stripped = None if bare else self._stripper.stripped(line)
@@ -278,36 +268,12 @@ class LogReader:
         if last is not None and run[0]:
             self._take_lines(last, *run)
 
-    def _lines_of(
-        self, block: bytes, at: int, objects_are_bare: bool
-    ) -> Iterable[tuple[bytes, int]]:
-        """Lines with their places.
-
-        Such as are counted and not kept may be left out, where nothing is around any object.
-        """
-        lines = block[:-1].split(b"\n")
-        return zip(lines, _places(lines, at), strict=True)
-
     def _joined(self, stream: LogStream, content: bytes, here: int) -> tuple[bytes, int]:
         """A line of which pieces came before; what is longer than a line may be is left out."""
         if stream.partial:
             content, here = (stream.partial + content)[:MAX_LINE_BYTES], stream.partial_at
             stream.partial = b""
         return content, here
-
-    def _bare_json(self, at: int) -> LogStream | None:
-        """The stream of lines with nothing around them, where from ``at`` on each object is a
-        record of it.
-        """
-        stream = self._streams.get(_PLAIN)
-        return (
-            stream
-            if stream
-            and stream.is_json
-            and at >= stream.floor
-            and not self._lines.may_begin_objects
-            else None
-        )
 
     def _is_own(self, stream: LogStream) -> bool:
         return stream.layout is self._layout and not stream.is_json
@@ -318,7 +284,7 @@ class LogReader:
             if len(self._streams) >= MAX_STREAMS:
                 _, oldest = self._streams.popitem(last=False)
                 self._end(oldest)
-                self._forms[oldest.form] += oldest.splitter.headers
+                self._ended_headers += oldest.splitter.headers
             process = key[1] or self._process
             stream = LogStream(
                 key,
@@ -378,8 +344,8 @@ class LogReader:
             self._skip(
                 "no_date",
                 (
-                    "Its times have no date; name the file by its day (2026-11-21) or declare it "
-                    "with --date."
+                    "Its times have no date; name the file by its day, such as "
+                    "jobmanager-2026-11-21.log."
                 ),
                 1,
             )
@@ -421,7 +387,7 @@ class LogReader:
     def _switch(self, stream: LogStream, layout: Layout) -> None:
         """Another layout from here on."""
         self._end(stream)
-        self._forms[stream.form] += stream.splitter.headers
+        self._ended_headers += stream.splitter.headers
         stream.layout, stream.is_json, stream.splitter = (
             layout,
             False,

@@ -9,7 +9,6 @@ from ingest.flink_logs.layouts import Layout
 from ingest.flink_logs.record_splitter import RecordSplitter
 
 KEPT_PLACES = 4096
-JSON = "JSON"
 StreamKey = tuple[str, str, str]
 """Envelope, process and output; three times "" for lines with nothing around them."""
 
@@ -48,8 +47,3 @@ class LogStream:
         if len(self.canonical) > KEPT_PLACES:
             done = max(bisect_right(self.canonical, self.splitter.resume_offset) - 1, 0)
             del self.canonical[:done], self.physical[:done]
-
-    @property
-    def form(self) -> tuple[str, str]:
-        """What is around its lines, "" for nothing, and how they are laid out."""
-        return self.key[0], JSON if self.is_json else self.layout.name

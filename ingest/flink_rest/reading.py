@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from ingest.cluster_run import ClusterRun
-from ingest.flink_rest import flame_graphs, thread_dumps
+from ingest.flink_rest import thread_dumps
 from ingest.flink_rest.collector import collect_cluster
 from ingest.flink_rest.history_server import read_history
 from ingest.flink_rest.starting_tasks import taskmanagers_of
@@ -29,14 +29,6 @@ async def read_history_server(run: ClusterRun) -> SourceRead:
     async with run.client(run.cluster.history_url) as client:
         archives = await read_history(client, run.cluster.name, run.part("history"), run.shard.at)
     return replace(archives, reachable=archives.reachable is not False)
-
-
-async def ask_flame_graphs(run: ClusterRun) -> None:
-    version = run.rest.flink_version if run.rest else None
-    async with run.client(run.cluster.url) as client:
-        run.outcome["flame_graphs"] = await flame_graphs.request(
-            client, run.cluster.flame_graphs, version, run.shard.at
-        )
 
 
 async def ask_thread_dumps(run: ClusterRun) -> None:

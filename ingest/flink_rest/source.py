@@ -40,12 +40,6 @@ SOURCES = (
         tables=_OF_JOBS,
     ),
     Source(
-        "flame_graphs",
-        Turn.ASKED_FOR,
-        f"{_READING}:ask_flame_graphs",
-        wanted=lambda run: run.answers and run.cluster.flame_graphs,
-    ),
-    Source(
         "thread_dumps",
         Turn.ASKED_FOR,
         f"{_READING}:ask_thread_dumps",

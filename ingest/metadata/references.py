@@ -15,9 +15,9 @@ import pyarrow as pa
 from ingest.lake.tables import REFERENCES
 from ingest.metadata import columns
 from ingest.metadata.files import MetadataFile
+from ingest.metadata.owners import job_id_of, owner_directory
 from ingest.metadata.pieces import End, Header, Piece
 from ingest.metadata.reader import READER_VERSION
-from ingest.metadata.summary import job_id_of, owner_directory
 from ingest.records import NamedListState, Reference
 
 SCHEMA = pa.schema([(column.name, column.type) for column in REFERENCES.columns])

@@ -41,11 +41,10 @@ class LateSource:
     @property
     def next_step(self) -> str:
         return message(
-            "Look at the flame graph of {brief:name}: the page of this finding asks Flink for "
-            "it and shows it (Flink needs rest.flamegraph.enabled: true). Or take a thread "
-            "dump of its TaskManager while a checkpoint is pending. The trigger waits for "
-            "what this thread does: often a blocking call, or one record that becomes many, "
-            "in the source or an operator chained to it.",
+            "Take a thread dump of {brief:name} while a checkpoint is pending, or look at its "
+            "flame graph in Flink's page (rest.flamegraph.enabled: true). The trigger waits "
+            "for what this thread does: often a blocking call, or one record that becomes "
+            "many, in the source or an operator chained to it.",
             brief=self.brief,
         )
 

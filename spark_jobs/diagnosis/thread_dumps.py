@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ingest.messages import list_text, message
-from spark_jobs.diagnosis.flame_graphs import WAITS_FOR_WORK, method_of
 from spark_jobs.diagnosis.stack_traces import is_own
 
 _TASK = re.compile(
@@ -22,6 +21,8 @@ _TASK = re.compile(
 """Flink names the thread of a task so since 1.12, before without the attempt; threads that serve a
 task have its name behind their own.
 """
+WAITS_FOR_WORK = "org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl.take"
+"""A task thread without anything to do stands here."""
 _NATIVE_BACKEND = "org.rocksdb."
 _BUFFER = (
     "org.apache.flink.runtime.io.network.buffer.LocalBufferPool.requestMemorySegmentBlocking",
@@ -263,3 +264,11 @@ def in_a_row(thread: DumpedThread, before: Mapping[str, tuple[str, int]]) -> int
     """
     place, count = before.get(thread.name, ("", 0))
     return count + 1 if place == place_of(thread) else 1
+
+
+def method_of(name: str) -> str:
+    """``a.B.method`` of ``a.B.method:line``; -1 and -2 stand for a line that is not known, and for
+    native code.
+    """
+    method, colon, line = name.rpartition(":")
+    return method if colon and line.lstrip("-").isdigit() else name

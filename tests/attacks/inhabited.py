@@ -26,8 +26,8 @@ from webapp.findings.store_troubles import RULE as STORE_FAULTS
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.growth.models import ObjectiveRecord
 from webapp.growth.objectives import set_objective
-from webapp.profiles.choices import FlameGraphState, ThreadDumpState
-from webapp.profiles.models import FlameGraph, StartingThread, ThreadDump
+from webapp.profiles.choices import ThreadDumpState
+from webapp.profiles.models import StartingThread, ThreadDump
 from webapp.push.models import PushToken
 from webapp.reports import orders as reports
 from webapp.reports import work_keys
@@ -54,18 +54,6 @@ def inhabit(folder: Path) -> JobCurrent:
     _bug_shows(of, now)
     CheckpointStorage.objects.update(cluster=of.cluster, job_id=of.job_id)
     an_hour_ago = now - timedelta(hours=1)
-    FlameGraph.objects.create(
-        cluster=of.cluster,
-        job_id=of.job_id,
-        vertex_id="v1",
-        wanted_at=an_hour_ago,
-        state=FlameGraphState.SAMPLED,
-        answered_at=an_hour_ago,
-        sampled_at=an_hour_ago,
-        samples=2,
-        frames=[[0, "root", 2], [1, "shop.Enrich.map:7", 2]],
-        sentence=("2 of 2"),
-    )
     ThreadDump.objects.create(
         cluster=of.cluster,
         taskmanager_id="tm-1",

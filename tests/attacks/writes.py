@@ -143,7 +143,6 @@ FORMS: dict[str, Write] = {
     "endpoint-remove": operators(lambda: {"name": Endpoint.objects.order_by("-pk")[0].name}),
     "deliveries-replay": operators(lambda: {"from": "now-1h", "to": "now", "which": "dead"}),
     "delivery-replay": operators(),
-    "vertex-flame-graph": operators(),
     "threads-ask": operators(changes=False),
     "replication-ask": operators(
         lambda: {"destination": "s3://elsewhere/copies", "every_s": "300"}, changes=False

@@ -173,7 +173,7 @@ def test_a_source_that_started_late_is_named_though_a_task_behind_it_was_slowest
     assert finding.cause.startswith(
         "source/2 started its part 36 s after the trigger. A source receives the trigger itself"
     )
-    assert "flame graph of source" in finding.next_step
+    assert "Take a thread dump of source" in finding.next_step
     assert evidence(finding, "start delay of the source") == 36_000
     assert finding.data["source"] == {
         "vertex_id": "source",

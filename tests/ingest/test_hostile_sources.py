@@ -4,8 +4,7 @@ nothing beside it is lost.
 The kinds that have tables of their own: log files in every envelope and layout
 (``flink_logs/test_log_reader.py``), stores of logs (``log_stores/test_hostile.py``), Prometheus
 (``prometheus/test_hostile.py`` and ``test_in_a_shard.py``), Kubernetes
-(``discovery/test_kubernetes.py``), WebHDFS (``storage/test_webhdfs.py``), YARN's logs
-(``flink_logs/test_aggregated.py``). This one holds the others, and what those lack.
+(``discovery/test_kubernetes.py``), WebHDFS (``storage/test_webhdfs.py``). This one holds the others, and what those lack.
 """
 
 import asyncio

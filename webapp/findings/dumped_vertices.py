@@ -1,5 +1,5 @@
-"""Findings whose cause a thread dump can show: the vertex that is busy, or whose synchronous part
-is slow.
+"""Findings whose cause a thread dump can show: the vertex that is busy, whose synchronous part is
+slow, or the source that is late with checkpoints.
 """
 
 from typing import Any
@@ -7,7 +7,7 @@ from typing import Any
 from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding
 
-BUSY, SLOW_SYNC = "pressure.root", "checkpoint.sync"
+BUSY, SLOW_SYNC, LATE = "pressure.root", "checkpoint.sync", "checkpoint.start_delay"
 
 
 def dumped_vertex_of(finding: Finding) -> str | None:
@@ -27,6 +27,9 @@ def slow_vertex_of(finding: Finding) -> str | None:
             if isinstance(slowest, list) and slowest and isinstance(slowest[-1], dict)
             else {}
         )
+    elif finding.rule == LATE:
+        source = data.get("source")
+        data = source if isinstance(source, dict) else {}
     elif finding.rule != BUSY:
         return None
     vertex_id = data.get("vertex_id")

@@ -17,14 +17,12 @@ from ingest.prometheus.history import instant
 from ingest.shard_collector import ClusterOutcome, collect_shard
 from ingest.sources import ClusterSource
 from webapp.findings import unreachable_clusters
-from webapp.findings.sampled_vertices import want_flame_graphs
 from webapp.findings.signals import findings_changed
 from webapp.fleet.freshness import MISSED_CYCLES_UNTIL_UNREACHABLE
 from webapp.fleet.models import Cluster
 from webapp.fleet.models.cluster import MAX_SHARD_SIZE, SILENCE, ClusterQuerySet
 from webapp.lib.chunks import chunks
 from webapp.lib.row_updates import write
-from webapp.profiles import flame_graph_requests as flame_graphs
 from webapp.profiles import thread_dump_requests as thread_dumps
 from webapp.profiles.starting_threads import keep_starting
 from webapp.storage.evidence import evidence_source
@@ -109,9 +107,6 @@ def _collect(
     stragglers_after_s: float | None = None,
 ) -> set[str]:
     """Returns the names of those that were asked."""
-    if settings.WEIR.flame_graphs:
-        with lease.writing():
-            want_flame_graphs(clusters, timezone.now())
     sources, broken = _sources(list(clusters.values()))
     cursors = {source.name: clusters[source.name].cursor for source in sources}
     started_at = timezone.now()
@@ -162,9 +157,6 @@ def save_outcomes(
         with lease.writing():
             write(part, OUTCOME_FIELDS)
     for outcome in outcomes:
-        if outcome.flame_graphs:
-            with lease.writing():
-                flame_graphs.keep(outcome.cluster, outcome.flame_graphs)
         if outcome.thread_dumps:
             with lease.writing():
                 keep_starting(outcome.cluster, outcome.starting, outcome.thread_dumps)
@@ -223,14 +215,16 @@ def _sources(clusters: Sequence[Cluster]) -> tuple[list[ClusterSource], list[Clu
     """
     sources, broken, metadata = [], [], evidence_source()
     names, now = [cluster.name for cluster in clusters], timezone.now()
-    graphs, dumps = flame_graphs.wanted_of(names, now), thread_dumps.wanted_of(names, now)
+    dumps = thread_dumps.wanted_of(names, now)
     for cluster in clusters:
         try:
-            flames, threads = graphs.get(cluster.name, ()), dumps.get(cluster.name, ())
             source = replace(
-                cluster.source(), metadata=metadata, flame_graphs=flames, thread_dumps=threads
+                cluster.source(),
+                metadata=metadata,
+                thread_dumps=dumps.get(cluster.name, ()),
+                dumps_slow_starts=settings.WEIR.start_dumps,
             )
-            sources.append(replace(source, dumps_slow_starts=settings.WEIR.start_dumps))
+            sources.append(source)
         except ImproperlyConfigured as error:
             broken.append(
                 ClusterOutcome(

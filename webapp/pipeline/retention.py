@@ -33,7 +33,7 @@ from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident
 from webapp.lib.translations import gettext_lazy as _
 from webapp.pressure.models import PressureWindow, VertexHour
-from webapp.profiles.models import FlameGraph, StartingThread, ThreadDump
+from webapp.profiles.models import StartingThread, ThreadDump
 from webapp.storage.auditing import audit_retention
 from webapp.work.lease import Lease
 from webapp.work.models import Manifest, PipelineAlarm, PipelineRun, SkippedInput
@@ -108,7 +108,6 @@ RULES = (
     Rule(_("uploads of checkpoints by operator"), CheckpointUpload, "as_of", notable),
     Rule(_("minutes of back-pressure"), PressureWindow, "window_start", routine),
     Rule(_("throughput of vertices by the hour"), VertexHour, "period_start", notable),
-    Rule(_("flame graphs"), FlameGraph, "wanted_at", routine),
     Rule(_("thread dumps"), ThreadDump, "wanted_at", routine),
     Rule(_("threads of tasks that were slow to start"), StartingThread, "at", notable),
     Rule(_("log events"), LogEvent, "ts", routine),

@@ -1,1 +1,1 @@
-"""What threads of a job do: thread dumps and flame graphs that people ask Flink for."""
+"""What threads of a job do: thread dumps that people ask Flink for."""

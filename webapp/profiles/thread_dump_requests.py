@@ -7,6 +7,9 @@ from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from itertools import islice
 
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+
 from ingest.flink_rest.payloads.thread_dump import Thread
 from ingest.flink_rest.thread_dumps import DUMPS_PER_CYCLE, ThreadDumpAnswer
 from ingest.redaction.texts import redact
@@ -19,10 +22,12 @@ from spark_jobs.diagnosis.thread_dumps import (
     place_of,
     task_of,
 )
-from webapp.fleet import asked_of_flink
 from webapp.profiles.choices import ThreadDumpState as State
 from webapp.profiles.models import ThreadDump
 
+GIVEN_UP_AFTER = timedelta(hours=1)
+"""A cluster that is not collected is not asked; when it comes back, nobody waits any more."""
+MOST_WANTED = 500
 NOT_BEFORE = timedelta(seconds=20)
 """After an answer: a dump stops all threads of the TaskManager for an instant."""
 AGAIN_AFTER, MOST_REQUESTS = timedelta(seconds=30), 3
@@ -38,9 +43,18 @@ def want(cluster: str, taskmanager_id: str, now: datetime, by: str = "") -> bool
     """Whether it will be asked for now; False where it is already, or was answered less than
     ``NOT_BEFORE`` ago.
     """
-    return asked_of_flink.want(
-        ThreadDump, {"cluster": cluster, "taskmanager_id": taskmanager_id}, now, by, NOT_BEFORE
-    )
+    rows = ThreadDump.objects
+    key = {"cluster": cluster, "taskmanager_id": taskmanager_id}
+    wanted = {"wanted_at": now, "wanted_by": by[:150], "ask_at": now, "asked": 0}
+    settled = rows.filter(Q(ask_at=None) | Q(wanted_at__lte=now - GIVEN_UP_AFTER), **key)
+    if settled.exclude(answered_at__gt=now - NOT_BEFORE).update(**wanted):
+        return True
+    try:
+        with transaction.atomic():
+            _row, made = rows.get_or_create(**key, defaults=wanted)
+    except IntegrityError:  # another request made it meanwhile
+        return False
+    return made
 
 
 def want_all(cluster: str, taskmanager_ids: Iterable[str], now: datetime, by: str) -> int:
@@ -53,11 +67,15 @@ def want_all(cluster: str, taskmanager_ids: Iterable[str], now: datetime, by: st
 
 def wanted_of(clusters: Iterable[str], now: datetime) -> dict[str, tuple[str, ...]]:
     """By cluster the TaskManagers that are due, who waits longest first."""
-    due = asked_of_flink.due(ThreadDump, ("taskmanager_id",), clusters, now, DUMPS_PER_CYCLE)
-    return {
-        cluster: tuple(taskmanager_id for (taskmanager_id,) in dumps)
-        for cluster, dumps in due.items()
-    }
+    waiting = ThreadDump.objects.filter(
+        cluster__in=list(clusters), ask_at__lte=now, wanted_at__gt=now - GIVEN_UP_AFTER
+    ).order_by("ask_at", "pk")
+    due: dict[str, tuple[str, ...]] = {}
+    for cluster, taskmanager_id in waiting.values_list("cluster", "taskmanager_id")[:MOST_WANTED]:
+        of_cluster = due.get(cluster, ())
+        if len(of_cluster) < DUMPS_PER_CYCLE:
+            due[cluster] = (*of_cluster, taskmanager_id)
+    return due
 
 
 def keep(cluster: str, answered: Sequence[ThreadDumpAnswer]) -> None:

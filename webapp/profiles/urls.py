@@ -1,4 +1,4 @@
-"""Addresses of vertices, and of what asks Flink for thread dumps and flame graphs."""
+"""Addresses of vertices, and of what asks Flink for thread dumps."""
 
 from django.urls import path
 
@@ -10,5 +10,4 @@ OF_VERTEX = f"{OF_JOB}/vertices/<name:vertex_id>"
 urlpatterns = [
     path(f"{OF_JOB}/threads/ask", views.ask_dumps, name="threads-ask"),
     path(f"{OF_VERTEX}/", views.vertex, name="vertex"),
-    path(f"{OF_VERTEX}/flame-graph/", views.ask_flame_graph, name="vertex-flame-graph"),
 ]

@@ -1,6 +1,6 @@
 """Whose a job directory is, for pages that know its path only."""
 
-from ingest.metadata.summary import job_id_of, owner_directory
+from ingest.metadata.owners import job_id_of, owner_directory
 from webapp.fleet.models import JobCurrent
 from webapp.storage.models import JobStorage
 from webapp.storage.newest_audits import latest_audits

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ingest.metadata.summary import owner_directory
+from ingest.metadata.owners import owner_directory
 from ingest.uris import BadUri, canonical
 from webapp.fleet.models import JobCurrent
 from webapp.storage.auditing.audit_request import spellings

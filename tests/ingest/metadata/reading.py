@@ -4,10 +4,10 @@ import io
 from typing import Any
 
 from ingest.metadata.handles import handles
-from ingest.metadata.lines import handle_line, header_line
 from ingest.metadata.pieces import Handle, Piece
 from ingest.metadata.reader import read_pieces
-from ingest.metadata.summary import Summary, summarise
+from tests.ingest.metadata.lines import handle_line, header_line
+from tests.ingest.metadata.summary import Summary, summarise
 
 DIRECTORY = "file:/ckpt/0123456789abcdef0123456789abcdef/chk-7"
 

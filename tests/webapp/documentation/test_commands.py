@@ -49,11 +49,6 @@ def given(db: None, home: Path, weir: WeirSettings, tmp_path: Path) -> dict[str,
     return {
         "bundle": str(RECORDING),
         "report": str(tmp_path / "report"),
-        "LOG": str(
-            next(path for path in sorted((RECORDING / "logs").rglob("*")) if path.is_file())
-        ),
-        "METADATA": str(tree.metadata()[0].read_at),
-        "ROOT": str(tree.directory),
     }
 
 

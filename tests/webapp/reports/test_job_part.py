@@ -1,25 +1,20 @@
 """What Weir works out of one job beside its rows is in the appendix: analyses with trouble, its copy,
-threads and flame graphs of the time, files that restores lacked.
+threads of the time, files that restores lacked.
 """
 
 from datetime import timedelta
 
 import pytest
 
-from ingest.flink_rest.flame_graphs import FlameGraphAnswer
-from ingest.flink_rest.payloads.flame_graph import flame_graph
-from ingest.sources import WantedFlameGraph
 from spark_jobs.serving import JOB_CURRENT
 from tests.first_cycles import CLUSTER, served
-from tests.flame_graphs import graphs
 from tests.played import FOLDER, of_rule
 from tests.webapp.builders import T0, cluster, fact, finding, job, replica
 from tests.webapp.cleanup.missing_files.conftest import lost_file, played_audits  # noqa: F401
 from tests.webapp.reports.stories import UID, facts, gather, part, parts, rows, scope, told
 from webapp.fleet.models import JobCurrent
-from webapp.profiles.flame_graph_requests import keep, want
 from webapp.profiles.job_threads import job_threads
-from webapp.profiles.models import FlameGraph, ThreadDump
+from webapp.profiles.models import ThreadDump
 from webapp.reports.gathering import job_part
 
 pytestmark = pytest.mark.django_db
@@ -65,21 +60,6 @@ def test_a_report_of_many_jobs_leaves_analyses_out_and_says_so(monkeypatch):
     }
     left_out = "Analyses of jobs are left out of reports of more than 0 jobs."
     assert any(getattr(one, "reason", "") == left_out for one in part(report, "sources").blocks)
-
-
-def test_a_flame_graph_of_the_time_is_reported_and_none_of_another_time() -> None:
-    cluster(at=T0)
-    of = job(at=T0)
-    source = of.graph["vertices"][0]
-    want(of.cluster, of.job_id, source["vertex_id"], T0)
-    answer = flame_graph(graphs("2.3.0")[0]["body"])
-    wanted = WantedFlameGraph(of.job_id, source["vertex_id"])
-    keep(of.cluster, [FlameGraphAnswer(wanted, T0, 0, answer)])
-    FlameGraph.objects.update(sampled_at=T0)
-    (row,) = rows(part(told(of), "job-"), "flame-graphs")
-    assert row["vertex"] == source["name"] and "samples are in" in row["does"]
-    FlameGraph.objects.update(sampled_at=T0 + timedelta(days=1))
-    assert rows(part(told(of), "job-"), "flame-graphs") == []
 
 
 def test_a_file_that_a_restore_lacked_is_reported_with_what_may_have_deleted_it(

@@ -87,7 +87,6 @@ ACTIONS = {
     "endpoint-switch with enable": "endpoint.enable",
     "deliveries-replay": "delivery.replay",
     "delivery-replay": "delivery.replay",
-    "vertex-flame-graph": "flame-graph.ask",
     "threads-ask": "thread-dump.ask",
     "replication-ask": "copy.ask",
     "replication-order": "copy.order",

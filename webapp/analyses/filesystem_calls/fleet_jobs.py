@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from django.db.models import Count
 
 from ingest.metadata.files import NAME
-from ingest.metadata.summary import owner_directory
+from ingest.metadata.owners import owner_directory
 from spark_jobs.filesystem_calls.calls import audited_of_files, calls_of_files
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.xray_address import address_of

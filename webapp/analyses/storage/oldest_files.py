@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from django.core.cache import cache
 
-from ingest.metadata.summary import owner_directory
+from ingest.metadata.owners import owner_directory
 from ingest.parquet_stream import ParquetStream
 from spark_jobs.audit_tables import STORAGE_LIVE, STORAGE_REFERENCE
 from spark_jobs.manifest import BadManifest, Manifest

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext
 
-from ingest.metadata.summary import owner_directory
+from ingest.metadata.owners import owner_directory
 from ingest.storage.roots import Root
 from spark_jobs.manifest import BadManifest
 from webapp.cleanup.missing_files import audited_files, journal

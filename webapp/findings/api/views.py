@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from django.utils import timezone
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -13,11 +12,8 @@ from rest_framework.response import Response
 from webapp.findings.filters import FindingFilters
 from webapp.findings.known_bugs import BugBeside, bugs_beside
 from webapp.findings.models import Finding
-from webapp.findings.sampled_vertices import sampled_vertex_of
 from webapp.findings.slow_starts import starting_threads_of
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
-from webapp.profiles.choices import FlameGraphState
-from webapp.profiles.flame_graph import as_plain, flame_graph_of
 from webapp.profiles.starting_api import StartingThreadSerializer
 
 
@@ -65,29 +61,9 @@ class FindingSerializer(serializers.ModelSerializer[Finding]):
         return list(BugBesideSerializer(list(known.get(finding.pk, ())), many=True).data)
 
 
-class FlameGraphSerializer(serializers.Serializer[dict[str, Any]]):
-    """What the threads of a late source or of a busy vertex do; see the page of the vertex for the
-    picture.
-    """
-
-    state = serializers.CharField(
-        allow_null=True,
-        help_text=f"one of {', '.join(FlameGraphState.values)}; null where nobody asked",
-    )
-    sentence = serializers.CharField()
-    sampled_at = serializers.DateTimeField(allow_null=True)
-    subtask = serializers.IntegerField(allow_null=True)
-    samples = serializers.IntegerField(allow_null=True)
-    method = serializers.CharField(allow_null=True)
-    method_samples = serializers.IntegerField(allow_null=True)
-
-
 class FindingDetailSerializer(FindingSerializer):
-    """One finding, with the newest flame graph of a late or busy vertex that it names, and what
-    slow tasks of a start did.
-    """
+    """One finding, with what slow tasks of a start did."""
 
-    flame_graph = serializers.SerializerMethodField()
     starting_threads = serializers.SerializerMethodField()
 
     @extend_schema_field(StartingThreadSerializer(many=True, allow_null=True))
@@ -95,14 +71,6 @@ class FindingDetailSerializer(FindingSerializer):
         """Null for a finding of another rule than start.slow_phase."""
         threads = starting_threads_of(finding)
         return None if threads is None else list(StartingThreadSerializer(threads, many=True).data)
-
-    @extend_schema_field(FlameGraphSerializer(allow_null=True))
-    def get_flame_graph(self, finding: Finding) -> dict[str, Any] | None:
-        sampled = sampled_vertex_of(finding)
-        if sampled is None:
-            return None
-        shown = flame_graph_of(finding.cluster, finding.job_id, sampled.vertex_id, timezone.now())
-        return FlameGraphSerializer(as_plain(shown)).data
 
 
 @listed(FindingSerializer, "Findings, newest first")

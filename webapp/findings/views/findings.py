@@ -13,7 +13,6 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from spark_jobs.diagnosis.finding_hosts import hosts_of
-from webapp.accounts.roles import may_operate
 from webapp.charts.annotations import Annotation
 from webapp.charts.answers import answer
 from webapp.charts.evidence import PlottedOccurrence, over_time
@@ -26,7 +25,6 @@ from webapp.findings.list_controls import rule_control, severity_control
 from webapp.findings.models import Finding, FindingOccurrence, WithdrawnFinding
 from webapp.findings.presentation import rule_of, shown, with_known_bugs
 from webapp.findings.runbooks import runbook
-from webapp.findings.sampled_vertices import sampled_vertex_of
 from webapp.findings.slow_starts import starting_threads_of
 from webapp.findings.thresholds import rows
 from webapp.fleet.attempts import ids_by_first_attempt
@@ -38,7 +36,6 @@ from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.messages.rendering import localised
 from webapp.lib.row_numbers import row_number
 from webapp.lib.timeranges import around
-from webapp.profiles.flame_graph import flame_graph_of
 
 PAGE_SIZE = 50
 MOST_OCCURRENCES = 20_000
@@ -130,17 +127,6 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
         if withdrawn_finding.data
         else "",
     }
-    if job and (sampled := sampled_vertex_of(withdrawn_finding)):
-        context |= {
-            "flame": flame_graph_of(
-                withdrawn_finding.cluster,
-                withdrawn_finding.job_id,
-                sampled.vertex_id,
-                timezone.now(),
-            ),
-            "vertex": {"vertex_id": sampled.vertex_id, "name": sampled.name},
-            "may_ask": may_operate(request.user) and withdrawn_finding.state == FindingState.OPEN,
-        }
     if job and (vertex_id := dumped_vertex_of(withdrawn_finding)):
         context["dumped_vertex_id"] = vertex_id
     if (starting := starting_threads_of(withdrawn_finding)) is not None:

@@ -35,7 +35,7 @@ from webapp.fleet.models import JobCurrent, LogEvent
 from webapp.lib.checkpoint_point import CheckpointPoint
 from webapp.lib.outage import PARTS
 from webapp.pressure.models import PressureWindow
-from webapp.profiles.models import FlameGraph, ThreadDump
+from webapp.profiles.models import ThreadDump
 from webapp.replication.job_replication import job_replication
 from webapp.reports import texts
 from webapp.reports.document import Part
@@ -148,7 +148,6 @@ def _blocks(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[
         _missing_files(job, scope),
         _checkpoints(job, scope),
         _pressure(job, scope),
-        _flame_graphs(job, scope),
         _storage(job),
         _logs(job, scope),
         _configuration(job),
@@ -416,33 +415,6 @@ def _pressure(job: JobCurrent, scope: ReportScope) -> Table:
 
 def _share(ms_per_s: float | None) -> float | None:
     return None if ms_per_s is None else min(max(ms_per_s / 1000, 0.0), 1.0)
-
-
-def _flame_graphs(job: JobCurrent, scope: ReportScope) -> Table:
-    vertices = (job.graph or {}).get("vertices") or ()
-    names = {one.get("vertex_id"): one.get("name") for one in vertices}
-    sampled = FlameGraph.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, sampled_at__range=(scope.start, scope.end)
-    )
-    return Table(
-        "flame-graphs",
-        message("Flame graphs"),
-        (
-            Column("vertex", message("Vertex")),
-            Column("at", message("At"), "instant"),
-            Column("subtask", message("Subtask"), "number"),
-            Column("does", message("Does")),
-        ),
-        tuple(
-            (
-                texts.name(names.get(row.vertex_id), row.vertex_id),
-                row.sampled_at,
-                row.subtask,
-                row.sentence,
-            )
-            for row in sampled.defer("frames").order_by("-sampled_at")[:MOST_ROWS]
-        ),
-    )
 
 
 def _storage(job: JobCurrent) -> Table:

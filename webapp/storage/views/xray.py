@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from ingest.errors import IngestError
-from ingest.metadata.summary import job_id_of, owner_directory
+from ingest.metadata.owners import job_id_of, owner_directory
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import epoch_ms

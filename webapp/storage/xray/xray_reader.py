@@ -14,8 +14,8 @@ from django.utils.translation import gettext
 from ingest.errors import Refused
 from ingest.metadata import columns
 from ingest.metadata.files import MetadataFile
+from ingest.metadata.owners import owner_directory
 from ingest.metadata.pieces import End, Handle, Header, KeyedState, Operator, Piece, Subtask
-from ingest.metadata.summary import owner_directory
 from ingest.uris import canonical_column
 from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.xray import measures
@@ -135,22 +135,16 @@ def _uploaded(piece: Handle | KeyedState) -> int | None:
 def _table(file: MetadataFile) -> tuple[Seen, pa.Table]:
     if file.size is not None and file.size > MOST_BYTES:
         raise TooLarge(
-            gettext(
-                "It has %(size)s bytes; a page reads %(most_bytes)s at most. Use python -m ingest "
-                "metadata %(path)s."
-            )
-            % {"size": f"{file.size:,}", "most_bytes": f"{MOST_BYTES:,}", "path": file.path}
+            gettext("It has %(size)s bytes; a page reads %(most_bytes)s at most.")
+            % {"size": f"{file.size:,}", "most_bytes": f"{MOST_BYTES:,}"}
         )
     seen, kept, rows = Seen(), [], 0
     for batch in columns.batches(seen.watch(file.pieces())):
         rows += batch.num_rows
         if rows > MOST_HANDLES:
             raise TooLarge(
-                gettext(
-                    "It has more than %(most_handles)s handles. Use python -m ingest metadata "
-                    "%(path)s."
-                )
-                % {"most_handles": f"{MOST_HANDLES:,}", "path": file.path}
+                gettext("It has more than %(most_handles)s handles.")
+                % {"most_handles": f"{MOST_HANDLES:,}"}
             )
         seen.absolute += measures.absolute(batch)
         kept.append(batch.select(_KEPT))

@@ -2,12 +2,12 @@
 directories it refers to.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ingest.metadata.errors import IncompleteMetadata
 from ingest.metadata.handles import handles_of
+from ingest.metadata.owners import owner_directory
 from ingest.metadata.pieces import (
     End,
     Handle,
@@ -21,9 +21,6 @@ from ingest.metadata.pieces import (
 
 MOST_DIRECTORIES = 10_000
 OTHER_DIRECTORIES = "(more directories)"
-
-_JOB_ID = re.compile(r"[0-9a-f]{32}")
-_CHECKPOINT_DIRECTORY = re.compile(r"/chk-\d+$")
 
 
 @dataclass(slots=True)
@@ -77,17 +74,6 @@ def summarise(pieces: Iterable[Piece], directory: str) -> Summary:
     for piece in pieces:
         collected.add(piece)
     return collected.summary()
-
-
-def owner_directory(directory: str) -> str:
-    """The job's directory of a checkpoint ``…/<job>/chk-N``; a savepoint owns itself."""
-    return directory.rpartition("/")[0] if _CHECKPOINT_DIRECTORY.search(directory) else directory
-
-
-def job_id_of(directory: str) -> str | None:
-    """The 32 hex digits that name a job's directory, else ``None``."""
-    name = directory.rpartition("/")[2]
-    return name if _JOB_ID.fullmatch(name) else None
 
 
 class _Collector:

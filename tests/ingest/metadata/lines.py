@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.metadata.pieces import Channel, Handle, Keyed, Properties, Stream
 from ingest.metadata.streams import EMPTY_SEGMENT
-from ingest.metadata.summary import OperatorTotals, Summary
+from tests.ingest.metadata.summary import OperatorTotals, Summary
 
 Line = dict[str, Any]
 
