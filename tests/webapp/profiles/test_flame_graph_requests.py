@@ -167,7 +167,7 @@ def test_an_open_finding_of_a_late_source_wants_its_flame_graph(state, ago_min, 
         "source": {"vertex_id": SOURCE, "name": "Source: clicks", "subtask": 2, "checkpoint_id": 7}
     }
     finding(of, "checkpoint.start_delay", NOW - timedelta(minutes=ago_min), state=state, data=data)
-    finding(of, "pressure.transit", NOW, subject_id="x", data=data)
+    finding(of, "pressure.outbound", NOW, subject_id="x", data=data)
     finding(of, "checkpoint.start_delay", NOW, subject_id="y", data={"source": None})
     assert want_flame_graphs(["c"], NOW) == count
     assert [graph.subtask for graph in due(NOW)] == [2] * count

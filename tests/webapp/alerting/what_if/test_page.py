@@ -146,7 +146,6 @@ def test_every_rule_that_judges_minutes_of_a_job_can_be_tried(viewer, of, now, l
         "storage.",
         "replication.",
         "namenode.",
-        "state.operator_growth",
         "weir.",
     )
     for rule_id in all_rules():
