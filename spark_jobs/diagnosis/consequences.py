@@ -21,8 +21,6 @@ _SLOW_PHASE: dict[str, Tie] = {
     "checkpoint.expired": "vertex",
     "checkpoint.stalled": "job",
     "checkpoint.too_frequent": "job",
-    "checkpoint.late_message": "job",
-    "checkpoint.uploads_after_end": "job",
 }
 
 CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
@@ -51,27 +49,19 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
     },
     # Barriers come no faster than the records before them.
     "pressure.root": {
-        "pressure.transit": "vertex",
         "checkpoint.stalled": "job",
-        "checkpoint.in_flight_share": "job",
         "source.lag_growing": "job",
         **_HELD_BARRIERS,
     },
     "pressure.outbound": {
-        "pressure.transit": "vertex",
         "source.lag_growing": "job",
-        "checkpoint.in_flight_share": "job",
         **_HELD_BARRIERS,
     },
     "checkpoint.start_delay": _SLOW_PHASE,
     "checkpoint.alignment": _SLOW_PHASE,
     "checkpoint.sync": _SLOW_PHASE,
     "checkpoint.async": _SLOW_PHASE,
-    "checkpoint.expired": {
-        "checkpoint.late_message": "job",
-        "checkpoint.uploads_after_end": "job",
-        **_LOST_CHECKPOINTS,
-    },
+    "checkpoint.expired": _LOST_CHECKPOINTS,
     "checkpoint.declined": _LOST_CHECKPOINTS,
     "checkpoint.failed": _LOST_CHECKPOINTS,
     "checkpoint.stalled": {"sink.transaction_timeout": "job", "replication.lag": "job"},
@@ -86,11 +76,6 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
     },
     "restart.taskmanager_lost": {"checkpoint.failed": "job", "checkpoint.stalled": "job"},
     "placement.network_buffers": {"restart.loop": "job", "checkpoint.stalled": "job"},
-    "start.rpc_storm": {
-        "restart.loop": "job",
-        "start.slow_phase": "job",
-        "checkpoint.stalled": "job",
-    },
     "storage.missing_reference": {"restore.missing_file": "job", "checkpoint.unprotected": "job"},
     "restore.missing_file": {
         "restart.loop": "job",

@@ -13,8 +13,8 @@ low  why =========  ====  ======  ===
 ==========================================================================
 
 Findings of one rule mostly have one cause, so the gravest of them counts in full and each further
-one 2 points, at most 10. Held vertices (``pressure.transit``) take nothing: their origin does. What
-storage costs (``storage.*``) is no illness of a job; where its newest checkpoint is not whole,
+one 2 points, at most 10. What storage costs (``storage.*``) is no illness of a job; where its
+newest checkpoint is not whole,
 ``checkpoint.unprotected`` takes the points. Without data there is no health: unknown, never 100.
 """
 
@@ -35,7 +35,6 @@ POINTS = {
 }
 FURTHER_POINTS = 2
 FURTHER_POINTS_AT_MOST = 10
-WITHOUT_DEDUCTION = frozenset({"pressure.transit"})
 FAMILIES_WITHOUT_DEDUCTION = frozenset({"storage"})
 
 
@@ -120,9 +119,6 @@ def worst_points(findings: Iterable[OpenFinding]) -> int:
 
 
 def _points(finding: OpenFinding) -> int:
-    if (
-        finding.rule in WITHOUT_DEDUCTION
-        or finding.rule.split(".", 1)[0] in FAMILIES_WITHOUT_DEDUCTION
-    ):
+    if finding.rule.split(".", 1)[0] in FAMILIES_WITHOUT_DEDUCTION:
         return 0
     return POINTS.get((finding.severity, finding.confidence), 0)

@@ -253,9 +253,7 @@ def _depths(members: Iterable[IncidentFinding]) -> dict[str, int]:
 def _vertices(
     rule: str, subject_kind: str, subject_id: str, data: Mapping[str, Any]
 ) -> Iterable[str]:
-    if rule == "pressure.transit":
-        yield from _texts([data.get("origin_vertex_id")])
-    elif subject_kind == "vertex":
+    if subject_kind == "vertex":
         yield subject_id
     held_by = data.get("held_by")
     if isinstance(held_by, Mapping):

@@ -45,7 +45,6 @@ OF_SUBTASKS = frozenset(
         "task_state RUNNING",
         "checkpoint_sync_done",
         "checkpoint_async_started",
-        "partition_state_request",
     }
 )
 EVENT_KINDS = (

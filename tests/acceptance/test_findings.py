@@ -100,13 +100,6 @@ def test_old_files_in_the_new_metadata_make_it_certain(found: dict[str, list[dic
         }
 
 
-def test_restores_in_no_claim_mode_are_named_by_what_they_uploaded_again(
-    found: dict[str, list[dict]],
-) -> None:
-    again = of_rule(found["1.20.5/H"], "checkpoint.full_after_restore")
-    assert {finding["job_name"] for finding in again} == {"lab-H-default-2", "lab-H-default-3"}
-
-
 @pytest.mark.parametrize("name", ["1.20.5/I", "1.20.5/J"])
 def test_restart_loops_are_one_finding_with_their_root_cause(
     found: dict[str, list[dict]], name: str

@@ -11,7 +11,6 @@ from tests.diagnosis.jobs import (
     evidence,
     found,
     ms,
-    restart,
     savepoint,
     unknown,
     window,
@@ -192,44 +191,3 @@ RESTORE = Annotation(
     "restored from savepoint 7",
     {"path": "file:/sp/savepoint-7", "claim_mode": "NO_CLAIM or LEGACY"},
 )
-
-
-def restored(*checkpoints, **values):
-    return window(*checkpoints, annotations=(RESTORE,), **values)
-
-
-def test_a_first_checkpoint_with_the_restored_names_is_a_copy():
-    seen = files(8, 60, kept_bytes=0, same_name_bytes=70 * MIB, new_name_bytes=5 * MIB)
-    [finding] = found(
-        restored(sized(8, 60, 75), sized(9, 120, 1), uploads=(seen,)),
-        "checkpoint.full_after_restore",
-    )
-    assert finding.severity == "info"
-    assert evidence(finding, "claim mode") == "NO_CLAIM or LEGACY"
-    assert finding.data["bytes_again"] == 70 * MIB
-
-
-def test_a_first_checkpoint_with_new_names_is_compaction():
-    seen = files(8, 60, kept_bytes=0, same_name_bytes=0, new_name_bytes=75 * MIB)
-    assert not found(restored(sized(8, 60, 75), uploads=(seen,)), "checkpoint.full_after_restore")
-
-
-def test_without_metadata_there_is_no_finding_but_a_word():
-    assert "`_metadata` of checkpoint 8" in unknown(
-        restored(sized(8, 60, 80)), "checkpoint.full_after_restore"
-    )
-
-
-def test_a_restore_of_unknown_origin_is_its_own_where_checkpoints_completed_before():
-    nowhere = Annotation(ms(100), "restore", "7")
-    assert not found(
-        window(sized(7, 60, 80), sized(8, 160, 80), annotations=(nowhere,)),
-        "checkpoint.full_after_restore",
-    )
-
-
-def test_a_recovery_from_its_own_checkpoint_is_no_restore():
-    own = Annotation(ms(0), "restore", "7", detail={"path": f"file:/ck/{'a' * 32}/chk-7"})
-    assert not found(
-        window(sized(8, 60, 80), annotations=(own, restart(0))), "checkpoint.full_after_restore"
-    )

@@ -38,15 +38,6 @@ def test_each_deduction_is_told_with_its_finding():
     assert [(one.finding, one.points) for one in health.deductions] == [(loop, 40), (expired, 15)]
 
 
-def test_information_and_held_vertices_cost_nothing():
-    assert (
-        health_of(
-            [Open("checkpoint.late_message", "info"), Open("pressure.transit", "warning")]
-        ).value
-        == 100
-    )
-
-
 def test_many_findings_of_one_rule_weigh_little_more_than_one():
     assert (
         health_of([Open("checkpoint.full_after_savepoint", "warning")] * 20).value == 100 - 15 - 10

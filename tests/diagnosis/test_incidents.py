@@ -107,9 +107,6 @@ def told(findings) -> list[list[str]]:
                 [
                     "pressure.root",
                     "checkpoint.expired",
-                    "pressure.transit",
-                    "checkpoint.uploads_after_end",
-                    "checkpoint.late_message",
                 ]
             ],
         ),
@@ -121,13 +118,11 @@ def told(findings) -> list[list[str]]:
                     "pressure.skew",
                     "pressure.root",
                     "checkpoint.alignment",
-                    "pressure.transit",
                 ]
             ],
         ),
         ("1.20.5-I", [["restart.loop"]]),
-        ("1.20.5-B", [["pressure.root", "checkpoint.start_delay", "pressure.transit"]]),
-        ("1.20.5-L2", [["pressure.root", "checkpoint.in_flight_share", "pressure.transit"]]),
+        ("1.20.5-B", [["pressure.root", "checkpoint.start_delay"]]),
         ("1.20.5-A", []),
     ],
 )
@@ -144,7 +139,7 @@ def test_a_recorded_incident_is_one_with_its_cause_on_top(name, expected):
         # an input that lags is one vertex, a RocksDB that stalls another.
         (
             "1.20.5/write-stall",
-            [["join.slow_input"], ["rocksdb.write_stall", "pressure.root", "pressure.transit"]],
+            [["join.slow_input"], ["rocksdb.write_stall", "pressure.root"]],
         ),
         (
             "1.20.5/short-transactions",

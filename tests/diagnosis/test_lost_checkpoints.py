@@ -413,28 +413,12 @@ def late(*late_ms):
     return {"late_message_count": len(late_ms), "late_messages": told}
 
 
-def test_late_acknowledgements_tell_by_how_much_the_time_out_was_missed():
-    [finding] = found(
-        window(*minutely(3), expired(4, 180, **late(2_000, 8_000))), "checkpoint.late_message"
-    )
-    assert finding.evidence[0].value == 8_000
-    assert finding.data["enough_timeout_ms"] == 608_000
-    assert finding.severity == "info"
-
-
-def test_late_acknowledgements_of_a_declined_checkpoint_are_normal():
-    assert not found(
-        window(*minutely(3), declined(4, 180, **late(2_000))), "checkpoint.late_message"
-    )
-
-
 def test_no_checkpoint_at_all_is_unknown_and_checkpoints_switched_off_are_not():
     off = replace(MINUTELY, interval_ms=None)
     for rule in (
         "checkpoint.declined",
         "checkpoint.failed",
         "checkpoint.expired",
-        "checkpoint.late_message",
     ):
         assert "no checkpoint" in unknown(window(), rule)
         assert not found(window(config=off), rule)

@@ -2,7 +2,6 @@
 its raw answers.
 """
 
-import gzip
 import re
 from math import ceil
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ import pytest
 
 from spark_jobs.diagnosis import registry
 from tests.diagnosis.graphs import LIMITS
-from tests.played import FOLDER, answers, evidence, occurrences, of_rule, vertices
+from tests.played import answers, evidence, occurrences, of_rule, vertices
 from tests.windows import recorded_windows
 
 CHECKPOINT = r"/jobs/[0-9a-f]{32}/checkpoints/details/([0-9]+)"
@@ -126,30 +125,6 @@ def test_no_other_phase_is_blamed(played: str, phase: str) -> None:
     assert {one["rule"] for one in occurrences(played)} & phases == {f"checkpoint.{phase}"}
 
 
-@pytest.mark.parametrize("played", ["1.20.5/expired", "2.3.0/expired"])
-def test_work_on_an_expired_checkpoint_beside_a_later_one_is_that_of_the_jobmanagers_log(
-    played: str,
-) -> None:
-    """A late acknowledgement of one that had expired comes after the trigger of the next one."""
-    (log,) = (FOLDER / played / "logs").glob("*standalonesession*")
-    begun, late = {}, {}
-    for line in gzip.decompress(log.read_bytes()).decode().splitlines():
-        if one := re.search(r"Triggering checkpoint (\d+) \(type", line):
-            begun[int(one[1])] = line[:23]
-        elif one := re.search(r"late message for now expired checkpoint attempt (\d+) ", line):
-            late[int(one[1])] = line[:23]
-    told = of_rule(played, "checkpoint.uploads_after_end")
-    assert told and {one["severity"] for one in told} == {"warning"}
-    for occurrence in told:
-        newest = max(occurrence["data"]["together"])
-        assert occurrence["data"]["given_up"] and newest not in occurrence["data"]["given_up"]
-        assert all(
-            number not in late or late[number] > begun[newest]
-            for number in occurrence["data"]["given_up"]
-        )
-    assert any(number in late for occurrence in told for number in occurrence["data"]["given_up"])
-
-
 @pytest.mark.parametrize("name", ["1.20.5-A", "1.20.5-B", "1.20.5-F", "1.20.5-G", "1.20.5-L2"])
 def test_neither_is_blamed_where_checkpoints_are_fast_or_wait_for_barriers(name: str) -> None:
     """Healthy, back-pressured, expiring, with savepoints, unaligned: in B they take 25 s, all of it
@@ -162,61 +137,6 @@ def test_neither_is_blamed_where_checkpoints_are_fast_or_wait_for_barriers(name:
         for one in registry.diagnose(window, LIMITS, rules).findings
     ]
     assert found == []
-
-
-SAVEPOINT_TIMEOUT = "checkpoint.savepoint_timeout"
-
-
-SLOW_SAVEPOINTS = ["1.20.5/slow-savepoint", "2.3.0/slow-savepoint"]
-
-
-@pytest.mark.parametrize("played", SLOW_SAVEPOINTS)
-def test_a_savepoint_that_takes_longer_than_a_minute_explains_the_timeout(played: str) -> None:
-    ended = {
-        one.body["id"]: one.body
-        for one in answers(played, CHECKPOINT)
-        if one.body["status"] == "COMPLETED"
-    }
-    (savepoint,) = [one for one in ended.values() if one["is_savepoint"]]
-    (timeout_ms,) = {
-        one.body["timeout"] for one in answers(played, r"/jobs/[0-9a-f]{32}/checkpoints/config")
-    }
-    found = of_rule(played, SAVEPOINT_TIMEOUT)
-    assert found
-    for one in found:
-        by_then_ms = one["as_of"].timestamp() * 1000
-        took = [
-            body["end_to_end_duration"]
-            for body in ended.values()
-            if not body["is_savepoint"] and body["latest_ack_timestamp"] <= by_then_ms
-        ]
-        assert one["data"]["savepoint_id"] == savepoint["id"]
-        assert evidence(one, "slowest savepoint") == savepoint["end_to_end_duration"] > 60_000
-        assert evidence(one, "99th percentile of checkpoints") == nearest_rank(took, 0.99)
-        assert evidence(one, "time-out") == timeout_ms == 240_000
-
-
-@pytest.mark.parametrize("name", ["1.20.5-G", "1.12.5-G", "1.20.5-L2"])
-def test_savepoints_of_seconds_explain_no_timeout(name: str) -> None:
-    assert any(one.is_savepoint for window in recorded_windows(name) for one in window.checkpoints)
-    assert [
-        one
-        for window in recorded_windows(name)
-        for one in registry.diagnose(window, LIMITS, (SAVEPOINT_TIMEOUT,)).findings
-    ] == []
-
-
-@pytest.mark.parametrize("played", SLOW_SAVEPOINTS)
-def test_before_the_savepoint_the_timeout_is_not_spoken_of(played: str) -> None:
-    (begun_ms,) = {
-        one.body["trigger_timestamp"]
-        for one in answers(played, CHECKPOINT)
-        if one.body["is_savepoint"]
-    }
-    assert all(
-        one["as_of"].timestamp() * 1000 > begun_ms + 60_000
-        for one in of_rule(played, SAVEPOINT_TIMEOUT)
-    )
 
 
 @pytest.mark.parametrize("played", ["1.20.5/busy-source", "2.3.0/busy-source"])

@@ -23,7 +23,7 @@ from tests.diagnosis.physics import (
     with_silent_taskmanagers,
 )
 
-PRESSURE = ("pressure.root", "pressure.outbound", "pressure.transit", "pressure.skew")
+PRESSURE = ("pressure.root", "pressure.outbound", "pressure.skew")
 NOTHING = (*PRESSURE, "data.skew", "watermark.stalled")
 
 seeds = st.integers(0, 2**32)
@@ -122,19 +122,6 @@ def test_more_evidence_never_lowers_confidence_in_the_origin(seed, shape, weathe
     if origin in less:
         more = roots(judged(window))
         assert CONFIDENCES.index(more[origin]) >= CONFIDENCES.index(less[origin])
-
-
-@often
-@given(seeds, shapes, weathers)
-def test_whoever_is_transit_waits_and_its_path_ends_at_the_origin(seed, shape, weather):
-    window, origin = planted(seed, shape, weather)
-    waiting = {
-        one.vertex_id for one in window.vertex_windows if max(one.backpressured_ratio) >= 0.5
-    }
-    for finding in judged(window).findings:
-        if finding.rule == "pressure.transit":
-            assert finding.subject_id in waiting
-            assert finding.data["vertex_ids"][-1] == origin
 
 
 @often

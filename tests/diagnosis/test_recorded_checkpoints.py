@@ -1,8 +1,6 @@
 """What the rules about checkpoints and restarts say of real clusters."""
 
 import json
-import re
-from datetime import UTC, datetime
 
 import pytest
 
@@ -36,12 +34,9 @@ EXPECTED = {
     "1.20.5-B": {"checkpoint.start_delay"},
     "1.20.5-C2": {"checkpoint.alignment"},
     "1.20.5-E": {"checkpoint.declined"},
-    "1.20.5-F": {"checkpoint.expired", "checkpoint.late_message", "checkpoint.uploads_after_end"},
-    "1.20.5-H": {"checkpoint.full_after_restore"},
+    "1.20.5-F": {"checkpoint.expired"},
     "1.20.5-I": {"restart.loop"},
     "1.20.5-J": {"restart.loop"},
-    "1.20.5-K": {"checkpoint.full_after_restore"},
-    "1.20.5-L2": {"checkpoint.in_flight_share"},
 }
 
 
@@ -78,42 +73,6 @@ def test_expiries_name_who_had_not_acknowledged_and_who_held_the_barrier():
         assert "had not acknowledged" in finding.cause
         [vertex] = [related for related in finding.related if related.kind == "vertex"]
         assert vertex.path[-1] == "slow-enrich"
-
-
-def test_late_acknowledgements_tell_how_far_the_time_out_was_missed():
-    finding = told("1.20.5-F", "checkpoint.late_message")[-1]
-    assert evidence(finding, "acknowledgements after expiry") == 8
-    assert 0 < finding.evidence[0].value < 30_000
-
-
-def test_checkpoints_that_tasks_still_worked_on_are_counted_with_those_that_were_pending():
-    """By the log of the JobManager: a checkpoint was at work from its trigger to its end, or to its
-    last late acknowledgement.
-    """
-    (log,) = (RECORDINGS / "1.20.5/F/logs").glob("*standalonesession*")
-    late = "late message for now expired checkpoint attempt"
-    of = r"(?:\(type|for job|of job|from task)"
-    pattern = (
-        rf"^(\S+ \S+) .*?(Triggering checkpoint|Completed checkpoint|Checkpoint|{late}) (\d+) {of}"
-    )
-    lines = re.findall(pattern, log.read_text("utf-8"), re.MULTILINE)
-    begun, until = {}, {}
-    for at, what, number in lines:
-        instant = round(
-            datetime.strptime(at, "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC).timestamp() * 1000
-        )
-        (begun if what.startswith("Trigger") else until)[number] = instant
-    first = told("1.20.5-F", "checkpoint.uploads_after_end")[-1]
-    assert first.data["allowed"] == 1
-    names = [str(number) for number in first.data["together"]]
-    assert max(begun[number] for number in names) < min(until[number] for number in names)
-    assert [str(number) for number in first.data["given_up"]] == ["3"]
-    over = (
-        sum(max(0, until["3"] - max(begun[number], begun["3"])) for number in ("5",))
-        + until["4"]
-        - begun["4"]
-    )
-    assert first.data["over_ms"] == pytest.approx(over, abs=60)
 
 
 def test_slow_barriers_point_to_the_origin_of_the_pressure():
@@ -163,25 +122,6 @@ def jobs_told(recording, rule):
     return named
 
 
-def test_the_restores_that_upload_their_files_again_are_those_in_no_claim_mode():
-    assert jobs_told("1.20.5-H", "checkpoint.full_after_restore") == {
-        "lab-H-default-2": {"checkpoint 7"}, "lab-H-default-3": {"checkpoint 10"},
-    }  # fmt: skip
-
-
-def test_merged_files_are_told_by_their_names_too():
-    assert set(jobs_told("1.20.5-K", "checkpoint.full_after_restore")) == {"lab-K-merge-2"}
-
-
-def test_bytes_uploaded_again_are_those_of_the_restored_files():
-    [finding] = {
-        one.subject: one
-        for one in told("1.20.5-H", "checkpoint.full_after_restore")
-        if one.subject == "checkpoint 7"
-    }.values()
-    assert evidence(finding, "bytes uploaded again") == 5_744_465
-
-
 def test_the_metadata_makes_the_fault_of_old_releases_certain():
     findings = told("1.12.5-G", "checkpoint.full_after_savepoint")
     last = {finding.subject: finding for finding in findings}
@@ -197,13 +137,6 @@ def test_what_was_uploaded_after_savepoints_is_known_of_a_sound_release_too():
     assert all(
         one.same_name_bytes == 0 and one.kept_bytes > 100 * one.new_name_bytes for one in uploads
     )
-
-
-def test_every_restore_of_the_chain_can_be_judged():
-    for judged in recorded_windows("1.20.5-H"):
-        assert not registry.diagnose(
-            judged, LIMITS, only=["checkpoint.full_after_restore"]
-        ).unknowns, judged.job_name
 
 
 def test_slow_alignment_tells_how_much_was_processed_between_the_barriers():

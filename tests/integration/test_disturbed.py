@@ -208,7 +208,6 @@ def test_a_home_holds_its_secrets_for_its_owner_alone(tmp_path: Path) -> None:
 EXPECTED = {
     ("1.20.5-E", "checkpoint.declined", "lab-E-decline"),
     ("1.20.5-F", "checkpoint.expired", "lab-F-expire"),
-    ("1.20.5-F", "checkpoint.uploads_after_end", "lab-F-expire"),
     ("1.20.5-F", "pressure.root", "slow-enrich"),
     ("1.20.5-I", "restart.loop", "lab-I-kill"),
     *(

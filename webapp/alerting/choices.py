@@ -7,8 +7,6 @@ from webapp.lib.translations import gettext_lazy as _
 
 UNREACHABLE = "collect.blind"
 """The rule whose alert mutes all others of its cluster: what is not seen cannot be judged."""
-NO_ALERT = frozenset({"pressure.transit"})
-"""Rules that are shown below another one's finding, and have no alert of their own."""
 LEAST_RANK = SEVERITY_RANK[Severity.WARNING]
 """Findings below a warning are facts that explain; nobody is woken by them."""
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from webapp.alerting.choices import LEAST_RANK, NO_ALERT
+from webapp.alerting.choices import LEAST_RANK
 from webapp.alerting.lifecycle import Policy
 from webapp.alerting.models import RuleSetting
 from webapp.findings.choices import SEVERITY_RANK, Severity
@@ -125,7 +125,7 @@ def in_force(rule: str, rows: list[RuleSetting]) -> RulePolicy:
     after = next((row.hold_after_s for row in rows if row.hold_after_s is not None), None)
     return RulePolicy(
         severity,
-        alerts and rule not in NO_ALERT,
+        alerts,
         HOLD_BEFORE if before is None else timedelta(seconds=before),
         HOLD_AFTER if after is None else timedelta(seconds=after),
     )

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from django.utils.translation import gettext
 
-from webapp.alerting.choices import LEAST_RANK, NO_ALERT
+from webapp.alerting.choices import LEAST_RANK
 from webapp.alerting.models import Alert
 from webapp.alerting.policies import Policies
 from webapp.alerting.unnotified import Unnotified
@@ -31,8 +31,6 @@ def why_no_alert(findings: Sequence[Finding]) -> Unnotified:
 
 def _why(row: Finding, policies: Policies) -> str:
     policy = policies.rule_policy(row.rule, row.cluster, row.job_id, row.job_name)
-    if row.rule in NO_ALERT:
-        return gettext("What explains another finding does not alert by itself.")
     if not policy.alerts:
         return gettext("Alerts are switched off for the rule.")
     if policy.rank(row.severity_rank) < LEAST_RANK:

@@ -169,6 +169,12 @@ def _admit_unknown(window: JobWindow, pressure: Pressure) -> None:
                 waits=waits,
             )
         )
+    if unexplained := [vertex for vertex in pressure.held if not pressure.origins_of(vertex)]:
+        raise NotJudged(
+            message(
+                "what holds {orphaned:name}", orphaned=list_text(brief_names(window, unexplained))
+            )
+        )
     if pressure.unjudged:
         raise NotJudged(
             message(

@@ -224,9 +224,8 @@ def test_a_recording_is_told_once_and_never_again():
     assert kinds() == ["firing"]
 
 
-def test_a_note_and_a_finding_below_another_have_no_alert():
+def test_a_note_has_no_alert():
     opened(0, severity="info")
-    opened(0, rule="pressure.transit")
     look(60)
     assert not Alert.objects.exists() and not Finding.objects.filter(to_alert=True).exists()
 

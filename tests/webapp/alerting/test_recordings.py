@@ -115,9 +115,7 @@ def test_an_imported_incident_is_told_once_as_ended_with_its_cause(receiver, nam
     assert rule in {alert["rule"] for alert in ended} and all(
         alert["cause"] and alert["next_step"] for alert in ended
     )
-    assert not {"info"} & {alert["severity"] for alert in ended} and "pressure.transit" not in {
-        alert["rule"] for alert in ended
-    }
+    assert not {"info"} & {alert["severity"] for alert in ended}
     assert sorted(alert["uid"] for alert in ended) == sorted(
         Alert.objects.values_list("uid", flat=True)
     )

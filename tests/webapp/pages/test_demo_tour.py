@@ -185,8 +185,6 @@ def test_two_audits_prove_what_the_past_left_and_a_plan_waits_for_approval(
     assert figures["H"].missing_files == 16
     assert {one.rule for one in Finding.objects.all()} >= {
         "storage.orphans",
-        "storage.cross_job",
-        "storage.amplification",
     }
 
     assert done(demo_tour.KEY) == Performed.DONE

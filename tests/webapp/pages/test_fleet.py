@@ -74,7 +74,7 @@ def test_each_job_says_why_it_stands_there(viewer, now):
         subject_kind="job",
         subject_id=poor.job_id,
     )
-    finding(poor, "pressure.transit", now, severity="info", subject_id="v2", title="parse waits")
+    finding(poor, "pressure.outbound", now, severity="info", subject_id="v2", title="parse waits")
     finding(done, at=now, state="closed", title="was held back")
     page = viewer.get("/").content.decode()
     ended = viewer.get("/", {"health": "ended"}).content.decode()

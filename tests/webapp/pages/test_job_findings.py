@@ -48,7 +48,7 @@ def test_open_findings_come_before_everything_else_the_explaining_one_first(view
 
 def test_notes_and_what_is_over_are_folded_away(viewer, now):
     of = job(at=now)
-    finding(of, "pressure.transit", now, severity="info", subject_id="v2", title="parse waits")
+    finding(of, "pressure.outbound", now, severity="info", subject_id="v2", title="parse waits")
     finding(of, at=now - timedelta(hours=1), state="closed", title="was held back")
     found = told(viewer, of)
     assert [one.finding.title for one in found.context] == ["parse waits"]

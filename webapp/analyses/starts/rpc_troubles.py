@@ -9,13 +9,14 @@ from datetime import datetime, timedelta
 from django.db.models import Count
 from django.db.models.functions import TruncSecond
 
-from spark_jobs.diagnosis.rules.start_rpc_storm import NOT_FOUND, STATE_REQUEST, TIMED_OUT
 from webapp.analyses.starts.job_starts import Start
 from webapp.fleet.models import JobAnnotation, JobCurrent, LogEvent
 
 LOOK_BACK = timedelta(hours=1)
 MOST_LINES, MOST_LOST = 5_000, 500
 SHOWN = 12
+STATE_REQUEST = "partition_state_request"
+TIMED_OUT, NOT_FOUND = "RPC_TIMEOUT", "PARTITION_NOT_FOUND"
 _TIMED = ("slots", "deploy", "restore")
 
 
