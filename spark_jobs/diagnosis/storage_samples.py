@@ -74,6 +74,20 @@ class IncompleteSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class Dependence:
+    """Files of another job that checkpoints of this one refer to.
+
+    ``ended`` None where nobody has reported the other job.
+    """
+
+    job_id: str
+    files: int
+    bytes: int
+    job_name: str | None = None
+    ended: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorStatePoint:
     """Operator state of one operator in one checkpoint.
 
@@ -115,10 +129,13 @@ class StorageJobSample:
     """The directory of one job in one root. ``cluster`` is empty where no registered cluster has
     reported the job.
 
-    ``calls``: to the name service for one checkpoint, by the files that it wrote, with deleting
-    them; ``interval_ms`` as configured. Of the ``files_written`` there would be at most
-    ``files_merged`` if Flink merged them, and ``files_inlined`` at an inline threshold of
-    ``inline_bytes``.
+    ``segmented`` are physical files of merged state, ``live_segment_bytes`` what of them is still
+    referred to. ``chain`` is how many jobs stand behind this one, each needed by the one before it.
+    ``retained`` are its checkpoints and savepoints in all roots that were read, ``dependent`` those
+    of them that refer to files of other jobs. ``calls``: to the name service for one checkpoint, by
+    the files that it wrote, with deleting them; ``interval_ms`` as configured. Of the
+    ``files_written`` there would be at most ``files_merged`` if Flink merged them, and
+    ``files_inlined`` at an inline threshold of ``inline_bytes``.
     """
 
     root: str
@@ -129,7 +146,13 @@ class StorageJobSample:
     ended: bool | None = None
     all: Share = NOTHING
     small_files: int = 0
+    segmented: Share = NOTHING
+    live_segment_bytes: int = 0
+    depends_on: tuple[Dependence, ...] = ()
+    chain: int = 0
     checkpoints: int = 0
+    retained: int = 0
+    dependent: int = 0
     incomplete: tuple[IncompleteSnapshot, ...] = ()
     calls: float | None = None
     interval_ms: int | None = None

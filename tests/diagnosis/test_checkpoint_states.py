@@ -281,3 +281,38 @@ def test_whether_a_pause_that_is_not_known_is_long_enough_is_unknown():
     unseen = window(*minutely(6), config=replace(MINUTELY, min_pause_ms=None))
     assert not found(unseen, "checkpoint.too_frequent")
     assert "minimum pause" in unknown(unseen, "checkpoint.too_frequent", fleet_minimum_pause_s=30)
+
+
+# checkpoint.deleted_on_cancel
+
+DELETED = replace(MINUTELY, retained_on_cancellation=False)
+
+
+def test_checkpoints_that_a_cancel_deletes_are_told_where_no_savepoint_is_fresh():
+    [finding] = found(window(*minutely(3), config=DELETED), "checkpoint.deleted_on_cancel")
+    assert finding.cause.endswith("No savepoint of it is known.")
+    [finding] = found(
+        window(savepoint(1, 0), *minutely(3), at=90_000, config=DELETED),
+        "checkpoint.deleted_on_cancel",
+    )
+    assert evidence(finding, "age of the newest savepoint") > 86_400
+
+
+def test_a_fresh_savepoint_or_retention_protects_a_job_that_is_cancelled():
+    assert not found(
+        window(*minutely(3), savepoint(4, 200), config=DELETED), "checkpoint.deleted_on_cancel"
+    )
+    assert not found(window(*minutely(3)), "checkpoint.deleted_on_cancel")
+    assert not found(
+        window(*minutely(3), config=DELETED, terminal=True), "checkpoint.deleted_on_cancel"
+    )
+    assert not found(
+        window(*minutely(3), config=replace(DELETED, externalized=False)),
+        "checkpoint.deleted_on_cancel",
+    )
+    assert "retained" in unknown(
+        window(*minutely(3), config=replace(DELETED, retained_on_cancellation=None)),
+        "checkpoint.deleted_on_cancel",
+    )
+
+

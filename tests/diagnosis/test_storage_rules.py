@@ -12,6 +12,7 @@ from spark_jobs.diagnosis.objective_samples import ObjectiveBurn
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.storage_samples import (
+    Dependence,
     IncompleteSnapshot,
     Share,
     StorageJobSample,
@@ -55,11 +56,17 @@ KILLED = root(
     jobs_with_most_orphans=("lab-I",),
 )
 """1.20.5/I: TaskManagers killed five times within the asynchronous part."""
+MERGED = job(segmented=Share(12, 76_000_000), live_segment_bytes=11_330_996)
+"""1.20.5/K at checkpoint 21."""
+CHAINED = job(depends_on=(Dependence("b" * 32, 12, 5_744_465, "lab-H-1", True),), chain=1)
+"""1.20.5/H: the second job of the LEGACY chain."""
 SUPERSEDED = root(waste=Share(30, 10 * MB))
 FIRES = [
     (KILLED, "storage.orphans"),
     (SUPERSEDED, "storage.retained_waste"),
     (job(incomplete=(incomplete(),)), "storage.missing_reference"),
+    (CHAINED, "storage.cross_job"),
+    (MERGED, "storage.amplification"),
     (job(small_files=1_500, all=Share(2_000, 400 * MB)), "storage.small_files"),
     (job(small_files=90, calls=126, interval_ms=2_000), "storage.small_files"),
 ]
@@ -69,6 +76,10 @@ QUIET = [
     (root(kept=Share(50, 90 * MB)), "storage.orphans"),
     (root(waste=Share(2, 1_500_000)), "storage.retained_waste"),
     (job(), "storage.missing_reference"),
+    (job(), "storage.cross_job"),
+    (job(segmented=Share(12, 22 * MB), live_segment_bytes=11 * MB), "storage.amplification"),
+    (job(segmented=Share(3, 4 * MB), live_segment_bytes=MB), "storage.amplification"),
+    (job(segmented=Share(3, 40 * MB)), "storage.amplification"),
     (job(small_files=90), "storage.small_files"),
     (job(small_files=90, calls=126, interval_ms=10_000), "storage.small_files"),
     (job(small_files=90, calls=126, interval_ms=2_000, ended=True), "storage.small_files"),
@@ -179,6 +190,35 @@ def test_a_running_job_with_missing_files_must_not_be_stopped():
         job(incomplete=(incomplete(is_newest=True),), ended=False), "storage.missing_reference"
     )
     assert "Do not stop" in finding.next_step
+
+
+def test_a_long_chain_of_a_running_job_is_a_warning():
+    assert said(CHAINED, "storage.cross_job")[0].severity == "info"
+    assert said(replace(CHAINED, chain=3), "storage.cross_job")[0].severity == "warning"
+    assert said(replace(CHAINED, chain=3, ended=True), "storage.cross_job")[0].severity == "info"
+
+
+@pytest.mark.parametrize(
+    ("ended", "says"),
+    [(False, "flink checkpoint --full"), (True, "has ended"), (None, "look in Flink first")],
+)
+def test_the_advice_on_a_chain_fits_the_state_of_the_job(ended, says):
+    [finding] = said(replace(CHAINED, ended=ended, retained=2, dependent=1), "storage.cross_job")
+    assert says in finding.next_step
+    assert ("--full" in finding.next_step) == (ended is False)
+    assert "1 of its 2 retained snapshots cannot be restored" in finding.cause
+
+
+def test_the_amplification_is_that_of_a_plain_recount():
+    [finding] = said(MERGED, "storage.amplification")
+    assert finding.evidence[0].value == pytest.approx(76_000_000 / 11_330_996)
+    assert finding.severity == "warning"
+    assert "Do not delete anything yourself" in finding.next_step
+
+
+def test_a_job_that_nobody_has_told_of_is_named_by_its_directory():
+    [finding] = said(replace(CHAINED, cluster=""), "storage.cross_job")
+    assert (finding.subject_kind, finding.subject_id) == ("root", f"{ROOT}/{'a' * 32}")
 
 
 def test_thresholds_are_settings():

@@ -5,12 +5,13 @@ Bounded in memory: jobs go by in chunks, and only those a rule could speak of.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from django.db.models import Q, Sum
+from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
 from spark_jobs.diagnosis.storage_samples import (
+    Dependence,
     IdleSnapshots,
     IncompleteSnapshot,
     Share,
@@ -25,6 +26,7 @@ from webapp.lib.instants import epoch_ms
 from webapp.storage.fewer_files import FewerFiles, fewer_files
 from webapp.storage.idle_snapshots import LAST, NEEDED, SUPERSEDED, ended_jobs, kept_savepoints
 from webapp.storage.models import (
+    ChainLink,
     CheckpointStorage,
     JobStorage,
     MissingFile,
@@ -32,6 +34,7 @@ from webapp.storage.models import (
     StorageAudit,
     VerdictFigures,
 )
+from webapp.storage.models.columns import MISSING_PATH_LENGTH
 from webapp.storage.written_files import files_by_directory
 
 JOBS_AT_ONCE = 500
@@ -111,10 +114,15 @@ def job_samples(
     audit: StorageAudit, roots: Iterable[RootFigures], least_small_files: float
 ) -> Iterator[StorageJobSample]:
     """Of jobs with at least so many small files (or ``FEW_FILES``, which short intervals make
-    many), or with snapshots that lack files.
+    many), merged files, references to other jobs or snapshots that lack files.
     """
-    notable = Q(small_files__gte=min(least_small_files, FEW_FILES)) | Q(missing_files__gt=0)
-    to_read = MOST_READ
+    notable = (
+        Q(small_files__gte=min(least_small_files, FEW_FILES))
+        | Q(segmented_files__gt=0)
+        | Q(foreign_files__gt=0)
+        | Q(missing_files__gt=0)
+    )
+    depths, to_read = _Depths(audit), MOST_READ
     for root in roots:
         lacking = _lacking(audit, root.root)
         rows = (
@@ -123,6 +131,8 @@ def job_samples(
             .iterator(chunk_size=JOBS_AT_ONCE)
         )
         for chunk in chunks(rows, JOBS_AT_ONCE):
+            depends_on = _dependences(audit, chunk)
+            snapshots = _snapshots(audit, chunk)
             job_ids = [row.job_id for row in chunk if row.small_files >= FEW_FILES]
             written = files_by_directory(
                 CheckpointStorage.objects.filter(audit=audit, job_id__in=job_ids)
@@ -154,7 +164,13 @@ def job_samples(
                     ended=row.terminal,
                     all=Share(row.files, row.bytes),
                     small_files=row.small_files,
+                    segmented=Share(row.segmented_files, row.segmented_file_bytes),
+                    live_segment_bytes=row.live_segment_bytes,
+                    depends_on=tuple(depends_on[row.directory]) if row.foreign_files else (),
+                    chain=depths.behind(row.directory) if row.foreign_files else 0,
                     checkpoints=row.checkpoints,
+                    retained=snapshots.get((row.cluster, row.job_id), (0, 0))[0],
+                    dependent=snapshots.get((row.cluster, row.job_id), (0, 0))[1],
                     incomplete=tuple(lacking.pop((row.cluster, row.job_id), ())),
                     calls=calls,
                     interval_ms=current_job.checkpoint_interval_ms if current_job else None,
@@ -215,6 +231,75 @@ def newest_checkpoint_of(audit: StorageAudit, row: CheckpointStorage) -> int | N
         .values_list("newest_checkpoint_id", flat=True)
         .first()
     )
+
+
+def _dependences(audit: StorageAudit, jobs: Sequence[JobStorage]) -> dict[str, list[Dependence]]:
+    dependences: dict[str, list[Dependence]] = defaultdict(list)
+    needing = [row.directory[:MISSING_PATH_LENGTH] for row in jobs if row.foreign_files]
+    of_needing = ChainLink.objects.filter(audit=audit, kind="refers", directory__in=needing)
+    links = list(of_needing) if needing else []
+    directories = {link.other_directory for link in links}
+    of_directories = JobStorage.objects.filter(audit=audit, directory__in=directories)
+    others = {row.directory: row for row in of_directories}
+    for link in links:
+        other = others.get(link.other_directory)
+        dependences[link.directory].append(
+            Dependence(
+                link.other_job_id,
+                link.files,
+                link.bytes,
+                other.job_name if other else None,
+                other.terminal if other else None,
+            )
+        )
+    return dependences
+
+
+def _snapshots(
+    audit: StorageAudit, jobs: Sequence[JobStorage]
+) -> dict[tuple[str, str], tuple[int, int]]:
+    """(cluster, job id) → its retained snapshots in all roots, and those of them that refer to
+    files of other jobs.
+    """
+    needing = [row.job_id for row in jobs if row.foreign_files]
+    if not needing:
+        return {}
+    rows = CheckpointStorage.objects.filter(audit=audit, job_id__in=needing).order_by()
+    counts = rows.values("cluster", "job_id").annotate(
+        retained=Count("id"), dependent=Count("id", filter=Q(foreign_files__gt=0))
+    )
+    return {
+        (count["cluster"], count["job_id"]): (count["retained"], count["dependent"])
+        for count in counts
+    }
+
+
+class _Depths:
+    """How many jobs stand behind one, each needed by the one before it."""
+
+    def __init__(self, audit: StorageAudit) -> None:
+        self._needs: dict[str, set[str]] = defaultdict(set)
+        for link in ChainLink.objects.filter(audit=audit).only(
+            "directory", "job_id", "other_directory"
+        ):
+            self._needs[link.end].add(link.other_directory)
+        self._known: dict[str, int] = {}
+
+    def behind(self, directory: str) -> int:
+        """Without recursion, and without end in a circle, which only forged names could make."""
+        stack = [directory]
+        while stack:
+            at = stack[-1]
+            if at not in self._known:
+                self._known[at] = 0
+                stack += [other for other in self._needs.get(at, ()) if other not in self._known]
+                continue
+            stack.pop()
+            self._known[at] = max(
+                (1 + self._known[other] for other in self._needs.get(at, ()) if other != at),
+                default=0,
+            )
+        return self._known[directory]
 
 
 def _names(rows: Iterable[JobStorage]) -> tuple[str, ...]:

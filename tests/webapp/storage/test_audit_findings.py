@@ -120,6 +120,20 @@ def test_an_audit_of_another_root_closes_nothing_here(judge):
     assert found("storage.orphans")[0].state == "open"
 
 
+def test_a_chain_of_jobs_names_those_whose_files_are_needed(judge):
+    of = audit()
+    root_figures(of, orphan_bytes=0, orphan_files=0)
+    job_storage(of, JOB, foreign_files=12, foreign_bytes=5_744_465)
+    job_storage(of, OTHER_JOB, job_name="clickstream-old", terminal=True)
+    chain(of, JOB, OTHER_JOB, files=12, bytes=5_744_465)
+    chain(of, OTHER_JOB, "c" * 32)
+    judge(of)
+    [finding] = found("storage.cross_job")
+    assert (finding.cluster, finding.job_id, finding.severity) == ("prod-eu", JOB, "info")
+    assert "clickstream-old" in finding.next_step
+    assert finding.data["chain"] == 2
+
+
 def test_missing_files_of_the_newest_checkpoint_of_a_running_job_are_critical(judge):
     of = audit()
     root_figures(of, orphan_bytes=0)
@@ -155,6 +169,18 @@ def test_a_savepoint_of_nobody_known_is_told_with_its_root(judge):
     [finding] = found("storage.missing_reference")
     assert (finding.cluster, finding.job_id, finding.severity) == ("", "", "warning")
     assert path in str(finding.evidence)
+
+
+def test_merged_files_that_are_mostly_dead_are_told_with_their_factor(judge):
+    of = audit()
+    root_figures(of, orphan_bytes=0)
+    job_storage(
+        of, segmented_files=10, segmented_file_bytes=76_000_000, live_segment_bytes=11_330_996
+    )
+    judge(of)
+    [finding] = found("storage.amplification")
+    assert finding.severity == "warning"
+    assert finding.evidence[0]["value"] == pytest.approx(76_000_000 / 11_330_996)
 
 
 def test_an_override_of_one_job_is_heeded_for_that_job_alone(judge):

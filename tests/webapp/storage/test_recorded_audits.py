@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from datetime import datetime
 from pathlib import Path
 
@@ -73,6 +74,63 @@ def test_killed_taskmanagers_leave_orphans_that_are_counted_and_explained(found)
     assert sum(orphans.data["kinds"].values()) == orphans.data["bytes"]
 
 
+def test_the_restore_chain_names_the_jobs_that_need_files_of_others(found):
+    findings = found("H")
+    needs = {
+        finding.job_id[:6]: finding.data["jobs"]
+        for finding in of_rule(findings, "storage.cross_job")
+    }
+    assert {
+        job: [(one["job_id"][:6], one["files"]) for one in others] for job, others in needs.items()
+    } == {
+        "6ced19": [("529e89", 12)],
+        "548495": [("6ced19", 8)],
+        "bdf1ec": [("529e89", 12)],
+        "0e0a92": [("bdf1ec", 8)],
+    }
+    assert of_rule(findings, "storage.amplification") == []
+
+
+def snapshots_by_flink(name: str) -> dict[str, tuple[int, int]]:
+    """Job id → its snapshots at the end, and those that refer to another job's directory, as Flink
+    itself reads their ``_metadata``.
+    """
+    recording = RECORDINGS / "1.20.5" / name
+    listed = [
+        line.split("\t")[0] for line in (recording / "listing-final.tsv").read_text().splitlines()
+    ]
+    found: dict[str, list[bool]] = {}
+    for path in (path for path in listed if path.endswith("/_metadata")):
+        job_id = path.split("/")[1]
+        referred = re.findall(
+            r'"physical_id":"[^"]*/ckpt/([0-9a-f]{32})/',
+            (recording / f"{path}.oracle.jsonl").read_text(),
+        )
+        found.setdefault(job_id, []).append(any(other != job_id for other in referred))
+    return {job_id: (len(foreign), sum(foreign)) for job_id, foreign in found.items()}
+
+
+def test_the_chain_counts_the_snapshots_that_need_files_of_others_as_flink_reads_them(found):
+    by_flink = snapshots_by_flink("H")
+    chained = of_rule(found("H"), "storage.cross_job")
+    assert {finding.job_id for finding in chained} == {
+        job_id for job_id, (_all, foreign) in by_flink.items() if foreign
+    }
+    for finding in chained:
+        retained, dependent = by_flink[finding.job_id]
+        noun = "snapshot" if retained == 1 else "snapshots"
+        assert (
+            f"{dependent} of its {retained} retained {noun} cannot be restored without those files."
+            in finding.cause
+        )
+
+
+def test_a_job_that_has_ended_is_not_told_to_take_a_checkpoint(found):
+    """All jobs of this recording were cancelled."""
+    for finding in of_rule(found("H"), "storage.cross_job"):
+        assert "has ended" in finding.next_step and "flink checkpoint" not in finding.next_step
+
+
 def test_what_a_claim_took_away_is_information_only(found):
     [lacking] = of_rule(found("H"), "storage.missing_reference")
     assert (lacking.job_id[:6], lacking.severity) == ("0e0a92", "info")
@@ -82,6 +140,14 @@ def test_what_a_claim_took_away_is_information_only(found):
 def test_superseded_checkpoints_of_the_chain_are_told(found):
     [waste] = of_rule(found("H"), "storage.retained_waste")
     assert (waste.data["files"], waste.data["bytes"], waste.severity) == (40, 12_994_072, "info")
+
+
+def test_merged_files_of_the_job_whose_segments_died_are_told_and_of_the_other_are_not(found):
+    findings = found("K")
+    [dead] = of_rule(findings, "storage.amplification")
+    assert dead.job_id.startswith("7cd4dd")
+    assert dead.evidence[0]["value"] == pytest.approx(76_003_844 / 29_458_012)
+    assert of_rule(findings, "storage.cross_job") == []
 
 
 def test_a_sound_root_has_nothing_but_what_was_done_to_it(found):

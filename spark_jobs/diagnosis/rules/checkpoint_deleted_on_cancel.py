@@ -1,0 +1,107 @@
+"""Checkpoints that Flink deletes when somebody cancels the job: DELETE_ON_CANCELLATION."""
+
+from collections.abc import Iterator
+
+from ingest.messages import message
+from spark_jobs.diagnosis.checkpoint_history import checkpoints_are_off
+from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.subjects import job_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+
+RULE = "checkpoint.deleted_on_cancel"
+SAVEPOINT = f"{RULE}.savepoint_s"
+
+
+@rule(
+    RULE,
+    message("Deleted on cancel"),
+    message(
+        "The checkpoints of the job are deleted when it is cancelled, and no savepoint is fresh."
+    ),
+    fed_by="incidents/2.3.0/short-ask",
+    thresholds=(
+        Threshold(
+            SAVEPOINT,
+            86_400,
+            "s",
+            60,
+            31_536_000,
+            message("A savepoint of today holds the state of a job that is cancelled by mistake."),
+        ),
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    config = window.config
+    if window.terminal or checkpoints_are_off(window) or config.externalized is False:
+        return
+    if config.retained_on_cancellation is None:
+        raise NotJudged(
+            message("whether its checkpoints are retained when it is cancelled has not been seen")
+        )
+    saved = [
+        checkpoint
+        for checkpoint in window.checkpoints
+        if checkpoint.is_savepoint and checkpoint.outcome == "completed"
+    ]
+    age_ms = window.at_ms - max(sample.ended_ms for sample in saved) if saved else None
+    if config.retained_on_cancellation or (
+        age_ms is not None and age_ms <= limits[SAVEPOINT] * 1000
+    ):
+        return
+    size = next(
+        (
+            checkpoint.state_bytes
+            for checkpoint in reversed(window.checkpoints)
+            if checkpoint.outcome == "completed" and checkpoint.state_bytes
+        ),
+        None,
+    )
+    evidence = [
+        Evidence(
+            message("when cancelled"),
+            message("checkpoints are deleted"),
+            at_ms=window.at_ms,
+            note="DELETE_ON_CANCELLATION",
+        )
+    ]
+    if age_ms is not None:
+        evidence.append(
+            limits.compared(
+                message("age of the newest savepoint"),
+                age_ms / 1000,
+                "s",
+                ">",
+                SAVEPOINT,
+                window.at_ms,
+            )
+        )
+    if size:
+        evidence.append(
+            Evidence(message("state of the newest checkpoint"), size, "bytes", at_ms=window.at_ms)
+        )
+    yield job_finding(
+        window,
+        RULE,
+        "info",
+        "high",
+        title=message("Cancelling this job deletes its checkpoints"),
+        cause=message(
+            "With DELETE_ON_CANCELLATION Flink removes its checkpoints as soon as it is "
+            "CANCELED; they survive only failures. "
+        )
+        + (
+            message("Its newest savepoint is {age_ms:duration} old.", age_ms=age_ms)
+            if age_ms is not None
+            else message("No savepoint of it is known.")
+        ),
+        next_step=message(
+            "Set execution.checkpointing.externalized-checkpoint-retention to "
+            "RETAIN_ON_CANCELLATION, and remove checkpoints of ended jobs with a clean-up "
+            "plan. Until then, end it only by stop with savepoint."
+        ),
+        seen_at_ms=window.at_ms,
+        evidence=evidence,
+        data={"savepoint_age_ms": age_ms, "state_bytes": size},
+    )
