@@ -131,7 +131,7 @@ class StorageQuota(models.Model):
         return f"{self.kind} {self.subject}"
 
 
-@scoped(also_of_all=True)
+@scoped()
 class Objective(models.Model):
     """What users of jobs were promised: of all jobs whose labels match, ``target`` is the share of
     minutes (or of checkpoints) that has to be good over 30 days.
