@@ -10,11 +10,22 @@ from typing import TypeGuard
 MAX_TASKMANAGER_CHARS = 300
 
 _FLINK_ID = re.compile(r"[0-9a-f]{32}")
+_GIVEN_ID = re.compile(
+    "(?:(?:0{8}|f{8})[0-9a-f]{8}[0-9a-f]{16}|[0-9a-f]{16}(?:0{8}|f{8})[0-9a-f]{8})"
+)
+"""What a program makes of a hash or a number of 32 bits; a half of a drawn id looks so once in a
+billion.
+"""
 _DIRECTORIES = frozenset({".", ".."})
 
 
 def is_flink_id(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and _FLINK_ID.fullmatch(value) is not None
+
+
+def is_given(job_id: str) -> bool:
+    """Whether the form of an id shows that it was not drawn: others may have it as well."""
+    return bool(_GIVEN_ID.fullmatch(job_id))
 
 
 def is_taskmanager_id(value: object) -> TypeGuard[str]:

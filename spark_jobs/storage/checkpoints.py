@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
-from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, JOB_DIRECTORY, is_given, is_of_time
+from ingest.flink_ids import is_given
+from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, JOB_DIRECTORY, is_of_time
 from spark_jobs.storage.plain import (
     US_PER_H,
     US_PER_S,

@@ -15,13 +15,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from ingest.flink_ids import is_given
 from ingest.messages import message, message_document
 from ingest.storage.layout import METADATA_NAME
 from spark_jobs.storage.layout_columns import placed
 from spark_jobs.storage.owners import (
     CLOCKS_APART_S,
     JOB,
-    is_given,
     is_of_time,
     may_run,
     root_around,

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from ingest.flink_ids import is_given
 from ingest.storage.layout import JOB_CHARS
-from spark_jobs.storage.owners import JOB, is_given, may_run, root_around
+from spark_jobs.storage.owners import JOB, may_run, root_around
 from spark_jobs.storage.plain import Key, Row, by, key_of, keys
 
 _SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}/")

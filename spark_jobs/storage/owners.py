@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence, Set
 
 import pyarrow as pa
 
+from ingest.flink_ids import is_given
 from ingest.storage.layout import QUARANTINE_SUFFIX
 from spark_jobs.audit_request import JOB_SCHEMA
 from spark_jobs.storage.layout_columns import METADATA_SUFFIX, placed
@@ -33,12 +34,6 @@ LEFT_AFTER_S = 60
 """How long an upload may go on after its checkpoint has ended."""
 CLOCKS_APART_S = 60
 """Between a JobManager and a file system."""
-_GIVEN_ID = re.compile(
-    "(?:(?:0{8}|f{8})[0-9a-f]{8}[0-9a-f]{16}|[0-9a-f]{16}(?:0{8}|f{8})[0-9a-f]{8})"
-)
-"""What a program makes of a hash or a number of 32 bits; a half of a drawn id looks so once in a
-billion.
-"""
 _FORGOTTEN = dict.fromkeys([*JOB_SCHEMA.names, "written_directory"]) | {
     "terminal": False,
     "seen": False,
@@ -69,11 +64,6 @@ NOBODY = {
 JOB_DIRECTORY = ("audit_id", "root", "job_directory")
 JOB = ("audit_id", "cluster", "job_id")
 _SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}(?:/|$)")
-
-
-def is_given(job_id: str) -> bool:
-    """Whether the form of an id shows that it was not drawn: others may have it as well."""
-    return bool(_GIVEN_ID.fullmatch(job_id))
 
 
 def restores(jobs: Iterable[Row]) -> list[Row]:

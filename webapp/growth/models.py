@@ -76,7 +76,7 @@ class JobGrowth(models.Model):
         return f"{self.name or self.job_id} on {self.cluster} over {self.window_days} days"
 
 
-@scoped(also_of_all=True)
+@scoped()
 class Objective(models.Model):
     """What users of jobs were promised: of all jobs whose labels match, ``target`` is the share of
     minutes (or of checkpoints) that has to be good over 30 days.

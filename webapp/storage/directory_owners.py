@@ -1,5 +1,6 @@
 """Whose a job directory is, for pages that know its path only."""
 
+from ingest.flink_ids import is_given
 from ingest.metadata.owners import job_id_of, owner_directory
 from webapp.fleet.models import JobCurrent
 from webapp.storage.models import JobStorage
@@ -9,7 +10,8 @@ from webapp.storage.newest_audits import latest_audits
 def owner_of(directory: str) -> JobCurrent | None:
     """The job that alone is known to write ``directory``, by the newest audit of it.
 
-    Where no audit knows, the only job of that id, unless it is known to write elsewhere.
+    Where no audit knows, the only job of that id, unless it is known to write elsewhere, or others
+    may have its id.
     """
     job_id = job_id_of(directory)
     if job_id is None:
@@ -21,4 +23,5 @@ def owner_of(directory: str) -> JobCurrent | None:
     if len(owners) != 1:
         return None
     written = owner_directory((owners[0].last_completed_path or "").rstrip("/"))
-    return None if not cluster and written and written != directory else owners[0]
+    is_owner = cluster or written == directory or not (written or is_given(job_id))
+    return owners[0] if is_owner else None

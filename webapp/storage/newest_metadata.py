@@ -4,11 +4,15 @@ or the collector around a restore.
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 from ingest.lake.derived import with_same_rows
 from ingest.lake.tables import REFERENCES
+from ingest.metadata.summary import owner_directory
 from spark_jobs.filesystem_calls.checkpoint_files import COLUMNS, CheckpointFiles, checkpoint_files
+from webapp.lib import scopes
+from webapp.storage.directory_owners import owner_of
 from webapp.work.lake import lake
 
 LOOK_BACKS = (timedelta(days=2), timedelta(days=30))
@@ -58,17 +62,33 @@ def newest_metadata(cluster: str, job_id: str, at: datetime) -> ReadMetadata | N
 def _files(
     table: str, cluster: str, job_id: str, start: datetime, end: datetime
 ) -> list[dict[str, Any]]:
-    """Rows of whole files of checkpoints; an audit does not know whose cluster a file is of."""
+    """Rows of whole files of checkpoints. An audit reads files without their cluster: the directory
+    tells whose they are, as jobs of other clusters may have the id.
+    """
     where: dict[str, str | int] = {"job_id": job_id, "ordinal": 0}
     rows = (
         lake()
         .read(table, where=where, from_time=start, to_time=end, columns=_OF_FILE, limit=MOST_FILES)
         .to_pylist()
     )
+
+    @cache
+    def is_of_job(directory: str) -> bool:
+        with scopes.everything():  # to compare, not to show
+            owner = owner_of(directory)
+        return owner is not None and (owner.cluster, owner.job_id) == (cluster, job_id)
+
     return [
         row
         for row in rows
-        if row["cluster"] in ("", cluster) and "avepoint" not in (row["checkpoint_type"] or "")
+        if "avepoint" not in (row["checkpoint_type"] or "")
+        and (
+            row["cluster"] == cluster
+            or (
+                not row["cluster"]
+                and is_of_job(owner_directory(row["metadata_path"].rpartition("/")[0]))
+            )
+        )
     ]
 
 

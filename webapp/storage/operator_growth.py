@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import Min, Q
 
+from ingest.flink_ids import is_given
 from spark_jobs.diagnosis.storage_samples import OperatorStatePoint, OperatorStateTrend
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import epoch_ms
@@ -44,9 +45,10 @@ def operator_trends(
     ``audit``: one whose rows count although it is not marked as loaded yet.
     """
     counts = Q(audit__state=AuditState.LOADED) | (Q(audit=audit) if audit else Q(pk__in=[]))
-    kept = OperatorStateSize.objects.filter(
-        counts, job_id__in=[job_id, *_ancestors(job_id)], cluster__in=(cluster, "")
-    )
+    ids = [job_id, *_ancestors(job_id)]
+    # Where nobody knows who wrote them, a given id tells it no more than the directory.
+    drawn = Q(cluster="", job_id__in=[one for one in ids if not is_given(one)])
+    kept = OperatorStateSize.objects.filter(counts, Q(cluster=cluster, job_id__in=ids) | drawn)
     # An audit has a row for each checkpoint that is retained: one checkpoint comes many times.
     rows = list(
         kept.values(*_FIELDS)
@@ -135,11 +137,11 @@ def _point(row: dict[str, Any]) -> OperatorStatePoint:
 
 def _ancestors(job_id: str) -> list[str]:
     """Ids of the jobs that it was restored from, as audits know them: each one a query, and few
-    have any.
+    have any. Of a given id nobody knows whose restore a link tells.
     """
     ancestors: list[str] = []
     at: str | None = job_id
-    while at and len(ancestors) < MOST_ANCESTORS:
+    while at and not is_given(at) and len(ancestors) < MOST_ANCESTORS:
         links = ChainLink.objects.filter(job_id=at, kind="restored_from").exclude(
             other_job_id__in=[job_id, *ancestors]
         )

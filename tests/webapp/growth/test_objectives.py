@@ -14,6 +14,7 @@ from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.objective_samples import Counts, ObjectiveBurn
 from spark_jobs.fold.rule_evaluation import Settings
 from tests.webapp.builders import cluster, fact, job, window
+from webapp.accounts.models import User
 from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.growth.models import Objective, ObjectiveRecord
@@ -298,3 +299,18 @@ def test_the_api_lists_records_without_their_series(viewer: Client) -> None:
     )
     assert "minutes" not in record
     assert viewer.get("/api/v1/objectives/").json()["results"][0]["target"] == 0.99
+
+
+def test_what_is_promised_of_other_clusters_is_shown_to_nobody_who_does_not_see_them(
+    viewer: Client,
+) -> None:
+    user = User.objects.get(pk=viewer.session["_auth_user_id"])
+    user.sees = [[{"label": "cluster", "operator": "=", "value": "prod"}]]
+    user.save()
+    objective("freshness", limit_s="60", matchers='cluster=~"prod|their-secret"\njob=~"secret.*"')
+    objective("availability", matchers='cluster=~"prod|their-secret"')
+    played(2, running_but(set()))
+    told = [viewer.get(path).content.decode() for path in ("/objectives/", "/api/v1/objectives/")]
+
+    assert not any("secret" in text for text in told)
+    assert "orders" in told[0] and "99 %" in told[0]
