@@ -87,6 +87,12 @@ def test_the_endpoint_tells_of_back_pressure_where_no_time_does():
     assert window.backpressured_ratio == (0.3, 0.5)
 
 
+def test_no_share_of_the_time_is_more_than_all_of_it():
+    measured = {"backpressured_ms_per_s": [1043.0], "busy_ms_per_s": [1200.0]}
+    window = only(sample(0, records_in_per_s=[5.0], **measured))
+    assert (window.backpressured_ratio, window.busy_ratio) == ((1.0,), (1.0,))
+
+
 def test_the_newest_watermark_counts_and_nobody_reported_is_empty():
     window = only(sample(0, watermark_ms=[5]), sample(10, watermark_ms=[7]))
     assert (window.watermark_ms, window.out_pool_usage) == ((7,), ())
