@@ -8,7 +8,7 @@ import pytest
 
 from ingest.flink_rest.versions import release
 from spark_jobs.diagnosis.registry import diagnose, limits
-from spark_jobs.diagnosis.samples import VertexWindow
+from spark_jobs.diagnosis.samples import Annotation, VertexWindow
 from tests.played import answers, occurrences, of_rule
 from tests.replayed import RECORDINGS
 from tests.windows import recorded_windows
@@ -87,15 +87,57 @@ def test_on_2_3_0_too_a_taskmanager_with_ten_of_twelve_tasks_is_found():
 
 
 def test_it_is_a_warning_where_the_fullest_taskmanager_is_the_busiest():
+    loaded = loaded_window()
+    (found,) = judged(loaded).findings
+    assert found.severity == "warning"
+    assert "It is the busiest too: the job waits for it." in found.cause
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda window: {"start_time_ms": window.at_ms - 7000},
+        lambda window: {"annotations": (Annotation(window.at_ms - 7000, "rescale"),)},
+    ],
+    ids=["start", "rescale"],
+)
+def test_seconds_after_a_start_or_rescaling_no_job_is_said_to_wait(change):
+    loaded = loaded_window()
+    (found,) = judged(replace(loaded, **change(loaded))).findings
+    assert found.severity == "info"
+    assert "waits for it" not in found.cause
+    assert "busy time of the fullest over the mean" not in [one.name for one in found.evidence]
+
+
+def test_the_busiest_taskmanager_of_a_real_job_without_back_pressure_limits_nothing():
+    newest = of_rule(UNSPREAD, RULE)[-1]
+    (busy,) = [one for one in newest["evidence"] if one["name"].startswith("busy time")]
+    assert busy["value"] > busy["threshold"]
+    held = [
+        float(figure["value"])
+        for one in answers(UNSPREAD, VERTEX + r"/metrics\?get=.*")
+        for figure in one.body
+        if figure["id"].endswith("backPressuredTimeMsPerSecond")
+    ]
+    assert held and max(held) < 500
+    assert newest["severity"] == "info" and "waits for it" not in newest["cause"]
+
+
+def loaded_window():
+    """Long after its start, the fullest TaskManager has all the work and the source waits."""
     (window, found), *_ = findings("1.20.5-L2")
     fullest = found.data["taskmanager_id"]
     busy = [
-        replace(v, busy_ratio=tuple(0.9 if tm == fullest else 0.1 for tm in v.taskmanager_id))
+        replace(
+            v,
+            busy_ratio=tuple(0.9 if tm == fullest else 0.1 for tm in v.taskmanager_id),
+            backpressured_ratio=(0.6,) * len(v.taskmanager_id),
+        )
         for v in window.vertex_windows
     ]
-    (loaded,) = judged(replace(window, vertex_windows=tuple(busy))).findings
-    assert loaded.severity == "warning"
-    assert "It is the busiest too" in loaded.cause
+    return replace(
+        window, vertex_windows=tuple(busy), start_time_ms=None, starts=(), annotations=()
+    )
 
 
 def test_where_tasks_run_is_unknown_while_they_are_scheduled():

@@ -19,14 +19,16 @@ would be.
 """
 
 
-def allowed() -> timedelta:
-    """Three times what passes at most between two judgements of a job: an answer of its cluster,
-    and a cycle.
-    """
+def between_judgements() -> timedelta:
+    """What passes at most between two judgements of a job: an answer of its cluster, and a cycle."""
     return timedelta(
-        seconds=MISSED_CYCLES
-        * (settings.WEIR.judged_every_s + max(settings.WEIR.spark_interval_s, LEAST_CYCLE_S))
+        seconds=settings.WEIR.judged_every_s + max(settings.WEIR.spark_interval_s, LEAST_CYCLE_S)
     )
+
+
+def allowed() -> timedelta:
+    """Three times what passes at most between two judgements of a job."""
+    return MISSED_CYCLES * between_judgements()
 
 
 def late_before(now: datetime) -> datetime:

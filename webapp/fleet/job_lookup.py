@@ -11,7 +11,7 @@ from django.utils import timezone
 from ingest.job_states import NOT_LISTED
 from webapp.fleet.badges import job_badge
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind
-from webapp.fleet.freshness import late_before
+from webapp.fleet.freshness import between_judgements, late_before
 from webapp.fleet.models import Cluster, JobCurrent, RemovedCluster
 from webapp.lib import timeranges
 from webapp.lib.badges import Badge
@@ -84,11 +84,8 @@ class JobView:
         return self.is_recording or self.is_unwatched or bool(self.job.is_over)
 
     @property
-    def known_to(self) -> datetime:
-        """Up to when its data were judged: ages count from then, not from the time at which a page
-        is made.
-        """
-        return known_to(self.job, self.now)
+    def as_of(self) -> datetime | None:
+        return as_of(self.job, self.now)
 
 
 def look_up(request: HttpRequest, cluster: str, job_id: str) -> JobView:
@@ -134,17 +131,14 @@ def vertex_or_404(job: JobCurrent, vertex_id: str) -> dict[str, Any]:
     }
 
 
-def known_to(job: JobCurrent, now: datetime) -> datetime:
-    """The instant up to which a job was judged; now where it never was.
-
-    A success that came in since counts as known.
+def as_of(job: JobCurrent, now: datetime) -> datetime | None:
+    """Up to when a job is known, where its judgement is behind; None where it is not. Ages count
+    from now all the same: this is shown beside them.
     """
-    judged = (
-        max(filter(None, (job.judged_at, job.last_completed_at)), default=now)
-        if job.judged_at
-        else now
-    )
-    return min(judged, now)
+    if job.judged_at is None or job.judged_at >= now - between_judgements():
+        return None
+    # A success may have come in since.
+    return max(filter(None, (job.judged_at, job.last_completed_at)))
 
 
 def whole_life(job: JobCurrent, at: datetime) -> TimeRange:

@@ -8,8 +8,10 @@ from math import fsum
 
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.meters import holds_start
+from spark_jobs.diagnosis.origins import BACKPRESSURED
 from spark_jobs.diagnosis.placement_settings import TASKS_SINCE, spreading_setting, spreads
-from spark_jobs.diagnosis.pressure import value
+from spark_jobs.diagnosis.pressure import held_subtasks, value
 from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow
@@ -72,7 +74,8 @@ class Load:
             1.1,
             1000.0,
             message(
-                "If the fullest TaskManager is also the busiest by this factor, it limits the job."
+                "If the fullest TaskManager is also the busiest by this factor and tasks are "
+                "back-pressured, it limits the job."
             ),
         ),
     ),
@@ -118,8 +121,12 @@ def _finding(
     window: JobWindow, limits: Limits, loads: list[Load], fullest: Load, mean: float
 ) -> Finding:
     where, at_ms = fullest.host or fullest.taskmanager_id, window.at_ms
-    mean_busy = sum(load.busy for load in loads) / len(loads)
-    is_busiest = fullest.busy > 0 and fullest.busy >= limits[BUSY_RATIO] * mean_busy
+    # What a start or a rescaling makes busy says nothing about the load afterwards.
+    mean_busy = 0.0 if holds_start(window) else fsum(load.busy for load in loads) / len(loads)
+    is_busiest = mean_busy > 0 and fullest.busy >= limits[BUSY_RATIO] * mean_busy
+    limits_job = is_busiest and any(
+        held_subtasks(vertex, limits[BACKPRESSURED]) for vertex in window.vertex_windows
+    )
     concentrated = _most_concentrated(loads, fullest)
     evidence = [
         limits.compared(
@@ -157,7 +164,7 @@ def _finding(
     return job_finding(
         window,
         RULE,
-        "warning" if is_busiest else "info",
+        "warning" if limits_job else "info",
         "high",
         title=message(
             "{where:name} runs {tasks:number} of {sum:number} tasks",
@@ -165,7 +172,7 @@ def _finding(
             tasks=fullest.tasks,
             sum=sum(load.tasks for load in loads),
         ),
-        cause=_cause(window, loads, fullest, concentrated, is_busiest),
+        cause=_cause(window, loads, fullest, concentrated, limits_job),
         next_step=_next_step(window),
         evidence=evidence,
         data={
@@ -194,7 +201,7 @@ def _most_concentrated(loads: list[Load], fullest: Load) -> str | None:
 
 
 def _cause(
-    window: JobWindow, loads: list[Load], fullest: Load, concentrated: str | None, is_busiest: bool
+    window: JobWindow, loads: list[Load], fullest: Load, concentrated: str | None, limits_job: bool
 ) -> str:
     others = [load.tasks for load in loads if load is not fullest]
     spread = (
@@ -211,7 +218,7 @@ def _cause(
         if concentrated
         else ""
     )
-    busy = message(" It is the busiest too: the job waits for it.") if is_busiest else ""
+    busy = message(" It is the busiest too: the job waits for it.") if limits_job else ""
     return message(
         "Flink put {tasks:number} tasks on {host:name}{vertex:message}; the other {words:message} "
         "{spread:name}.{busy:message}",

@@ -198,19 +198,29 @@ def test_rules_that_all_lacked_data_found_nothing_and_that_is_not_green(
     assert "? Not judged" in read(viewer, pages(fleet)["calm"])
 
 
-def test_ages_count_from_what_was_judged(
-    viewer: Client, fleet: dict[str, JobCurrent], at: datetime
+@pytest.mark.parametrize(
+    ("behind", "age", "says_as_of"),
+    [
+        (timedelta(seconds=20), "1 min ago", False),
+        (allowed() - timedelta(seconds=30), "3 min ago", True),
+        (LATE, "14 min ago", True),
+    ],
+    ids=["in-time", "behind", "late"],
+)
+def test_ages_count_from_now_and_say_as_of_when_where_judgements_are_behind(
+    viewer: Client,
+    fleet: dict[str, JobCurrent],
+    at: datetime,
+    behind: timedelta,
+    age: str,
+    says_as_of: bool,
 ) -> None:
-    """A success one minute before the data end is a minute old in the data, however late they
-    are.
-    """
-    behind = allowed() - timedelta(seconds=30)
-    JobCurrent.objects.update(
-        judged_at=at - behind, last_completed_at=at - behind - timedelta(minutes=1)
-    )
-    assert "1 min ago" in re.search(
-        r"Last good checkpoint</span><b[^>]*>([^<]*)", read(viewer, pages(fleet)["calm"])
-    ).group(1)  # type: ignore[union-attr]
+    judged = at - behind
+    JobCurrent.objects.update(judged_at=judged, last_completed_at=judged - timedelta(minutes=1))
+    for name, before in (("calm", "Last good checkpoint</span>"), ("fleet", "<tbody")):
+        page = read(viewer, pages(fleet)[name]).partition(before)[2]
+        assert age in page, name
+        assert (f"as of {judged:%H:%M:%S}" in page) == says_as_of, name
 
 
 def test_status_says_up_to_when_running_jobs_are_judged(

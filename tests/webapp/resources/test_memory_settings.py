@@ -123,8 +123,8 @@ def test_flink_derives_what_is_wanted_from_the_settings_that_are_advised(configu
         assert least <= size_bytes(both.get(f"taskmanager.memory.{end}.max"), 1 << 60)
 
 
-def day(hours=24, peak=3.0, **values):
-    """Samples of a TaskManager of Flink's own configuration, every ten minutes, busier at noon."""
+def day(hours=24, peak=3.0, sizes=LOGGED, **values):
+    """Samples of a TaskManager of these sizes, every ten minutes, busier at noon."""
     rows, cpu_ms = [], 0.0
     for minute in range(0, hours * 60, 10):
         at = AT - timedelta(minutes=hours * 60 - 10 - minute)
@@ -135,11 +135,16 @@ def day(hours=24, peak=3.0, **values):
             "cpu_ms": round(cpu_ms),
             "gc_count": minute,
             "gc_ms": minute * 10,
-            "heap_max_bytes": LOGGED[HEAP],
-            "task_heap_bytes": LOGGED[HEAP] - 128 * MIB,
-            "managed_memory_bytes": LOGGED[MANAGED],
-            "network_memory_bytes": LOGGED[NETWORK],
-            "network_memory_total_bytes": LOGGED[NETWORK],
+            "process_memory_bytes": sum(sizes.values()),
+            "heap_max_bytes": sizes[HEAP],
+            "task_heap_bytes": sizes[HEAP] - 128 * MIB,
+            "managed_memory_bytes": sizes[MANAGED],
+            "network_memory_bytes": sizes[NETWORK],
+            "network_memory_total_bytes": sizes[NETWORK],
+            "task_off_heap_bytes": sizes[OFF_HEAP] - 128 * MIB,
+            "metaspace_bytes": sizes[METASPACE],
+            "metaspace_max_bytes": sizes[METASPACE],
+            "overhead_bytes": sizes[OVERHEAD],
             "metaspace_used_bytes": 100 * MIB,
             "heap_used_bytes": (150 if at.hour == 6 else 60) * MIB,
             "physical_memory_bytes": 16 << 30,

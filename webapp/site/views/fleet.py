@@ -1,7 +1,6 @@
 """The fleet: jobs that run, worst first; those that ended; groups of jobs."""
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -14,11 +13,11 @@ from webapp.findings.health_trends import health_trends
 from webapp.findings.reasons import reasons
 from webapp.fleet import demo
 from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS, job_badge
-from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS
+from webapp.fleet.choices import UNWATCHED_STATUS
 from webapp.fleet.columns import headings
 from webapp.fleet.filters import FleetFilters
 from webapp.fleet.groups import CLUSTER, FAMILY, MOST_SHOWN, groups
-from webapp.fleet.job_lookup import known_to
+from webapp.fleet.job_lookup import as_of
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.fleet.models.job import HEAVY
 from webapp.fleet.sorting import WORST_FIRST
@@ -142,7 +141,8 @@ def _jobs(
                 job_badge(job.status),
                 job.health_badge,
                 why.get((job.cluster, job.job_id)),
-                _counts_from(job, recorded, now),
+                job.is_over or job.status == UNWATCHED_STATUS or job.cluster in recorded,
+                as_of(job, now),
                 healths.get((job.cluster, job.job_id)),
                 sizes.get((job.cluster, job.job_id)),
             )
@@ -173,16 +173,6 @@ def _controls(clusters: list[Cluster], label_names: list[str]) -> Iterator[Contr
 
 def _health_options() -> Iterator[tuple[str, str]]:
     return ((slug, f"{group.badge.shape} {group.title}") for slug, group in HEALTH_GROUPS.items())
-
-
-def _counts_from(job: JobCurrent, recorded: set[str], now: datetime) -> datetime | None:
-    """From when the ages of a job count; None where they would say nothing: it is past, or
-    unknown.
-    """
-    is_past = job.is_over or job.cluster in recorded
-    return (
-        None if is_past or job.status in (UNKNOWN_STATUS, UNWATCHED_STATUS) else known_to(job, now)
-    )
 
 
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
