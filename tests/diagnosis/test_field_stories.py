@@ -205,7 +205,8 @@ def test_slots_that_never_come_are_a_loop_of_their_own_cause(wait):
     ] == [40]
 
 
-def test_a_job_that_restarts_28_times_a_minute_for_want_of_slots_keeps_its_first_fault():
+def slots_missing_after_a_loss():
+    """28 restarts a minute for eight minutes: more than a window remembers."""
     story = Story().submitted().deployed(1).checkpoint(30, 1)
     story.say(100, "Heartbeat of TaskManager with id tm-1(host-1:6122) timed out.")
     story.failed(
@@ -217,6 +218,11 @@ def test_a_job_that_restarts_28_times_a_minute_for_want_of_slots_keeps_its_first
     while at < 100 + 480:
         story.failed(at, NO_SLOTS, "SCHEDULED").restarts(at + 0.01, 0.5)
         at += 60 / 28
+    return story
+
+
+def test_a_job_that_restarts_28_times_a_minute_for_want_of_slots_keeps_its_first_fault():
+    story = slots_missing_after_a_loss()
     loop = newest(story, "restart.loop")
     assert loop["data"]["causes"] == {"NO_RESOURCE_AVAILABLE": 1}
     assert loop["data"]["first_fault"]["group"] == "TaskManager lost"
@@ -232,6 +238,13 @@ KILLED = (
     "reason=Error, "
     "message=null)], pod status: Failed(reason=null, message=null)"
 )
+
+
+def workers_die(line=f"Worker {{name}} is terminated. Diagnostics: {KILLED}"):
+    story = Story().submitted()
+    for number in range(4):
+        story.say(20 + 40 * number, line.replace("{name}", f"tm-1-{number}"), level="WARN")
+    return story
 
 
 @pytest.mark.parametrize(
@@ -259,10 +272,7 @@ KILLED = (
     ],
 )
 def test_taskmanagers_that_die_before_any_task_runs_are_told_before_the_job_fails(line, code):
-    story = Story().submitted()
-    for number in range(4):
-        story.say(20 + 40 * number, line.replace("{name}", f"tm-1-{number}"), level="WARN")
-    lost = newest(story, "start.workers_lost")
+    lost = newest(workers_die(line), "start.workers_lost")
     assert (lost["severity"], lost["data"]["cause"]) == ("critical", code)
 
 
@@ -425,6 +435,40 @@ def test_a_job_that_ended_says_what_ended_it_and_from_where_to_start(strategy, e
     assert (ended["severity"], ended["data"]["ended_by"]) == ("critical", ended_by)
     assert ended["data"]["frame"] == "com.example.Enrich.map(Enrich.java:7)"
     assert ended["data"]["snapshot_path"] == "s3://b/sp/savepoint-9f0b1c"
+    assert ages(ended) == [100_000 + BEGUN.timestamp() * 1000 - 1_795_000_000_000]
+
+
+def ages(ended):
+    """Of the newest usable snapshot, in ms."""
+    name = "age of that snapshot at the job's end"
+    return [one["value"] for one in ended["evidence"] if str(one["name"]) == name]
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        pytest.param(
+            "org.apache.flink.runtime.JobException: The failure is not recoverable\n\tat org.apache."
+            "flink.runtime.executiongraph.failover.ExecutionFailureHandler.handleFailure(X.java:176)"
+            f"\nCaused by: {OWN}",
+            id="ExecutionFailureHandler",
+        ),
+        pytest.param(
+            "org.apache.flink.runtime.execution.SuppressRestartsException: Unrecoverable failure. "
+            f"This suppresses job restarts.\n\tat a.B.c(B.java:1)\nCaused by: {OWN}",
+            id="SuppressRestartsException",
+        ),
+    ],
+)
+def test_a_failure_that_flink_never_restarts_is_named_as_what_ended_the_job(trace):
+    story = Story().submitted().deployed(1).checkpoint(30, 1).failed(100, trace).ended(100.1, trace)
+    ended = newest(story, "job.failed")
+    assert (ended["data"]["ended_by"], ended["data"]["frame"]) == (
+        "NOT_RECOVERABLE",
+        "com.example.Enrich.map(Enrich.java:7)",
+    )
+    # Only the log was read, which does not name where the checkpoint is.
+    assert ended["data"]["snapshot_path"] is None and not ages(ended)
 
 
 @pytest.mark.parametrize(
@@ -516,13 +560,17 @@ LOST_TRANSACTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("line", "logger"), LOST_TRANSACTIONS)
-def test_transactions_that_a_sink_lost_are_critical_though_the_job_runs(line, logger):
+def loses_transactions(line, logger):
     story = Story().submitted().deployed(1)
     for number in range(1, 6):
         story.checkpoint(60 * number, number)
-    story.say(122, line, logger, "ERROR", process="tm-1")
-    assert newest(story, "sink.transaction_timeout")["severity"] == "critical"
+    return story.say(122, line, logger, "ERROR", process="tm-1")
+
+
+@pytest.mark.parametrize(("line", "logger"), LOST_TRANSACTIONS)
+def test_transactions_that_a_sink_lost_are_critical_though_the_job_runs(line, logger):
+    lost = newest(loses_transactions(line, logger), "sink.transaction_timeout")
+    assert lost["severity"] == "critical"
 
 
 def fatal(job, cause):
@@ -533,6 +581,17 @@ def fatal(job, cause):
         "\tat org.apache.flink.runtime.dispatcher.Dispatcher.jobMasterFailed(Dispatcher.java:913)\n"
         f"Caused by: {cause}\n\tat a.b.C.d(C.java:1)\n"
     )
+
+
+def crashes(cause):
+    story = Story()
+    for at in (0, 40, 100, 220):
+        story.say(
+            at,
+            f"JobMasterServiceLeadershipRunner for job {JOB} was granted leadership with leader id "
+            "5fdd1a2e-0001-4f1d-9c2e-0f4f1e6b7a99. Creating new JobMasterServiceProcess.",
+        ).say(at + 1, fatal(True, cause), ENTRYPOINT, "ERROR")
+    return story
 
 
 @pytest.mark.parametrize(
@@ -562,14 +621,7 @@ def fatal(job, cause):
     ],
 )
 def test_a_jobmanager_that_ends_at_each_start_is_critical_without_any_rest(cause, code, path):
-    story = Story()
-    for at in (0, 40, 100, 220):
-        story.say(
-            at,
-            f"JobMasterServiceLeadershipRunner for job {JOB} was granted leadership with leader id "
-            "5fdd1a2e-0001-4f1d-9c2e-0f4f1e6b7a99. Creating new JobMasterServiceProcess.",
-        ).say(at + 1, fatal(True, cause), ENTRYPOINT, "ERROR")
-    crash = newest(story, "jobmanager.crash_loop")
+    crash = newest(crashes(cause), "jobmanager.crash_loop")
     assert crash["severity"] == "critical"
     assert (crash["data"]["cause"], crash["data"]["path"]) == (code, path)
 
@@ -630,14 +682,18 @@ def test_one_fatal_error_after_which_the_job_runs_is_no_loop():
     }
 
 
-def test_a_start_without_state_though_checkpoints_existed_is_critical():
+def begins_without_state():
     story = Story().submitted().deployed(1)
     for number in range(1, 6):
         story.checkpoint(60 * number, number)
     story.submitted(400).deployed(401)
     for number in (1, 2):
         story.checkpoint(400 + 60 * number, number)
-    fresh = newest(story, "restore.without_state")
+    return story
+
+
+def test_a_start_without_state_though_checkpoints_existed_is_critical():
+    fresh = newest(begins_without_state(), "restore.without_state")
     assert (fresh["severity"], fresh["data"]["checkpoint_id"]) == ("critical", 5)
 
 
