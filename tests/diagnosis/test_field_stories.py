@@ -626,7 +626,7 @@ def test_a_jobmanager_that_ends_at_each_start_is_critical_without_any_rest(cause
     assert (crash["data"]["cause"], crash["data"]["path"]) == (code, path)
 
 
-def test_fatal_errors_that_name_no_job_are_of_the_only_one_there():
+def crashes_once_it_ran():
     story = Story().submitted().deployed(1).checkpoint(30, 1)
     cause = (
         "org.apache.zookeeper.KeeperException$ConnectionLossException: KeeperErrorCode = "
@@ -634,7 +634,11 @@ def test_fatal_errors_that_name_no_job_are_of_the_only_one_there():
     )
     for at in (100, 160, 240):
         story.say(at, fatal(False, cause), ENTRYPOINT, "ERROR")
-    crash = newest(story, "jobmanager.crash_loop")
+    return story
+
+
+def test_fatal_errors_that_name_no_job_are_of_the_only_one_there():
+    crash = newest(crashes_once_it_ran(), "jobmanager.crash_loop")
     assert (crash["severity"], crash["data"]["cause"]) == ("critical", "ZOOKEEPER_LOST")
 
 

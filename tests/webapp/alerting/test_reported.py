@@ -14,7 +14,7 @@ from spark_jobs.serving import SERVING_TABLES
 from tests.diagnosis.test_field_stories import (
     LOST_TRANSACTIONS,
     begins_without_state,
-    crashes,
+    crashes_once_it_ran,
     loses_transactions,
     slots_missing_after_a_loss,
     workers_die,
@@ -63,9 +63,7 @@ def test_slots_that_stay_away_after_a_taskmanager_died_are_notified_with_what_he
             loses_transactions(*LOST_TRANSACTIONS[0].values), "sink.transaction_timeout", id="sink"
         ),
         pytest.param(begins_without_state(), "restore.without_state", id="start without state"),
-        pytest.param(
-            crashes("java.lang.IllegalStateException: x"), "jobmanager.crash_loop", id="JobManager"
-        ),
+        pytest.param(crashes_once_it_ran(), "jobmanager.crash_loop", id="JobManager"),
         pytest.param(workers_die(), "start.workers_lost", id="TaskManagers"),
     ],
 )
