@@ -11,9 +11,9 @@ _NOT_THERE = (
 PARTICULAR = (
     FailureCause(
         "STATE_INCOMPATIBLE",
-        r"StateMigrationException|must not be incompatible"
-        r"|must be compatible with the (?:old|previous)|state (?:key |value |namespace )?"
-        r"serializer[^\n]{0,200}incompatible|cannot be (?:restored|read) with the new serializer",
+        r"StateMigrationException|serializer[^\n]{0,400}must (?:not be incompatible|be compatible)"
+        r"|state (?:key |value |namespace )?serializer[^\n]{0,200}incompatible"
+        r"|cannot be (?:restored|read) with the new serializer",
         message("the state's serializer is incompatible with the snapshot"),
         message(
             "This version of the job cannot read that snapshot, at no attempt. Go back to the "
@@ -112,8 +112,8 @@ PARTICULAR = (
     ),
     FailureCause(
         "SNAPSHOT_UNREADABLE",
-        r"Unexpected magic number|Unrecognized (?:checkpoint|savepoint) version"
-        r"|Cannot (?:read|deserialize)[^\n]{0,40}(?:meta ?data|checkpoint)",
+        r"Unexpected magic number [0-9A-Fx]+\b|Unrecognized (?:checkpoint|savepoint) version"
+        r"|Cannot (?:read|deserialize)[^\n]{0,20}(?:checkpoint|savepoint)",
         message("the snapshot is damaged or of another Flink version"),
         message(
             "Start from the checkpoint or savepoint before it. See whether a newer Flink wrote it, "
