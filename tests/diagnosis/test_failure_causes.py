@@ -252,6 +252,7 @@ NEAR = {
         None,
     ),
     "ROCKSDB": ("java.lang.NullPointerException\n\tat org.rocksdb.RocksDB.get(X.java:1)", None),
+    "SYNC_PHASE_TIMEOUT": ("Task a (1/2) completed the synchronous phase of checkpoint 1", None),
     "CHECKPOINTS_FAILED": ("Checkpoint 12 failed: 3 failures are tolerable", None),
     "RESTORE_FAILED": ("The state was restored from the checkpoint", None),
     "RPC_TIMEOUT": ("java.util.concurrent.TimeoutException: the order service is slow", None),

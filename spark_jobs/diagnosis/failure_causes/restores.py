@@ -155,6 +155,19 @@ PARTICULAR = (
 
 GENERAL = (
     FailureCause(
+        "SYNC_PHASE_TIMEOUT",
+        r"did not complete the synchronous phase of checkpoint \d+",
+        message("the synchronous part of a checkpoint did not end in time"),
+        message(
+            "Take a thread dump of that task while a checkpoint runs: a lock or a flush in "
+            "RocksDB, or snapshotState() itself, holds its thread. Look at the local disk of its "
+            "host. If it only is slow, raise execution.checkpointing.sync-phase-timeout."
+        ),
+        "java.util.concurrent.TimeoutException: Task Source: Custom Source (1/1)#0 did not "
+        "complete the synchronous phase of checkpoint 1 within 60000 ms.",
+        "https://github.com/apache/flink/pull/28786",
+    ),
+    FailureCause(
         "CHECKPOINTS_FAILED",
         r"Exceeded checkpoint tolerable failure threshold",
         message("more checkpoints failed in a row than the job tolerates"),
