@@ -6,7 +6,7 @@ the code of its cause and the advice that must not come. Sources:
 import pytest
 
 from spark_jobs.diagnosis.failure_causes.table import of_code
-from tests.told_logs import BEGUN, COORDINATOR, ENTRYPOINT, JOB, NAME, Story, found_in
+from tests.told_logs import BEGUN, COORDINATOR, ENTRYPOINT, JOB, MASTER, NAME, Story, found_in
 
 CHECKPOINTS = "org.apache.flink.runtime.checkpoint.Checkpoints"
 NO_SLOTS = (
@@ -775,3 +775,147 @@ def test_what_no_entry_reads_is_counted_as_unknown():
     loop = newest(story, "restart.loop")
     assert loop["data"]["causes"] == {"UNKNOWN": 3}
     assert "not known by its words" in [one["value"] for one in loop["evidence"]]
+
+
+AKKA = "akka.remote.Remoting"
+TOO_LARGE = (
+    "Caught exception while executing runnable in main thread.\n"
+    "java.io.IOException: The rpc invocation size 14680064 exceeds the maximum pekko framesize.\n"
+    "\tat org.apache.flink.runtime.rpc.pekko.PekkoInvocationHandler.createRpcInvocationMessage"
+    "(PekkoInvocationHandler.java:306)\n"
+)
+UNREGISTERED = (
+    "Fatal error occurred in TaskExecutor akka.tcp://flink@10.0.0.7:6122/user/rpc/taskmanager_0.\n"
+    "org.apache.flink.runtime.taskexecutor.exceptions.RegistrationTimeoutException: Could not "
+    "register at the ResourceManager within the specified maximum registration duration PT5M. This "
+    "indicates a problem with this instance. Terminating now.\n"
+)
+FULL_TASKMANAGER = UNREGISTERED.partition("\n")[0] + "\njava.lang.OutOfMemoryError: Metaspace\n"
+NO_TOPIC = (
+    "Application failed unexpectedly: \n"
+    "java.util.concurrent.CompletionException: org.apache.flink.client.program."
+    "ProgramInvocationException: The main method caused an error\n"
+    "Caused by: java.lang.IllegalArgumentException: no topic\n\tat com.example.Main.main(Main.java:9)\n"
+)
+KNOWN = (
+    f"Ignoring job submission '{NAME}' ({JOB}) because the job already reached a "
+    "globally-terminal state (i.e. FAILED, CANCELED, FINISHED) in a previous execution."
+)
+
+
+def running(line="", logger=MASTER, process=""):
+    """A job that runs, and a line of one of its processes."""
+    story = Story().submitted().deployed(1)
+    for number in range(1, 4):
+        story.checkpoint(60 * number, number)
+    return story.say(150, line, logger, "WARN", process) if line else story
+
+
+@pytest.mark.parametrize(
+    ("story", "severity", "code"),
+    [
+        pytest.param(running(TOO_LARGE), "warning", "RPC_TOO_LARGE", id="frame size, Pekko"),
+        pytest.param(
+            running(
+                "Error while sending.\nakka.remote.OversizedPayloadException: Discarding oversized "
+                "payload sent to Actor[akka.tcp://flink@jm:6123/]: max allowed size 10485760 bytes",
+                "akka.remote.EndpointWriter",
+                "tm-1",
+            ),
+            "warning",
+            "RPC_TOO_LARGE",
+            id="frame size, Akka, a TaskManager",
+        ),
+        pytest.param(
+            running(
+                "Association to [akka.tcp://flink@tm:6122] with UID [-1] irrecoverably failed. It "
+                "is now quarantined until the system is restarted.",
+                AKKA,
+            ),
+            "warning",
+            "ASSOCIATION_QUARANTINED",
+            id="quarantined, Akka",
+        ),
+        pytest.param(
+            running(
+                "The remote system has quarantined this system. No further associations to the "
+                "remote system are possible until this system is restarted.",
+                "org.apache.pekko.remote.Remoting",
+                "tm-1",
+            ),
+            "warning",
+            "ASSOCIATION_QUARANTINED",
+            id="quarantined, Pekko, a TaskManager",
+        ),
+        pytest.param(
+            running(UNREGISTERED, process="tm-9"),
+            "warning",
+            "REGISTRATION_FAILED",
+            id="registration",
+        ),
+        pytest.param(
+            Story().say(0, f"Received JobGraph submission '{NAME}' ({JOB}).").say(5, NO_TOPIC),
+            "critical",
+            "UNKNOWN",
+            id="main() failed",
+        ),
+        pytest.param(Story().say(0, KNOWN), "critical", "JOB_KNOWN_ALREADY", id="known already"),
+    ],
+)
+def test_an_error_of_the_log_that_ends_nothing_by_itself_reaches_a_finding(story, severity, code):
+    error = newest(story, "jobmanager.error")
+    assert (error["severity"], error["data"]["cause"]) == (severity, code)
+    if code != "UNKNOWN":
+        assert error["next_step"] == of_code(code).next_step
+        assert str(of_code(code).title) in str(error["title"])
+    else:
+        assert "java.lang.IllegalArgumentException" in str(error["title"])
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        pytest.param(running(), id="nothing said"),
+        pytest.param(running("order 7 is now quarantined"), id="a word of the job's own"),
+        pytest.param(running(FULL_TASKMANAGER, process="tm-9"), id="another fatal error"),
+        pytest.param(
+            Story().say(0, KNOWN).submitted(20).deployed(21).checkpoint(60, 1), id="run afterwards"
+        ),
+    ],
+)
+def test_what_is_no_such_error_or_was_run_afterwards_is_no_finding(story):
+    assert "jobmanager.error" not in {one["rule"] for one in found_in(story)}
+
+
+def kubernetes_flapping(times):
+    """The lease of the leader's ConfigMap is lost, and taken again; the Dispatcher and the
+    ResourceManager share the election with the job from 1.15 on.
+    """
+    elector = "org.apache.flink.kubernetes.kubeclient.resources.KubernetesLeaderElector"
+    story = Story().submitted().deployed(1).checkpoint(30, 1)
+    for number in range(times):
+        at = 60 + 120 * number
+        story.say(at, "New leader elected  for orders-cluster-config-map.", elector)
+        story.say(
+            at + 0.1,
+            "DefaultDispatcherRunner was revoked the leadership with leader id "
+            "5fdd1a2e-0001-4f1d-9c2e-0f4f1e6b7a99. Stopping the DispatcherLeaderProcess.",
+            "org.apache.flink.runtime.dispatcher.runner.DefaultDispatcherRunner",
+        )
+        story.say(
+            at + 0.1,
+            "ResourceManager pekko.tcp://flink@jm:6123/user/rpc/resourcemanager_0 was revoked "
+            "leadership. Clearing fencing token.",
+        )
+        story.say(
+            at + 4, "Triggered leader election on lock ConfigMapLock: flink - orders.", elector
+        )
+    return story
+
+
+def test_the_lost_lease_of_kubernetes_is_a_lost_leadership():
+    flaps = newest(kubernetes_flapping(3), "jobmanager.crash_loop")
+    assert flaps["data"]["cause"] == "LEADERSHIP_LOST"
+    assert "high-availability.kubernetes.leader-election" in str(flaps["next_step"])
+    once = found_in(kubernetes_flapping(1))
+    assert "jobmanager.crash_loop" not in {one["rule"] for one in once}

@@ -158,7 +158,7 @@ CAUSES = (
     ),
     FailureCause(
         "ASSOCIATION_QUARANTINED",
-        r"(?:remote|actor) system[^\n]{0,300} quarantined|UID is now quarantined"
+        r"(?:remote|actor) system[^\n]{0,300} quarantined|irrecoverably failed"
         r"|Quarantined address",
         message("two processes do not speak to each other any more (quarantined)"),
         message(
