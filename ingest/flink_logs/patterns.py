@@ -1490,11 +1490,29 @@ TRACE_PATTERNS: tuple[TracePattern, ...] = (
     ),
     TracePattern(
         "association_quarantined",
-        " quarantined",
+        "UID that has been quarantined",
         "ASSOCIATION_QUARANTINED",
         (
             "akka.remote.transport.netty.NettyTransport: The remote system has a UID that has been "
             "quarantined. Association aborted."
+        ),
+    ),
+    TracePattern(
+        "association_quarantined",
+        "irrecoverably failed",
+        "ASSOCIATION_QUARANTINED",
+        (
+            "Association to [pekko.tcp://flink@tm-1:6122] having UID [7] is irrecoverably failed. "
+            "UID is now quarantined and all messages to this UID will be delivered to dead letters."
+        ),
+    ),
+    TracePattern(
+        "association_quarantined",
+        "has quarantined this system",
+        "ASSOCIATION_QUARANTINED",
+        (
+            "The remote system has quarantined this system. No further associations to the remote "
+            "system are possible until this system is restarted."
         ),
     ),
     TracePattern(

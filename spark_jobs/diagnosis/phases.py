@@ -26,6 +26,8 @@ from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 PHASES = ("start_delay", "alignment", "sync", "async")
+SYNC_TIMEOUT_SINCE = (2, 4)
+"""FLINK-40200, https://github.com/apache/flink/pull/28786: merged after 2.3 was released."""
 WORDS = {
     "start_delay": message("start delay"),
     "alignment": message("alignment"),
@@ -176,6 +178,17 @@ def _slowest_ms(checkpoints: Sequence[CheckpointSample]) -> float:
         checkpoint.end_to_end_ms for checkpoint in checkpoints if checkpoint.outcome == "completed"
     )
     return max((inf if ms is None else ms for ms in took), default=0)
+
+
+def with_sync_timeout(window: JobWindow, advice: str) -> str:
+    """Without that setting, a synchronous part that never ends only loses checkpoints."""
+    if window.version is None or window.version[:2] < SYNC_TIMEOUT_SINCE:
+        return advice
+    return message(
+        "{advice:message} Set execution.checkpointing.sync-phase-timeout: Flink then fails a task "
+        "whose synchronous part lasts longer, and a deadlock there ends by a restart.",
+        advice=advice,
+    )
 
 
 def phase_finding(

@@ -111,7 +111,7 @@ def _place_of(text: str) -> StorePlace | None:
     read = text[:READ_CHARS]
     cause = cause_of(read)
     words = re.search(cause.regex, read) if cause else None
-    return place_in(read, words.start() if words else 0)
+    return place_in(read, words.end() - 1 if words else 0)
 
 
 def _reports(window: JobWindow, since_ms: int) -> Iterator[_Report]:

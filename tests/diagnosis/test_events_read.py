@@ -25,13 +25,20 @@ ONLY_IN_INCIDENTS = {
 }
 """Played for one rule each, whose own tests read them."""
 ONLY_IN_FIELD = {
+    "association_quarantined",
     "enumeration_failed",
     "jobmanager_fatal",
     "leadership_granted",
     "leadership_lost",
+    "program_failed",
+    "registration_failed",
     "restore_requested",
+    "restored",
+    "rpc_too_large",
     "slots_missing",
     "state_skipped",
+    "submission_ignored",
+    "taskmanager_fatal",
     "worker_request_failed",
     "worker_terminated",
     "worker_unregistered",

@@ -105,6 +105,8 @@ def test_a_job_that_failed_for_good_names_its_newest_usable_snapshot():
     assert ended["data"]["frame"] == "com.example.Enrich.map(Enrich.java:7)"
     assert ended["data"]["ended_by"] == "NO_RESTART_STRATEGY"
     assert ended["data"]["snapshot_path"] == "s3://b/ck/d51da0299447e5b27ede41a919e81dca/chk-5"
+    [age] = [one for one in ended["evidence"] if "age of that snapshot" in str(one["name"])]
+    assert (age["value"], age["unit"]) == (60_000, "ms")
 
 
 def test_an_operator_that_the_job_does_not_have_is_named():

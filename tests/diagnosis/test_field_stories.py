@@ -6,7 +6,7 @@ the code of its cause and the advice that must not come. Sources:
 import pytest
 
 from spark_jobs.diagnosis.failure_causes.table import of_code
-from tests.told_logs import BEGUN, COORDINATOR, ENTRYPOINT, JOB, NAME, Story, found_in
+from tests.told_logs import BEGUN, COORDINATOR, ENTRYPOINT, JOB, MASTER, NAME, Story, found_in
 
 CHECKPOINTS = "org.apache.flink.runtime.checkpoint.Checkpoints"
 NO_SLOTS = (
@@ -205,7 +205,8 @@ def test_slots_that_never_come_are_a_loop_of_their_own_cause(wait):
     ] == [40]
 
 
-def test_a_job_that_restarts_28_times_a_minute_for_want_of_slots_keeps_its_first_fault():
+def slots_missing_after_a_loss():
+    """28 restarts a minute for eight minutes: more than a window remembers."""
     story = Story().submitted().deployed(1).checkpoint(30, 1)
     story.say(100, "Heartbeat of TaskManager with id tm-1(host-1:6122) timed out.")
     story.failed(
@@ -217,6 +218,11 @@ def test_a_job_that_restarts_28_times_a_minute_for_want_of_slots_keeps_its_first
     while at < 100 + 480:
         story.failed(at, NO_SLOTS, "SCHEDULED").restarts(at + 0.01, 0.5)
         at += 60 / 28
+    return story
+
+
+def test_a_job_that_restarts_28_times_a_minute_for_want_of_slots_keeps_its_first_fault():
+    story = slots_missing_after_a_loss()
     loop = newest(story, "restart.loop")
     assert loop["data"]["causes"] == {"NO_RESOURCE_AVAILABLE": 1}
     assert loop["data"]["first_fault"]["group"] == "TaskManager lost"
@@ -232,6 +238,13 @@ KILLED = (
     "reason=Error, "
     "message=null)], pod status: Failed(reason=null, message=null)"
 )
+
+
+def workers_die(line=f"Worker {{name}} is terminated. Diagnostics: {KILLED}"):
+    story = Story().submitted()
+    for number in range(4):
+        story.say(20 + 40 * number, line.replace("{name}", f"tm-1-{number}"), level="WARN")
+    return story
 
 
 @pytest.mark.parametrize(
@@ -259,10 +272,7 @@ KILLED = (
     ],
 )
 def test_taskmanagers_that_die_before_any_task_runs_are_told_before_the_job_fails(line, code):
-    story = Story().submitted()
-    for number in range(4):
-        story.say(20 + 40 * number, line.replace("{name}", f"tm-1-{number}"), level="WARN")
-    lost = newest(story, "start.workers_lost")
+    lost = newest(workers_die(line), "start.workers_lost")
     assert (lost["severity"], lost["data"]["cause"]) == ("critical", code)
 
 
@@ -425,6 +435,40 @@ def test_a_job_that_ended_says_what_ended_it_and_from_where_to_start(strategy, e
     assert (ended["severity"], ended["data"]["ended_by"]) == ("critical", ended_by)
     assert ended["data"]["frame"] == "com.example.Enrich.map(Enrich.java:7)"
     assert ended["data"]["snapshot_path"] == "s3://b/sp/savepoint-9f0b1c"
+    assert ages(ended) == [100_000 + BEGUN.timestamp() * 1000 - 1_795_000_000_000]
+
+
+def ages(ended):
+    """Of the newest usable snapshot, in ms."""
+    name = "age of that snapshot at the job's end"
+    return [one["value"] for one in ended["evidence"] if str(one["name"]) == name]
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        pytest.param(
+            "org.apache.flink.runtime.JobException: The failure is not recoverable\n\tat org.apache."
+            "flink.runtime.executiongraph.failover.ExecutionFailureHandler.handleFailure(X.java:176)"
+            f"\nCaused by: {OWN}",
+            id="ExecutionFailureHandler",
+        ),
+        pytest.param(
+            "org.apache.flink.runtime.execution.SuppressRestartsException: Unrecoverable failure. "
+            f"This suppresses job restarts.\n\tat a.B.c(B.java:1)\nCaused by: {OWN}",
+            id="SuppressRestartsException",
+        ),
+    ],
+)
+def test_a_failure_that_flink_never_restarts_is_named_as_what_ended_the_job(trace):
+    story = Story().submitted().deployed(1).checkpoint(30, 1).failed(100, trace).ended(100.1, trace)
+    ended = newest(story, "job.failed")
+    assert (ended["data"]["ended_by"], ended["data"]["frame"]) == (
+        "NOT_RECOVERABLE",
+        "com.example.Enrich.map(Enrich.java:7)",
+    )
+    # Only the log was read, which does not name where the checkpoint is.
+    assert ended["data"]["snapshot_path"] is None and not ages(ended)
 
 
 @pytest.mark.parametrize(
@@ -516,13 +560,17 @@ LOST_TRANSACTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("line", "logger"), LOST_TRANSACTIONS)
-def test_transactions_that_a_sink_lost_are_critical_though_the_job_runs(line, logger):
+def loses_transactions(line, logger):
     story = Story().submitted().deployed(1)
     for number in range(1, 6):
         story.checkpoint(60 * number, number)
-    story.say(122, line, logger, "ERROR", process="tm-1")
-    assert newest(story, "sink.transaction_timeout")["severity"] == "critical"
+    return story.say(122, line, logger, "ERROR", process="tm-1")
+
+
+@pytest.mark.parametrize(("line", "logger"), LOST_TRANSACTIONS)
+def test_transactions_that_a_sink_lost_are_critical_though_the_job_runs(line, logger):
+    lost = newest(loses_transactions(line, logger), "sink.transaction_timeout")
+    assert lost["severity"] == "critical"
 
 
 def fatal(job, cause):
@@ -533,6 +581,17 @@ def fatal(job, cause):
         "\tat org.apache.flink.runtime.dispatcher.Dispatcher.jobMasterFailed(Dispatcher.java:913)\n"
         f"Caused by: {cause}\n\tat a.b.C.d(C.java:1)\n"
     )
+
+
+def crashes(cause):
+    story = Story()
+    for at in (0, 40, 100, 220):
+        story.say(
+            at,
+            f"JobMasterServiceLeadershipRunner for job {JOB} was granted leadership with leader id "
+            "5fdd1a2e-0001-4f1d-9c2e-0f4f1e6b7a99. Creating new JobMasterServiceProcess.",
+        ).say(at + 1, fatal(True, cause), ENTRYPOINT, "ERROR")
+    return story
 
 
 @pytest.mark.parametrize(
@@ -562,19 +621,12 @@ def fatal(job, cause):
     ],
 )
 def test_a_jobmanager_that_ends_at_each_start_is_critical_without_any_rest(cause, code, path):
-    story = Story()
-    for at in (0, 40, 100, 220):
-        story.say(
-            at,
-            f"JobMasterServiceLeadershipRunner for job {JOB} was granted leadership with leader id "
-            "5fdd1a2e-0001-4f1d-9c2e-0f4f1e6b7a99. Creating new JobMasterServiceProcess.",
-        ).say(at + 1, fatal(True, cause), ENTRYPOINT, "ERROR")
-    crash = newest(story, "jobmanager.crash_loop")
+    crash = newest(crashes(cause), "jobmanager.crash_loop")
     assert crash["severity"] == "critical"
     assert (crash["data"]["cause"], crash["data"]["path"]) == (code, path)
 
 
-def test_fatal_errors_that_name_no_job_are_of_the_only_one_there():
+def crashes_once_it_ran():
     story = Story().submitted().deployed(1).checkpoint(30, 1)
     cause = (
         "org.apache.zookeeper.KeeperException$ConnectionLossException: KeeperErrorCode = "
@@ -582,7 +634,11 @@ def test_fatal_errors_that_name_no_job_are_of_the_only_one_there():
     )
     for at in (100, 160, 240):
         story.say(at, fatal(False, cause), ENTRYPOINT, "ERROR")
-    crash = newest(story, "jobmanager.crash_loop")
+    return story
+
+
+def test_fatal_errors_that_name_no_job_are_of_the_only_one_there():
+    crash = newest(crashes_once_it_ran(), "jobmanager.crash_loop")
     assert (crash["severity"], crash["data"]["cause"]) == ("critical", "ZOOKEEPER_LOST")
 
 
@@ -630,14 +686,18 @@ def test_one_fatal_error_after_which_the_job_runs_is_no_loop():
     }
 
 
-def test_a_start_without_state_though_checkpoints_existed_is_critical():
+def begins_without_state():
     story = Story().submitted().deployed(1)
     for number in range(1, 6):
         story.checkpoint(60 * number, number)
     story.submitted(400).deployed(401)
     for number in (1, 2):
         story.checkpoint(400 + 60 * number, number)
-    fresh = newest(story, "restore.without_state")
+    return story
+
+
+def test_a_start_without_state_though_checkpoints_existed_is_critical():
+    fresh = newest(begins_without_state(), "restore.without_state")
     assert (fresh["severity"], fresh["data"]["checkpoint_id"]) == ("critical", 5)
 
 
@@ -715,3 +775,147 @@ def test_what_no_entry_reads_is_counted_as_unknown():
     loop = newest(story, "restart.loop")
     assert loop["data"]["causes"] == {"UNKNOWN": 3}
     assert "not known by its words" in [one["value"] for one in loop["evidence"]]
+
+
+AKKA = "akka.remote.Remoting"
+TOO_LARGE = (
+    "Caught exception while executing runnable in main thread.\n"
+    "java.io.IOException: The rpc invocation size 14680064 exceeds the maximum pekko framesize.\n"
+    "\tat org.apache.flink.runtime.rpc.pekko.PekkoInvocationHandler.createRpcInvocationMessage"
+    "(PekkoInvocationHandler.java:306)\n"
+)
+UNREGISTERED = (
+    "Fatal error occurred in TaskExecutor akka.tcp://flink@10.0.0.7:6122/user/rpc/taskmanager_0.\n"
+    "org.apache.flink.runtime.taskexecutor.exceptions.RegistrationTimeoutException: Could not "
+    "register at the ResourceManager within the specified maximum registration duration PT5M. This "
+    "indicates a problem with this instance. Terminating now.\n"
+)
+FULL_TASKMANAGER = UNREGISTERED.partition("\n")[0] + "\njava.lang.OutOfMemoryError: Metaspace\n"
+NO_TOPIC = (
+    "Application failed unexpectedly: \n"
+    "java.util.concurrent.CompletionException: org.apache.flink.client.program."
+    "ProgramInvocationException: The main method caused an error\n"
+    "Caused by: java.lang.IllegalArgumentException: no topic\n\tat com.example.Main.main(Main.java:9)\n"
+)
+KNOWN = (
+    f"Ignoring job submission '{NAME}' ({JOB}) because the job already reached a "
+    "globally-terminal state (i.e. FAILED, CANCELED, FINISHED) in a previous execution."
+)
+
+
+def running(line="", logger=MASTER, process=""):
+    """A job that runs, and a line of one of its processes."""
+    story = Story().submitted().deployed(1)
+    for number in range(1, 4):
+        story.checkpoint(60 * number, number)
+    return story.say(150, line, logger, "WARN", process) if line else story
+
+
+@pytest.mark.parametrize(
+    ("story", "severity", "code"),
+    [
+        pytest.param(running(TOO_LARGE), "warning", "RPC_TOO_LARGE", id="frame size, Pekko"),
+        pytest.param(
+            running(
+                "Error while sending.\nakka.remote.OversizedPayloadException: Discarding oversized "
+                "payload sent to Actor[akka.tcp://flink@jm:6123/]: max allowed size 10485760 bytes",
+                "akka.remote.EndpointWriter",
+                "tm-1",
+            ),
+            "warning",
+            "RPC_TOO_LARGE",
+            id="frame size, Akka, a TaskManager",
+        ),
+        pytest.param(
+            running(
+                "Association to [akka.tcp://flink@tm:6122] with UID [-1] irrecoverably failed. It "
+                "is now quarantined until the system is restarted.",
+                AKKA,
+            ),
+            "warning",
+            "ASSOCIATION_QUARANTINED",
+            id="quarantined, Akka",
+        ),
+        pytest.param(
+            running(
+                "The remote system has quarantined this system. No further associations to the "
+                "remote system are possible until this system is restarted.",
+                "org.apache.pekko.remote.Remoting",
+                "tm-1",
+            ),
+            "warning",
+            "ASSOCIATION_QUARANTINED",
+            id="quarantined, Pekko, a TaskManager",
+        ),
+        pytest.param(
+            running(UNREGISTERED, process="tm-9"),
+            "warning",
+            "REGISTRATION_FAILED",
+            id="registration",
+        ),
+        pytest.param(
+            Story().say(0, f"Received JobGraph submission '{NAME}' ({JOB}).").say(5, NO_TOPIC),
+            "critical",
+            "UNKNOWN",
+            id="main() failed",
+        ),
+        pytest.param(Story().say(0, KNOWN), "critical", "JOB_KNOWN_ALREADY", id="known already"),
+    ],
+)
+def test_an_error_of_the_log_that_ends_nothing_by_itself_reaches_a_finding(story, severity, code):
+    error = newest(story, "jobmanager.error")
+    assert (error["severity"], error["data"]["cause"]) == (severity, code)
+    if code != "UNKNOWN":
+        assert error["next_step"] == of_code(code).next_step
+        assert str(of_code(code).title) in str(error["title"])
+    else:
+        assert "java.lang.IllegalArgumentException" in str(error["title"])
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        pytest.param(running(), id="nothing said"),
+        pytest.param(running("order 7 is now quarantined"), id="a word of the job's own"),
+        pytest.param(running(FULL_TASKMANAGER, process="tm-9"), id="another fatal error"),
+        pytest.param(
+            Story().say(0, KNOWN).submitted(20).deployed(21).checkpoint(60, 1), id="run afterwards"
+        ),
+    ],
+)
+def test_what_is_no_such_error_or_was_run_afterwards_is_no_finding(story):
+    assert "jobmanager.error" not in {one["rule"] for one in found_in(story)}
+
+
+def kubernetes_flapping(times):
+    """The lease of the leader's ConfigMap is lost, and taken again; the Dispatcher and the
+    ResourceManager share the election with the job from 1.15 on.
+    """
+    elector = "org.apache.flink.kubernetes.kubeclient.resources.KubernetesLeaderElector"
+    story = Story().submitted().deployed(1).checkpoint(30, 1)
+    for number in range(times):
+        at = 60 + 120 * number
+        story.say(at, "New leader elected  for orders-cluster-config-map.", elector)
+        story.say(
+            at + 0.1,
+            "DefaultDispatcherRunner was revoked the leadership with leader id "
+            "5fdd1a2e-0001-4f1d-9c2e-0f4f1e6b7a99. Stopping the DispatcherLeaderProcess.",
+            "org.apache.flink.runtime.dispatcher.runner.DefaultDispatcherRunner",
+        )
+        story.say(
+            at + 0.1,
+            "ResourceManager pekko.tcp://flink@jm:6123/user/rpc/resourcemanager_0 was revoked "
+            "leadership. Clearing fencing token.",
+        )
+        story.say(
+            at + 4, "Triggered leader election on lock ConfigMapLock: flink - orders.", elector
+        )
+    return story
+
+
+def test_the_lost_lease_of_kubernetes_is_a_lost_leadership():
+    flaps = newest(kubernetes_flapping(3), "jobmanager.crash_loop")
+    assert flaps["data"]["cause"] == "LEADERSHIP_LOST"
+    assert "high-availability.kubernetes.leader-election" in str(flaps["next_step"])
+    once = found_in(kubernetes_flapping(1))
+    assert "jobmanager.crash_loop" not in {one["rule"] for one in once}

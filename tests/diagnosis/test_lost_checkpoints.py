@@ -496,13 +496,15 @@ def test_an_expiry_says_how_many_seconds_were_missing():
     assert "94 %" in finding.cause
 
 
-def test_an_expiry_that_hung_at_one_subtask_twice_says_which():
+@pytest.mark.parametrize(("version", "named"), [((2, 4, 0), True), ((2, 3, 0), False)])
+def test_an_expiry_that_hung_at_one_subtask_twice_says_which(version, named):
     hung = [
         expired(id, 600 * id, subtasks=50, acknowledged=49, not_acknowledged=missing(17))
         for id in (4, 5)
     ]
-    [finding] = found(window(*hung), "checkpoint.expired", look_back_s=7200)
+    [finding] = found(window(*hung, version=version), "checkpoint.expired", look_back_s=7200)
     assert finding.data["progress"] == "hung"
+    assert ("sync-phase-timeout" in finding.next_step) is named
     assert evidence(finding, "hung at") == "enrich [17]"
 
 

@@ -87,6 +87,17 @@ def test_slow_checkpoints_whose_phases_nobody_told_cannot_be_judged(phase):
     assert "phases" in unknown(window(*untold), RULES[phase])
 
 
+@pytest.mark.parametrize(
+    ("version", "named"), [((2, 4, 0), True), ((2, 3, 0), False), ((1, 20), False), (None, False)]
+)
+def test_the_time_out_of_the_synchronous_part_is_advised_where_flink_has_it(version, named):
+    judged = window(*slow_ones("sync"), version=version)
+    [finding] = found(judged, "checkpoint.sync")
+    assert ("execution.checkpointing.sync-phase-timeout" in finding.next_step) is named
+    [other] = found(window(*slow_ones("async"), version=version), "checkpoint.async")
+    assert "sync-phase-timeout" not in other.next_step
+
+
 def test_the_finding_names_the_slowest_subtask_and_its_host():
     [finding] = found(window(*slow_ones("async")), "checkpoint.async")
     assert evidence(finding, "slowest subtask") == "sink/1"

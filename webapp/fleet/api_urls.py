@@ -9,6 +9,7 @@ from webapp.fleet.api.views import (
     JobViews,
     LogEventViews,
     SourceViews,
+    UnknownCausesView,
     UnreadLinesView,
 )
 from webapp.lib.api.routes import Routes
@@ -22,4 +23,7 @@ ROUTES: Routes = (
     ("annotations", JobAnnotationViews, "api-annotations"),
 )
 
-urlpatterns = [path("unread-lines/", UnreadLinesView.as_view(), name="api-unread-lines")]
+urlpatterns = [
+    path("unread-lines/", UnreadLinesView.as_view(), name="api-unread-lines"),
+    path("unknown-causes/", UnknownCausesView.as_view(), name="api-unknown-causes"),
+]

@@ -6,8 +6,8 @@ from spark_jobs.diagnosis.failure_causes.cause import EXIT, FailureCause
 CAUSES = (
     FailureCause(
         "CLUSTER_REFUSES",
-        r"exceeded quota|pods? (?:\"[^\"\n]{0,200}\" )?is forbidden|KubernetesClientException"
-        r"[^\n]{0,400}(?:403|Forbidden)|InvalidResourceRequestException"
+        r"exceeded quota: [^\n]{1,200}=|pods? (?:\"[^\"\n]{0,200}\" )?is forbidden"
+        r"|KubernetesClientException[^\n]{0,400}(?:403|Forbidden)|InvalidResourceRequestException"
         r"|[Mm]aximum allowed allocation",
         message("the cluster refuses new containers"),
         message(
@@ -22,8 +22,8 @@ CAUSES = (
     ),
     FailureCause(
         "POD_EVICTED",
-        r"[Ee]victed|[Ee]viction|low on resource: |preempted|PREEMPTED|DisruptionTarget"
-        rf"|{EXIT}-102\b",
+        r"reason[=:] ?Evicted|[Pp]od[^\n]{0,200}(?:[Ee]victed|[Ee]viction)|TaintManagerEviction"
+        rf"|low on resource: |was preempted|PREEMPTED|DisruptionTarget|{EXIT}-102\b",
         message("the container was evicted or preempted"),
         message(
             "Its node or queue gave the room to others. Set requests equal to limits, give the "
@@ -49,7 +49,7 @@ CAUSES = (
     ),
     FailureCause(
         "NODE_LOST",
-        r"NodeLost|\*?[Ll]ost\*? node|[Nn]ode[^\n]{0,40}not ready|NodeNotReady"
+        r"NodeLost|\*?[Ll]ost\*? node|Node is not ready|NodeNotReady"
         rf"|'lost' due to node failures|{EXIT}-100\b|NodeShutdown|Terminated in response to "
         r"imminent node shutdown",
         message("a node was lost"),
@@ -130,7 +130,8 @@ CAUSES = (
     ),
     FailureCause(
         "CONTAINER_EXITED",
-        rf"{EXIT}(?!0\b|-?1000\b)-?[0-9]+",
+        rf"(?:(?:[Cc]ontainer|[Pp]od|[Ww]orker)[\s\S]{{0,400}}?{EXIT}|exitCode=|Exit code: ?)"
+        r"(?!0\b|-?1000\b)-?[0-9]+",
         message("the process ended with an error code"),
         message(
             "Read the end of its log, and of the container before this one (kubectl logs "
@@ -143,7 +144,7 @@ CAUSES = (
     ),
     FailureCause(
         "REGISTRATION_FAILED",
-        r"RegistrationTimeoutException|maximum registration duration|did not register in ",
+        r"RegistrationTimeoutException|maximum registration duration|did not register in PT",
         message("a TaskManager could not register"),
         message(
             "See from the TaskManager whether it reaches the JobManager's RPC address and port "
@@ -157,7 +158,8 @@ CAUSES = (
     ),
     FailureCause(
         "ASSOCIATION_QUARANTINED",
-        r"quarantined",
+        r"(?:remote|actor) system[^\n]{0,300} quarantined|irrecoverably failed"
+        r"|Quarantined address",
         message("two processes do not speak to each other any more (quarantined)"),
         message(
             "Restart the process that is named as quarantined: it never joins again by itself. "
@@ -170,7 +172,7 @@ CAUSES = (
     ),
     FailureCause(
         "RPC_TOO_LARGE",
-        r"OversizedPayloadException|exceeds the maximum (?:akka|pekko)? ?framesize",
+        r"OversizedPayloadException|exceeds the maximum (?:akka|pekko) framesize",
         message("a message between Flink's processes is too large"),
         message(
             "Raise pekko.framesize (before 1.18 akka.framesize) on all processes. Look at what is "
@@ -182,8 +184,9 @@ CAUSES = (
     ),
     FailureCause(
         "ZOOKEEPER_LOST",
-        r"ConnectionLossException|Connection to ZooKeeper|KeeperErrorCode = "
-        r"(?:ConnectionLoss|SessionExpired)|SessionExpiredException",
+        # Others have a ZooKeeper of their own.
+        r"(?:Connection to ZooKeeper (?:suspended|lost)|KeeperErrorCode = "
+        r"(?:ConnectionLoss|Session ?[Ee]xpired))(?![\s\S]* for /(?:hbase|brokers|solr))",
         message("the connection to ZooKeeper was lost"),
         message(
             "Look at ZooKeeper's own health and at pauses of the JobManager. To live through short "
@@ -224,8 +227,7 @@ CAUSES = (
     FailureCause(
         "LEADERSHIP_LOST",
         r"lost leadership|[Ll]eadership (?:was )?(?:lost|revoked)|revoked (?:the )?leadership"
-        r"|no longer (?:the )?leader|leader (?:id|session)[^\n]{0,60}(?:changed|lost)"
-        r"|LeaderElectionException|is not the leader",
+        r"|leader (?:id|session)[^\n]{0,60}(?:changed|lost)|LeaderElectionException",
         message("the JobManager lost its leadership"),
         message(
             "It could not renew its lease in time: look at long garbage collections and CPU limits "

@@ -128,7 +128,7 @@ CAUSES = (
     ),
     FailureCause(
         "ROCKSDB",
-        r"RocksDBException|org\.rocksdb\.",
+        r"RocksDBException",
         message("RocksDB reports an error"),
         message(
             "Read its own words behind RocksDBException: disk, memory, open files or damage. Look "

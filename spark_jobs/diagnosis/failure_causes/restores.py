@@ -11,9 +11,9 @@ _NOT_THERE = (
 PARTICULAR = (
     FailureCause(
         "STATE_INCOMPATIBLE",
-        r"StateMigrationException|must not be incompatible"
-        r"|must be compatible with the (?:old|previous)|state (?:key |value |namespace )?"
-        r"serializer[^\n]{0,200}incompatible|cannot be (?:restored|read) with the new serializer",
+        r"StateMigrationException|serializer[^\n]{0,400}must (?:not be incompatible|be compatible)"
+        r"|state (?:key |value |namespace )?serializer[^\n]{0,200}incompatible"
+        r"|cannot be (?:restored|read) with the new serializer",
         message("the state's serializer is incompatible with the snapshot"),
         message(
             "This version of the job cannot read that snapshot, at no attempt. Go back to the "
@@ -112,8 +112,8 @@ PARTICULAR = (
     ),
     FailureCause(
         "SNAPSHOT_UNREADABLE",
-        r"Unexpected magic number|Unrecognized (?:checkpoint|savepoint) version"
-        r"|Cannot (?:read|deserialize)[^\n]{0,40}(?:meta ?data|checkpoint)",
+        r"Unexpected magic number [0-9A-Fx]+\b|Unrecognized (?:checkpoint|savepoint) version"
+        r"|Cannot (?:read|deserialize)[^\n]{0,20}(?:checkpoint|savepoint)",
         message("the snapshot is damaged or of another Flink version"),
         message(
             "Start from the checkpoint or savepoint before it. See whether a newer Flink wrote it, "
@@ -154,6 +154,19 @@ PARTICULAR = (
 )
 
 GENERAL = (
+    FailureCause(
+        "SYNC_PHASE_TIMEOUT",
+        r"did not complete the synchronous phase of checkpoint \d+",
+        message("the synchronous part of a checkpoint did not end in time"),
+        message(
+            "Take a thread dump of that task while a checkpoint runs: a lock or a flush in "
+            "RocksDB, or snapshotState() itself, holds its thread. Look at the local disk of its "
+            "host. If it only is slow, raise execution.checkpointing.sync-phase-timeout."
+        ),
+        "java.util.concurrent.TimeoutException: Task Source: Custom Source (1/1)#0 did not "
+        "complete the synchronous phase of checkpoint 1 within 60000 ms.",
+        "https://github.com/apache/flink/pull/28786",
+    ),
     FailureCause(
         "CHECKPOINTS_FAILED",
         r"Exceeded checkpoint tolerable failure threshold",

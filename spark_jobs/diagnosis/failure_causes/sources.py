@@ -6,7 +6,7 @@ from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 CAUSES = (
     FailureCause(
         "SOURCE_POSITION_GONE",
-        r"no longer available on the server|purged (?:required )?binary logs"
+        r"this is no longer available on the server|purged (?:required )?binary logs"
         r"|Could not find first log file name in binary log|[Rr]esume of change stream was not "
         r"possible|ChangeStreamHistoryLost|[Rr]esume ?[Tt]oken (?:was )?not found"
         r"|ORA-(?:01291|01292|00308)|do not contain the offset scn"

@@ -3,6 +3,20 @@
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 
+_OF_STORE = (
+    r"(?=[\s\S]*(?:\bs3[an]?://|[Ss]3\b|Amazon ?S3|S3Exception|\.s3|\bOSS|\bCOS\b|cosn?://|\bobs\b"
+    r"|oss://|gs://|storage\.googleapis|cloud\.storage|core\.windows|azure\.storage|abfs|wasb|hadoop\.fs))"
+)
+"""Words of HTTP are of an object store where its name stands in the text."""
+_THROTTLED = (
+    r"Status Code: 503\b|Too ?Many ?Requests|RequestLimitExceeded|[rR]ateLimitExceeded"
+    r"|ThrottlingException|ServiceUnavailable"
+)
+_REFUSED = (
+    r"AccessDenied|Access Denied|Status Code: 40[13]\b|40[13] (?:Forbidden|Unauthorized)"
+    r"|InvalidAccessKeyId|ExpiredToken|SignatureDoesNotMatch"
+)
+
 CAUSES = (
     FailureCause(
         "OPEN_FILES_USED_UP",
@@ -43,8 +57,7 @@ CAUSES = (
     ),
     FailureCause(
         "STORAGE_QUOTA",
-        r"QuotaExceededException|QuotaByStorageTypeExceeded|QuotaExceeded\b|quota[^\n]{0,60}is "
-        r"exceeded",
+        r"(?:DS|NS|hdfs[^\n]{0,60})Quota(?:ByStorageType)?Exceeded|quota of /[^\n]{0,300}is exceeded",
         message("the storage's quota is used up"),
         message(
             "Raise the quota of the directory, or clean up what is not referred to any more: the "
@@ -69,10 +82,9 @@ CAUSES = (
     ),
     FailureCause(
         "STORE_THROTTLED",
-        r"SlowDown|[Ss]low [Dd]own|educe your request rate|Status Code: 503\b|ServerBusy"
-        r"|TooManyRequests|Too Many Requests|RequestLimitExceeded|OperationTimedOut"
-        r"|[rR]ateLimitExceeded|ThrottlingException|ServiceUnavailable|QpsLimitExceeded"
-        r"|AWSServiceThrottled|exceeded the rate limit for object",
+        r"SlowDown|educe your request rate|ServerBusy|QpsLimitExceeded|AWSServiceThrottled"
+        r"|exceeded the rate limit for object"
+        rf"|\A{_OF_STORE}[\s\S]*?(?:[Ss]low [Dd]own|OperationTimedOut|{_THROTTLED})",
         message("the object store throttles requests"),
         message(
             "Fewer and larger files: raise state.storage.fs.memory-threshold, merge files "
@@ -85,9 +97,22 @@ CAUSES = (
         "https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html",
     ),
     FailureCause(
+        "SERVICE_THROTTLED",
+        rf"(?:HTTP(?:/[0-9.]{{1,4}})?|[Ss]tatus|[Cc]ode)[ :='\"]{{1,3}}429\b|{_THROTTLED}",
+        message("an outside service limits the requests of the job"),
+        message(
+            "See from the trace which service it is, and what it allows. Send fewer requests: in "
+            "batches, from fewer subtasks, with a cache or a limit in the job. Let the client wait "
+            "and try again by itself: each failure that it passes on restarts the job."
+        ),
+        "java.io.IOException: https://geo.example/v1/place answered HTTP 429 Too Many Requests",
+        "https://www.rfc-editor.org/rfc/rfc6585#section-4",
+    ),
+    FailureCause(
         "STORE_POOL_EXHAUSTED",
-        r"Timeout waiting for connection from pool|Acquire operation took longer"
-        r"|ConnectionPoolTimeoutException",
+        r"\A(?=[\s\S]*(?:amazon|[Ss]3|obs|oss|aliyun))(?![\s\S]*(?i:kinesis|dynamodb|elasticsearch))"
+        r"[\s\S]*?(?:Timeout waiting for connection from pool|Acquire operation took longer"
+        r"|ConnectionPoolTimeoutException)",
         message("the client of the object store has no free connection"),
         message(
             "Raise its pool (fs.s3a.connection.maximum; s3.connection.max of the native S3 file "
@@ -100,10 +125,9 @@ CAUSES = (
     ),
     FailureCause(
         "STORE_REFUSED",
-        r"AccessDenied|Access Denied|Status Code: 403\b|403 Forbidden|InvalidAccessKeyId"
-        r"|ExpiredToken|SignatureDoesNotMatch|AuthorizationFailure|AuthorizationPermissionMismatch"
-        r"|AccessControlException|Permission denied|NoAuthWithAWSException"
-        r"|does not have storage\.",
+        r"AuthorizationFailure|AuthorizationPermissionMismatch|NoAuthWithAWSException"
+        r"|AccessControlException|Permission denied|does not have storage\."
+        rf"|\A{_OF_STORE}[\s\S]*?(?:{_REFUSED})",
         message("access to the storage is refused"),
         message(
             "See which identity the process uses (instance role, service account, keys) and "
@@ -160,10 +184,12 @@ CAUSES = (
     ),
     FailureCause(
         "AUTHENTICATION_FAILED",
-        r"GSSException|SaslAuthenticationException|SaslException|LoginException|Kerberos"
-        r"|InvalidToken|token[^\n]{0,60}(?:is expired|can't be found in cache)|SSLHandshake"
+        r"GSSException|SaslAuthenticationException|SaslException|LoginException|KrbException"
+        r"|Kerberos (?:principal|ticket|credentials|authentication)|\$InvalidToken"
+        r"|token[^\n]{0,60}(?:is expired|can't be found in cache)|SSLHandshake"
         r"|Authentication failed|PKIX path|CertificateExpired|password authentication failed"
-        r"|Access denied for user|(?:Topic|Group|Cluster|TransactionalId)AuthorizationException",
+        r"|Access denied for user|(?:Topic|Group|Cluster|TransactionalId)AuthorizationException"
+        rf"|{_REFUSED}",
         message("an outside system refuses the job's identity"),
         message(
             "Renew the keytab, token, password or certificate, and see whether Flink may renew it "
@@ -181,7 +207,7 @@ CAUSES = (
         r"Exception|(?:connect|Read|read) timed out|NoRouteToHost|UnknownHostException"
         r"|CommunicationsException|Connection (?:is )?closed|HikariPool[^\n]{0,80}not available"
         r"|Topic [^\n]{0,200} not present in metadata|Expiring \d+ record\(s\)"
-        r"|Communications link failure",
+        r"|Communications link failure|[Tt]imeout waiting for connection from pool",
         message("the connection to an outside system broke"),
         message(
             "Read the root exception: the first frame of the job or its connector says which system "

@@ -22,7 +22,7 @@ from spark_jobs.diagnosis.losses import (
     losses,
     severity_of,
 )
-from spark_jobs.diagnosis.phases import BARRIER_PHASES, PHASES, WORDS
+from spark_jobs.diagnosis.phases import BARRIER_PHASES, PHASES, WORDS, with_sync_timeout
 from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.subjects import job_finding
@@ -80,7 +80,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         cause=_with_progress(progress, _cause(window, newest, holder, phase, missing, late)),
         next_step=message(
             "{next_step:text} {consequence:text}",
-            next_step=_next_step(window, holder, phase),
+            next_step=_next_step(window, holder, phase, is_hung=bool(progress.hung)),
             consequence=consequence(expiries),
         ),
         seen_at_ms=newest.ended_ms,
@@ -296,7 +296,9 @@ def _cause(
     )
 
 
-def _next_step(window: JobWindow, holder: Holder | None, phase: str | None) -> str:
+def _next_step(
+    window: JobWindow, holder: Holder | None, phase: str | None, *, is_hung: bool
+) -> str:
     if holder and (phase is None or phase in BARRIER_PHASES):
         pass_barriers = message(
             "Find out why {brief:name} is slow (see its pressure finding); more "
@@ -310,19 +312,23 @@ def _next_step(window: JobWindow, holder: Holder | None, phase: str | None) -> s
             first=pass_barriers,
         )
     if phase == "sync":
-        return message(
-            "Look at the local disk of the hosts named, and at what snapshotState() does: the "
-            "synchronous part stops the task."
+        return with_sync_timeout(
+            window,
+            message(
+                "Look at the local disk of the hosts named, and at what snapshotState() does: the "
+                "synchronous part stops the task."
+            ),
         )
     if phase == "async":
         return message(
             "Check the checkpoint storage as seen from the hosts named: throughput, throttling, "
             "many small files."
         )
-    return message(
+    look = message(
         "Look at the subtasks named: thread dump of their TaskManager, its log at that time, "
         "and its connection to the checkpoint storage."
     )
+    return with_sync_timeout(window, look) if is_hung else look
 
 
 def _who(

@@ -4,7 +4,13 @@ from collections.abc import Iterator
 
 from ingest.messages import brief, message
 from spark_jobs.diagnosis.findings import Finding
-from spark_jobs.diagnosis.phases import HOLD_S, cost_of, phase_finding, phase_thresholds
+from spark_jobs.diagnosis.phases import (
+    HOLD_S,
+    cost_of,
+    phase_finding,
+    phase_thresholds,
+    with_sync_timeout,
+)
 from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
@@ -44,10 +50,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             "that is copied, or slow code in snapshotState or in a sink's pre-commit.",
             at=at,
         ),
-        message(
-            "Look at the local disk of the host named (io.tmp.dirs, "
-            "state.backend.rocksdb.localdir) and take a thread dump of {at:name} while a "
-            "checkpoint runs.",
-            at=at,
+        with_sync_timeout(
+            window,
+            message(
+                "Look at the local disk of the host named (io.tmp.dirs, "
+                "state.backend.rocksdb.localdir) and take a thread dump of {at:name} while a "
+                "checkpoint runs.",
+                at=at,
+            ),
         ),
     )

@@ -5,6 +5,7 @@ exception that is not recoverable, an impossible start), and from where it can b
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
@@ -54,7 +55,7 @@ class Snapshot:
     message("The job has ended as FAILED: Flink does not restart it."),
     hold_s=600,
     outlives_job=True,
-    reads=("job_terminal", "job_state", "task_state FAILED", "restore_requested"),
+    reads=("job_terminal", "job_state", "task_state FAILED", "restored", "restore_requested"),
     fed_by="incidents/1.20.5/lost-checkpoint",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -186,17 +187,26 @@ def _of_checkpoint(checkpoint: CheckpointSample) -> Snapshot:
 
 def _restored(window: JobWindow) -> Snapshot | None:
     """What it was started from, where it took none of its own."""
-    paths = [
-        str(path)
+    found = [
+        (str(path), None)
         for one in window.annotations
         if one.kind == "restore" and (path := one.detail.get("path"))
     ]
-    paths += [
-        str(path)
+    found += [
+        (str(path), _taken_ms(event))
         for event in window.events
-        if event.kind == "restore_requested" and (path := event.fields.get("path"))
+        if event.kind in ("restored", "restore_requested") and (path := event.fields.get("path"))
     ]
-    return Snapshot(paths[-1], message("the snapshot it was started from"), None) if paths else None
+    if not found:
+        return None
+    path = found[-1][0]
+    taken_ms = next((at_ms for other, at_ms in found if other == path and at_ms), None)
+    return Snapshot(path, message("the snapshot it was started from"), taken_ms)
+
+
+def _taken_ms(restored: LogEvent) -> int | None:
+    at = restored.fields.get("trigger_time")
+    return round(datetime.fromisoformat(str(at)).timestamp() * 1000) if at else None
 
 
 def _words_of(root: RootException | None) -> str:

@@ -296,7 +296,7 @@ CASES = {
     ),
     "FLINK-36512": Case(
         ("2.0.0", "2.2.1", "2.3.0"),
-        (),
+        ("1.20.5",),
         job(configuration=ADAPTIVE),
         (ALIGNED,),
         NOT_REPORTED,
@@ -406,7 +406,7 @@ CASES = {
     ),
     "apache/iceberg#15846": Case(
         ("1.20.0", "1.20.5", "2.3.0"),
-        (),
+        ("1.19.3",),
         job(unaligned=True, vertices=ICEBERG),
         (UNALIGNED, job(vertices=ICEBERG)),
         NOT_REPORTED,

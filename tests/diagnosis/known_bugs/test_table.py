@@ -31,6 +31,29 @@ def test_every_bug_has_a_case_and_stands_in_the_table_once():
     assert len(KNOWN_BUGS) >= 30
 
 
+NEVER_SPARED = {"FLINK-29298", "FLINK-28695"}
+"""They can hit every job of their releases."""
+SET_IN_CODE = {
+    "FLINK-28060",
+    "FLINK-28975",
+    "FLINK-32414",
+    "FLINK-32496",
+    "FLINK-35157",
+    "FLINK-37670",
+}
+"""Nobody reports what a job sets in its code, or what its source is: such a job is unknown, at
+most, and never spared.
+"""
+
+
+def test_each_bug_has_releases_and_jobs_that_are_nearly_hit():
+    assert [issue for issue, case in CASES.items() if not case.free] == []
+    unspared = {issue for issue, case in CASES.items() if not case.spared}
+    assert unspared == NEVER_SPARED | SET_IN_CODE
+    assert all(CASES[issue].open_question for issue in SET_IN_CODE)
+    assert all(not BY_ISSUE[issue].conditions for issue in NEVER_SPARED)
+
+
 @EACH
 def test_it_can_hit_a_job_with_its_releases_and_its_configuration(issue):
     case, bug = CASES[issue], BY_ISSUE[issue]

@@ -9,7 +9,7 @@ from django.utils import timezone
 from tests.webapp import builders
 from webapp.accounts.models import ApiToken
 from webapp.fleet import unread_lines
-from webapp.fleet.models import LogEvent
+from webapp.fleet.models import JobException, LogEvent
 from webapp.work.models import DueWork, PipelineAlarm, PipelineRun, SkippedInput
 
 pytestmark = pytest.mark.django_db
@@ -183,6 +183,50 @@ def test_many_unread_lines_are_cut_and_said_to_be(viewer, monkeypatch):
         _unread("c", timezone.now(), "Completed checkpoint x", number)
     found = viewer.get(reverse("api-unread-lines")).json()
     assert (found["counted"], found["cut"], found["groups"][0]["lines"]) == (3, True, 3)
+
+
+def test_failures_of_unknown_cause_are_counted_and_shown_without_secrets(
+    viewer, django_assert_max_num_queries
+):
+    now = timezone.now()
+    builders.job("c", at=now, job_id="a" * 32, name="orders <b>")
+    own = (
+        "java.lang.IllegalStateException: order 17 password=hunter2\n"
+        "\tat com.example.Enrich.map(Enrich.java:7)\n"
+    )
+    full = "java.lang.OutOfMemoryError: Java heap space\n\tat a.B.c(B.java:1)\n"
+    for number in range(3):
+        _failed("c", "a" * 32, now - timedelta(hours=number), own.replace("17", f"{number}"))
+    _failed("c", "b" * 32, now, own)
+    _failed("c", "b" * 32, now - timedelta(hours=1), full)
+    _failed("c", "b" * 32, now - timedelta(days=8), "java.lang.Error: old\n")
+    _failed("c", "b" * 32, now - timedelta(hours=2), "java.lang.Error: beside\n", is_root=False)
+    with django_assert_max_num_queries(40):
+        page = viewer.get(reverse("pipeline")).content.decode()
+    table = page[page.index('id="unknown-causes"') : page.index('id="skipped"')]
+    assert "orders &lt;b&gt;" in table and ">4<" in table
+    found = viewer.get(reverse("api-unknown-causes")).json()
+    assert [(one["exception"], one["frame"], one["failures"]) for one in found["groups"]] == [
+        ("java.lang.IllegalStateException", "com.example.Enrich.map(Enrich.java:7)", 4)
+    ]
+    assert found["groups"][0]["jobs"] == ["orders <b>", "b" * 32]
+    assert "order" in found["groups"][0]["example"]
+    assert "hunter2" not in page and "hunter2" not in str(found)
+    other = viewer.get(reverse("pipeline"), {"cluster": "other"}).content.decode()
+    assert 'id="unknown-causes"' not in other
+
+
+def _failed(cluster, job_id, at, trace, is_root=True):
+    JobException.objects.create(
+        cluster=cluster,
+        job_id=job_id,
+        ts=at,
+        task_key="t",
+        exception_name=trace.partition(":")[0],
+        stacktrace=trace,
+        is_root=is_root,
+        as_of=at,
+    )
 
 
 def _unread(cluster, at, message, number, begins="Completed checkpoint"):

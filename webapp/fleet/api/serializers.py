@@ -15,6 +15,7 @@ from webapp.fleet.models import (
     SourceReading,
 )
 from webapp.fleet.models.job import HEAVY
+from webapp.fleet.unknown_causes import UnknownCause, UnknownCausesFound
 from webapp.fleet.unread_lines import UnreadLines, UnreadLinesFound
 from webapp.lib.api.served import ServedSerializer
 
@@ -113,6 +114,24 @@ class UnreadLinesFoundSerializer(serializers.Serializer[UnreadLinesFound]):
     counted = serializers.IntegerField(help_text="lines that were looked at, the newest")
     cut = serializers.BooleanField(help_text="whether there are more lines or groups")
     groups = UnreadLinesSerializer(many=True, help_text="most lines first")
+
+
+class UnknownCauseSerializer(serializers.Serializer[UnknownCause]):
+    exception = serializers.CharField(help_text="class of the root exception")
+    frame = serializers.CharField(allow_null=True, help_text="the first of the job's own code")
+    failures = serializers.IntegerField()
+    jobs = serializers.ListField(child=serializers.CharField(), help_text="most failures first")
+    more_jobs = serializers.IntegerField(help_text="that are not named")
+    first_at = serializers.DateTimeField()
+    last_at = serializers.DateTimeField()
+    example = serializers.CharField(help_text="the newest one, without secrets")
+
+
+class UnknownCausesFoundSerializer(serializers.Serializer[UnknownCausesFound]):
+    since = serializers.DateTimeField()
+    counted = serializers.IntegerField(help_text="failures that were looked at, the newest")
+    cut = serializers.BooleanField(help_text="whether there are more failures or groups")
+    groups = UnknownCauseSerializer(many=True, help_text="most failures first")
 
 
 class LogEventSerializer(ServedSerializer[LogEvent]):

@@ -17,6 +17,7 @@ from webapp.fleet.api.serializers import (
     JobSerializer,
     LogEventSerializer,
     SourceReadingSerializer,
+    UnknownCausesFoundSerializer,
     UnreadLinesFoundSerializer,
 )
 from webapp.fleet.filters import (
@@ -30,6 +31,7 @@ from webapp.fleet.filters import (
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.fleet.models.cluster import SECRETS
 from webapp.fleet.models.job import HEAVY
+from webapp.fleet.unknown_causes import unknown_causes
 from webapp.fleet.unread_lines import unread_lines
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.filter_sets import SORT
@@ -48,6 +50,19 @@ class UnreadLinesView(APIView):
     )
     def get(self, request: Request) -> Response:
         return Response(UnreadLinesFoundSerializer(unread_lines(timezone.now())).data)
+
+
+class UnknownCausesView(APIView):
+    @extend_schema(
+        summary=(
+            "Failures of jobs whose cause Weir does not know, by root exception, of the last seven "
+            "days"
+        ),
+        operation_id="unknown_causes",
+        responses={200: UnknownCausesFoundSerializer, **ERRORS},
+    )
+    def get(self, request: Request) -> Response:
+        return Response(UnknownCausesFoundSerializer(unknown_causes(timezone.now())).data)
 
 
 @listed(ClusterSerializer, "Clusters")

@@ -52,8 +52,10 @@ OF_JOBMANAGER = {
     "leadership_granted",
     "leadership_lost",
     "operator_event",
+    "program_failed",
     "resource_manager_lost",
     "signal_received",
+    "submission_ignored",
     "zookeeper_lost",
 }
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 from webapp.fleet.log_stores import log_stores
 from webapp.fleet.models import SourceReading
 from webapp.fleet.pipeline_status.status import status
+from webapp.fleet.unknown_causes import unknown_causes
 from webapp.fleet.unread_lines import unread_lines
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
@@ -72,6 +73,7 @@ def pipeline(request: HttpRequest) -> HttpResponse:
         "kinds": PipelineRun.objects.order_by("kind").values_list("kind", flat=True).distinct(),
         "skips": skips,
         "unread": unread_lines(now, of_skips.values.get("cluster")),
+        "unknown_causes": unknown_causes(now, of_skips.values.get("cluster")),
         "cluster": of_skips.values.get("cluster"),
     }
     return render(request, "pipeline/pipeline.html", context)

@@ -1,0 +1,112 @@
+"""Flink's log names an error that ends nothing by itself: a program that failed, a submission that is
+ignored, a message that is too large, an address that is quarantined, a TaskManager that cannot
+register.
+"""
+
+from collections.abc import Iterator
+
+from ingest.messages import message
+from spark_jobs.diagnosis.failure_causes.cause import FailureCause
+from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
+from spark_jobs.diagnosis.findings import Evidence, Finding
+from spark_jobs.diagnosis.root_exceptions import root_of
+from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.samples import JobWindow, LogEvent
+from spark_jobs.diagnosis.stack_traces import without_middle
+from spark_jobs.diagnosis.subjects import job_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+
+RULE = "jobmanager.error"
+WINDOW = f"{RULE}.window_s"
+NOT_RUN = ("program_failed", "submission_ignored")
+TOO_LARGE, QUARANTINED, UNREGISTERED = (
+    "rpc_too_large",
+    "association_quarantined",
+    "registration_failed",
+)
+FATAL = "taskmanager_fatal"
+"""Of these only what Flink ends a TaskManager with that cannot register."""
+MESSAGE_CHARS = 300
+
+
+@rule(
+    RULE,
+    message("Flink's log names an error"),
+    message(
+        "A program failed or was not run, a message between processes was too large, a process "
+        "was quarantined, or a TaskManager could not register."
+    ),
+    hold_s=900,
+    outlives_job=True,
+    reads=(*NOT_RUN, TOO_LARGE, QUARANTINED, UNREGISTERED, FATAL, "job_state"),
+    needs=("events",),
+    thresholds=(
+        Threshold(
+            WINDOW,
+            900,
+            "s",
+            60,
+            86_400,
+            message("A quarter of an hour: one line is enough, and it is not repeated."),
+        ),
+    ),
+    fed_by="diagnosis/test_field_stories.py",
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    since_ms = window.at_ms - int(limits[WINDOW] * 1000)
+    told = [event for event in window.events if event.at_ms > since_ms and _is_error(window, event)]
+    if not told:
+        return
+    newest = next((event for event in reversed(told) if event.kind in NOT_RUN), told[-1])
+    is_down = newest.kind in NOT_RUN and window.state != "RUNNING"
+    root, cause = root_of(newest.message or "", newest.detail), _cause(newest)
+    what = cause.title if cause else root.group
+    yield job_finding(
+        window,
+        RULE,
+        "critical" if is_down else "warning",
+        "high" if cause else "medium",
+        title=message("The program was not run: {what:text}", what=what)
+        if is_down
+        else message("Flink's log names an error: {what:text}", what=what),
+        cause=message(
+            "The log says: {line:text} ({cause:text})",
+            line=without_middle(newest.message or "", MESSAGE_CHARS),
+            cause=without_middle(root.message, MESSAGE_CHARS) or what,
+        ),
+        next_step=cause.next_step
+        if cause
+        else message(
+            "Read the root exception in the log and repair what it names: an argument or a file of "
+            "the program, its classes, or an outside system that it calls before it submits the job."
+        ),
+        seen_at_ms=newest.at_ms,
+        began_at_ms=told[0].at_ms,
+        evidence=(
+            Evidence(message("errors in logs"), len(told), "count", at_ms=newest.at_ms),
+            Evidence(message("root exception"), root.group, at_ms=newest.at_ms),
+        ),
+        data={"cause": code_of(cause), "event": newest.kind},
+    )
+
+
+def _cause(event: LogEvent) -> FailureCause | None:
+    return cause_of(f"{event.message or ''}\n{event.detail or ''}")
+
+
+def _is_error(window: JobWindow, event: LogEvent) -> bool:
+    if event.kind == "job_state":
+        return False
+    if event.kind == FATAL:
+        return code_of(_cause(event)) == "REGISTRATION_FAILED"
+    # What ended a job is judged by job.failed; a job that runs afterwards was run.
+    return event.kind not in NOT_RUN or not (
+        (window.state == "FAILED" and event.kind == "program_failed")
+        or any(
+            other.kind == "job_state"
+            and other.fields.get("to_state") == "RUNNING"
+            and other.at_ms > event.at_ms
+            for other in window.events
+        )
+        or any(checkpoint.trigger_time_ms > event.at_ms for checkpoint in window.checkpoints)
+    )
