@@ -314,5 +314,3 @@ def test_a_fresh_savepoint_or_retention_protects_a_job_that_is_cancelled():
         window(*minutely(3), config=replace(DELETED, retained_on_cancellation=None)),
         "checkpoint.deleted_on_cancel",
     )
-
-

@@ -9,7 +9,7 @@ from typing import Any
 
 from ingest.lake.derived import with_same_rows
 from ingest.lake.tables import REFERENCES
-from ingest.metadata.summary import owner_directory
+from ingest.metadata.owners import owner_directory
 from spark_jobs.filesystem_calls.checkpoint_files import COLUMNS, CheckpointFiles, checkpoint_files
 from webapp.lib import scopes
 from webapp.storage.directory_owners import owner_of
