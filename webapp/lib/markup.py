@@ -104,8 +104,8 @@ def th(name: str, css: str = "", title: str = "") -> SafeString:
 
 
 @register.simple_block_tag
-def empty(content: SafeString, title: str) -> SafeString:
-    """What stands in place of a list without rows: ``{% empty _("No file") %}…{% endempty %}``."""
+def blank(content: SafeString, title: str) -> SafeString:
+    """What stands in place of a list without rows: ``{% blank _("No file") %}…{% endblank %}``."""
     return format_html('<div class="empty small"><b>{}</b>{}</div>', title, content)
 
 
