@@ -10,11 +10,10 @@ from webapp.site.views import cluster, clusters, fleet
 FLEET = MenuEntry(
     "Fleet",
     "fleet",
-    key="f",
     of=("job", "checkpoint", "what-if", "vertex", "replication", *all_analyses()),
     keeps_range=True,
 )
-CLUSTERS = MenuEntry("Clusters", "clusters", key="c", of=("cluster",))
+CLUSTERS = MenuEntry("Clusters", "clusters", of=("cluster",))
 
 urlpatterns = [
     path("", fleet.fleet, name="fleet"),
