@@ -321,9 +321,10 @@ def test_the_chain_of_jobs_runs_from_top_to_bottom_on_a_telephone(page, site):
     expect(page.locator(".only-wide .chains")).to_be_hidden()
 
 
-def test_a_checkpoint_of_a_root_leads_to_its_x_ray(page, site):
+def test_an_x_ray_is_compared_by_choosing_another_checkpoint(page, site):
     page.goto(f"{site}/storage/root/?uri={ROOT}")
     page.locator("#checkpoints a.name", has_text="Checkpoint 11").click()
+    expect(page.locator(".treemap").first).to_be_visible()
     expect(page.get_by_text("of another job").first).to_be_visible()
 
 

@@ -152,6 +152,9 @@ class XrayParameters(ListFilters):
     path = LongText(about="its directory or `_metadata`, as Flink names it")
 
 
+XrayParameters.base_filters["with"] = LongText("with", about="another one to compare with")
+
+
 class XrayView(APIView):
     """Reads the `_metadata` of one checkpoint, where a registered root holds it."""
 
@@ -166,6 +169,11 @@ class XrayView(APIView):
         try:
             file = located(named.get("path", ""))
             xray = xray_cache.xray(file)
+            compared = (
+                asdict(xray_cache.comparison(file, located(named["with"])))
+                if named.get("with")
+                else None
+            )
         except (NotLocated, FileNotFoundError) as error:
             raise Http404(str(error)) from error
         except (IngestError, OSError) as error:
@@ -183,5 +191,6 @@ class XrayView(APIView):
                 "self_contained": xray.self_contained,
                 "relocatable": xray.relocatable,
                 "resolvable": audited.resolvable if audited else None,
+                "compared_with": compared,
             }
         )

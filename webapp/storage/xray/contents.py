@@ -1,5 +1,5 @@
-"""What one ``_metadata`` holds, small enough to keep and to draw: figures per operator, directory
-and state.
+"""What one ``_metadata`` holds, small enough to keep and to draw: figures per operator, directory,
+state, size of file.
 
 All are plain values, so that a page, the API and the cache take the same thing. Sizes are bytes.
 """
@@ -18,8 +18,8 @@ class OperatorContents:
     """``largest`` are at most ``MOST_SUBTASKS`` subtasks, most state first; the figures beside it
     count all of them.
 
-    ``max_over_median`` is over all running subtasks, those without any state as 0; ``None`` for
-    fewer than two.
+    ``gini`` and ``max_over_median`` are over all running subtasks, those without any state as 0;
+    ``None`` for fewer than two.
     """
 
     operator_id: str
@@ -34,6 +34,7 @@ class OperatorContents:
     largest: tuple[SubtaskBytes, ...]
     rest_bytes: int
     max_over_median: float | None
+    gini: float | None
     kinds: dict[str, int]
     """Kind of state (as :mod:`ingest.metadata.pieces` names it) → bytes."""
 
@@ -74,6 +75,15 @@ class ListedState:
 
 
 @dataclass(frozen=True)
+class SizeBucket:
+    """Files of at most ``le_bytes`` and more than half of it."""
+
+    le_bytes: int
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Xray:
     """One checkpoint or savepoint. ``foreign_*`` count what lies outside its own job's directories
     (for a savepoint: outside itself).
@@ -106,6 +116,7 @@ class Xray:
     directories_left_out: int
     states: tuple[ListedState, ...]
     states_left_out: int
+    sizes: tuple[SizeBucket, ...]
 
     @property
     def self_contained(self) -> bool:

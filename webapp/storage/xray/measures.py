@@ -15,6 +15,7 @@ from webapp.storage.xray.contents import (
     DirectoryContents,
     ListedState,
     OperatorContents,
+    SizeBucket,
     SubtaskBytes,
 )
 
@@ -179,6 +180,7 @@ def _operator(
         largest=tuple(SubtaskBytes(*item) for item in largest[:MOST_SUBTASKS]),
         rest_bytes=sum(size for _number, size in largest[MOST_SUBTASKS:]),
         max_over_median=_max_over_median(spread),
+        gini=gini(spread),
         kinds=dict(kinds.get(key, {})),
     )
 
@@ -186,6 +188,15 @@ def _operator(
 def _max_over_median(sizes: Sequence[int]) -> float | None:
     middle = statistics.median(sizes) if len(sizes) > 1 else 0
     return max(sizes) / middle if middle > 0 else None
+
+
+def gini(sizes: Sequence[int]) -> float | None:
+    """0: all alike … towards 1: all with one; ``None`` for fewer than two or nothing at all."""
+    whole, count = sum(sizes), len(sizes)
+    if count < 2 or not whole:
+        return None
+    ranked = sum(rank * size for rank, size in enumerate(sorted(sizes), start=1))
+    return 2 * ranked / (count * whole) - (count + 1) / count
 
 
 def listed_states(
@@ -234,3 +245,19 @@ def _restored(mode: str, parallelism: int, sizes: Sequence[int]) -> int:
     if mode == "UNION":
         return parallelism * sum(sizes)
     return parallelism * max(sizes, default=0) if mode == "BROADCAST" else sum(sizes)
+
+
+def size_buckets(sizes: Any) -> tuple[SizeBucket, ...]:
+    """By powers of two; empty ones between the smallest and the largest are there, with 0."""
+    counts: dict[int, list[int]] = {}
+    for size in sizes.to_pylist():
+        bucket = counts.setdefault(1 << max(int(size) - 1, 0).bit_length(), [0, 0])
+        bucket[0] += 1
+        bucket[1] += size
+    if not counts:
+        return ()
+    first, last = min(counts).bit_length(), max(counts).bit_length()
+    return tuple(
+        SizeBucket(1 << bit - 1, *counts.get(1 << bit - 1, (0, 0)))
+        for bit in range(first, last + 1)
+    )

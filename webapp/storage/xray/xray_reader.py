@@ -50,6 +50,32 @@ def read(file: MetadataFile) -> Xray:
     return _xray(file, *_table(file))
 
 
+def paths(file: MetadataFile) -> pa.Table:
+    """Its distinct files: ``path`` and ``bytes`` (of the file, or of the segments referred to).
+
+    Raises as :func:`read`.
+    """
+    _seen, table = _table(file)
+    return measures.distinct_files(table)
+
+
+def segments(file: MetadataFile) -> dict[tuple[str, int], int]:
+    """Segments of merged files that it refers to: physical file and offset → bytes; empty without
+    merged files. Raises as :func:`read`.
+    """
+    _seen, table = _table(file)
+    segment_rows = table.filter(
+        pc.and_(pc.is_valid(table["path"]), pc.is_valid(table["offset_bytes"]))
+    )
+    rows = zip(
+        segment_rows["path"].to_pylist(),
+        segment_rows["offset_bytes"].to_pylist(),
+        segment_rows["size_bytes"].to_pylist(),
+        strict=True,
+    )
+    return {(path, offset): size for path, offset, size in rows}
+
+
 def handles_of(file: MetadataFile, path: str) -> list[dict[str, Any]]:
     """Handles in one canonical path: ``operator_id``, ``operator_name``, ``subtask``, ``kind``,
     ``state_bytes``. Raises as :func:`read`.
@@ -176,4 +202,5 @@ def _xray(file: MetadataFile, seen: Seen, table: pa.Table) -> Xray:
         directories_left_out=directories_left_out,
         states=states,
         states_left_out=states_left_out,
+        sizes=measures.size_buckets(files["bytes"]),
     )
