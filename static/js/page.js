@@ -1,5 +1,4 @@
-// Small habits of every page: theme toggle, menus that close, dialogs, forms that submit on change,
-// confirmations.
+// Small habits of every page: theme toggle, menus that close, forms that submit on change.
 "use strict";
 
 (() => {
@@ -44,10 +43,6 @@
       if (!menu.contains(event.target)) menu.open = false;
     });
     if (event.target.closest("[data-theme-toggle]")) toggleTheme();
-    const opener = event.target.closest("[data-opens]");
-    if (opener) document.getElementById(opener.dataset.opens).showModal();
-    const closer = event.target.closest("[data-closes]");
-    if (closer) closer.closest("dialog").close();
   });
 
   document.addEventListener("change", (event) => {

@@ -11,8 +11,10 @@
   };
 
   document.addEventListener("keydown", (event) => {
-    if (!dialog || event.key.toLowerCase() !== "k" || event.altKey) return;
-    if (!event.ctrlKey && !event.metaKey) return;
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
+    const isSlash = event.key === "/" && isPlain && !event.target.closest("input, textarea, select");
+    const isK = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey;
+    if (!dialog || !(isSlash || isK)) return;
     event.preventDefault();
     open();
   });

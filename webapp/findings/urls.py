@@ -5,7 +5,7 @@ from django.urls import path
 from webapp.findings.views import findings, rules
 from webapp.lib.menu import MenuEntry
 
-MENU = MenuEntry("Findings", "findings", key="d", of=("finding", "rule"))
+MENU = MenuEntry("Findings", "findings", of=("finding", "rule"))
 
 urlpatterns = [
     path("findings/", findings.findings, name="findings"),

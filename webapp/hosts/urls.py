@@ -5,7 +5,7 @@ from django.urls import path
 from webapp.hosts import charts, views
 from webapp.lib.menu import MenuEntry
 
-MENU = MenuEntry("Hosts", "hosts", key="h", of=("host", "taskmanager"))
+MENU = MenuEntry("Hosts", "hosts", of=("host", "taskmanager"))
 
 _TASKMANAGER = "clusters/<name:cluster>/taskmanagers/<name:taskmanager_id>"
 

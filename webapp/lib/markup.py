@@ -103,6 +103,12 @@ def th(name: str, css: str = "", title: str = "") -> SafeString:
     return format_html('<th scope="col"{}>{}</th>', attributes, name)
 
 
+@register.simple_block_tag
+def blank(content: SafeString, title: str) -> SafeString:
+    """What stands in place of a list without rows: ``{% blank _("No file") %}…{% endblank %}``."""
+    return format_html('<div class="empty small"><b>{}</b>{}</div>', title, content)
+
+
 @register.filter
 def chip(badge: Any, css: str = "chip") -> SafeString:
     """A badge: its shape and word, in its tone."""

@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 
 @dataclass(frozen=True)
 class MenuEntry:
-    """``page``: name of its address. ``key``: after ``g`` on the keyboard. ``of``: words in the
+    """``page``: name of its address. ``of``: words in the
     names of the addresses that belong to it. ``count``: how much waits for somebody there,
     ``counts`` what that is. ``keeps_range``: its page has the time range of this one.
     ``whole_fleet``: it is only for who sees every cluster.
@@ -18,7 +18,6 @@ class MenuEntry:
 
     english: str
     page: str
-    key: str
     of: tuple[str, ...]
     count: Callable[[], int] | None = None
     counts: str = ""

@@ -80,7 +80,8 @@ _SCRIPT_STRING = re.compile(r"""\"([^"\n]*)\"|`([^`]*)`""")
 _SCRIPT_VALUE = re.compile(r"\$\{[^}]*\}")
 _LOGIC = re.compile(r"{%.*?%}", re.S)
 _VALUE = re.compile(r"{{.*?}}", re.S)
-_TRANSLATED = re.compile(r"""{%\s*translate\s+(["'])(.*?)\1.*?%}""", re.S)
+_TRANSLATED = re.compile(r"""{[%{]\s*(?:translate\s+|_\()(["'])(.*?)\1.*?[%}]}""", re.S)
+_IN_TAGS = re.compile(r"""(?<!{{ )_\("([^"]*)"\)""")
 _WORDS = re.compile(r"[A-Za-z]{2,}[ ,:;][^\n]*[A-Za-z]{2,}")
 _NO_TERM = re.compile(rf"\b(?:{'|'.join(NO_TERMS)})\b", re.IGNORECASE)
 
@@ -154,6 +155,7 @@ def sentences_in_template(path: Path, text: str) -> Iterator[Sentence]:
         _VALUE.sub(lambda match: "…" + "\x01" * (len(match.group()) - 1), bare),
     )
     pieces += [(match.start(1), match.group(1)) for match in _SPOKEN.finditer(logic)]
+    pieces += [(match.start(1), match.group(1)) for match in _IN_TAGS.finditer(text)]
     plain = _TAG.sub(lambda match: "\x00" * len(match.group()), logic)
     pieces += [(match.start(), match.group()) for match in re.finditer(r"[^\x00\n]+", plain)]
     for start, part in sorted(pieces):

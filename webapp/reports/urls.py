@@ -8,7 +8,7 @@ from webapp.reports import views
 
 UID = r"(?P<uid>rep_[a-z0-9]{10,36})"
 
-MENU = MenuEntry("Reports", "reports", key="r", of=("report",))
+MENU = MenuEntry("Reports", "reports", of=("report",))
 
 urlpatterns = [
     path("reports/", views.reports, name="reports"),

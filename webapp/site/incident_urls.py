@@ -5,7 +5,7 @@ from django.urls import path, re_path
 from webapp.lib.menu import MenuEntry
 from webapp.site.views import incidents
 
-MENU = MenuEntry("Incidents", "incidents", key="i", of=("incident",))
+MENU = MenuEntry("Incidents", "incidents", of=("incident",))
 
 urlpatterns = [
     path("incidents/", incidents.incidents, name="incidents"),

@@ -14,7 +14,7 @@ FLEET = MenuEntry(
     of=("job", "checkpoint", "vertex", "replication", *all_analyses()),
     keeps_range=True,
 )
-CLUSTERS = MenuEntry("Clusters", "clusters", key="c", of=("cluster",))
+CLUSTERS = MenuEntry("Clusters", "clusters", of=("cluster",))
 
 urlpatterns = [
     path("", fleet.fleet, name="fleet"),

@@ -7,7 +7,7 @@ from webapp.lib.menu import MenuEntry
 from webapp.site.views import kept
 from webapp.site.views import pipeline as views
 
-MENU = MenuEntry("Pipeline", "pipeline", key="p", of=("pipeline",), whole_fleet=True)
+MENU = MenuEntry("Pipeline", "pipeline", of=("pipeline",), whole_fleet=True)
 
 urlpatterns = fleet_wide_only(
     [

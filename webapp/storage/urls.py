@@ -17,7 +17,7 @@ from webapp.storage.views import (
     xray,
 )
 
-MENU = MenuEntry("Storage", "storage", key="s", of=("storage", "cleanup", "growth"))
+MENU = MenuEntry("Storage", "storage", of=("storage", "cleanup", "growth"))
 
 urlpatterns = [
     path("storage/", overview.storage, name="storage"),
