@@ -25,7 +25,6 @@ PAGES = (
     "finding",
     f"{JOB}what-if/pressure.root/",
     f"{JOB}placement/",
-    f"{JOB}filesystem-calls/",
     "/filesystem-calls/",
     f"{JOB}before-after/",
     f"{JOB}before-after/?at=now-60m",
@@ -37,7 +36,6 @@ PAGES = (
     f"{JOB}backend/",
     f"{JOB}replication/",
     f"{JOB}threads/",
-    f"{JOB}in-flight/",
     f"{JOB}state-expiry/",
     "/findings/",
     "/alerts/",
@@ -60,7 +58,6 @@ PAGES = (
     f"/storage/xray/?path={CHECKPOINT}",
     f"/storage/xray/?path={CHECKPOINT}&with={OTHER}",
     f"/storage/retention/?uri={ROOT}",
-    f"/storage/merging/?uri={ROOT}",
     f"/storage/missing-file/?path={CHECKPOINT}/_metadata",
 )
 
@@ -121,7 +118,7 @@ def test_all_charts_of_a_job_are_drawn(page, site):
     expect(page.locator(".annotation-text", has_text="restart 1").first).to_be_visible()
 
 
-@pytest.mark.parametrize("path", [f"{JOB}filesystem-calls/", "/filesystem-calls/"])
+@pytest.mark.parametrize("path", ["/filesystem-calls/"])
 def test_charts_ask_once_the_tables_are_worked_out(page, site, path):
     """Both need the same, which is then cached."""
     seen = []

@@ -1,38 +1,32 @@
-"""What Weir works out of one job beside its rows is in the appendix: analyses with trouble, its copy,
-threads and flame graphs of the time, files that restores lacked.
+"""What Weir works out of one job beside its rows is in the appendix: analyses with trouble,
+threads of the time, files that restores lacked.
 """
 
 from datetime import timedelta
 
 import pytest
 
-from ingest.flink_rest.flame_graphs import FlameGraphAnswer
-from ingest.flink_rest.payloads.flame_graph import flame_graph
-from ingest.sources import WantedFlameGraph
 from spark_jobs.serving import JOB_CURRENT
 from tests.first_cycles import CLUSTER, served
-from tests.flame_graphs import graphs
 from tests.played import FOLDER, of_rule
-from tests.webapp.builders import T0, cluster, fact, finding, job, replica
+from tests.webapp.builders import T0, cluster, fact, finding, job
 from tests.webapp.cleanup.missing_files.conftest import lost_file, played_audits  # noqa: F401
-from tests.webapp.reports.stories import UID, facts, gather, part, parts, rows, scope, told
+from tests.webapp.reports.stories import UID, gather, part, parts, rows, scope, told
 from webapp.fleet.models import JobCurrent
-from webapp.profiles.flame_graph_requests import keep, want
 from webapp.profiles.job_threads import job_threads
-from webapp.profiles.models import FlameGraph, ThreadDump
+from webapp.profiles.models import ThreadDump
 from webapp.reports.gathering import job_part
 
 pytestmark = pytest.mark.django_db
 
 
-def test_analyses_with_trouble_threads_and_the_copy_are_reported(weir, home):
-    """RocksDB that stalls, a copy that lies behind, and threads that were dumped."""
+def test_analyses_with_trouble_and_threads_are_reported(weir, home):
+    """RocksDB that stalls, and threads that were dumped."""
     (row,) = served(FOLDER / "2.3.0/write-stall", home, JOB_CURRENT)
     of = JobCurrent.objects.create(**row)
     at = of.last_seen_at
     cluster(CLUSTER, at=of.as_of, url=f"/recordings/{CLUSTER}", kind="recording")
     fact(of, 1, at, unaligned=True, persisted_bytes=1000, checkpointed_bytes=2000)
-    replica(of, at, rounds=1)
     (manager, *_) = job_threads(of, at, at).taskmanagers
     thread = {
         "name": "enrich (1/2)#0",
@@ -48,7 +42,6 @@ def test_analyses_with_trouble_threads_and_the_copy_are_reported(weir, home):
     report = gather(of_time, uid=UID, made_at=at, made_by="olga")
     assert part(report, "backend-").verdict.tone == "warn"
     assert rows(part(report, "threads-"), "tasks")[0]["does"] == "runs in a.B.map"
-    assert facts(part(report, "job-"))["copied"] is not None
     assert not parts(report, "exactly-once-")
 
 
@@ -65,21 +58,6 @@ def test_a_report_of_many_jobs_leaves_analyses_out_and_says_so(monkeypatch):
     }
     left_out = "Analyses of jobs are left out of reports of more than 0 jobs."
     assert any(getattr(one, "reason", "") == left_out for one in part(report, "sources").blocks)
-
-
-def test_a_flame_graph_of_the_time_is_reported_and_none_of_another_time() -> None:
-    cluster(at=T0)
-    of = job(at=T0)
-    source = of.graph["vertices"][0]
-    want(of.cluster, of.job_id, source["vertex_id"], T0)
-    answer = flame_graph(graphs("2.3.0")[0]["body"])
-    wanted = WantedFlameGraph(of.job_id, source["vertex_id"])
-    keep(of.cluster, [FlameGraphAnswer(wanted, T0, 0, answer)])
-    FlameGraph.objects.update(sampled_at=T0)
-    (row,) = rows(part(told(of), "job-"), "flame-graphs")
-    assert row["vertex"] == source["name"] and "samples are in" in row["does"]
-    FlameGraph.objects.update(sampled_at=T0 + timedelta(days=1))
-    assert rows(part(told(of), "job-"), "flame-graphs") == []
 
 
 def test_a_file_that_a_restore_lacked_is_reported_with_what_may_have_deleted_it(

@@ -7,13 +7,6 @@ from datetime import datetime, timedelta
 from django.core.cache import cache
 
 from spark_jobs.filesystem_calls.bursts import Written, by_second
-from webapp.analyses.filesystem_calls.audit_logs import (
-    AuditedCalls,
-    Caller,
-    JobSeen,
-    Observed,
-    observed_in,
-)
 from webapp.analyses.filesystem_calls.fleet_jobs import WINDOW, FleetJob, fleet_jobs
 from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 from webapp.storage.namenodes import NameNode, NameNodes, namenodes_in
@@ -48,25 +41,19 @@ class FileSystemCalls:
 @dataclass(frozen=True)
 class FleetCalls:
     """``start``: of the seconds. ``left_out``: jobs with fewer checkpoints than those looked at.
-    ``observed``: what audit logs of NameNodes have of the same minutes, ``namenodes`` what their
-    JMX has.
+    ``namenodes``: what their JMX has of the same minutes.
     """
 
     start: datetime
     end: datetime
     left_out: int
     file_systems: Sequence[FileSystemCalls]
-    observed: Observed
     namenodes: NameNodes
 
 
 _MADE_OF = (
     NameNodes,
     NameNode,
-    Observed,
-    AuditedCalls,
-    Caller,
-    JobSeen,
     FleetCalls,
     FileSystemCalls,
     Together,
@@ -92,7 +79,6 @@ def fleet_calls(now: datetime) -> FleetCalls:
         end,
         left_out,
         _file_systems(jobs, start),
-        observed_in(start, SECONDS, jobs),
         namenodes_in(start, SECONDS),
     )
 

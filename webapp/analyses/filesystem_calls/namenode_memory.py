@@ -9,7 +9,6 @@ from django.db.models import Sum
 
 from ingest.uris import BadUri, canonical
 from spark_jobs.filesystem_calls.namenode_heap import Namespace, small_heap_bytes
-from webapp.analyses.storage.root_merging import merge_benefits
 from webapp.fleet.models import JobCurrent
 from webapp.replication.storages import storage_of
 from webapp.storage.auditing.audit_request import spellings
@@ -24,14 +23,13 @@ MOST_JOBS, MOST_PATHS = 50, 1_000
 @dataclass(frozen=True)
 class RootMemory:
     """``namenode``: None where it is not known which one has this root. ``small_files``: of at most
-    1 MiB, ``_metadata`` left out. ``merged_files``: how many fewer there would be at least.
+    1 MiB, ``_metadata`` left out.
     """
 
     root: str
     namespace: Namespace
     namenode: NameNode | None
     small_files: int
-    merged_files: int
 
     @property
     def share(self) -> float | None:
@@ -51,10 +49,6 @@ class RootMemory:
     @property
     def small_heap_bytes(self) -> int:
         return small_heap_bytes(self.small_files)
-
-    @property
-    def merged_heap_bytes(self) -> int:
-        return small_heap_bytes(self.merged_files)
 
 
 @dataclass(frozen=True)
@@ -86,7 +80,6 @@ def namenode_memory(known: Sequence[NameNode]) -> NameNodeMemory:
             Namespace(row.files, row.bytes),
             nodes.get(storage_of(row.root)),
             small.get(_of_audit(row)) or 0,
-            _merged(row),
         )
         for row in figures
     ]
@@ -101,11 +94,6 @@ def namenode_memory(known: Sequence[NameNode]) -> NameNodeMemory:
 
 def _of_audit(row: RootFigures | JobStorage) -> tuple[str, str]:
     return str(row.audit_id), row.root
-
-
-def _merged(row: RootFigures) -> int:
-    benefits = merge_benefits(row.size_histogram, row.checkpoints, row.metadata_files)
-    return max((benefit.saved for benefit in benefits), default=0)
 
 
 def _by_storage(known: Sequence[NameNode]) -> Mapping[str, NameNode]:
