@@ -108,7 +108,6 @@ def _page(
     context: dict[str, Any],
     answer: Callable[[], Document],
 ) -> HttpResponse:
-    """What takes long comes after the page; what is refreshed comes without it."""
     parameters = analysis.parameters.parameters().items()
     context |= {
         "analysis": analysis,
@@ -149,9 +148,6 @@ def _figure(drawn: Drawn) -> JsonResponse:
 
 
 def _as_far_as_known(document: Document, *, is_known: bool) -> Document:
-    """What was good when it was last seen is not shown as good where nobody knows whether it still
-    is.
-    """
     verdict = document.verdict
     return (
         document

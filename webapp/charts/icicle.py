@@ -101,7 +101,6 @@ def icicle(frames: Sequence[tuple[int, str, int]]) -> Icicle:
 
 
 def _same_in_all(frames: Sequence[tuple[int, str, int]]) -> int:
-    """How many frames below the root are those of every sample, and not of the job's own code."""
     total, folded = frames[0][2], 0
     for (depth, name, samples), following in pairwise(frames[1:]):
         # The last of them, and one that branches, is drawn.
@@ -112,9 +111,6 @@ def _same_in_all(frames: Sequence[tuple[int, str, int]]) -> int:
 
 
 def _label(name: str, percent: float) -> str:
-    """The class without its package, and the method; as many characters as may fit on a wide
-    page.
-    """
     if percent < _LABEL_FROM_PERCENT:
         return ""
     owner, _, method = method_of(name).rpartition(".")

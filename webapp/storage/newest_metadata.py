@@ -58,7 +58,6 @@ def newest_metadata(cluster: str, job_id: str, at: datetime) -> ReadMetadata | N
 def _files(
     table: str, cluster: str, job_id: str, start: datetime, end: datetime
 ) -> list[dict[str, Any]]:
-    """Rows of whole files of checkpoints; an audit does not know whose cluster a file is of."""
     where: dict[str, str | int] = {"job_id": job_id, "ordinal": 0}
     rows = (
         lake()

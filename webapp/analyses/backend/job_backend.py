@@ -166,7 +166,6 @@ def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
 
 
 def _feeders(job: JobCurrent) -> dict[str, list[str]]:
-    """Vertices that several feed → those, in the order of the plan."""
     feeding: dict[str, dict[str, None]] = {}
     for edge in (job.graph or {}).get("edges") or ():
         feeding.setdefault(str(edge.get("target")), {})[str(edge.get("source"))] = None
@@ -174,7 +173,6 @@ def _feeders(job: JobCurrent) -> dict[str, list[str]]:
 
 
 def _telling_both(rows: Mapping[str, Rows]) -> set[str]:
-    """Vertices of which Flink tells the watermark of each input."""
     return {
         vertex_id
         for vertex_id, of_vertex in rows.items()

@@ -140,7 +140,6 @@ def marks_of(job: JobCurrent, start: datetime, end: datetime) -> list[Mark]:
 
 
 def _marks(cluster: str, ids: Sequence[str], start: datetime, end: datetime) -> list[Mark]:
-    """Oldest first; the newest where there are too many."""
     rows = JobAnnotation.objects.filter(
         cluster=cluster, job_id__in=ids, at__gte=start, at__lte=end
     ).order_by("-at", "-id")
@@ -154,9 +153,6 @@ def _marks(cluster: str, ids: Sequence[str], start: datetime, end: datetime) -> 
 def _attempts(
     line: Sequence[JobCurrent], at: datetime
 ) -> tuple[JobCurrent | None, JobCurrent | None]:
-    """The attempts on both sides of the instant, with all that is known of them; the same one where
-    it went on.
-    """
     begun = sorted((job for job in line if began_at(job)), key=lambda job: (began_at(job), job.pk))
     before = [job for job in begun if (began_at(job) or at) < at - SAME_MOMENT]
     after = [job for job in begun if (over_at(job) or at) > at + SAME_MOMENT]
@@ -191,10 +187,6 @@ def _measures(*sides: Sequence[CheckpointFact]) -> list[Measure]:
 
 
 def _pressure(cluster: str, ids: Sequence[str], span: Windows) -> tuple[list[Measure], bool]:
-    """Of each vertex, by name, minute by minute.
-
-    A minute in which it happened is in neither window.
-    """
     rows = PressureWindow.objects.filter(
         cluster=cluster, job_id__in=ids, window_start__gte=span.start, window_start__lt=span.end
     )

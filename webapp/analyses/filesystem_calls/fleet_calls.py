@@ -84,7 +84,6 @@ def fleet_calls(now: datetime) -> FleetCalls:
 
 
 def _start(end: datetime) -> datetime:
-    """The second in which the newest was triggered is within."""
     return end.replace(microsecond=0) + timedelta(seconds=1) - WINDOW
 
 

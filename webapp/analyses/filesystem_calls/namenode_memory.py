@@ -97,7 +97,6 @@ def _of_audit(row: RootFigures | JobStorage) -> tuple[str, str]:
 
 
 def _by_storage(known: Sequence[NameNode]) -> Mapping[str, NameNode]:
-    """A NameNode has the storage that its cluster writes to, where that is one alone."""
     nodes: dict[str, NameNode] = {}
     for node in known:
         roots = StorageRoot.objects.filter(clusters__name=node.cluster)
@@ -113,7 +112,6 @@ def _by_storage(known: Sequence[NameNode]) -> Mapping[str, NameNode]:
 
 
 def _storage(path: str) -> str:
-    """ "" of what is not on HDFS."""
     try:
         uri = canonical(path, spellings())
     except BadUri:

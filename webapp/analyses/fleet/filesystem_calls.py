@@ -91,7 +91,6 @@ def seconds(asked: Asked) -> Drawn:
 
 
 def _verdict(fleet_calls: FleetCalls, findings: Sequence[Finding]) -> Verdict:
-    """How loaded the NameNodes are, then the worst second of all."""
     if findings:
         tone: Tone = "crit" if findings[0].severity == "critical" else "warn"
         return Verdict(tone, join_messages((findings[0].title, *_worst(fleet_calls)), ". "))
@@ -391,7 +390,6 @@ def _memory_of_jobs(memory: NameNodeMemory) -> Table:
 
 
 def _kinds(fleet_calls: FleetCalls) -> Table:
-    """By what NameNodes name them."""
     rows = [
         (node.cluster, kind, per_s)
         for node in fleet_calls.namenodes.known

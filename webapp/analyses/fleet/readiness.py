@@ -274,7 +274,6 @@ def _policy(fleet: FleetReadiness) -> Iterator[Block]:
 
 
 def _advice(fleet: FleetReadiness) -> Iterator[Advice]:
-    """The command of those that would lose most, by bytes."""
     lacking = [job for job in fleet.jobs if job.state in ("none", "same_storage")]
     lacking.sort(key=lambda job: -(job.newest.size_bytes if job.newest else 0))
     if lacking:

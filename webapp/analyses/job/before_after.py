@@ -85,10 +85,6 @@ def before_after(job: JobCurrent, asked: Asked) -> Document:
 
 
 def _verdict(change: JobChange) -> Verdict:
-    """What differs most, or that nothing does.
-
-    More of what is compared (time, bytes, pressure) is more load.
-    """
     if change.windows is None:
         return Verdict("unknown", message("Nothing can be compared."))
     every = (*change.measures, *change.pressure)
@@ -192,7 +188,6 @@ def _measures(change: JobChange) -> Iterator[Table]:
 
 
 def _compared(key: str, title: str, subtitle: str, measures: Sequence[Measure]) -> Table:
-    """What differs first."""
     unit: Unit = measures[0].unit
     vertex = (
         (Column("vertex", message("Vertex")),)

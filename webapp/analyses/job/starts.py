@@ -276,7 +276,6 @@ def _threads(threads: Sequence[StartingThread]) -> Table:
 
 
 def _calls(troubles: RpcTroubles) -> Iterator[Block]:
-    """A table where any timed out, else the sentence."""
     if not troubles.is_known:
         yield NotKnown(about_calls(troubles))
         return
@@ -368,7 +367,6 @@ def _jars(downloads: JarDownloads) -> Block:
 
 
 def _groups(newest: Start) -> Iterator[Table]:
-    """By vertex, by TaskManager and by host: where the slow tasks are."""
     for key, title, first in (
         ("vertices", message("Vertices"), (Column("name", message("Vertex")),)),
         (

@@ -112,7 +112,6 @@ def _bugs_of(job: JobCurrent, showing: dict[Key, set[str]], target: str | None) 
 
 
 def _showing() -> dict[Key, set[str]]:
-    """Issues that open findings prove, by cluster and first attempt of the job."""
     showing: dict[Key, set[str]] = {}
     findings = Finding.objects.open().filter(rule__in=RULES).exclude(job_id="")
     small = findings.only(

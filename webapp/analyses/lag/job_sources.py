@@ -236,7 +236,6 @@ def _spare_per_s(sources: Sequence[Source], arriving: float | None) -> float | N
 
 
 def _points(windows: Iterable[PressureWindow], column: str) -> list[Point]:
-    """Each at the instant that it is of: its newest observation."""
     return [
         (epoch_ms(min(one.as_of, one.window_start + timedelta(seconds=one.window_s))), value)
         for one in windows

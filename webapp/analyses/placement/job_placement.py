@@ -200,7 +200,6 @@ def _now(plan: Plan, sampled: Sampled, names: Sequence[str]) -> list[Indices] | 
 
 
 def _slots_each(plan: Plan, sampled: Sampled, names: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Slots of the TaskManagers that it runs on, and what had to be assumed."""
     needed = plan.slots_needed()
     each = [
         sampled.taskmanagers[name].slots or 0 if name in sampled.taskmanagers else 0
@@ -246,7 +245,6 @@ def _taskmanagers(
     settings: BufferSettings,
     restarted: Indices,
 ) -> list[TaskManagerLoad]:
-    """Fullest first."""
     loads = []
     for at, name in enumerate(names):
         known = sampled.taskmanagers.get(name)
@@ -271,7 +269,6 @@ def _taskmanagers(
 def _hosts(
     sampled: Sampled, names: Sequence[str], now: Sequence[Indices], found_regions: Sequence[Indices]
 ) -> list[HostLoad]:
-    """Those whose loss restarts most first; TaskManagers whose host is not known are left out."""
     of_name = [
         sampled.taskmanagers[name].host if name in sampled.taskmanagers else None for name in names
     ]
@@ -291,7 +288,6 @@ def _hosts(
 
 
 def _vertices(plan: Plan, spread: Spread, now: Sequence[Indices]) -> list[VertexSpread]:
-    """Most concentrated first, then in plan order."""
     spreads = []
     for vertex, counts, where in zip(plan.vertices, spread.tasks_of, now, strict=True):
         known, taskmanagers = int(counts.sum()), len(counts)

@@ -186,7 +186,6 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
 
 
 def _snapshots(storages: Mapping[Key, str]) -> dict[Key, _Snapshots]:
-    """Of jobs whose directory is theirs alone."""
     whole = CheckpointStorage.objects.filter(
         audit__in=latest_audits(), missing_files=0, resolvable=True, checkpoint_id__isnull=False
     )
@@ -208,7 +207,6 @@ def _snapshots(storages: Mapping[Key, str]) -> dict[Key, _Snapshots]:
 
 
 def _triggered(snapshots: Mapping[Key, _Snapshots]) -> dict[Key, datetime]:
-    """When those on other storages were triggered, where that is known."""
     wanted = {
         (*key, found.elsewhere.checkpoint_id): key
         for key, found in snapshots.items()
@@ -278,7 +276,6 @@ def _state(storage: str, copy: Copy | None, age_ms: float | None, allowed_ms: fl
 
 
 def _broken(job: JobCurrent, limits: Limits) -> tuple[Breach, ...]:
-    """Nothing where periodic checkpoints are off, or the settings were not seen."""
     interval_ms = job.checkpoint_interval_ms
     pause_ms = (job.checkpoint_config or {}).get("min_pause_ms")
     return tuple(fleet_policy.breaches(interval_ms, pause_ms, limits)) if interval_ms else ()
@@ -295,7 +292,6 @@ def _storage(path: str | None) -> str:
 def _by_storage(
     jobs: Sequence[JobReadiness], rates: Mapping[str, CopyRate]
 ) -> list[StorageReadiness]:
-    """Most bytes to move first."""
     by_storage: dict[str, list[JobReadiness]] = {}
     for job in jobs:
         by_storage.setdefault(job.storage, []).append(job)

@@ -166,7 +166,6 @@ def _vertices(
 
 
 def _observed(job: JobCurrent, until: datetime, since: datetime) -> tuple[ObservedRestart, ...]:
-    """As the JobManager's log says them, newest first."""
     rows = LogEvent.objects.filter(
         cluster=job.cluster, job_id=job.job_id, kind__in=_RESTARTS, ts__gte=since, ts__lte=until
     )

@@ -189,7 +189,6 @@ def _choice(
 
 
 def _local(remote: Choice, observed: Sequence[ObservedRestore]) -> Choice:
-    """Of the same checkpoint, where no TaskManager was lost: nothing is read from the storage."""
     return Choice(
         kind=LOCAL,
         checkpoint_id=remote.checkpoint_id,
@@ -210,9 +209,6 @@ def _times(observed: Iterable[ObservedRestore], kind: str) -> list[tuple[float, 
 
 
 def _unions(xray: Xray, job: JobCurrent) -> tuple[UnionReads, ...]:
-    """By operator, those that read most first: a file that holds several states of a subtask is
-    read once.
-    """
     names = {
         one.get("vertex_id"): one.get("name") for one in ((job.graph or {}).get("vertices") or ())
     }

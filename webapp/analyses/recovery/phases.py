@@ -69,9 +69,6 @@ def spare_slots(
 
 
 def _waited(outage: Outage) -> float | None:
-    """For the restart strategy's delay and for slots; attempts that failed for want of slots are
-    part of it.
-    """
     return None if outage.part_ms["wait"] is None else _sum(outage, ("wait", "failed_attempts"))
 
 

@@ -112,7 +112,6 @@ def verdict(starts: JobStarts, jars: JarDownloads | None = None) -> Verdict:
 
 
 def _doing(start: Start, phase: Phase) -> str:
-    """Where no snapshot was seen, tasks open their operators and restore nothing."""
     if phase.name == "restore" and start.restored is None:
         return message("opening operators")
     return in_sentence(PHASES[phase.name][0])

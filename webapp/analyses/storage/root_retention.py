@@ -117,9 +117,6 @@ def _running(figures: RootFigures, oldest: Mapping[str, datetime]) -> tuple[Runn
 
 
 def _retained(configuration: Mapping[str, Any]) -> int | None:
-    """How many completed checkpoints Flink keeps: 1 where its configuration is known and says
-    nothing.
-    """
     setting = next(
         (str(configuration[key]) for key in RETAINED_SETTINGS if configuration.get(key)), ""
     )

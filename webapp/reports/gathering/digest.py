@@ -134,7 +134,6 @@ def has_anything(start: datetime, end: datetime) -> bool:
 
 
 def _read(start: datetime, end: datetime) -> tuple[Week, int]:
-    """The week, and how many new findings are left out."""
     notable = Finding.objects.filter(NOTABLE)
     began = notable.filter(first_seen__gte=start, first_seen__lt=end)
     reported, left_out = found.reported(began.order_by(*WORST_FIRST)[:MOST_READ])
@@ -204,7 +203,6 @@ def _worst(active: Any, hours: Any) -> list[JobWeek]:
 
 
 def _of_jobs(hours: Any, attempts: Mapping[JobId, Sequence[str]]) -> dict[JobId, tuple[int, int]]:
-    """Of each job the checkpoints that failed and those that ended, over all its attempts."""
     key_of = {(key[0], job_id): key for key, ids in attempts.items() for job_id in ids}
     rows = (
         hours.filter(job_id__in={job_id for _, job_id in key_of})

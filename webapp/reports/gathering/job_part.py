@@ -88,7 +88,6 @@ def parts(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[Pa
 
 
 def _analysed(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[Part]:
-    """As of the end of the time; threads only where they were dumped in it."""
     job = figures.job
     asked = Asked(scope.start, min(scope.end, job.last_seen_at or job.as_of), now)
     in_time = (scope.start, scope.end)
@@ -307,7 +306,6 @@ def _missing(path: str) -> Iterator[tuple[Value, ...]]:
 
 
 def _checkpoints(job: JobCurrent, scope: ReportScope) -> Table:
-    """The worst of each slice of time; its columns are what the chart draws."""
     facts = facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end)
     bars, total = facts_of.bars(facts, job.cluster, scope.points_a_job)
     names = [field.name for field in fields(CheckpointPoint)]
@@ -383,7 +381,6 @@ def _share(ms_per_s: float | None) -> float | None:
 
 
 def _logs(job: JobCurrent, scope: ReportScope) -> Table:
-    """The first lines of each kind, reason and vertex, loud ones first; how many came with them."""
     logged = LogEvent.objects.filter(
         cluster=job.cluster, job_id=job.job_id, ts__range=(scope.start, scope.end)
     )
