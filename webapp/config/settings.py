@@ -103,7 +103,7 @@ TEMPLATES = [
                 "webapp.lib.host_links",
                 "webapp.lib.silence_links",
                 "webapp.lib.messages.filters",
-                "webapp.analyses.links",
+                "webapp.analyses.views",
             ],
         },
     },

@@ -26,9 +26,10 @@ from webapp.analyses.document import (
 from webapp.analyses.filesystem_calls.fleet_calls import (
     FileSystemCalls,
     FleetCalls,
+    NameNodeMemory,
     look_up_fleet_calls,
+    namenode_memory,
 )
-from webapp.analyses.filesystem_calls.namenode_memory import NameNodeMemory, namenode_memory
 from webapp.charts.filesystem_calls import calls_by_second
 from webapp.findings.models import Finding
 from webapp.lib.messages.rendering import localised

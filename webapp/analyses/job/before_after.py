@@ -9,14 +9,18 @@ from django.urls import reverse
 
 from ingest.messages import brief, join_messages, message
 from webapp.analyses.before_after.job_change import (
+    DEFAULT,
+    DIFFERS,
+    HIGHER,
+    LENGTHS,
+    TOO_FEW,
     JobChange,
     Mark,
     Measure,
+    Windows,
     job_change,
     marks_of,
 )
-from webapp.analyses.before_after.samples import DIFFERS, HIGHER, TOO_FEW
-from webapp.analyses.before_after.windows import DEFAULT, LENGTHS, Windows
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Asked,

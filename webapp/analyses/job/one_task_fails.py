@@ -19,10 +19,8 @@ from webapp.analyses.document import (
     Table,
     Verdict,
 )
-from webapp.analyses.recovery.failover import Failover, failover
-from webapp.analyses.recovery.observed_restores import HISTORY, recent_outages
-from webapp.analyses.recovery.phases import SpareSlots
-from webapp.analyses.recovery.regional_checkpoints import LEAST_CHECKPOINTS
+from webapp.analyses.recovery.failover import LEAST_CHECKPOINTS, Failover, SpareSlots, failover
+from webapp.analyses.recovery.job_restores import HISTORY, recent_outages
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.quantities import count_text, duration_text, percent_text

@@ -22,8 +22,8 @@ from webapp.analyses.document import (
     Value,
     Verdict,
 )
+from webapp.analyses.job.starts import PHASES
 from webapp.analyses.registry import all_analyses
-from webapp.analyses.starts.words import PHASES
 from webapp.checkpoints import querysets as facts_of
 from webapp.cleanup.missing_files.causes import RULED_OUT
 from webapp.cleanup.missing_files.missing_file import triage
