@@ -425,19 +425,6 @@ class LogRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class NameNodeCalls:
-    log: Annotated[str, "hash of the first line of the audit log"]
-    offset: Annotated[int, "first byte of the piece that was read, in which they were counted"]
-    ts: Annotated[datetime, "the second"]
-    cmd: Annotated[str, "as the audit log names it: create, getfileinfo, …"]
-    user: Annotated[str, "who made them, without how they signed in"]
-    address: Annotated[str, "of the caller"]
-    job_id: Annotated[str | None, "32 hex digits that the path has; null where it has none"]
-    calls: int
-    refused: Annotated[int, "of them, those that were not allowed or found nothing"]
-
-
-@dataclass(frozen=True, slots=True)
 class NameNodeOperation:
     name: str
     calls: int
@@ -581,7 +568,6 @@ Record = (
     | TaskManager
     | JobException
     | LogRecord
-    | NameNodeCalls
     | NameNodeSample
     | Reference
     | Snapshot

@@ -76,12 +76,6 @@ STORAGE_ROOT = ServingTable(
         Column("doubts", "int", "that reach files of this root", required=True),
         *_AMPLIFICATION,
         _RAW,
-        Column(
-            "size_histogram",
-            "json",
-            "[{le_bytes, files, bytes}], le_bytes a power of two, ascending, empty steps left out",
-            required=True,
-        ),
         Column("cleanable", "flag", "whether a plan can be made", required=True),
         Column("not_cleanable", "json", "[reason codes]", required=True),
     ),
@@ -285,28 +279,6 @@ STORAGE_MISSING = ServingTable(
     ),
 )
 
-STORAGE_MERGED_FILE = ServingTable(
-    "storage_merged_file",
-    (
-        "one merged file of which retained checkpoints need a part only; at most 100 a root, those "
-        "with most that is not needed"
-    ),
-    ("audit_id", "path"),
-    (
-        *_key("audit_id", "path"),
-        Column("root", "text", required=True),
-        Column("job_id", "text", "whose directory it lies in; empty where unknown", required=True),
-        Column("bytes", "int", "on disk", required=True),
-        Column(
-            "live_segment_bytes",
-            "int",
-            "of the distinct segments in it that retained checkpoints refer to",
-            required=True,
-        ),
-        Column("unused_bytes", "int", "the rest: what compacting it would free", required=True),
-        Column("checkpoints", "int", "retained ones that refer to it", required=True),
-    ),
-)
 
 STORAGE_DOUBT = ServingTable(
     "storage_doubt",
@@ -352,7 +324,6 @@ AUDIT_TABLES: dict[str, ServingTable] = {
         STORAGE_OPERATOR_STATE,
         STORAGE_CHAIN,
         STORAGE_MISSING,
-        STORAGE_MERGED_FILE,
         STORAGE_DOUBT,
     )
 }

@@ -11,5 +11,5 @@ def below(folder: Path) -> dict[str, object]:
     """The fields with which everything that Weir writes lies there."""
     return {
         "home": folder,
-        **{f"{name}_root": str(folder / name) for name in ("lake", "runs", "plans", "reports")},
+        **{f"{name}_root": str(folder / name) for name in ("lake", "runs", "plans")},
     }

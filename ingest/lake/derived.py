@@ -51,7 +51,7 @@ READ_BY_SPARK: dict[str, Table] = {
 DERIVED: dict[str, Table] = {
     table.name: table for table in (*READ_BY_SPARK.values(), CHECKPOINT_FACTS)
 }
-NO_JOBS = frozenset({"namenode_calls", "namenode_samples"})
+NO_JOBS = frozenset({"namenode_samples"})
 """Raw tables that say nothing of jobs by themselves: pages read them as they are."""
 CYCLE_TABLES: dict[str, Table] = {
     **{name: table for name, table in TABLES.items() if name not in NO_JOBS},

@@ -16,7 +16,6 @@ from ingest.records import (
     Job,
     JobException,
     LogRecord,
-    NameNodeCalls,
     NameNodeSample,
     Record,
     Reference,
@@ -202,14 +201,6 @@ TABLE_OF_RECORD: dict[type[Record], Table] = dict(
             ("cluster", "process", "ts", "record_hash", "ordinal"),
             "ts",
             ("cluster", "process", "ts"),
-        ),
-        _raw(
-            NameNodeCalls,
-            "namenode_calls",
-            "calls of one second that an audit log of a NameNode has, of one kind, caller and job",
-            ("cluster", "log", "offset", "ts", "cmd", "user", "address", "job_id"),
-            "ts",
-            ("cluster", "ts"),
         ),
         _raw(
             NameNodeSample,

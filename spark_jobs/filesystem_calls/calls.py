@@ -11,8 +11,6 @@ from spark_jobs.filesystem_calls.checkpoint_files import Numbers
 BLOCK_BYTES = 128 << 20
 """``dfs.blocksize`` where nobody set it."""
 _PLAINLY, _SAFELY = (1, 12), (1, 20)
-AUDITED = ("create", "rename", "delete", "get_file_info", "mkdirs", "get_listing")
-"""Kinds of calls that the audit log of a NameNode has."""
 _LOOKED_AT = 3
 """Whether ``_metadata`` and the file it is first written to are there, and how long that one
 became.
@@ -39,10 +37,6 @@ class Calls:
     @property
     def total(self) -> int:
         return sum(getattr(self, kind) for kind in KINDS)
-
-    @property
-    def audited(self) -> int:
-        return sum(getattr(self, kind) for kind in AUDITED)
 
     def __add__(self, other: "Calls") -> "Calls":
         return Calls(*(getattr(self, kind) + getattr(other, kind) for kind in KINDS))
@@ -82,13 +76,6 @@ def calls_to_delete(files: int, again: int = 0) -> Calls:
     gone, and then to look whether it is.
     """
     return Calls(delete=files + 2 + again, get_file_info=again)
-
-
-def audited_of_files(files: float) -> float:
-    none, for_one_file = (
-        calls_to_write(np.ones(n, np.int64), 1).audited + calls_to_delete(n).audited for n in (0, 1)
-    )
-    return none + files * (for_one_file - none)
 
 
 def calls_of_files(files: float) -> float:

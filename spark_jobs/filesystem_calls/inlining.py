@@ -80,15 +80,3 @@ def knee(curve: Sequence[Inlined]) -> Inlined | None:
     )
     best = int(below.argmax())
     return curve[best] if below[best] > 0 else None
-
-
-def observed_threshold(files: CheckpointFiles) -> tuple[int, int] | None:
-    """Largest stream of a task that is inline, smallest that is not: the threshold lies from the
-    one to below the other. None where files are merged or one of both is missing.
-    """
-    of_task = files.subtask != NOT_IN_FILE
-    inline = files.bytes[of_task & (files.file_of == NOT_IN_FILE)]
-    apart = files.bytes[of_task & (files.file_of != NOT_IN_FILE)]
-    if files.merged.any() or not len(inline) or not len(apart):
-        return None
-    return int(inline.max()), int(apart.min())

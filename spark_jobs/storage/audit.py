@@ -294,10 +294,6 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
             engine.collected(read["operators"]).to_pylist(), rows
         ),
         "storage_chain": lineage.chain_rows(chains, restores, sole, roots),
-        "storage_merged_file": [
-            row | {"root": roots[row["root_no"]]["root"], "job_id": row["job_id"] or ""}
-            for row in sums.rows("merged")
-        ],
         "storage_doubt": doubts.doubt_rows(
             all_doubts, reached_by, totals.withheld_by_doubt(cube, of_directories)
         ),

@@ -19,7 +19,6 @@ KEYS = {
     "unread_checkpoints": ("audit_id", "metadata_path"),
     "vanished_checkpoints": ("audit_id", "metadata_path"),
     "missing": ("checkpoint_no",),
-    "merged": ("root_no",),
 }
 """Columns of which rows with the same values are of one thing."""
 
@@ -39,7 +38,7 @@ def added_up(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     }
 
 
-_FIRST = {"missing": reference_sums.first_missing, "merged": reference_sums.most_unused}
+_FIRST = {"missing": reference_sums.first_missing}
 
 
 def of_cube(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:

@@ -24,7 +24,6 @@ from spark_jobs.storage.reference_sums import (
     REACHED,
     compared,
     sums_of,
-    worth_compacting,
 )
 from spark_jobs.storage.resolved import Paths, Resolved, live_segments, resolve
 
@@ -112,18 +111,6 @@ SCHEMAS = {
     "missing": pa.schema(
         [("checkpoint_no", _INT), ("path", _TEXT), ("root_no", _INT), ("bytes", _INT)]
     ),
-    "merged": pa.schema(
-        [
-            ("audit_id", _TEXT),
-            ("root_no", _INT),
-            ("path", _TEXT),
-            ("job_id", _TEXT),
-            ("bytes", _INT),
-            ("live_segment_bytes", _INT),
-            ("unused_bytes", _INT),
-            ("checkpoints", _INT),
-        ]
-    ),
 }
 """``files`` is judged next, with ``unread``: earlier references of checkpoints that were not read
 this time, and whether the file was listed under a whole root now, or before, when something
@@ -191,7 +178,6 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
         ),
         "held": _held(files),
         "compared": compared(resolved, segments, at_segments, paths, checkpoints),
-        "merged": worth_compacting(resolved, segment_bytes, count, references),
         **sums,
         "not_found": not_found,
         "not_found_of": not_found.group_by("audit_id")

@@ -10,8 +10,6 @@ from spark_jobs.storage.resolved import Paths, Resolved
 
 MOST_MISSING = 1000
 """Rows of ``storage_missing`` a checkpoint; their count is exact in ``storage_checkpoint``."""
-MOST_MERGED = 100
-"""Rows of ``storage_merged_file`` a root."""
 AUTHORITY = "^([a-z][a-z0-9+.-]*:(?://[^/]*)?)"
 
 COMPARED = [
@@ -35,40 +33,6 @@ FIGURES = (
 )
 REACHED = ("foreign_files", "foreign_bytes", "missing_files", "missing_bytes")
 CHAIN = [("job_no", pa.int64()), ("root_no", pa.int64()), ("other_job_directory", pa.string())]
-
-
-def worth_compacting(
-    resolved: Resolved, segment_bytes: Numbers, count: int, references: pa.Table
-) -> pa.Table:
-    """Merged files that are there, that a retained snapshot refers to, and of which it needs a part
-    only; others are orphans or waste.
-    """
-    chosen = np.flatnonzero(resolved.segmented & resolved.found & (resolved.root >= 0))
-    path, first = np.unique(resolved.path[chosen], return_index=True)
-    at = chosen[first]
-    checkpoints = arrays.counts(resolved.path[chosen], count)[path]
-    live, size = segment_bytes[path], resolved.file_bytes[at]
-    partly = arrays.known(live) & (size > live)
-    at, path, live, size = at[partly], path[partly], live[partly], size[partly]
-    taken = pa.array(at)
-    rows = pa.table(
-        {
-            "audit_id": column(references, "audit_id").take(taken),
-            "root_no": resolved.root[at],
-            "path": resolved.texts.take(taken),
-            "job_id": resolved.placed.job_id.take(taken),
-            "bytes": size,
-            "live_segment_bytes": live,
-            "unused_bytes": size - live,
-            "checkpoints": checkpoints[partly],
-        }
-    )
-    return most_unused(rows)
-
-
-def most_unused(merged: pa.Table) -> pa.Table:
-    order = [("root_no", "ascending"), ("unused_bytes", "descending"), ("path", "ascending")]
-    return _first_of(merged.sort_by(order), "root_no", MOST_MERGED)
 
 
 def first_missing(missing: pa.Table) -> pa.Table:

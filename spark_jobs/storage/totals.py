@@ -23,31 +23,26 @@ SMALL_FILE_BYTES = 1 << 20
 _ROOT = ("audit_id", "root")
 _MERGED = ("segmented_files", "segmented_file_bytes", "live_segment_bytes")
 _SUMS = ("files", "bytes", "metadata_files", *_MERGED, "replicated_files", "raw_bytes")
-CUBE_KEY = ("directory_no", "verdict", "reason", "kind", "le_step", "is_small")
+CUBE_KEY = ("directory_no", "verdict", "reason", "kind", "is_small")
 _TEXT, _INT = pa.string(), pa.int64()
 CUBE = pa.schema(
     [
         ("directory_no", _INT),
         *((name, _TEXT) for name in ("verdict", "reason", "kind")),
-        ("le_step", _INT),
         ("is_small", pa.bool_()),
         *((name, _INT) for name in _SUMS),
     ]
 )
 _LARGEST = np.iinfo(np.int64).max
-_POWERS = 2 ** np.arange(63, dtype=np.int64)
 
 
 def cube(judged: pa.Table, files: pa.Table) -> pa.Table:
-    """Files and bytes by directory, verdict, kind and size: ``le_step`` is the exponent of the
-    lowest power of two not below it.
-    """
+    """Files and bytes by directory, verdict, kind and size."""
     size = numbers(column(files, "bytes"), 0)
     metadata = arrays.flags(is_metadata(column(files, "path")))
     segmented = arrays.flags(column(files, "segmented"))
     copies = numbers(column(files, "replication"), 0)
     figures = {
-        "le_step": np.searchsorted(_POWERS, size),
         "is_small": (size <= SMALL_FILE_BYTES) & ~metadata,
         "files": np.ones(len(size), np.int64),
         "bytes": size,
@@ -116,7 +111,6 @@ def of_roots(
     reaches; ``replaced``: how many ``_metadata`` were gone when they were to be read.
     """
     sums = {key_of(row, _ROOT): row for row in _of(cube, directories, _ROOT)}
-    steps = by(_of(cube, directories, _ROOT, ("le_step",)), *_ROOT)
     read = by(checkpoints, *_ROOT)
     roots = list(roots)
     whole, partly = _in_doubt(directories, doubts, reached, roots)
@@ -141,7 +135,6 @@ def of_roots(
                 "checkpoints": len(read.get(key, ())),
                 "replaced": replaced.get(key, 0),
                 "doubts": partly[key],
-                "size_histogram": _json(_histogram(steps.get(key, ()))),
                 "cleanable": not not_cleanable,
                 "not_cleanable": _json(not_cleanable),
             }
@@ -183,14 +176,6 @@ def withheld_by_doubt(cube: pa.Table, directories: Sequence[Row]) -> list[tuple[
         for unit in ("files", "bytes")
     ]
     return list(zip(*(of.tolist() for of in sums), strict=True))
-
-
-def _histogram(steps: Iterable[Row]) -> list[Row]:
-    ordered = sorted(steps, key=lambda step: step["le_step"])
-    return [
-        {"le_bytes": 2 ** step["le_step"], "files": step["files"], "bytes": step["bytes"]}
-        for step in ordered
-    ]
 
 
 def _json(value: Any) -> str:

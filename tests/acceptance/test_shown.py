@@ -16,12 +16,10 @@ from tests.acceptance.homes import NAMES, RECORDINGS, ROOT, Instance, cluster_of
 from tests.acceptance.recount import (
     Key,
     Mentioned,
-    counters,
     figures,
     full_sizes,
     has_one_size,
     recount,
-    refusals,
     restarts,
     restores,
 )
@@ -340,44 +338,6 @@ def test_restarts_and_downtime_are_those_of_the_log(shown, name: str) -> None:
         assert not down or means(
             below.removeprefix("down for "), sum(lasted for _at, lasted, _id in wanted)
         ), (job_id, below)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_flinks_own_counters_stand_beside_what_is_known(shown, name: str) -> None:
-    """Flink counts among the failed what was aborted and what was refused before the start."""
-    for job_id, (at, raw) in counters(RECORDINGS / name).items():
-        job, refused = shown[name][job_id], refusals(RECORDINGS / name, job_id, at)
-        told = job["api_job"]["checkpoint_counters"]
-        assert {key: told["flink"][key] for key in raw} == raw, job_id
-        assert abs(trigger_ms(told["at"]) - at * 1_000) < 5_000
-        weir = told["weir"]
-        assert weir["failed"] + weir["dropped"] + refused == raw["failed"], job_id
-        assert {
-            key: weir[key] for key in ("completed", "in_progress", "total", "restored", "refused")
-        } == {
-            **{key: raw[key] for key in ("completed", "in_progress", "total", "restored")},
-            "refused": refused,
-        }, job_id
-        flink_row, weir_row = job["tables"]["Counters"][1:]
-        assert flink_row[1:3] + flink_row[4:] == [
-            str(raw[key]) for key in ("completed", "failed", "in_progress", "total", "restored")
-        ]
-        names = ("completed", "failed", "dropped", "refused", "in_progress", "total", "restored")
-        assert weir_row[1:] == [str(weir[key]) for key in names]
-        differ = raw["failed"] != weir["failed"]
-        assert bool(told["why"]) == differ, job_id
-        assert not refused or f"{refused} refused before the start" in told["why"], job_id
-        facts = facts_of(reported(job))
-        for key, counts in (("flink_counters", raw), ("weir_counters", weir)):
-            words = facts.get(key, "").split(", ")
-            assert (key in facts) == differ, job_id
-            assert not differ or {
-                f"{count} {name.replace('_', ' ')}"
-                for name, count in counts.items()
-                if count is not None
-            } == set(words), (job_id, words)
-        assert ("Flink's counters" in job["report_page"]["terms"]) == differ, job_id
-        assert (told["why"] in job["report_md"]) or not differ, job_id
 
 
 @pytest.mark.parametrize("name", NAMES)

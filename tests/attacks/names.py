@@ -164,7 +164,6 @@ DOCUMENTS_OF_WEIR = {
         "summary",
         "progress",
         "log_globs",
-        "hdfs_audit_globs",
         "document",
         "payload",
         "withheld",

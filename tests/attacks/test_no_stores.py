@@ -87,9 +87,9 @@ ENTERED = {
     "metrics_interval_s": "30",
     "verify_tls": "on",
 }
-PLACES = ("log_globs", "hdfs_audit_globs", "archive_dir")
+PLACES = ("log_globs", "archive_dir")
 ADDRESSES = ("url", "history_url", "prometheus_url", "log_store_url", "namenode_jmx_url")
-OPTIONS = {"log_globs": "--logs", "hdfs_audit_globs": "--hdfs-audit", "archive_dir": "--archive"}
+OPTIONS = {"log_globs": "--logs", "archive_dir": "--archive"}
 
 
 @pytest.fixture(autouse=True)

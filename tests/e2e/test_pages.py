@@ -24,7 +24,6 @@ PAGES = (
     "checkpoint 31",
     "finding",
     f"{JOB}placement/",
-    f"{JOB}filesystem-calls/",
     "/filesystem-calls/",
     f"{JOB}before-after/",
     f"{JOB}before-after/?at=now-60m",
@@ -36,7 +35,6 @@ PAGES = (
     f"{JOB}backend/",
     f"{JOB}replication/",
     f"{JOB}threads/",
-    f"{JOB}in-flight/",
     f"{JOB}state-expiry/",
     "/findings/",
     "/alerts/",
@@ -59,7 +57,6 @@ PAGES = (
     f"/storage/xray/?path={CHECKPOINT}",
     f"/storage/xray/?path={CHECKPOINT}&with={OTHER}",
     f"/storage/retention/?uri={ROOT}",
-    f"/storage/merging/?uri={ROOT}",
     f"/storage/missing-file/?path={CHECKPOINT}/_metadata",
 )
 
@@ -120,7 +117,7 @@ def test_all_charts_of_a_job_are_drawn(page, site):
     expect(page.locator(".annotation-text", has_text="restart 1").first).to_be_visible()
 
 
-@pytest.mark.parametrize("path", [f"{JOB}filesystem-calls/", "/filesystem-calls/"])
+@pytest.mark.parametrize("path", ["/filesystem-calls/"])
 def test_charts_ask_once_the_tables_are_worked_out(page, site, path):
     """Both need the same, which is then cached."""
     seen = []
@@ -287,7 +284,7 @@ def test_on_a_telephone_the_graph_runs_from_top_to_bottom(page, site):
 def test_advice_is_worked_out_once_it_comes_into_view(page, site):
     page.goto(site + JOB)
     page.locator("#advice").scroll_into_view_if_needed()
-    expect(page.locator("#advice")).to_contain_text("What if checkpoints were regional?")
+    expect(page.locator("#advice")).to_contain_text("Interval and time-out")
 
 
 def test_a_mark_on_a_chart_leads_to_what_was_found(page, site):
@@ -297,18 +294,9 @@ def test_a_mark_on_a_chart_leads_to_what_was_found(page, site):
     page.wait_for_url("**/findings/*/")
 
 
-def test_the_chain_of_jobs_runs_from_top_to_bottom_on_a_telephone(page, site):
-    page.goto(f"{site}/storage/root/?uri={ROOT}")
-    expect(page.locator(".chains").first).to_be_visible()
-    page.set_viewport_size({"width": 390, "height": 844})
-    expect(page.locator(".only-phone .chains")).to_be_visible()
-    expect(page.locator(".only-wide .chains")).to_be_hidden()
-
-
-def test_an_x_ray_is_compared_by_choosing_another_checkpoint(page, site):
+def test_an_x_ray_opens_from_the_page_of_its_root(page, site):
     page.goto(f"{site}/storage/root/?uri={ROOT}")
     page.locator("#checkpoints a.name", has_text="Checkpoint 11").click()
-    expect(page.locator(".treemap").first).to_be_visible()
     expect(page.get_by_text("of another job").first).to_be_visible()
 
 

@@ -10,7 +10,6 @@ import pytest
 from ingest.connection_test import probe
 from ingest.flink_logs.files import find
 from ingest.flink_logs.probe import probe_logs
-from ingest.hdfs_audit import tail as audit_tail
 from ingest.history.archives import read_archives
 from ingest.local_directories import NotAllowed, refusal_of_entry
 from ingest.sources import ClusterSource, LogSource
@@ -18,11 +17,6 @@ from ingest.storage.listing import list_root
 from ingest.storage.roots import Root
 
 LINE = "2026-11-21 12:00:00,000 INFO  org.apache.flink.Test [] - line\n"
-CALL = (
-    "2026-11-21 12:00:00,000 INFO FSNamesystem.audit: allowed=true\tugi=a "
-    "(auth:SIMPLE)\tip=/10.0.0.1\t"
-    "cmd=open\tsrc=/a\tdst=null\tperm=null\n"
-)
 ARCHIVE = "a" * 32
 
 
@@ -151,12 +145,6 @@ def test_archives_are_not_read_out_of_weirs_own_folder(home: Path) -> None:
     assert not read_archives(
         f"{home.parent}/archives", "payments", None, datetime.now(UTC)
     ).observed
-
-
-def test_audit_logs_are_not_read_out_of_weirs_own_folder(home: Path) -> None:
-    (home / "secrets" / "audit.log").write_text(CALL)
-    read = audit_tail.read_new([f"{home}/secrets/audit.log"], "UTC", None)
-    assert not read.records and read.skips
 
 
 def test_a_root_that_became_a_link_into_weirs_own_folder_is_not_listed(

@@ -1,13 +1,11 @@
 """What a real NameNode said, wrote and printed: `tests/fixtures/namenode`."""
 
 import json
-from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from ingest.hdfs_audit.lines import audit_line
 from ingest.namenode_jmx.beans import sample
 from ingest.storage.inventory import import_inventory
 from ingest.storage.roots import Root
@@ -75,16 +73,3 @@ def test_its_listings_give_the_files_with_their_copies_and_nothing_else(listing,
         == datetime(2026, 11, 24, 15, 15, tzinfo=UTC)
         for row in rows(listed)
     )
-
-
-def test_each_line_of_its_audit_log_is_read_and_counts_for_the_job():
-    lines = [
-        audit_line(line)
-        for line in (RECORDED / "hdfs-audit.log").read_bytes().splitlines(keepends=True)
-    ]
-    assert None not in lines
-    assert {(line.user, line.address, line.allowed) for line in lines} == {
-        ("root", "127.0.0.1", True)
-    }
-    of_job = Counter(line.cmd for line in lines if line.job_id == JOB)
-    assert (of_job["create"], of_job["rename"], of_job["setReplication"]) == (4, 4, 1)

@@ -202,7 +202,7 @@ def test_checkpoints_in_its_hdfs_are_judged_as_the_same_files_here_are(audits, l
         assert {one: in_hdfs.paths(run, one) for one in VERDICTS} == {
             one: here.paths(run, one) for one in VERDICTS
         }
-        for table in ("storage_checkpoint", "storage_reference", "storage_merged_file"):
+        for table in ("storage_checkpoint", "storage_reference"):
             assert rows_of(in_hdfs, table, run) == rows_of(here, table, run) != []
     first, last = audits[listing]
     assert {Path(path).name for path in first.paths("run-1", "recent")} == {LEFT_BEHIND}

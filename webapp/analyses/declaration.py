@@ -1,10 +1,10 @@
 """What an analysis is. A module of ``webapp.analyses.job`` declares one::
 
-    @analysis("in-flight", title=message("In flight"), summary=message("…"), tab="pressure")
-    def in_flight(job: JobCurrent, asked: Asked) -> Document: ...
+    @analysis("threads", title=message("Threads"), summary=message("…"), tab="runtime")
+    def threads(job: JobCurrent, asked: Asked) -> Document: ...
 
-    @in_flight.draws("persisted")
-    def persisted(job: JobCurrent, asked: Asked) -> Drawn: ...
+    @threads.draws("states")
+    def states(job: JobCurrent, asked: Asked) -> Drawn: ...
 
 Page, address, link on the job page, API, OpenAPI document, command and report section follow from
 it.

@@ -204,10 +204,6 @@ def _stack(
 
 
 def _marks(bars: Sequence[CheckpointBar], y: float) -> list[go.Scatter]:
-    """Outcome below each bar, by shape as well as colour.
-
-    With very many bars only what is not plain success.
-    """
     # What comes last is drawn on top.
     kinds = (
         (

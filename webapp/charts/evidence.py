@@ -109,7 +109,6 @@ def over_time(
 
 
 def _round_step(least: float) -> float:
-    """1, 2, 2.5 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(least)) if least > 0 else 1.0
     return next(
         (factor * power for factor in (1, 2, 2.5, 5) if factor * power >= least), 10 * power

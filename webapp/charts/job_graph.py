@@ -130,7 +130,6 @@ def lay_out(
 
 
 def _without_cycles(keys: Sequence[str], edges: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Edges met on the way back into a vertex that is still being visited are dropped."""
     targets = defaultdict(list)
     for source, target in edges:
         targets[source].append(target)
@@ -156,9 +155,6 @@ def _without_cycles(keys: Sequence[str], edges: list[tuple[str, str]]) -> list[t
 
 
 def _layers(keys: Sequence[str], edges: list[tuple[str, str]]) -> list[list[str]]:
-    """Each vertex one layer below its farthest upstream; a source right before the first that reads
-    it.
-    """
     targets, sources = defaultdict(list), defaultdict(list)
     for source, target in edges:
         targets[source].append(target)
@@ -182,7 +178,6 @@ def _layers(keys: Sequence[str], edges: list[tuple[str, str]]) -> list[list[str]
 
 
 def _chains(layers: list[list[str]], edges: list[tuple[str, str]]) -> list[list[_Item]]:
-    """For each edge its source, its lanes in the layers between, and its target."""
     layer = {key: number for number, of_layer in enumerate(layers) for key in of_layer}
     if sum(layer[target] - layer[source] - 1 for source, target in edges) > _MOST_LANES:
         return [[source, target] for source, target in edges]
@@ -206,9 +201,6 @@ def _with_lanes(layers: list[list[str]], chains: list[list[_Item]]) -> list[list
 
 
 def _ordered(layers: list[list[_Item]], chains: list[list[_Item]]) -> list[list[_Item]]:
-    """Sort each layer by the mean place of its neighbours, forwards and backwards in turn
-    (Sugiyama's barycentre).
-    """
     neighbours: dict[_Item, list[_Item]] = defaultdict(list)
     for chain in chains:
         for first, second in pairwise(chain):
@@ -238,7 +230,6 @@ def _size(item: _Item, geometry: Geometry) -> int:
 
 
 def _spots(layers: list[list[_Item]], geometry: Geometry) -> dict[_Item, int]:
-    """Start of every item across the flow; each layer is centred beside the fullest one."""
     gaps = geometry.gap_nodes
     lengths = [sum(_size(item, geometry) + gaps for item in layer) - gaps for layer in layers]
     longest = max(lengths, default=0)
@@ -257,7 +248,6 @@ def _node(key: str, corner: tuple[int, int], geometry: Geometry) -> Node:
 
 
 def _path(corners: list[tuple[int, int]], chain: list[_Item], geometry: Geometry) -> str:
-    """Curves from layer to layer, straight through the lanes. Points are (along, across)."""
     middles = [
         (along, across + _size(item, geometry) // 2)
         for (along, across), item in zip(corners, chain, strict=True)

@@ -124,7 +124,6 @@ def _uploaded(
     savepoints: bool,
     link: Link,
 ) -> go.Bar:
-    """Savepoints always write everything, so they stand apart from what checkpoints upload."""
     chosen = [
         (bar, width)
         for bar, width in zip(all_bars, widths_ms, strict=True)
@@ -158,7 +157,6 @@ def _full(line: Sequence[SizePoint], link: Link) -> go.Scatter:
 
 
 def _trend(trend: Trend, last: SizePoint, end: datetime) -> list[go.Scatter]:
-    """Backwards over the fitted span, forwards dotted to the end of the page's range."""
     until = max(trend.to_time, end)
     traces = [
         _slope(

@@ -1,4 +1,4 @@
-"""Storage over time by verdict, and how large files are."""
+"""Storage over time by verdict."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,13 +8,12 @@ import plotly.graph_objects as go
 from django.utils.translation import gettext
 
 from webapp.charts.sizes import bytes_axis
-from webapp.charts.theme import ACCENT, CRIT, figure, plot_time, time_axis
+from webapp.charts.theme import CRIT, figure, plot_time, time_axis
 from webapp.lib.instants import minute_text
-from webapp.lib.quantities import binary_text, bytes_text, count_text
+from webapp.lib.quantities import bytes_text, count_text
 from webapp.lib.translations import gettext_lazy as _
 
 HEIGHT_PX = 300
-MOST_LABELS = 6
 VERDICT_COLOURS = {
     "live": "var(--live)",
     "retained_waste": "var(--waste)",
@@ -124,36 +123,3 @@ def _hover(name: str, point: StoragePoint) -> str:
         "bytes": bytes_text(point.bytes.get(name, 0)),
         "files": count_text(point.files.get(name, 0)),
     }
-
-
-@dataclass(frozen=True)
-class SizeStep:
-    """Files of at most ``le_bytes``, more than half of it."""
-
-    le_bytes: int
-    files: int
-    bytes: int
-
-
-def file_sizes(steps: Sequence[SizeStep]) -> go.Figure:
-    """How many files there are of each size."""
-    labels = [f"≤ {binary_text(step.le_bytes)}" for step in steps]
-    bar = go.Bar(
-        name=gettext("files"),
-        x=labels,
-        y=[step.files for step in steps],
-        marker={"color": ACCENT, "line": {"width": 0}},
-        hovertext=[
-            gettext("%(size)s: %(files)s files, %(bytes)s")
-            % {"size": label, "files": count_text(step.files), "bytes": bytes_text(step.bytes)}
-            for label, step in zip(labels, steps, strict=True)
-        ],
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
-    return figure(
-        [bar],
-        240,
-        showlegend=False,
-        xaxis={"type": "category", "dtick": -(-len(steps) // MOST_LABELS)},
-        margin={"l": 48, "r": 12, "t": 16, "b": 40},
-    )

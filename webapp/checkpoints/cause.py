@@ -135,7 +135,6 @@ def _sentences(
     explanation: PresentedFinding | None,
     timeout_ms: int | None,
 ) -> list[str]:
-    """The first is the headline."""
     means = in_words(fact.reason, fact.reason_text)
     if fact.reason == "CHECKPOINT_EXPIRED" and timeout_ms:
         means = gettext(
@@ -172,7 +171,6 @@ def not_acknowledged(fact: CheckpointFact) -> int | None:
 
 
 def _who(fact: CheckpointFact) -> str:
-    """Which subtasks had not acknowledged, most first, with their hosts."""
     known = [row for row in fact.not_acknowledged or () if isinstance(row, Mapping)]
     parts = []
     for row in sorted(known, key=lambda row: -(row.get("count") or 0))[:3]:
@@ -209,7 +207,6 @@ def _is_about(finding: Finding, checkpoint_id: int) -> bool:
 def _holder(
     about: tuple[PresentedFinding, ...], at_that_time: list[PresentedFinding]
 ) -> Holder | None:
-    """From the finding about this checkpoint, else by the origin found while it ran."""
     origins = [finding for finding in at_that_time if finding.finding.rule in ORIGIN_RULES]
     for finding in about:
         held_by = (

@@ -119,9 +119,6 @@ def compared(fact: CheckpointFact) -> CheckpointComparison:
 
 
 def _rows(good: CheckpointFact, fact: CheckpointFact) -> Iterator[Row]:
-    """One that did not complete is compared by its time and by who acknowledged: its sizes and
-    phases are those of a part.
-    """
     if fact.outcome != "completed":
         yield _row("End to end", good.end_to_end_ms, fact.end_to_end_ms, duration_text)
         yield _row(

@@ -46,7 +46,6 @@ def take_up(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _judge(job: JobCurrent) -> None:
-    """At the time of its first checkpoint."""
     of_job = {"cluster": job.cluster, "job_id": job.job_id}
     first = CheckpointFact.objects.filter(checkpoint_id=FIRST, **of_job).exclude(is_savepoint=True)
     known, started, earlier = first.first(), began_at(job), _earlier(job)
@@ -69,7 +68,6 @@ def _judge(job: JobCurrent) -> None:
 
 
 def _keep(job: JobCurrent, plain: dict[str, Any], started: datetime, at: datetime) -> None:
-    """One finding of a start, which does not open again once it is closed."""
     of_start = {
         "cluster": job.cluster,
         "first_attempt_id": job.first_attempt_id,
@@ -83,7 +81,6 @@ def _keep(job: JobCurrent, plain: dict[str, Any], started: datetime, at: datetim
 
 
 def _earlier(job: JobCurrent) -> EarlierAttempt | None:
-    """The attempt before, where it had completed any checkpoint."""
     started = began_at(job)
     before = [
         (over, other)
@@ -112,7 +109,6 @@ def _earlier(job: JobCurrent) -> EarlierAttempt | None:
 
 
 def _is_deleted_with(job: JobCurrent) -> bool:
-    """Whether Flink deleted its checkpoints when it ended, by its settings."""
     config = job.checkpoint_config or {}
     if config.get("externalized") is False:
         return job.state in ("CANCELED", "FAILED")

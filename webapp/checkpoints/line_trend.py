@@ -62,7 +62,6 @@ def _cuts(
     rows: Sequence[dict[str, Any]],
     noted: Sequence[tuple[str, str, datetime]],
 ) -> Iterator[dict[str, Any]]:
-    """Restarts and restores amid an attempt, and beginnings of attempts that restored nothing."""
     first: dict[str, datetime] = {}
     for row in rows:  # the newest first
         first[row["job_id"]] = row["trigger_time"]

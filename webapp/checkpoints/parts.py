@@ -9,9 +9,6 @@ from datetime import datetime
 class SubtaskPart:
     """One subtask's part; ``None`` is unknown. ``acknowledged_at`` ``None`` means that it had not,
     also where its part was ``aborted``.
-
-    By the ``log`` alone it means that no line mentions it: lines of acknowledgements are of level
-    DEBUG, and of another log.
     """
 
     vertex_id: str
@@ -27,17 +24,11 @@ class SubtaskPart:
     checkpointed_bytes: int | None
     unaligned: bool | None
     aborted: bool | None
-    source: str = "rest"
-    """rest, log, or both."""
-
-    @property
-    def is_logged(self) -> bool:
-        return self.source != "rest"
 
     @property
     def is_silent(self) -> bool:
         """REST reported that it had not acknowledged."""
-        return self.acknowledged_at is None and self.source != "log"
+        return self.acknowledged_at is None
 
     @property
     def known_ms(self) -> int:

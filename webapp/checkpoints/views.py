@@ -13,7 +13,6 @@ from webapp.checkpoints.advice import Limits, advice
 from webapp.checkpoints.badges import outcome_badge
 from webapp.checkpoints.cause import cause_of
 from webapp.checkpoints.comparison import compared
-from webapp.checkpoints.logged_parts import KINDS, completed_by_log, read_logged_parts
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.parts import SubtaskPart
 from webapp.checkpoints.replicated import replicated_at
@@ -32,6 +31,15 @@ log = logging.getLogger(__name__)
 
 SUBTASKS_A_PAGE = 50
 EVENTS_SHOWN = 40
+OF_SUBTASKS = (
+    "checkpoint_sync_started",
+    "checkpoint_sync_done",
+    "checkpoint_async_done",
+    "backend_sync_done",
+    "barriers_aligned",
+    "checkpoint_acknowledged",
+)
+"""Kinds of DEBUG lines, of which each subtask logs several."""
 _EARLIEST_MS, _LATEST_MS = -62_135_510_400_000, 253_402_300_799_000
 
 
@@ -71,8 +79,7 @@ def checkpoint(
         for v in (view.job.graph or {}).get("vertices") or ()
         if v.get("vertex_id")
     }
-    reported, unreadable = _parts(fact, names)
-    parts = completed_by_log(reported, read_logged_parts(_logged(fact), fact.trigger_time, names))
+    parts, unreadable = _parts(fact, names)
     number = page_number(request, "subtasks", len(parts), SUBTASKS_A_PAGE)
     own = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id).only(
         "checkpoint_id", "trigger_time"
@@ -99,8 +106,7 @@ def checkpoint(
         "page_number": number,
         "has_more_parts": (number + 1) * SUBTASKS_A_PAGE < len(parts),
         "unreadable": unreadable,
-        "logged": _longest(parts) if any(part.is_logged for part in parts) else [],
-        "events": _logged(fact).exclude(kind__in=KINDS).order_by("ts", "id")[:EVENTS_SHOWN],
+        "events": _logged(fact).exclude(kind__in=OF_SUBTASKS).order_by("ts", "id")[:EVENTS_SHOWN],
         "earlier": _link(
             own.filter(trigger_time__lt=fact.trigger_time).order_by("-trigger_time", "-id").first()
         ),
@@ -123,7 +129,6 @@ def advice_section(request: HttpRequest, cluster: str, job_id: str) -> HttpRespo
 
 
 def _fact(cluster: str, job_id: str, checkpoint_id: int, trigger: int) -> CheckpointFact:
-    """The address carries milliseconds, rounded: the instant lies half of one away at most."""
     if not -(2**63) <= checkpoint_id < 2**63 or not _EARLIEST_MS <= trigger <= _LATEST_MS:
         raise Http404("No such checkpoint.")
     at = instant_of(trigger)
@@ -178,22 +183,7 @@ def _logged(fact: CheckpointFact) -> Any:
     )
 
 
-def _longest(parts: list[SubtaskPart]) -> list[tuple[str, SubtaskPart, int]]:
-    """Of each phase the subtask that took longest for it."""
-    known = [
-        (phase, [(ms, part) for part in parts if (ms := getattr(part, f"{phase}_ms")) is not None])
-        for phase in PHASES
-    ]
-    longest = [
-        (phase, max(of_phase, key=lambda pair: pair[0])) for phase, of_phase in known if of_phase
-    ]
-    return [(phase, part, ms) for phase, (ms, part) in longest]
-
-
 def _phases(fact: CheckpointFact) -> list[dict[str, Any]]:
-    """Phases of the slowest subtask with their place in the bar, in percent; the rest of end-to-end
-    is 'other'.
-    """
     known = [(phase, getattr(fact, f"slowest_{phase}_ms")) for phase in PHASES]
     lasted = fact.slowest_end_to_end_ms or fact.end_to_end_ms
     if all(ms is None for _phase, ms in known) or not lasted:
@@ -223,9 +213,6 @@ def _phases(fact: CheckpointFact) -> list[dict[str, Any]]:
 
 
 def _around(fact: CheckpointFact) -> dict[str, datetime]:
-    """Ids repeat where a job with a fixed id starts again, so events are taken from this
-    checkpoint's time only.
-    """
     start, end = drawable(fact.trigger_time), drawable(fact.end_time or fact.trigger_time)
     return {"ts__gte": start - timedelta(minutes=1), "ts__lte": end + timedelta(minutes=30)}
 

@@ -78,7 +78,6 @@ def _place(asked: str) -> tuple[int, int]:
 
 
 def _before(chunk: int, offset: int, size: int, chunk_before: int | None) -> str:
-    """Within a chunk a page further up, else the beginning of the chunk before."""
     if offset:
         return f"{chunk}.{max(offset - size, 0)}"
     return "" if chunk_before is None else f"{chunk_before}.0"

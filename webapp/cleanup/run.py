@@ -147,7 +147,6 @@ class Run:
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
-        """Kept, for file systems are opened once a thread."""
         return ThreadPoolExecutor(AT_ONCE)
 
     def finish(self, journal: Journal, verb: str, chunk: int, rows: list[Row]) -> None:

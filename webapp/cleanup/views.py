@@ -233,7 +233,6 @@ def _outcomes(done: dict[str, Any]) -> list[tuple[Any, str, int, int]]:
 
 
 def _contents(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
-    """From the files of the plan, one chunk of them at most."""
     if not shown_plan.name:
         return {}
     reader = reader_of(shown_plan)
@@ -286,7 +285,6 @@ def _journal_lines(
 
 
 def _short(path: str, manifest: PlanManifest) -> str:
-    """Without the root where there is only one: it stands above the list."""
     return path.removeprefix(f"{manifest.roots[0].uri}/") if len(manifest.roots) == 1 else path
 
 

@@ -103,7 +103,7 @@ TEMPLATES = [
                 "webapp.lib.markup",
                 "webapp.lib.silence_links",
                 "webapp.lib.messages.filters",
-                "webapp.analyses.links",
+                "webapp.analyses.views",
             ],
         },
     },

@@ -103,15 +103,6 @@ class ClusterForm(forms.ModelForm):
         3,
         "/opt/flink/log/flink-*.log*",
     )
-    hdfs_audit_globs = _Lines(
-        _("Audit logs of the NameNode"),
-        _(
-            "One path, glob or URI a line. Where clusters share a NameNode, declare them on one of "
-            "these."
-        ),
-        2,
-        "/var/log/hadoop-hdfs/hdfs-audit.log*",
-    )
     log_store_secret = _secret_field(_("Its password, token or API key"))
 
     class Meta:

@@ -61,7 +61,6 @@ def objective_remove(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _with_sums() -> list[dict[str, Any]]:
-    """Each objective, over the jobs that the viewer sees."""
     sums = {
         row["objective"]: row
         for row in ObjectiveRecord.objects.order_by()

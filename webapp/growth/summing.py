@@ -129,15 +129,11 @@ def _joined(attempts: Sequence[Days], last: int) -> Days | None:
 
 
 def _as_audited(attempts: Sequence[dict[int, float]]) -> dict[int, float]:
-    """Files of earlier attempts lie in directories of their own, which not every audit looks at,
-    until somebody removes them.
-    """
     newest = max((day for attempt in attempts for day in attempt), default=0)
     return total([filled(attempt, newest) for attempt in attempts])
 
 
 def _last_day(job: JobCurrent, newest: int) -> int:
-    """Up to which day its state is that of the day before, where it completed no checkpoint."""
     over = over_at(job)
     return min(newest, over.astimezone(UTC).toordinal()) if over else 0
 

@@ -88,7 +88,6 @@ def chart(request: HttpRequest) -> HttpResponse:
 
 
 def _titles(jobs: list[JobGrowth]) -> list[str]:
-    """Of jobs that are called alike with their clusters."""
     names = [job.name or job.job_id for job in jobs]
     return [
         f"{name} · {job.cluster}" if names.count(name) > 1 else name

@@ -158,7 +158,6 @@ def _lost(losses: "QuerySet[TaskManagerLife]") -> Any:
 
 
 def _add(to: dict[str, Any], row: Mapping[str, Any]) -> None:
-    """Counts of another part of the time."""
     for name, value in row.items():
         if name in COUNTS or name == "losses":
             to[name] = to.get(name, 0) + value

@@ -195,7 +195,6 @@ def _read_sizes(configuration: Mapping[str, Any], version: str | None) -> dict[s
 
 
 def _fraction(text: Any, default: float) -> float:
-    """As Flink reads it, of single precision."""
     number = str(default if text is None else text).strip()
     if not re.fullmatch(r"0?\.\d{1,9}|[01](?:\.\d{1,9})?", number):
         raise Refused

@@ -12,7 +12,6 @@ from rest_framework.views import APIView
 
 from spark_jobs.serving import JOB_CURRENT
 from webapp.checkpoints.api.views import SizeTrendSerializer
-from webapp.checkpoints.flink_counters import Counters, Counts, counters_of
 from webapp.checkpoints.line_trend import trend_of
 from webapp.fleet.api.serializers import JobSerializer
 from webapp.fleet.attempts import other_attempts
@@ -21,36 +20,8 @@ from webapp.lib.api.lists import ERRORS, NOT_FOUND
 from webapp.lib.path_names import without_nul
 
 
-class CountsSerializer(serializers.Serializer[Counts]):
-    """Checkpoints and savepoints; null is unknown.
-
-    In Flink's, whatever did not complete is ``failed``.
-    """
-
-    completed = serializers.IntegerField(allow_null=True)
-    failed = serializers.IntegerField(allow_null=True)
-    dropped = serializers.IntegerField(allow_null=True, help_text="aborted or superseded")
-    refused = serializers.IntegerField(allow_null=True, help_text="before the start, without an id")
-    in_progress = serializers.IntegerField(allow_null=True)
-    total = serializers.IntegerField(allow_null=True)
-    restored = serializers.IntegerField(allow_null=True)
-
-
-class CountersSerializer(serializers.Serializer[Counters]):
-    """Flink's own counters at one answer, what Weir knew then, and why the two differ."""
-
-    at = serializers.DateTimeField()
-    flink = CountsSerializer()
-    weir = CountsSerializer(allow_null=True)
-    why = serializers.CharField(allow_blank=True)
-
-
 class JobDetailSerializer(JobSerializer):
-    """A job with its graph and configuration, and with Flink's own counters beside Weir's."""
-
-    checkpoint_counters = serializers.SerializerMethodField(
-        help_text="null where no answer of Flink had counters"
-    )
+    """A job with its graph and configuration."""
 
     attempts = serializers.SerializerMethodField(
         help_text="other ids of the same job, one after the other, the newest first; 20 at most"
@@ -73,11 +44,6 @@ class JobDetailSerializer(JobSerializer):
     def _others(self, job: JobCurrent) -> list[JobCurrent]:
         others: list[JobCurrent] = self.context["others"]
         return others
-
-    @extend_schema_field(CountersSerializer(allow_null=True))
-    def get_checkpoint_counters(self, job: JobCurrent) -> dict[str, Any] | None:
-        counters = counters_of(job)
-        return CountersSerializer(counters).data if counters else None
 
     class Meta:
         model, table = JobCurrent, JOB_CURRENT

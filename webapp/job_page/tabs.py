@@ -12,7 +12,6 @@ from webapp.analyses.registry import all_analyses
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.badges import outcome_badge
 from webapp.checkpoints.filters import JobCheckpointFilters
-from webapp.checkpoints.flink_counters import counters_of
 from webapp.checkpoints.outages import outage_totals, outages
 from webapp.findings.job_findings import JobFindings
 from webapp.fleet.filters import JobEventFilters
@@ -71,7 +70,6 @@ def _checkpoints(shown: Shown) -> dict[str, Any]:
             (fact, outcome_badge(fact.outcome), epoch_ms(fact.trigger_time))
             for fact in checkpoints.rows
         ],
-        "counters": counters_of(view.job),
     }
 
 

@@ -49,16 +49,12 @@ def most_important(moments: Iterable[Moment], most: int) -> tuple[Moment, ...]:
 
 
 def _of(rows: Any, jobs: Jobs) -> Any:
-    """Of clusters with a job of the same id all come; the caller leaves out what is not asked."""
     return rows.filter(
         cluster__in={cluster for cluster, _ in jobs}, job_id__in={job_id for _, job_id in jobs}
     )
 
 
 def _checkpoints(jobs: Jobs, span: Span) -> Iterator[Moment]:
-    """Those that failed for one reason, without another failure between, as one; each savepoint by
-    itself.
-    """
     in_time = _of(CheckpointFact.objects.filter(trigger_time__range=span), jobs)
     found = in_time.filter(outcome__in=FAILED_OUTCOMES) | in_time.filter(is_savepoint=True)
     names = ("cluster", "job_id", "is_savepoint", "outcome", "reason", "checkpoint_id")
@@ -116,7 +112,6 @@ def _checkpoints(jobs: Jobs, span: Span) -> Iterator[Moment]:
 
 
 def _annotations(jobs: Jobs, span: Span) -> Iterator[Moment]:
-    """Restarts, restores, failures, deployments, lost TaskManagers."""
     rows = _of(JobAnnotation.objects.filter(at__range=span).exclude(kind="savepoint"), jobs)
     for cluster, job_id, at, kind, label, subject in rows.order_by("-at", "-id").values_list(
         "cluster", "job_id", "at", "kind", "label", "subject"
@@ -134,7 +129,6 @@ def _annotations(jobs: Jobs, span: Span) -> Iterator[Moment]:
 
 
 def _exceptions(jobs: Jobs, span: Span) -> Iterator[Moment]:
-    """Those that came one after another under one name are one."""
     names = ("cluster", "job_id", "exception_name", "ts", "task", "host")
     rows = _of(JobException.objects.filter(ts__range=span), jobs).order_by("-ts", "-id")
     thrown = list(rows.values_list(*names)[:MOST_OF_A_KIND])[::-1]

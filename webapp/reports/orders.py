@@ -55,10 +55,6 @@ def request_report(
 
 
 def _narrowed_to(scope: ReportScope) -> str:
-    """Who sees some clusters asks about one of them, and what is gathered is of that one alone.
-
-    Who sees all of them gets all there is.
-    """
     clusters = {job.cluster for job in scope.jobs}
     if scopes.current().is_everything:
         return ""

@@ -182,7 +182,6 @@ def _jobs(keys: Sequence[JobKey]) -> list[JobCurrent]:
 
 
 def _found(search: str, keys: Sequence[JobKey]) -> list[JobCurrent]:
-    """The worst that match, without those chosen already."""
     newest = JobCurrent.objects.newest_attempts()
     rows = newest.defer("graph", "configuration", "checkpoint_config").order_by(
         "-trouble", "-last_seen_at", "id"

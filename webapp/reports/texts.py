@@ -9,10 +9,8 @@ from typing import Any
 from django.utils.functional import Promise
 
 from ingest.messages import Message, with_texts
-from ingest.redaction.marks import MASK
-from ingest.redaction.names import holds_secret
 from ingest.redaction.texts import redact
-from webapp.analyses.document import Column, Link, Value
+from webapp.analyses.document import Column, Link
 
 NAME, SENTENCE, TRACE = 200, 400, 2_500
 """Letters of a name, of what a sentence quotes, of a stack trace; what is longer ends in '…'."""
@@ -61,10 +59,3 @@ def name(text: str | None, otherwise: str = "") -> str:
     """One line: a job, a vertex, a host."""
     chosen = text or otherwise
     return chosen if isinstance(chosen, Message) else " ".join(bounded(chosen, NAME).split())
-
-
-def setting(key: str, value: object) -> tuple[str, Value]:
-    """A line of configuration; values of keys that hold secrets are masked whatever they are."""
-    if holds_secret(key) and value:
-        return key, MASK
-    return key, value if isinstance(value, bool) or value is None else str(value)

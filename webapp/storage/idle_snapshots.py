@@ -132,7 +132,6 @@ def ended_jobs(figures: RootFigures) -> tuple[EndedJob, ...]:
 
 
 def _restored_from() -> dict[str, list[str]]:
-    """Canonical directory → ids of jobs that have not ended and were restored from it."""
     paths_by_snapshot: dict[str, list[str]] = defaultdict(list)
     rows = (
         JobCurrent.objects.exclude(terminal=True)
@@ -150,7 +149,6 @@ def _restored_from() -> dict[str, list[str]]:
 
 
 def _newest_whole(figures: RootFigures, ids: set[str]) -> dict[tuple[str, str], datetime]:
-    """(cluster, job) → when its newest snapshot was written of which no file is missing."""
     rows = CheckpointStorage.objects.filter(
         audit=figures.audit, job_id__in=ids, missing_files=0, modified__isnull=False
     )

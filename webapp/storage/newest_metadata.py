@@ -62,9 +62,6 @@ def newest_metadata(cluster: str, job_id: str, at: datetime) -> ReadMetadata | N
 def _files(
     table: str, cluster: str, job_id: str, start: datetime, end: datetime
 ) -> list[dict[str, Any]]:
-    """Rows of whole files of checkpoints. An audit reads files without their cluster: the directory
-    tells whose they are, as jobs of other clusters may have the id.
-    """
     where: dict[str, str | int] = {"job_id": job_id, "ordinal": 0}
     rows = (
         lake()

@@ -82,10 +82,6 @@ def operator_trends(
 
 
 def _names(cluster: str, job_id: str) -> dict[str, str]:
-    """Of operators that head a vertex: they have its id.
-
-    A file names operators only since Flink 2.0.
-    """
     graph = (
         JobCurrent.objects.filter(cluster=cluster, job_id=job_id)
         .values_list("graph", flat=True)

@@ -82,9 +82,6 @@ def root_samples(audit: StorageAudit, roots: Iterable[RootFigures]) -> Iterator[
 
 
 def _idle(root: RootFigures) -> Iterator[IdleSnapshots]:
-    """Of a savepoint that is the last whole snapshot of its job nobody can say that it is not
-    needed, unless that job has ended.
-    """
     jobs = ended_jobs(root)
     ended = {(job.cluster, job.job_id): job for job in jobs if job.cluster}
     for savepoint in kept_savepoints(root):
@@ -258,9 +255,6 @@ def _dependences(audit: StorageAudit, jobs: Sequence[JobStorage]) -> dict[str, l
 def _snapshots(
     audit: StorageAudit, jobs: Sequence[JobStorage]
 ) -> dict[tuple[str, str], tuple[int, int]]:
-    """(cluster, job id) → its retained snapshots in all roots, and those of them that refer to
-    files of other jobs.
-    """
     needing = [row.job_id for row in jobs if row.foreign_files]
     if not needing:
         return {}

@@ -7,7 +7,6 @@ from webapp.storage.models import (
     ChainLink,
     CheckpointStorage,
     JobStorage,
-    MergedFile,
     MissingFile,
     OperatorStateSize,
     RootFigures,
@@ -22,6 +21,5 @@ AUDIT_MODELS: dict[str, type[models.Model]] = {
     "storage_operator_state": OperatorStateSize,
     "storage_chain": ChainLink,
     "storage_missing": MissingFile,
-    "storage_merged_file": MergedFile,
     "storage_doubt": AuditDoubt,
 }

@@ -316,31 +316,6 @@ def test_where_a_listing_does_not_say_how_often_files_are_stored_raw_bytes_are_u
         assert {row["raw_bytes"] for row in recorded.second.rows(table, TWIN)} == {None}
 
 
-def test_merged_files_worth_compacting_are_those_of_a_plain_recount(recorded: Recorded) -> None:
-    tree = recorded.trees["K"]
-    held: dict[str, set[tuple[int, int]]] = {}
-    for file in tree.files:
-        if file.path.endswith("/_metadata"):
-            for found in SEGMENT.finditer((tree.directory / file.path).read_bytes()):
-                held.setdefault(found[3].decode(), set()).add(
-                    (int.from_bytes(found[1], "big"), int.from_bytes(found[2], "big"))
-                )
-    sizes = {tree.uri(file.path): file.bytes for file in tree.files}
-    unused = {
-        path: sizes[path] - sum(size for _, size in segments)
-        for path, segments in held.items()
-        if path in sizes
-    }
-    rows = recorded.first.rows("storage_merged_file", "K")
-    assert {row["path"]: row["unused_bytes"] for row in rows} == {
-        path: size for path, size in unused.items() if size > 0
-    }
-    assert rows and all(
-        row["bytes"] == sizes[row["path"]] and row["job_id"] in row["path"] for row in rows
-    )
-    assert not recorded.first.rows("storage_merged_file", "H")
-
-
 @pytest.mark.parametrize(("job", "number", "rounded"), [("7cd4dd", 21, 6.7), ("7cd4dd", 20, 4.1)])
 def test_amplification_of_merged_files_equals_a_plain_recount(
     recorded: Recorded, job: str, number: int, rounded: float

@@ -31,8 +31,7 @@ from tests.raw_outages import raw_outages
 from tests.webapp.placement.recorded import FIXTURES, answers
 from tests.webapp.reports.stories import part, rows
 from tests.weir_settings import WeirSettings, below
-from webapp.analyses.recovery.job_restores import job_restores
-from webapp.analyses.recovery.observed_restores import recent_outages
+from webapp.analyses.recovery.job_restores import job_restores, recent_outages
 from webapp.analyses.resources.lookup import look_up_fleet, look_up_resources
 from webapp.analyses.starts.job_starts import job_starts
 from webapp.checkpoints.outages import outage_totals, outages

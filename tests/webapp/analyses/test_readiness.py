@@ -16,7 +16,7 @@ from django.utils import timezone
 from tests.webapp.analyses.answers import advice_of, facts_of, tables_of
 from tests.webapp.builders import cluster, fact, job, person, replica
 from tests.webapp.storage.builders import audit, checkpoint_storage, root_figures
-from webapp.analyses.readiness.fleet_readiness import fleet_readiness
+from webapp.analyses.fleet.readiness import fleet_readiness
 from webapp.findings.models import ThresholdOverride
 from webapp.replication.models import Replica
 from webapp.replication.work_keys import key_of

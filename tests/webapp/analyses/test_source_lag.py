@@ -17,8 +17,7 @@ from tests.played import FOLDER, of_rule
 from tests.webapp.analyses.answers import facts_of, tables_of
 from tests.webapp.builders import T0, cluster, job, window
 from webapp.analyses.document import Asked, Table
-from webapp.analyses.job.source_lag import source_lag
-from webapp.analyses.lag.job_sources import job_sources
+from webapp.analyses.job.source_lag import job_sources, source_lag
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent, JobStart
 from webapp.pressure.hours import sum_up

@@ -60,7 +60,6 @@ def audit_of(world: World, folder: Path, **figures: Any) -> StorageAudit:
         "bytes": 300,
         "metadata_files": 2,
         "checkpoints": 2,
-        "size_histogram": [],
         "cleanable": True,
         "not_cleanable": [],
     }

@@ -28,7 +28,6 @@ CANARY = "canary-4711"
         ({"ca_file": "/nowhere.pem"}, "There is no file"),
         ({"time_zone": "Mars/Olympus"}, "IANA"),
         ({"log_globs": "x.log"}, "list of paths"),
-        ({"hdfs_audit_globs": "x.log"}, "list of paths"),
     ],
 )
 @pytest.mark.django_db

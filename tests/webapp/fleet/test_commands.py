@@ -42,16 +42,6 @@ def test_a_cluster_can_be_registered_untested() -> None:
         "/b/*.log",
     )
     assert Cluster.objects.get().log_globs == ["/a/*.log", "/b/*.log"]
-    run(
-        "add_cluster",
-        "c",
-        "http://127.0.0.1:9",
-        "--untested",
-        "--replace",
-        "--hdfs-audit",
-        "/var/log/hdfs-audit.log",
-    )
-    assert Cluster.objects.get().hdfs_audit_globs == ["/var/log/hdfs-audit.log"]
 
 
 def test_the_address_may_stand_behind_the_options() -> None:

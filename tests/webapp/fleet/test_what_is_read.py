@@ -52,7 +52,6 @@ def entered(**fields: Any) -> dict[str, Any]:
     ("field", "value"),
     [
         ("log_globs", "/var/log/other-team/*.log"),
-        ("hdfs_audit_globs", "/var/log/other-team/audit.log"),
         ("archive_dir", "/mnt/other-team/archives"),
         ("url", "http://127.0.0.1:9999"),
         ("prometheus_url", "http://127.0.0.1:9090"),
@@ -142,7 +141,7 @@ def test_every_field_of_the_form_is_said_to_be_one_of_the_two() -> None:
     assert {*ClusterForm.Meta.fields[1:], *SECRETS} == READ_FIELDS | HOW_READ
 
 
-@pytest.mark.parametrize("field", ["log_globs", "hdfs_audit_globs", "archive_dir"])
+@pytest.mark.parametrize("field", ["log_globs", "archive_dir"])
 @pytest.mark.parametrize("place", ["secrets/*", "pushed/other-team/*", "../{home}/db.sqlite3", ""])
 def test_nobody_enters_a_path_of_weirs_own_folder(field: str, place: str) -> None:
     home = Path(settings.WEIR.home)

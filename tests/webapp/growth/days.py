@@ -86,7 +86,6 @@ def audited(
         checkpoints=1,
         unlisted=0,
         doubts=0,
-        size_histogram=[],
         cleanable=False,
         not_cleanable=[],
         **VERDICTS | {"orphan_bytes": sums[1], "recent_bytes": sums[2]},

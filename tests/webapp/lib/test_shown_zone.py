@@ -4,13 +4,14 @@ import re
 import zoneinfo
 from datetime import UTC, datetime, timedelta
 
+import plotly.graph_objects as go
 import pytest
 from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webapp.charts import theme
 from webapp.charts.answers import drawn
-from webapp.charts.shares import share_map
 from webapp.lib import shown_zone
 from webapp.lib.instants import clock_text, day_and_clock_text, day_text, instant_text
 from webapp.lib.timeranges import BadTimeRange, absolute, instant, parse
@@ -138,7 +139,9 @@ def test_a_sentence_made_for_everybody_is_shown_in_the_zone() -> None:
 
 def test_a_chart_over_a_change_of_the_clocks_keeps_one_offset_and_names_it() -> None:
     edges = [FIRST_0230 + timedelta(hours=step) for step in range(3)]
-    figure = share_map(["v"], [[0.1, 0.2]], [["a", "b"]], edges, (edges[0], edges[-1]), 20)
+    axis = theme.time_axis(edges[0], edges[-1])
+    line = go.Scatter(x=[theme.plot_time(edge) for edge in edges], y=[0, 1, 2])
+    figure = theme.figure([line], 100, xaxis=axis)
     utc = drawn(figure)
     with shown_zone.within(lambda: BERLIN):
         local = drawn(figure)

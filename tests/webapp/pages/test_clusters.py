@@ -91,7 +91,6 @@ def tried() -> AuditEntry:
             "/no/such/a?.log\ns3://key:hunter2@bucket/*.log",
             "/no/such/a?.log, s3://bucket/*.log",
         ),
-        ("hdfs_audit_globs", "/no/such/hdfs@audit.log", "/no/such/hdfs@audit.log"),
     ],
 )
 def test_the_audit_log_says_which_address_was_tried_and_that_its_name_was_typed(

@@ -150,7 +150,6 @@ def test_a_removed_cluster_leaves_none_of_its_jobs_green(
     assert set(green) <= {
         "storage",
         "storage-root",
-        "storage-merging",
         "endpoints",
         "endpoint",
         "pipeline",

@@ -3,7 +3,7 @@
 import pytest
 
 from ingest.flink_rest.versions import release
-from webapp.analyses.placement.advice import advice
+from webapp.analyses.placement.job_placement import advice
 from webapp.fleet.job_plan import buffer_settings
 
 

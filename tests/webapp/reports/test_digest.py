@@ -62,14 +62,11 @@ def test_new_and_ended_findings_are_counted():
     assert part(document, "new-findings").verdict.sentence == "2 began, 1 ended, 2 are open"
 
 
-def test_success_is_told_by_cluster_and_by_day():
+def test_success_is_told_by_day():
     one, other = job(at=T0), job("prod-us", at=T0)
     hours(one, 90, 10)
     hours(other, 100, 0, T0 - timedelta(days=1))
     document = week()
-    worse, better = rows(part(document, "clusters"), "clusters")
-    assert (worse["cluster"], worse["success"]) == ("prod-eu", 0.9)
-    assert (better["cluster"], better["success"]) == ("prod-us", 1)
     days = [(day["completed"], day["failed"]) for day in rows(part(document, "days"), "days")]
     assert days == [(100, 0), (90, 10)]
     assert facts(document.pages)["completed"] == 0.95
@@ -82,21 +79,18 @@ def test_storage_grows_from_the_last_audit_before_the_week_to_the_last_in_it():
         ("b", T0 - timedelta(days=1), 300),
         ("c", T0, 2_000_100),
     ):
-        root_figures(
-            audit(name, as_of=at, state="loaded"), as_of=at, bytes=size, raw_bytes=3 * size
-        )
+        root_figures(audit(name, as_of=at, state="loaded"), as_of=at, bytes=size)
     document = week()
     (root,) = rows(part(document, "storage"), "storage")
-    assert (root["bytes"], root["raw_bytes"], root["grown"]) == (2_000_100, 6_000_300, 2_000_000)
+    assert (root["bytes"], root["grown"]) == (2_000_100, 2_000_000)
     assert "Checkpoint storage grew by 2.0 MB." in lines(document.pages, "What it cost")
 
 
-def test_alerts_are_counted_by_rule():
+def test_alerts_are_counted():
     seen()
     expiring()
     evaluate(T0)
-    (table,) = part(week(), "alerts").tables
-    assert table.rows == (("checkpoint.expired", 1, 0), ("pressure.root", 1, 0))
+    assert facts(week().pages)["alerts"] == 2
 
 
 def test_an_empty_fleet_has_a_digest_that_says_so():

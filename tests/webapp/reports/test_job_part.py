@@ -1,4 +1,4 @@
-"""What Weir works out of one job beside its rows is in the appendix: analyses with trouble, its copy,
+"""What Weir works out of one job beside its rows is in the appendix: analyses with trouble,
 threads of the time, files that restores lacked.
 """
 
@@ -9,9 +9,9 @@ import pytest
 from spark_jobs.serving import JOB_CURRENT
 from tests.first_cycles import CLUSTER, served
 from tests.played import FOLDER, of_rule
-from tests.webapp.builders import T0, cluster, fact, finding, job, replica
+from tests.webapp.builders import T0, cluster, fact, finding, job
 from tests.webapp.cleanup.missing_files.conftest import lost_file, played_audits  # noqa: F401
-from tests.webapp.reports.stories import UID, facts, gather, part, parts, rows, scope, told
+from tests.webapp.reports.stories import UID, gather, part, parts, rows, scope, told
 from webapp.fleet.models import JobCurrent
 from webapp.profiles.job_threads import job_threads
 from webapp.profiles.models import ThreadDump
@@ -20,14 +20,13 @@ from webapp.reports.gathering import job_part
 pytestmark = pytest.mark.django_db
 
 
-def test_analyses_with_trouble_threads_and_the_copy_are_reported(weir, home):
-    """RocksDB that stalls, a copy that lies behind, and threads that were dumped."""
+def test_analyses_with_trouble_and_threads_are_reported(weir, home):
+    """RocksDB that stalls, and threads that were dumped."""
     (row,) = served(FOLDER / "2.3.0/write-stall", home, JOB_CURRENT)
     of = JobCurrent.objects.create(**row)
     at = of.last_seen_at
     cluster(CLUSTER, at=of.as_of, url=f"/recordings/{CLUSTER}", kind="recording")
     fact(of, 1, at, unaligned=True, persisted_bytes=1000, checkpointed_bytes=2000)
-    replica(of, at, rounds=1)
     (manager, *_) = job_threads(of, at, at).taskmanagers
     thread = {
         "name": "enrich (1/2)#0",
@@ -43,7 +42,6 @@ def test_analyses_with_trouble_threads_and_the_copy_are_reported(weir, home):
     report = gather(of_time, uid=UID, made_at=at, made_by="olga")
     assert part(report, "backend-").verdict.tone == "warn"
     assert rows(part(report, "threads-"), "tasks")[0]["does"] == "runs in a.B.map"
-    assert facts(part(report, "job-"))["copied"] is not None
     assert not parts(report, "exactly-once-")
 
 

@@ -61,20 +61,6 @@ def test_a_long_hostile_text_costs_little():
         assert len(texts.bounded(piece * 3, texts.TRACE)) <= texts.TRACE
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "shown"),
-    [
-        ("state.backend", "rocksdb", "rocksdb"),
-        ("s3.secret-key", "abc", "******"),
-        ("unaligned", False, False),
-        ("x", None, None),
-        ("n", 0, "0"),
-    ],
-)
-def test_settings_are_shown_as_people_read_them_and_secrets_not(key, value, shown):
-    assert texts.setting(key, value) == (key, shown)
-
-
 def test_a_name_is_one_line():
     assert texts.name("a\n\tb \u202ec") == "a b \ufffdc"
     assert texts.name(None, "otherwise") == "otherwise"

@@ -10,9 +10,8 @@ import pytest
 
 from tests.webapp.placement.recorded import answers
 from tests.webapp.resources.builders import MIB, taskmanager
-from webapp.analyses.resources.job_resources import resources_of
+from webapp.analyses.resources.job_resources import observed, of_now, resources_of, there
 from webapp.analyses.resources.memory_settings import memory_advice
-from webapp.analyses.resources.observed import observed, of_now, there
 from webapp.hosts.memory_budget import HEAP, MANAGED, METASPACE, NETWORK, OFF_HEAP, OVERHEAD, budget
 from webapp.hosts.process_memory import Refused, derived_sizes, settings_for
 from webapp.lib.flink_values import size_bytes

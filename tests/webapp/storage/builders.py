@@ -65,7 +65,6 @@ def root_figures(of: StorageAudit, uri: str = ROOT, **fields: Any) -> RootFigure
         "checkpoints": 2,
         "unlisted": 0,
         "doubts": 0,
-        "size_histogram": [{"le_bytes": 131_072, "files": 10, "bytes": 1_000_000}],
         "cleanable": True,
         "not_cleanable": [],
         **fields,

@@ -12,7 +12,7 @@ from tests.ingest.metadata.summary import summarise
 from tests.storage_trees import RecordedTree, lay_out
 from tests.webapp.storage.builders import audit, checkpoint_storage, root, root_figures
 from webapp.storage.models import StorageRoot
-from webapp.storage.xray import comparison, location, xray_reader, xray_treemap
+from webapp.storage.xray import location, xray_reader
 from webapp.storage.xray.measures import gini
 
 METADATA = Path(__file__).parents[2] / "fixtures" / "metadata"
@@ -88,24 +88,10 @@ def test_union_state_is_read_by_every_subtask_at_a_restore(tmp_path):
     assert split.restore_bytes == split.handle_bytes
 
 
-def test_two_checkpoints_share_what_the_later_one_did_not_write(registered, tree):
-    newer, older = (
-        location.located(f"{tree.root.uri}/ckpt/84a45047ca73a5fc5c18d3c2a3d03be9/chk-{number}")
-        for number in (12, 11)
-    )
-    compared = comparison.compared(newer, older)
-    assert (compared.shared_files, compared.new_files, compared.dropped_files) == (16, 4, 0)
-    assert compared.new_bytes > 0
-
-
 def test_skew_is_0_for_alike_and_near_1_for_one_alone():
     assert gini([5, 5, 5, 5]) == pytest.approx(0)
     assert gini([0] * 99 + [7]) == pytest.approx(0.99)
     assert (gini([3]), gini([0, 0])) == (None, None)
-
-
-def test_a_subtask_far_above_its_siblings_is_coloured():
-    assert [xray_treemap._level(size, 10, 4) for size in (10, 14, 25)] == ["u1", "u3", "u4"]
 
 
 def test_a_file_larger_than_allowed_is_refused(tmp_path, monkeypatch):
@@ -141,20 +127,6 @@ def test_the_page_shows_state_files_and_whom_it_needs(viewer, registered, tree):
     page = viewer.get(reverse("storage-xray"), {"path": path}).content.decode()
     assert "◆ of another job" in page
     assert "16 files" in page
-    assert 'class="treemap"' in page
-
-
-def test_the_page_compares_with_another_checkpoint_and_reads_each_only_once(
-    viewer, registered, tree, monkeypatch
-):
-    paths = [
-        f"{tree.root.uri}/ckpt/84a45047ca73a5fc5c18d3c2a3d03be9/chk-{number}" for number in (12, 11)
-    ]
-    query = {"path": paths[0], "with": paths[1]}
-    assert "Only 12 needs" in viewer.get(reverse("storage-xray"), query).content.decode()
-    monkeypatch.setattr(xray_reader, "read", None)
-    monkeypatch.setattr(comparison, "compared", None)
-    assert "Only 12 needs" in viewer.get(reverse("storage-xray"), query).content.decode()
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,15 @@
 """A job in two windows around an instant, under all its ids. A handful of queries, bounded."""
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import sqrt
+from typing import Any
 
 from ingest.messages import message
+from spark_jobs.diagnosis.statistics import median, quantile
 from spark_jobs.serving import FAILED_OUTCOMES
-from webapp.analyses.before_after.configuration_changes import Change, changes, not_reported
-from webapp.analyses.before_after.samples import Comparison, compared
-from webapp.analyses.before_after.windows import Windows, windows
 from webapp.analyses.document import Unit
 from webapp.checkpoints.models import CheckpointFact
 from webapp.config.row_retention import routine
@@ -16,6 +17,203 @@ from webapp.fleet.attempts import began_at, lived_in, other_attempts, over_at
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent
 from webapp.pressure.models import PressureWindow
+
+LEAST = 5
+"""With fewer values on either side nothing is known."""
+BEYOND_CHANCE_Z = 2.576
+MOST_PAIRS = 0.75
+LEAST_CHANGE = 0.1
+
+HIGHER, LOWER = message("higher"), message("lower")
+SAME, TOO_FEW, UNKNOWN = message("no difference"), message("too few"), message("unknown")
+DIFFERS = (HIGHER, LOWER)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """``low`` to ``high``: eight of ten values. Without values all but the count are None."""
+
+    count: int
+    median: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """``change``: of the medians, as a ratio of the one before; None where that is nothing or not
+    known.
+    """
+
+    before: Sample
+    after: Sample
+    state: str
+    above: float | None
+    change: float | None
+
+
+def sample(values: Sequence[float]) -> Sample:
+    if not values:
+        return Sample(0, None, None, None)
+    return Sample(len(values), median(values), quantile(values, 0.1), quantile(values, 0.9))
+
+
+def compared(before: Sequence[float], after: Sequence[float]) -> Comparison:
+    sample_before, other = sample(before), sample(after)
+    if sample_before.median is None or other.median is None:
+        return Comparison(sample_before, other, UNKNOWN, None, None)
+    change = other.median / sample_before.median - 1 if sample_before.median else None
+    if min(sample_before.count, other.count) < LEAST:
+        return Comparison(sample_before, other, TOO_FEW, None, change)
+    above = share_above(before, after)
+    z = (above - 0.5) / sqrt(
+        (sample_before.count + other.count + 1) / (12 * sample_before.count * other.count)
+    )
+    is_large = sample_before.median != other.median and (
+        change is None or abs(change) >= LEAST_CHANGE
+    )
+    differs = abs(z) >= BEYOND_CHANCE_Z and max(above, 1 - above) >= MOST_PAIRS and is_large
+    return Comparison(
+        sample_before, other, (HIGHER if above > 0.5 else LOWER) if differs else SAME, above, change
+    )
+
+
+def share_above(before: Sequence[float], after: Sequence[float]) -> float:
+    """Of all pairs, those whose value after is the larger one; ties count half."""
+    ordered = sorted(before)
+    twice = sum(bisect_left(ordered, value) + bisect_right(ordered, value) for value in after)
+    return twice / (2 * len(before) * len(after))
+
+
+MOST_CHANGES = 200
+
+
+@dataclass(frozen=True)
+class Change:
+    """``of``: what it belongs to. ``before``, ``after``: as text; None where it was not there."""
+
+    of: str
+    name: str
+    before: str | None
+    after: str | None
+
+
+def changes(before: JobCurrent, after: JobCurrent) -> list[Change]:
+    """The first ``MOST_CHANGES``, in order.
+
+    What one of them did not report is no change: see :func:`not_reported`.
+    """
+    differences = [
+        *_of_mapping(message("job"), _figures(before), _figures(after)),
+        *_of_mapping(message("checkpoints"), before.checkpoint_config, after.checkpoint_config),
+        *_of_mapping(message("configuration"), before.configuration, after.configuration),
+        *_of_vertices(before.graph, after.graph),
+    ]
+    return differences[:MOST_CHANGES]
+
+
+def not_reported(before: JobCurrent, after: JobCurrent) -> list[str]:
+    lacking = {
+        "configuration": message(
+            "Flink did not report the configuration of both attempts, so it is not compared."
+        ),
+        "checkpoint_config": message(
+            "Flink did not report the checkpoint settings of both attempts, so they are not "
+            "compared."
+        ),
+        "graph": message("Flink did not report the plan of both attempts, so it is not compared."),
+    }
+    return [
+        sentence
+        for field, sentence in lacking.items()
+        if not getattr(before, field) or not getattr(after, field)
+    ]
+
+
+def _figures(job: JobCurrent) -> dict[str, Any]:
+    known = {
+        "Flink": job.flink_version,
+        "parallelism": job.parallelism,
+        "vertices": job.vertex_count,
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _of_mapping(
+    of: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+) -> Iterator[Change]:
+    if not before or not after:
+        return
+    for name in sorted({*before, *after}):
+        old, new = _text(before.get(name)), _text(after.get(name))
+        if old != new:
+            yield Change(of, name, old, new)
+
+
+def _of_vertices(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+) -> Iterator[Change]:
+    old, new = _parallelisms(before), _parallelisms(after)
+    if old and new:
+        yield from _of_mapping(message("vertices"), old, new)
+
+
+def _parallelisms(graph: Mapping[str, Any] | None) -> dict[str, str]:
+    """By name: ids of vertices differ from plan to plan, and names may come twice."""
+    by_vertex: dict[str, list[str]] = {}
+    for vertex in (graph or {}).get("vertices") or ():
+        by_vertex.setdefault(str(vertex.get("name") or vertex.get("vertex_id")), []).append(
+            str(vertex.get("parallelism"))
+        )
+    return {
+        name: message("parallelism {values:name}", values=", ".join(sorted(values)))
+        for name, values in by_vertex.items()
+    }
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+LENGTHS = {
+    "15m": timedelta(minutes=15),
+    "1h": timedelta(hours=1),
+    "6h": timedelta(hours=6),
+    "24h": timedelta(hours=24),
+}
+DEFAULT = "1h"
+SHORTEST = timedelta(seconds=10)
+
+
+@dataclass(frozen=True)
+class Windows:
+    """``start`` to ``at`` and ``at`` to ``end``.
+
+    ``cut``: why they are shorter than was asked for; "" where they are not.
+    """
+
+    start: datetime
+    at: datetime
+    end: datetime
+    cut: str = ""
+
+    @property
+    def length(self) -> timedelta:
+        return self.end - self.at
+
+
+def windows(
+    at: datetime, length: timedelta, known_from: datetime, known_to: datetime
+) -> Windows | None:
+    """None where one of the sides is not known at all."""
+    before, after = at - known_from, known_to - at
+    shortest = min(length, before, after)
+    if shortest < SHORTEST:
+        return None
+    begins, ends = message("what is known begins there"), message("what is known ends there")
+    cut = "" if shortest == length else begins if before <= after else ends
+    return Windows(at - shortest, at, at + shortest, cut)
+
 
 MOST_FACTS = 5_000
 MOST_WINDOWS = 20_000
@@ -140,7 +338,6 @@ def marks_of(job: JobCurrent, start: datetime, end: datetime) -> list[Mark]:
 
 
 def _marks(cluster: str, ids: Sequence[str], start: datetime, end: datetime) -> list[Mark]:
-    """Oldest first; the newest where there are too many."""
     rows = JobAnnotation.objects.filter(
         cluster=cluster, job_id__in=ids, at__gte=start, at__lte=end
     ).order_by("-at", "-id")
@@ -154,9 +351,6 @@ def _marks(cluster: str, ids: Sequence[str], start: datetime, end: datetime) -> 
 def _attempts(
     line: Sequence[JobCurrent], at: datetime
 ) -> tuple[JobCurrent | None, JobCurrent | None]:
-    """The attempts on both sides of the instant, with all that is known of them; the same one where
-    it went on.
-    """
     begun = sorted((job for job in line if began_at(job)), key=lambda job: (began_at(job), job.pk))
     before = [job for job in begun if (began_at(job) or at) < at - SAME_MOMENT]
     after = [job for job in begun if (over_at(job) or at) > at + SAME_MOMENT]
@@ -191,10 +385,6 @@ def _measures(*sides: Sequence[CheckpointFact]) -> list[Measure]:
 
 
 def _pressure(cluster: str, ids: Sequence[str], span: Windows) -> tuple[list[Measure], bool]:
-    """Of each vertex, by name, minute by minute.
-
-    A minute in which it happened is in neither window.
-    """
     rows = PressureWindow.objects.filter(
         cluster=cluster, job_id__in=ids, window_start__gte=span.start, window_start__lt=span.end
     )

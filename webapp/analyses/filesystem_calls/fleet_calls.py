@@ -1,22 +1,126 @@
 """Calls of all jobs to each file system, second by second: who checkpoints together."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.core.cache import cache
+from django.db.models import Sum
 
+from ingest.uris import BadUri, canonical
 from spark_jobs.filesystem_calls.bursts import Written, by_second
-from webapp.analyses.filesystem_calls.audit_logs import (
-    AuditedCalls,
-    Caller,
-    JobSeen,
-    Observed,
-    observed_in,
-)
+from spark_jobs.filesystem_calls.namenode_heap import Namespace, small_heap_bytes
 from webapp.analyses.filesystem_calls.fleet_jobs import WINDOW, FleetJob, fleet_jobs
+from webapp.fleet.models import JobCurrent
 from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
+from webapp.replication.storages import storage_of
+from webapp.storage.auditing.audit_request import spellings
+from webapp.storage.models import JobStorage, RootFigures, StorageRoot
 from webapp.storage.namenodes import NameNode, NameNodes, namenodes_in
+from webapp.storage.newest_audits import latest
+
+SCHEMES = ("hdfs:", "viewfs:", "webhdfs:", "swebhdfs:")
+MOST_JOBS, MOST_PATHS = 50, 1_000
+
+
+@dataclass(frozen=True)
+class RootMemory:
+    """``namenode``: None where it is not known which one has this root. ``small_files``: of at most
+    1 MiB, ``_metadata`` left out.
+    """
+
+    root: str
+    namespace: Namespace
+    namenode: NameNode | None
+    small_files: int
+
+    @property
+    def share(self) -> float | None:
+        """Of all files, directories and blocks of its NameNode; audits count no directories."""
+        node = self.namenode
+        if node is None or node.files is None or node.blocks is None:
+            return None
+        total = node.files + node.blocks
+        return min(1.0, self.namespace.objects / total) if total else None
+
+    @property
+    def most_heap_bytes(self) -> float | None:
+        """Its share of the heap in use, which holds more than files and blocks."""
+        used = self.namenode.heap_used_bytes if self.namenode else None
+        return None if used is None or self.share is None else used * self.share
+
+    @property
+    def small_heap_bytes(self) -> int:
+        return small_heap_bytes(self.small_files)
+
+
+@dataclass(frozen=True)
+class NameNodeMemory:
+    """``roots`` and ``jobs``: most files first; ``jobs``: the first of ``job_count``."""
+
+    roots: Sequence[RootMemory]
+    jobs: Sequence[JobStorage]
+    job_count: int
+
+
+def namenode_memory(known: Sequence[NameNode]) -> NameNodeMemory:
+    """Of roots on HDFS. ``known``: NameNodes whose JMX answered."""
+    figures = [row for row in latest() if row.root.startswith(SCHEMES)]
+    if not figures:
+        return NameNodeMemory((), (), 0)
+    audits = {_of_audit(row) for row in figures}
+    rows = JobStorage.objects.filter(
+        audit__in={audit for audit, _root in audits}, root__in={root for _audit, root in audits}
+    )
+    small = {
+        (str(row["audit_id"]), row["root"]): row["small"]
+        for row in rows.order_by().values("audit_id", "root").annotate(small=Sum("small_files"))
+    }
+    nodes = _by_storage(known)
+    roots = [
+        RootMemory(
+            row.root,
+            Namespace(row.files, row.bytes),
+            nodes.get(storage_of(row.root)),
+            small.get(_of_audit(row)) or 0,
+        )
+        for row in figures
+    ]
+    # Of a root that was audited alone since, an older audit has rows, too.
+    jobs = [
+        row for row in rows.order_by("-files", "id")[: MOST_JOBS * 2] if _of_audit(row) in audits
+    ]
+    return NameNodeMemory(
+        sorted(roots, key=lambda one: -one.namespace.files), jobs[:MOST_JOBS], rows.count()
+    )
+
+
+def _of_audit(row: RootFigures | JobStorage) -> tuple[str, str]:
+    return str(row.audit_id), row.root
+
+
+def _by_storage(known: Sequence[NameNode]) -> Mapping[str, NameNode]:
+    nodes: dict[str, NameNode] = {}
+    for node in known:
+        roots = StorageRoot.objects.filter(clusters__name=node.cluster)
+        jobs = JobCurrent.objects.filter(cluster=node.cluster).exclude(last_completed_path=None)
+        paths = [
+            *roots.values_list("uri", flat=True),
+            *jobs.order_by("-id").values_list("last_completed_path", flat=True)[:MOST_PATHS],
+        ]
+        storages = {storage for path in paths if (storage := _storage(path or ""))}
+        if len(storages) == 1:
+            nodes.setdefault(storages.pop(), node)
+    return nodes
+
+
+def _storage(path: str) -> str:
+    try:
+        uri = canonical(path, spellings())
+    except BadUri:
+        return ""
+    return storage_of(uri) if uri.startswith(SCHEMES) else ""
+
 
 SECONDS = int(WINDOW.total_seconds())
 
@@ -48,25 +152,19 @@ class FileSystemCalls:
 @dataclass(frozen=True)
 class FleetCalls:
     """``start``: of the seconds. ``left_out``: jobs with fewer checkpoints than those looked at.
-    ``observed``: what audit logs of NameNodes have of the same minutes, ``namenodes`` what their
-    JMX has.
+    ``namenodes``: what their JMX has of the same minutes.
     """
 
     start: datetime
     end: datetime
     left_out: int
     file_systems: Sequence[FileSystemCalls]
-    observed: Observed
     namenodes: NameNodes
 
 
 _MADE_OF = (
     NameNodes,
     NameNode,
-    Observed,
-    AuditedCalls,
-    Caller,
-    JobSeen,
     FleetCalls,
     FileSystemCalls,
     Together,
@@ -92,13 +190,11 @@ def fleet_calls(now: datetime) -> FleetCalls:
         end,
         left_out,
         _file_systems(jobs, start),
-        observed_in(start, SECONDS, jobs),
         namenodes_in(start, SECONDS),
     )
 
 
 def _start(end: datetime) -> datetime:
-    """The second in which the newest was triggered is within."""
     return end.replace(microsecond=0) + timedelta(seconds=1) - WINDOW
 
 

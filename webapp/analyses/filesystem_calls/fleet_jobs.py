@@ -14,7 +14,7 @@ from django.db.models import Count
 
 from ingest.metadata.files import NAME
 from ingest.metadata.owners import owner_directory
-from spark_jobs.filesystem_calls.calls import audited_of_files, calls_of_files
+from spark_jobs.filesystem_calls.calls import calls_of_files
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.xray_address import address_of
 from webapp.fleet.models import JobCurrent
@@ -47,15 +47,6 @@ class FleetJob:
     calls: float | None
     taken: tuple[Taken, ...]
     period_s: float | None
-
-    @property
-    def audited_per_s(self) -> float | None:
-        """Calls that an audit log has."""
-        return (
-            audited_of_files(self.files) / self.period_s
-            if self.files is not None and self.period_s
-            else None
-        )
 
     @property
     def per_s(self) -> float | None:

@@ -23,13 +23,13 @@ from webapp.analyses.document import (
     Value,
     Verdict,
 )
-from webapp.analyses.filesystem_calls.audit_logs import AuditedCalls
 from webapp.analyses.filesystem_calls.fleet_calls import (
     FileSystemCalls,
     FleetCalls,
+    NameNodeMemory,
     look_up_fleet_calls,
+    namenode_memory,
 )
-from webapp.analyses.filesystem_calls.namenode_memory import NameNodeMemory, namenode_memory
 from webapp.charts.filesystem_calls import calls_by_second
 from webapp.findings.models import Finding
 from webapp.lib.messages.rendering import localised
@@ -71,9 +71,7 @@ def filesystem_calls(asked: Asked) -> Document:
     if fleet_calls.namenodes.known:
         blocks.append(_namenodes(fleet_calls))
     blocks += _memory(fleet_calls)
-    if fleet_calls.observed.logs:
-        blocks += [_callers(fleet_calls.observed.logs), _jobs(fleet_calls.observed.logs)]
-    if fleet_calls.namenodes.known or fleet_calls.observed.logs:
+    if fleet_calls.namenodes.known:
         blocks.append(_kinds(fleet_calls))
     return Document(_verdict(fleet_calls, findings), tuple(blocks))
 
@@ -86,10 +84,6 @@ def seconds(asked: Asked) -> Drawn:
         for system in fleet_calls.file_systems
         if any(system.seconds)
     ]
-    for log in fleet_calls.observed.logs:
-        series.append(
-            (localised(message("audit log, {cluster:name}", cluster=log.cluster)), log.seconds)
-        )
     if not series:
         text = message("No job whose files an audit counted took a checkpoint in these minutes.")
         return Drawn(empty_title=message("No calls are known"), empty_text=text)
@@ -98,7 +92,6 @@ def seconds(asked: Asked) -> Drawn:
 
 
 def _verdict(fleet_calls: FleetCalls, findings: Sequence[Finding]) -> Verdict:
-    """How loaded the NameNodes are, then the worst second of all."""
     if findings:
         tone: Tone = "crit" if findings[0].severity == "critical" else "warn"
         return Verdict(tone, join_messages((findings[0].title, *_worst(fleet_calls)), ". "))
@@ -132,7 +125,7 @@ def _worst(fleet_calls: FleetCalls) -> Iterator[Message]:
 
 
 def _unknown(fleet_calls: FleetCalls) -> Iterator[str]:
-    observed, namenodes = fleet_calls.observed, fleet_calls.namenodes
+    namenodes = fleet_calls.namenodes
     if namenodes.why:
         yield namenodes.why
     elif namenodes.silent:
@@ -145,18 +138,6 @@ def _unknown(fleet_calls: FleetCalls) -> Iterator[str]:
         yield message(
             "No NameNode is declared, so its load is unknown. Give its web address on one "
             "cluster that uses it (Clusters, Edit)."
-        )
-    if observed.why:
-        yield observed.why
-    elif observed.silent:
-        yield message(
-            "Audit logs that are declared have no calls of these minutes: {clusters:names}.",
-            clusters=list(observed.silent),
-        )
-    elif not observed.logs:
-        yield message(
-            "No audit log of a NameNode is declared: what is shown is what checkpoints should "
-            "cost. Declare its hdfs-audit.log on one cluster that uses it (Clusters, Edit)."
         )
     if uncounted := sum(system.unknown for system in fleet_calls.file_systems):
         yield plural(
@@ -354,7 +335,6 @@ def _memory_of_roots(memory: NameNodeMemory) -> Table:
             Column("most_heap_bytes", message("By its share"), "bytes", most),
             Column("sized_bytes", message("Sized"), "bytes", message("1 GB for a million blocks")),
             Column("share", message("Share"), "share", share),
-            Column("merged_bytes", message("Less if merged"), "bytes", message("into 32 MiB")),
             Column("inlined_bytes", message("Less if inline"), "bytes", inlined),
         ),
         tuple(
@@ -366,7 +346,6 @@ def _memory_of_roots(memory: NameNodeMemory) -> Table:
                 one.most_heap_bytes,
                 one.namespace.sized_heap_bytes,
                 one.share,
-                one.merged_heap_bytes,
                 one.small_heap_bytes,
             )
             for one in memory.roots
@@ -379,7 +358,7 @@ def _memory_of_roots(memory: NameNodeMemory) -> Table:
             "retained checkpoints (execution.checkpointing.num-retained), and a higher inline "
             "threshold (state.storage.fs.memory-threshold, since 1.20 "
             "execution.checkpointing.data-inline-threshold, at most 1 MiB). What is inline takes "
-            "heap of the JobManager instead: the page of each job shows how much."
+            "heap of the JobManager instead."
         ),
     )
 
@@ -411,87 +390,17 @@ def _memory_of_jobs(memory: NameNodeMemory) -> Table:
     )
 
 
-def _callers(logs: Sequence[AuditedCalls]) -> Table:
-    return Table(
-        "callers",
-        message("Callers"),
-        (
-            Column("cluster", CLUSTER),
-            Column("user", message("User")),
-            Column("address", message("Address"), "mono"),
-            Column("calls", CALLS, "count"),
-            Column("peak", message("Own worst second"), "count"),
-            Column("in_peak", message("In the worst of all"), "count"),
-        ),
-        tuple(
-            (log.cluster, caller.user, caller.address, caller.calls, caller.peak, caller.in_peak)
-            for log in logs
-            for caller in log.callers
-        ),
-        subtitle=message("by audit logs, in the same minutes; most calls first"),
-        note=join_messages(map(_audited, logs), " "),
-    )
-
-
-def _audited(log: AuditedCalls) -> Message:
-    return message(
-        "{cluster:name}: {calls:count} calls, {peak:count} in the worst second; {of_jobs:count} "
-        "have the id of a job in their path, "
-        "{refused:count} were refused or of a path that is not there.",
-        cluster=log.cluster,
-        calls=log.calls,
-        peak=log.peak,
-        of_jobs=log.calls - log.no_job,
-        refused=log.refused,
-    )
-
-
-def _jobs(logs: Sequence[AuditedCalls]) -> Table:
-    expected = message("of the kinds that an audit log has: no addBlock, fsync and complete")
-    return Table(
-        "jobs",
-        message("Observed jobs"),
-        (
-            Column("job", message("Job")),
-            Column("log", message("Audit log")),
-            Column("calls", CALLS, "count"),
-            Column("per_s", PER_S, "per_s"),
-            Column("expected_per_s", message("Expected"), "per_s", expected),
-        ),
-        tuple(
-            (
-                _job_link(job.cluster, job.job_id, job.name) if job.cluster else job.job_id,
-                log.cluster,
-                job.calls,
-                round(job.per_s, 2),
-                None if job.expected_per_s is None else round(job.expected_per_s, 2),
-            )
-            for log in logs
-            for job in log.jobs
-        ),
-        subtitle=message("by audit logs; most calls first"),
-        empty=message("No call has the id of a job in its path."),
-    )
-
-
 def _kinds(fleet_calls: FleetCalls) -> Table:
-    """By what NameNodes and their audit logs name them."""
-    jmx, audit = message("JMX"), message("audit log")
     rows = [
-        (node.cluster, jmx, kind, per_s)
+        (node.cluster, kind, per_s)
         for node in fleet_calls.namenodes.known
         for kind, per_s in node.kinds.items()
     ]
-    for log in fleet_calls.observed.logs:
-        rows += [
-            (log.cluster, audit, cmd, calls / log.lasted_s) for cmd, calls in log.kinds.items()
-        ]
     return Table(
         "kinds",
         message("Kinds of calls"),
         (
             Column("cluster", CLUSTER),
-            Column("source", message("By")),
             Column("kind", message("Kind of call"), "mono"),
             Column("per_s", PER_S, "per_s"),
         ),
@@ -501,7 +410,7 @@ def _kinds(fleet_calls: FleetCalls) -> Table:
 
 
 def _job_link(cluster: str, job_id: str, name: str) -> Link:
-    return Link(name, reverse("filesystem-calls", args=(cluster, job_id)))
+    return Link(name, reverse("job", args=(cluster, job_id)))
 
 
 def _tenths(value: float | None) -> float | None:

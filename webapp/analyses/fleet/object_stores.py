@@ -183,7 +183,6 @@ def _jobs(troubles: Sequence[StoreTrouble]) -> Table:
 
 
 def _advice(troubles: Sequence[StoreTrouble]) -> Iterator[str]:
-    """For what is open, else for what was of the last day."""
     asked = [one for one in troubles if one.is_open] or troubles
     by_fault = {fault: [one for one in asked if one.fault == fault] for fault in _FAULTS}
     for fault, alike in by_fault.items():

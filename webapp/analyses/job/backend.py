@@ -377,7 +377,6 @@ def _verdict(job_state: JobBackend) -> Verdict:
 
 
 def _debloating(job: JobCurrent, job_state: JobBackend) -> str:
-    """What is known of the size of buffers, and what to set."""
     seen = job_state.having(OF_BUFFERS)
     if seen:
         longest = max(

@@ -9,14 +9,18 @@ from django.urls import reverse
 
 from ingest.messages import brief, join_messages, message
 from webapp.analyses.before_after.job_change import (
+    DEFAULT,
+    DIFFERS,
+    HIGHER,
+    LENGTHS,
+    TOO_FEW,
     JobChange,
     Mark,
     Measure,
+    Windows,
     job_change,
     marks_of,
 )
-from webapp.analyses.before_after.samples import DIFFERS, HIGHER, TOO_FEW
-from webapp.analyses.before_after.windows import DEFAULT, LENGTHS, Windows
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Asked,
@@ -85,10 +89,6 @@ def before_after(job: JobCurrent, asked: Asked) -> Document:
 
 
 def _verdict(change: JobChange) -> Verdict:
-    """What differs most, or that nothing does.
-
-    More of what is compared (time, bytes, pressure) is more load.
-    """
     if change.windows is None:
         return Verdict("unknown", message("Nothing can be compared."))
     every = (*change.measures, *change.pressure)
@@ -192,7 +192,6 @@ def _measures(change: JobChange) -> Iterator[Table]:
 
 
 def _compared(key: str, title: str, subtitle: str, measures: Sequence[Measure]) -> Table:
-    """What differs first."""
     unit: Unit = measures[0].unit
     vertex = (
         (Column("vertex", message("Vertex")),)

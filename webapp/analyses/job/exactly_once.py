@@ -93,7 +93,6 @@ def job_transactions(
 
 
 def _lines(log_events: Any) -> list[Any]:
-    """The newest; losses are not crowded out by warnings at each commit."""
     names = ("ts", "kind", "fields")
     lost = log_events.filter(kind=LOST).values_list(*names)[:MOST_LINES]
     others = log_events.exclude(kind=LOST).values_list(*names)[:MOST_LINES]

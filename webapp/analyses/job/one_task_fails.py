@@ -19,10 +19,8 @@ from webapp.analyses.document import (
     Table,
     Verdict,
 )
-from webapp.analyses.recovery.failover import Failover, failover
-from webapp.analyses.recovery.observed_restores import HISTORY, recent_outages
-from webapp.analyses.recovery.phases import SpareSlots
-from webapp.analyses.recovery.regional_checkpoints import LEAST_CHECKPOINTS
+from webapp.analyses.recovery.failover import LEAST_CHECKPOINTS, Failover, SpareSlots, failover
+from webapp.analyses.recovery.job_restores import HISTORY, recent_outages
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.quantities import count_text, duration_text, percent_text
@@ -80,7 +78,6 @@ def one_task_fails(job: JobCurrent, asked: Asked) -> Document:
 
 
 def _verdict(outcome: Failover) -> Verdict:
-    """Trouble is only what a setting would change."""
     if outcome.restarts_all and outcome.by_plan > 1:
         restarts = message(
             "Any failure restarts all {tasks:count} tasks, by its scheduler or its failover "
@@ -230,9 +227,6 @@ def _restarts(outcome: Failover) -> Table:
 
 
 def _regional(outcome: Failover) -> Iterator[Block]:
-    """FLIP-600 carries regions of pointwise exchanges only: with one region there is nothing to
-    carry.
-    """
     of = outcome.checkpoints
     if of.at_least is None or outcome.by_plan == 1:
         yield NotKnown(regional_sentence(outcome))
@@ -338,5 +332,4 @@ def regional_sentence(outcome: Failover) -> str:
 
 
 def _rate_text(rate: float) -> str:
-    """With as many digits as tell it from 1."""
     return f"{rate * 100:.6g} %"

@@ -129,7 +129,6 @@ def _verdict(job_placement: JobPlacement) -> Verdict:
 
 
 def _is_worth_balancing(job_placement: JobPlacement) -> bool:
-    """By what is observed; where that is not known, by what Flink does by itself."""
     now = job_placement.outcome(NOW) or job_placement.outcome(DEFAULT)
     balanced = job_placement.outcome(BALANCED)
     return (

@@ -21,9 +21,15 @@ from webapp.analyses.document import (
     Tone,
     Verdict,
 )
-from webapp.analyses.recovery.job_restores import Choice, JobRestores, job_restores
-from webapp.analyses.recovery.observed_restores import CHECKPOINT, LOCAL, SAVEPOINT
-from webapp.analyses.recovery.operator_states import OperatorState
+from webapp.analyses.recovery.job_restores import (
+    CHECKPOINT,
+    LOCAL,
+    SAVEPOINT,
+    Choice,
+    JobRestores,
+    OperatorState,
+    job_restores,
+)
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import bytes_text, duration_text
 

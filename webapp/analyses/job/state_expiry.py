@@ -44,7 +44,6 @@ def _verdict(expiry: StateExpiry) -> Verdict:
 
 
 def _states(expiry: StateExpiry) -> Table:
-    """Those that live forever first, then those of which nothing is known."""
     states = sorted(
         expiry.states, key=lambda state: (state.expires is not False, state.expires is not None)
     )

@@ -1,22 +1,69 @@
 """The placement of one job: how even it is now, and how even Flink's own rules would make it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 
 from ingest.flink_rest.versions import release
 from ingest.messages import message
+from spark_jobs.diagnosis.placement_settings import TASKS_SINCE, spreading_setting, spreads
+from spark_jobs.diagnosis.samples import EVENLY_SPREAD, LOAD_BALANCE_MODE
 from spark_jobs.placement.network_buffers import BufferSettings
 from spark_jobs.placement.plan import Indices, Plan
 from spark_jobs.placement.regions import region_sizes, regions, restarted_by_taskmanager
 from spark_jobs.placement.slots import Placement, simulated
 from spark_jobs.placement.spread import Spread, spread
-from webapp.analyses.placement.advice import advice
 from webapp.fleet.job_plan import buffer_settings, restarts_all
 from webapp.fleet.models import JobCurrent
 from webapp.fleet.task_samples import Sampled
+
+
+def advice(version: tuple[int, ...] | None, configuration: Mapping[str, Any] | None) -> str:
+    """One or two sentences; what is set already is said."""
+    settings = configuration or {}
+    by_hand = message(
+        "Before 2.2, give vertices of smaller parallelism a slot sharing group of their own, or "
+        "all vertices the same parallelism."
+    )
+    if version is None:
+        return message(
+            "The version of Flink is not known: {mode:name} TASKS (2.2 and later), "
+            "SLOTS (1.19 and later) or {evenly:name} (before) spread tasks.",
+            mode=LOAD_BALANCE_MODE,
+            evenly=EVENLY_SPREAD,
+        )
+    if version >= TASKS_SINCE:
+        if spreads(version, settings):
+            return message(
+                "{mode:name} is TASKS already. After failovers, a larger slot.request.max-interval "
+                "lets Flink see all requests at once.",
+                mode=LOAD_BALANCE_MODE,
+            )
+        return message(
+            "Set {setting:name} for the cluster and restart the job: Flink then balances its "
+            "tasks.",
+            setting=spreading_setting(version),
+        )
+    if spreads(version, settings):
+        return message(
+            "Flink already spreads slots over TaskManagers. Since 2.2 it also balances tasks "
+            "within slots ({mode:name}: TASKS). {by_hand:message}",
+            mode=LOAD_BALANCE_MODE,
+            by_hand=by_hand,
+        )
+    spread = message(
+        "slots are then spread over TaskManagers. Since 2.2 Flink also balances tasks within slots."
+    )
+    return message(
+        "Set {setting:name} for the cluster: {spread:message} {by_hand:message}",
+        setting=spreading_setting(version),
+        spread=spread,
+        by_hand=by_hand,
+    )
+
 
 NOW, DEFAULT, BALANCED = "now", "default", "balanced"
 
@@ -200,7 +247,6 @@ def _now(plan: Plan, sampled: Sampled, names: Sequence[str]) -> list[Indices] | 
 
 
 def _slots_each(plan: Plan, sampled: Sampled, names: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Slots of the TaskManagers that it runs on, and what had to be assumed."""
     needed = plan.slots_needed()
     each = [
         sampled.taskmanagers[name].slots or 0 if name in sampled.taskmanagers else 0
@@ -246,7 +292,6 @@ def _taskmanagers(
     settings: BufferSettings,
     restarted: Indices,
 ) -> list[TaskManagerLoad]:
-    """Fullest first."""
     loads = []
     for at, name in enumerate(names):
         known = sampled.taskmanagers.get(name)
@@ -271,7 +316,6 @@ def _taskmanagers(
 def _hosts(
     sampled: Sampled, names: Sequence[str], now: Sequence[Indices], found_regions: Sequence[Indices]
 ) -> list[HostLoad]:
-    """Those whose loss restarts most first; TaskManagers whose host is not known are left out."""
     of_name = [
         sampled.taskmanagers[name].host if name in sampled.taskmanagers else None for name in names
     ]
@@ -291,7 +335,6 @@ def _hosts(
 
 
 def _vertices(plan: Plan, spread: Spread, now: Sequence[Indices]) -> list[VertexSpread]:
-    """Most concentrated first, then in plan order."""
     spreads = []
     for vertex, counts, where in zip(plan.vertices, spread.tasks_of, now, strict=True):
         known, taskmanagers = int(counts.sum()), len(counts)

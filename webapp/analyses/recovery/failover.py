@@ -3,24 +3,197 @@ cost if one task came back alone.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from statistics import median
 from typing import Any
 
 import numpy as np
+from django.db.models import Count, Q
 
-from spark_jobs.diagnosis.regional_model import PROPOSED_LIMITS
+from spark_jobs.diagnosis.regional_model import (
+    PROPOSED_LIMITS,
+    Tried,
+    at_least,
+    regional_share,
+    task_success,
+)
 from spark_jobs.placement.plan import Indices, Plan
 from spark_jobs.placement.regions import region_sizes, regions
+from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.analyses.placement.job_placement import HostLoad, TaskManagerLoad
 from webapp.analyses.placement.lookup import look_up_placement
-from webapp.analyses.recovery.phases import Phases, SpareSlots, phases, spare_slots
-from webapp.analyses.recovery.regional_checkpoints import RegionalCheckpoints, regional_checkpoints
+from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.job_plan import plan_of, restarts_all
 from webapp.fleet.models import JobCurrent, LogEvent
 from webapp.lib.outage import Outage
 from webapp.pressure.newest_windows import newest_windows
+
+ALONE = ("detect", "redeploy", "restore")
+"""Of a task that comes back by itself: nothing else is cancelled, and it takes a slot that is
+free.
+"""
+
+
+@dataclass(frozen=True)
+class Phases:
+    """Medians over ``outages``, None where none of them knows it.
+
+    ``alone_ms``: the phases of one task that comes back alone.
+    """
+
+    outages: int
+    downtime_ms: float | None
+    wait_ms: float | None
+    alone_ms: float | None
+
+
+@dataclass(frozen=True)
+class SpareSlots:
+    """``saved_ms``: by how much the wait of outages in which TaskManagers were lost is longer than
+    ``usual_ms``, that of the others (or the delay of the restart strategy, where there are none).
+    ``slots`` of one TaskManager is what has to be spare.
+    """
+
+    outages: int
+    lost_wait_ms: float
+    usual_ms: float
+    saved_ms: float
+    slots: int | None
+
+
+def phases(outages: Iterable[Outage]) -> Phases:
+    every = list(outages)
+    alone = [_sum(outage, ALONE) for outage in every if outage.part_ms["restore"] is not None]
+    return Phases(
+        len(every),
+        _median(outage.downtime_ms for outage in every),
+        _median(_waited(outage) for outage in every),
+        median(alone) if alone else None,
+    )
+
+
+def spare_slots(
+    observed: Sequence[tuple[Outage, int]], delay_ms: float | None, slots: int | None
+) -> SpareSlots | None:
+    """``found``: outages with how many TaskManagers were lost; None where no TaskManager was, or
+    what is usual is not known.
+    """
+    lost = [waited for outage, dead in observed if dead and (waited := _waited(outage)) is not None]
+    others = [
+        waited for outage, dead in observed if not dead and (waited := _waited(outage)) is not None
+    ]
+    usual = median(others) if others else delay_ms
+    if not lost or usual is None:
+        return None
+    return SpareSlots(len(lost), median(lost), usual, max(median(lost) - usual, 0), slots)
+
+
+def _waited(outage: Outage) -> float | None:
+    return None if outage.part_ms["wait"] is None else _sum(outage, ("wait", "failed_attempts"))
+
+
+def _sum(outage: Outage, names: Iterable[str]) -> float:
+    return sum(outage.part_ms[name] or 0 for name in names)
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
+
+
+HISTORY = timedelta(days=7)
+"""Of older ones only those that failed are kept one by one."""
+FACTORS = (0.25, 0.5, 1, 2, 4, 8, 16)
+MOST_PARALLELISM = 32_768
+"""Flink's own limit."""
+LEAST_CHECKPOINTS = 20
+"""Of a job; from fewer nothing is said of how often its tasks fail one."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Of checkpoints that would complete: full ones, and those by region."""
+
+    full: float
+    by_region: float
+
+
+@dataclass(frozen=True)
+class AtParallelism:
+    """``shares`` at the rate of the job, None where that is not known; ``at_least`` by its bound."""
+
+    parallelism: int
+    tasks: int
+    regions: int
+    is_now: bool
+    shares: Shares | None
+    at_least: Shares | None
+
+
+@dataclass(frozen=True)
+class RegionalCheckpoints:
+    """``task_success``: of one task in one checkpoint, None where too few are known or none failed;
+    ``at_least``: with 95 % confidence it is no less.
+    """
+
+    completed: int
+    failed: int
+    task_success: float | None
+    at_least: float | None
+    max_failed_share: float
+    max_reuse: int
+    curve: Sequence[AtParallelism]
+
+
+def regional_checkpoints(
+    job: JobCurrent,
+    plan: Plan,
+    regions: int,
+    until: datetime,
+    limits: tuple[float, int] = PROPOSED_LIMITS,
+) -> RegionalCheckpoints:
+    """``limits``: share of regions that may fail, and how often in a row one may be carried.
+
+    One query.
+    """
+    until = min(until, job.last_seen_at or job.as_of)
+    taken = CheckpointFact.objects.filter(
+        cluster=job.cluster,
+        job_id=job.job_id,
+        trigger_time__gte=until - HISTORY,
+        trigger_time__lte=until,
+    )
+    counts = taken.exclude(is_savepoint=True).aggregate(
+        completed=Count("pk", filter=Q(outcome="completed")),
+        failed=Count("pk", filter=Q(outcome__in=FAILED_OUTCOMES)),
+    )
+    tried = Tried(counts["completed"], counts["failed"], plan.tasks)
+    enough = tried.completed + tried.failed >= LEAST_CHECKPOINTS
+    own = task_success([tried]) if enough and tried.failed else None
+    least = at_least(tried) if enough else None
+    now = max(vertex.parallelism for vertex in plan.vertices)
+    curve = []
+    for parallelism in sorted(
+        {min(max(round(now * factor), 1), MOST_PARALLELISM) for factor in FACTORS}
+    ):
+        tasks = sum(
+            max(1, round(vertex.parallelism * parallelism / now)) if vertex.parallelism > 1 else 1
+            for vertex in plan.vertices
+        )
+        parts = min(tasks, max(1, round(regions * parallelism / now))) if regions > 1 else 1
+        shares, bounds = (
+            None if rate is None else _shares(rate, tasks, parts, *limits) for rate in (own, least)
+        )
+        curve.append(AtParallelism(parallelism, tasks, parts, parallelism == now, shares, bounds))
+    return RegionalCheckpoints(tried.completed, tried.failed, own, least, *limits, curve)
+
+
+def _shares(rate: float, tasks: int, parts: int, share: float, reuse: int) -> Shares:
+    by_region = regional_share(1 - rate ** (tasks / parts), parts, int(share * parts + 1e-9), reuse)
+    return Shares(rate**tasks, by_region)
+
 
 LARGEST_MAP = 2_000_000
 """Tasks; regions of larger jobs are not worked out for a page."""
@@ -166,7 +339,6 @@ def _vertices(
 
 
 def _observed(job: JobCurrent, until: datetime, since: datetime) -> tuple[ObservedRestart, ...]:
-    """As the JobManager's log says them, newest first."""
     rows = LogEvent.objects.filter(
         cluster=job.cluster, job_id=job.job_id, kind__in=_RESTARTS, ts__gte=since, ts__lte=until
     )

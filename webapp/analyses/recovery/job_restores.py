@@ -1,30 +1,211 @@
 """The restores of one job: those that were observed, and what one would take now."""
 
 import logging
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from statistics import median
 from typing import Any
 
 from ingest.errors import IngestError
 from ingest.flink_rest.versions import release
 from ingest.messages import message
-from webapp.analyses.recovery.observed_restores import (
-    CHECKPOINT,
-    HISTORY,
-    LOCAL,
-    SAVEPOINT,
-    ObservedRestore,
-    observed_restores,
-)
-from webapp.analyses.recovery.operator_states import OperatorState, operator_states
-from webapp.analyses.recovery.restore_time import RestoreRange, UnionReads, restore_range
+from spark_jobs.diagnosis.operator_growth import growth
+from spark_jobs.diagnosis.storage_samples import OperatorStateTrend
+from webapp.analyses.starts.job_starts import Restored, job_starts
 from webapp.checkpoints.models import CheckpointFact
-from webapp.fleet.models import JobCurrent
+from webapp.checkpoints.outages import outages
+from webapp.fleet.models import JobCurrent, JobStart
+from webapp.lib.outage import Outage
+from webapp.storage.operator_growth import operator_trends
 from webapp.storage.xray import xray_cache
 from webapp.storage.xray.contents import Xray
 from webapp.storage.xray.location import NotLocated, located
+
+HISTORY = timedelta(days=30)
+MOST_OBSERVED = 200
+DATED_WITHIN = timedelta(seconds=1)
+"""REST and the log date one restart apart."""
+_OF_JOB = re.compile(r"/([0-9a-f]{32})/chk-\d+")
+CHECKPOINT, SAVEPOINT, LOCAL = "checkpoint", "savepoint", "local"
+
+
+@dataclass(frozen=True)
+class ObservedRestore:
+    """The restore of a start, the last one where it took several restarts.
+
+    ``restore_ms`` is its phase from the first task that reads state until all run. ``checkpoint_id``
+    is None where nothing names it.
+    """
+
+    at: datetime
+    kind: str
+    checkpoint_id: int | None
+    restore_ms: float
+    downtime_ms: float | None
+    state_bytes: int | None
+    lost_taskmanagers: int
+
+
+def recent_outages(job: JobCurrent, until: datetime) -> list[tuple[Outage, int]]:
+    """Oldest first, each with how many TaskManagers were lost."""
+    start = until - HISTORY
+    recent = outages(job, start, until)[-MOST_OBSERVED:]
+    lost = JobStart.objects.filter(
+        cluster=job.cluster, job_id=job.job_id, begun_at__gte=start, lost_taskmanagers__gt=0
+    )
+    losses = [
+        (one.begun_at, one.lost_taskmanagers or 0)
+        for one in lost.only("begun_at", "lost_taskmanagers").order_by("-at")[:MOST_OBSERVED]
+    ]
+    return [
+        (outage, sum(dead for at, dead in losses if at and abs(at - outage.at) < DATED_WITHIN))
+        for outage in recent
+    ]
+
+
+def observed_restores(job: JobCurrent, local: bool, until: datetime) -> tuple[ObservedRestore, ...]:
+    """Of the starts that have one with its phase, newest first."""
+    starts = [
+        (start, start.restored, start.phase_of["restore"].duration_ms)
+        for start in job_starts(job, until - HISTORY, until, MOST_OBSERVED).starts
+        if start.restored is not None and "restore" in start.phase_of
+    ]
+    sizes = _sizes(job, [snapshot for _, snapshot, _ in starts])
+    return tuple(
+        ObservedRestore(
+            start.begun_at or start.at,
+            SAVEPOINT
+            if snapshot.is_savepoint
+            else LOCAL
+            if local and start.kind != "start" and not start.lost_taskmanagers
+            else CHECKPOINT,
+            snapshot.checkpoint_id,
+            restore_ms,
+            start.downtime_ms,
+            sizes.get(snapshot),
+            start.lost_taskmanagers or 0,
+        )
+        for start, snapshot, restore_ms in starts
+    )
+
+
+def _sizes(job: JobCurrent, snapshots: Iterable[Restored]) -> dict[Restored, int | None]:
+    """Of those whose id is known: a path may name the job that took it. One query."""
+    owners = {
+        snapshot: (match[1] if (match := _OF_JOB.search(snapshot.path or "")) else job.job_id)
+        for snapshot in snapshots
+        if snapshot.checkpoint_id is not None
+    }
+    rows = CheckpointFact.objects.filter(
+        cluster=job.cluster,
+        job_id__in=set(owners.values()),
+        outcome="completed",
+        checkpoint_id__in={snapshot.checkpoint_id for snapshot in owners},
+    ).order_by("trigger_time")
+    sizes: dict[tuple[str, int | None], int | None] = {
+        (job_id, number): size
+        for job_id, number, size in rows.values_list("job_id", "checkpoint_id", "state_bytes")
+    }
+    return {
+        snapshot: sizes.get((owner, snapshot.checkpoint_id)) for snapshot, owner in owners.items()
+    }
+
+
+@dataclass(frozen=True)
+class RestoreRange:
+    """``expected_ms``: what grew is taken to take longer in proportion, what shrank as long as
+    before; the median of all observations.
+    """
+
+    least_ms: float
+    expected_ms: float
+    most_ms: float
+    observations: int
+
+
+def restore_range(
+    observed: Sequence[tuple[float, int | None]], size_bytes: int | None
+) -> RestoreRange | None:
+    """``observed``: milliseconds and bytes of restores of one kind; None where none is known, or
+    the sizes are not.
+    """
+    known = [(ms, size) for ms, size in observed if size]
+    if not known or size_bytes is None:
+        return None
+    ratios = [(ms, size_bytes / size) for ms, size in known]
+    return RestoreRange(
+        least_ms=min(ms * min(ratio, 1) for ms, ratio in ratios),
+        expected_ms=median(ms * max(ratio, 1) for ms, ratio in ratios),
+        most_ms=max(ms * max(ratio, 1) for ms, ratio in ratios),
+        observations=len(known),
+    )
+
+
+@dataclass(frozen=True)
+class UnionReads:
+    """Operator state in UNION mode: each of ``parallelism`` subtasks reads all ``files``, one after
+    the other.
+
+    ``inline`` handles and their bytes come with the deployment of each instead.
+    """
+
+    operator_id: str
+    operator: str
+    states: tuple[str, ...]
+    parallelism: int
+    files: int
+    inline: int
+    reads: int
+    read_bytes: int
+
+
+@dataclass(frozen=True)
+class OperatorState:
+    """In the newest checkpoint that an audit read. ``restores``: that multiplied its union
+    elements, at least.
+
+    ``ratio`` against the oldest checkpoint with as many subtasks, ``since``; both None where there
+    is none. ``handed_out``: union elements that one restore gives to all subtasks together.
+    ``keyed_bytes`` of the same operator.
+    """
+
+    operator_id: str
+    name: str
+    states: tuple[str, ...]
+    subtasks: int
+    elements: int
+    operator_bytes: int
+    keyed_bytes: int
+    handed_out: int
+    ratio: float | None
+    since: int | None
+    restores: int
+
+
+def operator_states(job: JobCurrent) -> tuple[OperatorState, ...]:
+    """Those with most elements first; empty where no audit has met operator state worth a row."""
+    return tuple(_state(trend) for trend in operator_trends(job.cluster, job.job_id))
+
+
+def _state(trend: OperatorStateTrend) -> OperatorState:
+    grown, newest = growth(trend), trend.newest
+    return OperatorState(
+        operator_id=trend.operator_id,
+        name=trend.name,
+        states=tuple(name for name, _mode, _elements in trend.states),
+        subtasks=newest.subtasks,
+        elements=newest.elements,
+        operator_bytes=newest.operator_bytes,
+        keyed_bytes=newest.keyed_bytes,
+        handed_out=newest.union_elements * newest.subtasks,
+        ratio=grown.ratio if grown else None,
+        since=grown.since.checkpoint_id if grown else None,
+        restores=grown.restores if grown else 0,
+    )
+
 
 log = logging.getLogger(__name__)
 
@@ -189,7 +370,6 @@ def _choice(
 
 
 def _local(remote: Choice, observed: Sequence[ObservedRestore]) -> Choice:
-    """Of the same checkpoint, where no TaskManager was lost: nothing is read from the storage."""
     return Choice(
         kind=LOCAL,
         checkpoint_id=remote.checkpoint_id,
@@ -210,9 +390,6 @@ def _times(observed: Iterable[ObservedRestore], kind: str) -> list[tuple[float, 
 
 
 def _unions(xray: Xray, job: JobCurrent) -> tuple[UnionReads, ...]:
-    """By operator, those that read most first: a file that holds several states of a subtask is
-    read once.
-    """
     names = {
         one.get("vertex_id"): one.get("name") for one in ((job.graph or {}).get("vertices") or ())
     }

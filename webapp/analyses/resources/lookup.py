@@ -13,11 +13,15 @@ from spark_jobs.diagnosis.window_contents import is_over
 from webapp.analyses.resources.job_resources import (
     Group,
     JobResources,
+    Observed,
     first_word,
     grouped,
+    had_slots,
+    observed,
+    of_now,
     resources_of,
+    there,
 )
-from webapp.analyses.resources.observed import Observed, had_slots, observed, of_now, there
 from webapp.fleet.cluster_labels import label_names
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.hosts.lives import ended_before

@@ -88,7 +88,6 @@ def _derived_now(
 def _wanted(
     resources: JobResources, now: Sizes, network_bytes: int
 ) -> tuple[list[MemoryPart], dict[str, int]]:
-    """The parts to change, and the sizes of all."""
     changed, wanted = [], dict(now)
     for part in resources.parts:
         enough = part.suggested_bytes
@@ -104,7 +103,6 @@ def _wanted(
 
 
 def _lacking_room(resources: JobResources, process_bytes: int) -> Message | None:
-    """Where a host has less than its TaskManagers would have."""
     on_host = Counter(taskmanager.host for taskmanager in resources.taskmanagers)
     for taskmanager in resources.taskmanagers:
         count, physical = on_host[taskmanager.host], taskmanager.physical_bytes

@@ -193,5 +193,4 @@ _OF_JOB = (
 
 
 def _job(cluster: str, job_id: str, text: str) -> Value:
-    """Where a cluster reported it, it has a page."""
     return Link(text, reverse("job", args=(cluster, job_id))) if cluster and job_id else text

@@ -105,7 +105,6 @@ def _lines(
 def _deployed(
     job: JobCurrent, start: Start, logged: dict[str, list[tuple[datetime, str]]]
 ) -> dict[str, datetime]:
-    """By process, when the first task there began to restore, after the first download."""
     begun, ended = _span(start)
     first = min(at for files in logged.values() for at, _ in files)
     tasks = LogEvent.objects.filter(

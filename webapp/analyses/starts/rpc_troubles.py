@@ -135,7 +135,6 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
 
 
 def _phase(at: datetime, starts: Sequence[Start]) -> str | None:
-    """Instants are full seconds: a phase that begins or ends within the second has it."""
     for start in starts:
         begins = start.at
         for name in _TIMED:

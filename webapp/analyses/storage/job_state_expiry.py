@@ -115,7 +115,6 @@ def job_state_expiry(job: JobCurrent) -> StateExpiry:
 
 
 def _states(file: MetadataFile, names: Mapping[str, str]) -> list[NamedState]:
-    """The first subtask whose keyed state is described speaks for its operator."""
     first: dict[str, tuple[Operator, Stream | None]] = {}
     for piece in file.pieces():
         if isinstance(piece, KeyedState):

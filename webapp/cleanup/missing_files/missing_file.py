@@ -199,9 +199,6 @@ def _circumstances(
 def _compared(
     file: NamedFile, owner: Owner | None, known: History, unknown: list[str]
 ) -> Removals | None:
-    """Files of ended jobs in the last audit that listed the file, against those of the first that
-    did not.
-    """
     if known.seen is None or known.gone is None or owner is None or owner.ended is False:
         return None
     first = StorageAudit.objects.get(audit_id=known.seen.audit_id)

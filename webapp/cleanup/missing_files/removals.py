@@ -90,7 +90,6 @@ def removals(
 
 
 def _idle_since(rows: Iterable[Mapping[str, Any]]) -> dict[str, datetime]:
-    """Job → when the last file of its directory was written."""
     instants: dict[str, datetime] = {}
     for row in rows:
         instants[row["job_id"]] = max(row["modified"], instants.get(row["job_id"], row["modified"]))

@@ -277,14 +277,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "hdfs_audit_globs",
-                    models.JSONField(
-                        blank=True,
-                        default=list,
-                        help_text="paths, globs or URIs of audit logs of its NameNode",
-                    ),
-                ),
-                (
                     "namenode_jmx_url",
                     models.CharField(
                         blank=True,

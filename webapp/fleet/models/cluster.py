@@ -160,9 +160,6 @@ class Cluster(LogStoreFields):
         validators=[is_time_zone],
         help_text=_("of the log lines, which carry none"),
     )
-    hdfs_audit_globs = models.JSONField(
-        default=list, blank=True, help_text=_("paths, globs or URIs of audit logs of its NameNode")
-    )
     namenode_jmx_url = models.CharField(
         max_length=500,
         blank=True,

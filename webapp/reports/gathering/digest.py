@@ -10,14 +10,12 @@ from typing import Any
 
 from django.db.models import Count, Max, Min, Q, Sum
 from django.db.models.functions import TruncDay
-from django.urls import reverse
 
 from ingest.messages import join_messages, message, plural
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.alerting.models import Alert
 from webapp.analyses.document import (
     Advice,
-    Asked,
     Block,
     Chart,
     Column,
@@ -29,8 +27,6 @@ from webapp.analyses.document import (
     Value,
     Verdict,
 )
-from webapp.analyses.filesystem_calls.fleet_calls import look_up_fleet_calls
-from webapp.analyses.registry import all_fleet_analyses
 from webapp.checkpoints.models import CheckpointRollup
 from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.models import WORST_FIRST, Finding
@@ -41,11 +37,9 @@ from webapp.lib.quantities import bytes_text, count_text
 from webapp.reports import texts
 from webapp.reports.document import Part, Report
 from webapp.reports.gathering import found, sources
-from webapp.reports.gathering.job_part import first_rows
 from webapp.storage.choices import AuditState
 from webapp.storage.models import CheckpointStorage, JobStorage, RootFigures
 from webapp.storage.newest_audits import latest_audits
-from webapp.storage.replication_factor import NONE, factors_by_uri
 
 Progress = Callable[[int, str], None]
 DIGEST = "digest"
@@ -73,9 +67,7 @@ class JobWeek:
 
 @dataclass(frozen=True)
 class Week:
-    """``by_rule``: of each rule its findings, the worst first. ``storage``, ``clusters`` and
-    ``alerts`` are rows of their tables.
-    """
+    """``by_rule``: of each rule its findings, the worst first. ``alerts``: how many fired."""
 
     start: datetime
     end: datetime
@@ -87,11 +79,9 @@ class Week:
     ended_count: int
     open_count: int
     by_rule: Sequence[Sequence[PresentedFinding]]
-    clusters: Sequence[tuple[Value, ...]]
     days: Sequence[tuple[Value, ...]]
     storage: Sequence[Mapping[str, Any]]
-    alerts: Sequence[tuple[Value, ...]]
-    calls: Document | None
+    alerts: int
 
     @property
     def completed(self) -> int:
@@ -144,7 +134,6 @@ def has_anything(start: datetime, end: datetime) -> bool:
 
 
 def _read(start: datetime, end: datetime) -> tuple[Week, int]:
-    """The week, and how many new findings are left out."""
     notable = Finding.objects.filter(NOTABLE)
     began = notable.filter(first_seen__gte=start, first_seen__lt=end)
     reported, left_out = found.reported(began.order_by(*WORST_FIRST)[:MOST_READ])
@@ -167,21 +156,11 @@ def _read(start: datetime, end: datetime) -> tuple[Week, int]:
         ended_count=ended.count(),
         open_count=notable.filter(state=FindingState.OPEN, first_seen__lt=end).count(),
         by_rule=_by_rule(reported),
-        clusters=_clusters(hours),
         days=[(row["day"], row["completed"] or 0, _failed(row)) for row in by_day.order_by("day")],
         storage=_storage(start, end),
         alerts=_alerts(start, end),
-        calls=_calls(start, end),
     )
     return week, left_out
-
-
-def _calls(start: datetime, end: datetime) -> Document | None:
-    """Calls to file systems in the newest minutes of the time that have checkpoints."""
-    if look_up_fleet_calls(end).end < start:
-        return None
-    document: Document = all_fleet_analyses()["filesystem-calls"].answer(Asked(start, end, end))
-    return document
 
 
 def _job_count(rows: Any) -> int:
@@ -224,7 +203,6 @@ def _worst(active: Any, hours: Any) -> list[JobWeek]:
 
 
 def _of_jobs(hours: Any, attempts: Mapping[JobId, Sequence[str]]) -> dict[JobId, tuple[int, int]]:
-    """Of each job the checkpoints that failed and those that ended, over all its attempts."""
     key_of = {(key[0], job_id): key for key, ids in attempts.items() for job_id in ids}
     rows = (
         hours.filter(job_id__in={job_id for _, job_id in key_of})
@@ -238,18 +216,6 @@ def _of_jobs(hours: Any, attempts: Mapping[JobId, Sequence[str]]) -> dict[JobId,
             own = _failed(row)
             counts[key] = failed + own, settled + own + (row["completed"] or 0)
     return counts
-
-
-def _clusters(hours: Any) -> list[tuple[Value, ...]]:
-    """The least successful first; savepoints included, which roll-ups do not tell apart."""
-    rows: list[tuple[Value, ...]] = []
-    counted = hours.values("cluster").annotate(jobs=Count("job_id", distinct=True), **_sums())
-    for row in counted.order_by("cluster"):
-        completed, failed = row["completed"] or 0, _failed(row)
-        settled = completed + failed
-        share = completed / settled if settled else None
-        rows.append((row["cluster"], row["jobs"], completed, failed, share))
-    return sorted(rows, key=lambda row: 2 if row[4] is None else float(str(row[4])))
 
 
 def _by_rule(reported: Iterable[PresentedFinding]) -> list[list[PresentedFinding]]:
@@ -270,24 +236,22 @@ def _storage(start: datetime, end: datetime) -> list[dict[str, Any]]:
     loaded = RootFigures.objects.filter(
         audit__state=AuditState.LOADED, as_of__gte=start - LOOK_BACK, as_of__lte=end
     )
-    columns = ("root", "as_of", "bytes", "raw_bytes", "orphan_bytes", "missing_files")
+    columns = ("root", "as_of", "bytes", "orphan_bytes", "missing_files")
     first: dict[str, RootFigures] = {}
     last: dict[str, RootFigures] = {}
     for row in loaded.order_by("-as_of", "-id").only(*columns)[:MOST_AUDITS]:
         last.setdefault(row.root, row)
         if row.root not in first or first[row.root].as_of > start:
             first[row.root] = row
-    factors = factors_by_uri(last)
     kept = _kept()
     roots = []
     for root, row in last.items():
         if row.as_of >= start:
-            raw = factors.get(root, NONE).raw(row.bytes) if row.raw_bytes is None else row.raw_bytes
             alone = row.pk == first[root].pk
             grown = None if alone else row.bytes - first[root].bytes
             orphans = None if alone else row.orphan_bytes - first[root].orphan_bytes
             values = {name: getattr(row, name) for name in columns}
-            more = {"raw_bytes": raw, "grown": grown, "orphans_grown": orphans}
+            more = {"grown": grown, "orphans_grown": orphans}
             roots.append(values | more | kept.pop(root, {}))
     roots += [{"root": root, "grown": None, **values} for root, values in kept.items()]
     return sorted(roots, key=lambda root: (-(root["grown"] or 0), -root.get("bytes", 0)))
@@ -317,17 +281,10 @@ def _kept() -> dict[str, dict[str, Any]]:
     return by_root
 
 
-def _alerts(start: datetime, end: datetime) -> list[tuple[Value, ...]]:
-    """Rule, how many fired, how many of them were acknowledged; the most first."""
-    fired = Alert.objects.filter(starts_at__gte=start, starts_at__lt=end, fired_at__isnull=False)
-    counted = (
-        fired.order_by()
-        .values("rule")
-        .annotate(
-            count=Count("id"), acknowledged=Count("id", filter=Q(acknowledged_at__isnull=False))
-        )
-    )
-    return list(counted.order_by("-count", "rule").values_list("rule", "count", "acknowledged"))
+def _alerts(start: datetime, end: datetime) -> int:
+    return Alert.objects.filter(
+        starts_at__gte=start, starts_at__lt=end, fired_at__isnull=False
+    ).count()
 
 
 def _verdict(week: Week) -> Verdict:
@@ -388,7 +345,7 @@ def _pages(week: Week) -> Iterator[Block]:
 
 
 def _facts(week: Week) -> Iterator[Fact]:
-    settled, fired = week.completed + week.failed, sum(int(str(row[1])) for row in week.alerts)
+    settled = week.completed + week.failed
     yield Fact(
         "completed",
         message("Checkpoints completed"),
@@ -409,7 +366,7 @@ def _facts(week: Week) -> Iterator[Fact]:
             open_count=count_text(week.open_count),
         ),
     )
-    yield Fact("alerts", message("Alerts"), fired, "count")
+    yield Fact("alerts", message("Alerts"), week.alerts, "count")
     yield Fact(
         "grown_bytes",
         message("Storage growth"),
@@ -472,8 +429,6 @@ def _costs(week: Week) -> Iterator[str]:
         )
     if orphans := sum(root.get("orphan_bytes") or 0 for root in week.storage):
         yield message("{orphans:name} in it are orphaned.", orphans=bytes_text(orphans))
-    if week.calls and week.calls.verdict.tone in ("warn", "crit"):
-        yield week.calls.verdict.sentence
     if week.open_count:
         yield message(
             "{open_count:name} findings are still open.", open_count=count_text(week.open_count)
@@ -507,30 +462,14 @@ def _appendix(week: Week) -> Iterator[Part]:
     )
     yield _part("new-findings", message("New findings"), counts, columns, new, week.began_count)
     yield from map(found.part, week.began[:MOST_IN_FULL])
-    counted = (Column("fired", message("Fired"), "count"),)
-    acknowledged = Column("acknowledged", message("Acknowledged"), "count")
-    columns = (Column("rule", message("Rule"), "mono"), *counted, acknowledged)
-    yield _part(
-        "alerts", message("Alerts by rule"), message("the most first"), columns, week.alerts
-    )
     completed = Column("completed", message("Completed"), "count")
     failed = Column("failed", message("Failed"), "count")
-    columns = (
-        Column("cluster", message("Cluster")),
-        Column("jobs", message("Jobs"), "count"),
-        completed,
-        failed,
-        Column("success", message("Success"), "share"),
-    )
-    least = message("savepoints included, the least successful first")
-    yield _part("clusters", message("Checkpoints by cluster"), least, columns, week.clusters)
     days = (Column("day", message("Day"), "instant"), completed, failed)
     yield _part("days", message("Checkpoints by day"), "UTC", days, week.days)
     columns = (
         Column("root", message("Root"), "mono"),
         Column("as_of", message("Audited"), "instant"),
         Column("bytes", message("Bytes"), "bytes"),
-        Column("raw_bytes", message("Raw"), "bytes", message("as often as HDFS stores them")),
         Column("grown", message("Growth"), "bytes"),
         Column("orphan_bytes", message("Orphaned"), "bytes"),
         Column("orphans_grown", message("Growth of orphans"), "bytes"),
@@ -547,10 +486,6 @@ def _appendix(week: Week) -> Iterator[Part]:
     )
     rows = (tuple(root.get(column.key) for column in columns) for root in week.storage)
     yield _part("storage", message("Checkpoint storage"), kept, columns, rows)
-    if week.calls and week.calls.tables:
-        title = message("Calls to file systems")
-        document = Document(week.calls.verdict, tuple(map(first_rows, week.calls.tables)))
-        yield Part("filesystem-calls", title, document, reverse("fleet-filesystem-calls"))
 
 
 def _part(

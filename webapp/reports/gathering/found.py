@@ -63,9 +63,6 @@ def reported(findings: Collection[Finding]) -> tuple[list[PresentedFinding], int
 
 
 def _fairly(shown: Sequence[PresentedFinding]) -> list[PresentedFinding]:
-    """As many as are reported, in the same order: the worst of every job before the second of
-    any.
-    """
     counts: Counter[tuple[str, str]] = Counter()
     places = []
     for number, one in enumerate(shown):

@@ -115,7 +115,6 @@ def _left_out(findings: int, scope: ReportScope) -> Iterator[str]:
 
 
 def _alerts(scope: ReportScope) -> list[Alert]:
-    """The worst of those that fired."""
     fired = Alert.objects.overlapping(scope.start, scope.end).filter(
         scope.rows, fired_at__isnull=False
     )
@@ -145,7 +144,6 @@ def _of_finding(one: PresentedFinding) -> Moment:
 
 
 def _of_alert(alert: Alert, found_titles: Collection[str]) -> Iterator[Moment]:
-    """An alert that fires is left out where its finding is listed."""
     name = alert.job_name or alert.job_id
     # Of a recording Weir's own clock says when it was imported, which is no part of the story.
     fired = message("Alert fired: {title:text}", title=alert.title)

@@ -149,9 +149,6 @@ def _checkpoints(job: JobCurrent, scope: ReportScope, facts: Any) -> Checkpoints
 def _longest_gap(
     job: JobCurrent, scope: ReportScope, own: Any
 ) -> tuple[tuple[datetime, datetime] | None, bool]:
-    """From the last completed checkpoint before the range, or the job's start, to the next and so
-    on up to the end of the range or of the job; and whether it is that before the first.
-    """
     if job.checkpoint_interval_ms is None and not own.exists():
         return None, False
     begins = max(scope.start, job.start_time or job.first_seen_at or scope.start)
@@ -180,7 +177,6 @@ def _longest_gap(
 
 
 def _by_hours(job: JobCurrent, scope: ReportScope) -> Checkpoints:
-    """From what is kept of every hour; a gap cannot be found in it."""
     first = scope.start.replace(minute=0, second=0, microsecond=0)
     names = ("completed", "declined", "expired", "failed", "subsumed", "aborted")
     sums = CheckpointRollup.objects.filter(
@@ -207,7 +203,6 @@ def _failures_first(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def _thrown(exceptions: Any) -> tuple[Thrown, ...]:
-    """The newest of each name, root causes first, then those that came most often."""
     groups = exceptions.order_by().values("exception_name")
     counted = groups.annotate(
         count=Count("pk"), newest=Max("ts"), root=Max("ts", filter=Q(is_root=True))

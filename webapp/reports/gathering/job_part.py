@@ -1,13 +1,13 @@
 """One job in the appendix of a report: its facts and tables, and what its analyses found."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, fields
+from collections.abc import Iterator
+from dataclasses import fields
 from datetime import datetime
 
 from django.db.models import Max
 from django.urls import reverse
 
-from ingest.messages import Message, join_messages, message
+from ingest.messages import Message, message
 from ingest.uris import BadUri
 from webapp.analyses.document import (
     Asked,
@@ -22,10 +22,9 @@ from webapp.analyses.document import (
     Value,
     Verdict,
 )
+from webapp.analyses.job.starts import PHASES
 from webapp.analyses.registry import all_analyses
-from webapp.analyses.starts.words import PHASES
 from webapp.checkpoints import querysets as facts_of
-from webapp.checkpoints.flink_counters import counters_of
 from webapp.cleanup.missing_files.causes import RULED_OUT
 from webapp.cleanup.missing_files.missing_file import triage
 from webapp.cleanup.missing_files.words import LABELS, VERDICTS, summary
@@ -36,21 +35,16 @@ from webapp.lib.checkpoint_point import CheckpointPoint
 from webapp.lib.outage import PARTS
 from webapp.pressure.models import PressureWindow
 from webapp.profiles.models import ThreadDump
-from webapp.replication.job_replication import job_replication
 from webapp.reports import texts
 from webapp.reports.document import Part
 from webapp.reports.gathering.job_figures import TRACE_LINES, JobFigures
 from webapp.reports.gathering.scope import ReportScope
-from webapp.storage.models import JobStorage
-from webapp.storage.newest_audits import latest_audits
-from webapp.storage.replication_factor import NONE, factors_by_uri
 
 MOST_ANALYSED = 10
 """Jobs: each analysis reads the lake and the storage, seconds for a large job."""
 MOST_ROWS = 20
 ALWAYS = ("starts", "threads")
 """Reported without trouble, too: when it was deployed, and what its threads did."""
-MOST_SETTINGS = 120
 MOST_EVENTS, OF_A_KIND, MOST_EXCERPTS = 4_000, 2, 30
 MISSING_FILE, MOST_FILES = "restore.missing_file", 3
 _QUIET_KINDS = (
@@ -86,7 +80,7 @@ def parts(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[Pa
     yield Part(
         f"job-{job.job_id}",
         figures.name,
-        Document(_verdict(figures), tuple(_blocks(figures, scope, now))),
+        Document(_verdict(figures), tuple(_blocks(figures, scope))),
         reverse("job", args=(job.cluster, job.job_id)),
     )
     if len(scope.jobs) <= MOST_ANALYSED:
@@ -94,7 +88,6 @@ def parts(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[Pa
 
 
 def _analysed(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[Part]:
-    """As of the end of the time; threads only where they were dumped in it."""
     job = figures.job
     asked = Asked(scope.start, min(scope.end, job.last_seen_at or job.as_of), now)
     in_time = (scope.start, scope.end)
@@ -138,9 +131,9 @@ def _verdict(figures: JobFigures) -> Verdict:
     )
 
 
-def _blocks(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[Block]:
+def _blocks(figures: JobFigures, scope: ReportScope) -> Iterator[Block]:
     job = figures.job
-    yield Facts(tuple(_facts(figures, now)))
+    yield Facts(tuple(_facts(figures)))
     if figures.outages:
         yield _outages(figures)
     for table in (
@@ -148,9 +141,7 @@ def _blocks(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[
         _missing_files(job, scope),
         _checkpoints(job, scope),
         _pressure(job, scope),
-        _storage(job),
         _logs(job, scope),
-        _configuration(job),
     ):
         if table.rows:
             yield table
@@ -158,7 +149,7 @@ def _blocks(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[
             yield NotKnown(table.empty)
 
 
-def _facts(figures: JobFigures, now: datetime) -> Iterator[Fact]:
+def _facts(figures: JobFigures) -> Iterator[Fact]:
     job, checkpoints = figures.job, figures.checkpoints
     yield Fact("cluster", message("Cluster"), job.cluster)
     yield Fact("is_recording", message("A recording"), figures.is_recording, "flag")
@@ -196,33 +187,6 @@ def _facts(figures: JobFigures, now: datetime) -> Iterator[Fact]:
         wasted if checkpoints.wasted_unknown else "",
     )
     yield Fact("judged_at", message("Judged up to"), job.judged_at, "instant")
-    yield from _counters(job)
-    if copy := job_replication(job, now):
-        replica = copy.replica
-        yield Fact("copy", message("Copy of its checkpoints"), copy.badge.english)
-        yield Fact("copy_lag_ms", message("Behind its origin"), copy.lag_ms, "ms")
-        yield Fact("copied", message("Copied checkpoint"), replica.checkpoint_id, "checkpoint")
-        yield Fact("copy_location", message("Restore from"), replica.location, "mono")
-
-
-def _counters(job: JobCurrent) -> Iterator[Fact]:
-    """Where they differ; Flink's are of the whole life of the job."""
-    counters = counters_of(job)
-    if counters is None or counters.weir is None or not counters.why:
-        return
-    for key, title, counts, note in (
-        ("flink", message("Flink's counters"), counters.flink, ""),
-        ("weir", message("Weir knew then"), counters.weir, counters.why),
-    ):
-        known = [(name, count) for name, count in asdict(counts).items() if count is not None]
-        words = join_messages(
-            (
-                message("{count:count} {outcome:name}", count=count, outcome=_word(name))
-                for name, count in known
-            ),
-            ", ",
-        )
-        yield Fact(f"{key}_counters", title, words, note=note)
 
 
 def _word(code: str) -> str:
@@ -342,7 +306,6 @@ def _missing(path: str) -> Iterator[tuple[Value, ...]]:
 
 
 def _checkpoints(job: JobCurrent, scope: ReportScope) -> Table:
-    """The worst of each slice of time; its columns are what the chart draws."""
     facts = facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end)
     bars, total = facts_of.bars(facts, job.cluster, scope.points_a_job)
     names = [field.name for field in fields(CheckpointPoint)]
@@ -417,50 +380,7 @@ def _share(ms_per_s: float | None) -> float | None:
     return None if ms_per_s is None else min(max(ms_per_s / 1000, 0.0), 1.0)
 
 
-def _storage(job: JobCurrent) -> Table:
-    """By their newest audits."""
-    storage = JobStorage.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, audit_id__in=latest_audits()
-    ).select_related("audit")
-    rows = list(storage.order_by("-bytes", "root")[:MOST_ROWS])
-    factors = factors_by_uri(row.root for row in rows)
-    return Table(
-        "storage",
-        message("Checkpoint storage"),
-        (
-            Column("root", message("Root"), "mono"),
-            Column("as_of", message("Audited"), "instant"),
-            Column("files", message("Files"), "count"),
-            Column("bytes", message("Bytes"), "bytes"),
-            Column("raw_bytes", message("Raw"), "bytes", message("as often as HDFS stores them")),
-            Column("live_bytes", message("Live"), "bytes"),
-            Column("retained_waste_bytes", message("Retained waste"), "bytes"),
-            Column("orphan_bytes", message("Orphaned"), "bytes"),
-            Column("missing_files", message("Missing files"), "count"),
-        ),
-        tuple(
-            (
-                row.root,
-                row.audit.as_of,
-                row.files,
-                row.bytes,
-                factors.get(row.root, NONE).raw(row.bytes)
-                if row.raw_bytes is None
-                else row.raw_bytes,
-                row.live_bytes,
-                row.retained_waste_bytes,
-                row.orphan_bytes,
-                row.missing_files,
-            )
-            for row in rows
-        ),
-        subtitle=message("by its newest audit"),
-        empty=message("No audit of checkpoint storage has seen its directories."),
-    )
-
-
 def _logs(job: JobCurrent, scope: ReportScope) -> Table:
-    """The first lines of each kind, reason and vertex, loud ones first; how many came with them."""
     logged = LogEvent.objects.filter(
         cluster=job.cluster, job_id=job.job_id, ts__range=(scope.start, scope.end)
     )
@@ -504,20 +424,3 @@ def _where(event: LogEvent) -> str:
     subtask = "" if event.subtask is None else f"/{event.subtask}"
     vertex = f"{texts.name(event.vertex_name)}{subtask}" if event.vertex_name else ""
     return " · ".join(filter(None, (vertex, texts.name(event.host), texts.name(event.process))))
-
-
-def _configuration(job: JobCurrent) -> Table:
-    """Checkpointing first, then the cluster's settings; secrets masked."""
-    options: Iterable[tuple[str, object]] = (
-        *(job.checkpoint_config or {}).items(),
-        *(job.configuration or {}).items(),
-    )
-    rows = [texts.setting(key, value) for key, value in options]
-    return Table(
-        "configuration",
-        message("Configuration"),
-        (Column("option", message("Option"), "mono"), Column("value", message("Value"), "mono")),
-        tuple(rows[:MOST_SETTINGS]),
-        subtitle=message("as the cluster reported it"),
-        total=len(rows),
-    )

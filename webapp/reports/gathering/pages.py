@@ -153,7 +153,6 @@ def worst_first(
 
 
 def _symptom(notable: Sequence[PresentedFinding]) -> PresentedFinding | None:
-    """The worst of what people notice, else the worst."""
     noticed = [one for one in notable if one.finding.rule.split(".", 1)[0] in _SYMPTOMS]
     return next(iter([*noticed, *notable]), None)
 
@@ -263,7 +262,6 @@ def _facts(incident: Incident) -> Iterator[Fact]:
 
 
 def _when(incident: Incident) -> str:
-    """From the first sign of trouble to the last."""
     signs = [at for job in incident.jobs for at in job.signs]
     found = [one.finding for one in incident.notable]
     began = min((*signs, *(row.first_seen for row in found)), default=None)
@@ -362,7 +360,6 @@ def _sentences(job: JobFigures, *, brief: bool) -> Iterator[str]:
 
 
 def _causes(incident: Incident) -> Iterator[str]:
-    """That which explains comes before what it explains."""
     for one in _first_of_each(incident)[:MOST_CAUSES]:
         way = (
             message(" The way: {join:name}.", join=" → ".join(one.longest_way))
@@ -490,7 +487,6 @@ def _cost(job: JobFigures, notable: Sequence[PresentedFinding]) -> Iterator[str]
 
 
 def _downtime(job: JobFigures) -> Iterator[str]:
-    """How long it was down, outage by outage, and what it processed again."""
     if job.restarts and not job.outages:
         yield message(
             "It restarted {times:text}; for how long its tasks were down is not known.",
@@ -540,7 +536,6 @@ def _downtime(job: JobFigures) -> Iterator[str]:
 
 
 def _short(line: str) -> str:
-    """A message that is too long for these pages becomes its English beginning."""
     return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1].rstrip()}…"
 
 

@@ -50,7 +50,6 @@ def _rows(documents: Iterable[Document], key: str) -> list[dict[str, Any]]:
 
 
 def _checkpoints(report: Report, chart: Chart) -> DrawnChart | None:
-    """Of the worst job, which is the first of the appendix."""
     job = next(part for part in report.appendix if part.key.startswith("job-"))
     bars = [CheckpointBar(**row) for row in _rows([job.document], "checkpoints")]
     if not bars:

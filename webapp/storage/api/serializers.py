@@ -46,7 +46,6 @@ class StorageRootSerializer(serializers.ModelSerializer[StorageRoot]):
         return self._factors(root)[root.uri].why
 
     def _factors(self, root: StorageRoot) -> dict[str, ReplicationFactor]:
-        """Of all roots of a list at once."""
         if not hasattr(self, "_known") or root.uri not in self._known:
             listed = getattr(self.parent, "instance", None)
             self._known: dict[str, ReplicationFactor] = factors_of(

@@ -18,7 +18,6 @@ from webapp.storage.models import (
     ChainLink,
     CheckpointStorage,
     JobStorage,
-    MergedFile,
     MissingFile,
     OperatorStateSize,
     RootFigures,
@@ -90,7 +89,6 @@ def too_old(now: datetime) -> "Iterator[QuerySet[Any]]":
         CheckpointStorage,
         OperatorStateSize,
         MissingFile,
-        MergedFile,
         AuditDoubt,
     ):
         yield model._default_manager.filter(audit__as_of__lt=now - DETAILS).exclude(

@@ -147,7 +147,6 @@ class Migration(migrations.Migration):
                 ("unlisted", models.BigIntegerField()),
                 ("doubts", models.BigIntegerField()),
                 ("raw_bytes", models.BigIntegerField(null=True)),
-                ("size_histogram", models.JSONField()),
                 ("cleanable", models.BooleanField()),
                 ("not_cleanable", models.JSONField()),
                 (
@@ -212,33 +211,6 @@ class Migration(migrations.Migration):
                 ("root", models.CharField(blank=True, max_length=1000)),
                 ("bytes", models.BigIntegerField(null=True)),
                 ("superseded", models.BooleanField()),
-                (
-                    "audit",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="+",
-                        to="storage.storageaudit",
-                        to_field="audit_id",
-                    ),
-                ),
-            ],
-        ),
-        migrations.CreateModel(
-            name="MergedFile",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("path", models.CharField(max_length=1000)),
-                ("root", models.CharField(max_length=1000)),
-                ("job_id", models.CharField(blank=True, max_length=64)),
-                ("bytes", models.BigIntegerField()),
-                ("live_segment_bytes", models.BigIntegerField()),
-                ("unused_bytes", models.BigIntegerField()),
-                ("checkpoints", models.BigIntegerField()),
                 (
                     "audit",
                     models.ForeignKey(
@@ -618,18 +590,6 @@ class Migration(migrations.Migration):
             model_name="missingfile",
             constraint=models.UniqueConstraint(
                 fields=("audit", "metadata_path", "path"), name="storage_missing_key"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="mergedfile",
-            index=models.Index(
-                fields=["audit", "root", "-unused_bytes", "id"], name="storage_merged_file_unused"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="mergedfile",
-            constraint=models.UniqueConstraint(
-                fields=("audit", "path"), name="storage_merged_file_key"
             ),
         ),
         migrations.AddIndex(

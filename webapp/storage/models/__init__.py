@@ -3,7 +3,6 @@
 from webapp.storage.models.audits import StorageAudit
 from webapp.storage.models.checkpoints import CheckpointStorage, MissingFile
 from webapp.storage.models.jobs import ChainLink, JobStorage
-from webapp.storage.models.merged_files import MergedFile
 from webapp.storage.models.operator_states import OperatorStateSize
 from webapp.storage.models.roots import StorageRoot
 from webapp.storage.models.roots_audited import AuditDoubt, RootFigures, VerdictFigures
@@ -14,7 +13,6 @@ __all__ = [
     "ChainLink",
     "CheckpointStorage",
     "JobStorage",
-    "MergedFile",
     "MissingFile",
     "OperatorStateSize",
     "RootFigures",

@@ -24,7 +24,6 @@ class RootFigures(OfAudit, VerdictCounts, Amplified):
     unlisted = models.BigIntegerField()
     doubts = models.BigIntegerField()
     raw_bytes = models.BigIntegerField(null=True)
-    size_histogram = models.JSONField()
     cleanable = models.BooleanField()
     not_cleanable = models.JSONField()
 

@@ -43,7 +43,6 @@ def over_time(request: HttpRequest) -> HttpResponse:
 
 
 def _points(rows: list[dict[str, Any]]) -> list[StoragePoint]:
-    """Roots are audited at different times; what one last was stands until it is audited again."""
     last: dict[str, dict[str, Any]] = {}
     at_times: dict[datetime, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:

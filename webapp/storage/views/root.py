@@ -19,7 +19,7 @@ from webapp.lib import scopes
 from webapp.lib.badges import as_far_as_known
 from webapp.lib.keysets import BadCursor, KeysetColumn, Page, page
 from webapp.lib.translations import gettext_lazy as _
-from webapp.storage import chains, statements
+from webapp.storage import statements
 from webapp.storage.badges import AUDIT_BADGES, NO, PLAIN_NO, answer
 from webapp.storage.freshness import is_known, is_late, root_badge
 from webapp.storage.models import (
@@ -43,6 +43,7 @@ from webapp.storage.views.parameters import parameter
 
 ROWS_A_PAGE = 25
 DOUBTS_SHOWN = 100
+MOST_LINKS = 100
 STATEMENTS_SHOWN = 100
 FINDINGS_SHOWN = 12
 JOB_SORTS = {
@@ -93,7 +94,6 @@ def root(request: HttpRequest) -> HttpResponse:
 
 
 def _running(uri: str) -> Any:
-    """The audit that is at it, or that failed after the last good one."""
     newest = next(
         (audit for audit in StorageAudit.objects.order_by("-id")[:20] if uri in audit.roots), None
     )
@@ -114,11 +114,9 @@ def _found(
     jobs = JobStorage.objects.filter(audit=audit, root=figures.root)
     links = list(
         ChainLink.objects.filter(audit=audit, root=figures.root).order_by("-bytes", "id")[
-            : chains.MOST_LINKS
+            :MOST_LINKS
         ]
     )
-    ends = {end for link in links for end in (link.directory, link.other_directory)}
-    chained = list(jobs.filter(directory__in=ends)) if links else []
     sort = request.GET.get("sort", "")
     sort = sort if sort in JOB_SORTS else "size"
     job_page = _page(
@@ -161,8 +159,6 @@ def _found(
         "checkpoints": checkpoint_page,
         "checkpoint_rows": [_checkpoint(row, known) for row in checkpoint_page.rows],
         "missing": missing_page,
-        "chains": chains.drawn(links, chained),
-        "chains_narrow": chains.drawn(links, chained, narrow=True),
         "links": links,
         "findings": _findings(figures.root),
         "doubts": [doubt_shown(row) for row in doubts[:DOUBTS_SHOWN]],
@@ -173,7 +169,6 @@ def _found(
 
 
 def _findings(uri: str) -> list[Any]:
-    """What rules say of this root and of jobs in it, worst first."""
     open_ones = (
         Finding.objects.open().filter(rule__startswith="storage.", data__root=uri).worst_first()
     )
@@ -193,7 +188,6 @@ def _checkpoint(row: CheckpointStorage, known: bool) -> dict[str, Any]:
 
 
 def _page(rows: "QuerySet[Any]", keys: tuple[KeysetColumn, ...], cursor: str) -> Page[Any]:
-    """A link of another audit or order starts at the first page again."""
     try:
         return page(rows, keys, cursor, ROWS_A_PAGE)
     except BadCursor:

@@ -20,13 +20,12 @@ from webapp.storage.models import CheckpointStorage
 from webapp.storage.newest_audits import latest_audits
 from webapp.storage.replication_factor import factor_of_path
 from webapp.storage.views.parameters import parameter
-from webapp.storage.xray import xray_cache, xray_treemap
+from webapp.storage.xray import xray_cache
 from webapp.storage.xray.contents import Xray
 from webapp.storage.xray.location import NotLocated, located
 
 log = logging.getLogger(__name__)
 
-OTHERS_SHOWN = 60
 JOBS_NAMED = 20
 OPERATORS_SHOWN = 100
 STATES_SHOWN = 100
@@ -34,15 +33,13 @@ STATES_SHOWN = 100
 
 @require_GET
 def xray(request: HttpRequest) -> HttpResponse:
-    """``path`` names the checkpoint, ``with`` another one to compare with."""
-    written, other = (parameter(request, name) for name in ("path", "with"))
+    """``path`` names the checkpoint."""
+    written = parameter(request, "path")
     context: dict[str, Any] = {"written": written, "now": timezone.now()}
     status = 200
     try:
         file = located(written)
         context |= _contents(request, file.path, xray_cache.xray(file))
-        if other:
-            context |= _compared(file, other)
     except NotLocated as error:
         context["refused"], status = str(error), 404
     except FileNotFoundError:
@@ -87,10 +84,8 @@ def _contents(request: HttpRequest, path: str, contents: Xray) -> dict[str, Any]
         "self_contained": answer(contents.self_contained, PLAIN_NO),
         "relocatable": answer(contents.relocatable, PLAIN_NO),
         "resolvable": answer(audited.resolvable if audited else None, NO),
-        "treemap": xray_treemap.treemap(contents, names),
-        "treemap_narrow": xray_treemap.treemap(contents, names, xray_treemap.NARROW),
         "operators": [
-            (operator, xray_treemap.name_of(operator, names))
+            (operator, _name_of(operator.operator_id, operator.name, names))
             for operator in contents.operators[:OPERATORS_SHOWN]
         ],
         "more_operators": max(len(contents.operators) - OPERATORS_SHOWN, 0)
@@ -98,36 +93,26 @@ def _contents(request: HttpRequest, path: str, contents: Xray) -> dict[str, Any]
         "states": [
             (
                 state,
-                state.operator_name
-                or names.get(state.operator_id)
-                or gettext("operator %(operator_id)s") % {"operator_id": state.operator_id[:8]},
+                _name_of(state.operator_id, state.operator_name, names),
             )
             for state in contents.states[:STATES_SHOWN]
         ],
         "more_states": max(len(contents.states) - STATES_SHOWN, 0) + contents.states_left_out,
-        "others": _others(directory, path) if job_id else [],
         "most_files": max((bucket.files for bucket in contents.sizes), default=0),
         "jobs": _names_of(contents),
         "replicated": factor_of_path(path),
     }
 
 
-def _compared(file: Any, other: str) -> dict[str, Any]:
-    """A second one that cannot be read leaves the first as it is."""
-    try:
-        beside = located(other)
-        return {"beside": xray_cache.xray(beside), "compared": xray_cache.comparison(file, beside)}
-    except NotLocated as error:
-        return {"not_compared": str(error)}
-    except (IngestError, OSError) as error:
-        return {
-            "not_compared": gettext("%(other)s could not be read: %(error)s")
-            % {"other": other, "error": error}
-        }
+def _name_of(operator_id: str, known: str | None, names: dict[str, str]) -> str:
+    return (
+        known
+        or names.get(operator_id)
+        or gettext("operator %(operator_id)s") % {"operator_id": operator_id[:8]}
+    )
 
 
 def _fact(job: JobCurrent | None, contents: Xray) -> Any:
-    """The page of the same checkpoint, where it is still known."""
     if job is None:
         return None
     facts = CheckpointFact.objects.filter(
@@ -141,21 +126,7 @@ def _fact(job: JobCurrent | None, contents: Xray) -> Any:
     return (fact, epoch_ms(fact.trigger_time)) if fact else None
 
 
-def _others(directory: str, path: str) -> list[CheckpointStorage]:
-    """Retained checkpoints of the same job, newest first."""
-    of_audits = CheckpointStorage.objects.filter(audit__in=latest_audits())
-    rows = of_audits.filter(metadata_path__startswith=f"{directory}/").exclude(
-        metadata_path=path[:1000]
-    )
-    return list(
-        rows.order_by("-checkpoint_id", "-id").only(
-            "metadata_path", "checkpoint_id", "is_savepoint"
-        )[:OTHERS_SHOWN]
-    )
-
-
 def _names_of(contents: Xray) -> dict[str, JobCurrent]:
-    """By directory."""
     of_jobs = [directory.path for directory in contents.directories if directory.job_id][
         :JOBS_NAMED
     ]

@@ -1,4 +1,4 @@
-"""X-rays and comparisons that were made are kept: by path, size, time of the file and version of
+"""X-rays that were made are kept: by path, size, time of the file and version of
 the reader.
 """
 
@@ -11,7 +11,6 @@ from django.core.cache import cache
 from ingest.metadata.files import MetadataFile
 from ingest.metadata.reader import READER_VERSION
 from webapp.storage.xray import xray_reader
-from webapp.storage.xray.comparison import MetadataComparison, compared
 from webapp.storage.xray.contents import Xray
 
 KEPT_S = 24 * 3600
@@ -24,10 +23,6 @@ ResultT = TypeVar("ResultT")
 def xray(file: MetadataFile) -> Xray:
     """Raises what :func:`webapp.storage.xray.xray_reader.read` raises; errors are not kept."""
     return _kept("xray", (file,), lambda: xray_reader.read(file))
-
-
-def comparison(file: MetadataFile, other: MetadataFile) -> MetadataComparison:
-    return _kept("xray-files", (file, other), lambda: compared(file, other))
 
 
 def _kept(kind: str, files: tuple[MetadataFile, ...], make: Callable[[], ResultT]) -> ResultT:

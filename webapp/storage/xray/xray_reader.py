@@ -122,7 +122,6 @@ class Seen:
 
 
 def _uploaded(piece: Handle | KeyedState) -> int | None:
-    """What is always full was written whole, whether it says so or not."""
     if isinstance(piece, Handle):
         return piece.state_bytes
     if piece.keyed.checkpointed_bytes is not None or not piece.keyed.state_class.startswith(

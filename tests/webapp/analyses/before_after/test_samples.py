@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.analyses.before_after.samples import (
+from webapp.analyses.before_after.job_change import (
     HIGHER,
     LOWER,
     SAME,

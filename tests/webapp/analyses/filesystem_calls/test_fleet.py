@@ -14,7 +14,6 @@ from tests.played_calls import calls, calls_by_checkpoint
 from tests.played_trees import FINAL, audited, newest, root_uri
 from tests.webapp.analyses.answers import tables_of
 from tests.webapp.builders import T0, fact, job
-from tests.webapp.reports.stories import part, parts, rows
 from tests.webapp.storage.builders import audit, root_figures
 from webapp.analyses.filesystem_calls import fleet_calls as fleet_calls_module
 from webapp.analyses.filesystem_calls import fleet_jobs as fleet_jobs_module
@@ -22,7 +21,6 @@ from webapp.analyses.filesystem_calls.fleet_calls import fleet_calls
 from webapp.analyses.filesystem_calls.fleet_jobs import fleet_jobs
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
-from webapp.reports.gathering import digest
 from webapp.storage.models import CheckpointStorage
 from webapp.storage.table_models import AUDIT_MODELS
 
@@ -173,24 +171,6 @@ def test_the_document_has_bursts_and_their_chart(viewer, fleet, monkeypatch):
     figure = viewer.get(reverse("fleet-filesystem-calls-chart-seconds")).json()["figure"]
     assert [max(line["y"]) for line in figure["data"]] == [one.peak for one in found.file_systems]
     assert "second by second" in viewer.get(reverse("fleet-filesystem-calls")).content.decode()
-
-
-def digest_of(start, end):
-    return digest.gather(start, end, uid="rep_x", made_at=end, made_by="Weir")
-
-
-def test_a_digest_tells_which_file_system_is_asked_most_in_a_second_and_by_how_many_jobs(fleet):
-    document = digest_of(T0 - timedelta(days=1), T0)
-    nn1, nn2 = rows(part(document, "filesystem-calls"), "file-systems")
-    meeting = (cost(100) + cost(60) + cost(40)) / 2
-    assert (nn1["file_system"], nn1["jobs"]) == ("hdfs://nn1", 4)
-    assert nn1["peak"] == pytest.approx(meeting, abs=1)
-    assert nn2["file_system"] == "hdfs://nn2"
-
-
-def test_a_digest_of_a_time_without_checkpoints_has_no_calls(fleet):
-    document = digest_of(T0 + timedelta(days=1), T0 + timedelta(days=2))
-    assert not parts(document, "filesystem-calls")
 
 
 def test_a_fleet_without_checkpoints_has_none(viewer):

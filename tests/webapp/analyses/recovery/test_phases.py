@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from webapp.analyses.recovery.failover import restart_delay_ms
-from webapp.analyses.recovery.phases import phases, spare_slots
+from webapp.analyses.recovery.failover import phases, restart_delay_ms, spare_slots
 from webapp.lib.outage import Outage
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)

@@ -28,8 +28,7 @@ from tests.selections import mostly_long
 from tests.webapp.builders import start, window
 from tests.webapp.storage.builders import root
 from webapp.analyses.recovery.failover import failover
-from webapp.analyses.recovery.job_restores import job_restores
-from webapp.analyses.recovery.observed_restores import HISTORY, recent_outages
+from webapp.analyses.recovery.job_restores import HISTORY, job_restores, recent_outages
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobStart, LogEvent
 

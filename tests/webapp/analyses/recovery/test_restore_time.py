@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.analyses.recovery.restore_time import restore_range
+from webapp.analyses.recovery.job_restores import restore_range
 
 sizes = st.integers(1, 10**12)
 

@@ -22,9 +22,9 @@ from tests.first_cycles import served_tables
 from tests.raw_starts import FIXTURES, by_log, by_rest, states_by_rest
 from tests.selections import mostly_long
 from tests.webapp.builders import cluster, job, start
+from webapp.analyses.job.starts import about_calls, verdict
 from webapp.analyses.starts.job_starts import job_starts
 from webapp.analyses.starts.rpc_troubles import rpc_troubles
-from webapp.analyses.starts.words import about_calls, verdict
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobStart, LogEvent
 

@@ -142,9 +142,6 @@ class Command(PreparedCommand):
         plan.save(update_fields=["files_per_s"])
 
     def _order(self, plan: CleanupPlan, verb: str) -> None:
-        """What is under way already is gone on with; what is done is not done again, and is no
-        error.
-        """
         if plan.state != orders.STATE_OF[verb] and not self._is_done(plan, verb):
             try:
                 VERBS[verb](plan, command_line_name(), timezone.now())

@@ -128,7 +128,6 @@ class Command(PreparedCommand):
 
 
 def _written(document: Report, out: Path) -> dict[str, str]:
-    """Paths by form."""
     made = {}
     try:
         out.mkdir(parents=True, exist_ok=True)
