@@ -9,7 +9,6 @@ from webapp.lib.menu import MenuEntry
 MENU = MenuEntry(
     "Alerts",
     "alerts",
-    key="a",
     of=("alert", "silence", "setting", "endpoint", "deliver", "objective"),
     count=open_count.count,
     counts="alerts that fire and nobody has acknowledged; those of one incident count as one",

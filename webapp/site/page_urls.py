@@ -10,7 +10,6 @@ from webapp.site.views import cluster, clusters, fleet
 FLEET = MenuEntry(
     "Fleet",
     "fleet",
-    key="f",
     of=("job", "checkpoint", "vertex", "replication", *all_analyses()),
     keeps_range=True,
 )
