@@ -112,25 +112,6 @@ def sign_in(
     )
 
 
-def of_command(
-    action: str,
-    person: str,
-    subject: str = "",
-    details: dict[str, str] | None = None,
-    **ending: Any,
-) -> AuditEntry:
-    """``ending``: outcome and exit code, where it has ended."""
-    return AuditEntry.objects.create(
-        at=timezone.now(),
-        action=action,
-        door=Door.COMMAND,
-        person=person[:150],
-        subject=_stored(subject)[:_LONGEST_SUBJECT],
-        details={name: _stored(text) for name, text in (details or {}).items()},
-        **ending,
-    )
-
-
 def _stored(text: str) -> str:
     """An argument need not be UTF-8; a database takes nothing else."""
     return text.encode("utf-8", "replace").decode()

@@ -86,7 +86,7 @@ def _details(alert: NoticeAlert) -> dict[str, Any]:
 FORMAT = Format(
     "pagerduty",
     render,
-    keeps_state="group",
+    keeps_state=True,
     credential=_("Integration (routing) key"),
     credential_required=True,
     default_url=URL,

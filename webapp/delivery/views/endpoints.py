@@ -61,7 +61,7 @@ def endpoint(request: HttpRequest, pk: int) -> HttpResponse:
         "endpoint": shown,
         "badge": endpoint_badge(shown, now, is_sending=recent_status().is_healthy),
         "matchers": [str(matcher) for matcher in as_entered(shown.matchers)],
-        "has_secret": FORMATS[shown.format].has_secret,
+        "has_secret": FORMATS[shown.format].for_machines,
         "old_secret_until": shown.previous_secret_until
         if shown.previous_secret_until and shown.previous_secret_until > now
         else None,

@@ -17,11 +17,8 @@ class Hit:
 
 @dataclass(frozen=True)
 class Group:
-    """``note``: what was understood, or why nothing is linked."""
-
     title: str
     hits: Sequence[Hit] = ()
-    note: str = ""
 
 
 def has_words(text: str, words: Iterable[str]) -> bool:
