@@ -29,7 +29,6 @@ class AccountsConfig(AppConfig):
 
 
 def _mark_sign_in(request: Any, **_about: Any) -> None:
-    """For :mod:`webapp.accounts.audit.middleware`."""
     if request is not None:
         request.has_signed_in = True
 

@@ -65,7 +65,6 @@ class Language:
 @login_not_required
 @require_POST
 def choose(request: HttpRequest) -> HttpResponse:
-    """Of whoever is signed in the account keeps it, too."""
     language = known(request.POST.get("language", ""))
     if not language:
         raise BadRequest(
@@ -90,7 +89,6 @@ def is_for_machines(request: HttpRequest) -> bool:
 
 
 def _in(language: str, chunks: Iterable[Any]) -> Iterator[Any]:
-    """What is streamed is made after the answer began, in its language all the same."""
     waiting = iter(chunks)
     while True:
         with translation.override(language):

@@ -121,7 +121,6 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
         ), text
 
     def find(self, text: str) -> "ApiToken | None":
-        """The token of this text, valid or not."""
         return self.select_related("user").filter(digest=digest_of(text)).first()
 
 

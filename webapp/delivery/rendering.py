@@ -56,7 +56,6 @@ def _read(row: Delivery) -> Notice:
 
 
 def _without_ended(notice: Notice, later: QuerySet[Delivery]) -> Notice | None:
-    """Without alerts that fired when it was made, and that a later delivery says have ended."""
     fired = [alert.uid for alert in notice.alerts if alert.status != RESOLVED]
     of_same = DeliveryAlert.objects.filter(alert_uid__in=fired).values("delivery")
     ended = set[str]()

@@ -1,5 +1,3 @@
-"""Addresses of incidents."""
-
 from django.urls import path, re_path
 
 from webapp.lib.menu import MenuEntry

@@ -152,5 +152,4 @@ def model_of(address: str, action: str) -> str:
 
 
 def codes() -> list[str]:
-    """All that an entry can have, by name."""
     return sorted({UNDECLARED, NEW_PERSON, *ACTIONS.values()})

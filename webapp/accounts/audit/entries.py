@@ -129,7 +129,6 @@ def _door(request: HttpRequest) -> AuditEntry.Door:
 
 
 def _row(model: str, parameters: Mapping[str, Any]) -> models.Model | None:
-    """The row that the address names, while it is there and the viewer sees it."""
     by = next((name for name in ("pk", "uid", "name") if name in parameters), None)
     if not model or by is None or "\x00" in str(parameters[by]):
         return None

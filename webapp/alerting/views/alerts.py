@@ -140,7 +140,6 @@ def alerts(request: HttpRequest) -> HttpResponse:
 
 
 def _recently_resolved() -> list[Alert]:
-    """What is shown where nothing alerts."""
     resolved = Alert.objects.filter(
         state=AlertState.RESOLVED, resolved_at__gte=timezone.now() - RECENT
     ).order_by("-resolved_at")

@@ -48,7 +48,6 @@ Render = Callable[[Notice, Addressee, datetime], Rendered]
 
 
 def taken(body: bytes) -> str:
-    """Of formats whose status says it all."""
     return ""
 
 

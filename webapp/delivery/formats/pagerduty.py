@@ -39,7 +39,6 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
 
 
 def dedup_key(group: str) -> str:
-    """Names of any length stay apart."""
     key = f"weir/{line(group, 10_000)}"
     return (
         key

@@ -57,7 +57,6 @@ def delivery(request: HttpRequest, uid: str) -> HttpResponse:
 
 @require_GET
 def progress(request: HttpRequest, uid: str) -> HttpResponse:
-    """The part that changes while it is under way."""
     return render(request, "delivery/_attempts.html", _state(request, _delivery(uid)))
 
 
@@ -73,7 +72,6 @@ def replay(request: HttpRequest, uid: str) -> HttpResponse:
 @operators_only
 @require_POST
 def replay_range(request: HttpRequest) -> HttpResponse:
-    """All of a time, of one endpoint or of every one that is enabled."""
     now, entered = timezone.now(), timeranges.absolute(request.POST)
     chosen = entered.get("endpoint", "")
     number = int(chosen) if chosen.isascii() and chosen.isdigit() and len(chosen) < 18 else 0

@@ -84,7 +84,6 @@ def findings(request: HttpRequest) -> HttpResponse:
 
 
 def _recently_closed() -> list[Finding]:
-    """What is shown where nothing is open."""
     closed = (
         Finding.objects.closed()
         .filter(closed_at__gte=timezone.now() - RECENT)
@@ -161,7 +160,6 @@ def _withdrawn(pk: int) -> WithdrawnFinding | Finding:
 
 
 def _taken_back(request: HttpRequest, gone: WithdrawnFinding) -> HttpResponse:
-    """What a notice may have linked to, and what is known by now of the same subject."""
     same = Finding.objects.of_job(gone.cluster, gone.job_id).filter(
         rule=gone.rule, subject_id=gone.subject_id
     )
@@ -241,7 +239,6 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _air(first: datetime, last: datetime) -> timedelta:
-    """Shown before and after: enough to see what changed."""
     return max(last - first, (LEAST_SHOWN - (last - first)) / 2)
 
 

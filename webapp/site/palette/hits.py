@@ -22,6 +22,5 @@ class Group:
 
 
 def has_words(text: str, words: Iterable[str]) -> bool:
-    """Whether each word, whatever its case, is a part of the text."""
     lower = text.lower()
     return all(word.lower() in lower for word in words)

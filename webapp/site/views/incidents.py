@@ -111,7 +111,6 @@ def incidents(request: HttpRequest) -> HttpResponse:
 
 
 def _recently_closed() -> list[Incident]:
-    """What is shown where nothing is open."""
     closed = Incident.objects.listed().filter(
         state=IncidentState.CLOSED, last_seen__gte=timezone.now() - RECENT
     )
@@ -209,7 +208,6 @@ def _why_nobody(alerts: list[Alert], of_it: list[Member], now: datetime) -> Unno
 
 
 def _by_day(moments: list[Moment]) -> list[tuple[str, list[tuple[Moment, str]]]]:
-    """By day, each with its shape."""
     return [
         (day, [(moment, SHAPES.get(moment.tone, "■")) for moment in of_day])
         for day, of_day in groupby(moments, key=lambda moment: day_text(moment.at))

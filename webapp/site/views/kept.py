@@ -61,7 +61,6 @@ def kept(request: HttpRequest) -> HttpResponse:
 
 
 def _goes(area: str) -> str:
-    """When something of it is deleted, in a few words."""
     return {
         "database": gettext("rows by age"),
         "lake": gettext("replaced files after %(kept_for)s; rows stay")

@@ -76,7 +76,6 @@ def pipeline(request: HttpRequest) -> HttpResponse:
 
 
 def run(request: HttpRequest, pk: int) -> HttpResponse:
-    """One run with the end of its log."""
     shown = get_object_or_404(PipelineRun, pk=pk)
     return render(
         request,

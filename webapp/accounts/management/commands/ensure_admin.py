@@ -1,5 +1,3 @@
-"""Make the first administrator, with a generated password that is kept for the next start."""
-
 import json
 import secrets
 from argparse import ArgumentParser
