@@ -42,7 +42,6 @@ from webapp.profiles.flame_graph import flame_graph_of
 PAGE_SIZE = 50
 MOST_OCCURRENCES = 20_000
 MOST_BESIDE = 12
-RECENT, MOST_CLOSED = timedelta(days=1), 20
 MOST_ANNOTATIONS = 200
 LEAST_AIR = timedelta(minutes=2)
 LEAST_SHOWN = timedelta(minutes=30)
@@ -78,18 +77,8 @@ def findings(request: HttpRequest) -> HttpResponse:
         "page": listed,
         "rows": [(row, SEVERITY_BADGES.get(row.severity)) for row in listed.rows],
         "matching": capped_count(filters.qs),
-        "recently_closed": [] if listed.rows or filters.is_narrowed else _recently_closed(),
     }
     return render(request, "findings/findings.html", context)
-
-
-def _recently_closed() -> list[Finding]:
-    closed = (
-        Finding.objects.closed()
-        .filter(closed_at__gte=timezone.now() - RECENT)
-        .order_by("-closed_at")
-    )
-    return list(closed.defer("cause", "evidence", "data")[:MOST_CLOSED])
 
 
 def finding(request: HttpRequest, pk: int) -> HttpResponse:
