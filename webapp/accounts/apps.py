@@ -17,12 +17,10 @@ class AccountsConfig(AppConfig):
         # After the permissions of ``auth`` itself, whose tables these are.
         post_migrate.connect(_make_groups, sender=self, dispatch_uid="accounts.groups")
         from webapp.accounts import sessions
-        from webapp.accounts.audit import commands
         from webapp.accounts.oidc import configured
         from webapp.lib import scoped_rows
 
         configured.check_settings()
-        commands.connect()
         user_logged_in.connect(_mark_sign_in, dispatch_uid="accounts.audit")
         user_logged_out.connect(_mark_sign_out, dispatch_uid="accounts.audit")
         user_logged_in.connect(sessions.signed_in, dispatch_uid="accounts.sessions")
@@ -31,7 +29,6 @@ class AccountsConfig(AppConfig):
 
 
 def _mark_sign_in(request: Any, **_about: Any) -> None:
-    """For :mod:`webapp.accounts.audit.middleware`."""
     if request is not None:
         request.has_signed_in = True
 

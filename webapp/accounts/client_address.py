@@ -25,7 +25,6 @@ def address_of(request: HttpRequest) -> str:
 
 
 def network_of(request: HttpRequest) -> str:
-    """What one provider gives to one customer, or a little more."""
     return _network(_client(request), 24, 48)
 
 

@@ -29,7 +29,6 @@ def whole_fleet_only(view: View) -> View:
 
 
 def fleet_wide_only(patterns: list[Any]) -> list[Any]:
-    """Addresses of nothing else."""
     for pattern in patterns:
         pattern.callback = whole_fleet_only(pattern.callback)
     return patterns

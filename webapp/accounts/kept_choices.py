@@ -1,7 +1,3 @@
-"""What somebody chose for all pages, in a cookie for a year, and the way back to the page where
-they chose it.
-"""
-
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import redirect

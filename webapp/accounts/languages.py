@@ -27,7 +27,6 @@ from webapp.accounts.models import User
 from webapp.lib.api.json_errors import PREFIX
 
 ENGLISH = "en"
-_API_PAGE = "api-docs"
 _DOWNLOAD = "form"
 """The parameter of addresses of downloads (:class:`webapp.lib.path_names.ExportForm`)."""
 
@@ -66,7 +65,6 @@ class Language:
 @login_not_required
 @require_POST
 def choose(request: HttpRequest) -> HttpResponse:
-    """Of whoever is signed in the account keeps it, too."""
     language = known(request.POST.get("language", ""))
     if not language:
         raise BadRequest(
@@ -87,14 +85,10 @@ def known(language: str) -> str:
 def is_for_machines(request: HttpRequest) -> bool:
     """Known once the address is: before that a request is one for a page."""
     match = request.resolver_match
-    return match is not None and (
-        _DOWNLOAD in match.kwargs
-        or (request.path_info.startswith(PREFIX) and match.url_name != _API_PAGE)
-    )
+    return match is not None and (_DOWNLOAD in match.kwargs or request.path_info.startswith(PREFIX))
 
 
 def _in(language: str, chunks: Iterable[Any]) -> Iterator[Any]:
-    """What is streamed is made after the answer began, in its language all the same."""
     waiting = iter(chunks)
     while True:
         with translation.override(language):

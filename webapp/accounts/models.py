@@ -121,7 +121,6 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
         ), text
 
     def find(self, text: str) -> "ApiToken | None":
-        """The token of this text, valid or not."""
         return self.select_related("user").filter(digest=digest_of(text)).first()
 
 
@@ -229,14 +228,11 @@ class AuditEntry(models.Model):
     class Door(models.TextChoices):
         PAGE = "page", _("page")
         API = "api", "API"
-        COMMAND = "command", _("command")
 
     at = models.DateTimeField()
     action = models.CharField(max_length=40, help_text="a code of webapp.accounts.audit.actions")
     door = models.CharField(max_length=16, choices=Door.choices)
-    person = models.CharField(
-        max_length=150, blank=True, help_text="user name; of a command that of the operating system"
-    )
+    person = models.CharField(max_length=150, blank=True, help_text="user name")
     token = models.CharField(
         max_length=120, blank=True, help_text="name and first letters of the API token"
     )
@@ -247,9 +243,7 @@ class AuditEntry(models.Model):
     from_address = models.CharField(max_length=45, blank=True)
     request_id = models.CharField(max_length=64, blank=True)
     outcome = models.CharField(max_length=8, choices=Outcome.choices, blank=True)
-    status = models.PositiveSmallIntegerField(
-        null=True, help_text="of HTTP, or the exit code of a command"
-    )
+    status = models.PositiveSmallIntegerField(null=True, help_text="of HTTP")
 
     objects: ClassVar = AuditEntryQuerySet.as_manager()
 

@@ -97,7 +97,6 @@ def new_password(by: User, user: User) -> str:
 
 
 def sign_out(by: User, user: User) -> None:
-    """Everywhere; tokens go on."""
     with _changing(by, user):
         end_sessions(user)
 

@@ -63,7 +63,6 @@ def begin(request: HttpRequest, now: int) -> None:
 
 
 def signed_in(request: Any, **_about: Any) -> None:
-    """Hears of every sign-in."""
     if request is not None and hasattr(request, "session"):
         begin(request, int(timezone.now().timestamp()))
 

@@ -103,12 +103,10 @@ def known(choice: str) -> str:
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
-    """For the switch: what was chosen, and what it comes to."""
     return {"zone_choice": chosen_by(request), "zone_key": shown_zone.key, "zone_names": _offered}
 
 
 def _offered() -> list[str]:
-    """Those of places; the others are other names for offsets and for these."""
     return [
         OF_UTC,
         *sorted(

@@ -16,7 +16,6 @@ urlpatterns = [
     path("access/audit/", audit.audit, name="access-audit"),
     path("access/audit.<export_form:form>", audit.export, name="access-audit-export"),
     path("access/users/", users.users, name="access-users"),
-    path("access/users.<export_form:form>", users.export, name="access-users-export"),
     path("access/users/add/", users.add, name="access-user-add"),
     path("access/users/<int:pk>/", users.user, name="access-user"),
     path("access/users/<int:pk>/change/", users.change, name="access-user-change"),

@@ -33,7 +33,6 @@ def is_admin(user: Any) -> bool:
 
 
 def me(request: "HttpRequest | Request") -> User:
-    """The signed-in user, where a middleware or a permission lets nobody else in."""
     return cast(User, request.user)
 
 

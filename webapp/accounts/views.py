@@ -67,8 +67,6 @@ class TokenForm(forms.Form):
 
 
 class _PasswordForm(PasswordChangeForm):
-    """With the one rule that is not obvious, and without taking the focus of the page."""
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["new_password1"].help_text = gettext("At least 12 characters.")

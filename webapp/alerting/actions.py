@@ -54,7 +54,6 @@ def acknowledge(
 
 
 def take_back(uids: Collection[str], user: Any, now: datetime) -> int:
-    """Take acknowledgements back; returns how many there were."""
     name = user.get_username()[:200]
     with transaction.atomic():
         pks = list(
@@ -142,7 +141,6 @@ def _open(uids: Collection[str]) -> AlertQuerySet:
 
 
 def note(pks: Collection[int], kind: str, who: str, comment: str, now: datetime) -> None:
-    """Into the history of each."""
     AlertEvent.objects.bulk_create(
         [
             AlertEvent(alert_id=pk, at=now, noted_at=now, kind=kind, who=who, comment=comment)

@@ -73,7 +73,6 @@ def life_of(row: Alert) -> Life:
 
 
 def put(row: Alert, life: Life) -> None:
-    """The life into the row, which is not saved."""
     if row.notified == Notified.RESOLVED and life.notified == Notified.NOTHING:
         # It begins again: an acknowledgement of its last time does not count for this one.
         row.acknowledged_by, row.acknowledged_name, row.acknowledged_at, row.acknowledge_comment = (
@@ -128,7 +127,6 @@ class Written:
             self.changed[row.pk] = row
 
     def drop(self, row: Alert) -> None:
-        """A pending one that came to nothing."""
         if row in self.new:
             self.new.remove(row)
         else:

@@ -1,5 +1,3 @@
-"""Addresses of alerts below /api/v1/."""
-
 from webapp.alerting.api.incident_views import IncidentViews
 from webapp.alerting.api.views import (
     AlertViews,

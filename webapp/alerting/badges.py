@@ -40,7 +40,6 @@ def state_badge(alert: Alert) -> Badge:
 
 
 def badges(alert: Alert) -> list[Badge]:
-    """Besides its state: muted, acknowledged, flapping."""
     shown = []
     if alert.muted_by:
         shown.append(MUTES.get(alert.muted_by, UNKNOWN))

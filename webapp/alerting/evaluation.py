@@ -95,12 +95,10 @@ def _is_loading(now: datetime) -> bool:
 
 
 def _is_fresh(group: AlertGroup, now: datetime) -> bool:
-    """Some of its alerts were made just now, and more may follow."""
     return group.alerts.to_notify().filter(created_at__gte=now - LOADS_FOR).exists()
 
 
 def _look_again(now: datetime) -> None:
-    """Ask for a look when the next group is due, if that is before the next tick would bring one."""
     due = (
         AlertGroup.objects.filter(next_due_at__gt=now, next_due_at__lte=now + SOON)
         .order_by("next_due_at")

@@ -16,7 +16,6 @@ TASK = hints.Task("alerts.evaluate", schedule.ALERTS, 600)
 
 
 def wake() -> None:
-    """Once what is being written has been committed."""
     transaction.on_commit(hint)
 
 

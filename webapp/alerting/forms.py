@@ -81,7 +81,6 @@ class SilenceForm(forms.Form):
         return entered
 
     def span(self, now: datetime) -> tuple[datetime, datetime]:
-        """From and until."""
         start = self.cleaned_data["starts_at"] or now
         return start, self.cleaned_data["ends_at"] or start + timedelta(
             hours=self.cleaned_data["hours"]

@@ -19,7 +19,6 @@ from webapp.lib.chunks import chunks
 
 
 def chunks_held(now: datetime) -> Iterator[list[int]]:
-    """Numbers of alerts that time may change, some at once."""
     _mark_what_was_missed()
     lost = ~Exists(Finding.objects.filter(pk=OuterRef("finding_id")))
     held = Alert.objects.filter(

@@ -81,7 +81,6 @@ def gather_unnotified() -> int:
 
 
 def _homes(uids: list[str]) -> dict[str, int]:
-    """The group of each incident."""
     notified = Alert.objects.filter(incident__uid__in=uids, notified_at__isnull=False).order_by(
         "-notified_at", "-pk"
     )

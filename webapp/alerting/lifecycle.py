@@ -90,7 +90,6 @@ class Life:
 
     @property
     def has_new_cause(self) -> bool:
-        """It fires as people know, and of something that no notice named."""
         return (
             self.state == AlertState.FIRING
             and self.notified == Notified.FIRING
@@ -99,7 +98,6 @@ class Life:
 
     @property
     def is_settled(self) -> bool:
-        """Resolved, and nothing more to be notified."""
         return self.state == AlertState.RESOLVED and self.notified == Notified.RESOLVED
 
     def overlaps(self, episode: AlertEpisode) -> bool:
@@ -144,7 +142,6 @@ def take(last: Life | None, episode: AlertEpisode, policy: Policy, now: datetime
 
 
 def _is_another(last: Life, episode: AlertEpisode, policy: Policy) -> bool:
-    """Nothing of the alert is to be notified any more, or it ended too long before to go on."""
     if last.is_settled:
         return True
     is_late = last.ends_at is not None and episode.first_seen - last.ends_at > FLAP_WINDOW
@@ -166,7 +163,6 @@ def gone(last: Life, policy: Policy, now: datetime) -> Step:
 
 
 def tick(last: Life, policy: Policy, now: datetime) -> Step:
-    """Time went by and nothing else happened."""
     if last.state == AlertState.PENDING:
         if policy.recorded or now - last.episode_at < policy.hold_before:
             return Step(last)
@@ -207,7 +203,6 @@ def muted(last: Life) -> Life:
 
 
 def notified(last: Life) -> Life:
-    """Its state is in a notice of its group."""
     what = Notified.RESOLVED if last.state == AlertState.RESOLVED else Notified.FIRING
     return replace(
         last,
@@ -246,7 +241,6 @@ def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now
 
 
 def _go_on(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
-    """An open alert and an episode of it."""
     life = last
     if not episode.causes <= last.causes:
         # As of all first evidence, the wait of its group counts from it.
@@ -282,7 +276,6 @@ def _go_on(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> 
 
 
 def _pending(life: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
-    """Begun again: what counts is how long its present episode is seen."""
     begun = _begin(life.fired, episode, policy, now)
     if begun.life is None or begun.life.state == AlertState.PENDING:
         is_earlier = not episode.is_open and episode.first_seen < life.episode_at
@@ -291,7 +284,6 @@ def _pending(life: Life, episode: AlertEpisode, policy: Policy, now: datetime) -
 
 
 def _again(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
-    """A resolved alert whose end is still to be notified, or whose episode turns out to go on."""
     if not last.is_settled:
         held = replace(
             last, state=AlertState.FIRING, resolved_at=None, quiet_since=last.quiet_since or now
@@ -390,7 +382,6 @@ def _step(before: Life | None, life: Life, events: list[Event], now: datetime) -
 
 
 def _known_as(life: Life, now: datetime) -> Life:
-    """By its present severity, where that has been lower than what was notified for long enough."""
     if life.milder_since is None or now - life.milder_since < MILDER_FOR:
         return life
     return replace(life, notified_rank=life.rank, milder_since=None)

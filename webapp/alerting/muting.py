@@ -69,7 +69,6 @@ class Mutes:
         return bool(self._rules)
 
     def held_by_alert_id(self, rows: Iterable[Alert]) -> dict[int, Held]:
-        """By numbers of these rows, which are read with their findings."""
         held_by_alert: dict[int, Held] = {}
         left: list[Alert] = []
         for row in rows:
@@ -106,7 +105,6 @@ def _matchers_of(row: Silence) -> tuple[Matcher, ...] | None:
 
 
 def affected_by(mutes: Mutes) -> Iterator[list[int]]:
-    """Numbers of alerts that are or may be held back, some at once."""
     of_some = Q() if mutes.any_by_label else Q(cluster__in=list(mutes.unreachable.by_cluster))
     concerned = (Q(state__in=OPEN) | Q(notify_since__isnull=False)) & of_some | ~Q(
         muted_by=Mute.NONE

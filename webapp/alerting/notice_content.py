@@ -93,7 +93,6 @@ def muted_names(parents: Sequence[int]) -> dict[int, tuple[int, tuple[str, ...]]
 
 
 def fingerprint(row: Alert) -> str:
-    """The same for the same rule and subject, at whatever time."""
     return hashlib.sha256("\x1f".join(row.identity).encode()).hexdigest()[:32]
 
 

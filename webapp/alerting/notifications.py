@@ -81,9 +81,6 @@ def plan(now: datetime) -> list[AlertGroup]:
 
 
 def _news_by_group(taken: NotificationPace) -> Mapping[int, tuple[datetime, datetime]]:
-    """Group → first evidence of its news, and when the first of them is due, as far as the part of
-    its job in its incident goes: that a job is concerned as well is news of its own.
-    """
     waiting = Alert.objects.to_notify().order_by()
     notified: dict[tuple[str, str], dict[str, datetime]] = defaultdict(dict)
     of_same = Alert.objects.filter(
@@ -107,9 +104,6 @@ def _news_by_group(taken: NotificationPace) -> Mapping[int, tuple[datetime, date
 
 
 def _is_new_cause(row: Alert, notified_rules: Collection[str]) -> bool:
-    """It names another cause than its notices did, or it joined an incident without following from
-    anything that people were notified of.
-    """
     if row.notified_at is not None or not row.is_open:
         return life_of(row).has_new_cause
     return not any(row.rule == rule or row.rule in led_to(rule) for rule in notified_rules)

@@ -70,7 +70,6 @@ class Policies:
         return self._clusters.get(cluster, ("", {}))[0] == ClusterKind.RECORDING
 
     def labels(self, cluster: str, rule: str = "") -> dict[str, str]:
-        """Of the cluster, and whether it is watched."""
         if not cluster:
             return {"kind": WEIR if rule.startswith(f"{WEIR}.") else "storage"}
         return {
@@ -81,7 +80,6 @@ class Policies:
     def policy(
         self, rule: str, cluster: str, job_id: str, name: str | None, own_rank: int
     ) -> Policy:
-        """Nothing alerts of a cluster that was removed: nobody could see it end."""
         rule_policy = self.rule_policy(rule, cluster, job_id, name).policy(
             own_rank, recorded=self.is_recorded(cluster)
         )

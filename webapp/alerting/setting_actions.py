@@ -129,9 +129,6 @@ def set_thresholds(
 
 
 def _name_in_scope(cluster: str, job_id: str) -> str:
-    """Of the job, whose settings stay when it gets another id; "" of a wider scope, or of a job
-    without a name.
-    """
     if job_id:
         job = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).only("name").first()
         if job is None:
@@ -148,6 +145,5 @@ def _name_in_scope(cluster: str, job_id: str) -> str:
 
 
 def _mark_for_evaluation(row: RuleSetting) -> None:
-    """What is open of the rule is judged by the new values at the next evaluation."""
     Finding.objects.open().filter(row.narrows, rule=row.rule).update(to_alert=True)
     evaluation_hint.wake()

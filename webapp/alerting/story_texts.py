@@ -27,7 +27,6 @@ def taken(comments: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 def story_words(kind: str, comment: str) -> str:
-    """What people wrote stays as it is."""
     if kind == Happened.NOTIFIED:
         return _of_notice(comment)
     if kind in (Happened.MUTED, Happened.UNMUTED, Happened.NOT_NOTIFIED):

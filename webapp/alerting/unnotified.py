@@ -85,7 +85,6 @@ def reasons_by_alert(alerts: Sequence[Alert], now: datetime) -> dict[int, str] |
 
 
 def _before_its_notice(row: Alert) -> str:
-    """Why no notice is made of it; empty where one was, or is due."""
     if row.notified_at is not None:
         return ""
     if row.notified != Notified.NOTHING:
@@ -152,9 +151,6 @@ def _sent(rows: Sequence[Alert]) -> set[int] | None:
 
 
 def _takers(rows: Sequence[Alert], endpoints: Sequence[Endpoint]) -> dict[int, list[int]]:
-    """The least severities that enabled endpoints take whose matchers match, by numbers of
-    alerts.
-    """
     labels = [matched_labels(row) for row in rows]
     takers: dict[int, list[int]] = {row.pk: [] for row in rows}
     for endpoint in endpoints:
@@ -165,9 +161,6 @@ def _takers(rows: Sequence[Alert], endpoints: Sequence[Endpoint]) -> dict[int, l
 
 
 def _no_taker(row: Alert, endpoints: Sequence[Endpoint] | None, least: Sequence[int]) -> str:
-    """Empty where an endpoint takes it by what is set now, or where endpoints are not for the
-    viewer to see.
-    """
     if endpoints is None:
         return ""
     if not endpoints:

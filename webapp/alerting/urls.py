@@ -16,7 +16,6 @@ MENU = MenuEntry(
 
 urlpatterns = [
     path("alerts/", alerts.alerts, name="alerts"),
-    path("alerts/alerts.<export_form:form>", alerts.export, name="alerts-export"),
     path("alerts/acknowledge", alerts.acknowledge, name="alerts-acknowledge"),
     path("alerts/silences/", mutes.silences, name="silences"),
     path("alerts/silences/new", mutes.silence_new, name="silence-new"),

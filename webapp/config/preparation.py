@@ -4,8 +4,6 @@ needed.
 
 import fcntl
 import os
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from django.conf import settings
@@ -16,16 +14,6 @@ from django.db.migrations.executor import MigrationExecutor
 
 REFUSED = 2
 """Exit code where nothing was done because what was asked for makes no sense."""
-
-Around = Callable[[str, dict[str, Any]], AbstractContextManager[None]]
-_around: list[Around] = []
-
-
-def surround(around: Around) -> None:
-    """From now on every command runs within ``around``, which gets its name and options: how the
-    audit log hears of them.
-    """
-    _around[:] = [around]
 
 
 def prepare_database() -> None:
@@ -74,9 +62,7 @@ class PreparedCommand(BaseCommand):
         prepare_database()
         self.quiet = bool(options.get("json"))
         try:
-            name = type(self).__module__.rpartition(".")[2]
-            with _around[0](name, options) if _around else nullcontext():
-                return super().execute(*args, **options)
+            return super().execute(*args, **options)
         except self.refusals as error:
             raise CommandError(str(error), returncode=REFUSED) from error
 

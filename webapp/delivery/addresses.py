@@ -47,7 +47,6 @@ class Policy:
 
 
 def policy() -> Policy:
-    """As the environment says."""
     networks = tuple(
         ipaddress.ip_network(text.strip()) for text in settings.WEIR.webhook_allowed_networks
     )

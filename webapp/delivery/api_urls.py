@@ -1,5 +1,3 @@
-"""The address of the schema of notices below /api/v1/."""
-
 from django.urls import path
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema

@@ -9,12 +9,10 @@ class FormatName(models.TextChoices):
     """One module of :mod:`webapp.delivery.formats` each."""
 
     WEIR = "weir", _("Weir JSON (signed)")
-    ALERTMANAGER = "alertmanager", "Alertmanager"
     SLACK = "slack", "Slack"
     PAGERDUTY = "pagerduty", "PagerDuty"
     FEISHU = "feishu", "Feishu / Lark"
     DINGTALK = "dingtalk", "DingTalk"
-    WECOM = "wecom", "WeCom"
     EMAIL = "email", _("E-mail")
 
 

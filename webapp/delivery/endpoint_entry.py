@@ -100,7 +100,7 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, who: Any) -
         # The key of one system is not sent to another.
         endpoint.credential_encrypted = ""
     secret = ""
-    if not form.has_secret:
+    if not form.for_machines:
         endpoint.secret_encrypted = endpoint.previous_secret_encrypted = ""
     elif not endpoint.secret_encrypted:
         secret = signing.new_secret()

@@ -11,7 +11,6 @@ from webapp.lib.uids import new_uid
 
 
 def disabled(endpoint: Endpoint, reason: str, now: datetime) -> Notice:
-    """Notifies its owner that it gets no notices any more."""
     return _notice(
         endpoint,
         "endpoint_disabled",

@@ -166,7 +166,6 @@ class Notice:
         ]
 
     def first_part(self) -> "Notice":
-        """For people: with the number of those left out."""
         return replace(self.in_parts()[0], parts=1)
 
 

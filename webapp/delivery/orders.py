@@ -23,7 +23,7 @@ ENDED = (DeliveryState.DELIVERED, DeliveryState.DEAD, DeliveryState.CANCELLED)
 
 def rotate(endpoint: Endpoint, name: str, now: datetime) -> str:
     """A new secret, shown once; both sign for a day. Raises :class:`ActionRefused`."""
-    if not FORMATS[endpoint.format].has_secret:
+    if not FORMATS[endpoint.format].for_machines:
         raise ActionRefused(
             gettext("Weir has no secret for %(name)s, so it does not sign what it sends there.")
             % {"name": endpoint.name}

@@ -148,7 +148,6 @@ def matchers_of(endpoint: Endpoint) -> tuple[Matcher, ...]:
 
 
 def _as_sent(notice: Notice, endpoint: Endpoint) -> list[Notice]:
-    """Machines hear of every alert, in as many parts as it takes; people once."""
     return notice.in_parts() if FORMATS[endpoint.format].for_machines else [notice.first_part()]
 
 

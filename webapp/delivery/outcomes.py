@@ -146,10 +146,6 @@ def _note_failure(
 
 
 def _disable(pk: int, reason: str, now: datetime) -> None:
-    """No further delivery is made or tried; its owner is notified by mail.
-
-    Only the first call does anything.
-    """
     if not Endpoint.objects.filter(pk=pk, enabled=True).update(
         enabled=False, disabled_at=now, disabled_reason=reason
     ):

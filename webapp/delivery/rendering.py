@@ -33,27 +33,19 @@ def still_news(row: Delivery) -> Notice | None:
     """The notice without what a later one contains; ``None`` where nothing is left. Raises
     :class:`CannotRender`.
 
-    A delivery that failed and comes round again hours later still says that an alert fires. An
-    Alertmanager or PagerDuty would open the alert again; people hear once that it ended.
+    A delivery that failed and comes round again hours later still says that an alert fires. PagerDuty
+    would open the alert again; people hear once that it ended.
     """
     notice = _read(row)
-    keeps = format_of(row).keeps_state
     if row.kind == "test" or not row.fence:
         return notice
     later = Delivery.objects.filter(
         endpoint=row.endpoint_id, mail_to=row.mail_to, group=row.group, pk__gt=row.pk
     )
-    if not keeps:
+    if not format_of(row).keeps_state:
         still = (DeliveryState.PENDING, DeliveryState.DELIVERED)
         return _without_ended(notice, later.filter(state__in=still))
-    later = later.filter(state=DeliveryState.DELIVERED)
-    if keeps == "group":
-        return None if later.exists() else notice
-    notified = set(
-        DeliveryAlert.objects.filter(delivery__in=later).values_list("alert_uid", flat=True)
-    )
-    left = tuple(alert for alert in notice.alerts if alert.uid not in notified)
-    return replace(notice, alerts=left) if left else None
+    return None if later.filter(state=DeliveryState.DELIVERED).exists() else notice
 
 
 def _read(row: Delivery) -> Notice:
@@ -64,7 +56,6 @@ def _read(row: Delivery) -> Notice:
 
 
 def _without_ended(notice: Notice, later: QuerySet[Delivery]) -> Notice | None:
-    """Without alerts that fired when it was made, and that a later delivery says have ended."""
     fired = [alert.uid for alert in notice.alerts if alert.status != RESOLVED]
     of_same = DeliveryAlert.objects.filter(alert_uid__in=fired).values("delivery")
     ended = set[str]()

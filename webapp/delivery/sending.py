@@ -46,8 +46,6 @@ T = TypeVar("T")
 
 @dataclass
 class _Running:
-    """What is under way: fences by row, groups and counts by endpoint."""
-
     rows: dict[int, Delivery] = field(default_factory=dict)
 
     def room_of(self, endpoint: int) -> int:
@@ -131,7 +129,6 @@ def _start(
 
 
 def _answers(network: Network) -> list[tuple[Delivery, Answer]]:
-    """Those that came, after waiting shortly for the first."""
     answers = []
     try:
         answers.append(network.results.get(timeout=POLL_S))

@@ -19,9 +19,6 @@ ENDPOINTS = [
 urlpatterns = [
     *fleet_wide_only(ENDPOINTS),
     path("alerts/deliveries/", deliveries.deliveries, name="deliveries"),
-    path(
-        "alerts/deliveries/export.<export_form:form>", deliveries.export, name="deliveries-export"
-    ),
     path("alerts/deliveries/replay/", deliveries.replay_range, name="deliveries-replay"),
     path("alerts/deliveries/<str:uid>/", deliveries.delivery, name="delivery"),
     path("alerts/deliveries/<str:uid>/progress", deliveries.progress, name="delivery-progress"),

@@ -1,5 +1,3 @@
-"""Addresses of findings below /api/v1/."""
-
 from webapp.findings.api.views import FindingViews
 from webapp.lib.api.routes import Routes
 

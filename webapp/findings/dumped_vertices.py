@@ -18,7 +18,6 @@ def dumped_vertex_of(finding: Finding) -> str | None:
 
 
 def slow_vertex_of(finding: Finding) -> str | None:
-    """The same, open or not."""
     data: Any = finding.data if isinstance(finding.data, dict) else {}
     if finding.rule == SLOW_SYNC:
         slowest = data.get("slowest")

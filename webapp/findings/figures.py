@@ -101,7 +101,6 @@ class Figure:
 
 
 def figures(evidence: Any) -> list[Figure]:
-    """Of the JSON column; what is no evidence there is left out."""
     return [_figure(row) for row in evidence or () if isinstance(row, Mapping) and row.get("name")]
 
 

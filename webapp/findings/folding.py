@@ -67,7 +67,6 @@ class Life:
     removed_at: datetime | None = None
 
     def end_of(self, rule: str) -> datetime | None:
-        """When what this rule finds is over with the job."""
         known = registry.all_rules().get(rule)
         return self.removed_at if known and known.outlives_job else self.ended_at
 
@@ -105,7 +104,6 @@ def lives_of(jobs: Iterable[Job]) -> dict[Job, Life]:
 
 
 def some_jobs_at_once(changed: Changed) -> Iterable[list[Identity]]:
-    """Identities by job, those of some jobs at once."""
     by_job: dict[Job, list[Identity]] = defaultdict(list)
     for identity in sorted(changed.spans):
         by_job[identity[:2]].append(identity)
@@ -194,7 +192,6 @@ def _occurrences(identities: Sequence[Identity], changed: Changed) -> dict[Ident
 
 
 def _reached(identities: Sequence[Identity], changed: Changed) -> dict[Job, datetime]:
-    """From when on a change reaches rows of each job."""
     since: dict[Job, datetime] = {}
     for identity in identities:
         job, first = identity[:2], changed.spans[identity][0] - hold_of(identity[2])
@@ -203,7 +200,6 @@ def _reached(identities: Sequence[Identity], changed: Changed) -> dict[Job, date
 
 
 def _close(earlier: Iterable[Finding], hold: timedelta, life: Life) -> None:
-    """Open findings after which the next one of their identity has begun."""
     for finding in earlier:
         if finding.state == FindingState.OPEN:
             at = closed_at(finding.last_seen, hold, FOR_EVER, life.end_of(finding.rule))
@@ -231,7 +227,6 @@ def _kept(
 
 
 def _gap(row: Finding, episode: FindingEpisode) -> timedelta:
-    """Between them in time; zero where they overlap."""
     return max(timedelta(0), row.first_seen - episode.last_seen, episode.first_seen - row.last_seen)
 
 
@@ -299,7 +294,6 @@ def _write(
 
 
 def _withdraw(gone: Sequence[Finding], now: datetime) -> None:
-    """Notices, and whoever has its page open, may still link to them."""
     WithdrawnFinding.objects.bulk_create(
         [
             WithdrawnFinding(

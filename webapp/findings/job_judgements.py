@@ -57,7 +57,6 @@ def close_unseen() -> int:
 
 
 def had_data(unknowns: Sequence[Any]) -> bool:
-    """Whether any rule had what it needs, where these could not judge."""
     judging = len(
         [rule for rule in registry.rules_for(JobWindow) if not rule.startswith("collect.")]
     )
@@ -102,7 +101,6 @@ def _give_health(cluster: str, jobs: Mapping[str, bool], *, is_seen: bool) -> No
 
 
 def _rank_ended(cluster: str, ended: QuerySet[JobCurrent]) -> None:
-    """By their worst finding, which is closed as a rule: it ended with the job."""
     points_of = dict.fromkeys(ended.values_list("job_id", flat=True), 0)
     if not points_of:
         return

@@ -51,7 +51,6 @@ class BugBeside:
 
     @property
     def address(self) -> str:
-        """Of the issue."""
         return self.bug.address
 
     @property
@@ -127,7 +126,6 @@ def _jobs(findings: Sequence[Finding]) -> QuerySet[JobCurrent]:
 
 
 def _alike(rule: str, flink_version: str | None) -> list[KnownBug]:
-    """Bugs of this release that show as findings of this rule, among other things."""
     return [
         bug
         for bug in KNOWN_BUGS
@@ -148,10 +146,6 @@ def _beside(
 def _exceptions(
     candidates: Mapping[int, tuple[Finding, Sequence[KnownBug]]],
 ) -> Mapping[int, set[str]]:
-    """Number of a finding → what symptoms ask of stack traces, where one of its time has it.
-
-    One query for each text, and no trace is read: of a loop there are thousands.
-    """
     found: dict[int, set[str]] = defaultdict(set)
     needing: dict[str, list[Finding]] = defaultdict(list)
     for finding, bugs in candidates.values():

@@ -49,5 +49,4 @@ def save(row: Finding, before: FindingMark | None) -> None:
 
 
 def close(pks: Collection[int], at: datetime | None) -> int:
-    """End these findings at one instant; returns how many there were."""
     return Finding.objects.filter(pk__in=pks).update(state="closed", closed_at=at, to_alert=True)

@@ -87,7 +87,6 @@ class FindingQuerySet(models.QuerySet["Finding"]):
         return self.filter(state=FindingState.CLOSED)
 
     def of_job(self, cluster: str, job_id: str) -> Self:
-        """Of the job that has this id, whichever of its attempts they were seen on."""
         return self.filter(of_jobs([job_id], cluster))
 
     def worst_first(self) -> Self:

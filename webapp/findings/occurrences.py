@@ -102,9 +102,6 @@ def _delete_superseded(
 
 
 def _mark(cluster: str, touched: Mapping[Identity, datetime]) -> None:
-    """Note on the newest finding of each identity from when on its occurrences are to be folded
-    again.
-    """
     if not touched:
         return
     newest: dict[Identity, Finding] = {}
@@ -128,7 +125,6 @@ def _mark(cluster: str, touched: Mapping[Identity, datetime]) -> None:
 
 
 def left_to_fold(changed: Changed) -> None:
-    """Add what a process that was killed had marked and not folded."""
     names = ("cluster", "first_attempt_id", "rule", "subject_id", "refold_from", "last_seen")
     for *identity, since, last in Finding.objects.filter(refold_from__isnull=False).values_list(
         *names

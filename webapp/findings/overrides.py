@@ -18,5 +18,4 @@ def as_plain() -> list[dict[str, Any]]:
 
 
 def limits_of(cluster: str = "", job_id: str = "", name: str | None = None) -> Limits:
-    """The thresholds of a job or cluster."""
     return Settings(as_plain()).limits(cluster, job_id, name)

@@ -52,12 +52,10 @@ class PresentedFinding:
 
     @property
     def longest_way(self) -> tuple[str, ...]:
-        """From the farthest vertex that is held back to the origin."""
         return max((relation.path for relation in self.relations), key=len, default=())
 
     @property
     def is_notable(self) -> bool:
-        """Info is context, not a problem."""
         return bool(self.finding.severity_rank > SEVERITY_RANK[Severity.INFO])
 
 
@@ -108,7 +106,6 @@ def matters(findings: Iterable[Finding]) -> list[PresentedFinding]:
 
 
 def relations(related: Any) -> list[Relation]:
-    """Of the JSON column; what is no relation there is left out."""
     return [
         Relation(
             str(row.get("kind") or ""),

@@ -16,7 +16,6 @@ def words_of_key(threshold: Threshold, rule_id: str) -> str:
 
 
 def threshold_name(threshold: Threshold, rule_id: str) -> str:
-    """In the language of the page."""
     return pgettext(CONTEXT, words_of_key(threshold, rule_id))
 
 

@@ -24,7 +24,6 @@ DISK = "disk"
 
 
 def watch(now: datetime) -> None:
-    """Open, renew and close the findings of all stages."""
     standing = {finding.subject_id: finding for finding in Finding.objects.open().filter(rule=RULE)}
     for stage in _stages(now, set(standing)):
         for finding in registry.diagnose(stage, limits_of("")).findings:
@@ -33,9 +32,6 @@ def watch(now: datetime) -> None:
 
 
 def _stages(now: datetime, standing: set[str]) -> Iterator[StageProgress]:
-    """While Weir was off nothing was behind: time counts from when it runs without a break, unless
-    it was behind before.
-    """
     runs_since = (
         Heartbeat.objects.filter(name=alarms.TICK).values_list("since", flat=True).first() or now
     )

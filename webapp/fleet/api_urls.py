@@ -1,5 +1,3 @@
-"""Addresses of the fleet below /api/v1/."""
-
 from django.urls import path
 
 from webapp.fleet.api.views import (

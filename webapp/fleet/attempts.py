@@ -97,7 +97,6 @@ def _link(cluster: str, names: Sequence[str], links: ChangedLinks) -> None:
 
 
 def _changed(jobs: Sequence[JobCurrent], links: ChangedLinks) -> Iterable[JobCurrent]:
-    """Rows of one name whose links are not what they should be, with these set."""
     taken = {job.job_id for job in jobs}
     for attempts in attempts_in_order(jobs):
         known = attempts[0].first_attempt_id

@@ -78,7 +78,6 @@ STATUS_GROUPS: dict[str, StatusGroup] = {
 
 
 def job_badge(status: str | None) -> Badge:
-    """States that a later Flink may invent are shown by their own word."""
     if not status:
         return UNKNOWN
     return JOB_BADGES.get(status) or Badge(status.lower()[:24], "?", "unknown")

@@ -76,12 +76,10 @@ def end() -> None:
 
 
 def pause() -> None:
-    """Nothing plays: its clusters are not asked, which is no fault of theirs."""
     clusters().update(enabled=False)
 
 
 def look() -> None:
-    """Somebody sees it: it goes on for a while."""
     looked = folder() / LOOKED
     with suppress(OSError):
         if not looked.exists() or time.time() - looked.stat().st_mtime > LOOKED_AGAIN_AFTER_S:

@@ -135,7 +135,6 @@ class JobFilters(ListFilters):
 
     @property
     def sorting(self) -> tuple[Sort, bool]:
-        """By what, and whether downwards."""
         sort: str = self.values.get(SORT, "")
         return (
             (FLEET_SORTS[sort.removeprefix("-")], sort.startswith("-"))

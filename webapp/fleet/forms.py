@@ -52,7 +52,6 @@ GROUPS = (
 
 
 def _is_set(bound: forms.BoundField) -> bool:
-    """Whether it has another value than a new cluster has."""
     value = bound.value()
     if value in (None, "", [], False) and bound.name != "verify_tls":
         return False
@@ -71,8 +70,6 @@ def _secret_field(label: str = _("Password or token")) -> forms.CharField:
 
 
 class _Lines(forms.CharField):
-    """A list of texts, one a line."""
-
     def __init__(self, label: str, help_text: str, rows: int, example: str) -> None:
         widget = forms.Textarea(attrs={"rows": rows, "placeholder": example})
         super().__init__(

@@ -32,7 +32,6 @@ def allowed() -> timedelta:
 
 
 def late_before(now: datetime) -> datetime:
-    """What was judged up to an earlier instant is late."""
     return now - allowed()
 
 

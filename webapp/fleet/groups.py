@@ -39,13 +39,11 @@ class JobGroup:
 
     @property
     def badge(self) -> Badge:
-        """Not knowing is worse than being healthy."""
         is_unknown = self.worst is None or (self.counts.get("unknown") and self.worst >= UNKNOWN_AS)
         return health_badge(self.worst, HealthState.UNKNOWN if is_unknown else HealthState.JUDGED)
 
     @property
     def url(self) -> str:
-        """The jobs of the group."""
         return f"{reverse('fleet')}?{urlencode(self.asked)}" if self.asked else ""
 
     def add(self, band: str, jobs: int, worst: int | None) -> None:

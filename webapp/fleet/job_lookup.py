@@ -40,7 +40,6 @@ class JobView:
 
     @property
     def is_unknown(self) -> bool:
-        """Nobody can know its state now."""
         return bool(self.job.status == UNKNOWN_STATUS)
 
     @property
@@ -54,7 +53,6 @@ class JobView:
 
     @property
     def is_not_listed(self) -> bool:
-        """Its JobManager lists it no more, and nobody saw it end."""
         return bool(self.job.status == NOT_LISTED)
 
     @property
@@ -80,7 +78,6 @@ class JobView:
 
     @property
     def is_past(self) -> bool:
-        """Ages would count from today, which says nothing about it."""
         return self.is_recording or self.is_unwatched or bool(self.job.is_over)
 
     @property
@@ -142,7 +139,6 @@ def as_of(job: JobCurrent, now: datetime) -> datetime | None:
 
 
 def whole_life(job: JobCurrent, at: datetime) -> TimeRange:
-    """From submission to when it was last reported, with a margin on both sides."""
     end = drawable(max(filter(None, (job.end_time, job.last_seen_at, job.as_of)), default=at))
     start = min(drawable(job.start_time or job.first_seen_at or end), end)
     # A job seen long after its end (a History Server keeps it) is not stretched to that day.

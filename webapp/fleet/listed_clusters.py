@@ -145,10 +145,6 @@ def _put(
 
 
 def _settle(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set[str]:
-    """The fields that are new.
-
-    What the source does not declare stays as somebody entered it on the page of the cluster.
-    """
     wanted: dict[str, Any] = {
         "url": cluster.url,
         "labels": dict(cluster.labels),
@@ -216,8 +212,6 @@ def _leave(source: str, stay: set[str], because: str, now: datetime) -> list[str
 
 
 class _Shards:
-    """Room in shards, counted once."""
-
     def __init__(self) -> None:
         self._sizes: dict[int, int] = dict(
             Cluster.objects.collected().order_by().values_list("shard").annotate(size=Count("id"))

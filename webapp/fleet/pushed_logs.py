@@ -22,5 +22,4 @@ def pulled_spool_of(cluster: str) -> Spool:
 
 
 def metrics_spool_of(cluster: str) -> MetricsSpool:
-    """Of samples of metrics that reporters push."""
     return MetricsSpool(settings.WEIR.home / "pushed-metrics" / cluster)

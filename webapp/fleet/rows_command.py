@@ -83,11 +83,9 @@ class RowsCommand(PreparedCommand):
         )
 
     def rows(self) -> QuerySet[Any]:
-        """What it may print of."""
         return self.model._default_manager.all()
 
     def cells(self, row: dict[str, Any]) -> dict[str, Any]:
-        """What the table shows of a row."""
         return row
 
     def _check_cluster(self, cluster: str | None) -> None:

@@ -88,12 +88,10 @@ class ShownAttempts:
 
     @property
     def query(self) -> str:
-        """For the charts of the page, which show the same."""
         return f"{PARAMETER}={THIS if self.alone else ALL}"
 
     @property
     def all_attempts_query(self) -> str:
-        """For a link to all attempts over the whole time of the job."""
         lives = [
             whole_life(job, drawable(job.last_seen_at or job.as_of))
             for job in (self.job, *self.others)

@@ -45,7 +45,6 @@ class UnreadLinesFound:
 
 
 def unread_lines(now: datetime, cluster: str | None = None) -> UnreadLinesFound:
-    """Of the last seven days, of all clusters or one."""
     since = now - WITHIN
     events = LogEvent.objects.filter(
         kind=UNREAD, ts__gte=since, **({"cluster": cluster} if cluster else {})

@@ -9,7 +9,6 @@ from django.utils.translation import gettext
 
 
 def is_web_url(url: str) -> None:
-    """Accept http and https with a host and without credentials in the address."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -34,7 +33,6 @@ _MATCHERS = re.compile(rf"\s*{_MATCHER}(?:\s*,\s*{_MATCHER})*\s*")
 
 
 def are_label_matchers(text: str) -> None:
-    """Accept what may stand between the braces of a Prometheus selector."""
     if not _MATCHERS.fullmatch(text):
         raise ValidationError(
             gettext('Give label matchers such as namespace="flink",cluster="payments".')
@@ -47,7 +45,6 @@ _TENANT = re.compile(r"[A-Za-z0-9!._*'()|-]+")
 
 
 def is_log_selector(text: str) -> None:
-    """Accept a selector of LogQL, with or without filters of lines behind it."""
     if not _SELECTOR.fullmatch(text):
         raise ValidationError(
             gettext('Give a selector of LogQL such as {namespace="flink",cluster="payments"}.')

@@ -13,7 +13,6 @@ _STATES: dict[str, Badge] = {
 
 
 def state_badge(incident: Incident) -> Badge:
-    """What is open has the tone of how bad it is."""
     if incident.state == IncidentState.OPEN:
         severe = severity_badge(incident.severity)
         return Badge("open", severe.shape, severe.tone)

@@ -115,7 +115,6 @@ class Incident(models.Model):
 
     @property
     def called(self) -> str:
-        """The job, or what stands for one, as lists name it."""
         return self.job_name or self.job_id or self.cluster or "storage"
 
 

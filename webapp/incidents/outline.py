@@ -104,9 +104,6 @@ def retitle(pks: Collection[int]) -> None:
 
 
 def _logical_jobs(ids: Collection[int]) -> dict[int, int]:
-    """How many jobs the findings of each are of; a job that was submitted again is one, whatever
-    its ids.
-    """
     named = Finding.objects.filter(incident_member__incident__in=ids).exclude(job_id="").order_by()
     jobs_by_incident: dict[int, set[tuple[str, str]]] = defaultdict(set)
     for incident, cluster, first_id in named.values_list(
@@ -117,9 +114,6 @@ def _logical_jobs(ids: Collection[int]) -> dict[int, int]:
 
 
 def _cause(row: Incident, at_hand: Collection[IncidentFinding]) -> int | None:
-    """Of a long incident only what is near the change is at hand: where its cause is older than
-    that, it stays the cause.
-    """
     known: int | None = row.cause_id
     if not at_hand or (known is not None and known not in {finding.key for finding in at_hand}):
         return known if known is not None else _any_of(row.pk)
@@ -127,7 +121,6 @@ def _cause(row: Incident, at_hand: Collection[IncidentFinding]) -> int | None:
 
 
 def _any_of(incident: int) -> int | None:
-    """Of one whose cause was made again under another number: among its newest findings."""
     rows = Finding.objects.filter(incident_member__incident=incident).order_by("-last_seen", "-pk")[
         :MOST_COMPARED
     ]

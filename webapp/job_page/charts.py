@@ -142,7 +142,6 @@ def _of_pressure(view: JobView, attempts: ShownAttempts) -> Iterator[Noted]:
 
 
 def _downtimes(view: JobView, attempts: ShownAttempts) -> list[tuple[datetime, datetime]]:
-    """From each restart until all tasks ran again."""
     restarts = JobStart.objects.filter(
         cluster=view.job.cluster,
         job_id__in=attempts.ids,
@@ -207,7 +206,6 @@ def _annotations(view: JobView, attempts: ShownAttempts) -> list[Annotation]:
 
 
 def _findings(view: JobView, attempts: ShownAttempts) -> list[Annotation]:
-    """Where each notable matter began; a click opens it."""
     start, end = view.time_range.from_time, view.time_range.to_time
     findings = of_job(
         view.job.cluster, view.job.job_id, start, end, is_past=True, attempts=attempts.ids

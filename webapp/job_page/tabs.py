@@ -93,7 +93,6 @@ def _pressure(shown: Shown) -> dict[str, Any]:
 
 
 def _state(shown: Shown) -> dict[str, Any]:
-    """What audits say of it, each row with the replication factor of its root."""
     job = shown.view.job
     rows: list[Any] = newest_audits.of_job(job.cluster, job.job_id)
     factors = factors_by_uri(row.root for row in rows)
@@ -150,7 +149,6 @@ def content(shown: Shown) -> dict[str, Any]:
 
 
 def links(shown: Shown, tab: str) -> list[Link]:
-    """Pages of the job that belong to a tab."""
     job, query = shown.view.job, shown.view.range_query
 
     def address(name: str, *more: str) -> str:
@@ -170,6 +168,5 @@ def links(shown: Shown, tab: str) -> list[Link]:
 
 
 def _place(view: JobView, vertex_id: str) -> int:
-    """Vertices in plan order, unknown ones last."""
     vertices = [vertex.get("vertex_id") for vertex in (view.job.graph or {}).get("vertices") or ()]
     return vertices.index(vertex_id) if vertex_id in vertices else len(vertices)

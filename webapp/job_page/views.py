@@ -27,7 +27,6 @@ from webapp.pressure.models import PressureWindow
 
 
 def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    """The page; charts load themselves from :mod:`webapp.job_page.charts`."""
     view = look_up(request, cluster, job_id)
     start, end = view.time_range.from_time, view.time_range.to_time
     attempts = shown_attempts(request, view)
@@ -83,10 +82,6 @@ def checkpoints_export(
 
 
 def _coverage(view: JobView, judgement: JobJudgement | None) -> Coverage:
-    """Which part of the range was judged, as far as the job lived in it.
-
-    What is just being judged is not missing yet.
-    """
     lived_from = drawable(
         view.job.start_time or view.job.first_seen_at or view.time_range.from_time
     )

@@ -21,7 +21,6 @@ class Badge:
 
     @property
     def word(self) -> str:
-        """In the language of the page."""
         return gettext(self.english) if self.english else ""
 
     @property

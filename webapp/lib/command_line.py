@@ -4,7 +4,6 @@ import getpass
 
 
 def command_line_name() -> str:
-    """Nobody is signed in at a command line, so it says whose account it was."""
     try:
         return f"{getpass.getuser()} at the command line"
     except (OSError, KeyError):

@@ -75,7 +75,6 @@ def why_away(error: BaseException | None) -> str:
 
 
 def why_file_is_away(error: sqlite3.Error) -> str:
-    """The same, of SQLite."""
     return _AWAY_BY_CODE.get(getattr(error, "sqlite_errorcode", 0) & _PRIMARY, "")
 
 

@@ -69,7 +69,6 @@ class ListFilters(FilterSet):
 
     @property
     def values(self) -> dict[str, Any]:
-        """Of the parameters that are given and right."""
         self.is_valid()
         return {name: value for name, value in self.form.cleaned_data.items() if value is not None}
 
@@ -98,7 +97,6 @@ class ListFilters(FilterSet):
 
     @property
     def explanation(self) -> str:
-        """What is wrong, in one line."""
         return " ".join(f"{name}: {' '.join(messages)}" for name, messages in self.errors.items())
 
 

@@ -69,7 +69,6 @@ def zone_field() -> str:
 
 @register.filter
 def seconds(duration_s: float | None) -> str:
-    """A duration that is kept in seconds."""
     return quantities.duration_text(None if duration_s is None else duration_s * 1000)
 
 
@@ -206,13 +205,11 @@ def dashed(code: str) -> str:
 
 @register.simple_tag
 def request_id() -> str:
-    """Of this request, by which its lines are found in the log."""
     return log_lines.request_id()
 
 
 @register.filter
 def first_line(text: str | None) -> str:
-    """The head of a stack trace, cut for one line of a page."""
     line = (text or "").strip().partition("\n")[0]
     return line if len(line) <= 200 else line[:199] + "…"
 

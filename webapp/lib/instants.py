@@ -19,7 +19,6 @@ calendar.
 
 
 def drawable(instant: datetime) -> datetime:
-    """The instant, or that end of what pages reckon with which it lies beyond."""
     return min(max(instant, EARLIEST), LATEST)
 
 
@@ -110,9 +109,6 @@ def _local(instant: datetime) -> datetime:
 
 
 def _text(instant: datetime | None, form: str) -> str:
-    """Below a heading that names the zone; in an hour that comes twice the offset says which of the
-    two it is.
-    """
     if instant is None:
         return UNKNOWN
     local = _local(instant)

@@ -65,7 +65,6 @@ def filter_form(request: HttpRequest, filters: ListFilters, *controls: Control) 
 
 
 def _in_words(options: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
-    """In the language of the page. Names, which are their own value, stay as they are."""
     return [
         (value, words if value == words or not words else gettext(words))
         for value, words in options

@@ -59,7 +59,6 @@ class Matcher:
         return bool(self.accepted([text]))
 
     def accepted(self, texts: Collection[str]) -> set[str]:
-        """Those of these texts that fit."""
         if self.operator in (EQUAL, NOT_EQUAL):
             return {text for text in texts if (text == self.value) is (self.operator == EQUAL)}
         return {
@@ -159,7 +158,6 @@ def from_json(items: object) -> tuple[Matcher, ...]:
 
 
 def as_entered(items: Iterable[Mapping[str, str]]) -> tuple[Matcher, ...]:
-    """Stored matchers to be shown, whether or not they may be used still."""
     return tuple(Matcher(entry["label"], entry["operator"], entry["value"]) for entry in items)
 
 
@@ -201,7 +199,6 @@ def _bounded(written: list[Any]) -> list[Any]:
 
 
 def _fits(pattern: str, texts: Collection[str]) -> dict[str, bool]:
-    """The same few labels are asked for again and again, so what was found is remembered."""
     known = _remembered(pattern)
     cached = {text: known.get(text) for text in texts}
     new = [text for text, fits in cached.items() if fits is None]

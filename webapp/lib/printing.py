@@ -22,7 +22,6 @@ def json_line(names: Sequence[str], values: Sequence[Any]) -> str:
 
 
 def print_document(out: OutputWrapper, document: Mapping[str, Any]) -> None:
-    """What the API answers, as one line of JSON."""
     print_lines(out, [json.dumps(document, cls=DjangoJSONEncoder, ensure_ascii=False)])
 
 

@@ -46,7 +46,6 @@ def named(name: str) -> tzinfo | None:
 
 @cache
 def names() -> frozenset[str]:
-    """All IANA names this machine knows."""
     return frozenset(zoneinfo.available_timezones())
 
 

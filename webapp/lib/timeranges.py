@@ -89,7 +89,6 @@ class TimeRange:
 
     @property
     def example(self) -> str:
-        """What may be typed instead of a relative time."""
         return (
             "2026-11-21T04:10:00Z"
             if shown_zone.current() is UTC
@@ -117,7 +116,6 @@ def parse(parameters: Mapping[str, str], at: datetime) -> TimeRange:
 
 
 def default(at: datetime) -> TimeRange:
-    """The last six hours."""
     return parse({}, at)
 
 
@@ -271,7 +269,6 @@ def last_day(request: HttpRequest, at: datetime) -> TimeRange:
 
 
 def is_used(request: HttpRequest) -> bool:
-    """Whether the answer depends on the range, as far as it was worked out."""
     return _USED in request.META
 
 

@@ -31,7 +31,6 @@ from webapp.hosts import days, loads
 from webapp.hosts.models import HostEvent, JobHost, TaskManagerLife
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident
-from webapp.lib.translations import gettext_lazy as _
 from webapp.pressure.models import PressureWindow, VertexHour
 from webapp.profiles.models import StartingThread, ThreadDump
 from webapp.storage.auditing import audit_retention
@@ -61,11 +60,10 @@ class Rule:
     """Rows of one table go when the instant in ``column`` is longer ago than ``kept``; ``only``:
     which of them.
 
-    ``what`` says the same to people. Rows of a cluster that is a recording stay where
+    Rows of a cluster that is a recording stay where
     ``of_cluster``.
     """
 
-    what: str
     model: type[Model]
     column: str
     kept: Callable[[], timedelta]
@@ -85,85 +83,75 @@ _JOB = JobCurrent.objects.filter(cluster=OuterRef("cluster"), job_id=OuterRef("j
 
 RULES = (
     Rule(
-        _("checkpoints that completed within a minute"),
         CheckpointFact,
         "trigger_time",
         routine,
         ~NOTABLE,
     ),
     Rule(
-        _("checkpoints that failed or were slow, and savepoints"),
         CheckpointFact,
         "trigger_time",
         notable,
     ),
     Rule(
-        _("roll-ups of checkpoints by the hour"),
         CheckpointRollup,
         "period_start",
         notable,
         Q(period="hour"),
     ),
-    Rule(_("roll-ups of checkpoints by the day"), CheckpointRollup, "period_start", sums),
-    Rule(_("uploads of checkpoints by operator"), CheckpointUpload, "as_of", notable),
-    Rule(_("minutes of back-pressure"), PressureWindow, "window_start", routine),
-    Rule(_("throughput of vertices by the hour"), VertexHour, "period_start", notable),
-    Rule(_("thread dumps"), ThreadDump, "wanted_at", routine),
-    Rule(_("threads of tasks that were slow to start"), StartingThread, "at", notable),
-    Rule(_("log events"), LogEvent, "ts", routine),
-    Rule(_("exceptions"), JobException, "ts", notable),
-    Rule(_("restarts, deployments and other marks on time lines"), JobAnnotation, "at", notable),
-    Rule(_("starts of jobs"), JobStart, "at", notable),
-    Rule(_("what happened on hosts"), HostEvent, "at", notable),
-    Rule(_("TaskManagers that were not seen since"), TaskManagerLife, "as_of", notable),
-    Rule(_("jobs that were not seen since"), JobCurrent, "as_of", notable),
-    Rule(_("hosts that a job no longer runs on"), JobHost, "left_at", notable),
-    Rule(_("hosts of jobs that are not kept"), JobHost, "as_of", notable, Q(~Exists(_JOB))),
-    Rule(_("trends of state sizes"), SizeTrend, "as_of", notable),
-    Rule(_("skipped inputs"), SkippedInput, "observed_at", routine),
+    Rule(CheckpointRollup, "period_start", sums),
+    Rule(CheckpointUpload, "as_of", notable),
+    Rule(PressureWindow, "window_start", routine),
+    Rule(VertexHour, "period_start", notable),
+    Rule(ThreadDump, "wanted_at", routine),
+    Rule(StartingThread, "at", notable),
+    Rule(LogEvent, "ts", routine),
+    Rule(JobException, "ts", notable),
+    Rule(JobAnnotation, "at", notable),
+    Rule(JobStart, "at", notable),
+    Rule(HostEvent, "at", notable),
+    Rule(TaskManagerLife, "as_of", notable),
+    Rule(JobCurrent, "as_of", notable),
+    Rule(JobHost, "left_at", notable),
+    Rule(JobHost, "as_of", notable, Q(~Exists(_JOB))),
+    Rule(SizeTrend, "as_of", notable),
+    Rule(SkippedInput, "observed_at", routine),
     Rule(
-        _("single minutes of findings (the findings stay)"),
         FindingOccurrence,
         "window_start",
         occurrences,
     ),
-    Rule(_("findings"), Finding, "last_seen", notable),
-    Rule(_("findings that were taken back"), WithdrawnFinding, "withdrawn_at", routine),
-    Rule(_("health of jobs"), JobJudgement, "as_of", notable),
-    Rule(_("growth of stored files by the day"), StoredDay, "day", sums),
-    Rule(
-        _("incidents that are over"), Incident, "last_seen", notable, ~Q(state=IncidentState.OPEN)
-    ),
-    Rule(_("resolved alerts"), Alert, "resolved_at", notable, Q(state=AlertState.RESOLVED)),
+    Rule(Finding, "last_seen", notable),
+    Rule(WithdrawnFinding, "withdrawn_at", routine),
+    Rule(JobJudgement, "as_of", notable),
+    Rule(StoredDay, "day", sums),
+    Rule(Incident, "last_seen", notable, ~Q(state=IncidentState.OPEN)),
+    Rule(Alert, "resolved_at", notable, Q(state=AlertState.RESOLVED)),
 )
 RULES_OF_WEIR = (
     Rule(
-        _("runs of the pipeline"),
         PipelineRun,
         "started_at",
         runs,
         ~Q(state=PipelineRun.State.RUNNING),
         of_cluster=False,
     ),
-    Rule(_("cleared alarms of the pipeline"), PipelineAlarm, "cleared_at", runs, of_cluster=False),
+    Rule(PipelineAlarm, "cleared_at", runs, of_cluster=False),
     Rule(
-        _("deliveries that ended"),
         Delivery,
         "made_at",
         runs,
         ~Q(state=DeliveryState.PENDING),
         of_cluster=False,
     ),
-    Rule(_("entries of the audit log"), AuditEntry, "at", audit, of_cluster=False),
+    Rule(AuditEntry, "at", audit, of_cluster=False),
     Rule(
-        _("sessions of sign-ins, after they ended"),
         Session,
         "expire_date",
         ended_sessions,
         of_cluster=False,
     ),
     Rule(
-        _("failed attempts to sign in"),
         SignInFailures,
         "window_start",
         sign_in_failures,

@@ -16,7 +16,6 @@ from webapp.fleet import api_urls as fleet
 from webapp.growth import api_urls as growth
 from webapp.hosts import api_urls as hosts
 from webapp.job_page.api import JobDetailView
-from webapp.lib.api.docs import docs
 from webapp.lib.api.errors import no_such_address
 from webapp.pressure import api_urls as pressure
 from webapp.push import api_urls as push
@@ -52,6 +51,5 @@ urlpatterns = [
     *storage.urlpatterns,
     *router.urls,
     path("schema/", SpectacularJSONAPIView.as_view(), name="api-schema"),
-    path("docs/", docs, name="api-docs"),
     re_path(r"^(?P<rest>.*)$", no_such_address),
 ]

@@ -123,10 +123,6 @@ def _forget(of: StorageAudit) -> None:
 
 
 def _register(name: str) -> None:
-    """Paused until they are audited as of the past.
-
-    What overlaps with roots of one's own is left out.
-    """
     for shipped in SHIPPED:
         cluster = Cluster.objects.filter(name=shipped.name, labels__demo=demo.LABEL_VALUE).first()
         row = StorageRoot(

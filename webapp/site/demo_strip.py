@@ -123,7 +123,6 @@ def _origin(names: Sequence[str], seen: Collection[str]) -> Stop | None:
 
 
 def _orphans(seen: Collection[str]) -> Stop | None:
-    """The root that holds most of them."""
     figures = (
         latest().filter(root__in=ROOTS, orphan_files__gt=0).order_by("-orphan_bytes", "-id").first()
     )

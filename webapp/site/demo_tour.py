@@ -60,7 +60,6 @@ def has_work() -> bool:
 
 
 def go_on(lease: Lease, record: RunRecord) -> None:
-    """Each step that can be made now."""
     for name, step in _left().items():
         make = step(timezone.now())
         if make and make(lease, record):
@@ -73,7 +72,6 @@ def was_begun() -> bool:
 
 
 def remove(now: datetime) -> None:
-    """All that was made, and what came of it."""
     demo_storage.remove(now)
     Silence.objects.filter(author=None, author_name=NAME).delete()
     for report in IncidentReport.objects.filter(author=None, author_name=NAME):

@@ -38,7 +38,6 @@ DATABASE = (
 
 
 def without_database() -> str:
-    """What can be said while the database does not answer."""
     return metric_text(*DATABASE, [({}, 0)]) + metric_text(
         "weir_up", "1 while nothing in the pipeline is wrong.", [({}, 0)]
     )
@@ -131,7 +130,6 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
 
 
 def _work() -> Iterator[tuple[str, str, Iterable[Sample]]]:
-    """By piece of due work."""
     work = list(DueWork.objects.all())
     yield (
         "weir_work_failures",
@@ -161,7 +159,6 @@ def _work() -> Iterator[tuple[str, str, Iterable[Sample]]]:
 
 
 def _deliveries(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
-    """How alerts get out."""
     counts = dict(Delivery.objects.order_by().values_list("state").annotate(rows=Count("id")))
     yield (
         "weir_deliveries",
@@ -210,7 +207,6 @@ def _alerts() -> Iterator[tuple[str, str, Iterable[Sample]]]:
 
 
 def _storage() -> Iterator[tuple[str, str, Iterable[Sample]]]:
-    """By root at its newest audit."""
     roots = list(latest().order_by("root"))
     for unit in ("bytes", "files"):
         yield (
@@ -241,7 +237,6 @@ def _storage() -> Iterator[tuple[str, str, Iterable[Sample]]]:
 
 
 def _room() -> Iterator[tuple[str, str, Iterable[Sample]]]:
-    """What Weir takes, and what is left to it."""
     free = [
         ({"folder": str(folder)}, float(free_bytes)) for folder, free_bytes in disk_budget.disks()
     ]

@@ -102,7 +102,6 @@ def cost(
 
 
 def _recovery_point(of_jobs: Q, now: datetime) -> list[str]:
-    """Of the job whose newest completed checkpoint is oldest, among those that have not ended."""
     completed = (
         JobCurrent.objects.newest_attempts()
         .filter(of_jobs)

@@ -135,7 +135,6 @@ def _capital(words: str) -> str:
 
 
 def _silences(incident: Incident) -> Iterator[Moment]:
-    """Of exactly this incident; what else silenced an alert is in the alert's own history."""
     for silence in Silence.objects.filter(ends_at__gte=incident.began_at).order_by("-id")[
         :MOST_SILENCES
     ]:

@@ -1,5 +1,3 @@
-"""Addresses of incidents."""
-
 from django.urls import path, re_path
 
 from webapp.lib.menu import MenuEntry
@@ -9,7 +7,6 @@ MENU = MenuEntry("Incidents", "incidents", of=("incident",))
 
 urlpatterns = [
     path("incidents/", incidents.incidents, name="incidents"),
-    path("incidents/incidents.<export_form:form>", incidents.export, name="incidents-export"),
     re_path(r"^incidents/(?P<uid>inc_[a-z2-7]{26})/$", incidents.incident, name="incident"),
     re_path(
         r"^incidents/(?P<uid>inc_[a-z2-7]{26})/acknowledge$",

@@ -1,5 +1,3 @@
-"""Addresses of the fleet and of clusters."""
-
 from django.urls import path
 
 from webapp.accounts.guards import whole_fleet_only

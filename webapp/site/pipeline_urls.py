@@ -1,5 +1,3 @@
-"""Addresses of the pipeline's own state."""
-
 from django.urls import path
 
 from webapp.accounts.guards import fleet_wide_only
@@ -13,12 +11,6 @@ urlpatterns = fleet_wide_only(
     [
         path("pipeline/", views.pipeline, name="pipeline"),
         path("pipeline/kept/", kept.kept, name="pipeline-kept"),
-        path("pipeline/kept.<export_form:form>", kept.export, name="pipeline-kept-export"),
         path("pipeline/runs/<int:pk>/", views.run, name="pipeline-run"),
-        path(
-            "pipeline/skipped.<export_form:form>",
-            views.skipped_export,
-            name="pipeline-skipped-export",
-        ),
     ]
 )

@@ -21,7 +21,6 @@ EXPOSITION = "text/plain; version=0.0.4; charset=utf-8"
 
 @login_not_required
 def healthz(request: HttpRequest) -> HttpResponse:
-    """This process answers; says nothing about anything else."""
     return HttpResponse("ok\n", content_type="text/plain")
 
 

@@ -13,7 +13,6 @@ from webapp.site import demo_tour
 
 
 def remove_clusters(clusters: Iterable[Cluster], now: datetime) -> None:
-    """What was measured of them stays for its retention time."""
     with transaction.atomic():
         for cluster in clusters:
             cluster.delete()

@@ -131,7 +131,7 @@ def test_a_write_by_token_beyond_the_limit_leaves_no_entry(clock: Any, weir: Wei
     weir(requests_per_min=1)
     _, text = ApiToken.objects.issue(person("olga", operator=True), "ci", "write")
     for _ in range(3):
-        Client().post("/api/v1/thresholds/", {}, headers={"Authorization": f"Bearer {text}"})
+        Client().post("/api/v1/silences/", {}, headers={"Authorization": f"Bearer {text}"})
     assert AuditEntry.objects.count() == 1
 
 

@@ -25,17 +25,6 @@ _LABELS = {
 }
 _DATE = {"type": "string", "format": "date-time"}
 
-ALERTMANAGER = {
-    "type": "array",
-    "items": _object(
-        ["labels"],
-        labels=_LABELS,
-        annotations=_LABELS,
-        startsAt=_DATE,
-        endsAt=_DATE,
-        generatorURL={"type": "string", "format": "uri"},
-    ),
-}
 
 _PLAIN_TEXT = _object(
     ["type", "text"], type={"const": "plain_text"}, text=_text(3000), emoji={"type": "boolean"}
@@ -149,10 +138,5 @@ DINGTALK = _object(
     at=_object([], isAtAll={"type": "boolean"}, atMobiles={"type": "array"}),
 )
 
-WECOM = _object(
-    ["msgtype", "markdown"],
-    msgtype={"const": "markdown"},
-    markdown=_object(["content"], content=_text()),
-)
 
 MOST_BYTES = {"pagerduty": 512 << 10, "feishu": 20_000, "dingtalk": 20_000, "slack": 200_000}

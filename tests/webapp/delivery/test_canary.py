@@ -44,7 +44,13 @@ def test_a_canary_is_in_no_dump_log_page_admin_or_api(
         f"/410/{CANARY}",
         f"/301/{CANARY}",
     ]
-    names = ["weir", "slack", "pagerduty", "dingtalk", "feishu", "alertmanager"]
+    names = [
+        "weir",
+        "slack",
+        "pagerduty",
+        "dingtalk",
+        "feishu",
+    ]
     try:
         for path, name in zip(paths, names, strict=True):
             receiver.bodies[path] = f"{path} {CANARY} {secret}".encode()

@@ -28,12 +28,10 @@ from webapp.site.documentation.places import PAGES
 AT = T0 + timedelta(seconds=40)
 SCHEMAS: dict[str, Any] = {
     "weir": weir.SCHEMA,
-    "alertmanager": published.ALERTMANAGER,
     "slack": published.SLACK,
     "pagerduty": published.PAGERDUTY,
     "feishu": published.FEISHU,
     "dingtalk": published.DINGTALK,
-    "wecom": published.WECOM,
 }
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -139,15 +137,9 @@ def test_whatever_a_name_holds_the_request_fits_schema_and_size(name: str, text:
     assert not any("\n" in value or "\r" in value for value in found.headers.values())
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_wecom_counts_bytes(text: str) -> None:
-    assert len(document("wecom", hostile(text, 20))["markdown"]["content"].encode()) <= 4_096
-
-
 @given(st.text(max_size=3_000), st.integers(1, 20))
 def test_no_text_breaks_a_format_of_counted_bytes(text: str, count: int) -> None:
     told = hostile(text, count)
-    assert len(document("wecom", told)["markdown"]["content"].encode()) <= 4_096
     assert len(outgoing("feishu", told).body) <= 20_000
     assert len(outgoing("dingtalk", told).body) <= 20_000
 
@@ -163,15 +155,11 @@ def test_slack_mentions_nobody_and_links_nowhere_because_of_a_name() -> None:
 
 
 def test_the_bots_of_markdown_load_no_picture_and_link_only_to_weir() -> None:
-    for name in ("dingtalk", "wecom"):
-        for text in HOSTILE:
-            told = document(name, hostile(text))["markdown"]
-            content = told.get("text") or told["content"]
-            assert "![" not in content
-            assert "<" not in content
-            assert all(
-                part.startswith("(https://weir.example.org/") for part in content.split("]")[1:]
-            )
+    for text in HOSTILE:
+        content = document("dingtalk", hostile(text))["markdown"]["text"]
+        assert "![" not in content
+        assert "<" not in content
+        assert all(part.startswith("(https://weir.example.org/") for part in content.split("]")[1:])
 
 
 def test_feishu_shows_plain_text_only() -> None:
@@ -181,52 +169,12 @@ def test_feishu_shows_plain_text_only() -> None:
 
 def test_what_was_cut_says_so() -> None:
     assert "(cut)" in document("slack", hostile("x" * 5_000))["blocks"][0]["text"]["text"]
-    assert "more" in document("wecom", notice(*(alert() for _ in range(60))))["markdown"]["content"]
 
 
 def test_the_count_of_what_is_not_shown_includes_what_the_notice_had_no_room_for() -> None:
     told = notice(*(alert() for _ in range(100)), alerts_total=1_000, firing_total=1_000)
     assert "990" in json.dumps(document("slack", told))
     assert document("pagerduty", told)["payload"]["custom_details"]["not_listed"] == 990
-
-
-def test_an_alertmanager_keeps_a_firing_alert_beyond_the_next_repeat_and_sees_the_end_in_the_past() -> (
-    None
-):
-    firing, resolved = document("alertmanager", notice(alert(), alert(status="resolved")))
-    assert datetime.fromisoformat(firing["endsAt"]) > AT + timedelta(hours=4)
-    assert (
-        datetime.fromisoformat(resolved["startsAt"])
-        < datetime.fromisoformat(resolved["endsAt"])
-        <= AT
-    )
-
-
-def test_an_alertmanager_is_told_the_end_of_the_severity_that_was() -> None:
-    told = alert(severity="critical")
-    entries = document("alertmanager", notice(told, kind="changed"))
-    ends = {
-        entry["labels"]["severity"]: datetime.fromisoformat(entry["endsAt"]) for entry in entries
-    }
-    assert ends["critical"] > AT >= max(ends["warning"], ends["info"])
-
-
-def test_labels_of_an_alert_are_the_same_when_it_is_resolved() -> None:
-    fires = alert(title="fires", cause="one", subject="s" * 900)
-    ends = alert(
-        **{**vars(fires), "status": "resolved", "title": "over", "cause": "other", "ends_at": AT}
-    )
-    assert (
-        document("alertmanager", notice(fires))[0]["labels"]
-        == document("alertmanager", notice(ends))[0]["labels"]
-    )
-
-
-@pytest.mark.parametrize(("credential", "header"), [("tok", "Bearer tok"), ("u:p", "Basic dTpw")])
-def test_an_alertmanager_may_want_a_sign_in(credential: str, header: str) -> None:
-    assert (
-        outgoing("alertmanager", notice(), credential=credential).headers["authorization"] == header
-    )
 
 
 def test_pagerduty_has_one_incident_a_group() -> None:
@@ -272,10 +220,6 @@ def test_dingtalk_is_signed_in_the_address() -> None:
         ("feishu", b'{"code": 19021, "msg": "sign match fail"}', False),
         ("dingtalk", b'{"errcode": 0, "errmsg": "ok"}', True),
         ("dingtalk", b'{"errcode": 310000, "errmsg": "keywords not in content"}', False),
-        ("wecom", b'{"errcode": 0, "errmsg": "ok"}', True),
-        ("wecom", b'{"errcode": 45009, "errmsg": "api freq out of limit"}', False),
-        ("wecom", b"<html>", False),
-        ("wecom", b"[1]", False),
         ("slack", b"ok", True),
     ],
 )

@@ -64,7 +64,7 @@ def test_a_new_secret_lets_the_former_sign_for_a_day(operator: Client) -> None:
     assert old not in shown
 
 
-@pytest.mark.parametrize("name", ["alertmanager", "pagerduty", "feishu", "dingtalk"])
+@pytest.mark.parametrize("name", ["pagerduty", "feishu", "dingtalk"])
 def test_a_stored_key_does_not_go_with_a_changed_address(operator: Client, name: str) -> None:
     found = endpoint(
         "https://8.8.8.8/kept",
@@ -103,10 +103,10 @@ def test_a_key_of_one_system_is_not_kept_for_another(operator: Client) -> None:
     )
     operator.post(
         reverse("endpoint-edit", args=[found.pk]),
-        {**NEW, "name": found.name, "format": "alertmanager", "url": "https://8.8.4.4/"},
+        {**NEW, "name": found.name, "format": "slack", "url": "https://8.8.4.4/"},
     )
     assert (Endpoint.objects.get().format, Endpoint.objects.get().credential) == (
-        "alertmanager",
+        "slack",
         "",
     )
 
@@ -251,10 +251,6 @@ def test_filters_and_pages_and_exports_agree(viewer: Client) -> None:
         viewer.get(reverse("deliveries"), {"alert": told.uid}).context["rows"][0][0].uid
         == rows[3].uid
     )
-    exported = b"".join(
-        viewer.get(reverse("deliveries-export", args=["json"]), {"state": "dead"}).streaming_content
-    )  # type: ignore[attr-defined]
-    assert exported.count(b'"uid"') == 30
     assert "older" in text(viewer.get(reverse("deliveries")))
 
 
@@ -275,12 +271,6 @@ def test_a_delivery_says_how_many_alerts_there_are_where_it_shows_fewer(viewer: 
     many = delivery(endpoint(), notice(*(alert() for _ in range(25)), alerts_total=25))
     assert "in all" not in text(viewer.get(reverse("delivery", args=[few.uid])))
     assert "25 in all" in text(viewer.get(reverse("delivery", args=[many.uid])))
-
-
-def test_csv_runs_no_formula(viewer: Client) -> None:
-    delivery(endpoint(name="=cmd()"))
-    exported = b"".join(viewer.get(reverse("deliveries-export", args=["csv"])).streaming_content)  # type: ignore[attr-defined]
-    assert b",'=cmd()," in exported
 
 
 def test_what_endpoints_are_sent_is_told_field_by_field(viewer: Client) -> None:

@@ -242,21 +242,6 @@ def test_what_a_receiver_echoes_of_our_secrets_is_not_kept(receiver: Receiver) -
     assert secret not in kept
 
 
-def test_old_news_is_not_told_to_an_alertmanager_after_newer(receiver: Receiver) -> None:
-    to = endpoint(receiver.url, format="alertmanager")
-    one, other = alert(), alert()
-    first = delivery(to, notice(one, other), next_attempt_at=timezone.now() + timedelta(hours=1))
-    delivery(to, notice(one))
-    send_due(LOOPBACK)
-    Delivery.objects.filter(pk=first.pk).update(next_attempt_at=T0)
-    send_due(LOOPBACK)
-    told = [
-        [entry["labels"]["weir_fingerprint"] for entry in json.loads(got.body)]
-        for got in receiver.got
-    ]
-    assert told == [[one.fingerprint], [other.fingerprint]]
-
-
 def test_nothing_is_sent_to_an_address_that_is_not_allowed(receiver: Receiver) -> None:
     row = delivery(endpoint(f"{receiver.url}/ok"))
     send_due()

@@ -24,7 +24,7 @@ WRONG: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", ["weir", "alertmanager"])
+@pytest.mark.parametrize("name", ["weir", "dingtalk"])
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG.keys())
 def test_a_receiver_whose_certificate_is_wrong_gets_nothing(
     tmp_path: Path,

@@ -15,7 +15,7 @@ def _pages():
     cluster(at=now)
     of = job(at=now)
     one = fact(of, 1, now)
-    names = ["fleet", "clusters", "pipeline", "account", "api-docs"]
+    names = ["fleet", "clusters", "pipeline", "account"]
     job_pages = ["job", "job-chart-strip", "job-chart-pools"]
     return [
         *(reverse(name) for name in names),

@@ -2,19 +2,17 @@
 
 from html import unescape
 from time import process_time
-from urllib.parse import urlencode
 
 import pytest
 from django.urls import resolve
 from django.utils import timezone
 
-from ingest.flink_logs.patterns import PATTERNS, UNREAD
 from tests.webapp.builders import cluster, fact, finding, job, person
 from tests.webapp.hosts.builders import runs_on
 from webapp.findings.models import FindingHost
 from webapp.lib.instants import epoch_ms
 from webapp.site.palette.hits import MOST_OF_GROUP
-from webapp.site.palette.log_lines import log_lines
+from webapp.site.palette.quotes import EXCEPTION
 
 pytestmark = pytest.mark.django_db
 QUERIES = 12
@@ -31,11 +29,11 @@ def now():
 
 
 def found(client, text, **headers):
-    """Group → titles and addresses of its links; its note."""
+    """Group → titles and addresses of its links."""
     answer = client.get("/find/", {"q": text}, headers={"HX-Request": "true", **headers})
     assert answer.status_code == 200
     return {
-        group.title: ([(hit.title, hit.url) for hit in group.hits], group.note)
+        group.title: [(hit.title, hit.url) for hit in group.hits]
         for group in answer.context["groups"]
     }
 
@@ -44,8 +42,8 @@ def test_a_part_of_the_name_or_the_beginning_of_the_id_finds_a_job(viewer, now):
     one = job(at=now, name="payments-enrich", job_id="ab" * 16)
     _other = job(at=now, name="clickstream")
     address = f"/jobs/{one.cluster}/{one.job_id}/"
-    assert found(viewer, "ENRICH")["Jobs"][0] == [("payments-enrich", address)]
-    assert found(viewer, "ABABAB")["Jobs"][0] == [("payments-enrich", address)]
+    assert found(viewer, "ENRICH")["Jobs"] == [("payments-enrich", address)]
+    assert found(viewer, "ABABAB")["Jobs"] == [("payments-enrich", address)]
 
 
 def test_a_number_behind_a_name_leads_to_that_checkpoint_of_the_jobs_that_have_it(viewer, now):
@@ -55,9 +53,7 @@ def test_a_number_behind_a_name_leads_to_that_checkpoint_of_the_jobs_that_have_i
     fact(other, 40, now)
     address = f"/jobs/{one.cluster}/{one.job_id}/checkpoints/41/{epoch_ms(kept.trigger_time)}/"
     for text in ("payments 41", "payments #41", "payments chk-41"):
-        assert found(viewer, text)["Checkpoints"][0] == [
-            ("payments-enrich, checkpoint 41", address)
-        ]
+        assert found(viewer, text)["Checkpoints"] == [("payments-enrich, checkpoint 41", address)]
     assert viewer.get(address).status_code == 200
     assert found(viewer, "payments 42")["Checkpoints"] == (
         [],
@@ -71,7 +67,7 @@ def test_a_number_is_found_before_and_behind_the_name_and_of_each_submission(vie
     kept = fact(old, 812, now)
     address = f"/jobs/{old.cluster}/{old.job_id}/checkpoints/812/{epoch_ms(kept.trigger_time)}/"
     for text in ("payments chk 812", "812 payments", "checkpoint 812 payments"):
-        assert found(viewer, text)["Checkpoints"][0] == [("payments, checkpoint 812", address)]
+        assert found(viewer, text)["Checkpoints"] == [("payments, checkpoint 812", address)]
 
 
 def test_a_job_that_was_submitted_again_is_one_row_that_says_so_the_sickest_first(viewer, now):
@@ -96,8 +92,8 @@ def test_an_analysis_is_found_behind_the_name_of_its_job_and_alone_on_a_page_of_
     one = job(at=now, name="payments")
     address = f"/jobs/{one.cluster}/{one.job_id}/threads/"
     here = {"HX-Current-URL": f"http://testserver/jobs/{one.cluster}/{one.job_id}/"}
-    assert found(viewer, "payments threads")["Analyses"][0] == [("Threads", address)]
-    assert found(viewer, "threads", **here)["Analyses"][0] == [("Threads", address)]
+    assert found(viewer, "payments threads")["Analyses"] == [("Threads", address)]
+    assert found(viewer, "threads", **here)["Analyses"] == [("Threads", address)]
     assert "Analyses" not in found(viewer, "threads")
 
 
@@ -108,12 +104,12 @@ def test_hosts_that_a_critical_finding_names_come_first(viewer, now):
     for host, severity in (("tm-2", "warning"), ("tm-3", "critical")):
         row = finding(of, at=now, severity=severity, subject_id=host)
         FindingHost.objects.create(finding=row, cluster=of.cluster, host=host)
-    assert [host for host, _url in found(viewer, "tm-")["Hosts"][0]] == ["tm-3", "tm-2", "tm-1"]
+    assert [host for host, _url in found(viewer, "tm-")["Hosts"]] == ["tm-3", "tm-2", "tm-1"]
 
 
 def test_settings_are_found_by_their_names_of_rules_clusters_and_the_environment(viewer, now):
     def settings(text, **headers):
-        return found(viewer, text, **headers)["Settings"][0]
+        return found(viewer, text, **headers)["Settings"]
 
     assert settings("expired.critical_share")[0] == (
         "checkpoint.expired.critical_share",
@@ -137,10 +133,10 @@ def test_a_pasted_exception_finds_open_findings_that_quote_it_and_no_others(view
     finding(of, at=now, subject_id="b", cause="It threw: 100 per cent full: /mnt/checkpoints")
     finding(of, at=now, subject_id="c", cause=quoting.cause, state="closed", closed_at=now)
     group = "Open findings that quote it"
-    assert found(viewer, PASTED)[group][0] == [("Declined", f"/findings/{quoting.pk}/")]
+    assert found(viewer, PASTED)[group] == [("Declined", f"/findings/{quoting.pk}/")]
     quoting.delete()
     named = finding(of, at=now, subject_id="d", data={"exception": "java.io.IOException"})
-    assert [url for _t, url in found(viewer, PASTED)[group][0]] == [f"/findings/{named.pk}/"]
+    assert [url for _t, url in found(viewer, PASTED)[group]] == [f"/findings/{named.pk}/"]
     named.delete()
     assert group not in found(viewer, PASTED)
 
@@ -161,7 +157,7 @@ def test_on_the_page_of_a_job_a_number_alone_is_of_its_checkpoints(viewer, now):
     here = {
         "HX-Current-URL": f"http://testserver/jobs/{one.cluster}/{one.job_id}/threads/?from=-1h"
     }
-    assert [title for title, _url in found(viewer, "7", **here)["Checkpoints"][0]] == [
+    assert [title for title, _url in found(viewer, "7", **here)["Checkpoints"]] == [
         "payments, checkpoint 7"
     ]
     assert found(viewer, "7") == {
@@ -173,7 +169,7 @@ def test_on_the_page_of_a_job_a_number_alone_is_of_its_checkpoints(viewer, now):
 def test_a_part_of_the_name_finds_a_host_in_each_of_its_clusters(viewer, now):
     for name in ("prod-eu", "prod-us"):
         runs_on("flink-tm-7.rack2", job(name, at=now), now)
-    links, _note = found(viewer, "TM-7")["Hosts"]
+    links = found(viewer, "TM-7")["Hosts"]
     assert links == [
         ("flink-tm-7.rack2", f"/hosts/flink-tm-7.rack2/?cluster={name}")
         for name in ("prod-eu", "prod-us")
@@ -183,55 +179,15 @@ def test_a_part_of_the_name_finds_a_host_in_each_of_its_clusters(viewer, now):
 
 def test_rules_and_pages_are_found_by_words_of_their_names(viewer, now):
     groups = found(viewer, "expired")
-    assert ("/rules/checkpoint.expired/") in [url for _title, url in groups["Rules"][0]]
-    assert found(viewer, "pipel")["Pages"][0] == [("Pipeline", "/pipeline/")]
-    for _title, url in found(viewer, "e")["Pages"][0]:
+    assert ("/rules/checkpoint.expired/") in [url for _title, url in groups["Rules"]]
+    assert found(viewer, "pipel")["Pages"] == [("Pipeline", "/pipeline/")]
+    for _title, url in found(viewer, "e")["Pages"]:
         assert resolve(url)
 
 
 def test_analyses_of_the_fleet_are_found_by_what_they_are_about(viewer, now):
-    hits, _note = found(viewer, "complete copy another storage")["Pages"]
+    hits = found(viewer, "complete copy another storage")["Pages"]
     assert hits == [("Readiness for a lost site", "/readiness/")]
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    [one for one in PATTERNS if one.kind != UNREAD],
-    ids=lambda one: f"{one.kind} {one.versions}",
-)
-def test_a_pasted_line_of_a_known_kind_says_what_it_is(viewer, now, pattern):
-    _links, note = found(viewer, pattern.example)["Log line"]
-    assert note.startswith(f"Weir reads this as: {pattern.kind.replace('_', ' ')}")
-
-
-def test_a_pasted_line_leads_to_its_job_its_checkpoint_and_the_rules_that_judge_such_lines(
-    viewer, now
-):
-    one = job(at=now, name="payments", job_id="5a1b" * 8)
-    line = (
-        "2026-11-21 10:20:30,123 INFO  org.apache.flink.runtime.checkpoint.CheckpointCoordinator "
-        f"[] - Checkpoint 12 of job {one.job_id} expired before completing."
-    )
-    links, note = found(viewer, line)["Log line"]
-    base = f"/jobs/{one.cluster}/{one.job_id}/"
-    assert note == (
-        "Weir reads this as: checkpoint expired, checkpoint 12. It was not acknowledged by "
-        "every subtask before the time-out."
-    )
-    assert ("payments, checkpoint 12", f"{base}checkpoints/12/") in links
-    assert ("payments, such lines", f"{base}?kind=checkpoint_expired#events") in links
-    assert "/rules/checkpoint.expired/" in [url for _title, url in links]
-
-
-def test_a_pasted_exception_of_a_missing_file_leads_to_its_triage(viewer, now):
-    path = "hdfs://nn/flink/ab/shared/0c2e9a3e-7a35-4d0f-9d52-1f7b1a1f4d11"
-    text = (
-        "java.lang.Exception: Exception while creating StreamOperatorStateContext.\n\tat "
-        f"A.b(C.java:1)\nCaused by: java.io.FileNotFoundException: {path} (No such file)"
-    )
-    links, note = found(viewer, text)["Exception"]
-    assert note == "Innermost exception: java.io.FileNotFoundException."
-    assert [url for _title, url in links] == [f"/storage/missing-file/?{urlencode({'path': path})}"]
 
 
 def test_what_is_found_nowhere_says_so_and_names_are_shown_as_text(viewer, now):
@@ -263,18 +219,16 @@ def test_the_number_of_queries_does_not_grow_with_the_fleet(
         fact(job(at=now, name=f"payments-{number}", job_id=f"{number:032x}"), 5, now)
     with django_assert_max_num_queries(QUERIES):
         groups = found(viewer, "payments 5")
-    assert len(groups["Checkpoints"][0]) == 2 * MOST_OF_GROUP
+    assert len(groups["Checkpoints"]) == 2 * MOST_OF_GROUP
 
 
 def test_a_class_name_that_never_ends_is_looked_through_once():
-    texts = ("a." * 2_000, "a" * 4_000)
-    assert not [*log_lines(texts[0])]  # reads the table of patterns
     begun = process_time()
-    for text in texts:
-        assert not [*log_lines(text)]
+    for text in ("a." * 2_000, "a" * 4_000):
+        assert not EXCEPTION.findall(text)
     assert process_time() - begun < 0.05
 
 
 def test_a_class_of_an_exception_is_found_amid_a_line():
-    (group,) = log_lines("Caused by: org.example.some1.Outer$QuotaException: too much")
-    assert "org.example.some1.Outer$QuotaException" in group.note
+    (name,) = EXCEPTION.findall("Caused by: org.example.some1.Outer$QuotaException: too much")
+    assert name == "org.example.some1.Outer$QuotaException"

@@ -1,7 +1,7 @@
 """What the audit log calls each write, by the name of its address; and whose rows the address
 names.
 
-A new write gets its code here (a command in ``COMMANDS``); fields that may be shown stand in
+A new write gets its code here; fields that may be shown stand in
 ``entered_fields.py`` beside it, an allow-list. The middleware makes the entry; an API permission
 that is not ``ScopedAccess`` ends with ``noted(…)`` (:mod:`webapp.accounts.permissions`).
 ``tests/attacks/test_audit.py`` plays what ``tests/attacks/writes.py`` declares.
@@ -126,31 +126,6 @@ ACTIONS = {
 than the address says.
 """
 
-COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "add_cluster": ("cluster.add", ()),
-    "add_endpoint": ("endpoint.add", ()),
-    "add_storage_root": ("storage-root.add", ("uri",)),
-    "apply_cleanup": ("plan.order", ("apply", "undo", "purge")),
-    "approve_cleanup": ("plan.approve", ()),
-    "audit_storage": ("storage.audit", ()),
-    "changepassword": ("person.password", ()),
-    "create_token": ("token.issue", ()),
-    "createsuperuser": (NEW_PERSON, ()),
-    "discover": ("cluster.discover", ("apply",)),
-    "import_recording": ("recording.import", ()),
-    "plan_cleanup": ("plan.make", ()),
-    "push_token": ("push-token.issue", ()),
-    "reencrypt_secrets": ("weir.encrypt-again", ()),
-    "remove_demo": ("demo.remove", ()),
-    "replicate": ("copy.ask", ()),
-    "scope_user": ("person.scope", ("grants", "everything", "nothing")),
-    "storage_quota": ("quota.set", ("size", "remove")),
-    "storage_statement": ("storage-statement.make", ("kind", "take_back")),
-}
-"""Commands that write → what the log calls it, and options of which one has to be given, or it only
-reads. ``ensure_admin`` makes its entry itself.
-"""
-
 
 def action_of(address: str, method: str, entered: Iterable[str] = ()) -> str:
     """``address``: its name with the name space in front; ``entered``: names of the fields of a
@@ -172,6 +147,4 @@ def model_of(address: str, action: str) -> str:
 
 
 def codes() -> list[str]:
-    """All that an entry can have, by name."""
-    by_command = {code for code, _ in COMMANDS.values()}
-    return sorted({UNDECLARED, NEW_PERSON, *by_command, *ACTIONS.values()})
+    return sorted({UNDECLARED, NEW_PERSON, *ACTIONS.values()})

@@ -112,25 +112,6 @@ def sign_in(
     )
 
 
-def of_command(
-    action: str,
-    person: str,
-    subject: str = "",
-    details: dict[str, str] | None = None,
-    **ending: Any,
-) -> AuditEntry:
-    """``ending``: outcome and exit code, where it has ended."""
-    return AuditEntry.objects.create(
-        at=timezone.now(),
-        action=action,
-        door=Door.COMMAND,
-        person=person[:150],
-        subject=_stored(subject)[:_LONGEST_SUBJECT],
-        details={name: _stored(text) for name, text in (details or {}).items()},
-        **ending,
-    )
-
-
 def _stored(text: str) -> str:
     """An argument need not be UTF-8; a database takes nothing else."""
     return text.encode("utf-8", "replace").decode()
@@ -148,7 +129,6 @@ def _door(request: HttpRequest) -> AuditEntry.Door:
 
 
 def _row(model: str, parameters: Mapping[str, Any]) -> models.Model | None:
-    """The row that the address names, while it is there and the viewer sees it."""
     by = next((name for name in ("pk", "uid", "name") if name in parameters), None)
     if not model or by is None or "\x00" in str(parameters[by]):
         return None

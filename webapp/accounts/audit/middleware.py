@@ -86,9 +86,6 @@ def _watching(written: list[bool]) -> Callable[..., Any]:
 
 
 def _outcome(request: HttpRequest, response: HttpResponseBase, has_written: bool) -> Outcome:
-    """A page shows a refused form again, or leads on to a message; both are answers like those to
-    what was done.
-    """
     if response.status_code >= 500:
         return Outcome.FAILED
     if response.status_code >= 400:

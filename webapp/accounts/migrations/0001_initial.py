@@ -229,7 +229,6 @@ class Migration(migrations.Migration):
                         choices=[
                             ("page", "page"),
                             ("api", "API"),
-                            ("command", "command"),
                         ],
                         max_length=16,
                     ),
@@ -238,7 +237,7 @@ class Migration(migrations.Migration):
                     "person",
                     models.CharField(
                         blank=True,
-                        help_text="user name; of a command that of the operating system",
+                        help_text="user name",
                         max_length=150,
                     ),
                 ),
@@ -277,9 +276,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "status",
-                    models.PositiveSmallIntegerField(
-                        help_text="of HTTP, or the exit code of a command", null=True
-                    ),
+                    models.PositiveSmallIntegerField(help_text="of HTTP", null=True),
                 ),
             ],
             options={

@@ -102,7 +102,6 @@ def _new(name: str, subject: str) -> User:
 
 
 def _is_allowed(claims: Mapping[str, Any]) -> bool:
-    """By address."""
     allowed = settings.WEIR.oidc_allowed
     if not allowed:
         return True
@@ -114,7 +113,6 @@ def _is_allowed(claims: Mapping[str, Any]) -> bool:
 
 
 def _role(claims: Mapping[str, Any]) -> Role | None:
-    """The highest."""
     given = _values(claims, settings.WEIR.oidc_role_claim)
     roles = [
         Role[role.upper()]
@@ -125,7 +123,6 @@ def _role(claims: Mapping[str, Any]) -> Role | None:
 
 
 def _sees(claims: Mapping[str, Any]) -> list[list[dict[str, str]]] | None:
-    """All grants of their values together; no value, no cluster. Settings were checked at start."""
     given = _values(claims, settings.WEIR.oidc_scope_claim)
     lines = [
         line

@@ -1,6 +1,5 @@
 """People as the page and its downloads show them."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,6 @@ from webapp.accounts.roles import Role, role_in
 from webapp.lib import grants
 from webapp.lib.badges import Badge
 
-COLUMNS = ("username", "role", "sees", "active", "superuser", "last_sign_in", "added", "tokens")
 OPEN = Badge("open", "●", "done")
 CLOSED = Badge("closed", "■", "unknown")
 
@@ -28,21 +26,6 @@ class Person:
     @property
     def badge(self) -> Badge:
         return OPEN if self.user.is_active else CLOSED
-
-    def as_row(self) -> dict[str, Any]:
-        user = self.user
-        sees = "everything" if self.grants is None else "; ".join(self.grants)
-        values = (
-            user.username,
-            self.role.group,
-            sees,
-            user.is_active,
-            user.is_superuser,
-            user.last_login,
-            user.date_joined,
-            self.tokens,
-        )
-        return dict(zip(COLUMNS, values, strict=True))
 
 
 def listed() -> QuerySet[User]:
@@ -61,8 +44,3 @@ def seen(user: User) -> list[str] | None:
     if user.is_superuser or user.sees is None:
         return None
     return grants.as_text(grants.grants_from_json(user.sees)).splitlines()
-
-
-def exported(users: QuerySet[User]) -> Iterator[dict[str, Any]]:
-    for user in users.order_by("username").iterator(500):
-        yield person(user).as_row()

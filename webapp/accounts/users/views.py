@@ -4,7 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
@@ -19,7 +19,6 @@ from webapp.accounts.users import rows
 from webapp.accounts.users.filters import CLOSED, OPEN, PeopleFilters
 from webapp.accounts.users.forms import AccessForm, NewPersonForm
 from webapp.accounts.viewers import me
-from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.refusals import ActionRefused, InputRefused, refusal_as_message
@@ -32,17 +31,6 @@ ENTRIES_SHOWN = 10
 @require_GET
 def users(request: HttpRequest) -> HttpResponse:
     return _list(request, NewPersonForm())
-
-
-@administrators_only
-@require_GET
-def export(request: HttpRequest, form: str) -> HttpResponseBase:
-    return export_response(
-        form,
-        "weir-users",
-        rows.COLUMNS,
-        rows.exported(PeopleFilters.from_page(request.GET, rows.listed()).checked()),
-    )
 
 
 @administrators_only

@@ -15,7 +15,6 @@ from webapp.alerting import incident_actions
 from webapp.alerting.actions import LONGEST_SILENCE
 from webapp.alerting.api.serializers import AlertSerializer, CommentSerializer, SilenceSerializer
 from webapp.alerting.models import Alert
-from webapp.incidents.export import NAMES
 from webapp.incidents.filters import IncidentFilters
 from webapp.incidents.members import members
 from webapp.incidents.models import Incident
@@ -23,6 +22,26 @@ from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 
 MOST_ALERTS = 200
+
+NAMES = (
+    "uid",
+    "title",
+    "rule",
+    "severity",
+    "state",
+    "cluster",
+    "job_id",
+    "job_name",
+    "began_at",
+    "last_seen",
+    "ended_at",
+    "finding_count",
+    "job_count",
+    "acknowledged_name",
+    "acknowledged_at",
+    "acknowledge_comment",
+    "owner_name",
+)
 
 
 class IncidentSerializer(serializers.ModelSerializer[Incident]):

@@ -27,14 +27,12 @@ def alert_uid() -> str:
 
 class AlertQuerySet(models.QuerySet["Alert"]):
     def open(self) -> Self:
-        """Pending or firing."""
         return self.filter(state__in=OPEN)
 
     def firing(self) -> Self:
         return self.filter(state=AlertState.FIRING)
 
     def of_job(self, cluster: str, job_id: str) -> Self:
-        """Of the job that has this id, whichever of its attempts they were seen on."""
         return self.filter(of_jobs([job_id], cluster))
 
     def unacknowledged(self) -> Self:
@@ -239,7 +237,6 @@ class Alert(models.Model):
 
     @property
     def called(self) -> str:
-        """The job, or what stands for one, as lists name it."""
         return self.job_name or self.job_id or self.subject
 
 
@@ -268,5 +265,4 @@ class AlertEvent(models.Model):
 
     @property
     def words(self) -> str:
-        """The comment, in the language of the page where Weir made it."""
         return story_words(self.kind, self.comment)

@@ -11,7 +11,6 @@ from webapp.lib.scoped_rows import scoped
 
 class AlertGroupQuerySet(models.QuerySet["AlertGroup"]):
     def ensure(self, keys: Collection[tuple[str, str]]) -> "dict[tuple[str, str], AlertGroup]":
-        """The groups of these (cluster, family), made where they are missing."""
         families = {family for _cluster, family in keys}
         wanted = self.filter(
             cluster__in={cluster for cluster, _family in keys}, family__in=families

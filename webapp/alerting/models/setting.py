@@ -53,7 +53,6 @@ class RuleSetting(models.Model):
 
     @property
     def narrows(self) -> models.Q:
-        """Of which findings it holds."""
         query = models.Q(cluster=self.cluster) if self.cluster else models.Q()
         if self.job_id:
             query &= models.Q(job_id=self.job_id) | (

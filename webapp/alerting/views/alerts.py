@@ -1,13 +1,11 @@
 """Alerts: the list with its filters, one of them with its story, and what people say about them."""
 
-from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, cast
 
 from django.contrib import messages
-from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -43,7 +41,6 @@ from webapp.findings.models import Finding
 from webapp.fleet.list_controls import clusters_control
 from webapp.fleet.models import JobCurrent
 from webapp.incidents.models import Incident
-from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.refusals import ActionRefused, refusal_as_message
@@ -52,45 +49,9 @@ from webapp.lib.timeranges import around
 from webapp.lib.translations import gettext_lazy as _
 
 PAGE_SIZE = 25
-MOST_EXPORTED = 50_000
 MOST_EVENTS = 200
 MOST_DELIVERIES = 50
 MOST_BESIDE = 12
-RECENT, MOST_RESOLVED = timedelta(days=1), 20
-EXPORTED = (
-    "uid",
-    "incident",
-    "rule",
-    "severity",
-    "confidence",
-    "state",
-    "cluster",
-    "job_id",
-    "job_name",
-    "subject",
-    "title",
-    "starts_at",
-    "ends_at",
-    "fired_at",
-    "quiet_since",
-    "resolves_at",
-    "resolved_at",
-    "ended_because",
-    "firings",
-    "flapping",
-    "muted_by",
-    "acknowledged_name",
-    "acknowledged_at",
-    "acknowledge_comment",
-    "notified",
-    "notified_at",
-    "cause",
-    "next_step",
-    "evidence",
-    "subject_kind",
-    "subject_id",
-    "labels",
-)
 STATES = {
     OPEN_STATE: _("open"),
     AlertState.FIRING: _("firing"),
@@ -134,17 +95,8 @@ def alerts(request: HttpRequest) -> HttpResponse:
         ],
         "is_folded": is_folded,
         "matching": capped_count(chosen),
-        "recently_resolved": [] if listed.rows or filters.is_narrowed else _recently_resolved(),
     }
     return render(request, "alerting/alerts.html", context)
-
-
-def _recently_resolved() -> list[Alert]:
-    """What is shown where nothing alerts."""
-    resolved = Alert.objects.filter(
-        state=AlertState.RESOLVED, resolved_at__gte=timezone.now() - RECENT
-    ).order_by("-resolved_at")
-    return list(resolved.with_names().defer("cause", "evidence", "labels", "fired")[:MOST_RESOLVED])
 
 
 @require_GET
@@ -221,17 +173,6 @@ def comment(request: HttpRequest, uid: str) -> HttpResponse:
     return redirect("alert", uid)
 
 
-@require_GET
-def export(request: HttpRequest, form: str) -> HttpResponseBase:
-    """What the page lists, all of it (50,000 at most)."""
-    return export_response(
-        form,
-        "weir-alerts",
-        EXPORTED,
-        _plain(AlertFilters.from_page(request.GET, Alert.objects.all()).checked()),
-    )
-
-
 def _about(request: HttpRequest, shown: Alert) -> dict[str, Any]:
     now = timezone.now()
     finding = (
@@ -298,14 +239,6 @@ def _about(request: HttpRequest, shown: Alert) -> dict[str, Any]:
 
 def _muted_until(shown: Alert) -> datetime | None:
     return shown.silence.ends_at if shown.muted_by == Mute.SILENCE and shown.silence else None
-
-
-def _plain(rows: QuerySet[Alert]) -> Iterator[dict[str, Any]]:
-    yield from (
-        rows.order_by("-starts_at", "-id")
-        .values(*EXPORTED)[:MOST_EXPORTED]
-        .iterator(chunk_size=1_000)
-    )
 
 
 def _back(request: HttpRequest) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from webapp.delivery.notices import Notice
 
@@ -48,7 +48,6 @@ Render = Callable[[Notice, Addressee, datetime], Rendered]
 
 
 def taken(body: bytes) -> str:
-    """Of formats whose status says it all."""
     return ""
 
 
@@ -56,20 +55,18 @@ def taken(body: bytes) -> str:
 class Format:
     """``refused`` reads the body of a 2xx answer: "" where the notice was taken, else why not.
 
-    ``keeps_state``: the receiver holds the state of each ``alert`` or of the ``group``, so that old
-    news after newer would turn it back.
+    ``keeps_state``: the receiver holds the state of the group, so that old news after newer would
+    turn it back.
     """
 
     name: str
     render: Render
     refused: Callable[[bytes], str] = taken
-    keeps_state: Literal["", "alert", "group"] = ""
+    keeps_state: bool = False
     for_machines: bool = False
-    """It is sent every alert of a notice, if need be in several parts; people get the number of
-    those left out.
+    """Weir makes a secret and signs. It is sent every alert of a notice, if need be in several
+    parts; people get the number of those left out.
     """
-    has_secret: bool = False
-    """Weir makes a secret and signs."""
     credential: str = ""
     """What the other system gives us, as a form calls it; "" where there is none."""
     credential_required: bool = False

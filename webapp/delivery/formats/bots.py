@@ -51,7 +51,6 @@ def code_is_zero(*names: str) -> Callable[[bytes], str]:
 
 
 def plain_block(alert: NoticeAlert) -> str:
-    """One alert as plain lines."""
     lines = [f"{mark(alert)}  {line(alert.title, 250)}", f"{where(alert)} · {since(alert)}"]
     if alert.status == FIRING:
         lines += [

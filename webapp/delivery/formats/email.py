@@ -47,7 +47,6 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Mail:
 
 
 def text_of(notice: Notice) -> str:
-    """What people read of it, without any markup."""
     alerts, more = shown(notice, MOST_WRITTEN)
     blocks = [title_of(notice), "\n\n".join(_block(alert) for alert in alerts)]
     if more:

@@ -39,7 +39,6 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
 
 
 def dedup_key(group: str) -> str:
-    """Names of any length stay apart."""
     key = f"weir/{line(group, 10_000)}"
     return (
         key
@@ -86,7 +85,7 @@ def _details(alert: NoticeAlert) -> dict[str, Any]:
 FORMAT = Format(
     "pagerduty",
     render,
-    keeps_state="group",
+    keeps_state=True,
     credential=_("Integration (routing) key"),
     credential_required=True,
     default_url=URL,

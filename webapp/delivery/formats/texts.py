@@ -79,7 +79,6 @@ def notes(alert: NoticeAlert) -> list[str]:
 
 
 def shown(notice: Notice, most: int = MOST_SHOWN) -> tuple[list[NoticeAlert], int]:
-    """The alerts to write out, and how many more there are."""
     written = list(notice.alerts[:most])
     return written, max(notice.alerts_total - len(written), 0)
 

@@ -31,9 +31,7 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     return Outgoing(to.url, body, {**JSON, **signing.headers(to.secrets, to.message_id, at, body)})
 
 
-FORMAT = Format(
-    "weir", render, for_machines=True, has_secret=True, url_help="where it is POSTed to"
-)
+FORMAT = Format("weir", render, for_machines=True, url_help="where it is POSTed to")
 
 _TEXT = {"type": "string"}
 _INSTANT = {"type": "string", "format": "date-time"}

@@ -30,12 +30,10 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[
                             ("weir", "Weir JSON (signed)"),
-                            ("alertmanager", "Alertmanager"),
                             ("slack", "Slack"),
                             ("pagerduty", "PagerDuty"),
                             ("feishu", "Feishu / Lark"),
                             ("dingtalk", "DingTalk"),
-                            ("wecom", "WeCom"),
                             ("email", "E-mail"),
                         ],
                         default="weir",

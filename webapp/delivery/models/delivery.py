@@ -19,14 +19,12 @@ LEASE = timedelta(seconds=60)
 
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
     def listed(self) -> "DeliveryQuerySet":
-        """Without their payloads, which are large."""
         return self.defer("payload").select_related("endpoint")
 
     def pending(self) -> "DeliveryQuerySet":
         return self.filter(state=DeliveryState.PENDING)
 
     def due(self, now: datetime) -> "DeliveryQuerySet":
-        """Its time has come and nobody is at it."""
         free = models.Q(lease_until__isnull=True) | models.Q(lease_until__lt=now)
         return self.pending().filter(free, next_attempt_at__lte=now)
 
@@ -86,7 +84,6 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         )
 
     def release_from_the_dead(self) -> int:
-        """What a process of this machine held that is gone need not be waited for."""
         held = self.pending().filter(lease_until__isnull=False).exclude(leased_by="")
         holders = held.order_by().values_list("leased_by", flat=True).distinct()
         gone = [holder for holder in holders if is_dead(holder)]

@@ -1,12 +1,10 @@
 """Deliveries: the log with its filters, one of them with every attempt, and sending again."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -17,18 +15,15 @@ from webapp.accounts.roles import may_operate
 from webapp.delivery import orders
 from webapp.delivery.badges import delivery_badge, meaning
 from webapp.delivery.choices import DeliveryState
-from webapp.delivery.export import NAMES
 from webapp.delivery.filters import DeliveryFilters
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.lib import timeranges
-from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.refusals import refusal_as_message
 
 DELIVERIES_A_PAGE = 50
 MOST_ATTEMPTS = 100
-MOST_EXPORTED = 10_000
 REPLAYABLE = {"dead": ("dead",), "delivered": ("delivered",), "all": tuple(orders.ENDED)}
 
 
@@ -62,7 +57,6 @@ def delivery(request: HttpRequest, uid: str) -> HttpResponse:
 
 @require_GET
 def progress(request: HttpRequest, uid: str) -> HttpResponse:
-    """The part that changes while it is under way."""
     return render(request, "delivery/_attempts.html", _state(request, _delivery(uid)))
 
 
@@ -78,7 +72,6 @@ def replay(request: HttpRequest, uid: str) -> HttpResponse:
 @operators_only
 @require_POST
 def replay_range(request: HttpRequest) -> HttpResponse:
-    """All of a time, of one endpoint or of every one that is enabled."""
     now, entered = timezone.now(), timeranges.absolute(request.POST)
     chosen = entered.get("endpoint", "")
     number = int(chosen) if chosen.isascii() and chosen.isdigit() and len(chosen) < 18 else 0
@@ -100,22 +93,6 @@ def replay_range(request: HttpRequest) -> HttpResponse:
             else gettext("There is nothing of that kind in this time."),
         )
     return redirect("deliveries")
-
-
-@require_GET
-def export(request: HttpRequest, form: str) -> HttpResponseBase:
-    """The newest that match the filters."""
-    return export_response(
-        form,
-        "weir-deliveries",
-        NAMES,
-        _rows(DeliveryFilters.from_page(request.GET, Delivery.objects.listed()).checked()),
-    )
-
-
-def _rows(deliveries: QuerySet[Delivery]) -> Iterator[dict[str, Any]]:
-    for row in deliveries.order_by("-id")[:MOST_EXPORTED].iterator(500):
-        yield {**{name: getattr(row, name) for name in NAMES}, "endpoint": row.endpoint.name}
 
 
 def _delivery(uid: str) -> Delivery:

@@ -61,7 +61,7 @@ def endpoint(request: HttpRequest, pk: int) -> HttpResponse:
         "endpoint": shown,
         "badge": endpoint_badge(shown, now, is_sending=recent_status().is_healthy),
         "matchers": [str(matcher) for matcher in as_entered(shown.matchers)],
-        "has_secret": FORMATS[shown.format].has_secret,
+        "has_secret": FORMATS[shown.format].for_machines,
         "old_secret_until": shown.previous_secret_until
         if shown.previous_secret_until and shown.previous_secret_until > now
         else None,
@@ -141,7 +141,6 @@ def test(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_POST
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
-    """Enable or disable it."""
     shown, name, now = _endpoint(pk), request.user.get_username(), timezone.now()
     if "enable" in request.POST:
         orders.enable(shown, name, now)
@@ -164,7 +163,6 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_http_methods(["GET", "POST"])
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
-    """Forget it with its log, after its name was typed."""
     shown = _endpoint(pk)
     if request.method == "POST":
         if request.POST.get("name") == shown.name:
@@ -205,7 +203,6 @@ def _form(request: HttpRequest, shown: Endpoint) -> HttpResponse:
 
 
 def _fields(properties: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Name, kind and what it means in the language of the page."""
     fields = []
     for name, field in properties.items():
         kinds = field.get("enum") or (

@@ -40,7 +40,6 @@ from webapp.lib.timeranges import around
 PAGE_SIZE = 50
 MOST_OCCURRENCES = 20_000
 MOST_BESIDE = 12
-RECENT, MOST_CLOSED = timedelta(days=1), 20
 MOST_ANNOTATIONS = 200
 LEAST_AIR = timedelta(minutes=2)
 LEAST_SHOWN = timedelta(minutes=30)
@@ -76,19 +75,8 @@ def findings(request: HttpRequest) -> HttpResponse:
         "page": listed,
         "rows": [(row, SEVERITY_BADGES.get(row.severity)) for row in listed.rows],
         "matching": capped_count(filters.qs),
-        "recently_closed": [] if listed.rows or filters.is_narrowed else _recently_closed(),
     }
     return render(request, "findings/findings.html", context)
-
-
-def _recently_closed() -> list[Finding]:
-    """What is shown where nothing is open."""
-    closed = (
-        Finding.objects.closed()
-        .filter(closed_at__gte=timezone.now() - RECENT)
-        .order_by("-closed_at")
-    )
-    return list(closed.defer("cause", "evidence", "data")[:MOST_CLOSED])
 
 
 def finding(request: HttpRequest, pk: int) -> HttpResponse:
@@ -148,7 +136,6 @@ def _withdrawn(pk: int) -> WithdrawnFinding | Finding:
 
 
 def _taken_back(request: HttpRequest, gone: WithdrawnFinding) -> HttpResponse:
-    """What a notice may have linked to, and what is known by now of the same subject."""
     same = Finding.objects.of_job(gone.cluster, gone.job_id).filter(
         rule=gone.rule, subject_id=gone.subject_id
     )
@@ -228,7 +215,6 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _air(first: datetime, last: datetime) -> timedelta:
-    """Shown before and after: enough to see what changed."""
     return max(last - first, (LEAST_SHOWN - (last - first)) / 2)
 
 

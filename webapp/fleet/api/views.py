@@ -95,7 +95,6 @@ class JobViews(ListView):
         return super().filter_queryset(queryset).defer(*HEAVY)
 
     def paging_order(self) -> Sequence[KeysetColumn]:
-        """By id where nothing else is chosen, so that jobs do not move between pages."""
         query = self.request.query_params
         return (
             JobFilters(query, self.get_queryset()).keys if SORT in query else super().paging_order()

@@ -47,7 +47,6 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
         return self.filter(kind=ClusterKind.LIVE)
 
     def collected(self) -> Self:
-        """Those that the collector asks."""
         return self.live().filter(enabled=True, left_at__isnull=True)
 
     def meant_to_run(self) -> Self:
@@ -511,7 +510,6 @@ class RemovedCluster(models.Model):
 
     @property
     def how(self) -> str:
-        """What happened to it, behind its name."""
         return self.because or "was removed from Weir"
 
 

@@ -191,7 +191,6 @@ class JobCurrent(models.Model):
 
     @property
     def is_over(self) -> bool:
-        """See :data:`OVER`."""
         return bool(self.terminal) or self.state == NOT_LISTED
 
     @property
@@ -208,7 +207,6 @@ class JobCurrent(models.Model):
 
     @property
     def restored_kind(self) -> str:
-        """What it was restored from, where it was."""
         if self.restored_is_savepoint is None:
             return "checkpoint or savepoint"
         return "savepoint" if self.restored_is_savepoint else "checkpoint"

@@ -119,7 +119,6 @@ class LogStoreFields(models.Model):
         )
 
     def log_store_at(self, now: datetime) -> LogStoreState:
-        """How far its store of logs is read."""
         if self.log_store_read_to is None or self.log_store_read_from is None:
             return LogStoreState.FAILING if self.log_store_error else LogStoreState.NEW
         if self.log_store_error:

@@ -76,7 +76,6 @@ def note_tick(now: datetime) -> None:
 
 
 def _taken_at(rows: list[DueWork], now: datetime) -> dict[str, datetime]:
-    """By queue, when its worker last took up or ended something; now while it holds something."""
     instants: dict[str, datetime] = {}
     for row in rows:
         signs = [now] if row.is_held(now) else [row.last_started_at, row.last_finished_at]
@@ -88,7 +87,6 @@ def _taken_at(rows: list[DueWork], now: datetime) -> dict[str, datetime]:
 
 
 def _queue_of(row: DueWork) -> str:
-    """ "" of a key that no feature knows any more; the next tick removes its row."""
     try:
         return work_of(row.key).task.queue
     except ValueError:

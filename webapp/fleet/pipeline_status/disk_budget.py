@@ -85,7 +85,6 @@ def why_stopped() -> str:
 
 
 def _is_stopped(subject: str) -> bool:
-    """Asked only near a limit: each page asks whether there is a problem."""
     return PipelineAlarm.objects.filter(
         code=CODE, subject=subject, cleared_at__isnull=True
     ).exists()

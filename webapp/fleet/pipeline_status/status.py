@@ -41,7 +41,6 @@ class PipelineStatus:
 
     @property
     def is_stale(self) -> bool:
-        """Live clusters are not shown as they are now."""
         if not self.live_clusters:
             return False
         since = late_before(self.at)
@@ -98,7 +97,6 @@ def status(now: datetime) -> PipelineStatus:
 
 
 def _judged_to(now: datetime) -> datetime | None:
-    """Silent clusters are reported as such; what is known of their jobs is not late but unknown."""
     seen = (
         Cluster.objects.collected()
         .exclude(pk__in=Cluster.objects.unseen(now).values("pk"))

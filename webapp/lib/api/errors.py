@@ -69,14 +69,12 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
 
 
 def plain_error(code: str, message: str) -> dict[str, Any]:
-    """The form, for what is answered without DRF."""
     return {"error": {"code": code, "message": message}}
 
 
 @csrf_exempt
 @login_not_required
 def no_such_address(request: HttpRequest, rest: str = "") -> JsonResponse:
-    """For what no other address of the API matches."""
     message = f"There is nothing at {request.path[:200]}; /api/v1/schema/ lists what there is."
     return JsonResponse(plain_error("not_found", message), status=404)
 

@@ -55,7 +55,6 @@ def encoded(text: str) -> str:
 
 
 def decoded(stored: str | None) -> str | None:
-    """A text that is no message is shown as it is."""
     if not stored:
         return stored
     try:

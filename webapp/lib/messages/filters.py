@@ -17,7 +17,6 @@ register = template.Library()
 
 @register.filter
 def translated(text: Any) -> Any:
-    """Other values than texts stay as they are."""
     return localised(text) if isinstance(text, str) else text
 
 

@@ -36,7 +36,6 @@ def _template(message: Message) -> str:
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
-    """Chinese stands beside Chinese without a space, and beside Latin letters with one."""
     before, *rest = PLACEHOLDER.split(template)
     shown = before
     for name, after in zip(rest[::3], rest[2::3], strict=True):

@@ -16,7 +16,6 @@ NOTE = "<!-- Made by `manage.py generate_docs`; do not change it by hand. -->\n\
 
 
 def pages() -> dict[str, str]:
-    """By path below :data:`webapp.site.documentation.places.PAGES`."""
     made = [
         part.pages() for part in (rules, known_bugs, settings, api, fields, alert_rules, commands)
     ]

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A cell is Markdown of one line."""
     lines = [_line(heads), _line(["---"] * len(heads)), *map(_line, rows)]
     return "\n".join(lines)
 

@@ -38,7 +38,6 @@ def pages() -> dict[str, str]:
 
 
 def documented() -> list[tuple[list[str], str, str]]:
-    """Variables of one row, default, meaning."""
     rows = [
         (_VARIABLE.findall(names), default, meaning)
         for names, default, meaning in _ROW.findall((FOLDER / "settings.md").read_text())
@@ -47,7 +46,6 @@ def documented() -> list[tuple[list[str], str, str]]:
 
 
 def accepted_values() -> dict[str, str]:
-    """Of each variable that is read by one of the readers directly."""
     accepted = {}
     for field in dataclasses.fields(Environment):
         reader = field.default_factory

@@ -17,14 +17,10 @@ class Hit:
 
 @dataclass(frozen=True)
 class Group:
-    """``note``: what was understood, or why nothing is linked."""
-
     title: str
     hits: Sequence[Hit] = ()
-    note: str = ""
 
 
 def has_words(text: str, words: Iterable[str]) -> bool:
-    """Whether each word, whatever its case, is a part of the text."""
     lower = text.lower()
     return all(word.lower() in lower for word in words)

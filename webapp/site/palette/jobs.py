@@ -99,7 +99,6 @@ def _submissions(text: str) -> list[JobCurrent]:
 
 
 def _named(text: str) -> list[tuple[JobCurrent, int]]:
-    """One row a job, however often it was submitted, and how often."""
     by_job: dict[_JobKey, list[JobCurrent]] = {}
     for job in _submissions(text):
         by_job.setdefault((job.cluster, job.name or job.job_id), []).append(job)
@@ -107,9 +106,6 @@ def _named(text: str) -> list[tuple[JobCurrent, int]]:
 
 
 def _analyses(text: str, page: str) -> Iterator[Group]:
-    """Those of the job of the page by words of their titles; elsewhere such words stand behind a
-    job's name. Two queries at most.
-    """
     parts = text.split()
     of = _of_page(page)
     wanted = _about(parts) if of else []
@@ -132,7 +128,6 @@ def _analyses(text: str, page: str) -> Iterator[Group]:
 
 
 def _about(parts: list[str]) -> list[tuple[str, str]]:
-    """Names and titles of analyses."""
     return [
         (name, localised(analysis.title))
         for name, analysis in all_analyses().items()

@@ -21,7 +21,6 @@ MORE_PAGES = (
     (gettext_noop("Growth of state and storage"), "growth"),
     (gettext_noop("Objectives and error budgets"), "objectives"),
     (gettext_noop("Account and API tokens"), "account"),
-    (gettext_noop("API documentation"), "api-docs"),
 )
 OF_SETTINGS = (
     (gettext_noop("Settings of alerts"), "alert-settings"),

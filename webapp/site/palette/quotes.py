@@ -16,8 +16,10 @@ from webapp.findings.models import WORST_FIRST, Finding
 from webapp.lib.filters import words
 from webapp.lib.messages.rendering import localised
 from webapp.site.palette.hits import MOST_OF_GROUP, Group, Hit
-from webapp.site.palette.log_lines import EXCEPTION, SHORTEST
 
+SHORTEST = 20
+"""Shorter texts are names."""
+EXCEPTION = re.compile(r"(?<![\w$.])(?:[a-z][\w$]*+\.)++[A-Z][\w$]*(?:Exception|Error)\b")
 MOST_PARTS, LONGEST_PART, SHORTEST_PART = 6, 80, 12
 QUOTING = ("cause", "title", "evidence", "data")
 _MESSAGES = re.compile(r"(?:(?:Exception|Error): | - )(?P<message>[^\n\"\\]++)")

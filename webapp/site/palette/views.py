@@ -13,7 +13,6 @@ from webapp.accounts.viewers import is_admin
 from webapp.site.palette.hits import Group
 from webapp.site.palette.hosts import hosts
 from webapp.site.palette.jobs import jobs
-from webapp.site.palette.log_lines import log_lines
 from webapp.site.palette.places import places, settings
 from webapp.site.palette.quotes import quoting
 
@@ -35,6 +34,5 @@ def _groups(text: str, page: str, user: User) -> Iterator[Group]:
     yield from quoting(text)
     yield from jobs(text, page)
     yield from hosts(text)
-    yield from log_lines(text)
     yield from places(text, is_admin(user))
     yield from settings(text, page)

@@ -85,6 +85,5 @@ class Area:
 
 
 def areas() -> list[Area]:
-    """By name."""
     packages = (path.parent.name for path in (PROJECT_DIR / "webapp").glob("*/__init__.py"))
     return [Area(name) for name in sorted(packages)]

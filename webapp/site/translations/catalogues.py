@@ -41,7 +41,6 @@ def read(path: Path) -> Catalog:
 
 
 def entries(catalogue: Catalog) -> dict[Key, Entry]:
-    """By key, without the header."""
     return {key_of(entry): entry for entry in catalogue if entry.id}
 
 
@@ -54,7 +53,6 @@ def key_of(entry: Entry) -> Key:
 
 
 def text_of(entry: Entry) -> str:
-    """Chinese has one form, whatever is counted."""
     return str(
         (entry.string[0] if entry.string else "")
         if isinstance(entry.string, tuple | list)
@@ -63,7 +61,6 @@ def text_of(entry: Entry) -> str:
 
 
 def texts(catalogue: Catalog) -> dict[Key, str]:
-    """What is translated."""
     return {
         key: text_of(entry)
         for key, entry in entries(catalogue).items()
@@ -85,7 +82,6 @@ def made_of(messages: Iterable[Message], known: Mapping[Key, str]) -> Catalog:
 
 
 def write(area: Area, catalogue: Catalog) -> None:
-    """Both files; neither where nothing is marked."""
     if not entries(catalogue):
         area.po.unlink(missing_ok=True)
         area.mo.unlink(missing_ok=True)

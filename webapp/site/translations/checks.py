@@ -36,7 +36,6 @@ def _placeholders(text: str) -> set[str]:
 
 
 def _tags(text: str) -> Counter[str]:
-    """With their attributes, but for those that are read out or shown."""
     return Counter(
         f"{name}{_SPOKEN.sub('', attributes).rstrip(' /')}"
         for name, attributes in _TAG.findall(text)

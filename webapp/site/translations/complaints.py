@@ -9,7 +9,6 @@ from webapp.site.translations.checks import wrong
 
 
 def complaints(areas: Iterable[Area]) -> Iterator[str]:
-    """Area by area, then what areas translate differently."""
     translated: dict[catalogues.Key, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for area in areas:
         yield from _of(area)

@@ -116,7 +116,6 @@ def messages_in_code(path: str, source: str) -> Iterator[Message]:
 
 
 def _declared(call: ast.Call, name: str) -> Iterator[str]:
-    """Words of things that translate them when they are shown."""
     by_name = {keyword.arg: keyword.value for keyword in call.keywords}
     arguments = dict(enumerate(call.args)) | by_name
     for place in _DECLARED[name]:
@@ -124,7 +123,6 @@ def _declared(call: ast.Call, name: str) -> Iterator[str]:
 
 
 def _words_of(node: ast.AST | None) -> Iterator[str]:
-    """The text; of a list of options each one's words, of a choice between two texts both."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
     elif isinstance(node, ast.IfExp):

@@ -162,7 +162,6 @@ def chart(request: HttpRequest, name: str, key: str) -> HttpResponse:
 
 
 def _time(request: HttpRequest, cluster: Cluster, now: datetime) -> TimeRange:
-    """A recording is shown over its own time."""
     if cluster.kind != ClusterKind.RECORDING:
         return last_day(request, now)
     lived = JobCurrent.objects.filter(cluster=cluster.name).aggregate(
@@ -189,7 +188,6 @@ def _lives(cluster: str, start: datetime, end: datetime) -> QuerySet[TaskManager
 
 
 def _ended_at(life: TaskManagerLife, cluster: Cluster) -> datetime | None:
-    """When it was seen last, where nobody saw it end while the cluster answered on."""
     if life.ended_at is not None or life.last_seen_at is None or cluster.last_success_at is None:
         return life.ended_at
     silent = life.last_seen_at + SILENT_AFTER
@@ -249,7 +247,6 @@ def _restarts(cluster: str, start: datetime, end: datetime) -> QuerySet[JobStart
 def _events(
     cluster: str, lives: list[TaskManagerLife], start: datetime, end: datetime
 ) -> Iterator[ClusterEvent]:
-    """In no order."""
     lost_ids = set(lost(start, end).filter(cluster=cluster).values_list("pk", flat=True))
     for life in lives:
         url = reverse("taskmanager", args=(cluster, life.taskmanager_id))
@@ -303,7 +300,6 @@ def _sources(cluster: Cluster) -> Iterator[ReadSource]:
 
 
 def _newest(cluster: str, lives: list[TaskManagerLife]) -> Iterator[tuple[str, datetime | None]]:
-    """What is known of it, and of when the newest is."""
     newest = JobCurrent.objects.filter(cluster=cluster).aggregate(
         seen=Max("last_seen_at"), completed=Max("last_completed_at"), judged=Max("judged_at")
     )

@@ -60,9 +60,6 @@ def clusters(request: HttpRequest) -> HttpResponse:
 
 
 def _groups(rows: list[Row], by: str) -> list[tuple[str, list[Row], int]]:
-    """Rows by the value of a label, with how many of them are not seen; all in one without a
-    label.
-    """
     rows_by_group: dict[str, list[Row]] = {}
     for row in rows:
         rows_by_group.setdefault(row[0].labels.get(by, "") if by else "", []).append(row)
@@ -125,7 +122,6 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
 @operators_only
 @require_POST
 def test(request: HttpRequest, name: str) -> HttpResponse:
-    """Try the connection of a registered cluster and keep what it saw."""
     cluster = get_object_or_404(Cluster, name=name, kind=ClusterKind.LIVE)
     report = tried_connection(cluster)
     _keep(cluster, report)
@@ -136,7 +132,6 @@ def test(request: HttpRequest, name: str) -> HttpResponse:
 @operators_only
 @require_POST
 def pause(request: HttpRequest, name: str) -> HttpResponse:
-    """Stop or resume collecting from a cluster."""
     cluster = get_object_or_404(Cluster, name=name, kind=ClusterKind.LIVE)
     cluster.enabled = "resume" in request.POST
     cluster.save(update_fields=["enabled"])
@@ -185,7 +180,6 @@ def remove(request: HttpRequest, name: str) -> HttpResponse:
 @operators_only
 @require_POST
 def remove_demo(request: HttpRequest) -> HttpResponse:
-    """Forget the clusters that are played from recordings, all at once."""
     removed = removal.remove_demo(timezone.now())
     messages.success(
         request,

@@ -64,7 +64,6 @@ EXPORT_COLUMNS = (
 
 
 def fleet(request: HttpRequest) -> HttpResponse:
-    """The jobs that the address asks for, a page of them; or groups of them."""
     now = timezone.now()
     time_range = last_day(request, now)
     filters = FleetFilters.from_page(request.GET, JobCurrent.objects.with_status(now))
@@ -101,16 +100,12 @@ def fleet(request: HttpRequest) -> HttpResponse:
 
 
 def _shows_ended(filters: FleetFilters, counts: dict[str, int]) -> bool:
-    """Asked for, or nothing else is there."""
     return filters.values.get("health") == ENDED or (
         not filters.is_narrowed and counts["total"] == counts[ENDED]
     )
 
 
 def _asked(filters: FleetFilters, counts: dict[str, int]) -> Any:
-    """Those that ended are listed in their tab, and where a name, a state or a health is asked
-    for.
-    """
     jobs = filters.qs
     if _shows_ended(filters, counts) or NAMES_ENDED & filters.values.keys():
         return jobs

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -40,11 +40,9 @@ from webapp.findings.presentation import shown
 from webapp.fleet.list_controls import clusters_control
 from webapp.incidents.badges import state_badge
 from webapp.incidents.choices import IncidentState
-from webapp.incidents.export import NAMES
 from webapp.incidents.filters import ANY_STATE, IncidentFilters
 from webapp.incidents.members import Member, members
 from webapp.incidents.models import Incident
-from webapp.lib.exports import export_response
 from webapp.lib.instants import day_text, minute_text
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
@@ -56,7 +54,6 @@ from webapp.site.incident_summary import cost, matters, with_bugs
 from webapp.site.incident_timeline import timeline
 
 PAGE_SIZE = 30
-MOST_EXPORTED = 50_000
 MOST_ALERTS, MOST_NOTIFIED = 100, 1_000
 MOST_HOSTS = 12
 MATTERS_SHOWN, ALERTS_SHOWN = 8, 8
@@ -64,7 +61,6 @@ FIRST_MOMENTS, LAST_MOMENTS = 6, 12
 """How an incident began, and what happened last; what lies between is folded."""
 AIR = timedelta(minutes=10)
 """What led to it came before."""
-RECENT, MOST_CLOSED = timedelta(days=1), 20
 STATES = {
     IncidentState.OPEN: _("open"),
     IncidentState.CLOSED: _("closed"),
@@ -105,32 +101,8 @@ def incidents(request: HttpRequest) -> HttpResponse:
             for row in listed.rows
         ],
         "matching": capped_count(filters.qs),
-        "recently_closed": [] if listed.rows or filters.is_narrowed else _recently_closed(),
     }
     return render(request, "incidents/incidents.html", context)
-
-
-def _recently_closed() -> list[Incident]:
-    """What is shown where nothing is open."""
-    closed = Incident.objects.listed().filter(
-        state=IncidentState.CLOSED, last_seen__gte=timezone.now() - RECENT
-    )
-    return list(closed.select_related("cause").order_by("-last_seen")[:MOST_CLOSED])
-
-
-@require_GET
-def export(request: HttpRequest, form: str) -> HttpResponseBase:
-    rows = (
-        IncidentFilters.from_page(request.GET, Incident.objects.listed())
-        .checked()
-        .order_by("-began_at", "-id")
-    )
-    return export_response(
-        form,
-        "weir-incidents",
-        NAMES,
-        rows.values(*NAMES)[:MOST_EXPORTED].iterator(chunk_size=1_000),
-    )
 
 
 @require_GET
@@ -209,7 +181,6 @@ def _why_nobody(alerts: list[Alert], of_it: list[Member], now: datetime) -> Unno
 
 
 def _by_day(moments: list[Moment]) -> list[tuple[str, list[tuple[Moment, str]]]]:
-    """By day, each with its shape."""
     return [
         (day, [(moment, SHAPES.get(moment.tone, "■")) for moment in of_day])
         for day, of_day in groupby(moments, key=lambda moment: day_text(moment.at))

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
@@ -15,7 +15,6 @@ from webapp.fleet.models import SourceReading
 from webapp.fleet.pipeline_status.status import status
 from webapp.fleet.unknown_causes import unknown_causes
 from webapp.fleet.unread_lines import unread_lines
-from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.work.badges import run_badge
 from webapp.work.filters import RunFilters, SkipFilters
@@ -34,7 +33,6 @@ CLEARED_SHOWN = 5
 RESTARTS_SHOWN, RESTARTS_SHOWN_FOR = 3, timedelta(days=7)
 RANGE = ("from", "to")
 """The range of the page narrows skipped inputs alone."""
-SKIP_COLUMNS = ("cluster", "observed_at", "source", "subject", "reason", "detail")
 
 
 def pipeline(request: HttpRequest) -> HttpResponse:
@@ -80,24 +78,9 @@ def pipeline(request: HttpRequest) -> HttpResponse:
 
 
 def run(request: HttpRequest, pk: int) -> HttpResponse:
-    """One run with the end of its log."""
     shown = get_object_or_404(PipelineRun, pk=pk)
     return render(
         request,
         "pipeline/run.html",
         {"run": shown, "badge": run_badge(shown.state), "manifests": shown.manifests.all()},
-    )
-
-
-def skipped_export(request: HttpRequest, form: str) -> HttpResponseBase:
-    skips = (
-        SkipFilters.from_page(request.GET, SkippedInput.objects.all())
-        .checked()
-        .order_by("-observed_at", "-id")
-    )
-    return export_response(
-        form,
-        "weir-skipped-inputs",
-        SKIP_COLUMNS,
-        skips.values(*SKIP_COLUMNS).iterator(chunk_size=1_000),
     )

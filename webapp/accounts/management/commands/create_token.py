@@ -1,5 +1,3 @@
-"""Issue a token for the API."""
-
 import json
 from argparse import ArgumentParser
 from datetime import timedelta

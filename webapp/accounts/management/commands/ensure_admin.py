@@ -1,5 +1,3 @@
-"""Make the first administrator, with a generated password that is kept for the next start."""
-
 import json
 import secrets
 from argparse import ArgumentParser
@@ -7,12 +5,8 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db import transaction
 
-from webapp.accounts.audit import entries
-from webapp.accounts.audit.actions import NEW_PERSON
-from webapp.accounts.audit.commands import who
-from webapp.accounts.models import AuditEntry, User
+from webapp.accounts.models import User
 from webapp.config.preparation import PreparedCommand
 from webapp.config.secrets import kept
 
@@ -36,13 +30,8 @@ class Command(PreparedCommand):
         password = None
         if user is None and not others:
             password = kept(settings.WEIR.home, "admin_password", lambda: secrets.token_urlsafe(15))
-            made = {"role": "admin", "command": "ensure_admin"}
             try:
-                with transaction.atomic():
-                    User.objects.create_superuser(NAME, password=password)
-                    entries.of_command(
-                        NEW_PERSON, who(), NAME, made, outcome=AuditEntry.Outcome.DONE, status=0
-                    )
+                User.objects.create_superuser(NAME, password=password)
             except ValidationError as error:
                 why, password = " ".join(error.messages), None
                 self.stderr.write(

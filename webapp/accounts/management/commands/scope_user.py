@@ -1,5 +1,3 @@
-"""Say which clusters a person sees, and with them each of their tokens."""
-
 from argparse import ArgumentParser
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Add an endpoint that is notified of alerts."""
-
 import getpass
 import json
 import os
@@ -100,5 +98,4 @@ def _credential(name: str) -> str | None:
 
 
 def _prompted(what: str) -> str:
-    """From a terminal unseen, else one line of standard input."""
     return getpass.getpass(f"{what}: ") if sys.stdin.isatty() else sys.stdin.readline().strip()

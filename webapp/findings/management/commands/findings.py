@@ -1,5 +1,3 @@
-"""Print findings."""
-
 from typing import Any
 
 from webapp.findings.export import NAMES

@@ -1,5 +1,3 @@
-"""Register a Flink cluster to be watched."""
-
 import getpass
 import json
 import os
@@ -236,7 +234,6 @@ def _sign_in(option: str, text: str, variable: str, whose: str) -> tuple[str, st
 
 
 def _secret(scheme: str, variable: str, whose: str) -> str:
-    """From the variable, else from a terminal unseen, else one line of standard input."""
     word = ("Password" if scheme == AuthScheme.BASIC else "Token") + whose
     secret = os.environ.get(variable, "")
     if not secret:

@@ -1,5 +1,3 @@
-"""Make the pages of the documentation that follow from the code."""
-
 from argparse import ArgumentParser
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Bring all stored secrets under the first key of WEIR_FIELD_KEYS."""
-
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured

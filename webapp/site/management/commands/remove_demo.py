@@ -1,5 +1,3 @@
-"""Remove the clusters that are played from the shipped recordings."""
-
 from typing import Any
 
 from django.utils import timezone

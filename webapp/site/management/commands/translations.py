@@ -1,5 +1,3 @@
-"""Bring the catalogues of translations up to date, or check them."""
-
 from argparse import ArgumentParser
 from typing import Any
 
@@ -49,7 +47,6 @@ class Command(BaseCommand):
             raise CommandError(f"{len(problems)} problems in the catalogues of translations.")
 
     def _update(self, chosen: list[Area], every: list[Area]) -> None:
-        """Its own translation before that of another area."""
         known = {area.name: catalogues.texts(catalogues.read(area.po)) for area in every}
         for area in chosen:
             of_others = {
