@@ -103,7 +103,6 @@ def collect_shard(
 
 
 async def _read_endpoints(run: ClusterRun, stall: Stall) -> None:
-    """All endpoints of one cluster, one after the other: nothing of it waits for another cluster."""
     began = time.monotonic()
     for source in sources():
         if not source.files and source.wanted(run):
@@ -147,9 +146,6 @@ def _read_files(run: ClusterRun) -> None:
 
 
 def _reason(run: ClusterRun, source: Source, error: Exception) -> str:
-    """The failure of one source, even an unexpected one, is its own, and that of no other source or
-    cluster.
-    """
     if isinstance(error, IngestError):
         return str(error)
     log.exception("%s of cluster %s could not be read", source.name, run.cluster.name)

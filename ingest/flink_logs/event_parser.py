@@ -107,8 +107,6 @@ ParsedMessage = tuple[str, Texts, str | None, str | None, str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """An entry of the table, ready for use. Every text begins with "" and holds it."""
-
     kind: str
     reason: str
     starts: str
@@ -209,7 +207,6 @@ def parse_message(level: str, message: str) -> ParsedMessage | None:
 
 
 def _with_place(parsed: ParsedMessage, message: str) -> ParsedMessage:
-    """An event of an object store with the bucket that its text names, and the key."""
     kind, texts, reason, reason_text, line, detail = parsed
     text = message[:DETAIL_CHARS]
     pieces = (piece for piece in _TRACE_OF_PIECE if piece in text)
@@ -270,7 +267,6 @@ def without_logger(line: str) -> str:
 
 
 def _lines_before_trace(detail: str) -> str:
-    """What of a reason stands below its first line, on one."""
     lines = detail[:MESSAGE_CHARS].split("\n\tat ", 1)[0].splitlines()
     return " ".join(filter(None, map(str.strip, lines)))
 
@@ -333,7 +329,6 @@ def _read(line: str) -> tuple[_Entry, Texts] | None:
 
 
 def _read_tolerantly(line: str, entries: Iterable[_Entry]) -> tuple[_Entry, Texts] | None:
-    """Of a line that no entry reads as it stands."""
     meant = [entry for entry in entries if line.startswith(entry.starts) and entry.contains in line]
     for entry in meant:
         tolerant = _TOLERANT[entry]

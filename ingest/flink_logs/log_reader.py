@@ -203,7 +203,6 @@ class LogReader:
         return RecordSplitter(layout, self._zone, keep=self._keep, counts=self._counts)
 
     def _take(self, block: bytes, at: int) -> None:
-        """Whole lines. Where all of them are of one kind they are taken as one."""
         plain = self._streams.get(_PLAIN)
         if at < self._settled or self._stripper.known or (plain and not self._is_own(plain)):
             self._take_each(block, at)
@@ -216,7 +215,6 @@ class LogReader:
             self._take_each(block, at)
 
     def _take_cri(self, block: bytes, at: int) -> bool:
-        """Lines of one container's one output, of which each is whole."""
         first = cri(block[:200])
         if first is None:
             return False
@@ -269,7 +267,6 @@ class LogReader:
             self._take_lines(last, *run)
 
     def _joined(self, stream: LogStream, content: bytes, here: int) -> tuple[bytes, int]:
-        """A line of which pieces came before; what is longer than a line may be is left out."""
         if stream.partial:
             content, here = (stream.partial + content)[:MAX_LINE_BYTES], stream.partial_at
             stream.partial = b""
@@ -305,9 +302,6 @@ class LogReader:
         offsets: Sequence[int],
         stamps: Sequence[bytes],
     ) -> None:
-        """Lines of one stream, with where in the file they begin and the times that their envelopes
-        give.
-        """
         block = b"\n".join(lines) + b"\n"
         if self._is_own(stream) and self._lines.are_own(block):
             stream.canonical.extend(_places(lines, stream.given))
@@ -353,7 +347,6 @@ class LogReader:
     def _take_json(
         self, stream: LogStream, line: bytes, at: int, given: Sequence[bytes], stamp: bytes
     ) -> bool:
-        """Whether the line is a record by itself, or a broken one of a log that has such."""
         try:
             json_record = read_json(line, self._zone, stamp)
         except ValueError as error:
@@ -385,7 +378,6 @@ class LogReader:
         return True
 
     def _switch(self, stream: LogStream, layout: Layout) -> None:
-        """Another layout from here on."""
         self._end(stream)
         self._ended_headers += stream.splitter.headers
         stream.layout, stream.is_json, stream.splitter = (

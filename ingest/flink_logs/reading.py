@@ -75,7 +75,6 @@ async def read_endpoint(run: ClusterRun) -> SourceRead | None:
 
 
 def _transfers(shard: Shard) -> dict[str, Transfer]:
-    """By cluster. Half of the bytes are for those that have waited longest."""
     waiting = sorted(shard.runs, key=lambda run: run.part(endpoint.SOURCE).get("due_at", 0))
     halves = [Transfer(SHARD_ENDPOINT_BYTES // 2), Transfer(SHARD_ENDPOINT_BYTES // 2)]
     return {

@@ -191,17 +191,12 @@ class RecordSplitter:
         return instant, level, logger, text, digest, self._counts.ordinal(digest, instant), offset
 
     def _take_all_but_last(self, lines: bytes, out: list[RawRecord]) -> bytes:
-        """Lines from behind an opening on.
-
-        Returns what is behind the last separator, which more may follow.
-        """
         parts = lines.split(self._separator)
         last = parts.pop()
         self._take(parts, out)
         return last
 
     def _take(self, parts: Sequence[bytes], out: list[RawRecord]) -> None:
-        """Parts in file order, each behind a separator and complete."""
         match_header = self._header.match
         seconds = self._seconds
         second_group, fraction_group, level_group, logger_group = self._groups
@@ -252,7 +247,6 @@ class RecordSplitter:
         self._carry_offset = offset
 
     def _first_header(self, lines: bytes) -> int:
-        """Where the first record begins; the length of the lines where none does."""
         begins = (
             0 if lines.startswith(self._opening) else lines.find(self._separator) + 1 or len(lines)
         )
@@ -274,9 +268,6 @@ class RecordSplitter:
         )
 
     def _continue(self, part: bytes) -> None:
-        """A part without a header is more of the record before it; before the first header it is
-        dropped.
-        """
         if self._open and self._open_size < MAX_RECORD_BYTES:
             self._open += [self._separator, part]
             self._open_size += len(self._separator) + len(part)

@@ -107,9 +107,6 @@ class _Cycle:
         return self._has_ended(known)
 
     def _has_ended(self, file: FileCursor) -> bool:
-        """A process may write to a file for a moment after it was renamed, so a rotated one too
-        must stand still.
-        """
         if self.final or is_packed(file.path):
             return True
         return file.quiet_cycles >= (1 if is_rotated(file.path) else QUIET_CYCLES)
@@ -195,6 +192,5 @@ class _Cycle:
 
 
 def _move_to(stream: IO[bytes], offset: int) -> None:
-    """Seek; a packed stream is unpacked and dropped up to there."""
     with suppress(EOFError):
         stream.seek(offset)

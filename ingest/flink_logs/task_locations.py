@@ -49,7 +49,6 @@ def located(events: Iterable[LogEvent]) -> Iterator[LogEvent]:
 
 
 def _update(known: Execution, event: LogEvent) -> None:
-    """A deploy line is the best source; else what was logged first stays."""
     for name in _NAMES:
         value = getattr(event, name)
         if value is not None and (known.get(name) is None or event.kind == "task_deployed"):

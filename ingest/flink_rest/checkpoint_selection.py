@@ -105,7 +105,6 @@ class CheckpointSelection:
         return not known and (not self.lean or self.wants_subtasks(checkpoint))
 
     def _is_slow(self, checkpoint: Checkpoint) -> bool:
-        """By itself, or at least twice the median of its siblings and not below five seconds."""
         end_to_end_ms = checkpoint.end_to_end_ms or 0
         if end_to_end_ms >= self.limits.slow_ms:
             return True
@@ -120,5 +119,4 @@ class CheckpointSelection:
 
 
 def _flags(checkpoint: Checkpoint) -> int:
-    """What a cursor notes once this status of it is in the lake."""
     return STORED | (DISCARDED if checkpoint.discarded else 0)

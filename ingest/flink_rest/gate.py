@@ -41,7 +41,6 @@ class Gate:
         return 0.0 if last is None else last + self.same_path_pause_s - time.monotonic()
 
     def _forget_old(self) -> None:
-        """Paths are as many as checkpoints and subtasks: keep only those whose pause still runs."""
         if len(self._last_request) < self._forget_at:
             return
         oldest = time.monotonic() - self.same_path_pause_s

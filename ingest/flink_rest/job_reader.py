@@ -96,7 +96,6 @@ class JobReader:
         now_s: float,
         troubled: bool,
     ) -> None:
-        """The job itself, its exceptions and restarts: when it changed, else now and then."""
         every_s = (
             self.limits.refresh_s
             if self.sampling_rate.lean
@@ -138,9 +137,6 @@ class JobReader:
             reading.plan = await self.session.get(f"{path}/plan", may_be_gone=True)
 
     def _drop_known_exceptions(self, reading: JobAnswers, cursor: JobCursor) -> None:
-        """The same history of exceptions (up to a megabyte of stack traces) is kept once, not once
-        per cycle.
-        """
         if reading.exceptions is not None:
             before, cursor.exceptions = (
                 cursor.exceptions,

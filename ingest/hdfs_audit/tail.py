@@ -205,7 +205,4 @@ class _Cycle:
 
 
 def _newest(file: LogFile) -> int:
-    """Where its newest part begins: at one of few places, so that most cycles that are repeated
-    begin at the same.
-    """
     return max(0, file.size // BEGIN_BYTES - 1) * BEGIN_BYTES

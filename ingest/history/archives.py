@@ -102,9 +102,6 @@ def _within_bounds(due: list[ArchiveFile]) -> list[ArchiveFile]:
 
 
 def _stamps(cursor: Mapping[str, Any] | None) -> dict[str, str]:
-    """A cursor of an unknown shape is no cursor: everything is read again, and folded by its
-    identity.
-    """
     files = (cursor or {}).get("files")
     return (
         {str(name): str(stamp) for name, stamp in files.items()} if isinstance(files, dict) else {}

@@ -67,7 +67,6 @@ def _append(lake: LakeReader, table: Table, rows: Sequence[tuple[Observed, Recor
 
 
 def _open(lake: LakeReader, table: Table) -> DeltaTable:
-    """For a writer. A table that an earlier version made gets the columns that were added since."""
     delta = lake.open_or_none(table)
     if delta is not None:
         if lacking := lacking_columns(delta, table):
@@ -89,7 +88,6 @@ def _open(lake: LakeReader, table: Table) -> DeltaTable:
 
 @contextlib.contextmanager
 def _writers_turn(lake: LakeReader, table: Table) -> Iterator[None]:
-    """On a local disk writers queue instead of racing; elsewhere optimistic commits alone decide."""
     root = lake.local_root
     if root is None:
         yield

@@ -67,8 +67,6 @@ class _Storage(DeltaStorageHandler):
 
 
 class _Calls:
-    """Calls from threads of Arrow: how many go on, and when the last one was."""
-
     def __init__(self) -> None:
         # Collecting garbage may let go of a file while this is held.
         self._lock = threading.RLock()

@@ -72,9 +72,6 @@ class LakeReader:
         return all(newest(table) == seq for table, seq in commits.items())
 
     def _newest_logged(self, table: str) -> int:
-        """The newest version by the names in the table's log; opening it would read what every file
-        of it holds.
-        """
         try:
             names = [path.name for path in Path(f"{self.local_root}/{table}/_delta_log").iterdir()]
         except OSError:

@@ -170,9 +170,6 @@ class _Reading:
         return self._bytes <= 0 or self.lines >= self._max_lines or time.monotonic() > self._until_s
 
     async def _read_on(self) -> None:
-        """One page: behind it is read on from its last instant, or from the end of the slice where
-        it was the last.
-        """
         begin, end = self._slice()
         limit = self._limit
         page = await self._page_or_less(begin, end)
@@ -250,9 +247,6 @@ class _Reading:
             return None
 
     async def _behind_first(self, begin: int, end: int) -> int:
-        """Where to go on behind a first line that cannot be read: at most a millisecond behind
-        it.
-        """
         while end - begin > NS_PER_MS:
             middle = (begin + end) // 2 // self._store.resolution_ns * self._store.resolution_ns
             try:

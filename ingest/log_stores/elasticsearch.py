@@ -118,7 +118,6 @@ class Elasticsearch:
 
 
 def _instant(hit: Any) -> int | None:
-    """In nanoseconds; documents without a time are sorted last, as the largest number."""
     match hit:
         case {"_id": str(), "sort": [int(by), *_]} if not isinstance(by, bool):
             at = by if by >= _NANOSECONDS_FROM else by * NS_PER_MS

@@ -108,7 +108,6 @@ def _decide(open_: Open, directory: str, dialects: tuple[Dialect, ...]) -> Diale
 
 
 def _fingerprint(reading: Reading) -> int:
-    """Walk to the end; equal numbers mean equal handles."""
     checksum = 0
     for piece in walk(reading):
         if isinstance(piece, Handle | KeyedState | End):

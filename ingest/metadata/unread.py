@@ -69,7 +69,6 @@ def content_of(file: MetadataFile) -> Content:
 
 
 def _is_parquet(first: bytes, last: bytes, size: int) -> bool:
-    """Magic at both ends, and a footer that fits between them."""
     footer_bytes = int.from_bytes(last[:4], "little")
     return (
         size >= _SHORTEST_PARQUET_BYTES

@@ -71,10 +71,6 @@ class TimedAdapter(HTTPAdapter):
 
 
 class _Deadline:
-    """Of one request of one thread: shuts its connection down, which ends every read that waits
-    there.
-    """
-
     def __init__(self, whole_s: float) -> None:
         self.is_over = False
         self._connection: socket.socket | None = None

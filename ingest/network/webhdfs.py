@@ -310,7 +310,6 @@ def _order(name: str) -> bytes:
 
 
 def _child(status: Any) -> str:
-    """A single name, "" of a path that is a file; anything else would lead out of the directory."""
     name = status.get("pathSuffix") if isinstance(status, dict) else None
     if not isinstance(name, str) or "/" in name or "\x00" in name or name in (".", ".."):
         raise WebHdfsError(

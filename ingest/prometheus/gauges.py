@@ -76,9 +76,6 @@ def gauge_rows(
 
 
 def _figures(values: Iterable[tuple[str, float]]) -> dict[str, int]:
-    """Over subtasks by name first: one that has no watermark yet leaves its operator without one,
-    and no other.
-    """
     by_name: dict[str, float] = {}
     for name, value in values:
         _, aggregate = parse_gauge_name(name) or ("", "")

@@ -185,7 +185,6 @@ def _value(column: str, sample: tuple[int, float] | None) -> float | int | None:
 
 
 def _whole(value: float) -> int | None:
-    """A count; one that is none is unknown, and the other samples of its series are read."""
     try:
         return whole(value)
     except ValueError:
@@ -200,9 +199,6 @@ def _signed(value: float) -> int | None:
 
 
 def _keep_best(columns: dict[str, tuple[int, float]], column: str, rank: int, value: float) -> None:
-    """Of several spellings of a metric the first in rank; of several sources in one chain the
-    largest.
-    """
     best = columns.get(column)
     if (
         best is None

@@ -198,9 +198,6 @@ def _stamp(record: Mapping[str, Any]) -> str:
 
 
 def _process(about: Mapping[str, Any], process_at: Callable[[str, str | None], str]) -> str:
-    """The pod; else the file that the line was read from, with its host where the name alone is
-    common to all; else container or host.
-    """
     for names in _ORIGINS:
         if process := _first(about, names):
             host = (

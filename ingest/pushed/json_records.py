@@ -74,15 +74,11 @@ def _objects(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[dict[str, A
 
 
 def _begin(text: str, at: int) -> int:
-    """Where the next document begins."""
     between = _BETWEEN.match(text, at)
     return between.end() if between else at
 
 
 def _looked_at(error: Exception, end: int) -> int:
-    """How far a decoder went; of texts without an end it says where they begin, of what is too deep
-    nothing.
-    """
     return (
         error.pos
         if isinstance(error, json.JSONDecodeError) and not error.msg.startswith("Unterminated")

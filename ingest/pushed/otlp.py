@@ -144,7 +144,6 @@ def _record_of_json(record: dict[str, Any], parts: Count) -> _Record:
 
 
 def _nanoseconds(given: Any) -> str:
-    """Empty where it is no number."""
     text = (
         given.decode()
         if isinstance(given, bytes)

@@ -124,7 +124,6 @@ def accepted() -> ExportMetricsServiceResponse:
 
 
 def _take_message(metric: bytes, pushed: Pushed, samples: Count, parts: Count) -> None:
-    """Of a metric that is not wanted its name is read and nothing else."""
     held = dict(fields(metric, parts))
     name = _wanted_name(held.get(_NAME, b"").decode("utf-8", "replace"), parts)
     data = held.get(_GAUGE, held.get(_SUM))

@@ -96,7 +96,6 @@ def _content(
 
 
 def _field(body: bytes, at: int, end: int) -> tuple[int, int, int]:
-    """Tag of the field that begins here, where its content begins and where it ends."""
     tag, begins = _number(body, at, end)
     kind = tag & 7
     if kind == _LENGTH:
@@ -115,7 +114,6 @@ def _field(body: bytes, at: int, end: int) -> tuple[int, int, int]:
 
 
 def _number(body: bytes, at: int, end: int) -> tuple[int, int]:
-    """A tag or a length, which have at most five bytes, and where it ends."""
     number = 0
     for shift in range(0, 35, 7):
         if at >= end:

@@ -143,7 +143,6 @@ class Spool:
         return len(new)
 
     def _remembered(self, path: Path, most: int) -> tuple[int, dict[bytes, None]]:
-        """Length of the file as far as it was answered for, and the digests of its newest lines."""
         try:
             content = self._keys(path).read_bytes()
         except FileNotFoundError:
@@ -172,11 +171,6 @@ class Spool:
 
 
 def _keys(entries: Sequence[Entry]) -> list[bytes]:
-    """What a repetition is known by: stamp and text; where a shipper stamps nothing, only a batch
-    as a whole can be one.
-
-    Equal lines of one batch are distinguished by their number.
-    """
     batch = (
         ""
         if all(entry.stamp for entry in entries)

@@ -125,7 +125,6 @@ class Polls:
             yield from observe_cluster(cluster_reading, self._cluster, "rest")
 
     def _file_overview(self, poll: Poll, job: ListedJob) -> None:
-        """A job that has ended stays in the overview for hours: it is reported once."""
         readings = poll.jobs.setdefault(job.job_id, [])
         reported = self._cache.ended.get(job.job_id) == job.state
         if job.terminal and len(self._cache.ended) < MAX_JOBS_REMEMBERED:

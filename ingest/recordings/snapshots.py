@@ -52,7 +52,6 @@ class Snapshots:
                 )
 
     def _without_full_size(self, observed: Sequence[Observed]) -> list[str]:
-        """Of completed checkpoints whose answer has one size only, each once."""
         records = (
             record
             for reading in observed

@@ -104,7 +104,6 @@ class Player:
         return b'{"jobs":[' + b",".join(jobs) + b"]}"
 
     def _asked(self, path: str) -> tuple[Turn | None, str]:
-        """Whose turn is asked for, and the path as it was recorded."""
         match = _JOB_PATH.match(path)
         if not match:
             return self.turns[-1], path
@@ -126,9 +125,6 @@ class Player:
         return Turn(began_ms, ids, Shift(began_ms - self.tape.began_ms, self.tape.began_ms, names))
 
     def _report_past(self, began_ms: int) -> None:
-        """A turn of long ago, as a whole. What it left is laid out once: whoever removes it since
-        then meant it.
-        """
         turn = self._turn(began_ms)
         for log in self.tape.logs:
             if JOBMANAGER in log.name:
@@ -143,9 +139,6 @@ class Player:
         self._note(PAST, self._past)
 
     def _begin(self, began_ms: int) -> None:
-        """The first turn of all tells how the cluster came up, later ones begin when their jobs are
-        submitted.
-        """
         from_ms = self.tape.began_ms - LEAD_MS if self.turns else 0
         turn = self._turn(began_ms)
         turn.logs = {log: self.tape.lines(log, from_ms) for log in self.tape.logs}
@@ -178,7 +171,6 @@ class Player:
                 older.replace(self._logs / f"{name}.{number}")
 
     def _write_checkpoints(self, now_ms: int) -> None:
-        """Those of the turn before are there until whoever audits has seen that their jobs ended."""
         *before, turn = self.turns
         if now_ms - turn.began_ms > LINGER_MS:
             for ended in before:

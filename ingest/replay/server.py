@@ -80,7 +80,6 @@ def _remove(players: dict[str, Player], folder: Path) -> None:
 
 
 def _looked_s(path: Path) -> float:
-    """Epoch seconds; now where nobody notes looks."""
     try:
         return path.stat().st_mtime
     except OSError:

@@ -25,8 +25,6 @@ _JOBS = "/jobs/overview"
 
 @dataclass(slots=True)
 class _Answers:
-    """Of one path, or of one metric: when, and where in the file."""
-
     at_ms: list[int] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
 
@@ -121,7 +119,6 @@ class Tape:
         return entry
 
     def _read_index(self) -> int | None:
-        """When the first job was listed. A poll is whole when the next one begins."""
         listed_ms = last_ms = None
         offset = 0
         try:
@@ -159,7 +156,6 @@ class Tape:
 
 
 def _values(entry: dict[str, Any]) -> dict[str, str]:
-    """Of an answer about metrics: value by id. Names alone, and sums over subtasks, have none."""
     body = entry["body"]
     return (
         {metric["id"]: metric["value"] for metric in body if "value" in metric}

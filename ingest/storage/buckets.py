@@ -256,9 +256,6 @@ class Bucket:
     def _look(
         self, keys: Sequence[str], page: Callable[[str, Query], Page]
     ) -> list[tuple[str, Any]]:
-        """Entries of the pages that hold these keys. Each page begins at the next key that none
-        has shown, so there are never more pages than keys, however many others lie between.
-        """
         ordered = sorted(set(keys))
         if not ordered:
             return []
@@ -297,13 +294,11 @@ def _walk(
 
 
 def _shared(first: str, last: str) -> str:
-    """What all keys between the two begin with."""
     pairs = enumerate(zip(first, last, strict=False))
     return first[: next((at for at, (one, other) in pairs if one != other), len(first))]
 
 
 def _just_before(key: str) -> Query:
-    """With hardly another key in between."""
     last = f"{chr(ord(key[-1]) - 1)}~" if "!" < key[-1] <= "~" else ""
     return {"StartAfter": key[:-1] + last}
 

@@ -76,7 +76,6 @@ def second_name(name: DirectoryName, other: DirectoryName) -> Unlisted:
 
 
 def _is_still(known: tuple[DirectoryName, Directories], identity: Hashable) -> bool:
-    """A directory that was deleted meanwhile leaves its number to the next one."""
     name, listable = known
     try:
         return listable.identity(name.directory) == identity

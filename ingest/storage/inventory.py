@@ -194,8 +194,6 @@ class _Rows:
 
 
 class _Batch:
-    """Some rows of one file; each step leaves those that are left."""
-
     def __init__(
         self, rows: _Rows, file: str, read: InventoryRows, numbers: pa.Array, batch: pa.RecordBatch
     ) -> None:
@@ -260,7 +258,6 @@ class _Batch:
         return pc.if_else(pc.equal(words, ""), None, pc.equal(words, "true"))
 
     def _is_current(self) -> pa.Array:
-        """Neither an older version, nor deleted, nor a snapshot of a blob."""
         latest, version = self._flag("is_latest"), self._text("version")
         is_version = None if version is None else pc.invert(_is_in(version, ["", "null"]))
         current = pa.repeat(pa.scalar(True), len(self.batch))
@@ -349,7 +346,6 @@ class _Batch:
         return next(name for name in ("path", "key", "name") if name in self.batch.schema.names)
 
     def _uris(self) -> tuple[pa.Array, pa.Array]:
-        """In the inventory's spelling with a scheme, and canonical."""
         names = self._text(self._path_column())
         if self.read.url_encoded:
             names = self._url_decoded(names)
@@ -400,7 +396,6 @@ class _Batch:
         return pc.replace_with_mask(names, encoded, pa.array(decoded, pa.string()))
 
     def _below_the_root(self, uris: pa.Array) -> pa.Array:
-        """Those of where the root is read are the root's."""
         if self.root.read_at is None:
             return uris
         at = canonical(self.root.reading)
@@ -412,7 +407,6 @@ class _Batch:
         )
 
     def _readable(self, written: pa.Array, uris: pa.Array) -> pa.Array:
-        """As the storage spells them, where that is known: two names may be one canonical path."""
         prefix = self.root.uri.rstrip("/")
         names = pc.if_else(pc.starts_with(written, f"{prefix}/"), written, uris)
         return pc.binary_join_element_wise(
@@ -446,7 +440,6 @@ def instants(written: pa.Array) -> pa.Array:
 
 
 def _cast_or_null(texts: pa.Array, of: pa.DataType) -> pa.Array:
-    """Some days and hours look like one, and are none."""
     try:
         return texts.cast(of)
     except pa.ArrowInvalid:

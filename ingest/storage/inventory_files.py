@@ -207,7 +207,6 @@ def _of_files(asked: str, filesystem: Any, found: Sequence[str]) -> Inventory:
 
 
 def _dated(filesystem: Any, inventory: Inventory) -> Inventory:
-    """By its name, else by its files: nothing that came later than one was written is in it."""
     begun = _begun_in(inventory.name)
     if begun is not None:
         return replace(inventory, begun=begun, latest=begun + LONGEST_RUN)

@@ -163,8 +163,6 @@ class Snapshot:
 
 
 class _Whole:
-    """A file that is there whole, or not at all."""
-
     def __init__(self, filesystem: Any, directory: str, name: str, *, at_once: bool) -> None:
         self._filesystem = filesystem
         self._target = f"{directory}/{name}"

@@ -295,7 +295,6 @@ def _refuse_occupied(target: str) -> None:
 
 
 def _at(path: str, within: str | None) -> tuple[Any, str]:
-    """The file system, and the path in its own terms."""
     if "://" not in path or path.startswith("file:"):
         return LocalFiles(within and local_path(within)), local_path(path)
     try:

@@ -106,7 +106,6 @@ def _collect(
     *,
     stragglers_after_s: float | None = None,
 ) -> set[str]:
-    """Returns the names of those that were asked."""
     sources, broken = _sources(list(clusters.values()))
     cursors = {source.name: clusters[source.name].cursor for source in sources}
     started_at = timezone.now()
@@ -203,9 +202,6 @@ def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
 
 
 def _is_weirs_own(outcome: ClusterOutcome) -> bool:
-    """Time-outs of a process that did not get to run, at once or in all, say nothing about who was
-    asked.
-    """
     return outcome.stalled_s >= MOST_STALL_S
 
 

@@ -97,5 +97,4 @@ def _row(cluster: str, task: StartingTask, thread: DumpedThread) -> StartingThre
 
 
 def _text(name: str) -> str:
-    """Names of threads have single spaces."""
     return " ".join(name.split())

@@ -118,7 +118,6 @@ def _target(
 
 
 def _placed(url: str) -> tuple[str, dict[str, str]]:
-    """Address, and what says of scheme and path, of an address with or without them."""
     scheme, mark, rest = url.rpartition("://")
     try:
         parts = urlsplit(f"//{rest}")

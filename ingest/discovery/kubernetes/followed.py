@@ -116,7 +116,6 @@ class Followed:
             asked["continue"] = more
 
     async def _changes(self, api: Api) -> None:
-        """Taken over change by change: each says up to which version all is known."""
         asked = {
             **self.parameters,
             "watch": "1",
@@ -159,7 +158,6 @@ class Followed:
             self.version = version
 
     def _put(self, into: dict[str, Kept], resource: Any) -> None:
-        """An object that cannot be read is none of ours; it stops nothing beside it."""
         key = _key(resource)
         try:
             kept = self.read(resource) if isinstance(resource, dict) else None

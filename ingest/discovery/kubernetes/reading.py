@@ -205,7 +205,6 @@ def _followed(resource: Resource, namespace: str, selector: str) -> Followed:
 
 
 def _in(source: KubernetesSource, server: ApiServer) -> list[str]:
-    """Namespaces to ask in; "" for all at once."""
     wanted: list[str] = []
     for namespace in source.namespaces:
         if namespace == OWN_NAMESPACE and not server.namespace:
