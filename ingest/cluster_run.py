@@ -10,7 +10,6 @@ from ingest.flink_rest.client import RestClient, client_of
 from ingest.flink_rest.collector import Collected
 from ingest.flink_rest.gate import Gates
 from ingest.flink_rest.limits import RequestLimits
-from ingest.flink_rest.starting_tasks import StartingTask
 from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource
@@ -63,10 +62,6 @@ class ClusterRun:
     @property
     def answers(self) -> bool:
         return self.rest is not None and self.reachable
-
-    @property
-    def slow_to_start(self) -> tuple[StartingTask, ...]:
-        return self.rest.starting if self.rest and self.cluster.dumps_slow_starts else ()
 
     def part(self, name: str) -> dict[str, Any]:
         part = self.cursor.get(name)

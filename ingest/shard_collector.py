@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from ingest.cluster_run import ClusterRun, CollectorCursor, Shard
 from ingest.errors import IngestError
 from ingest.flink_rest.limits import RequestLimits, limits_per_cluster
-from ingest.flink_rest.starting_tasks import StartingTask
 from ingest.flink_rest.thread_dumps import ThreadDumpAnswer
 from ingest.lake.store import Lake
 from ingest.log_stores.collector import StoreRead
@@ -53,8 +52,6 @@ class ClusterOutcome:
     metrics_interval_s: float | None = None
     sampling_reason: str = ""
     thread_dumps: tuple[ThreadDumpAnswer, ...] = ()
-    starting: tuple[StartingTask, ...] = ()
-    """Tasks that were slow to start when threads were dumped for that."""
     log_store: StoreRead | None = None
     metrics_history: Progress | None = None
     """How far a Prometheus was read back."""

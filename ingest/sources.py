@@ -134,5 +134,3 @@ class ClusterSource:
     """What users want to see now, the most urgent first."""
     thread_dumps: tuple[str, ...] = ()
     """TaskManagers whose threads users want to see now, the most urgent first."""
-    dumps_slow_starts: bool = False
-    """Also dump the threads of TaskManagers whose tasks are slow to start."""

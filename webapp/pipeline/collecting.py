@@ -24,7 +24,6 @@ from webapp.fleet.models.cluster import MAX_SHARD_SIZE, SILENCE, ClusterQuerySet
 from webapp.lib.chunks import chunks
 from webapp.lib.row_updates import write
 from webapp.profiles import thread_dump_requests as thread_dumps
-from webapp.profiles.starting_threads import keep_starting
 from webapp.storage.evidence import evidence_source
 from webapp.work.keys import COLLECT_SLOW
 from webapp.work.lake import lake
@@ -158,7 +157,6 @@ def save_outcomes(
     for outcome in outcomes:
         if outcome.thread_dumps:
             with lease.writing():
-                keep_starting(outcome.cluster, outcome.starting, outcome.thread_dumps)
                 thread_dumps.keep(outcome.cluster, outcome.thread_dumps)
 
 
@@ -218,7 +216,6 @@ def _sources(clusters: Sequence[Cluster]) -> tuple[list[ClusterSource], list[Clu
                 cluster.source(),
                 metadata=metadata,
                 thread_dumps=dumps.get(cluster.name, ()),
-                dumps_slow_starts=settings.WEIR.start_dumps,
             )
             sources.append(source)
         except ImproperlyConfigured as error:

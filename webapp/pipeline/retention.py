@@ -33,7 +33,7 @@ from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident
 from webapp.lib.translations import gettext_lazy as _
 from webapp.pressure.models import PressureWindow, VertexHour
-from webapp.profiles.models import StartingThread, ThreadDump
+from webapp.profiles.models import ThreadDump
 from webapp.storage.auditing import audit_retention
 from webapp.work.lease import Lease
 from webapp.work.models import Manifest, PipelineAlarm, PipelineRun, SkippedInput
@@ -109,7 +109,6 @@ RULES = (
     Rule(_("minutes of back-pressure"), PressureWindow, "window_start", routine),
     Rule(_("throughput of vertices by the hour"), VertexHour, "period_start", notable),
     Rule(_("thread dumps"), ThreadDump, "wanted_at", routine),
-    Rule(_("threads of tasks that were slow to start"), StartingThread, "at", notable),
     Rule(_("log events"), LogEvent, "ts", routine),
     Rule(_("exceptions"), JobException, "ts", notable),
     Rule(_("restarts, deployments and other marks on time lines"), JobAnnotation, "at", notable),
