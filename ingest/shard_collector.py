@@ -17,7 +17,6 @@ from ingest.lake.store import Lake
 from ingest.log_stores.collector import StoreRead
 from ingest.messages import message
 from ingest.metadata.evidence import SOURCE as EVIDENCE
-from ingest.prometheus.history import Progress
 from ingest.records import Skip
 from ingest.shard_reading import ShardReading, Stall
 from ingest.source_declaration import Source
@@ -53,8 +52,6 @@ class ClusterOutcome:
     sampling_reason: str = ""
     thread_dumps: tuple[ThreadDumpAnswer, ...] = ()
     log_store: StoreRead | None = None
-    metrics_history: Progress | None = None
-    """How far a Prometheus was read back."""
     refused: bool = False
     took_s: float = 0
     """Of its endpoints."""

@@ -57,8 +57,6 @@ class PrometheusSource:
     auth: Auth | None = None
     ca_file: str = ""
     tenant: str = ""
-    history_days: int = 0
-    """How much of what it holds of the time before is read back."""
 
 
 @dataclass(frozen=True, slots=True)

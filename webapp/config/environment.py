@@ -237,7 +237,6 @@ class Environment:
     most_rows_without_spark: int = _read(
         number, "WEIR_MOST_ROWS_WITHOUT_SPARK", 40_000, 0, 1_000_000
     )
-    prometheus_history_days: int = _read(number, "WEIR_PROMETHEUS_HISTORY_DAYS", 7, 0, 90)
     storage_audit_h: int = _read(number, "WEIR_STORAGE_AUDIT_H", 6, 1, 24 * 31)
     storage_age_guard_h: int = _read(number, "WEIR_STORAGE_AGE_GUARD_H", 72, 24, 24 * 365)
     storage_keep_audits: int = _read(number, "WEIR_STORAGE_KEEP_AUDITS", 4, 2, 1000)

@@ -13,7 +13,6 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db.models import F
 from django.utils import timezone
 
-from ingest.prometheus.history import instant
 from ingest.shard_collector import ClusterOutcome, collect_shard
 from ingest.sources import ClusterSource
 from webapp.findings import unreachable_clusters
@@ -59,9 +58,6 @@ OUTCOME_FIELDS = (
     "log_store_read_from",
     "log_store_read_to",
     "log_store_error",
-    "history_read_to",
-    "history_begun_at",
-    "history_wanted_from",
 )
 
 
@@ -176,12 +172,6 @@ def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
     if read := outcome.log_store:
         cluster.log_store_read_from, cluster.log_store_read_to = read.read_from, read.read_to
         cluster.log_store_error = storable(read.error)
-    if history := outcome.metrics_history:
-        cluster.history_read_to, cluster.history_wanted_from = (
-            instant(history.before_s),
-            instant(history.oldest_s),
-        )
-        cluster.history_begun_at = instant(history.begun_s)
     if outcome.took_s < SLOW_S:
         cluster.slow_since = None
     elif not outcome.reachable and not _is_weirs_own(outcome):

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from ingest.prometheus.names import HISTORY
 from spark_jobs.diagnosis.samples import VertexWindow
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 from spark_jobs.fold.record_counters import Earlier, answers, rates
@@ -78,10 +77,7 @@ def read_vertex_windows(
     samples = lake().read(
         "vertex_metrics", where=where, from_time=start, to_time=end, columns=_COLUMNS, limit=limit
     )
-    # No rule judged what was read back from Prometheus, so there is nothing to compare it with.
-    return vertex_windows(
-        sample for sample in samples.to_pylist() if sample["source"] != HISTORY
-    ), start
+    return vertex_windows(samples.to_pylist()), start
 
 
 def vertex_windows(samples: Iterable[Mapping[str, Any]]) -> Windows:
