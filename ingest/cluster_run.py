@@ -30,7 +30,6 @@ class Shard:
     _shared: dict[Callable[["Shard"], Any], Any] = field(default_factory=dict)
 
     def shared(self, make: Callable[["Shard"], T]) -> T:
-        """What ``make`` gives, made once for all clusters of this cycle."""
         if make not in self._shared:
             self._shared[make] = make(self)
         value: T = self._shared[make]
@@ -76,7 +75,6 @@ class ClusterRun:
                 self.requests += client.requests
 
     def client(self, url: str) -> AbstractAsyncContextManager[RestClient]:
-        """A client for an address of its own, signed in as its settings say."""
         return self.asking(client_of(self.cluster, url, self.shard.gates.of(url)))
 
     def take(self, name: str, source_read: SourceRead) -> None:

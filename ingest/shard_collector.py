@@ -1,7 +1,4 @@
-"""A collect cycle over a shard of clusters, committed to the lake as clusters are read. The caller
-keeps a cursor (plain JSON) per cluster and saves the new ones once their rows are in the lake;
-before that the same rows are read and folded again.
-"""
+"""A collect cycle over a shard of clusters, committed to the lake as clusters are read."""
 
 import logging
 import time
@@ -54,9 +51,7 @@ class ClusterOutcome:
     log_store: StoreRead | None = None
     refused: bool = False
     took_s: float = 0
-    """Of its endpoints."""
     stalled_s: float = 0
-    """How much of that this process itself did not get to run."""
 
 
 def collect_shard(

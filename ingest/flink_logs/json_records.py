@@ -50,9 +50,7 @@ _LINES = (
     *("log", "MESSAGE", "message", "line", "@message"),
     *("textPayload", "LogMessage", "LogEntry", "content", "_raw"),
 )
-"""Where an envelope has the line that was printed."""
 _WRAPS = ("_source", "jsonPayload", "LogMessage", "attributes", "content", "result")
-"""Where an export has the record as it was stored, as an object."""
 _ENVELOPES = (
     "stream",
     "kubernetes",

@@ -40,10 +40,8 @@ from ingest.redaction.texts import redact
 
 MAX_LINE_BYTES = 1024 * 1024
 MAX_STREAMS = 256
-"""Containers and outputs in one file of which an unfinished record is held at a time."""
 MAX_SKIPS = 50
 MAX_SKIPS_EACH = 5
-"""Of one reason in one reading."""
 
 _PLAIN: StreamKey = ("", "", "")
 
@@ -101,14 +99,12 @@ class LogReader:
 
     @property
     def pending(self) -> bool:
-        """Whether bytes were read that belong to a record not returned yet."""
         return bool(self._carry and not self._mid_line) or any(
             stream.begins() is not None for stream in self._streams.values()
         )
 
     @property
     def resume_offset(self) -> int:
-        """Where a later reading must begin, so that nothing that is still incomplete is lost."""
         return min(
             [
                 self._carry_at,
@@ -117,7 +113,6 @@ class LogReader:
         )
 
     def resumption(self) -> dict[str, Any]:
-        """What of a ``FileCursor`` says how far the file was read."""
         begun = [
             (*key, at)
             for key, stream in self._streams.items()
@@ -136,19 +131,16 @@ class LogReader:
         return cursor
 
     def learn(self, head: bytes) -> None:
-        """What stands around records in lines before those that are fed."""
         if not self._lines.are_own(head):
             for line in head.split(b"\n")[:-1]:
                 if not self._lines.own(line):
                     self._stripper.stripped(line)
 
     def feed(self, data: bytes) -> list[LogRecord]:
-        """Take the next bytes; returns the records that they complete."""
         self._feed(data)
         return self._records()
 
     def close(self) -> list[LogRecord]:
-        """The file is taken to have ended: returns the last records."""
         self._close()
         return self._records()
 

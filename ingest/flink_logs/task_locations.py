@@ -1,7 +1,5 @@
 """Where the task of an event ran, and of which job it is: taken from earlier lines, joined to later
 ones.
-
-A cycle does the same for all logs of a cluster: ``spark_jobs.steps.executions``.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,6 +1,4 @@
-"""One cycle over one JobManager: what it lists, then each job, then its TaskManagers. Jobs in
-trouble come first, then those sampled longest ago.
-"""
+"""One cycle over one JobManager: what it lists, then each job, then its TaskManagers."""
 
 import asyncio
 import logging

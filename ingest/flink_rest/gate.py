@@ -12,9 +12,8 @@ SAME_PATH_PAUSE_S = 3.0
 
 
 class Gate:
-    """Lets two requests through at once, and the same path not more often than every three seconds.
-
-    One gate belongs to one address, whatever number of clusters is registered under it.
+    """Lets two requests through at once, and the same path not more often than every three
+    seconds.
     """
 
     def __init__(self, same_path_pause_s: float = SAME_PATH_PAUSE_S) -> None:

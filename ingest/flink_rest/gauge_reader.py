@@ -20,7 +20,6 @@ from ingest.flink_rest.session import RestSession
 
 LISTED = "listed"
 MOST_OF_SOURCES = 12
-"""Names of one vertex: a chain with two sources."""
 TIMES_LISTED, TIMES_LISTED_LEAN = 3, 1
 """After each change of the job: what operators register when they open comes some seconds late."""
 

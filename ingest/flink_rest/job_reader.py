@@ -31,7 +31,6 @@ from ingest.flink_rest.vertex_reader import VertexReader
 from ingest.records import Checkpoint
 
 DUE_SLACK = 0.8
-"""A cycle that starts a little early still finds due what is due about now."""
 
 
 def in_trouble(job: ListedJob, cursor: JobCursor) -> bool:
@@ -61,7 +60,6 @@ class JobReader:
     """
 
     async def read(self, job: ListedJob, cursor: JobCursor) -> JobAnswers:
-        """Everything due of ``job``; ``cursor`` is brought up to what was answered."""
         reading = JobAnswers(
             job.job_id,
             self.flink_version,

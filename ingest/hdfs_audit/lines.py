@@ -36,7 +36,6 @@ class AuditLine(NamedTuple):
 
 
 def audit_line(line: bytes) -> AuditLine | None:
-    """None for what is no entry: other loggers, cut lines, damage."""
     if len(line) > LONGEST_BYTES:
         return None
     match = _LINE.match(line) or _LINE.match(_BEFORE_FIELD.sub(b"\t", line))

@@ -1,6 +1,5 @@
 """Follow the audit logs of NameNodes: what was written since the last cycle, summed up by second,
-call, caller and job. A piece that is read twice begins at the same byte: its rows have the same
-identity, and counts at least as high. Packed files are not read.
+call, caller and job.
 """
 
 from collections import Counter
@@ -22,7 +21,6 @@ from ingest.source_read import SourceRead
 
 SOURCE = "hdfs_audit"
 CYCLE_BYTES = 64 * 1024 * 1024
-"""Of one cluster and cycle: some seconds of CPU."""
 BEGIN_BYTES = 16 * 1024 * 1024
 """Of a file that is seen for the first time, or that grew by far more than a cycle reads, the
 newest.

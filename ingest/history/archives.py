@@ -1,8 +1,4 @@
-"""Follow the archive directory of finished jobs: read what is new, remember what was read.
-
-Archives never grow: Flink writes one when its job ends. So a cursor is the stamp (size, time) of
-every file read, and what was read half-written is read again once its stamp changes.
-"""
+"""Follow the archive directory of finished jobs: read what is new, remember what was read."""
 
 from collections.abc import Mapping
 from datetime import datetime

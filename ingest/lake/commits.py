@@ -1,8 +1,4 @@
-"""Commits to a table of the lake without a JVM. Writers agree on ``commit_seq`` by optimistic
-commits: a writer stamps the next version and commits without automatic rebase; the one that loses
-re-stamps and tries again. So rows become visible in the order of ``commit_seq``, and compaction
-neither adds nor renumbers any.
-"""
+"""Commits to a table of the lake without a JVM."""
 
 import contextlib
 import fcntl

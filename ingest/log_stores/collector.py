@@ -1,7 +1,5 @@
 """One cycle over one cluster's store of logs: lines since the last one, into the spool that the
-collector reads as logs. A cycle asks for an hour at a time, a page at a time, each from the last
-instant of the one before; what comes twice folds in the spool. Lines are safe in the spool before
-the cursor is saved.
+collector reads as logs.
 """
 
 import asyncio
@@ -32,7 +30,6 @@ MAX_REQUESTS = 100
 MAX_LINES = 100_000
 MAX_BYTES = 64 * 1024 * 1024
 SHARD_BYTES = 512 * 1024 * 1024
-"""Of all clusters of a shard: as much as is then read as logs."""
 LEAST_BYTES = 4 * 1024 * 1024
 MAX_S = 15.0
 MAX_SKIPS = 20

@@ -1,7 +1,4 @@
-"""Keyed state handles: key groups, incremental state and changelogs. One reader for each tag, in
-``_READERS``. The id of a handle comes after its files, so a keyed state is read whole: memory is
-bounded by the files of one subtask.
-"""
+"""Keyed state handles: key groups, incremental state and changelogs."""
 
 from collections.abc import Callable
 

@@ -22,7 +22,6 @@ READ = (
     "checkpoint_type",
     "state_bytes",
 )
-"""Columns that :func:`snapshots` reads."""
 
 
 def snapshot(rows: Sequence[Reference]) -> Snapshot:

@@ -1,8 +1,5 @@
 """An end to each request of ``requests``, whatever its server does: the library itself only bounds
 the time between two bytes.
-
-A server that sends a byte every few seconds, of its TLS handshake, its headers or its body, would
-hold whoever asks for ever.
 """
 
 import os

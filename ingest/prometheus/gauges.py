@@ -1,7 +1,5 @@
 """Figures that only some vertices have (two inputs, debloating, RocksDB) by Flink's reporter → the
-rows that the REST API gives of them. A figure is known by what its name ends with: operator, state
-or number of the input come before. A Prometheus puts those of one name together over the subtasks
-of a vertex; samples that were pushed are put together here.
+rows that the REST API gives of them.
 """
 
 import re

@@ -20,7 +20,6 @@ MAX_VAIN_CHARACTERS = 2_000_000
 none.
 """
 WINDOW_CHARACTERS = 256 * 1024
-"""A decoder that fails counts the lines before, so what lies far behind is cut off."""
 
 _BETWEEN = re.compile(r"[ \t\r\n,\[\]]*")
 

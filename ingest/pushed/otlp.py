@@ -61,7 +61,6 @@ def from_json(body: bytes) -> Iterator[Entry | Skip]:
 
 
 def accepted(rejected: int, reason: str) -> ExportLogsServiceResponse:
-    """The answer that the protocol asks for; ``partialSuccess`` only where something was skipped."""
     answer = ExportLogsServiceResponse()
     if rejected:
         answer.partial_success.rejected_log_records = rejected

@@ -1,9 +1,5 @@
 """Protobuf read a level at a time, so that what is many is counted before a decoder makes anything
 of it: an empty message takes two bytes and becomes a hundred.
-
-Texts that are not UTF-8, and what is nested deeply, are sent by shippers that did not look into
-them: no decoder takes a message with any. Source: the encoding of protocol buffers; which fields
-are texts or messages is in the descriptor.
 """
 
 import re
@@ -32,7 +28,6 @@ def tag_of(number: int, *, is_number: bool = False) -> int:
 
 
 def fields(body: bytes, parts: Count) -> Iterator[tuple[int, bytes]]:
-    """Tag and content of each field. Raises ``ValueError`` where it is no message."""
     at = 0
     while at < len(body):
         parts.add()
@@ -41,7 +36,6 @@ def fields(body: bytes, parts: Count) -> Iterator[tuple[int, bytes]]:
 
 
 def contents(body: bytes, tag: int, parts: Count) -> Iterator[bytes]:
-    """Of the fields with this tag."""
     return (content for found, content in fields(body, parts) if found == tag)
 
 

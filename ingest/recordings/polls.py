@@ -18,7 +18,6 @@ LARGEST_POLL_BYTES = 64 * 1024 * 1024
 LARGEST_POLL_HELD_BYTES = 512 * 1024 * 1024
 MAX_JOBS_REMEMBERED = 100_000
 MOST_READINGS = 200
-"""Of one job in one poll: each further answer is compared with all of them."""
 
 _OPENS_A_POLL = ("/overview", "/jobs/overview", "/taskmanagers")
 

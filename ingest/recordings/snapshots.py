@@ -1,6 +1,5 @@
 """``_metadata`` kept in a recording (``ckpt/``, ``sp/``): those that show what restores and
-savepoints cost, and full sizes before 1.15. They are found by the end of the path that Flink wrote,
-``<job>/chk-N`` or ``savepoint-…``.
+savepoints cost, and full sizes before 1.15.
 """
 
 from collections.abc import Iterator, Sequence

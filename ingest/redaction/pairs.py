@@ -1,6 +1,5 @@
 """Secrets known by their name: ``password=x``, ``"s3.secret-key": "x"``, ``--token x``,
-``<name>…</name><value>x</value>``. Looked for around words that names of secrets have in them,
-within bounds, so that the time is linear in the text.
+``<name>…</name><value>x</value>``.
 """
 
 import re

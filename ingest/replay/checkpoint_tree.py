@@ -1,7 +1,4 @@
-"""The directory that the jobs of a recording wrote checkpoints to, as it was at an instant. Its
-``_metadata`` are the recorded bytes with the job ids of a turn, other files are sparse, of the
-recorded size.
-"""
+"""The directory that the jobs of a recording wrote checkpoints to, as it was at an instant."""
 
 import json
 import os

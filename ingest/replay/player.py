@@ -1,6 +1,5 @@
 """Plays one recording over and over as the cluster it was: its answers and logs at the time of now,
-each turn as new jobs under ids of their own. The cluster remembers the last turns, as a JobManager
-keeps jobs that ended.
+each turn as new jobs under ids of their own.
 """
 
 import json
@@ -17,11 +16,9 @@ from ingest.replay.tape import LEAD_MS, Tape
 
 TURNS_KEPT = 3
 GAP_MS = 2 * LEAD_MS
-"""Between two turns at least, so that lines of one never precede those of the other."""
 LINGER_MS = 60_000
 
 JOBMANAGER = "standalonesession"
-"""In the names of its logs."""
 
 _DEBUG = re.compile(rb"\S+ \S+ DEBUG ")
 _JOB_PATH = re.compile(r"^/jobs/([0-9a-f]{32})(?=$|/|\?)")

@@ -1,7 +1,5 @@
 """A recording as something that can be played: which answer stood at an instant, and the lines of
 its logs in order.
-
-Bodies stay on disk; held is where each begins. Times are epoch ms of the recording.
 """
 
 import json
@@ -33,7 +31,6 @@ class _Answers:
         self.offsets.append(offset)
 
     def until(self, at_ms: int) -> int | None:
-        """Where the last one at or before then begins."""
         index = bisect_right(self.at_ms, at_ms)
         return self.offsets[index - 1] if index else None
 

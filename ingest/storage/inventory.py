@@ -34,9 +34,7 @@ from ingest.uris import PLAIN, Spellings, canonical, canonical_column
 _ISO = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?)?$"
 _SECONDS = r"^-?\d{1,15}(\.\d{1,9})?$"
 _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999
-"""Of the years 1 and 9999."""
 FARTHEST_ZONE = timedelta(hours=14)
-"""From UTC: tools print times of the clock of whoever asked."""
 MOST_COMPARED = 500_000
 _FILE_SYSTEMS = ("file", "hdfs", "viewfs", "webhdfs")
 _AZURE = ("abfs", "wasb", "az")
@@ -146,8 +144,8 @@ class _Rows:
         self.parts.append(part.progress)
 
     def refuse_repeated(self, written: pa.Array) -> None:
-        """Raises ``Refused`` where files of several inventories were gathered: such as all that S3
-        keeps below ``data/``. All paths are compared, or an even sample of many.
+        """Raises ``Refused`` where files of several inventories were gathered: such as all
+        that S3 keeps below ``data/``.
         """
         if self.seen is None:
             return
@@ -241,14 +239,12 @@ class _Batch:
         return self.batch.column(meaning) if meaning in self.batch.schema.names else None
 
     def _text(self, meaning: str) -> pa.Array | None:
-        """Without nulls."""
         column = self._column(meaning)
         if column is None:
             return None
         return pc.fill_null(as_text(column, self._where), "")
 
     def _flag(self, meaning: str) -> pa.Array | None:
-        """Null where nothing is said."""
         column = self._column(meaning)
         if column is None or pa.types.is_boolean(column.type):
             return column
@@ -279,10 +275,8 @@ class _Batch:
         return current
 
     def _is_directory(self) -> pa.Array:
-        """HDFS and Azure's Data Lake list directories, too, and object stores placeholders of them.
-
-        Images of Hadoop 2.7 leave out the first letter of permissions; directories are stored 0
-        times there.
+        """HDFS and Azure's Data Lake list directories, too, and object stores placeholders
+        of them.
         """
         path = self._text(self._path_column())
         size = self._text("bytes")

@@ -1,8 +1,5 @@
-"""The rows of an inventory's files, in batches: CSV with any separator, Parquet, ORC, and what tools
-print. Memory is bounded by one batch, of ORC by one stripe.
-
-Columns are found by their names, whatever else is there and in whatever order. CSV without a header
-(S3 Inventory) has them from its manifest, or they are guessed where only one guess is possible.
+"""The rows of an inventory's files, in batches: CSV with any separator, Parquet, ORC, and what
+tools print.
 """
 
 import csv as python_csv
@@ -108,7 +105,6 @@ PRINTED = (
 _NOT_RECURSIVE = re.compile(r"Found \d+ items?")
 
 _Batch = tuple[pa.Array, pa.RecordBatch]
-"""The number of each row, and columns by what they are for."""
 
 
 @dataclass(frozen=True, slots=True)

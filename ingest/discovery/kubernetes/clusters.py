@@ -38,7 +38,6 @@ class Found:
 
 
 def targets(source: KubernetesSource, listing: Found) -> tuple[list[Target], list[RefusedTarget]]:
-    """One for each cluster id of a namespace, in their order."""
     deployments = {_id(deployment): deployment for deployment in listing.deployments}
     services = {
         (service["namespace"], service["cluster_id"]): service for service in listing.services

@@ -1,7 +1,5 @@
 """One resource, followed as API servers mean it: listed once, then by what changed since the
-version that was seen last. One that is new lists again, as does everything where the server does
-not know that version any more (410).
-https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
+version that was seen last.
 """
 
 import time

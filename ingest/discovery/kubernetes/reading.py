@@ -99,7 +99,6 @@ async def read_kubernetes(
 
 
 def forget() -> None:
-    """As a process that has just begun."""
     _held.clear()
 
 
