@@ -21,7 +21,6 @@ COMMANDS = ("record", "replay", "import")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; errors of this stage are one sentence on stderr, without a traceback."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         keep_private(os.environ)

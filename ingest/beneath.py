@@ -1,7 +1,6 @@
 """The way from a root to what lies below it, one directory at a time, without following a link:
 each directory is opened in the one above it (``openat`` with ``O_NOFOLLOW``), since whoever may
-write below a root can put a link there at any moment. Links on the way to the root itself are
-followed, once.
+write below a root can put a link there at any moment.
 """
 
 import os

@@ -10,7 +10,6 @@ from ingest.flink_rest.client import RestClient, client_of
 from ingest.flink_rest.collector import Collected
 from ingest.flink_rest.gate import Gates
 from ingest.flink_rest.limits import RequestLimits
-from ingest.flink_rest.starting_tasks import StartingTask
 from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource
@@ -31,7 +30,6 @@ class Shard:
     _shared: dict[Callable[["Shard"], Any], Any] = field(default_factory=dict)
 
     def shared(self, make: Callable[["Shard"], T]) -> T:
-        """What ``make`` gives, made once for all clusters of this cycle."""
         if make not in self._shared:
             self._shared[make] = make(self)
         value: T = self._shared[make]
@@ -64,10 +62,6 @@ class ClusterRun:
     def answers(self) -> bool:
         return self.rest is not None and self.reachable
 
-    @property
-    def slow_to_start(self) -> tuple[StartingTask, ...]:
-        return self.rest.starting if self.rest and self.cluster.dumps_slow_starts else ()
-
     def part(self, name: str) -> dict[str, Any]:
         part = self.cursor.get(name)
         return part if isinstance(part, dict) else {}
@@ -81,7 +75,6 @@ class ClusterRun:
                 self.requests += client.requests
 
     def client(self, url: str) -> AbstractAsyncContextManager[RestClient]:
-        """A client for an address of its own, signed in as its settings say."""
         return self.asking(client_of(self.cluster, url, self.shard.gates.of(url)))
 
     def take(self, name: str, source_read: SourceRead) -> None:

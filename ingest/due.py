@@ -9,5 +9,4 @@ def is_due(now_s: float, last_s: float, every_s: float) -> bool:
 
 
 def still_waits(now_s: float, due_s: float, longest_s: float) -> bool:
-    """``due_s`` lies ahead, and not farther than anything is ever put off."""
     return 0 < due_s - now_s <= longest_s

@@ -43,7 +43,6 @@ def short_figure(value: float) -> str:
 
 
 def list_figure(parts: Sequence[str]) -> str:
-    """``a, b and c``; empty for nothing."""
     if len(parts) < 2:
         return parts[0] if parts else ""
     return f"{', '.join(parts[:-1])} and {parts[-1]}"

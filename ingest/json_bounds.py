@@ -1,9 +1,4 @@
-"""JSON from elsewhere, decoded within bounds. What costs memory is not its bytes but its values:
-``[]`` is two bytes and becomes 64. So values are counted before any is built, by the characters
-that separate them, also inside of texts. The largest true answer, a job of 8,000 vertices, holds
-some 800,000. A number longer than any that is measured stays text: to convert one takes time by the
-square of its length.
-"""
+"""JSON from elsewhere, decoded within bounds."""
 
 import json
 import re
@@ -22,19 +17,15 @@ decoded.
 """
 
 MAX_NUMBER_CHARACTERS = 40
-"""Of a number. Doubles have up to 24, and integers of 64 bits 20."""
 _OF_NUMBERS = bytes(
     ord("0") if chr(byte) in "0123456789+-.eE\0" else ord(" ") for byte in range(256)
 )
-"""With the zeros between the digits of UTF-16 and UTF-32."""
 _LONG_NUMBER = b"0" * (MAX_NUMBER_CHARACTERS + 1)
 
 KEPT_DEPTH = 64
-"""Of documents that are too deep to be decoded: several times what any shipper nests by itself."""
 _NESTING = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[{]++|[\]}]++', re.DOTALL)
 _OPENING, _CLOSING = b"[{", b"]}"
 MAX_NESTING = 500_000
-"""Texts, and runs of brackets, of a document that is too deep; 0.3 s."""
 _SEPARATORS = (b",", b"[", b"{", b":")
 
 
@@ -52,7 +43,6 @@ class TooManyValues(ValueError):
 
 
 def values_in(content: bytes) -> int:
-    """How many values the document holds at most; 0.2 s for 64 MiB."""
     return sum(content.count(separator) for separator in _SEPARATORS)
 
 

@@ -19,14 +19,11 @@ from ingest.network.uris import schemes_of
 VARIABLE = "WEIR_READ_DIRS"
 _DEFAULT_HOME = Path(__file__).parents[1] / "var"
 _OTHER_FOLDERS = ("WEIR_LAKE_ROOT", "WEIR_RUNS_ROOT", "WEIR_PLANS_ROOT")
-"""Variables that name folders of Weir's own outside of its home."""
 _PLAYED = "demo"
-"""What the demo plays writes its logs and checkpoints below this folder of the home."""
 _OF_THE_SYSTEM = ("/proc", "/sys")
 _LOCAL = frozenset({"file", "local"})
 _IPV6 = re.compile(r"\[[0-9A-Fa-f:.%]*\]")
 _PREFIX = re.compile(r"(?:file|local):(?://)?")
-"""Flink writes ``file:/a``."""
 NO_STORES = frozenset(
     {
         "async_wrapper",

@@ -44,7 +44,6 @@ from ingest.figures import bytes_figure, duration_figure, list_figure, share_fig
 LONGEST_NAME = 60
 MOST_LISTED = 3
 PLACEHOLDER = re.compile(r"\{(\w+)(?::(\w+))?\}")
-"""Its name and its kind."""
 _TEMPLATE = "template"
 _PLURAL = "plural"
 _NUMBER = "number"
@@ -125,10 +124,8 @@ def message(template: str, /, **values: Value) -> Message:
 
 
 def plural(count: int, singular: str, many: str, **values: Value) -> Message:
-    """Of two templates the one that fits ``count``, which is ``{count:count}`` unless ``values``
-    are given.
-
-    Catalogues have as many forms as their language.
+    """Of two templates the one that fits ``count``, which is ``{count:count}`` unless
+    ``values`` are given.
     """
     return Message(singular, values or {"count": count}, many, count)
 

@@ -1,8 +1,5 @@
 """What an operator says of jobs, as records of a log: so it reaches job pages, time lines and rules
 as every other line does.
-
-Each event is taken once: those that were are remembered by their hashes, as many as a source gives
-at a time.
 """
 
 import hashlib
@@ -17,7 +14,6 @@ from ingest.records import LogRecord, Observed
 from ingest.source_read import SourceRead
 
 SOURCE = "operator"
-"""Of the records, and of their part of a cursor."""
 PROCESS, LOGGER, FILE = "kubernetes-operator", "org.apache.flink.kubernetes.operator", "kubernetes"
 REMEMBERED = 4 * MAX_EVENTS
 AHEAD_MS = 3_600_000

@@ -1,9 +1,4 @@
-"""Parquet out of files that Python opened, read by the thread that asks.
-
-Arrow's threads let go of such a file some time after its reader has all rows. One that does so when
-the interpreter goes down is ended amid C++, and a process that has done its work aborts (tables of
-the lake: :mod:`ingest.lake.data_files`).
-"""
+"""Parquet out of files that Python opened, read by the thread that asks."""
 
 from collections.abc import Iterator, Sequence
 from typing import IO

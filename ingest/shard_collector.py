@@ -1,7 +1,4 @@
-"""A collect cycle over a shard of clusters, committed to the lake as clusters are read. The caller
-keeps a cursor (plain JSON) per cluster and saves the new ones once their rows are in the lake;
-before that the same rows are read and folded again.
-"""
+"""A collect cycle over a shard of clusters, committed to the lake as clusters are read."""
 
 import logging
 import time
@@ -12,13 +9,11 @@ from datetime import UTC, datetime
 from ingest.cluster_run import ClusterRun, CollectorCursor, Shard
 from ingest.errors import IngestError
 from ingest.flink_rest.limits import RequestLimits, limits_per_cluster
-from ingest.flink_rest.starting_tasks import StartingTask
 from ingest.flink_rest.thread_dumps import ThreadDumpAnswer
 from ingest.lake.store import Lake
 from ingest.log_stores.collector import StoreRead
 from ingest.messages import message
 from ingest.metadata.evidence import SOURCE as EVIDENCE
-from ingest.prometheus.history import Progress
 from ingest.records import Skip
 from ingest.shard_reading import ShardReading, Stall
 from ingest.source_declaration import Source
@@ -53,16 +48,10 @@ class ClusterOutcome:
     metrics_interval_s: float | None = None
     sampling_reason: str = ""
     thread_dumps: tuple[ThreadDumpAnswer, ...] = ()
-    starting: tuple[StartingTask, ...] = ()
-    """Tasks that were slow to start when threads were dumped for that."""
     log_store: StoreRead | None = None
-    metrics_history: Progress | None = None
-    """How far a Prometheus was read back."""
     refused: bool = False
     took_s: float = 0
-    """Of its endpoints."""
     stalled_s: float = 0
-    """How much of that this process itself did not get to run."""
 
 
 def collect_shard(
@@ -103,7 +92,6 @@ def collect_shard(
 
 
 async def _read_endpoints(run: ClusterRun, stall: Stall) -> None:
-    """All endpoints of one cluster, one after the other: nothing of it waits for another cluster."""
     began = time.monotonic()
     for source in sources():
         if not source.files and source.wanted(run):
@@ -147,9 +135,6 @@ def _read_files(run: ClusterRun) -> None:
 
 
 def _reason(run: ClusterRun, source: Source, error: Exception) -> str:
-    """The failure of one source, even an unexpected one, is its own, and that of no other source or
-    cluster.
-    """
     if isinstance(error, IngestError):
         return str(error)
     log.exception("%s of cluster %s could not be read", source.name, run.cluster.name)

@@ -48,7 +48,6 @@ class Stall:
         )
 
     def _present(self) -> list[tuple[float, float]]:
-        """When the stall ended that the watch has slept through, and how long it was."""
         now = time.monotonic()
         late_s = now - self._asleep_since - STALL_CHECK_S
         return [(now, late_s)] if late_s > STALL_CHECK_S else []

@@ -24,9 +24,7 @@ class Turn(IntEnum):
     LOGS = 3
     BESIDE = 4
     ASKED_FOR = 5
-    """What people want to see now."""
     LAST = 6
-    """What depends on what the others read."""
 
 
 @dataclass(frozen=True, slots=True)

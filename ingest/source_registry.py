@@ -1,7 +1,3 @@
-"""Where clusters are read: each source is declared once, in ``source.py`` of its folder, and found
-there.
-"""
-
 import importlib
 import pkgutil
 from functools import cache
@@ -13,7 +9,6 @@ from ingest.source_declaration import Setting, Source
 
 @cache
 def sources() -> tuple[Source, ...]:
-    """All of them, in the order in which they are read."""
     modules = [
         f"ingest.{module.name}.source"
         for module in pkgutil.iter_modules(ingest.__path__)

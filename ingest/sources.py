@@ -57,8 +57,6 @@ class PrometheusSource:
     auth: Auth | None = None
     ca_file: str = ""
     tenant: str = ""
-    history_days: int = 0
-    """How much of what it holds of the time before is read back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +122,9 @@ class ClusterSource:
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Of sources that need no more than what was entered: by field."""
     pushed_metrics: str = ""
-    """Folder where samples wait that the cluster's reporters push; empty where they push none."""
     metadata: MetadataSource = MetadataSource()
     metrics_interval_s: float = 30
     request_timeout_s: float = 10
     max_response_bytes: int = 64 * 1024 * 1024
     operator_events: tuple[OperatorEvent, ...] = ()
-    """What an operator said recently of jobs of this cluster; each is taken once."""
-    """What users want to see now, the most urgent first."""
     thread_dumps: tuple[str, ...] = ()
-    """TaskManagers whose threads users want to see now, the most urgent first."""
-    dumps_slow_starts: bool = False
-    """Also dump the threads of TaskManagers whose tasks are slow to start."""

@@ -1,8 +1,5 @@
 """Which bucket of an object store a text names: by a URI, by the address of a request, or in the
 words of the store.
-
-A bucket of S3, GCS, OSS, COS or OBS, and a container of Azure, has one name in the whole cloud, so
-addresses of one need no region. Hosts of other stores are in the configuration alone.
 """
 
 import re

@@ -69,7 +69,6 @@ class Spellings:
         return uri
 
     def prefixes(self) -> Sequence[tuple[str, str]]:
-        """Canonical pairs, longest first."""
         return self._prefixes
 
     def _once(self, uri: str) -> str | None:

@@ -1,5 +1,4 @@
-"""An API server as far as Weir asks one: lists in pages, watches with versions and bookmarks, over
-HTTPS with an own authority and a token.
+"""An API server as far as Weir asks one: lists in pages, over HTTPS with an own authority and a token.
 
 It is no real one: what it answers follows Kubernetes' published API conventions. Runs in a thread
 of its own, on loopback.
@@ -34,7 +33,7 @@ class KubernetesApi:
     """``put`` and ``delete`` change what it holds; ``odd`` maps a part of a request to raw bytes to
     answer it by instead.
 
-    ``forgot`` is the version up to which changes are known no more. ``asked`` keeps all requests.
+    ``asked`` keeps all requests.
     """
 
     def __init__(self, folder):
@@ -48,9 +47,7 @@ class KubernetesApi:
         self._tls = certificates.server
         self._tls.verify_mode = ssl.CERT_OPTIONAL
         self.held = {kind: {} for kind in KINDS}
-        self.history = []
         self.version = 100
-        self.forgot = 0
         self.odd = {}
         self.asked = []
         self.page = 500
@@ -66,17 +63,10 @@ class KubernetesApi:
 
     def put(self, kind, found):
         key = (found["metadata"]["namespace"], found["metadata"]["name"])
-        self._note(kind, "MODIFIED" if key in self.held[kind] else "ADDED", found)
         self.held[kind][key] = found
 
     def delete(self, kind, found):
         del self.held[kind][found["metadata"]["namespace"], found["metadata"]["name"]]
-        self._note(kind, "DELETED", found)
-
-    def _note(self, kind, change, found):
-        self.version += 1
-        found["metadata"]["resourceVersion"] = str(self.version)
-        self.history.append((self.version, kind, change, json.loads(json.dumps(found))))
 
     def kubeconfig(self, name="config", *, user=None, cluster=None, context="prod", current="prod"):
         """As ``kubectl config`` writes it, with data instead of files."""
@@ -159,8 +149,6 @@ class KubernetesApi:
                 b"HTTP/1.1 404 Not Found\r\ncontent-type: text/plain\r\ncontent-length: "
                 b"19\r\n\r\n404 page not found\n"
             )
-        if asked.get("watch") == "1":
-            return self._watch(kind, namespace, int(asked["resourceVersion"]))
         items = [
             one
             for (of, _name), one in sorted(self.held[kind].items())
@@ -180,30 +168,6 @@ class KubernetesApi:
             "items": items[start:end],
         }
         return ok(answer)
-
-    def _watch(self, kind, namespace, since):
-        if since < self.forgot:
-            gone = {
-                "kind": "Status",
-                "status": "Failure",
-                "reason": "Expired",
-                "code": 410,
-                "message": "too old resource version",
-            }
-            return stream([{"type": "ERROR", "object": gone}])
-        of = [
-            {"type": change, "object": found}
-            for version, of_kind, change, found in self.history
-            if version > since
-            and of_kind == kind
-            and namespace in ("", found["metadata"]["namespace"])
-        ]
-        bookmark = {
-            "kind": "Bookmark",
-            "apiVersion": "v1",
-            "metadata": {"resourceVersion": str(self.version)},
-        }
-        return stream([*of, {"type": "BOOKMARK", "object": bookmark}])
 
 
 def _selected(found, asked):
@@ -246,12 +210,6 @@ def status(code, **headers):
         % (code, more, len(body))
         + body
     )
-
-
-def stream(changes):
-    """Chunks, as a watch is sent."""
-    lines = [json.dumps(change).encode() + b"\n" for change in changes]
-    return chunked(*lines) + b"0\r\n\r\n"
 
 
 def chunked(*pieces):

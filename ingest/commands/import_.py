@@ -39,10 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 where the recording was read; what it holds of failed answers is listed as skipped.
-
-    1 where nothing in it could be used.
-    """
     summary = import_recording(
         args.directory,
         args.cluster,

@@ -54,7 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 where the cluster answered, 1 where it did not or something was skipped."""
     if args.every < SAME_PATH_PAUSE_S:
         raise Refused(
             f"--every must be at least {SAME_PATH_PAUSE_S:g} s: JobManagers are not asked the same "

@@ -87,7 +87,6 @@ class OperatorReport:
         return "; ".join(filter(None, [", ".join([*words, *jobs]), self.error]))
 
     def plain(self) -> dict[str, Any]:
-        """For JSON; :func:`events_of` reads its events again."""
         return asdict(self) | {"sentence": self.sentence}
 
 

@@ -24,9 +24,7 @@ from ingest.regular_files import open_regular
 
 REQUEST_TIMEOUT_S = 5.0
 READ_WITHIN_S = 12.0
-"""One source, with the second attempts at its address."""
 KUBERNETES_WITHIN_S = 30.0
-"""Pages of all resources; resources of the operator are large."""
 MAX_FILES = 1_000
 _CHECK = message("Check what answers there, or its entry in the file of sources.")
 

@@ -8,7 +8,6 @@ from ingest.discovery.operator_report import OperatorReport
 from ingest.sources import Auth, LogSource, PrometheusSource, Tls
 
 OWN_NAMESPACE = "@own"
-"""No namespace is called so."""
 ADDRESS = "{service}.{namespace}:{port}"
 
 
@@ -59,7 +58,6 @@ class DiscoverySource:
     """Hosts with their ports; ``root`` is Flink's ``high-availability.zookeeper.path.root``."""
     root: str = "/flink"
     yarn: str = ""
-    """Address of a ResourceManager."""
     kubernetes: KubernetesSource | None = None
     own_auth: Auth | None = None
     own_tls: Tls | None = None

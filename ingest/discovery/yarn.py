@@ -22,7 +22,6 @@ LABELS = {
     "queue": "queue",
     "applicationTags": "tags",
 }
-"""Field of an application → label, behind ``__meta_yarn_``."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 

@@ -17,7 +17,6 @@ HEAD_BYTES = 4096
 LEAST_TELLING_BYTES = 64
 MAX_GONE = 2_000
 FORGET_GONE_AFTER_CYCLES = 10
-"""A rotation may hide a file from a listing or two; after this it is really gone."""
 
 
 @dataclass(slots=True)
@@ -64,10 +63,7 @@ class FileCursor:
 
 @dataclass(slots=True)
 class TailCursor:
-    """All files of one source.
-
-    Survives JSON; a cursor that cannot be read starts afresh, replays fold.
-    """
+    """All files of one source."""
 
     cycle: int = 0
     files: dict[str, FileCursor] = field(default_factory=dict)

@@ -1,7 +1,4 @@
-"""Follow a JobManager's logs over REST, where no file of it can be reached. Flink sends a log file
-whole or not at all, so it is requested seldom, the larger the seldomer, and not above 64 MiB. Files
-are recognised by content as in :mod:`ingest.flink_logs.tail`, so rotation loses nothing.
-"""
+"""Follow a JobManager's logs over REST, where no file of it can be reached."""
 
 import re
 from collections.abc import AsyncIterator, Callable
@@ -64,7 +61,6 @@ def is_due(cursor: dict[str, Any], now: datetime) -> bool:
 
 
 def waiting(at: datetime, wait_s: float) -> dict[str, float]:
-    """The part of a cursor by which the endpoint is left alone for so long."""
     return {"due_at": at.timestamp() + wait_s, "wait_s": wait_s}
 
 

@@ -1,6 +1,5 @@
 """What container runtimes and log daemons put around each line that a process prints, and how it is
-taken off. An envelope may stand in another one. What only looks like one (a word and a bar) is
-taken for one from the line on behind which a log record begins.
+taken off.
 """
 
 import re
@@ -107,9 +106,6 @@ def cri(line: bytes) -> Stripped | None:
 
 
 def docker(line: bytes) -> Stripped | None:
-    """A line of Docker's ``json-file`` in which nothing is escaped but its end; the others are
-    decoded.
-    """
     match = _DOCKER.fullmatch(line)
     if match is None:
         return None

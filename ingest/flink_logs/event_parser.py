@@ -71,10 +71,8 @@ FAILURE_KINDS = frozenset(
         "enumeration_failed",
     }
 )
-"""Kinds whose stack trace or reason may name a well-known cause."""
 
 GOING_ON = frozenset({"tm_disconnected", "worker_terminated"})
-"""Kinds whose reason, of YARN or Kubernetes, may go on below the first line."""
 
 INT_FIELDS = frozenset(
     {
@@ -97,29 +95,21 @@ READ_FIELDS: tuple[str, ...] = tuple(
         for name in (*pattern.fields, *(pattern.below or pattern.in_trace or ())[:1])
     )
 )
-"""Everything that the table's expressions read, in a fixed order."""
 
 Texts = tuple[str | None, ...]
-"""What an expression read of each of ``READ_FIELDS``; ``None`` where it read nothing."""
 ParsedMessage = tuple[str, Texts, str | None, str | None, str, str | None]
-"""Kind, texts, reason, its text, message and detail of an event."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """An entry of the table, ready for use. Every text begins with "" and holds it."""
-
     kind: str
     reason: str
     starts: str
     contains: str
     match: Callable[[str], re.Match[str] | None]
     in_order: Callable[[Texts], Texts]
-    """``READ_FIELDS`` out of the groups, behind which stands a ``None``."""
     twice: tuple[tuple[int, int], ...]
-    """Groups that feed one field."""
     below: tuple[int, Callable[[str], re.Match[str] | None]] | None
-    """The place of the field that the lines below the first one feed, and what reads them."""
     in_trace: tuple[int, Callable[[str], re.Match[str] | None]] | None = None
 
 
@@ -157,12 +147,10 @@ _BY_OPENING = {
     opening: tuple(entry for entry in _ENTRIES if entry.starts[:_SURE_CHARS] == opening)
     for opening in {entry.starts[:_SURE_CHARS] for entry in _ENTRIES if entry.starts}
 }
-"""Entries that may read a line by its first characters, in order."""
 _BY_OPENING_OR_ANYWHERE = {
     opening: tuple(entry for entry in _ENTRIES if entry in known or entry in _ANYWHERE)
     for opening, known in _BY_OPENING.items()
 }
-"""And those that may read a line that holds one of ``_CONTAINED``."""
 _CONTAINED = contained()
 
 _NOTHING: Texts = (None,) * len(READ_FIELDS)
@@ -182,7 +170,6 @@ _ANY_TRACE = re.compile(any_of(_TRACE_OF_PIECE))
 
 
 def event_of(record: LogRecord) -> LogEvent | None:
-    """The event of a record; ``None`` for the many that have none."""
     parsed = parse_message(record.level, record.message)
     if parsed is None:
         return None
@@ -203,13 +190,11 @@ def event_of(record: LogRecord) -> LogEvent | None:
 
 
 def parse_message(level: str, message: str) -> ParsedMessage | None:
-    """The event in a record's message, its fields still as text."""
     parsed = _parsed(level, message)
     return _with_place(parsed, message) if parsed and parsed[0] in STORE_KINDS else parsed
 
 
 def _with_place(parsed: ParsedMessage, message: str) -> ParsedMessage:
-    """An event of an object store with the bucket that its text names, and the key."""
     kind, texts, reason, reason_text, line, detail = parsed
     text = message[:DETAIL_CHARS]
     pieces = (piece for piece in _TRACE_OF_PIECE if piece in text)
@@ -270,7 +255,6 @@ def without_logger(line: str) -> str:
 
 
 def _lines_before_trace(detail: str) -> str:
-    """What of a reason stands below its first line, on one."""
     lines = detail[:MESSAGE_CHARS].split("\n\tat ", 1)[0].splitlines()
     return " ".join(filter(None, map(str.strip, lines)))
 
@@ -333,7 +317,6 @@ def _read(line: str) -> tuple[_Entry, Texts] | None:
 
 
 def _read_tolerantly(line: str, entries: Iterable[_Entry]) -> tuple[_Entry, Texts] | None:
-    """Of a line that no entry reads as it stands."""
     meant = [entry for entry in entries if line.startswith(entry.starts) and entry.contains in line]
     for entry in meant:
         tolerant = _TOLERANT[entry]

@@ -46,11 +46,7 @@ class LogFile:
     """Whether Weir itself put it aside for this cluster, in its own folder."""
 
     def open(self) -> IO[bytes]:
-        """As ``open_unpacked``.
-
-        What is there by now may be a link: raises ``NotAllowed`` where it leads to what is not
-        read.
-        """
+        """As ``open_unpacked``."""
         return open_unpacked(self.path, self.own)
 
 
@@ -228,7 +224,6 @@ def no_header(path: str) -> Skip:
 
 
 def _is_text(path: str) -> bool:
-    """Python shows bytes of a name that are not UTF-8 as halves of surrogate pairs."""
     try:
         path.encode()
     except UnicodeEncodeError:

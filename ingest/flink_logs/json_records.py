@@ -50,9 +50,7 @@ _LINES = (
     *("log", "MESSAGE", "message", "line", "@message"),
     *("textPayload", "LogMessage", "LogEntry", "content", "_raw"),
 )
-"""Where an envelope has the line that was printed."""
 _WRAPS = ("_source", "jsonPayload", "LogMessage", "attributes", "content", "result")
-"""Where an export has the record as it was stored, as an object."""
 _ENVELOPES = (
     "stream",
     "kubernetes",
@@ -128,11 +126,6 @@ def _without_cloudwatch(document: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Names(NamedTuple):
-    """Names of an object's members by what they may be, best first.
-
-    Objects of one log have the same few sets of names.
-    """
-
     times: tuple[str, ...]
     levels: tuple[str, ...]
     loggers: tuple[str, ...]
@@ -211,7 +204,6 @@ def _level(level: Any) -> str | None:
 
 
 def _pod(document: Mapping[str, Any]) -> str:
-    """Whoever printed it, where a shipper says so."""
     of_pod = document.get("kubernetes")
     if of_pod is None and "_HOSTNAME" not in document:
         name = document.get("container_name")

@@ -36,7 +36,6 @@ class Layout:
     zone: str = ""
 
     def group(self, name: str) -> int:
-        """Number of a group; 0 where this layout does not print it."""
         return self.groups.index(name) + 1 if name in self.groups else 0
 
     @cached_property

@@ -75,7 +75,6 @@ class LineLayouts:
         return None, given
 
     def _day_of(self, line: bytes, stamp: bytes) -> date | None:
-        """By the time of the envelope: the day on which the line's time is nearest to it."""
         try:
             at = datetime.fromisoformat(stamp.decode("ascii")) if stamp else None
         except (ValueError, UnicodeDecodeError):

@@ -113,10 +113,6 @@ def compiled(pattern: str) -> Compiled:
 
 
 def _parts(pattern: str) -> tuple[list[_Part], list[str]]:
-    """Up to the message, which is the last of them: what follows it is on the same line.
-
-    And the options of the date.
-    """
     parts: list[_Part] = []
     options: list[str] | None = None
     at = 0
@@ -154,7 +150,6 @@ def _add_literal(parts: list[_Part], text: str) -> None:
 
 
 def _require_ends(pattern: str, parts: Sequence[_Part]) -> None:
-    """Between what may be of any length something has to stand."""
     if sum(part.kind != "literal" for part in parts) > MOST_PARTS:
         raise no_layout(
             pattern,
@@ -197,7 +192,6 @@ def _header(parts: Sequence[_Part], date: LogDate) -> tuple[str, tuple[str, ...]
 
 
 def _literal(parts: Sequence[_Part], at: int) -> str:
-    """Padding may stretch any run of spaces."""
     text = parts[at].written
     last = " " if text.endswith(" ") and _takes_spaces(parts, at + 1) else ""
     text = text.rstrip(" ") if last else text
@@ -215,9 +209,6 @@ def _takes_spaces(parts: Sequence[_Part], at: int) -> bool:
 
 
 def _word(kind: str, following: Sequence[_Part]) -> str:
-    """It ends at a space, or where what follows it begins: with a sign that names hold, where that
-    stands for the last time.
-    """
     end = following[0].written[0] if following[0].kind == "literal" else ""
     later = _later_ends(following)
     if kind == "level":
@@ -234,7 +225,6 @@ def _word(kind: str, following: Sequence[_Part]) -> str:
 
 
 def _later_ends(following: Sequence[_Part]) -> str:
-    """How the texts begin that stand behind the next one, up to a space."""
     ends = ""
     for at, (kind, text) in enumerate(following):
         if kind not in ("literal", "level", "logger", "word"):

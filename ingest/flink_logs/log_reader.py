@@ -40,10 +40,8 @@ from ingest.redaction.texts import redact
 
 MAX_LINE_BYTES = 1024 * 1024
 MAX_STREAMS = 256
-"""Containers and outputs in one file of which an unfinished record is held at a time."""
 MAX_SKIPS = 50
 MAX_SKIPS_EACH = 5
-"""Of one reason in one reading."""
 
 _PLAIN: StreamKey = ("", "", "")
 
@@ -101,14 +99,12 @@ class LogReader:
 
     @property
     def pending(self) -> bool:
-        """Whether bytes were read that belong to a record not returned yet."""
         return bool(self._carry and not self._mid_line) or any(
             stream.begins() is not None for stream in self._streams.values()
         )
 
     @property
     def resume_offset(self) -> int:
-        """Where a later reading must begin, so that nothing that is still incomplete is lost."""
         return min(
             [
                 self._carry_at,
@@ -117,7 +113,6 @@ class LogReader:
         )
 
     def resumption(self) -> dict[str, Any]:
-        """What of a ``FileCursor`` says how far the file was read."""
         begun = [
             (*key, at)
             for key, stream in self._streams.items()
@@ -136,19 +131,16 @@ class LogReader:
         return cursor
 
     def learn(self, head: bytes) -> None:
-        """What stands around records in lines before those that are fed."""
         if not self._lines.are_own(head):
             for line in head.split(b"\n")[:-1]:
                 if not self._lines.own(line):
                     self._stripper.stripped(line)
 
     def feed(self, data: bytes) -> list[LogRecord]:
-        """Take the next bytes; returns the records that they complete."""
         self._feed(data)
         return self._records()
 
     def close(self) -> list[LogRecord]:
-        """The file is taken to have ended: returns the last records."""
         self._close()
         return self._records()
 
@@ -203,7 +195,6 @@ class LogReader:
         return RecordSplitter(layout, self._zone, keep=self._keep, counts=self._counts)
 
     def _take(self, block: bytes, at: int) -> None:
-        """Whole lines. Where all of them are of one kind they are taken as one."""
         plain = self._streams.get(_PLAIN)
         if at < self._settled or self._stripper.known or (plain and not self._is_own(plain)):
             self._take_each(block, at)
@@ -216,7 +207,6 @@ class LogReader:
             self._take_each(block, at)
 
     def _take_cri(self, block: bytes, at: int) -> bool:
-        """Lines of one container's one output, of which each is whole."""
         first = cri(block[:200])
         if first is None:
             return False
@@ -269,7 +259,6 @@ class LogReader:
             self._take_lines(last, *run)
 
     def _joined(self, stream: LogStream, content: bytes, here: int) -> tuple[bytes, int]:
-        """A line of which pieces came before; what is longer than a line may be is left out."""
         if stream.partial:
             content, here = (stream.partial + content)[:MAX_LINE_BYTES], stream.partial_at
             stream.partial = b""
@@ -305,9 +294,6 @@ class LogReader:
         offsets: Sequence[int],
         stamps: Sequence[bytes],
     ) -> None:
-        """Lines of one stream, with where in the file they begin and the times that their envelopes
-        give.
-        """
         block = b"\n".join(lines) + b"\n"
         if self._is_own(stream) and self._lines.are_own(block):
             stream.canonical.extend(_places(lines, stream.given))
@@ -353,7 +339,6 @@ class LogReader:
     def _take_json(
         self, stream: LogStream, line: bytes, at: int, given: Sequence[bytes], stamp: bytes
     ) -> bool:
-        """Whether the line is a record by itself, or a broken one of a log that has such."""
         try:
             json_record = read_json(line, self._zone, stamp)
         except ValueError as error:
@@ -385,7 +370,6 @@ class LogReader:
         return True
 
     def _switch(self, stream: LogStream, layout: Layout) -> None:
-        """Another layout from here on."""
         self._end(stream)
         self._ended_headers += stream.splitter.headers
         stream.layout, stream.is_json, stream.splitter = (

@@ -10,7 +10,6 @@ from ingest.flink_logs.record_splitter import RecordSplitter
 
 KEPT_PLACES = 4096
 StreamKey = tuple[str, str, str]
-"""Envelope, process and output; three times "" for lines with nothing around them."""
 
 
 @dataclass(slots=True)
@@ -22,7 +21,6 @@ class LogStream:
     layout: Layout
     splitter: RecordSplitter
     floor: int
-    """Lines before it were read before."""
     is_json: bool = False
     begun_at: int = -1
     partial: bytes = b""
@@ -36,7 +34,6 @@ class LogStream:
         return self.physical[index] + offset - self.canonical[index] if index >= 0 else offset
 
     def begins(self) -> int | None:
-        """Where in the file the line or record begins that is not returned yet."""
         of_record = self.place(self.splitter.resume_offset) if self.splitter.pending else None
         return min(
             (at for at in (of_record, self.partial_at if self.partial else None) if at is not None),

@@ -7,7 +7,6 @@ COMPRESSION = r"\.(?:gz|bz2|xz|zst)$"
 ROTATION = r"(?<=[A-Za-z])\.[0-9]{1,4}$"
 DATE = r"[.-][0-9]{4}-?[0-9]{2}-?[0-9]{2}(?:[-_.T][0-9]{1,6}){0,3}(?=\.[A-Za-z]+$|$)"
 SUFFIXES: tuple[str, ...] = (COMPRESSION, ROTATION, DATE, ROTATION)
-"""Removed one after the other."""
 
 _YARN = re.compile(r"/(container_(?:e[0-9]+_)?[0-9]+_[0-9]+_[0-9]+_[0-9]+)/[^/]+$")
 _PLACES = (
@@ -53,7 +52,6 @@ def day_of(path: str) -> date | None:
 
 
 def is_rotated(path: str) -> bool:
-    """Whether the name says that its process writes elsewhere by now."""
     return path.rstrip("/").rsplit("/", 1)[-1] != _unrotated(path)
 
 

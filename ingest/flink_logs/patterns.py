@@ -1682,14 +1682,10 @@ KEPT_LEVELS: tuple[str, ...] = ("WARN", "ERROR", "FATAL")
 
 
 def starts() -> tuple[str, ...]:
-    """All distinct openings of a relevant message."""
     return tuple(dict.fromkeys(pattern.starts for pattern in PATTERNS if pattern.starts))
 
 
 def contained() -> tuple[str, ...]:
-    """All distinct pieces of a relevant message that may stand anywhere, those that hold another
-    one left out.
-    """
     pieces = list(dict.fromkeys(pattern.contains for pattern in PATTERNS if pattern.contains))
     return tuple(
         piece for piece in pieces if not any(other != piece and other in piece for other in pieces)

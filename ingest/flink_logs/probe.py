@@ -103,9 +103,6 @@ def zone_is_doubtful(newest: datetime, now: datetime) -> bool:
 
 
 def _last_record(file: LogFile, reader: LogReader) -> tuple[datetime | None, int]:
-    """Time of the last record in the file's last megabyte (its first, where it is packed), and how
-    many there are.
-    """
     try:
         with file.open() as stream:
             if not is_packed(file.path):

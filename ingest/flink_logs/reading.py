@@ -14,12 +14,10 @@ from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead
 
 SHARD_LOG_BYTES = 512 * 1024 * 1024
-"""Of log files, tailed one cluster after the other at 30 MB/s and more."""
 
 LEAST_LOG_BYTES = 4 * 1024 * 1024
 
 SHARD_ENDPOINT_BYTES = 256 * 1024 * 1024
-"""Of whole log files over REST."""
 
 LOG_ENDPOINT_TIMEOUT_S = 45.0
 """Of one cluster: 256 KiB a second are transferred on average, so this is generous, and no other
@@ -27,7 +25,6 @@ cluster waits longer.
 """
 
 NO_ENDPOINT_AGAIN_AFTER_S = 900
-"""No request every minute to a JobManager that writes no log file."""
 
 
 def read_files(run: ClusterRun) -> SourceRead:
@@ -75,7 +72,6 @@ async def read_endpoint(run: ClusterRun) -> SourceRead | None:
 
 
 def _transfers(shard: Shard) -> dict[str, Transfer]:
-    """By cluster. Half of the bytes are for those that have waited longest."""
     waiting = sorted(shard.runs, key=lambda run: run.part(endpoint.SOURCE).get("due_at", 0))
     halves = [Transfer(SHARD_ENDPOINT_BYTES // 2), Transfer(SHARD_ENDPOINT_BYTES // 2)]
     return {

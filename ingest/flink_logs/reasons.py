@@ -1,8 +1,5 @@
 """Why a checkpoint failed: Flink's sentences and the ``CheckpointFailureReason`` codes they stand
 for.
-
-The sentences are Flink's own; they are stable over releases while the enum is not logged at all.
-The leftmost sentence of a text decides; a longer one stands in the table before its own beginning.
 """
 
 import re

@@ -19,7 +19,6 @@ from ingest.flink_logs.patterns import KEPT_LEVELS, contained, starts
 
 MAX_RECORD_BYTES = 256 * 1024
 REMEMBERED = 20_000
-"""Distinct records whose repetitions are counted at a time."""
 RECENT_WITHIN_MS = 100
 MAX_RECENT = 32
 
@@ -32,7 +31,6 @@ RawRecord = tuple[datetime, str, str, str, str, int, int]
 """Time, level, logger, message, hash, ordinal and offset of a record."""
 
 _SURE_BYTES = min(map(len, starts()))
-"""All of them are ASCII."""
 _BY_OPENING_OF_TEXT = {
     opening: tuple(text for text in starts() if text.startswith(opening))
     for opening in {text[:_SURE_BYTES] for text in starts()}
@@ -56,7 +54,6 @@ class RecordCounts:
         self._last: datetime | None = None
 
     def ordinal(self, digest: str, instant: datetime) -> int:
-        """Of one more such record. Equal texts have equal times: the header is part of them."""
         ordinal = self._counts[digest][0] if digest in self._counts else 0
         self._counts[digest] = ordinal + 1, instant
         self._last = instant
@@ -64,7 +61,6 @@ class RecordCounts:
         return ordinal
 
     def ordinals(self, digests: Sequence[str], instant: datetime) -> list[int]:
-        """Of one more of each such record, in order."""
         distinct = dict.fromkeys(digests, (1, instant))
         if len(distinct) < len(digests) or not self._counts.keys().isdisjoint(distinct):
             return [self.ordinal(digest, instant) for digest in digests]
@@ -74,10 +70,8 @@ class RecordCounts:
         return [0] * len(digests)
 
     def recent(self) -> list[RecordCount]:
-        """Counts of the newest records, for the next reading of this file: equal ones come close
-        together or never.
-
-        Newest by their times, and by their place: a clock may have been set back.
+        """Counts of the newest records, for the next reading of this file: equal ones come
+        close together or never.
         """
         within = timedelta(milliseconds=RECENT_WITHIN_MS)
         newest = max((ts for _, ts in self._counts.values()), default=_EPOCH)
@@ -141,16 +135,13 @@ class RecordSplitter:
 
     @property
     def resume_offset(self) -> int:
-        """Where the record begins that is not returned yet, or what follows the last one."""
         return self._open_offset if self._open else self._carry_offset
 
     @property
     def pending(self) -> bool:
-        """Whether lines were given that belong to a record not returned yet."""
         return bool(self._open or self._carry)
 
     def take(self, lines: bytes) -> list[RawRecord]:
-        """Take the next lines, each with its end; returns the records that they complete."""
         out: list[RawRecord] = []
         if not self._begun:
             begins = self._first_header(lines)
@@ -165,10 +156,7 @@ class RecordSplitter:
         return out
 
     def end(self) -> list[RawRecord]:
-        """The record was the last one, or something else follows: returns it.
-
-        What is given then must begin with a header.
-        """
+        """The record was the last one, or something else follows: returns it."""
         out: list[RawRecord] = []
         if self._begun:
             end = self._carry_offset + len(self._opening) + len(self._carry)
@@ -191,17 +179,12 @@ class RecordSplitter:
         return instant, level, logger, text, digest, self._counts.ordinal(digest, instant), offset
 
     def _take_all_but_last(self, lines: bytes, out: list[RawRecord]) -> bytes:
-        """Lines from behind an opening on.
-
-        Returns what is behind the last separator, which more may follow.
-        """
         parts = lines.split(self._separator)
         last = parts.pop()
         self._take(parts, out)
         return last
 
     def _take(self, parts: Sequence[bytes], out: list[RawRecord]) -> None:
-        """Parts in file order, each behind a separator and complete."""
         match_header = self._header.match
         seconds = self._seconds
         second_group, fraction_group, level_group, logger_group = self._groups
@@ -252,7 +235,6 @@ class RecordSplitter:
         self._carry_offset = offset
 
     def _first_header(self, lines: bytes) -> int:
-        """Where the first record begins; the length of the lines where none does."""
         begins = (
             0 if lines.startswith(self._opening) else lines.find(self._separator) + 1 or len(lines)
         )
@@ -274,9 +256,6 @@ class RecordSplitter:
         )
 
     def _continue(self, part: bytes) -> None:
-        """A part without a header is more of the record before it; before the first header it is
-        dropped.
-        """
         if self._open and self._open_size < MAX_RECORD_BYTES:
             self._open += [self._separator, part]
             self._open_size += len(self._separator) + len(part)

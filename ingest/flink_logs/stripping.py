@@ -15,9 +15,7 @@ MAX_KNOWN = 1024
 stood there.
 """
 LONGEST_KEPT, MOST_KEPT = 300, 100
-"""Of these, in characters and in number, what a cursor carries on."""
 BEFORE = -1
-"""The place of what stands before all that is read."""
 
 _WRAPPED_JSON = re.compile(
     rb'"(?:log|MESSAGE|line|@message|textPayload|LogMessage|LogEntry|content|_raw)" ?: ?"'
@@ -37,7 +35,6 @@ class EnvelopeStripper:
 
     @staticmethod
     def may_wrap(block: bytes) -> bool:
-        """Whether a JSON object among these lines may be around another line."""
         return _WRAPPED_JSON(block) is not None
 
     def stripped(self, line: bytes, within: tuple[str, ...] = ()) -> Stripped | None:

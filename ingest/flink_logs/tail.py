@@ -1,13 +1,4 @@
-"""Follow growing log files by byte offset, through rotation, truncation and compression.
-
-One cycle: list the globs; for each file that changed, recognise it by its first bytes, read on
-where it was left, return the records whose end was seen. The cursor is to be saved after the
-records are safe: a cycle that is repeated from the older cursor returns records of the same
-identity.
-
-The last record of a file is complete when the next one begins, when the file was rotated away, or
-when the file stood still for two cycles.
-"""
+"""Follow growing log files by byte offset, through rotation, truncation and compression."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,7 +19,6 @@ from ingest.sources import LogSource
 
 QUIET_CYCLES = 2
 MAX_RECORDS_PER_CYCLE = 200_000
-"""Bounds memory where nearly every line is an event; the rest waits for the next cycle."""
 LEAST_SHARE_BYTES = 4 * 1024 * 1024
 NO_HEADER_AFTER_BYTES = 64 * 1024
 
@@ -107,9 +97,6 @@ class _Cycle:
         return self._has_ended(known)
 
     def _has_ended(self, file: FileCursor) -> bool:
-        """A process may write to a file for a moment after it was renamed, so a rotated one too
-        must stand still.
-        """
         if self.final or is_packed(file.path):
             return True
         return file.quiet_cycles >= (1 if is_rotated(file.path) else QUIET_CYCLES)
@@ -195,6 +182,5 @@ class _Cycle:
 
 
 def _move_to(stream: IO[bytes], offset: int) -> None:
-    """Seek; a packed stream is unpacked and dropped up to there."""
     with suppress(EOFError):
         stream.seek(offset)

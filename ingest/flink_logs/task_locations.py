@@ -1,7 +1,5 @@
 """Where the task of an event ran, and of which job it is: taken from earlier lines, joined to later
 ones.
-
-A cycle does the same for all logs of a cluster: ``spark_jobs.steps.executions``.
 """
 
 from collections.abc import Iterable, Iterator
@@ -49,7 +47,6 @@ def located(events: Iterable[LogEvent]) -> Iterator[LogEvent]:
 
 
 def _update(known: Execution, event: LogEvent) -> None:
-    """A deploy line is the best source; else what was logged first stays."""
     for name in _NAMES:
         value = getattr(event, name)
         if value is not None and (known.get(name) is None or event.kind == "task_deployed"):

@@ -46,14 +46,12 @@ class JobAnswers:
     jobmanager_config: Answer | None = None
     checkpoints: Answer | None = None
     checkpoint_rows: tuple[Record, ...] | None = None
-    """The new rows of ``checkpoints``, where the reader has parsed it already."""
     exceptions: Answer | None = None
     job_metrics: Answer | None = None
     details: dict[int, Answer] = field(default_factory=dict)
     subtasks: dict[tuple[int, str], Answer] = field(default_factory=dict)
     vertices: dict[str, Answer] = field(default_factory=dict)
     measured_elsewhere: bool = False
-    """Whether samples of subtasks come from another source."""
     starts_known: bool = False
     backpressure: dict[str, Answer] = field(default_factory=dict)
     metrics: dict[str, list[Answer]] = field(default_factory=dict)

@@ -9,7 +9,6 @@ from ingest.flink_rest.faults import BadAnswer
 from ingest.messages import message
 
 GZIP_OR_ZLIB = 47
-"""``wbits`` by which zlib detects either header."""
 
 
 async def read_body(

@@ -82,7 +82,6 @@ def _add_vertices_of_detail(
     answer: Answer,
     results: ParseResults,
 ) -> None:
-    """Vertices without a subtask answer; where there is one it says the same and more."""
     parts = results.parse(checkpoint_details.vertex_parts, answer) or {}
     for vertex_id, task in results.each(parts.items(), answer):
         if (checkpoint_id, vertex_id) not in reading.subtasks:

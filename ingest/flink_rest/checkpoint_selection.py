@@ -31,11 +31,8 @@ def key_of(checkpoint: Checkpoint) -> tuple[int, int]:
 def is_of_another_job(
     details: Any, listed: Collection[tuple[int, int]], checkpoint_id: int
 ) -> bool:
-    """Whether the body of ``/checkpoints/details/:id`` has a trigger time under which that id is
-    not among the keys ``listed``.
-
-    Flink keeps the details of what left a job's history in one cache for all jobs, by the id of the
-    checkpoint alone.
+    """Whether the body of ``/checkpoints/details/:id`` has a trigger time under which that id
+    is not among the keys ``listed``.
     """
     triggered_ms = details.get("trigger_timestamp") if isinstance(details, dict) else None
     times = {at_ms for number, at_ms in listed if number == checkpoint_id}
@@ -43,7 +40,6 @@ def is_of_another_job(
 
 
 def is_final(checkpoint: Checkpoint) -> bool:
-    """Its outcome will not change; it may still be discarded."""
     return checkpoint.status in ("COMPLETED", "FAILED")
 
 
@@ -86,9 +82,6 @@ class CheckpointSelection:
         return checkpoint.checkpoint_id % self.limits.sample_every == 0
 
     def remember(self, detailed: Iterable[tuple[int, int]]) -> None:
-        """Note the final ones of this answer in the cursor; those that left Flink's memory are
-        forgotten.
-        """
         known = {
             key: flags & DETAILED for key, flags in self.cursor.checkpoints.items()
         } | dict.fromkeys(detailed, DETAILED)
@@ -105,7 +98,6 @@ class CheckpointSelection:
         return not known and (not self.lean or self.wants_subtasks(checkpoint))
 
     def _is_slow(self, checkpoint: Checkpoint) -> bool:
-        """By itself, or at least twice the median of its siblings and not below five seconds."""
         end_to_end_ms = checkpoint.end_to_end_ms or 0
         if end_to_end_ms >= self.limits.slow_ms:
             return True
@@ -120,5 +112,4 @@ class CheckpointSelection:
 
 
 def _flags(checkpoint: Checkpoint) -> int:
-    """What a cursor notes once this status of it is in the lake."""
     return STORED | (DISCARDED if checkpoint.discarded else 0)

@@ -201,7 +201,6 @@ class RestClient:
             return await attempts(self._once, path)
 
     def _pause_s(self, state: RetryCallState) -> float:
-        """A request that was sent is not repeated at once."""
         error = state.outcome.exception() if state.outcome else None
         sent = not isinstance(error, Unanswered) or error.connected
         pause_s = (

@@ -1,6 +1,4 @@
-"""One cycle over one JobManager: what it lists, then each job, then its TaskManagers. Jobs in
-trouble come first, then those sampled longest ago.
-"""
+"""One cycle over one JobManager: what it lists, then each job, then its TaskManagers."""
 
 import asyncio
 import logging
@@ -23,7 +21,6 @@ from ingest.flink_rest.listed_jobs import ListedJob, listed_jobs
 from ingest.flink_rest.parse_results import ParseResults
 from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.session import RestSession
-from ingest.flink_rest.starting_tasks import StartingTask, slow_tasks
 from ingest.flink_rest.taskmanager_reader import read_taskmanagers
 from ingest.flink_rest.versions import MAX_VERSION_CHARS, is_known
 from ingest.job_states import NOT_LISTED
@@ -67,7 +64,6 @@ class Collected:
     jobs_seen: int = 0
     metrics_interval_s: float | None = None
     sampling_reason: str = ""
-    starting: tuple[StartingTask, ...] = ()
 
 
 async def collect_cluster(
@@ -119,7 +115,6 @@ class _Cycle:
             source.metrics_interval_s, lean=False, reason=message("as set")
         )
         self.observed: list[Observed] = []
-        self.starting: list[StartingTask] = []
         self.unread: dict[str, ListedJob] = {}
         self.jobs_seen = 0
         self.jobs_read = 0
@@ -203,7 +198,6 @@ class _Cycle:
             jobs_seen=self.jobs_seen,
             metrics_interval_s=self.sampling_rate.metrics_interval_s,
             sampling_reason=self.sampling_rate.reason,
-            starting=tuple(self.starting),
         )
 
     def _only_listed(self) -> tuple[Observed, ...]:
@@ -330,7 +324,6 @@ class _Cycle:
             )
             return
         self.observed.extend(parts)
-        self.starting += slow_tasks(reading)
         self.cursor.jobs[job.job_id] = cursor
         del self.unread[job.job_id]
         self.jobs_read += 1

@@ -1,8 +1,4 @@
-"""What the collector remembers of one cluster between cycles: plain JSON, bounded, safe to lose.
-
-A lost or damaged cursor costs requests and repeated rows, which readers of the lake fold; it never
-loses data.
-"""
+"""What the collector remembers of one cluster between cycles: plain JSON, bounded, safe to lose."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -34,26 +30,21 @@ class JobCursor:
     state: str = ""
     listed_at: float = 0
     missing: int = 0
-    """Cycles in a row that did not list it."""
     full_at: float = 0
     static_at: float = 0
     metrics_at: float = 0
     failed: int | None = None
     exceptions: int = 0
-    """Checksum of the last exceptions answer."""
     started: int = 0
-    """Checksum of the attempts whose starts were read."""
     not_measured_at: float = 0
     """Since when Flink has metrics of none of the subtasks of some vertex."""
     initializing_at: float = 0
     """Since when Flink cannot tell its checkpoints because it initializes this job."""
     turn: int = 0
     reported: list[str] = field(default_factory=list)
-    """What was reported once about this attempt and need not be again."""
     ended: bool = False
     vertices: dict[str, int] = field(default_factory=dict)
     gauges: dict[str, list[str]] = field(default_factory=dict)
-    """Names of figures to ask for, by vertex."""
     checkpoints: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def copy(self) -> "JobCursor":
@@ -95,7 +86,6 @@ class ClusterCursor:
         return vanished
 
     def keep_taskmanagers(self, names: Iterable[str]) -> None:
-        """Forget those that the cluster no longer lists."""
         known = set(names)
         self.taskmanagers = {name: at for name, at in self.taskmanagers.items() if name in known}
 

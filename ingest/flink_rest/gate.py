@@ -12,9 +12,8 @@ SAME_PATH_PAUSE_S = 3.0
 
 
 class Gate:
-    """Lets two requests through at once, and the same path not more often than every three seconds.
-
-    One gate belongs to one address, whatever number of clusters is registered under it.
+    """Lets two requests through at once, and the same path not more often than every three
+    seconds.
     """
 
     def __init__(self, same_path_pause_s: float = SAME_PATH_PAUSE_S) -> None:
@@ -41,7 +40,6 @@ class Gate:
         return 0.0 if last is None else last + self.same_path_pause_s - time.monotonic()
 
     def _forget_old(self) -> None:
-        """Paths are as many as checkpoints and subtasks: keep only those whose pause still runs."""
         if len(self._last_request) < self._forget_at:
             return
         oldest = time.monotonic() - self.same_path_pause_s

@@ -20,7 +20,6 @@ from ingest.flink_rest.session import RestSession
 
 LISTED = "listed"
 MOST_OF_SOURCES = 12
-"""Names of one vertex: a chain with two sources."""
 TIMES_LISTED, TIMES_LISTED_LEAN = 3, 1
 """After each change of the job: what operators register when they open comes some seconds late."""
 
@@ -80,15 +79,11 @@ async def read_gauges(
 
 
 def _wanted(metric_names: list[str]) -> list[str]:
-    """What sources report of their lag is asked for with the metrics of each subtask."""
     of_source = [name for name in metric_names if source_column(name)]
     return [*wanted(metric_names), *of_source[:MOST_OF_SOURCES]]
 
 
 def _graph(reading: JobAnswers) -> tuple[Mapping[str, str], Mapping[str, tuple[str, ...]]]:
-    """Names of vertices, and of those that several feed what feeds them; nothing where the graph
-    was not read in this cycle.
-    """
     results = ParseResults()
     vertices = results.parse(plan.vertices, reading.job) or ()
     return {vertex.vertex_id: vertex.name for vertex in vertices}, feeders(

@@ -1,8 +1,4 @@
-"""Reads a History Server over REST: jobs that ended, each once, observed at their end.
-
-Its answers are the documents that the job's JobManager archived, under the same paths. Metrics are
-not among them.
-"""
+"""Reads a History Server over REST: jobs that ended, each once, observed at their end."""
 
 import asyncio
 import time

@@ -31,7 +31,6 @@ from ingest.flink_rest.vertex_reader import VertexReader
 from ingest.records import Checkpoint
 
 DUE_SLACK = 0.8
-"""A cycle that starts a little early still finds due what is due about now."""
 
 
 def in_trouble(job: ListedJob, cursor: JobCursor) -> bool:
@@ -61,7 +60,6 @@ class JobReader:
     """
 
     async def read(self, job: ListedJob, cursor: JobCursor) -> JobAnswers:
-        """Everything due of ``job``; ``cursor`` is brought up to what was answered."""
         reading = JobAnswers(
             job.job_id,
             self.flink_version,
@@ -96,7 +94,6 @@ class JobReader:
         now_s: float,
         troubled: bool,
     ) -> None:
-        """The job itself, its exceptions and restarts: when it changed, else now and then."""
         every_s = (
             self.limits.refresh_s
             if self.sampling_rate.lean
@@ -138,9 +135,6 @@ class JobReader:
             reading.plan = await self.session.get(f"{path}/plan", may_be_gone=True)
 
     def _drop_known_exceptions(self, reading: JobAnswers, cursor: JobCursor) -> None:
-        """The same history of exceptions (up to a megabyte of stack traces) is kept once, not once
-        per cycle.
-        """
         if reading.exceptions is not None:
             before, cursor.exceptions = (
                 cursor.exceptions,

@@ -47,9 +47,7 @@ def add_job(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def _state(reading: JobAnswers, results: ParseResults) -> tuple[Answer, jobs.JobState] | None:
-    """A job that is listed but does not answer is still there. The JobManager answers ``/jobs/:id``
-    out of a cache, so it may still say RUNNING when the overview knows better.
-    """
+    """A job that is listed but does not answer is still there."""
     answered = results.parse(jobs.job_state, reading.job)
     listed = results.parse(jobs.job_state, reading.overview)
     if (

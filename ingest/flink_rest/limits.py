@@ -19,13 +19,10 @@ class RequestLimits:
     starved machine.
     """
     taskmanagers_per_cycle: int = 40
-    """The ones requested longest ago; a TaskManager costs two requests."""
     small_job_subtasks: int = 64
     """Jobs up to this size give subtask details of every checkpoint."""
     sample_every: int = 10
-    """Larger jobs give them of every tenth, and of failed and slow ones."""
     slow_ms: int = 60_000
-    """A checkpoint at or above this is slow whatever its siblings took."""
     refresh_s: float = 300
     """What changes with the job only (graph, exceptions, restarts, hosts) is read again after this,
     changed or not.

@@ -76,11 +76,9 @@ TASKMANAGER_METRICS: Names = {
 
 @lru_cache(maxsize=10_000)
 def source_column(metric_id: str) -> str | None:
-    """The column of ``SOURCE_METRICS`` that a figure of an operator feeds."""
     match = _OF_SOURCE.fullmatch(metric_id)
     return _SOURCE_COLUMNS[match[1]] if match else None
 
 
 def ids(names: Names) -> tuple[str, ...]:
-    """Every id of a table, for a ``get=`` list."""
     return tuple(spelling for spellings in names.values() for spelling in spellings)

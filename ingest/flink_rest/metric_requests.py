@@ -50,7 +50,6 @@ def subtask_paths(
 
 
 def subtasks_per_request(names: Sequence[str], parallelism: int, path_bytes: int) -> int:
-    """How many subtasks fit into one request."""
     chars_per_subtask = sum(len(name) + 2 + len(str(max(parallelism - 1, 0))) for name in names)
     return max(1, (MAX_PATH_BYTES - path_bytes) // max(1, chars_per_subtask))
 

@@ -13,7 +13,6 @@ _Parsed = TypeVar("_Parsed")
 _WHOLE = object()
 
 MAX_BAD_ENTRIES = 100
-"""Of one list: after so many it is no list of what is looked for."""
 
 
 class ParseResults:

@@ -92,9 +92,6 @@ def _say_version(notes: ProbeNotes) -> None:
 
 
 def _compare_zones(config: Any, logs: LogSource, notes: ProbeNotes) -> None:
-    """Log lines carry no zone, but the JobManager reports the offset of its own process, which is
-    that of its log.
-    """
     offset_ms = config.get("timezone-offset") if isinstance(config, dict) else None
     try:
         declared = datetime.now(zone_of(logs.time_zone, layout_of(logs.layout))).utcoffset()
@@ -121,7 +118,6 @@ def _compare_zones(config: Any, logs: LogSource, notes: ProbeNotes) -> None:
 
 
 async def _probe_job(client: RestClient, job_id: str, notes: ProbeNotes) -> None:
-    """One running job stands for all."""
     checkpoints = await _answer_or_miss(client, f"/jobs/{job_id}/checkpoints", "checkpoints", notes)
     counts = checkpoints.get("counts") if isinstance(checkpoints, dict) else None
     if isinstance(counts, dict):

@@ -6,7 +6,6 @@ from ingest.cluster_run import ClusterRun
 from ingest.flink_rest import thread_dumps
 from ingest.flink_rest.collector import collect_cluster
 from ingest.flink_rest.history_server import read_history
-from ingest.flink_rest.starting_tasks import taskmanagers_of
 from ingest.source_read import SourceRead
 
 
@@ -33,10 +32,7 @@ async def read_history_server(run: ClusterRun) -> SourceRead:
 
 async def ask_thread_dumps(run: ClusterRun) -> None:
     version = run.rest.flink_version if run.rest else None
-    more = taskmanagers_of(run.slow_to_start, thread_dumps.DUMPS_PER_CYCLE)
-    wanted = tuple(dict.fromkeys((*run.cluster.thread_dumps, *more)))
     async with run.client(run.cluster.url) as client:
         run.outcome["thread_dumps"] = await thread_dumps.request(
-            client, wanted, version, run.shard.at
+            client, run.cluster.thread_dumps, version, run.shard.at
         )
-    run.outcome["starting"] = run.slow_to_start

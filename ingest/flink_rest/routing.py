@@ -109,7 +109,6 @@ def _file(place: dict[_Key, Answer], key: _Key, answer: Answer) -> Filed:
 def _file_among(
     place: dict[str, list[Answer]], key: str, answer: Answer, resource: set[str]
 ) -> Filed:
-    """Metrics of one vertex may come in pieces: only the very same question is a repetition."""
     if answer.path in resource:
         return Filed.TAKEN
     resource.add(answer.path)

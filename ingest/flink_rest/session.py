@@ -13,7 +13,6 @@ from ingest.messages import message
 from ingest.records import Skip
 
 UNANSWERED_IN_A_ROW = 3
-"""After so many the JobManager is taken as down for the rest of the cycle."""
 
 SKIPS_PER_CYCLE = 200
 

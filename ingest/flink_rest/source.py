@@ -43,6 +43,6 @@ SOURCES = (
         "thread_dumps",
         Turn.ASKED_FOR,
         f"{_READING}:ask_thread_dumps",
-        wanted=lambda run: run.answers and (run.cluster.thread_dumps or run.slow_to_start),
+        wanted=lambda run: run.answers and run.cluster.thread_dumps,
     ),
 )

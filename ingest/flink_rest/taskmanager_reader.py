@@ -59,7 +59,6 @@ def taskmanager_ids(body: Any) -> list[str]:
 
 
 def taskmanager_path(name: str) -> str:
-    """``/taskmanagers/<id>``; ids hold host and port, on YARN container names."""
     return f"/taskmanagers/{quote(name, safe=':')}"
 
 

@@ -8,7 +8,6 @@ _VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})(?![0-9])(?:\.([0-9]{1,3})(?![
 
 MAX_VERSION_CHARS = 60
 UNKNOWN = "<unknown>"
-"""What Flink says where its build did not name one."""
 _NOTHING_ELSE = re.compile(rf"[\w.+-]{{3,{MAX_VERSION_CHARS}}}", re.ASCII)
 
 KNOWN_RELEASES = frozenset((1, minor) for minor in range(12, 21)) | frozenset(
@@ -47,7 +46,6 @@ def is_version(text: object) -> bool:
 
 
 def major(version: str | None) -> int | None:
-    """2 of ``2.3.0``."""
     parts = release(version)
     return parts[0] if parts else None
 

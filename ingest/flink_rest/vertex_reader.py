@@ -170,7 +170,6 @@ class VertexReader:
         ]
 
     def _names_of(self, cursor: JobCursor, vertex_id: str) -> tuple[str, ...]:
-        """Of a source also what its connector reports of its lag."""
         listed = cursor.gauges.get(vertex_id, ())
         return (*self._names, *(quote(name) for name in listed if source_column(name)))
 
@@ -207,8 +206,6 @@ def _empty(reading: JobAnswers) -> set[str]:
 
 
 def _hottest(backpressure: Answer | None) -> list[int]:
-    """Subtask indices, most back-pressured or busy first."""
-
     def heat(subtask: dict[str, Any]) -> float:
         ratios = (subtask.get("ratio"), subtask.get("busyRatio"))
         return max(

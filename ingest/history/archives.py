@@ -1,8 +1,4 @@
-"""Follow the archive directory of finished jobs: read what is new, remember what was read.
-
-Archives never grow: Flink writes one when its job ends. So a cursor is the stamp (size, time) of
-every file read, and what was read half-written is read again once its stamp changes.
-"""
+"""Follow the archive directory of finished jobs: read what is new, remember what was read."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -102,9 +98,6 @@ def _within_bounds(due: list[ArchiveFile]) -> list[ArchiveFile]:
 
 
 def _stamps(cursor: Mapping[str, Any] | None) -> dict[str, str]:
-    """A cursor of an unknown shape is no cursor: everything is read again, and folded by its
-    identity.
-    """
     files = (cursor or {}).get("files")
     return (
         {str(name): str(stamp) for name, stamp in files.items()} if isinstance(files, dict) else {}

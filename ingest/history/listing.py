@@ -52,10 +52,6 @@ class ArchiveDirectory:
             raise self._unreachable(error) from error
 
     def files(self) -> list[ArchiveFile]:
-        """Archives of both layouts, by name; other files are not looked at.
-
-        Raises ``Skipped`` where nothing can be listed.
-        """
         root = self._root.rstrip("/")
         try:
             # The listing may be cached from the cycle before.

@@ -28,7 +28,6 @@ def with_columns(rows: pa.Table, declared: pa.Schema, wanted: Sequence[str]) -> 
 
 
 def _stored(field: pa.Field) -> pa.Field:
-    """Delta keeps instants in microseconds."""
     return (
         field.with_type(pa.timestamp("us", field.type.tz))
         if pa.types.is_timestamp(field.type)

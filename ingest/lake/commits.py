@@ -1,8 +1,4 @@
-"""Commits to a table of the lake without a JVM. Writers agree on ``commit_seq`` by optimistic
-commits: a writer stamps the next version and commits without automatic rebase; the one that loses
-re-stamps and tries again. So rows become visible in the order of ``commit_seq``, and compaction
-neither adds nor renumbers any.
-"""
+"""Commits to a table of the lake without a JVM."""
 
 import contextlib
 import fcntl
@@ -67,7 +63,6 @@ def _append(lake: LakeReader, table: Table, rows: Sequence[tuple[Observed, Recor
 
 
 def _open(lake: LakeReader, table: Table) -> DeltaTable:
-    """For a writer. A table that an earlier version made gets the columns that were added since."""
     delta = lake.open_or_none(table)
     if delta is not None:
         if lacking := lacking_columns(delta, table):
@@ -89,7 +84,6 @@ def _open(lake: LakeReader, table: Table) -> DeltaTable:
 
 @contextlib.contextmanager
 def _writers_turn(lake: LakeReader, table: Table) -> Iterator[None]:
-    """On a local disk writers queue instead of racing; elsewhere optimistic commits alone decide."""
     root = lake.local_root
     if root is None:
         yield

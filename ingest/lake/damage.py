@@ -73,7 +73,6 @@ def broken_file(table: Table, paths: Iterable[Path]) -> str:
 
 
 def _in_log(folder: Path | None) -> str:
-    """Which entry of the table's log is torn or missing."""
     log = folder / "_delta_log" if folder else None
     if log is None or not log.exists():
         return ""

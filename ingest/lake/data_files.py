@@ -1,8 +1,4 @@
-"""Where Arrow reads the data files of a table, so that a process can end while it reads ahead.
-Arrow's threads read on after a reader has all rows; one that wants to call Python once the
-interpreter goes down is ended amid C++: the process aborts, or waits for ever. So files on this
-machine are read without Python; elsewhere the end of the process waits for the calls.
-"""
+"""Where Arrow reads the data files of a table, so that a process can end while it reads ahead."""
 
 import atexit
 import threading
@@ -35,11 +31,6 @@ def dataset(
     storage_options: Mapping[str, str],
     condition: pc.Expression,
 ) -> ds.Dataset:
-    """The rows of ``table``; ``folder`` is its own where it lies on this machine.
-
-    Raises :class:`pyarrow.ArrowInvalid` where a file that may hold rows of ``condition`` has
-    another size than its commit says.
-    """
     sizes = table._table.get_add_file_sizes()
     if folder is None:
         return table.to_pyarrow_dataset(
@@ -67,8 +58,6 @@ class _Storage(DeltaStorageHandler):
 
 
 class _Calls:
-    """Calls from threads of Arrow: how many go on, and when the last one was."""
-
     def __init__(self) -> None:
         # Collecting garbage may let go of a file while this is held.
         self._lock = threading.RLock()

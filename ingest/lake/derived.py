@@ -1,10 +1,4 @@
-"""Tables that Spark jobs write and the lake keeps, declared as the raw ones are. What Spark reads
-itself, out of log archives and ``_metadata``, are rows as ``ingest`` makes them, in tables of the
-same columns (``READ_BY_SPARK``); readers take both as one (``with_same_rows``). In what a cycle
-derives ``source`` is the attempt that wrote a row, ``observed_at`` the newest observation it rests
-on. Spark commits through :mod:`ingest.lake.derived_commits` alone. Commits of a table in
-``NO_JOBS`` make no cycle run.
-"""
+"""Tables that Spark jobs write and the lake keeps, declared as the raw ones are."""
 
 from dataclasses import replace
 

@@ -1,8 +1,5 @@
 """Which rows are news (a checkpoint that ended, an exception, a sample), and which only confirm
 what is known.
-
-A commit of nothing but the latter is marked as routine
-(:meth:`ingest.lake.reader.LakeReader.has_news`): it need not be computed at once.
 """
 
 from collections.abc import Iterable

@@ -53,7 +53,6 @@ class LakeReader:
     storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def version(self, table: str) -> int:
-        """0 where nothing was ever written."""
         delta = self.open_or_none(ALL_TABLES[table])
         return delta.version() if delta else 0
 
@@ -65,16 +64,10 @@ class LakeReader:
         return [(delta.transaction_version(name) or 0) if delta else 0 for name in names]
 
     def is_at(self, commits: Mapping[str, int]) -> bool:
-        """Whether these tables stand at exactly these commits; on a local disk without opening any
-        of them.
-        """
         newest = self.version if self.local_root is None else self._newest_logged
         return all(newest(table) == seq for table, seq in commits.items())
 
     def _newest_logged(self, table: str) -> int:
-        """The newest version by the names in the table's log; opening it would read what every file
-        of it holds.
-        """
         try:
             names = [path.name for path in Path(f"{self.local_root}/{table}/_delta_log").iterdir()]
         except OSError:

@@ -59,9 +59,6 @@ def to_arrow(table: Table, rows: Sequence[tuple[Observed, Record]], commit_seq: 
 def _dated(
     table: Table, rows: Sequence[tuple[Observed, Record]]
 ) -> list[tuple[date, Observed, Record]]:
-    """Each row with its day, without those farthest in time from their reading where they spread
-    over more days than one commit may.
-    """
     dated = [
         (_day(getattr(record, table.time_column, None) or reading.observed_at), reading, record)
         for reading, record in rows
@@ -96,7 +93,6 @@ def _day(instant: datetime) -> date:
 
 
 def _plain(value: Any) -> Any:
-    """Arrow takes dicts for structs and lists for lists, not dataclasses and tuples of them."""
     if isinstance(value, tuple):
         return [_plain(item) for item in value] if value and is_dataclass(value[0]) else list(value)
     if is_dataclass(value):

@@ -48,14 +48,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """``identity``: the columns by which replayed rows are the same row."""
-
     name: str
     row: str
     columns: tuple[Column, ...]
     identity: tuple[str, ...]
     time_column: str
-    """Its UTC day is the ``date`` partition."""
     sort_by: tuple[str, ...]
 
     @property

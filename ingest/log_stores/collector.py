@@ -1,7 +1,5 @@
 """One cycle over one cluster's store of logs: lines since the last one, into the spool that the
-collector reads as logs. A cycle asks for an hour at a time, a page at a time, each from the last
-instant of the one before; what comes twice folds in the spool. Lines are safe in the spool before
-the cursor is saved.
+collector reads as logs.
 """
 
 import asyncio
@@ -32,7 +30,6 @@ MAX_REQUESTS = 100
 MAX_LINES = 100_000
 MAX_BYTES = 64 * 1024 * 1024
 SHARD_BYTES = 512 * 1024 * 1024
-"""Of all clusters of a shard: as much as is then read as logs."""
 LEAST_BYTES = 4 * 1024 * 1024
 MAX_S = 15.0
 MAX_SKIPS = 20
@@ -170,9 +167,6 @@ class _Reading:
         return self._bytes <= 0 or self.lines >= self._max_lines or time.monotonic() > self._until_s
 
     async def _read_on(self) -> None:
-        """One page: behind it is read on from its last instant, or from the end of the slice where
-        it was the last.
-        """
         begin, end = self._slice()
         limit = self._limit
         page = await self._page_or_less(begin, end)
@@ -250,9 +244,6 @@ class _Reading:
             return None
 
     async def _behind_first(self, begin: int, end: int) -> int:
-        """Where to go on behind a first line that cannot be read: at most a millisecond behind
-        it.
-        """
         while end - begin > NS_PER_MS:
             middle = (begin + end) // 2 // self._store.resolution_ns * self._store.resolution_ns
             try:

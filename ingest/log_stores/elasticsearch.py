@@ -20,14 +20,12 @@ TIME = "@timestamp"
 _NANOSECONDS_FROM = 10**15
 """A sort value as large as this is of a field ``date_nanos``, any other of ``date``."""
 _POSITION = ("log.offset", "offset", "log_offset")
-"""Where in its file a line was: lines of one millisecond are in this order."""
 
 
 class Elasticsearch:
     resolution_ns = NS_PER_MS
     usual_lines = 2_000
     most_lines = 10_000
-    """``index.max_result_window`` by default."""
 
     def __init__(
         self, index: str, query: str, name: Literal["Elasticsearch", "OpenSearch"] = "Elasticsearch"
@@ -118,7 +116,6 @@ class Elasticsearch:
 
 
 def _instant(hit: Any) -> int | None:
-    """In nanoseconds; documents without a time are sorted last, as the largest number."""
     match hit:
         case {"_id": str(), "sort": [int(by), *_]} if not isinstance(by, bool):
             at = by if by >= _NANOSECONDS_FROM else by * NS_PER_MS

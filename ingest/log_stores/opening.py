@@ -8,9 +8,7 @@ from ingest.log_stores.pages import Store
 from ingest.sources import LogStoreSource, Tls
 
 TIMEOUT_S = 20.0
-"""Stores read hours of lines from disks far away."""
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
-"""Where a page is larger, fewer lines are asked for."""
 
 
 def store_of(source: LogStoreSource) -> Store:

@@ -16,10 +16,8 @@ NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
 NOWHEN = -1
 LAST_NS = 4_102_444_800 * NS_PER_S
-"""The year 2100: no clock is that wrong."""
 
 Line = tuple[int, Entry | Skip]
-"""With its instant, epoch ns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ def coded(values: Sequence[str | None], counts: Counts) -> pa.Array:
 
 
 def repeated(values: Sequence[int | None], counts: Counts, type_: pa.DataType) -> pa.Array:
-    """Numbers: ``values[i]`` for ``counts[i]`` rows."""
     known = np.repeat(np.array([value is not None for value in values], np.bool_), counts)
     rows = np.repeat(np.array([value or 0 for value in values], type_.to_pandas_dtype()), counts)
     return pa.Array.from_buffers(type_, len(rows), [_validity(known), pa.py_buffer(rows)])

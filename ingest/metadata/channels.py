@@ -66,7 +66,6 @@ def _is_merged(reading: Reading, kind: str) -> bool:
 
 
 def _merged(reading: Reading, operator: Operator, subtask: int, kind: str) -> Handle:
-    """Offsets of all channels are one opaque block, of which only the length is kept."""
     window = reading.window
     subtask_index = window.count(message("the subtask of a channel state"))
     size = window.size(message("the size of a channel state"))

@@ -175,7 +175,6 @@ class _Batch:
         }
 
     def _written(self, path: pa.Array) -> pa.Array:
-        """The same buffers where nothing relative is among the paths."""
         streams = [(row, handle.stream) for row, handle in self.singles if handle.stream]
         relative = {
             row: stream.written_path

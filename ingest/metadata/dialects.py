@@ -41,14 +41,12 @@ class Dialect:
     version: int
     name: str
     channels: ChannelLayout | None = ChannelLayout.WITH_SUBTASK
-    """``None``: channel state is not part of it."""
     coordinators: bool = True
     paddings: bool = False
     finished_tasks: bool = True
     operator_names: bool = False
     properties: bool = True
     origins: bool = False
-    """A subtask may name the checkpoint that its state is from."""
     old_changelog: bool = False
     """Changelog handles carry no size, id and materialization, as 1.14 wrote them."""
 

@@ -1,6 +1,5 @@
 """Chosen ``_metadata`` as rows of the lake, within bounds of number, size and time: evidence, never
-a duty. What cannot be reached stays unknown, is no fault of the cluster, and is tried again some
-minutes later.
+a duty.
 """
 
 import os

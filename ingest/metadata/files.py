@@ -50,7 +50,6 @@ class MetadataFile:
         return stream
 
     def pieces(self) -> Iterator[Piece]:
-        """See :func:`ingest.metadata.reader.read_pieces`."""
         return read_pieces(self.open, self.directory)
 
 

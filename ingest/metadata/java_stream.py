@@ -137,7 +137,6 @@ class JavaStream:
         return class_
 
     def _class_or_none(self) -> _Class | None:
-        """An ancestor may be a reference, but not to itself."""
         tag = self._byte()
         if tag == _NULL:
             return None
@@ -212,7 +211,6 @@ class JavaStream:
 
 
 def _lineage(class_: _Class | None) -> list[_Class]:
-    """Topmost class first."""
     levels = []
     while class_ is not None:
         levels.append(class_)

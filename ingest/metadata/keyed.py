@@ -1,7 +1,4 @@
-"""Keyed state handles: key groups, incremental state and changelogs. One reader for each tag, in
-``_READERS``. The id of a handle comes after its files, so a keyed state is read whole: memory is
-bounded by the files of one subtask.
-"""
+"""Keyed state handles: key groups, incremental state and changelogs."""
 
 from collections.abc import Callable
 
@@ -55,7 +52,6 @@ def _read(reading: Reading, place: Place) -> tuple[Keyed, list[Part]] | None:
 
 
 def _range(reading: Reading) -> tuple[int, int]:
-    """First key group and their number; an empty range begins anywhere."""
     first = reading.window.int32(message("the first key group"))
     return first, reading.window.count(message("the number of key groups"))
 
@@ -170,8 +166,6 @@ def _parts(place: Place, kind: str, keyed: Keyed, files: _Files) -> list[Part]:
 
 
 def _changelog(*, with_checkpoint: bool) -> Callable[[Reading, Place], tuple[Keyed, list[Part]]]:
-    """A changelog: what was materialised, then the increments since."""
-
     def read(reading: Reading, place: Place) -> tuple[Keyed, list[Part]]:
         window = reading.window
         reading.in_doubt = True
@@ -270,8 +264,6 @@ def _inline_increment(reading: Reading, place: Place) -> tuple[Keyed, list[Part]
 
 
 def _file_increment(*, with_storage: bool) -> Callable[[Reading, Place], tuple[Keyed, list[Part]]]:
-    """Changes in files: each part is a place in a file that other subtasks write to as well."""
-
     def read(reading: Reading, place: Place) -> tuple[Keyed, list[Part]]:
         window = reading.window
         reading.in_doubt = True

@@ -14,7 +14,6 @@ MOST_BYTES = 1 << 20
 _LENGTH = Struct(">H").unpack_from
 _KIND = re.compile(rb"\x00\x10KEYED_STATE_TYPE\x00[\x01-\x40]([A-Z_]+)")
 _FIXED_BYTES = 8
-"""Backend type and number of options, between name and option."""
 _PACKAGE = rb"org\.apache\.flink\.runtime\.state\.ttl\."
 _EXPIRES = re.compile(
     _PACKAGE + rb"(?:TtlStateFactory\$TtlSerializerSnapshot|TtlAwareSerializerSnapshot.{4}\x01)",

@@ -10,7 +10,6 @@ PARTITIONABLE = 4
 SEGMENT_PARTITIONABLE = 17
 MODES = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
 MOST_STATES = 100_000
-"""Named states of one subtask."""
 
 
 def read_operator_state(

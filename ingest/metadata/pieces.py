@@ -47,7 +47,6 @@ class Operator(NamedTuple):
     parallelism: int
     max_parallelism: int
     subtasks: int
-    """How many follow; those without any state may be missing."""
     fully_finished: bool
 
 
@@ -55,7 +54,6 @@ class Subtask(NamedTuple):
     operator: Operator
     subtask: int
     finished: bool
-    """Whether its task had ended; no state follows then."""
 
 
 class Origin(NamedTuple):
@@ -127,7 +125,6 @@ class Channel(NamedTuple):
     gate: int | None
     channel: int | None
     bytes: int
-    """Of this channel within the shared file."""
     offsets: "array[int] | None"
     serialized_offsets_bytes: int | None = None
 
@@ -135,11 +132,9 @@ class Channel(NamedTuple):
 class Handle(NamedTuple):
     operator: Operator
     subtask: int | None
-    """``None`` for a coordinator."""
     kind: str
     state_class: str
     stream: Stream | None
-    """``None`` where a handle has no stream of its own."""
     state_bytes: int
     """What it adds to the size of its subtask's state, as Flink counts."""
     local_name: str | None = None

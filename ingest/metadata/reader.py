@@ -1,13 +1,4 @@
-"""Reading one ``_metadata``: which version and dialect it is, then its pieces.
-
-    1. Magic and version (8 bytes) choose the dialects.
-    2. Where there are several (version 3), each is walked to the end without keeping anything; the
-       one that ends exactly at the end of the file is taken. Two that do and differ are refused,
-       never guessed.
-    3. The walk yields its pieces.
-
-Nothing is executed, no Java object is made, no file but this one is opened.
-"""
+"""Reading one ``_metadata``: which version and dialect it is, then its pieces."""
 
 import zlib
 from array import array
@@ -108,7 +99,6 @@ def _decide(open_: Open, directory: str, dialects: tuple[Dialect, ...]) -> Diale
 
 
 def _fingerprint(reading: Reading) -> int:
-    """Walk to the end; equal numbers mean equal handles."""
     checksum = 0
     for piece in walk(reading):
         if isinstance(piece, Handle | KeyedState | End):

@@ -21,7 +21,6 @@ from ingest.metadata.reader import READER_VERSION
 from ingest.records import NamedListState, Reference
 
 SCHEMA = pa.schema([(column.name, column.type) for column in REFERENCES.columns])
-"""The table's own columns, without ``cluster`` and the provenance that every table has."""
 
 _SHARED = [name for name in SCHEMA.names if name in columns.SCHEMA.names and name != "ordinal"]
 

@@ -1,8 +1,4 @@
-"""A ``_metadata`` with other paths; every other byte is copied. Rewritten is what Flink opens or
-keeps alive: files of state, of changelogs and of channels, physical files of segments, directories
-of merged files. Names of inline state, relative paths, and what hooks, coordinators and operators
-wrote themselves stay.
-"""
+"""A ``_metadata`` with other paths; every other byte is copied."""
 
 from array import array
 from collections.abc import Callable

@@ -1,7 +1,6 @@
 """Which ``_metadata`` show what a restore or a savepoint cost: of a restore the snapshot it began
 with and the first checkpoint completed after it, of a savepoint the last checkpoint before it and
-the first after. Flink retains one checkpoint by default, so the one before is named when the
-savepoint is first seen.
+the first after.
 """
 
 from collections.abc import Iterable, Mapping
@@ -67,7 +66,6 @@ class SnapshotSelection:
         return list(dict.fromkeys(paths))
 
     def remembered(self, at: datetime) -> dict[str, Any]:
-        """Plain JSON; jobs not heard of for a day are forgotten."""
         since = at.timestamp() - FORGOTTEN_AFTER_S
         return {
             job_id: asdict(history)

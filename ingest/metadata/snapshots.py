@@ -22,7 +22,6 @@ READ = (
     "checkpoint_type",
     "state_bytes",
 )
-"""Columns that :func:`snapshots` reads."""
 
 
 def snapshot(rows: Sequence[Reference]) -> Snapshot:
@@ -51,10 +50,6 @@ def snapshots(batches: Iterable[pa.RecordBatch], apart: Sequence[str] = ()) -> I
 
 
 def _sums(batch: pa.RecordBatch, key: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Of each file in the batch its key and the bytes of its handles.
-
-    Halves are summed apart: together they might overflow.
-    """
     low = pc.fill_null(pc.bit_wise_and(batch["state_bytes"], 0xFFFF_FFFF), 0)
     high = pc.fill_null(pc.shift_right(batch["state_bytes"], 32), 0)
     columns = {**{name: batch[name] for name in key}, "low": low, "high": high}

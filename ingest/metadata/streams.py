@@ -77,9 +77,6 @@ def _relative(reading: Reading) -> Stream:
 
 
 def _key_groups(reading: Reading) -> Stream | None:
-    """Key groups in the place of a stream: their offsets say nothing about files, the stream inside
-    does.
-    """
     window = reading.window
     window.int32(message("the first key group"))
     window.skip(

@@ -1,8 +1,4 @@
-"""What the bytes of a ``_metadata`` tell that could not be read as one. A complete file without
-Flink's magic number is no checkpoint. Flink writes paths as plain text, so a file which holds no
-directory of a job, as text, refers to no file of that job; unless a part of it is gone: where a
-machine failed, file systems leave zeros in place of what was not written yet.
-"""
+"""What the bytes of a ``_metadata`` tell that could not be read as one."""
 
 import hashlib
 import re
@@ -13,13 +9,10 @@ from ingest.metadata.dialects import MAGIC
 from ingest.metadata.files import MetadataFile
 
 HEAD_BYTES = 4096
-"""What an acknowledged file is recognised by, besides its size and time."""
 MOST_JSON_BYTES = 1 << 20
-"""Longer ones are not read as JSON: then a person has to look at them."""
 MOST_SCANNED_BYTES = 4 << 30
 _CHUNK_BYTES = 1 << 20
 _GONE = bytes(512)
-"""A sector of zeros."""
 _PARQUET = b"PAR1"
 _SHORTEST_PARQUET_BYTES = 12
 _JOB = re.compile(rb"/([0-9a-f]{32})(?=/)")
@@ -69,7 +62,6 @@ def content_of(file: MetadataFile) -> Content:
 
 
 def _is_parquet(first: bytes, last: bytes, size: int) -> bool:
-    """Magic at both ends, and a footer that fits between them."""
     footer_bytes = int.from_bytes(last[:4], "little")
     return (
         size >= _SHORTEST_PARQUET_BYTES

@@ -1,7 +1,5 @@
 """A forward-only view of a stream: big-endian fields with their positions, never more than a window
 in memory.
-
-Lengths in the file are not believed: nothing is allocated for them before the bytes are there.
 """
 
 from array import array
@@ -20,11 +18,7 @@ _LENGTH = Struct(">H").unpack_from
 
 
 class Window:
-    """Reads ``stream`` from its current place on, which counts as position 0.
-
-    ``data[at:end]`` are the bytes read but not yet taken; ``Window`` is the only one that moves
-    ``at``, apart from :mod:`ingest.metadata.file_runs`, which takes many entries at once.
-    """
+    """Reads ``stream`` from its current place on, which counts as position 0."""
 
     __slots__ = ("_base", "_stream", "at", "data", "end")
 

@@ -1,8 +1,5 @@
 """An end to each request of ``requests``, whatever its server does: the library itself only bounds
 the time between two bytes.
-
-A server that sends a byte every few seconds, of its TLS handshake, its headers or its body, would
-hold whoever asks for ever.
 """
 
 import os
@@ -71,10 +68,6 @@ class TimedAdapter(HTTPAdapter):
 
 
 class _Deadline:
-    """Of one request of one thread: shuts its connection down, which ends every read that waits
-    there.
-    """
-
     def __init__(self, whole_s: float) -> None:
         self.is_over = False
         self._connection: socket.socket | None = None

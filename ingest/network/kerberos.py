@@ -11,7 +11,7 @@ from ingest.messages import message
 
 
 class NoTicket(IngestError):
-    """The message says why."""
+    pass
 
 
 async def authorization(host: str) -> str:

@@ -1,7 +1,4 @@
-"""Which hosts the URIs of users name, and whether Weir may connect to them.
-
-Imports no client, as every process of Weir reads this.
-"""
+"""Which hosts the URIs of users name, and whether Weir may connect to them."""
 
 import re
 from typing import Any
@@ -41,7 +38,6 @@ def check_uri(uri: str) -> None:
 
 
 def schemes_of(uri: str) -> set[str]:
-    """In lower case, of all parts of a chain."""
     return {part["scheme"].lower() for part in _PART.finditer(uri)}
 
 

@@ -1,6 +1,6 @@
 """HDFS over HTTP: fsspec's client of WebHDFS, bounded, checked and honest: fsspec's own takes a
 failed rename for done, an error page for the content of a file, waits for ever, follows any
-redirect, and puts the delegation token into its errors. By the WebHDFS REST API of Hadoop 2 and 3.
+redirect, and puts the delegation token into its errors.
 """
 
 from collections.abc import Iterator
@@ -17,19 +17,15 @@ from ingest.network.clusters import check_host
 from ingest.network.deadlines import Late, TimedAdapter, TooLarge
 
 TIMEOUT_S = (5, 60)
-"""To connect, and between two pieces of an answer."""
 WHOLE_S = 180
-"""For one request, to the last byte of its answer: 64 MiB at 0.4 MB/s."""
 MAX_ANSWER_BYTES = 64 * 1024**2
 """Of one answer. A page of LISTSTATUS_BATCH (``dfs.ls.limit``, 1,000 entries) is about 0.4 MB, a
 LISTSTATUS of 100,000 entries 40.
 """
 READ_BYTES = 8 * 1024**2
-"""Of a file, with one request."""
 BATCH = "LISTSTATUS_BATCH"
 _KINDS = {"FILE": "file", "DIRECTORY": "directory", "SYMLINK": "link"}
 MAX_DEPTH = 1_000
-"""As a NameNode has it (``MAX_PATH_DEPTH``)."""
 _PORTS = {"webhdfs": 9870, "swebhdfs": 9871}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -310,7 +306,6 @@ def _order(name: str) -> bytes:
 
 
 def _child(status: Any) -> str:
-    """A single name, "" of a path that is a file; anything else would lead out of the directory."""
     name = status.get("pathSuffix") if isinstance(status, dict) else None
     if not isinstance(name, str) or "/" in name or "\x00" in name or name in (".", ".."):
         raise WebHdfsError(

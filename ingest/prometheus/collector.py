@@ -23,7 +23,6 @@ from ingest.sources import ClusterSource, PrometheusSource
 
 SOURCE = "prometheus"
 MAX_STEPS = 40
-"""Asked at once, of one job: 12,000 series of 40 samples are some 20 MB of JSON."""
 MAX_JOBS = 5_000
 FORGOTTEN_AFTER_S = 3600
 """Where nothing was asked for longer (Weir was stopped), what lies between is not read."""

@@ -1,7 +1,5 @@
 """Figures that only some vertices have (two inputs, debloating, RocksDB) by Flink's reporter → the
-rows that the REST API gives of them. A figure is known by what its name ends with: operator, state
-or number of the input come before. A Prometheus puts those of one name together over the subtasks
-of a vertex; samples that were pushed are put together here.
+rows that the REST API gives of them.
 """
 
 import re
@@ -76,9 +74,6 @@ def gauge_rows(
 
 
 def _figures(values: Iterable[tuple[str, float]]) -> dict[str, int]:
-    """Over subtasks by name first: one that has no watermark yet leaves its operator without one,
-    and no other.
-    """
     by_name: dict[str, float] = {}
     for name, value in values:
         _, aggregate = parse_gauge_name(name) or ("", "")

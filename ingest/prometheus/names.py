@@ -17,9 +17,6 @@ from ingest.flink_rest.metric_names import (
 )
 from ingest.records import TaskManager
 
-HISTORY = "prometheus_history"
-"""The ``source`` of rows that were read back: charts show them, no rule judges by them."""
-
 TASK = "flink_taskmanager_job_task_"
 JOB = "flink_jobmanager_job_"
 TASKMANAGER = "flink_taskmanager_"

@@ -1,8 +1,4 @@
-"""Series of Flink's reporter → the rows that the REST API gives, as far as they know it.
-
-Values are as Prometheus resolves them at each step: the newest one of at most five minutes before,
-and none once a series has ended.
-"""
+"""Series of Flink's reporter → the rows that the REST API gives, as far as they know it."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -67,11 +63,7 @@ class Subtasks:
         return subtasks_by_vertex
 
     def rows(self, job_id: str, *, placed: bool) -> Iterator[tuple[datetime, VertexMetrics]]:
-        """One sample a vertex and instant; of a subtask that was restarted the newest attempt.
-
-        ``placed``: with hosts and TaskManagers. By default the reporter writes ``_`` for most
-        characters of a label, so who knows better leaves them out.
-        """
+        """One sample a vertex and instant; of a subtask that was restarted the newest attempt."""
         parallelism = self.parallelism()
         for (vertex, at_s), subtasks in sorted(
             self._values.items(), key=lambda item: (item[0][1], item[0][0])
@@ -185,7 +177,6 @@ def _value(column: str, sample: tuple[int, float] | None) -> float | int | None:
 
 
 def _whole(value: float) -> int | None:
-    """A count; one that is none is unknown, and the other samples of its series are read."""
     try:
         return whole(value)
     except ValueError:
@@ -200,9 +191,6 @@ def _signed(value: float) -> int | None:
 
 
 def _keep_best(columns: dict[str, tuple[int, float]], column: str, rank: int, value: float) -> None:
-    """Of several spellings of a metric the first in rank; of several sources in one chain the
-    largest.
-    """
     best = columns.get(column)
     if (
         best is None

@@ -1,7 +1,4 @@
-"""How much one body may hold, whatever its form: its parts are counted before any is decoded.
-OpenTelemetry's Collector sends 8,192 records at once by default, Vector some 28,000 lines. A body
-at any limit takes less than a second of CPU (``tests/webapp/push/test_worst_bodies.py``).
-"""
+"""How much one body may hold, whatever its form: its parts are counted before any is decoded."""
 
 from ingest.errors import Refused
 
@@ -10,7 +7,6 @@ MAX_RECORDS = 30_000
 samples.
 """
 MAX_OTLP_RECORDS = 20_000
-"""Of OTLP, which takes more time for each."""
 MAX_PARTS = 200_000
 """Messages, fields, attributes and values of OTLP that are looked at one by one; 8,192 records of
 20 attributes have 180,000.
@@ -18,7 +14,6 @@ MAX_PARTS = 200_000
 MAX_VALUES = 1_000_000
 """Of JSON, as :func:`ingest.json_bounds.values_in` counts them: 10 MB of Vector's have 500,000."""
 MAX_PROCESSES = 500
-"""Each costs two files."""
 MAX_ORIGINS = 2_000
 """Pods, files with their hosts, containers and hosts that lines are from: several files of each
 process.

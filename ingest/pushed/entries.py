@@ -12,7 +12,6 @@ from ingest.flink_logs.names import process_of
 from ingest.pushed.bounds import MAX_ORIGINS, Count
 
 UNNAMED = "pushed"
-"""Process of a line whose shipper says nothing of where it is from."""
 
 MAX_PROCESS_CHARACTERS = 200
 MAX_ORIGIN_CHARACTERS = 512
@@ -22,7 +21,6 @@ names have 255.
 MAX_PARTS_OF_A_TIME = 4
 SHOWN_CHARACTERS = 80
 MAX_LINE_CHARACTERS = 256 * 1024
-"""As much as is kept of a record of a file."""
 
 
 class _Name(NamedTuple):
@@ -152,10 +150,7 @@ def entry_of(
     written: str | None = None,
     process_at: Callable[[str, str | None], str] = process_at,
 ) -> Entry | None:
-    """``about``: what holds for several records (labels, resource attributes). ``written``: the
-    record as it came, if that was JSON. ``None`` where it holds no text, or is nested too deeply to
-    be written.
-    """
+    """``about``: what holds for several records (labels, resource attributes)."""
     process = _process({**about, **record} if about else record, process_at)
     stamp = _stamp(record)
     if _has_logger(record):
@@ -176,7 +171,6 @@ def entry_of(
 
 
 def shown(value: Any) -> str:
-    """The beginning, in JSON, of what is no record."""
     return ascii("".join(islice(_JSON.iterencode(value), SHOWN_CHARACTERS))[:SHOWN_CHARACTERS])
 
 
@@ -198,9 +192,6 @@ def _stamp(record: Mapping[str, Any]) -> str:
 
 
 def _process(about: Mapping[str, Any], process_at: Callable[[str, str | None], str]) -> str:
-    """The pod; else the file that the line was read from, with its host where the name alone is
-    common to all; else container or host.
-    """
     for names in _ORIGINS:
         if process := _first(about, names):
             host = (

@@ -20,7 +20,6 @@ MAX_VAIN_CHARACTERS = 2_000_000
 none.
 """
 WINDOW_CHARACTERS = 256 * 1024
-"""A decoder that fails counts the lines before, so what lies far behind is cut off."""
 
 _BETWEEN = re.compile(r"[ \t\r\n,\[\]]*")
 
@@ -74,15 +73,11 @@ def _objects(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[dict[str, A
 
 
 def _begin(text: str, at: int) -> int:
-    """Where the next document begins."""
     between = _BETWEEN.match(text, at)
     return between.end() if between else at
 
 
 def _looked_at(error: Exception, end: int) -> int:
-    """How far a decoder went; of texts without an end it says where they begin, of what is too deep
-    nothing.
-    """
     return (
         error.pos
         if isinstance(error, json.JSONDecodeError) and not error.msg.startswith("Unterminated")

@@ -21,9 +21,7 @@ from ingest.sources import ClusterSource
 
 SOURCE = "pushed_metrics"
 UNSEEN_AFTER_S = 120
-"""Reporters report every ten seconds by default."""
 FORGOTTEN_AFTER_S = 24 * 3600
-"""Who has pushed nothing for so long does not mean to any more."""
 
 
 def read_new(run: ClusterRun) -> SourceRead | None:

@@ -1,7 +1,4 @@
-"""Pushed samples on their way to the collector: one file a minute, by the instants of the samples.
-One that comes twice is read once. Files are removed once the collector has saved that it read
-beyond them.
-"""
+"""Pushed samples on their way to the collector: one file a minute, by the instants of the samples."""
 
 import fcntl
 import json
@@ -20,10 +17,8 @@ from ingest.pushed.spool import LEAST_FREE_SHARE, Behind
 
 MINUTE_S = 60
 MAX_BYTES = 256 * 1024 * 1024
-"""Of one cluster, waiting: 1,000 subtasks report some 20 MB a minute."""
 MAX_FILES = 180
 AHEAD_S = 600
-"""A clock that is farther ahead is wrong."""
 BEHIND_S = 3600
 
 

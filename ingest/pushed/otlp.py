@@ -61,7 +61,6 @@ def from_json(body: bytes) -> Iterator[Entry | Skip]:
 
 
 def accepted(rejected: int, reason: str) -> ExportLogsServiceResponse:
-    """The answer that the protocol asks for; ``partialSuccess`` only where something was skipped."""
     answer = ExportLogsServiceResponse()
     if rejected:
         answer.partial_success.rejected_log_records = rejected
@@ -144,7 +143,6 @@ def _record_of_json(record: dict[str, Any], parts: Count) -> _Record:
 
 
 def _nanoseconds(given: Any) -> str:
-    """Empty where it is no number."""
     text = (
         given.decode()
         if isinstance(given, bytes)

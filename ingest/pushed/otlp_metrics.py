@@ -44,10 +44,8 @@ LABELS = (
 MAX_LABEL_CHARACTERS = 1_000
 MAX_NAME_CHARACTERS = 300
 NAME_CHARACTERS_OF_A_PART = 12
-"""To compare with the names of Flink's figures takes time by the length."""
 _RATE = "_rate"
 _NAMES = {name.lower(): name for name in (*TASK_NAMES, *JOB_NAMES, *TASKMANAGER_NAMES)}
-"""By the name in lower case, in which some SDKs send them."""
 
 _RESOURCES, _SCOPES, _METRICS = tag_of(1), tag_of(2), tag_of(2)
 _NAME, _GAUGE, _SUM = tag_of(1), tag_of(5), tag_of(7)
@@ -76,7 +74,6 @@ class Pushed:
 
     @property
     def problem(self) -> str:
-        """One sentence; empty where everything was taken."""
         if not self.unread:
             return ""
         (why, name), count = self.unread.most_common(1)[0]
@@ -124,7 +121,6 @@ def accepted() -> ExportMetricsServiceResponse:
 
 
 def _take_message(metric: bytes, pushed: Pushed, samples: Count, parts: Count) -> None:
-    """Of a metric that is not wanted its name is read and nothing else."""
     held = dict(fields(metric, parts))
     name = _wanted_name(held.get(_NAME, b"").decode("utf-8", "replace"), parts)
     data = held.get(_GAUGE, held.get(_SUM))

@@ -84,7 +84,6 @@ def _count_double(parts: Count, depth: int) -> None:
 
 
 def listed(of: Any, name: str, parts: Count) -> list[Any]:
-    """The list that a JSON object has under this name; empty where it has none."""
     values = of.get(name) if isinstance(of, dict) else None
     if not isinstance(values, list):
         return []

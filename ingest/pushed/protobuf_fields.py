@@ -1,9 +1,5 @@
 """Protobuf read a level at a time, so that what is many is counted before a decoder makes anything
 of it: an empty message takes two bytes and becomes a hundred.
-
-Texts that are not UTF-8, and what is nested deeply, are sent by shippers that did not look into
-them: no decoder takes a message with any. Source: the encoding of protocol buffers; which fields
-are texts or messages is in the descriptor.
 """
 
 import re
@@ -32,7 +28,6 @@ def tag_of(number: int, *, is_number: bool = False) -> int:
 
 
 def fields(body: bytes, parts: Count) -> Iterator[tuple[int, bytes]]:
-    """Tag and content of each field. Raises ``ValueError`` where it is no message."""
     at = 0
     while at < len(body):
         parts.add()
@@ -41,7 +36,6 @@ def fields(body: bytes, parts: Count) -> Iterator[tuple[int, bytes]]:
 
 
 def contents(body: bytes, tag: int, parts: Count) -> Iterator[bytes]:
-    """Of the fields with this tag."""
     return (content for found, content in fields(body, parts) if found == tag)
 
 
@@ -96,7 +90,6 @@ def _content(
 
 
 def _field(body: bytes, at: int, end: int) -> tuple[int, int, int]:
-    """Tag of the field that begins here, where its content begins and where it ends."""
     tag, begins = _number(body, at, end)
     kind = tag & 7
     if kind == _LENGTH:
@@ -115,7 +108,6 @@ def _field(body: bytes, at: int, end: int) -> tuple[int, int, int]:
 
 
 def _number(body: bytes, at: int, end: int) -> tuple[int, int]:
-    """A tag or a length, which have at most five bytes, and where it ends."""
     number = 0
     for shift in range(0, 35, 7):
         if at >= end:

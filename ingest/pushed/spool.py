@@ -1,8 +1,4 @@
-"""Pushed lines on their way to the collector: one growing file a process, read like any log. For
-each process the digests of its newest lines are kept beside its file, with the length that the file
-has with them: what lies behind that length was never answered for, is cut off, and comes again. A
-file that has grown large is renamed as log4j does it.
-"""
+"""Pushed lines on their way to the collector: one growing file a process, read like any log."""
 
 import fcntl
 import os
@@ -23,7 +19,6 @@ from ingest.pushed.entries import Entry
 SUFFIX = ".log"
 ROTATED_AT_BYTES = 64 * 1024 * 1024
 REMEMBERED_LINES = 65_536
-"""Of each process: several of the largest batches that a shipper repeats."""
 MAX_PROCESSES = 10_000
 MAX_UNREAD_BYTES = 512 * 1024 * 1024
 """Of one cluster: some minutes of what the collector reads.
@@ -45,8 +40,6 @@ class Behind(Retryable):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """How many lines are kept now, and how many were there already."""
-
     lines: int
     repeated: int
 
@@ -62,9 +55,8 @@ class Spool:
         return str(self.folder / f"*{SUFFIX}*")
 
     def take(self, entries: Iterable[Entry], remembered_lines: int = REMEMBERED_LINES) -> Taken:
-        """Keep all of them, in their order, unless they are among the newest ``remembered_lines``
-        of their process, or twice as many as it has here. Raises :class:`Behind`; then none of the
-        rest is kept.
+        """Keep all of them, in their order, unless they are among the newest
+        ``remembered_lines`` of their process, or twice as many as it has here.
         """
         by_process: dict[str, list[Entry]] = {}
         for entry in entries:
@@ -143,7 +135,6 @@ class Spool:
         return len(new)
 
     def _remembered(self, path: Path, most: int) -> tuple[int, dict[bytes, None]]:
-        """Length of the file as far as it was answered for, and the digests of its newest lines."""
         try:
             content = self._keys(path).read_bytes()
         except FileNotFoundError:
@@ -172,11 +163,6 @@ class Spool:
 
 
 def _keys(entries: Sequence[Entry]) -> list[bytes]:
-    """What a repetition is known by: stamp and text; where a shipper stamps nothing, only a batch
-    as a whole can be one.
-
-    Equal lines of one batch are distinguished by their number.
-    """
     batch = (
         ""
         if all(entry.stamp for entry in entries)

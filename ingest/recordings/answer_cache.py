@@ -8,8 +8,6 @@ MOST_ANSWERS = 50_000
 
 @dataclass(slots=True)
 class AnswerCache:
-    """Of more than fit, the oldest are forgotten."""
-
     flink_version: str | None = None
     jobmanager_config: Answer | None = None
     ended: dict[str, str] = field(default_factory=dict)

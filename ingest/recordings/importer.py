@@ -12,7 +12,6 @@ from ingest.recordings.recording import Progress, Recording
 from ingest.records import Observed, Skip
 
 BATCH_BYTES = 32 * 1024 * 1024
-"""Recorded bytes that go into one commit per table."""
 
 MAX_SKIPS_SHOWN = 50
 

@@ -14,10 +14,6 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line without its end; ``content`` is ``None`` where it was longer than the limit and
-    passed over.
-    """
-
     number: int
     size_bytes: int
     content: bytes | None

@@ -52,7 +52,6 @@ class LogCopies:
                 self._note([unreadable(file.path, error)])
 
     def close(self) -> None:
-        """The last lines, even where they are torn."""
         for copy in self._copies.values():
             if copy.torn:
                 self._write(copy, copy.torn + b"\n")

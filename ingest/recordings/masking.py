@@ -10,7 +10,6 @@ from ingest.redaction.documents import redact_document
 from ingest.redaction.texts import LINES_AFTER, redact
 
 DROPPED_KEYS = frozenset({"user-config", "system-properties", "environment", "env"})
-"""They may hold anything and nothing reads them."""
 
 DEEPEST = 60
 LONGEST_CONTEXT = 4_096

@@ -18,7 +18,6 @@ LARGEST_POLL_BYTES = 64 * 1024 * 1024
 LARGEST_POLL_HELD_BYTES = 512 * 1024 * 1024
 MAX_JOBS_REMEMBERED = 100_000
 MOST_READINGS = 200
-"""Of one job in one poll: each further answer is compared with all of them."""
 
 _OPENS_A_POLL = ("/overview", "/jobs/overview", "/taskmanagers")
 
@@ -125,7 +124,6 @@ class Polls:
             yield from observe_cluster(cluster_reading, self._cluster, "rest")
 
     def _file_overview(self, poll: Poll, job: ListedJob) -> None:
-        """A job that has ended stays in the overview for hours: it is reported once."""
         readings = poll.jobs.setdefault(job.job_id, [])
         reported = self._cache.ended.get(job.job_id) == job.state
         if job.terminal and len(self._cache.ended) < MAX_JOBS_REMEMBERED:

@@ -184,7 +184,6 @@ class _AnswerFile:
 
 
 async def _copy_from_endpoint(source: ClusterSource, logs: LogCopies, gate: Gate) -> None:
-    """Where no log file can be reached: the JobManager's own, once, as it sends them."""
     try:
         async with client_of(source, source.url, gate) as client:
             for file in listed_logs(await client.get("/jobmanager/logs")):

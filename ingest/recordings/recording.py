@@ -22,7 +22,6 @@ MAX_SCENARIO_BYTES = 1_000_000
 
 Progress = Callable[[str], None]
 Piece = tuple[tuple[Observed, ...], int]
-"""Readings, and the recorded bytes that were read for them."""
 
 
 class Recording:

@@ -17,9 +17,7 @@ from ingest.records import Skip
 from ingest.redaction.texts import redact
 
 MAX_SKIPPED_LINES = 100
-"""Beyond these a damaged file is reported in one sum."""
 MAX_BAD_LINES = 10_000
-"""After these it is no recording."""
 MAX_WAITED_FOR = 10_000
 
 

@@ -1,6 +1,5 @@
 """``_metadata`` kept in a recording (``ckpt/``, ``sp/``): those that show what restores and
-savepoints cost, and full sizes before 1.15. They are found by the end of the path that Flink wrote,
-``<job>/chk-N`` or ``savepoint-…``.
+savepoints cost, and full sizes before 1.15.
 """
 
 from collections.abc import Iterator, Sequence
@@ -52,7 +51,6 @@ class Snapshots:
                 )
 
     def _without_full_size(self, observed: Sequence[Observed]) -> list[str]:
-        """Of completed checkpoints whose answer has one size only, each once."""
         records = (
             record
             for reading in observed

@@ -59,7 +59,6 @@ def _is_secret_text(value: Any) -> bool:
 
 
 def _hidden(value: Any, depth: int = 0) -> Any:
-    """Shape and yes or no may be seen, nothing else."""
     if value is None or isinstance(value, bool) or value == "":
         return value
     if depth > DEEPEST:

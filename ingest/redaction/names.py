@@ -1,8 +1,4 @@
-"""Which names of settings, fields and headers hold secrets. Flink's own rule
-(``GlobalConfiguration.SENSITIVE_KEYS``: any key that *contains* one of its words) is right for
-lists of settings. In running text the same words are everywhere (``token-bucket``,
-``SecretManager``, ``PWD=/opt``), so that there a name is taken apart first.
-"""
+"""Which names of settings, fields and headers hold secrets."""
 
 import re
 from enum import Enum

@@ -1,6 +1,5 @@
 """Secrets known by their name: ``password=x``, ``"s3.secret-key": "x"``, ``--token x``,
-``<name>…</name><value>x</value>``. Looked for around words that names of secrets have in them,
-within bounds, so that the time is linear in the text.
+``<name>…</name><value>x</value>``.
 """
 
 import re
@@ -70,10 +69,6 @@ _FIRST_CHARS = 100
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a value begins: what quotes its name, and whether it is all there is up to the end of
-    the line or element.
-    """
-
     at: int
     quote: str = ""
     whole_line: bool = False
@@ -181,7 +176,6 @@ def _is_secret(sort: Sort, value: str) -> bool:
 
 
 def _alone(text: str, at: int) -> bool:
-    """One word is all that is left of the line."""
     end = text.find("\n", at, at + 500)
     return len(text[at : end if end >= 0 else at + 500].split(None, 1)) == 1
 

@@ -1,8 +1,5 @@
 """Whether a text has anything in it that is worth a closer look: a search for plain words, a
 hundred times as quick as the patterns.
-
-Every pattern of :mod:`ingest.redaction.names` and :mod:`ingest.redaction.shapes` needs one of these
-words; a test holds that.
 """
 
 import re

@@ -100,9 +100,6 @@ def line_at(text: str, at: int) -> Value | None:
 
 
 def _enclosed(text: str, at: int, end: int) -> int:
-    """Where the text ends that the value stands in, if it is quoted as a whole, as headers on a
-    command line and JSON are.
-    """
     before = text.rfind("\n", max(0, at - 200), at) + 1 or max(0, at - 200)
     if text.count("'", before, at) % 2 == 1 and (closing := text.find("'", at, end)) >= 0:
         end = closing
@@ -127,9 +124,6 @@ def hidden(value: Value, name_quote: str) -> str:
 
 
 def _quoted(text: str, start: int, quote: str) -> Value:
-    """Up to the same quote, escaped as often, or to one of what stands around where the text was
-    cut off.
-    """
     limit = _line_end(text, start)
     if quote[-1] not in _CLOSING:
         end = text.find(quote, start, limit)
@@ -150,7 +144,6 @@ def _until(text: str, start: int, end: int) -> Value:
 
 
 def _bracketed(text: str, at: int) -> Value | None:
-    """A list or an object of JSON as a whole; else a list of characters or of texts on one line."""
     try:
         value, length = _JSON.raw_decode(text[at : at + LONGEST_NESTED])
     except (ValueError, RecursionError):
@@ -173,7 +166,6 @@ def _ending(text: str, at: int, limit: int) -> int:
 
 
 def _line_end(text: str, at: int) -> int:
-    """At most as far as a value may reach: a line may be a whole file."""
     limit = min(len(text), at + LONGEST_QUOTED)
     end = text.find("\n", at, limit)
     return limit if end < 0 else end - (end > at and text[end - 1] == "\r")

@@ -1,7 +1,4 @@
-"""The directory that the jobs of a recording wrote checkpoints to, as it was at an instant. Its
-``_metadata`` are the recorded bytes with the job ids of a turn, other files are sparse, of the
-recorded size.
-"""
+"""The directory that the jobs of a recording wrote checkpoints to, as it was at an instant."""
 
 import json
 import os
@@ -84,9 +81,6 @@ class CheckpointTree:
         draft.replace(file)
 
     def _files_at(self, at_ms: int) -> Files:
-        """Between two listings a file is there from when it was written; one that is gone in the
-        second is there until then.
-        """
         number = bisect_right(self._at_ms, at_ms)
         if number != self._between[0]:
             self._between = number, self._listed(number - 1), self._listed(number)
@@ -102,7 +96,6 @@ class CheckpointTree:
         return {path: (size, written_s) for path, size, written_s in files}
 
     def _read_index(self) -> None:
-        """A recording without listings wrote no checkpoint."""
         if not self._file.exists():
             return
         offset = 0

@@ -1,6 +1,5 @@
 """Plays one recording over and over as the cluster it was: its answers and logs at the time of now,
-each turn as new jobs under ids of their own. The cluster remembers the last turns, as a JobManager
-keeps jobs that ended.
+each turn as new jobs under ids of their own.
 """
 
 import json
@@ -17,11 +16,9 @@ from ingest.replay.tape import LEAD_MS, Tape
 
 TURNS_KEPT = 3
 GAP_MS = 2 * LEAD_MS
-"""Between two turns at least, so that lines of one never precede those of the other."""
 LINGER_MS = 60_000
 
 JOBMANAGER = "standalonesession"
-"""In the names of its logs."""
 
 _DEBUG = re.compile(rb"\S+ \S+ DEBUG ")
 _JOB_PATH = re.compile(r"^/jobs/([0-9a-f]{32})(?=$|/|\?)")
@@ -104,7 +101,6 @@ class Player:
         return b'{"jobs":[' + b",".join(jobs) + b"]}"
 
     def _asked(self, path: str) -> tuple[Turn | None, str]:
-        """Whose turn is asked for, and the path as it was recorded."""
         match = _JOB_PATH.match(path)
         if not match:
             return self.turns[-1], path
@@ -126,9 +122,6 @@ class Player:
         return Turn(began_ms, ids, Shift(began_ms - self.tape.began_ms, self.tape.began_ms, names))
 
     def _report_past(self, began_ms: int) -> None:
-        """A turn of long ago, as a whole. What it left is laid out once: whoever removes it since
-        then meant it.
-        """
         turn = self._turn(began_ms)
         for log in self.tape.logs:
             if JOBMANAGER in log.name:
@@ -143,9 +136,6 @@ class Player:
         self._note(PAST, self._past)
 
     def _begin(self, began_ms: int) -> None:
-        """The first turn of all tells how the cluster came up, later ones begin when their jobs are
-        submitted.
-        """
         from_ms = self.tape.began_ms - LEAD_MS if self.turns else 0
         turn = self._turn(began_ms)
         turn.logs = {log: self.tape.lines(log, from_ms) for log in self.tape.logs}
@@ -178,7 +168,6 @@ class Player:
                 older.replace(self._logs / f"{name}.{number}")
 
     def _write_checkpoints(self, now_ms: int) -> None:
-        """Those of the turn before are there until whoever audits has seen that their jobs ended."""
         *before, turn = self.turns
         if now_ms - turn.began_ms > LINGER_MS:
             for ended in before:

@@ -28,10 +28,7 @@ log = logging.getLogger(__name__)
 async def serve(
     players: dict[str, Player], ports: Sequence[int], folder: Path, stop: asyncio.Event
 ) -> None:
-    """Until ``stop``. ``folder`` may hold :data:`LOOKED` (without it, it never sleeps),
-    :data:`AUDITED`, from which on checkpoints are written, and :data:`REMOVED`, which empties
-    ``players`` and removes what they wrote.
-    """
+    """Until ``stop``."""
     application = web.Application()
     application.router.add_get("/{cluster}/{path:.*}", answering(players))
     runner = web.AppRunner(application, access_log=None)
@@ -80,7 +77,6 @@ def _remove(players: dict[str, Player], folder: Path) -> None:
 
 
 def _looked_s(path: Path) -> float:
-    """Epoch seconds; now where nobody notes looks."""
     try:
         return path.stat().st_mtime
     except OSError:

@@ -37,7 +37,6 @@ class Shift:
         return re.compile(b"|".join([_MILLIS, *map(re.escape, longest_first)]))
 
     def text(self, recorded: bytes) -> bytes:
-        """An answer, or a log line without the time it begins with."""
         return self._pattern.sub(self._replaced, recorded)
 
     def line(self, recorded: bytes) -> bytes:

@@ -26,7 +26,6 @@ which is three days.
 """
 
 NOW_AND_THEN_S = 1800
-"""Between two turns of what is instructive once: a savepoint, a chain of restores."""
 
 
 @dataclass(frozen=True, slots=True)

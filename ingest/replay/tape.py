@@ -1,7 +1,5 @@
 """A recording as something that can be played: which answer stood at an instant, and the lines of
 its logs in order.
-
-Bodies stay on disk; held is where each begins. Times are epoch ms of the recording.
 """
 
 import json
@@ -25,8 +23,6 @@ _JOBS = "/jobs/overview"
 
 @dataclass(slots=True)
 class _Answers:
-    """Of one path, or of one metric: when, and where in the file."""
-
     at_ms: list[int] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
 
@@ -35,7 +31,6 @@ class _Answers:
         self.offsets.append(offset)
 
     def until(self, at_ms: int) -> int | None:
-        """Where the last one at or before then begins."""
         index = bisect_right(self.at_ms, at_ms)
         return self.offsets[index - 1] if index else None
 
@@ -121,7 +116,6 @@ class Tape:
         return entry
 
     def _read_index(self) -> int | None:
-        """When the first job was listed. A poll is whole when the next one begins."""
         listed_ms = last_ms = None
         offset = 0
         try:
@@ -159,7 +153,6 @@ class Tape:
 
 
 def _values(entry: dict[str, Any]) -> dict[str, str]:
-    """Of an answer about metrics: value by id. Names alone, and sums over subtasks, have none."""
     body = entry["body"]
     return (
         {metric["id"]: metric["value"] for metric in body if "value" in metric}

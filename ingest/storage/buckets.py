@@ -1,6 +1,5 @@
 """Many keys of one bucket of an S3-compatible store: looked at by the page, deleted by many a
-request, tagged side by side. What fails for one key is the error of that key; all else raises
-``OSError``.
+request, tagged side by side.
 """
 
 import time
@@ -17,15 +16,12 @@ from ingest.storage.instants import cut, modified_at
 from ingest.storage.tree import Stat
 
 MOST_KEYS = 1_000
-"""Of one request, as S3 has it."""
 KEYS_A_DELETION = 250
 """Of one DeleteObjects: a store deletes them one after the other, so four requests side by side
 are done sooner than one of 1,000.
 """
 AT_ONCE = 16
-"""Requests side by side."""
 BUSY = ("SlowDown", "InternalError", "ServiceUnavailable")
-"""Of one key: asked again."""
 WAITS_S = (1, 2, 4)
 _PAGES_IN_A_ROW = 4
 """Where the wanted keys lie close together, so many pages hold all of a request; else the rest is
@@ -36,7 +32,6 @@ Wanted = TypeVar("Wanted", bound=Hashable)
 Object = tuple[str, str | None]
 """A key and a version of it; ``None``: whatever is current."""
 Query = Mapping[str, str]
-"""From where on a page is asked for."""
 
 
 class Version(NamedTuple):
@@ -46,7 +41,6 @@ class Version(NamedTuple):
     is_latest: bool
     stat: Stat | None
     at: datetime | None
-    """When it was written."""
 
 
 class Page(NamedTuple):
@@ -256,9 +250,6 @@ class Bucket:
     def _look(
         self, keys: Sequence[str], page: Callable[[str, Query], Page]
     ) -> list[tuple[str, Any]]:
-        """Entries of the pages that hold these keys. Each page begins at the next key that none
-        has shown, so there are never more pages than keys, however many others lie between.
-        """
         ordered = sorted(set(keys))
         if not ordered:
             return []
@@ -297,13 +288,11 @@ def _walk(
 
 
 def _shared(first: str, last: str) -> str:
-    """What all keys between the two begin with."""
     pairs = enumerate(zip(first, last, strict=False))
     return first[: next((at for at, (one, other) in pairs if one != other), len(first))]
 
 
 def _just_before(key: str) -> Query:
-    """With hardly another key in between."""
     last = f"{chr(ord(key[-1]) - 1)}~" if "!" < key[-1] <= "~" else ""
     return {"StartAfter": key[:-1] + last}
 

@@ -11,8 +11,6 @@ from ingest import beneath
 def make(folder: Path) -> None:
     """With its parents; each new one has the mode of the folder it is in, less writing for
     everybody, and its owner where that is allowed.
-
-    A file that is put back must be as readable as it was.
     """
     if folder.is_dir():
         return

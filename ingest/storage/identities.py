@@ -1,8 +1,5 @@
 """Directories visited under two names: by their numbers in a local file system, elsewhere by where
 they are read.
-
-A bind mount, a link above a root, two roots read at one place: the same files would be listed
-twice, and what is needed under the one name would look dead under the other.
 """
 
 import threading
@@ -38,10 +35,7 @@ class VisitedDirectories:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def visit(self, name: DirectoryName, listable: Directories) -> DirectoryName | None:
-        """The other name of this directory, where its parent has none reported already.
-
-        Raises ``OSError``.
-        """
+        """The other name of this directory, where its parent has none reported already."""
         identity = listable.identity(name.directory)
         with self._lock:
             known = self._known.get(identity)
@@ -76,7 +70,6 @@ def second_name(name: DirectoryName, other: DirectoryName) -> Unlisted:
 
 
 def _is_still(known: tuple[DirectoryName, Directories], identity: Hashable) -> bool:
-    """A directory that was deleted meanwhile leaves its number to the next one."""
     name, listable = known
     try:
         return listable.identity(name.directory) == identity

@@ -34,9 +34,7 @@ from ingest.uris import PLAIN, Spellings, canonical, canonical_column
 _ISO = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?)?$"
 _SECONDS = r"^-?\d{1,15}(\.\d{1,9})?$"
 _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999
-"""Of the years 1 and 9999."""
 FARTHEST_ZONE = timedelta(hours=14)
-"""From UTC: tools print times of the clock of whoever asked."""
 MOST_COMPARED = 500_000
 _FILE_SYSTEMS = ("file", "hdfs", "viewfs", "webhdfs")
 _AZURE = ("abfs", "wasb", "az")
@@ -146,8 +144,8 @@ class _Rows:
         self.parts.append(part.progress)
 
     def refuse_repeated(self, written: pa.Array) -> None:
-        """Raises ``Refused`` where files of several inventories were gathered: such as all that S3
-        keeps below ``data/``. All paths are compared, or an even sample of many.
+        """Raises ``Refused`` where files of several inventories were gathered: such as all
+        that S3 keeps below ``data/``.
         """
         if self.seen is None:
             return
@@ -194,8 +192,6 @@ class _Rows:
 
 
 class _Batch:
-    """Some rows of one file; each step leaves those that are left."""
-
     def __init__(
         self, rows: _Rows, file: str, read: InventoryRows, numbers: pa.Array, batch: pa.RecordBatch
     ) -> None:
@@ -243,14 +239,12 @@ class _Batch:
         return self.batch.column(meaning) if meaning in self.batch.schema.names else None
 
     def _text(self, meaning: str) -> pa.Array | None:
-        """Without nulls."""
         column = self._column(meaning)
         if column is None:
             return None
         return pc.fill_null(as_text(column, self._where), "")
 
     def _flag(self, meaning: str) -> pa.Array | None:
-        """Null where nothing is said."""
         column = self._column(meaning)
         if column is None or pa.types.is_boolean(column.type):
             return column
@@ -260,7 +254,6 @@ class _Batch:
         return pc.if_else(pc.equal(words, ""), None, pc.equal(words, "true"))
 
     def _is_current(self) -> pa.Array:
-        """Neither an older version, nor deleted, nor a snapshot of a blob."""
         latest, version = self._flag("is_latest"), self._text("version")
         is_version = None if version is None else pc.invert(_is_in(version, ["", "null"]))
         current = pa.repeat(pa.scalar(True), len(self.batch))
@@ -282,10 +275,8 @@ class _Batch:
         return current
 
     def _is_directory(self) -> pa.Array:
-        """HDFS and Azure's Data Lake list directories, too, and object stores placeholders of them.
-
-        Images of Hadoop 2.7 leave out the first letter of permissions; directories are stored 0
-        times there.
+        """HDFS and Azure's Data Lake list directories, too, and object stores placeholders
+        of them.
         """
         path = self._text(self._path_column())
         size = self._text("bytes")
@@ -349,7 +340,6 @@ class _Batch:
         return next(name for name in ("path", "key", "name") if name in self.batch.schema.names)
 
     def _uris(self) -> tuple[pa.Array, pa.Array]:
-        """In the inventory's spelling with a scheme, and canonical."""
         names = self._text(self._path_column())
         if self.read.url_encoded:
             names = self._url_decoded(names)
@@ -400,7 +390,6 @@ class _Batch:
         return pc.replace_with_mask(names, encoded, pa.array(decoded, pa.string()))
 
     def _below_the_root(self, uris: pa.Array) -> pa.Array:
-        """Those of where the root is read are the root's."""
         if self.root.read_at is None:
             return uris
         at = canonical(self.root.reading)
@@ -412,7 +401,6 @@ class _Batch:
         )
 
     def _readable(self, written: pa.Array, uris: pa.Array) -> pa.Array:
-        """As the storage spells them, where that is known: two names may be one canonical path."""
         prefix = self.root.uri.rstrip("/")
         names = pc.if_else(pc.starts_with(written, f"{prefix}/"), written, uris)
         return pc.binary_join_element_wise(
@@ -446,7 +434,6 @@ def instants(written: pa.Array) -> pa.Array:
 
 
 def _cast_or_null(texts: pa.Array, of: pa.DataType) -> pa.Array:
-    """Some days and hours look like one, and are none."""
     try:
         return texts.cast(of)
     except pa.ArrowInvalid:

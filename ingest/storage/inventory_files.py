@@ -31,7 +31,6 @@ a snapshot, and Azure says when the inventory was completed.
 """
 _MOST_MANIFEST_BYTES = 64 << 20
 _MOST_KEY_CHARS = 1024
-"""As S3, Azure and Google have it."""
 _BLOCK_BYTES = 4 << 20
 _NOT_PARTS = (".checksum", ".crc", ".md5")
 _MD5 = re.compile("[0-9A-Fa-f]{32}")
@@ -207,7 +206,6 @@ def _of_files(asked: str, filesystem: Any, found: Sequence[str]) -> Inventory:
 
 
 def _dated(filesystem: Any, inventory: Inventory) -> Inventory:
-    """By its name, else by its files: nothing that came later than one was written is in it."""
     begun = _begun_in(inventory.name)
     if begun is not None:
         return replace(inventory, begun=begun, latest=begun + LONGEST_RUN)
@@ -337,10 +335,7 @@ def _of_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
 
 
 def _located(filesystem: Any, path: str, manifest: str, key: str) -> str:
-    """Manifests name files from the top of a bucket, or of a container. They lie below the folder
-    of the manifest, or in ``data`` beside it (S3), or a copy has them there. Nothing else is read:
-    who may write a manifest may not read what Weir may.
-    """
+    """Manifests name files from the top of a bucket, or of a container."""
     parts = PurePosixPath(key.lstrip("/")).parts
     beside = PurePosixPath(path).parent
     if len(key) <= _MOST_KEY_CHARS and ".." not in parts:

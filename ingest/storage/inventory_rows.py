@@ -1,8 +1,5 @@
-"""The rows of an inventory's files, in batches: CSV with any separator, Parquet, ORC, and what tools
-print. Memory is bounded by one batch, of ORC by one stripe.
-
-Columns are found by their names, whatever else is there and in whatever order. CSV without a header
-(S3 Inventory) has them from its manifest, or they are guessed where only one guess is possible.
+"""The rows of an inventory's files, in batches: CSV with any separator, Parquet, ORC, and what
+tools print.
 """
 
 import csv as python_csv
@@ -108,7 +105,6 @@ PRINTED = (
 _NOT_RECURSIVE = re.compile(r"Found \d+ items?")
 
 _Batch = tuple[pa.Array, pa.RecordBatch]
-"""The number of each row, and columns by what they are for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +309,6 @@ def _separated(
 def _arrow_csv(
     file: str, compression: str, width: int, wanted: Sequence[str], separator: str, skip: int
 ) -> Iterator[_Batch]:
-    """Columns as bytes: which of them is no text is found out where its row is known."""
     names = [f"c{place}" for place in range(width)]
     whole = message("a row of {columns:count} columns", columns=width)
     wrong: list[Any] = []
@@ -367,15 +362,12 @@ def _arrow_csv(
 
 
 def _blank_at_end(batch: pa.RecordBatch) -> int:
-    """How many lines there are empty: elsewhere than at the end of the file they are no rows."""
     rows = range(len(batch) - 1, -1, -1)
     empty = (all(column[row].as_py() == b"" for column in batch.columns) for row in rows)
     return sum(1 for _ in takewhile(bool, empty))
 
 
 class _Counted(io.RawIOBase):
-    """A stream that counts the lines that are read of it."""
-
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self._ended_lines, self._is_within = stream, 0, False
 

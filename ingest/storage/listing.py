@@ -234,8 +234,6 @@ def _printable(name: str) -> str:
 
 
 class _Sink:
-    """What one thread has found: rows in batches, batches in parts, parts of whole directories."""
-
     def __init__(self, walk: _Walk) -> None:
         self.walk = walk
         self.reading = walk.root.reading.rstrip("/")

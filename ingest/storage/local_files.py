@@ -40,12 +40,10 @@ class LocalFiles:
             yield within, names[-1]
 
     def stat(self, path: str) -> os.stat_result:
-        """Of the entry itself."""
         with self.at(path) as (within, name):
             return os.stat(name, dir_fd=within, follow_symlinks=False)
 
     def open(self, path: str, mode: Literal["rb"] = "rb") -> BinaryIO:
-        """To be read. Raises ``OSError`` for a link and for what never ends."""
         with self.at(path) as (within, name):
             if not stat.S_ISREG(beneath.refuse_link(within, name, path).st_mode):
                 raise OSError(f"{path} is no regular file")
@@ -53,7 +51,7 @@ class LocalFiles:
             return os.fdopen(os.open(name, flags, dir_fd=within), mode)
 
     def create(self, path: str) -> BinaryIO:
-        """A new file. Raises ``FileExistsError``; its directory is there."""
+        """A new file."""
         with self.at(path) as (within, name):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             return os.fdopen(os.open(name, flags, 0o666, dir_fd=within), "wb")
@@ -68,10 +66,6 @@ class LocalFiles:
             beneath.like(file.fileno(), other, mask)
 
     def link(self, path: str, there: "LocalFiles", target: str) -> None:
-        """A second name for a file.
-
-        Unlike a rename it never replaces what is there: raises ``FileExistsError``.
-        """
         with self.at(path) as (within, name), there.at(target) as (other, goal):
             beneath.refuse_link(within, name, path)
             os.link(name, goal, src_dir_fd=within, dst_dir_fd=other, follow_symlinks=False)
@@ -89,7 +83,6 @@ class LocalFiles:
             pass
 
     def sync_folder_of(self, path: str) -> None:
-        """What was put in it is on disk when this returns."""
         with self.at(path) as (within, _), _opened(within, ".") as here:
             os.fsync(here)
 
@@ -98,7 +91,6 @@ class LocalFiles:
             return os.listdir(here)  # noqa: PTH208 - a descriptor, not a path
 
     def remove_empty(self, path: str) -> None:
-        """A folder and those below it as far as they hold no file."""
         with suppress(OSError), self.at(path) as (within, name):
             for _, inner, _, here in os.fwalk(name, topdown=False, dir_fd=within):
                 for directory in inner:
@@ -107,7 +99,6 @@ class LocalFiles:
             os.rmdir(name, dir_fd=within)
 
     def remove_tree(self, path: str) -> None:
-        """A folder and all that is in it, where it is there."""
         with suppress(FileNotFoundError), self.at(path) as (within, name):
             shutil.rmtree(name, dir_fd=within)
 

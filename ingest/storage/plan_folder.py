@@ -20,11 +20,7 @@ class AlreadyWritten(FileExistsError):
 
 
 class PlanFolder:
-    """``uri`` is a path or any fsspec URI; it need not exist yet.
-
-    ``within``: the root that others may write below, too. No link below it, or below the folder, is
-    followed.
-    """
+    """``uri`` is a path or any fsspec URI; it need not exist yet."""
 
     def __init__(self, uri: str, within: str | None = None) -> None:
         self.uri = uri.rstrip("/")
@@ -56,7 +52,6 @@ class PlanFolder:
         return content
 
     def open(self, name: str) -> Any:
-        """A seekable stream, for readers that want a part of a large file."""
         return (self._local or self._filesystem).open(f"{self._root}/{name}", "rb")
 
     def exists(self, name: str) -> bool:

@@ -1,8 +1,5 @@
 """A listing on disk: Parquet parts that are each whole, and ``_listed.json``, written last, which
 makes them a listing.
-
-A part says in its footer which directories it holds and which it found below them, so that a
-listing that was cut off goes on where its parts end.
 """
 
 import json
@@ -75,8 +72,6 @@ class Progress:
 
 
 class Snapshot:
-    """The directory of a listing, local or any fsspec URI."""
-
     def __init__(self, directory: str) -> None:
         self.directory = directory
         self._filesystem, self._path = fsspec.core.url_to_fs(
@@ -163,8 +158,6 @@ class Snapshot:
 
 
 class _Whole:
-    """A file that is there whole, or not at all."""
-
     def __init__(self, filesystem: Any, directory: str, name: str, *, at_once: bool) -> None:
         self._filesystem = filesystem
         self._target = f"{directory}/{name}"
@@ -192,7 +185,7 @@ class _Whole:
 
 
 class Part:
-    """Rows and coverage of one part; nothing of it counts before ``close``. For one thread."""
+    """Rows and coverage of one part; nothing of it counts before ``close``."""
 
     def __init__(self, snapshot: Snapshot, name: str) -> None:
         self._file = snapshot.create(name)

@@ -176,11 +176,7 @@ def copy(
 
 
 def copy_first(path: str, target: str, size: int, within: Within = (None, None)) -> str:
-    """The first ``size`` bytes of a file that only grows, verified; their SHA-256. Raises as
-    ``copy`` does.
-
-    What is there already stays if it is the same, else :class:`Occupied`.
-    """
+    """The first ``size`` bytes of a file that only grows, verified; their SHA-256."""
     here, name = _at(path, within[0])
     there, goal = _at(target, within[1])
     if stat(path, within[0]).bytes < size:
@@ -217,7 +213,7 @@ def copy_first(path: str, target: str, size: int, within: Within = (None, None))
 
 
 def delete(path: str, expected: Stat | None = None, within: str | None = None) -> None:
-    """One file, for good. Raises ``Gone``, ``Changed``, ``TreeError``."""
+    """One file, for good."""
     _check(path, expected, within)
     filesystem, name = _at(path, within)
     try:
@@ -230,8 +226,8 @@ def delete(path: str, expected: Stat | None = None, within: str | None = None) -
 
 
 def remove_empty(path: str, within: str | None = None) -> None:
-    """A directory that holds no file, with those in it; one that holds some, or is not to be had,
-    stays. Object stores have none.
+    """A directory that holds no file, with those in it; one that holds some, or is not to be
+    had, stays.
     """
     filesystem, name = _at(path, within)
     with suppress(OSError, ValueError):
@@ -295,7 +291,6 @@ def _refuse_occupied(target: str) -> None:
 
 
 def _at(path: str, within: str | None) -> tuple[Any, str]:
-    """The file system, and the path in its own terms."""
     if "://" not in path or path.startswith("file:"):
         return LocalFiles(within and local_path(within)), local_path(path)
     try:

@@ -10,7 +10,6 @@ from ingest.uris import canonical, is_below
 
 LINK = "link"
 SECOND_NAME = "second_name"
-"""Reason of a directory that was listed under another name as well."""
 BAD_NAME = "bad_name"
 
 
@@ -24,8 +23,8 @@ class Unlisted(Skip):
 
 
 def named_in(roots: Iterable[Root], other: str) -> str:
-    """What a link leads to, as the root that holds it is named: it may be read elsewhere, or by a
-    link above it. Empty, as where nobody knows, for a directory that holds a root.
+    """What a link leads to, as the root that holds it is named: it may be read elsewhere, or by
+    a link above it.
     """
     for root in roots:
         places = {root.uri, canonical(root.reading)}

@@ -31,8 +31,6 @@ _MAILBOX = (
     WAITS_FOR_WORK,
     "org.apache.flink.streaming.runtime.tasks.mailbox.MailboxProcessor.runMailboxStep",
 )
-_RUNS = "org.apache.flink.streaming.runtime.tasks.StreamTask.runMailboxLoop"
-"""Below all that a task does once its state is there and its operators are open, since 1.10."""
 _CHECKPOINT = (
     "snapshotState",
     "performCheckpoint",
@@ -112,13 +110,6 @@ def own_method(thread: DumpedThread) -> str | None:
         ),
         None,
     )
-
-
-def has_started(thread: DumpedThread) -> bool:
-    """Whether the task restored its state, opened its operators and runs, by the frames that the
-    dump has.
-    """
-    return any(method_of(frame) == _RUNS for frame in thread.frames)
 
 
 def in_checkpoint(thread: DumpedThread) -> bool:

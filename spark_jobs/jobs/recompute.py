@@ -4,14 +4,12 @@ cores, and brings rows of a key together.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ingest.prometheus.names import HISTORY
 from spark_jobs.lake import PinnedLake
 from spark_jobs.nested_tables import JOB
 from spark_jobs.run_dir import Carried, RunDir
@@ -32,10 +30,6 @@ class Recompute(Cycle):
 
     lake: PinnedLake
     run_dir: RunDir
-
-    @cached_property
-    def is_history(self) -> Any:  # a column, classic or Connect
-        return F.col("source").eqNullSafe(HISTORY)
 
     def _mapped(self, rows: DataFrame, make: Make, schema: pa.Schema) -> DataFrame:
         return WorkerRows(rows, make, schema).frame()
@@ -85,11 +79,8 @@ class Recompute(Cycle):
         return rows.join(touched, on=window, how="left_semi").drop("window_start")
 
     def _flagged(self, samples: DataFrame, after_seq: int) -> DataFrame:
-        flags = (
-            (F.col("commit_seq") > after_seq).alias(group_windows.IS_NEW),
-            self.is_history.alias(group_windows.IS_HISTORY),
-        )
-        return samples.where("ts is not null").select(*group_windows.SAMPLE, *flags)
+        is_new = (F.col("commit_seq") > after_seq).alias(group_windows.IS_NEW)
+        return samples.where("ts is not null").select(*group_windows.SAMPLE, is_new)
 
     def _carried(self, name: str, schema: pa.Schema, known: str | None = None) -> DataFrame:
         rows = Carried(self.lake.session, self.previous).frame(

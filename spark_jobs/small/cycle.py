@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 
 from ingest.lake.reader import LakeReader
 from ingest.parquet_stream import ParquetStream
-from ingest.prometheus.names import HISTORY
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.nested_tables import JOB
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE
@@ -44,7 +43,6 @@ class SmallCycle(Cycle):
     """
 
     lake: SmallLake
-    is_history = pc.field("source").isin([HISTORY])
 
     def _mapped(self, rows: pa.Table, make: Make, schema: pa.Schema) -> pa.Table:
         return mapped(rows, make, schema)
@@ -91,11 +89,9 @@ class SmallCycle(Cycle):
 
     def _flagged(self, samples: pa.Table, after_seq: int) -> pa.Table:
         dated = samples.filter(pc.is_valid(samples["ts"]))
-        of_history = pc.is_in(dated["source"], pa.array([HISTORY]))
-        flagged = dated.select(list(group_windows.SAMPLE)).append_column(
+        return dated.select(list(group_windows.SAMPLE)).append_column(
             group_windows.IS_NEW, pc.greater(dated["commit_seq"], after_seq)
         )
-        return flagged.append_column(group_windows.IS_HISTORY, of_history)
 
     def _carried(self, name: str, schema: pa.Schema, known: str | None = None) -> pa.Table:
         read = [schema.empty_table()]

@@ -71,9 +71,6 @@ class Cycle(ABC):
     manifest.
     """
 
-    is_history: Any
-    """Condition on samples: they are of the time before a Prometheus was added."""
-
     def __init__(
         self, lake: Any, previous: Manifest | None, run_dir: RunFiles,
         thresholds: Sequence[Scoped] = (), recovery_points: Sequence[Scoped] = (),
@@ -264,13 +261,10 @@ class Cycle(ABC):
 
     @cached_property
     def _samples(self) -> Rows:
-        """New ones, and all of the windows that they fall into; samples of history are alone in
-        theirs.
-        """
+        """New ones, and all of the windows that they fall into."""
         rows = self._new("vertex_metrics")
         if not self._is_first:
-            touched = self._of_touched_windows(rows.filter(~self.is_history))
-            rows = self._union(touched.filter(~self.is_history), rows.filter(self.is_history))
+            rows = self._of_touched_windows(rows)
         return self._flagged(rows, self.from_seq["vertex_metrics"])
 
     # What parsed _metadata tell.
@@ -338,7 +332,7 @@ class Cycle(ABC):
             ),
         }
         if minutes := minute_spans(lookups):
-            samples = self.lake.rows_in("vertex_metrics", minutes).filter(~self.is_history)
+            samples = self.lake.rows_in("vertex_metrics", minutes)
             looked_up[group_windows.FOUND_PART] = self._flagged(samples, 0)
         if any(lookup.keys for lookup in lookups):
             wanted = [(lookup.cluster, lookup.job_id, lookup.keys) for lookup in lookups]

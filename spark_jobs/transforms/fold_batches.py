@@ -209,7 +209,7 @@ def _folded(group: Group, settings: Settings, older_snapshots: bool) -> dict[str
 def _has_news(group: Group) -> bool:
     """Windows of history alone make no job of what nobody else knows."""
     return any(part not in ("state", "skips", "windows") for part in group.parts) or (
-        "windows" in group.parts and bool("state" in group.parts or _judged_windows(group))
+        "windows" in group.parts and bool("state" in group.parts or group.rows("windows"))
     )
 
 
@@ -276,16 +276,9 @@ def fold_group(
     return fold(news_of(group, older_snapshots), unpacked(_unchanged(group)["state"]), settings)
 
 
-def _judged_windows(group: Group) -> list[Row]:
-    """Without those of history: what rules compare with was not seen then, and what ended long ago
-    is no news.
-    """
-    return [row for row in group.rows("windows") if not row[group_windows.IS_HISTORY]]
-
-
 def news_of(group: Group, older_snapshots: bool = False) -> JobUpdate:
     """What is new of one job, out of a group of :func:`jobs_of`."""
-    windows, looked_up = _judged_windows(group), group.rows("found")
+    windows, looked_up = group.rows("windows"), group.rows("found")
     news: dict[str, Any] = {part: group.rows(part) for part in _AS_NEWS}
     for part, (column, later_ms) in _FOUND_BY.items():
         news[part] = [

@@ -20,13 +20,10 @@ from spark_jobs.transforms.sample_cells import begins
 PART = "samples"
 FOUND_PART = "found_samples"
 """Of the minutes that the job asked for, all there are; of others, what other jobs asked for."""
-IS_NEW, IS_HISTORY = "is_new", "is_history"
-"""Of samples of the time before a Prometheus was added: their windows are served, and read by no
-rule.
-"""
+IS_NEW = "is_new"
 SAMPLE = OF_WINDOW
 """Columns of ``vertex_metrics`` that are read of a sample. Beside them a row says whether it
-``is_new``, or only of a touched window, and whether it ``is_history``.
+``is_new``, or only of a touched window.
 """
 WINDOW = (
     "vertex_id",
@@ -44,7 +41,6 @@ WINDOW = (
     "as_of",
     "readings",
     "counters",
-    IS_HISTORY,
 )
 """Fields of a window that the fold reads; those of its serving table are passed on as they are."""
 PLACEMENT = ("vertex_id", "ts", "host", "attempt")
@@ -120,15 +116,11 @@ def _windows(samples: pa.RecordBatch) -> tuple[pa.StructArray, pa.Array]:
         .drop_columns(["cluster"])
         .filter(pa.array(is_touched))
     )
-    of_history = np.logical_and.reduceat(samples[IS_HISTORY].to_numpy(zero_copy_only=False), first)[
-        is_touched
-    ]
-    touched = touched.append_column(IS_HISTORY, pa.array(of_history))
     return touched.to_struct_array(), samples["owner"].take(pa.array(first[is_touched]))
 
 
 def _placements(samples: pa.RecordBatch) -> tuple[pa.StructArray, pa.Array]:
-    new = samples.filter(pc.and_(samples[IS_NEW], pc.invert(samples[IS_HISTORY])))
+    new = samples.filter(samples[IS_NEW])
     return new.select(list(PLACEMENT)).to_struct_array(), new["owner"]
 
 

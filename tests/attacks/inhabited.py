@@ -27,7 +27,7 @@ from webapp.fleet.models import Cluster, JobCurrent
 from webapp.growth.models import ObjectiveRecord
 from webapp.growth.objectives import set_objective
 from webapp.profiles.choices import ThreadDumpState
-from webapp.profiles.models import StartingThread, ThreadDump
+from webapp.profiles.models import ThreadDump
 from webapp.push.models import PushToken
 from webapp.reports import orders as reports
 from webapp.reports import work_keys
@@ -70,19 +70,6 @@ def inhabit(folder: Path) -> JobCurrent:
                 "place": "a.B.c",
             }
         ],
-    )
-    StartingThread.objects.create(
-        cluster=of.cluster,
-        job_id=of.job_id,
-        vertex_id="v1",
-        vertex="enrich",
-        subtask=0,
-        taskmanager_id="tm-1",
-        state="INITIALIZING",
-        deploying_at=an_hour_ago - timedelta(seconds=12),
-        at=an_hour_ago,
-        sentence=("waits in a.B.open"),
-        frames=["a.B.open:7"],
     )
     happened_on("host-1", of, an_hour_ago)
     evaluate(now)

@@ -23,7 +23,6 @@ from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.session import open_session
 from spark_jobs.transforms import folding
 from spark_jobs.transforms.fold_batches import FOLDED, folded_batches
-from spark_jobs.transforms.group_windows import IS_HISTORY
 from spark_jobs.worker_rows import WorkerRows
 from tests.bench.harness import Report
 
@@ -35,7 +34,7 @@ AT_S = 1_772_366_400
 VERTEX_KINDS = {"max_parallelism": "bigint", "status": "string", "running_tasks": "bigint"}
 """What the answer of a real cluster tells of a vertex besides, and no rule reads."""
 BUDGET_S = 120
-OF_FOLD = ("readings", "newest_ts", "counters", IS_HISTORY)
+OF_FOLD = ("readings", "newest_ts", "counters")
 """Fields of a window that no serving table has."""
 
 
@@ -209,7 +208,6 @@ def _windows(ids: DataFrame) -> DataFrame:
             "readings": readings,
             "newest_ts": F.timestamp_seconds(F.lit(AT_S + 45)),
             "as_of": F.timestamp_seconds(F.lit(AT_S + 45)),
-            IS_HISTORY: F.lit(False),
             # none of them was told
             "counters": F.struct(
                 *(F.lit(None).cast("string").alias(name) for name in ("first", "newest"))

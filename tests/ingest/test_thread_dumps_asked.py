@@ -1,9 +1,5 @@
-"""A collect cycle asks for the thread dumps that somebody wants, where that is switched on for
-those of slow tasks, and for no others.
-"""
+"""A collect cycle asks for the thread dumps that somebody wants, and for no others."""
 
-import json
-import re
 from pathlib import Path
 
 import pytest
@@ -57,40 +53,3 @@ def test_an_answer_that_is_no_dump_is_the_requests_own_failure(lake: Lake) -> No
         assert outcome.reachable
         assert one.threads is None
         assert one.error
-
-
-@pytest.mark.parametrize(
-    ("switched_on", "starts_slowly", "dumped"),
-    [(True, True, 1), (False, True, 0), (True, False, 0)],
-)
-def test_taskmanagers_of_tasks_that_are_slow_to_start_are_dumped_where_that_is_switched_on(
-    switched_on: bool, starts_slowly: bool, dumped: int, lake: Lake
-) -> None:
-    rest, dump = recorded("1.20.5/B"), told(dumps("1.20.5", "slow-sync")[0])
-
-    def answer(path: str, headers: dict[str, str]) -> Reply:
-        if "thread-dump" in path:
-            return dump
-        reply = rest(path, headers)
-        return (
-            restoring(reply)
-            if starts_slowly and re.search(r"/vertices/[0-9a-f]{32}$", path)
-            else reply
-        )
-
-    with serving(answer) as [server]:
-        [outcome] = shard(lake, ClusterSource("c", server.url, dumps_slow_starts=switched_on))
-    assert len({one.taskmanager_id for one in outcome.thread_dumps}) >= dumped
-    assert bool(outcome.thread_dumps) is bool(dumped) is bool(outcome.starting)
-    assert {one.taskmanager_id for one in outcome.thread_dumps} <= {
-        task.taskmanager_id for task in outcome.starting
-    }
-
-
-def restoring(reply: Reply) -> Reply:
-    """The same vertex, of which no task runs yet."""
-    document = json.loads(reply.body)
-    for subtask in document.get("subtasks", ()):
-        subtask["status"] = "INITIALIZING"
-        subtask["status-duration"] |= {"RUNNING": -1}
-    return told(document)

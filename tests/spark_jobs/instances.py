@@ -19,7 +19,7 @@ from ingest.lake.store import Lake
 from ingest.metadata.evidence import rows_of as rows_of_file
 from ingest.metadata.files import MetadataFile
 from ingest.recordings.importer import import_recording
-from ingest.records import LogRecord, Observed, VertexMetrics
+from ingest.records import LogRecord, Observed
 from spark_jobs import manifest as manifests
 from spark_jobs.jobs.recompute import Recompute
 from spark_jobs.lake import pin
@@ -199,7 +199,6 @@ def play_in_pieces(instance: Instance, folder: Path) -> None:
     derived_commits.append(instance.lake, [jobmanager_log("late-trigger", TRIGGERED)])
     instance.lake.append([jobmanager_log("late-deploy", DEPLOYED)])
     instance.cycle()
-    instance.lake.append([history(noon(-86_400)), history(noon(-86_100))])
     derived_commits.append(instance.lake, [parsed(RECORDINGS / UPLOAD, 8)])
     instance.cycle()
     instance.cycle()
@@ -220,20 +219,6 @@ def parsed(recording: Path, number: int) -> Observed:
         "metadata",
         tuple(rows_of_file(file, 1 << 20)),
     )
-
-
-def history(at: datetime) -> Observed:
-    """A sample of the time before a Prometheus was added."""
-    sample = VertexMetrics(
-        JOB,
-        "b" * 32,
-        at,
-        parallelism=2,
-        busy_ms_per_s=(900.0, None),
-        records_in=(5, 7),
-        counted_at=at,
-    )
-    return Observed("late-trigger", at, "prometheus_history", (sample,))
 
 
 def jobmanager_log(cluster: str, *lines: str) -> Observed:

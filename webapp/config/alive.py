@@ -1,8 +1,5 @@
 """A file that a worker or beat touches while it is connected to the broker and works, by whose age
 a container tells whether it does.
-
-Asked over the broker (``celery inspect ping``) each check would start a Python of its own for a
-second of CPU.
 """
 
 from pathlib import Path

@@ -1,9 +1,4 @@
-"""Not asking again for a while what did not answer: nobody waits for it twice.
-
-One breaker a process and server; Redis, which is only ever a help, has one for the cache and for
-hints alike. It opens when a call fails or is slow, so the first one waits for its time-out and the
-others for nothing. Every ``OPEN_S`` one call may try whether the server is back.
-"""
+"""Not asking again for a while what did not answer: nobody waits for it twice."""
 
 import logging
 import threading
@@ -12,9 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 TIMEOUT_S = 0.3
-"""Of one answer; what is asked of Redis takes it less than a millisecond."""
 SLOW_S = 0.5
-"""Of one call, which takes several answers where it has to connect first."""
 OPEN_S = 3.0
 
 logger = logging.getLogger(__name__)

@@ -53,7 +53,6 @@ class ForgivingRedisCache(RedisCache):
         )
 
     def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
-        """0 without Redis."""
         return _without_failing(
             lambda: int(super(ForgivingRedisCache, self).incr(key, delta, version)), 0
         )

@@ -36,15 +36,11 @@ def _keep_logging(**_: object) -> None:
 
 
 def _begin(task: Task[..., object], **_: object) -> None:
-    """Lines that a task writes belong to the request whose hint it follows."""
     task.request.belongs_to = ExitStack()
     task.request.belongs_to.enter_context(log_lines.request_context(_request_of(task)))
 
 
 def _request_of(task: Task[..., object]) -> str:
-    """Headers of a message are attributes of its request; a task that is called at once has them as
-    such.
-    """
     return str(
         getattr(task.request, log_lines.REQUEST, None)
         or (task.request.headers or {}).get(log_lines.REQUEST)
@@ -58,7 +54,6 @@ def _end(task: Task[..., object], **_: object) -> None:
 
 
 def _end_with_worker(**_: object) -> None:
-    """A process of the pool; a pool without processes sends the signal, too."""
     if current_process().name != "MainProcess":
         die_with_parent(os.getppid())
 

@@ -1,9 +1,4 @@
-"""Closing to others what an instance keeps: homes made before, or by hand, may be open.
-
-Only what Weir itself puts into its home is touched, and only where it is this user's own; links are
-not followed. Below the folders of lake, runs, plans and reports nothing has to be: a closed folder
-closes what is in it.
-"""
+"""Closing to others what an instance keeps: homes made before, or by hand, may be open."""
 
 import os
 import stat

@@ -228,12 +228,10 @@ class Environment:
     most_rows_without_spark: int = _read(
         number, "WEIR_MOST_ROWS_WITHOUT_SPARK", 40_000, 0, 1_000_000
     )
-    prometheus_history_days: int = _read(number, "WEIR_PROMETHEUS_HISTORY_DAYS", 7, 0, 90)
     storage_audit_h: int = _read(number, "WEIR_STORAGE_AUDIT_H", 6, 1, 24 * 31)
     storage_age_guard_h: int = _read(number, "WEIR_STORAGE_AGE_GUARD_H", 72, 24, 24 * 365)
     storage_keep_audits: int = _read(number, "WEIR_STORAGE_KEEP_AUDITS", 4, 2, 1000)
     storage_threads: int = _read(number, "WEIR_STORAGE_THREADS", 8, 1, 64)
-    start_dumps: bool = _read(flag, "WEIR_START_DUMPS", False)
     metadata_per_cycle: int = _read(number, "WEIR_METADATA_PER_CYCLE", 20, 0, 1000)
     metadata_max_bytes: int = _read(number, "WEIR_METADATA_MAX_BYTES", 8 << 20, 1 << 10, 1 << 30)
     plans_root: str = _read(_place, "WEIR_PLANS_ROOT", "plans")

@@ -41,11 +41,7 @@ def _is_behind() -> bool:
 
 
 class PreparedCommand(BaseCommand):
-    """A command that finds its database ready. ``system checks`` are for servers; here they only
-    cost time.
-
-    ``refusals``: errors that say what is wrong with the input.
-    """
+    """A command that finds its database ready."""
 
     requires_system_checks: list[str] = []
     refusals: tuple[type[Exception], ...] = ()
@@ -67,7 +63,6 @@ class PreparedCommand(BaseCommand):
             raise CommandError(str(error), returncode=REFUSED) from error
 
     def say(self, line: str) -> None:
-        """Progress, as it comes; none where the output is JSON."""
         if not self.quiet:
             self.stdout.write(line)
             self.stdout.flush()

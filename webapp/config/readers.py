@@ -45,7 +45,6 @@ def text(name: str, default: str, expected: str, check: Check) -> str:
 
 
 def secret(name: str, expected: str, check: Check, default: str = "") -> str:
-    """As :func:`text`; the value is never shown in a refusal."""
     return str(_read(name, default, _ENV.str, expected, check, hidden=True))
 
 

@@ -98,14 +98,12 @@ def _run(settings: Environment, home: Home) -> int:
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:
-    """Another signal while it stops ends it at once: its programs are leashed to it."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     raise Stopped
 
 
 def _prepare(home: Home, environment: Mapping[str, str]) -> str:
-    """The database is brought up to date; returns how to sign in."""
     began = time.monotonic()
     log = home.folder("logs") / "prepare.log"
     with log.open("w") as errors:
@@ -127,9 +125,6 @@ def _prepare(home: Home, environment: Mapping[str, str]) -> str:
 
 
 def _supervisord(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """In a session of its own: Ctrl-C in the terminal reaches this process alone, which stops the
-    others.
-    """
     command = leashed(
         [
             sys.executable,
@@ -166,7 +161,6 @@ def _ended(programs: subprocess.Popen[bytes], home: Home) -> Failed:
 
 
 def _reachable(bind: str) -> str:
-    """Loopback where it means every address of this machine."""
     host, _, port = bind.rpartition(":")
     try:
         is_every = ip_address(host.strip("[]")).is_unspecified

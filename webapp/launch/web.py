@@ -77,7 +77,6 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 def _serve(application: AccessLog, listening: socket.socket, threads: int) -> None:
-    """Until SIGTERM; requests that a thread is at are worked on for five seconds more."""
     signal.signal(signal.SIGTERM, _leave)
     server = waitress.create_server(
         application,
@@ -101,7 +100,6 @@ def _leave(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _keep(children: Sequence[int]) -> int:
-    """One that ends unasked ends all: whoever started them starts them again."""
     asked = False
 
     def stop(_signal: int, _frame: FrameType | None) -> None:

@@ -13,7 +13,6 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db.models import F
 from django.utils import timezone
 
-from ingest.prometheus.history import instant
 from ingest.shard_collector import ClusterOutcome, collect_shard
 from ingest.sources import ClusterSource
 from webapp.findings import unreachable_clusters
@@ -24,7 +23,6 @@ from webapp.fleet.models.cluster import MAX_SHARD_SIZE, SILENCE, ClusterQuerySet
 from webapp.lib.chunks import chunks
 from webapp.lib.row_updates import write
 from webapp.profiles import thread_dump_requests as thread_dumps
-from webapp.profiles.starting_threads import keep_starting
 from webapp.storage.evidence import evidence_source
 from webapp.work.keys import COLLECT_SLOW
 from webapp.work.lake import lake
@@ -60,9 +58,6 @@ OUTCOME_FIELDS = (
     "log_store_read_from",
     "log_store_read_to",
     "log_store_error",
-    "history_read_to",
-    "history_begun_at",
-    "history_wanted_from",
 )
 
 
@@ -106,7 +101,6 @@ def _collect(
     *,
     stragglers_after_s: float | None = None,
 ) -> set[str]:
-    """Returns the names of those that were asked."""
     sources, broken = _sources(list(clusters.values()))
     cursors = {source.name: clusters[source.name].cursor for source in sources}
     started_at = timezone.now()
@@ -159,7 +153,6 @@ def save_outcomes(
     for outcome in outcomes:
         if outcome.thread_dumps:
             with lease.writing():
-                keep_starting(outcome.cluster, outcome.starting, outcome.thread_dumps)
                 thread_dumps.keep(outcome.cluster, outcome.thread_dumps)
 
 
@@ -179,12 +172,6 @@ def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
     if read := outcome.log_store:
         cluster.log_store_read_from, cluster.log_store_read_to = read.read_from, read.read_to
         cluster.log_store_error = storable(read.error)
-    if history := outcome.metrics_history:
-        cluster.history_read_to, cluster.history_wanted_from = (
-            instant(history.before_s),
-            instant(history.oldest_s),
-        )
-        cluster.history_begun_at = instant(history.begun_s)
     if outcome.took_s < SLOW_S:
         cluster.slow_since = None
     elif not outcome.reachable and not _is_weirs_own(outcome):
@@ -203,9 +190,6 @@ def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
 
 
 def _is_weirs_own(outcome: ClusterOutcome) -> bool:
-    """Time-outs of a process that did not get to run, at once or in all, say nothing about who was
-    asked.
-    """
     return outcome.stalled_s >= MOST_STALL_S
 
 
@@ -222,7 +206,6 @@ def _sources(clusters: Sequence[Cluster]) -> tuple[list[ClusterSource], list[Clu
                 cluster.source(),
                 metadata=metadata,
                 thread_dumps=dumps.get(cluster.name, ()),
-                dumps_slow_starts=settings.WEIR.start_dumps,
             )
             sources.append(source)
         except ImproperlyConfigured as error:

@@ -111,9 +111,6 @@ def run_cycle(lease: Lease, record: RunRecord) -> bool:
 
 
 def _start_over(lost: PreviousLost, lease: Lease, record: RunRecord) -> None:
-    """What a run directory held can be made again from the lake, into the same rows; so nobody has
-    to be asked.
-    """
     record.say(f"{lost} Everything is read again from the lake.")
     logger.warning("%s Everything is read again from the lake.", lost)
     last = loader.last_loaded()
@@ -125,7 +122,6 @@ def _start_over(lost: PreviousLost, lease: Lease, record: RunRecord) -> None:
 
 
 def _tidy(record: RunRecord) -> None:
-    """What is loaded is loaded, whatever becomes of old directories."""
     try:
         removed = run_dirs.tidy(settings.WEIR.keep_runs)
     except OSError as error:
@@ -139,7 +135,6 @@ def _tidy(record: RunRecord) -> None:
 
 
 def _new_commits() -> dict[str, int]:
-    """Lake table → commits that no loaded run has read; empty where there are none."""
     last = loader.last_loaded()
     known = last.to_seq if last else {}
     newest = lake.commits()
@@ -187,7 +182,6 @@ def _run_spark(record: RunRecord, wanted: dict[str, int]) -> str:
 
 
 def _write_request(run_dir: str) -> str:
-    """What the rules are to know besides the lake; returns its path."""
     path = f"{run_dir}/request.json"
     request = {"thresholds": overrides.as_plain(), "recovery_points": recovery.recovery_points()}
     with fsspec.open(path, "wb") as file:
@@ -203,7 +197,6 @@ def _load(path: str, run: PipelineRun | None, lease: Lease, record: RunRecord) -
 
 
 def _load_pending(lease: Lease, record: RunRecord) -> bool:
-    """Load what a killed process left complete: accepted but not loaded, or not even accepted."""
     row = Manifest.objects.exclude(state=Manifest.State.LOADED).order_by("id").first()
     if row is not None:
         record.say(f"run {row.attempt} is complete and not loaded yet")
@@ -219,7 +212,6 @@ def _load_pending(lease: Lease, record: RunRecord) -> bool:
 
 
 def _drop(row: Manifest, error: BadManifest, lease: Lease, record: RunRecord) -> None:
-    """Whatever of it is in the database already comes again with its commits."""
     record.say(f"{error} It is dropped; its commits are read again.")
     logger.warning("Run %s is dropped, its commits are read again: %s", row.attempt, error)
     with lease.writing():

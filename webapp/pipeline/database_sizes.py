@@ -54,9 +54,6 @@ def _of_postgresql() -> Iterator[TableSize]:
 
 
 def _of_sqlite() -> Iterator[TableSize]:
-    """SQLite may be built without the table that tells sizes
-    (https://www.sqlite.org/dbstat.html).
-    """
     with connection.cursor() as cursor:
         try:
             cursor.execute(_OF_PAGES)

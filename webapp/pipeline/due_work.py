@@ -70,9 +70,6 @@ def _slow_lane() -> dict[str, int]:
 
 
 def _next_collection(ended: Ended) -> datetime:
-    """Collections and cycles begin an interval apart, so that what comes in during one does not
-    wait for a whole interval after it; but what takes long rests for long.
-    """
     rest = min(2 * (ended.ended - ended.began), COLLECTION_RESTS_AT_MOST)
     return max(ended.began + timedelta(seconds=ended.lease.interval_s), ended.ended + rest)
 
@@ -89,9 +86,6 @@ def _has_cycle(attempt: ClaimedWork) -> bool:
 
 
 def _next_cycle(ended: Ended) -> datetime | None:
-    """A cycle that found nothing to do stays due, so that a hint at new commits starts it at
-    once.
-    """
     if ended.idle:
         return ended.ended if ended.lease.interval_s <= schedule.TICK_S else None
     if cycle.left_some():
@@ -101,7 +95,6 @@ def _next_cycle(ended: Ended) -> datetime | None:
 
 
 def _hint_at_the_next(key: str) -> None:
-    """What is due again before the next tick would say so."""
     now = timezone.now()
     task = work_of(key).task
     ahead = DueWork.objects.filter(

@@ -63,7 +63,6 @@ def _database(now: datetime) -> Iterator[KeptSize]:
 
 
 def _lake(now: datetime) -> Iterator[KeptSize]:
-    """What lies on the disk: of a table, files that were replaced less than a day ago as well."""
     root = settings.WEIR.lake_root.rstrip("/")
     for name in ALL_TABLES:
         folder = f"{root}/{name}"
@@ -72,7 +71,6 @@ def _lake(now: datetime) -> Iterator[KeptSize]:
 
 
 def _log_of(folder: Path) -> tuple[int | None, datetime | None]:
-    """Newest commit and oldest day, by the names of files."""
     log = folder / "_delta_log"
     if not log.is_dir():
         return None, None

@@ -40,8 +40,5 @@ def care(record: RunRecord) -> None:
 
 
 def _forget(opened: Lake) -> int:
-    """Facts stay as long as the roll-up of their day, which late ones correct: of part of them it
-    would be a false one.
-    """
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values_list("name", flat=True)
     return opened.forget(CHECKPOINT_FACTS.name, (timezone.now() - sums()).date(), list(recordings))

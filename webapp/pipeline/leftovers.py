@@ -72,7 +72,6 @@ def _batches(manifest: RunManifest) -> Iterator[set[Key]]:
 
 
 def _others(brought: set[Key]) -> set[Key]:
-    """Rows of the same checkpoints with other triggers."""
     ids: dict[tuple[str, str], set[int]] = {}
     for cluster, job_id, checkpoint_id, _ in brought:
         ids.setdefault((cluster, job_id), set()).add(checkpoint_id)

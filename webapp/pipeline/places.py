@@ -39,7 +39,6 @@ def held(place: str | Path) -> Held:
 
 
 def _stats(path: str) -> Iterator[os.stat_result]:
-    """What others remove meanwhile is passed over."""
     try:
         if not stat.S_ISDIR(os.lstat(path).st_mode):
             yield os.lstat(path)

@@ -32,7 +32,7 @@ from webapp.hosts.models import HostEvent, JobHost, TaskManagerLife
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident
 from webapp.pressure.models import PressureWindow, VertexHour
-from webapp.profiles.models import StartingThread, ThreadDump
+from webapp.profiles.models import ThreadDump
 from webapp.storage.auditing import audit_retention
 from webapp.work.lease import Lease
 from webapp.work.models import Manifest, PipelineAlarm, PipelineRun, SkippedInput
@@ -104,7 +104,6 @@ RULES = (
     Rule(PressureWindow, "window_start", routine),
     Rule(VertexHour, "period_start", notable),
     Rule(ThreadDump, "wanted_at", routine),
-    Rule(StartingThread, "at", notable),
     Rule(LogEvent, "ts", routine),
     Rule(JobException, "ts", notable),
     Rule(JobAnnotation, "at", notable),

@@ -121,9 +121,6 @@ def _start(opened: Lake) -> int:
 
 
 def _has_news(opened: Lake) -> bool:
-    """While a run is taken up in parts, the facts of some jobs are there and those of others are
-    not.
-    """
     if kept_facts.taken(opened).cycle == kept_facts.UNFINISHED:
         return False
     return bool(opened.files(kept_facts.TABLE, after_seq=_start(opened)))

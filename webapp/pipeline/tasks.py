@@ -67,7 +67,6 @@ def follow(key: str) -> None:
 
 
 def _perform(key: str, *, even_if_not_due: bool) -> bool:
-    """True where it was this process that did it, and did it well."""
     try:
         return perform(key, even_if_not_due=even_if_not_due).state != Performed.HELD
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Thread dumps, one row a TaskManager, and threads of tasks that were slow to start."""
+"""Thread dumps, one row a TaskManager."""
 
 from django.db import models
 
@@ -45,41 +45,3 @@ class ThreadDump(models.Model):
 
     def __str__(self) -> str:
         return f"thread dump of {self.taskmanager_id} of {self.cluster}: {self.state}"
-
-
-@scoped()
-class StartingThread(models.Model):
-    """What a task did that was slow to start: its thread in a dump that was taken meanwhile.
-
-    ``state`` is that of the task, DEPLOYING or INITIALIZING; ``frames``: 'a.B.method:line',
-    innermost first.
-    """
-
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
-    vertex_id = models.CharField(max_length=64)
-    vertex = models.TextField(help_text="its name")
-    subtask = models.BigIntegerField(help_text="0-based")
-    taskmanager_id = models.CharField(max_length=300)
-    state = models.CharField(max_length=16)
-    deploying_at = models.DateTimeField(help_text="its deployment began")
-    at = models.DateTimeField(help_text="by the JobManager's clock; the dump followed at once")
-    sentence = MessageField(help_text="what the thread did")
-    frames = models.JSONField(default=list)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["cluster", "job_id", "vertex_id", "subtask", "at"],
-                name="starting_thread_key",
-            ),
-        ]
-        indexes = [models.Index(fields=["at"], name="starting_thread_age")]
-
-    def __str__(self) -> str:
-        return f"{self.vertex[:80]}/{self.subtask} of {self.job_id} while it started"
-
-    @property
-    def after_ms(self) -> int:
-        """Since its deployment began."""
-        return round((self.at - self.deploying_at).total_seconds() * 1000)

@@ -132,7 +132,6 @@ def shown_thread(thread: Thread) -> DumpedThread:
 
 
 def _importance(thread: DumpedThread) -> tuple[bool, bool, bool, str]:
-    """Tasks first, then what runs the job's own code or is blocked."""
     return (
         task_of(thread.name) is None,
         own_method(thread) is None,

@@ -53,7 +53,6 @@ def replicate(pk: int, lease: Lease, record: RunRecord) -> None:
 
 
 def _run(request: Request, record: RunRecord) -> Result:
-    """Its process is on this machine."""
     with tempfile.TemporaryDirectory(prefix="weir-replication-") as folder:
         asked = Path(folder, "request.json")
         answer = Path(folder, "result.json")
@@ -127,7 +126,6 @@ def keep(row: Replica, result: Result, now: datetime) -> None:
 
 
 def _triggered_at(row: Replica, result: Result) -> datetime | None:
-    """What came in after this instant is not in the copy."""
     facts = CheckpointFact.objects.filter(
         cluster=row.cluster, job_id=row.job_id, checkpoint_id=result.checkpoint_id or 0
     )

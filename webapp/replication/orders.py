@@ -57,9 +57,6 @@ def _note(replica: Replica, user: Any, at: datetime) -> None:
 
 
 def _refuse_foreign(destination: str, user: Any) -> None:
-    """A destination makes workers connect and write: operators may use the storages that registered
-    roots are on, and no local path.
-    """
     if role_of(user) == Role.ADMIN:
         return
     try:

@@ -149,7 +149,6 @@ def _refuse_interval(every_s: int) -> None:
 
 
 def _refuse_taken(place: Root, others: QuerySet[Replica]) -> None:
-    """Looks at all rows, also at those that whoever asks does not see; each round looks again."""
     with scopes.everything():
         taken = [
             *(Root(root.uri, root.read_at or None) for root in StorageRoot.objects.all()),
@@ -176,7 +175,6 @@ def places_of(copies: Iterable[Replica]) -> list[Root]:
 
 
 def _taken() -> InputRefused:
-    """The same whatever is there, and whose ever it is."""
     return InputRefused(
         {
             "destination": gettext(

@@ -22,6 +22,5 @@ def send(task: str, key: str, options: dict[str, Any]) -> None:
 
 @cache
 def _connection(process: int) -> Any:
-    """One of this process that gives up soon; those that workers listen on may wait."""
     short = {"socket_timeout": breaker.TIMEOUT_S, "socket_connect_timeout": breaker.TIMEOUT_S}
     return app.connection_for_write(transport_options=short)

@@ -73,5 +73,4 @@ def hint(task: Task, key: str, after: timedelta = timedelta()) -> None:
 
 @cache
 def _sender(process: int) -> ThreadPoolExecutor:
-    """A thread of this process, so that nobody else has to wait for longer than they want."""
     return ThreadPoolExecutor(1, thread_name_prefix="hints")

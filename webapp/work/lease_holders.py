@@ -22,9 +22,6 @@ def is_dead(holder: str) -> bool:
 
 
 def _machine() -> str:
-    """One boot of one machine and one process name space: containers may share a host name, not
-    this.
-    """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}:{Path('/proc/self/ns/pid').readlink().name}".replace("/", "_")
@@ -33,9 +30,6 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str:
-    """Start time in clock ticks since boot, so that a reused pid is another process; "" where there
-    is none.
-    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

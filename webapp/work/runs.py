@@ -87,9 +87,6 @@ def recorded(
 
 
 def _request_of(lease: Lease) -> str:
-    """What the row says, which survives a hint that was lost; else the request whose hint is
-    followed.
-    """
     asked = DueWork.objects.filter(key=lease.key).exclude(request_id="")
     known = asked.values_list("request_id", flat=True).first()
     if known:

@@ -55,7 +55,6 @@ def upsert(
 
 
 def _insert(target: str, names: Sequence[str], table: ServingTable, values: Values) -> int:
-    """Some hundred rows a statement."""
     columns, changed = _quoted(names), 0
     rows_at_once = SQLITE_PARAMETERS // len(names)
     one_row = f"({', '.join(['%s'] * len(names))})"

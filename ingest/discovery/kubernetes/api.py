@@ -1,5 +1,4 @@
-"""Requests to an API server: one page of a list, or the changes of a watch, each bounded in time
-and size.
+"""Requests to an API server: one page of a list, bounded in time and size.
 
 Only GET, only the address that was given: no proxy of the environment is used and no redirect is
 followed.
@@ -7,8 +6,6 @@ followed.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
@@ -24,30 +21,15 @@ from ingest.network.clusters import RefusedAddress, checked_socket
 PAGE_BYTES = 32 * 1024 * 1024
 PAGE_TIMEOUT_S = 10.0
 CONNECT_TIMEOUT_S = 5.0
-OBJECT_BYTES = 4 * 1024 * 1024
-"""Of one line of a watch; etcd holds objects of at most 1.5 MiB."""
-WATCH_BYTES = 64 * 1024 * 1024
-PAGE_VALUES, OBJECT_VALUES = 1_500_000, 200_000
-LONGEST_PAUSE_S = 300
+PAGE_VALUES = 1_500_000
 
 
 class ApiFault(Skipped):
-    """``status`` is 0 where no answer came.
+    """``status`` is 0 where no answer came."""
 
-    ``pause_s``: how long the server wants to be left alone.
-    """
-
-    def __init__(self, text: str, status: int = 0, pause_s: float = 0) -> None:
+    def __init__(self, text: str, status: int = 0) -> None:
         super().__init__(text)
-        self.status, self.pause_s = status, pause_s
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """``type``: ADDED, MODIFIED, DELETED or BOOKMARK."""
-
-    type: str
-    object: dict[str, Any]
+        self.status = status
 
 
 class Api:
@@ -104,7 +86,7 @@ class Api:
                         )
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._fault(error, path) from error
-        document = _decoded(bytes(content), PAGE_VALUES, path)
+        document = _decoded(bytes(content), path)
         if not isinstance(document.get("items"), list) or not isinstance(
             document.get("metadata"), dict
         ):
@@ -113,42 +95,6 @@ class Api:
                 200,
             )
         return document
-
-    async def watch(
-        self, path: str, parameters: dict[str, str], within_s: float
-    ) -> AsyncIterator[Change]:
-        """What changed, until the server ends it or ``within_s`` are over. A last line that is not
-        whole is left out. Raises ``ApiFault``, of status 410 where what changed since then is not
-        known any more.
-        """
-        rest, taken = b"", 0
-        try:
-            async with asyncio.timeout(within_s):
-                async with await self._send(path, parameters) as response:
-                    async for piece in response.content.iter_any():
-                        taken += len(piece)
-                        *lines, rest = (rest + piece).split(b"\n")
-                        if (
-                            taken > WATCH_BYTES
-                            or len(rest) > OBJECT_BYTES
-                            or any(len(line) > OBJECT_BYTES for line in lines)
-                        ):
-                            raise ApiFault(
-                                message(
-                                    "{path:name} sends more changes, or a larger object, than is "
-                                    "read at a time",
-                                    path=path,
-                                ),
-                                200,
-                            )
-                        for line in filter(bytes.strip, lines):
-                            yield _change(line, path)
-        except TimeoutError:
-            return
-        except (aiohttp.ClientPayloadError, ConnectionResetError):
-            return
-        except (aiohttp.ClientError, OSError) as error:
-            raise self._fault(error, path) from error
 
     async def _send(self, path: str, parameters: dict[str, str]) -> aiohttp.ClientResponse:
         if self._session is None:
@@ -163,14 +109,12 @@ class Api:
         )
         if response.status == 200:
             return response
-        pause_s = _seconds(response.headers.get("Retry-After", ""))
         status = response.status
         response.close()
         meaning = _MEANING.get(status) or message("HTTP {status:number}", status=status)
         raise ApiFault(
             message("{path:name} is answered by {meaning:text}", path=path, meaning=meaning),
             status,
-            pause_s,
         )
 
     def _fault(self, error: Exception, path: str) -> ApiFault:
@@ -218,35 +162,16 @@ _MEANING = {
     401: message(
         "HTTP 401: the token or certificate is not known to the API server, or has expired"
     ),
-    403: message("HTTP 403: RBAC does not allow 'list' and 'watch' of it"),
+    403: message("HTTP 403: RBAC does not allow 'list' of it"),
     404: message("HTTP 404: there is no such resource; is its CustomResourceDefinition installed?"),
     410: message("HTTP 410: that version is no longer available"),
     429: message("HTTP 429: the API server is overloaded"),
 }
 
 
-def _change(line: bytes, path: str) -> Change:
-    document = _decoded(line, OBJECT_VALUES, path)
-    kind, resource = document.get("type"), document.get("object")
-    if not isinstance(kind, str) or not isinstance(resource, dict):
-        raise ApiFault(
-            message("{path:name} sends something that is not a watch event", path=path), 200
-        )
-    if kind == "ERROR":
-        code = resource.get("code")
-        status = code if isinstance(code, int) else 0
-        meaning = _MEANING.get(status) or message(
-            "an error of its watch ({status:number})", status=status
-        )
-        raise ApiFault(
-            message("{path:name} is answered by {meaning:text}", path=path, meaning=meaning), status
-        )
-    return Change(kind, resource)
-
-
-def _decoded(content: bytes, most: int, path: str) -> dict[str, Any]:
+def _decoded(content: bytes, path: str) -> dict[str, Any]:
     try:
-        document = json_bounds.decoded(content, most)[0]
+        document = json_bounds.decoded(content, PAGE_VALUES)[0]
     except json_bounds.TooManyValues as error:
         raise ApiFault(
             message("{path:name} was not read: {error:text}", path=path, error=str(error)), 200
@@ -260,11 +185,3 @@ def _decoded(content: bytes, most: int, path: str) -> dict[str, Any]:
             message("{path:name} answers something that is not a Kubernetes object", path=path), 200
         )
     return document
-
-
-def _seconds(text: str) -> float:
-    return (
-        min(float(text), LONGEST_PAUSE_S)
-        if text.isascii() and text.isdigit() and len(text) < 10
-        else 0
-    )

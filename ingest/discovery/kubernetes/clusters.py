@@ -38,7 +38,6 @@ class Found:
 
 
 def targets(source: KubernetesSource, listing: Found) -> tuple[list[Target], list[RefusedTarget]]:
-    """One for each cluster id of a namespace, in their order."""
     deployments = {_id(deployment): deployment for deployment in listing.deployments}
     services = {
         (service["namespace"], service["cluster_id"]): service for service in listing.services
@@ -118,7 +117,6 @@ def _target(
 
 
 def _placed(url: str) -> tuple[str, dict[str, str]]:
-    """Address, and what says of scheme and path, of an address with or without them."""
     scheme, mark, rest = url.rpartition("://")
     try:
         parts = urlsplit(f"//{rest}")

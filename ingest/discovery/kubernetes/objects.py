@@ -270,7 +270,6 @@ def _number(value: Any) -> int | None:
 
 
 def _word(given: dict[str, Any], key: str) -> str:
-    """A word of an enumeration, upper case, such as READY; what is no word is ""."""
     text = _text(given.get(key)).upper()
     return text if re.fullmatch(r"[A-Z][A-Z0-9_-]{0,39}", text) else ""
 

@@ -1,23 +1,29 @@
-"""One reading of a Kubernetes: every resource that is needed, followed since the last reading of
-this process.
-"""
+"""One reading of a Kubernetes: a list of every resource that is needed."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from ingest.discovery.kubernetes import objects
 from ingest.discovery.kubernetes.access import ApiServer, in_cluster
 from ingest.discovery.kubernetes.api import Api, ApiFault
 from ingest.discovery.kubernetes.clusters import Found, targets
-from ingest.discovery.kubernetes.followed import Followed, Reader
 from ingest.discovery.kubernetes.kubeconfig import read_kubeconfig
 from ingest.discovery.sources import OWN_NAMESPACE, KubernetesSource, RefusedTarget
 from ingest.discovery.target_groups import MAX_TARGETS, Target
 from ingest.errors import Skipped
 from ingest.messages import message
 
-MAX_HELD = 50
+PAGE = 250
+MAX_OBJECTS = 20_000
+"""Of one resource; of each only what is needed of it is kept."""
 FLINK, CORE = "/apis/flink.apache.org/v1beta1", "/api/v1"
+
+
+Kept = dict[str, Any]
+Reader = Callable[[dict[str, Any]], Kept | None]
+"""An object → what is kept of it, or None where it is none of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +82,8 @@ RESOURCES = {
 }
 """By the field of :class:`Found` that it fills."""
 
-_held: dict[tuple[str, KubernetesSource, str], dict[tuple[str, str], Followed]] = {}
-"""What this process knows of its sources; a reading takes it out, so that two at a time do not
-share it.
-"""
+_seen: set[tuple[str, KubernetesSource, str, str]] = set()
+"""Resources of sources of which this process has listed any object."""
 
 
 async def read_kubernetes(
@@ -87,20 +91,8 @@ async def read_kubernetes(
 ) -> tuple[list[Target], list[RefusedTarget]]:
     """``name``: of the source. Raises ``Skipped``."""
     server = await asyncio.to_thread(_server, source)
-    key = (name, source, server.url)
-    followed = _held.pop(key, {})
-    try:
-        async with Api(server) as api:
-            return await _read(api, source, server, followed)
-    finally:
-        while len(_held) >= MAX_HELD:
-            _held.pop(next(iter(_held)))
-        _held[key] = followed
-
-
-def forget() -> None:
-    """As a process that has just begun."""
-    _held.clear()
+    async with Api(server) as api:
+        return await _read(api, name, source, server)
 
 
 def _server(source: KubernetesSource) -> ApiServer:
@@ -108,70 +100,43 @@ def _server(source: KubernetesSource) -> ApiServer:
 
 
 async def _read(
-    api: Api, source: KubernetesSource, server: ApiServer, followed: dict[tuple[str, str], Followed]
+    api: Api, name: str, source: KubernetesSource, server: ApiServer
 ) -> tuple[list[Target], list[RefusedTarget]]:
     parts = set(source.read or ("deployments", "services")) | (
         {"leaders"} if source.leader else set()
     )
-    wanted = [(into, resource) for into, resource in RESOURCES.items() if resource.part in parts]
     asked = [
         (into, resource, namespace)
-        for into, resource in wanted
+        for into, resource in RESOURCES.items()
+        if resource.part in parts
         for namespace in _in(source, server)
     ]
-    for into, resource, namespace in asked:
-        if (into, namespace) not in followed:
-            followed[into, namespace] = _followed(resource, namespace, source.selector)
     results = await asyncio.gather(
-        *(followed[into, namespace].take(api) for into, _resource, namespace in asked),
+        *(
+            _listed(api, resource, namespace, source.selector)
+            for _into, resource, namespace in asked
+        ),
         return_exceptions=True,
     )
-    notes, unread = [], set()
-    for (into, resource, namespace), result in zip(asked, results, strict=True):
-        if result is None:
-            continue
-        if not isinstance(result, ApiFault):
-            raise result
-        watch = followed[into, namespace]
-        is_there = bool(watch.objects)
-        # A CustomResourceDefinition that is not installed; while an API server starts it may also
-        # just not know of it yet.
-        is_not_installed = (
-            result.status == 404 and resource.group == FLINK and not is_there and not source.read
-        )
-        if not is_not_installed and not (resource.optional and result.status in (403, 404)):
-            raise (
-                Skipped(
-                    message(
-                        "{result:name}; or leave {part:name} out of its 'read'",
-                        result=str(result),
-                        part=resource.part,
-                    )
-                )
-                if result.status == 403
-                else result
-            )
-        watch.objects.clear()
-        watch.version = ""
-        unread.add(into)
-        if result.status != 404:
-            notes.append(
-                RefusedTarget(
-                    watch.path,
-                    message(
-                        "{result:name}; {without:message}",
-                        result=str(result),
-                        without=_WITHOUT[into],
-                    ),
-                )
-            )
+    notes: list[RefusedTarget] = []
     listing = Found()
-    for into, _resource, namespace in asked:
-        listed = followed[into, namespace].objects.values()
-        if into != "events":
-            getattr(listing, into).extend(listed)
-        elif "events" not in unread:
-            listing.events = [*(listing.events or ()), *listed]
+    unread = set()
+    for (into, resource, namespace), result in zip(asked, results, strict=True):
+        key = (name, source, into, namespace)
+        if isinstance(result, ApiFault):
+            unread.add(into)
+            notes += _left_out(result, source, into, resource, namespace, is_there=key in _seen)
+        elif isinstance(result, BaseException):
+            raise result
+        else:
+            if result:
+                _seen.add(key)
+            if into == "events":
+                listing.events = [*(listing.events or ()), *result]
+            else:
+                getattr(listing, into).extend(result)
+    if "events" in unread:
+        listing.events = None
     made, unled = targets(source, listing)
     if len(made) > MAX_TARGETS:
         raise Skipped(
@@ -184,6 +149,43 @@ async def _read(
     return made, [*notes, *unled]
 
 
+def _left_out(
+    fault: ApiFault,
+    source: KubernetesSource,
+    into: str,
+    resource: Resource,
+    namespace: str,
+    *,
+    is_there: bool,
+) -> list[RefusedTarget]:
+    """What is said of a resource that is left out. Raises where the reading means nothing without
+    it: ``is_there`` where objects of it are known.
+    """
+    # A CustomResourceDefinition that is not installed; while an API server starts it may also just
+    # not know of it yet.
+    is_not_installed = (
+        fault.status == 404 and resource.group == FLINK and not is_there and not source.read
+    )
+    if not is_not_installed and not (resource.optional and fault.status in (403, 404)):
+        if fault.status != 403:
+            raise fault
+        raise Skipped(
+            message(
+                "{result:name}; or leave {part:name} out of its 'read'",
+                result=str(fault),
+                part=resource.part,
+            )
+        )
+    if fault.status == 404:
+        return []
+    return [
+        RefusedTarget(
+            _path(resource, namespace),
+            message("{result:name}; {without:message}", result=str(fault), without=_WITHOUT[into]),
+        )
+    ]
+
+
 _WITHOUT = {
     "session_jobs": message("jobs of session clusters are known from REST only"),
     "snapshots": message("savepoints of the operator are known from its other resources only"),
@@ -192,20 +194,68 @@ _WITHOUT = {
 }
 
 
-def _followed(resource: Resource, namespace: str, selector: str) -> Followed:
-    path = (
-        f"{resource.group}/namespaces/{namespace}/{resource.name}"
-        if namespace
-        else f"{resource.group}/{resource.name}"
-    )
-    parameters = dict(resource.parameters)
+def _path(resource: Resource, namespace: str) -> str:
+    within = f"/namespaces/{namespace}" if namespace else ""
+    return f"{resource.group}{within}/{resource.name}"
+
+
+async def _listed(api: Api, resource: Resource, namespace: str, selector: str) -> list[Kept]:
+    """All pages, which are of one version; where that was dropped meanwhile (410), they are read
+    once more from the first. Raises ``ApiFault``.
+    """
+    path, parameters = _path(resource, namespace), dict(resource.parameters)
     if selector and resource.name in ("flinkdeployments", "services", "configmaps"):
         parameters[_LABELS] = ",".join(filter(None, (parameters.get(_LABELS), selector)))
-    return Followed(path, resource.read, parameters)
+    try:
+        return await _pages(api, path, resource.read, parameters)
+    except ApiFault as fault:
+        if fault.status != 410:
+            raise
+        return await _pages(api, path, resource.read, parameters)
+
+
+async def _pages(api: Api, path: str, read: Reader, parameters: dict[str, str]) -> list[Kept]:
+    resources: list[Kept] = []
+    asked, seen = {**parameters, "limit": str(PAGE)}, 0
+    while True:
+        page = await api.page(path, asked)
+        seen += len(page["items"])
+        if seen > MAX_OBJECTS:
+            raise ApiFault(
+                message(
+                    "{path:name} lists more than {max_objects:count} objects; narrow it by "
+                    "'namespaces' or 'selector'",
+                    path=path,
+                    max_objects=MAX_OBJECTS,
+                ),
+                200,
+            )
+        resources += filter(None, (_read_object(read, resource) for resource in page["items"]))
+        more = page["metadata"].get("continue") or ""
+        if not more:
+            return resources
+        if not isinstance(more, str) or more == asked.get("continue") or not page["items"]:
+            raise ApiFault(message("{path:name} returns the same page repeatedly", path=path), 200)
+        asked["continue"] = more
+
+
+def _read_object(read: Reader, resource: Any) -> Kept | None:
+    """An object that cannot be read is none of ours; it stops nothing beside it."""
+    try:
+        return read(resource) if isinstance(resource, dict) else None
+    except (
+        Skipped,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        RecursionError,
+        OverflowError,
+    ):
+        return None
 
 
 def _in(source: KubernetesSource, server: ApiServer) -> list[str]:
-    """Namespaces to ask in; "" for all at once."""
     wanted: list[str] = []
     for namespace in source.namespaces:
         if namespace == OWN_NAMESPACE and not server.namespace:

@@ -11,7 +11,6 @@ COUNTERS = {
     f"checkpoints_{name}": name
     for name in ("total", "completed", "failed", "in_progress", "restored")
 }
-"""Column of ``Job`` → name of the counter."""
 
 
 def counts(body: Any) -> dict[str, int | None]:

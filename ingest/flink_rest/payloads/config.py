@@ -41,7 +41,6 @@ _MAX_VALUE_CHARS = 4096
 
 
 def flink_version(body: Any) -> str | None:
-    """``1.20.5`` of ``/config`` or ``/overview``."""
     version = Fields(body).text("flink-version")
     return clean_text(version, MAX_VERSION_CHARS) if version and version != UNKNOWN else None
 

@@ -14,7 +14,6 @@ from ingest.records import Edge
 
 RECEIVED, SENT = "currentInputWatermark", "currentOutputWatermark"
 MOST_FEEDERS = 8
-"""Of one vertex: a union of hundreds of sources would be a request for each of them."""
 MOST_OPERATOR_CHARS = 80
 """To which Flink cuts the name of an operator in metrics."""
 _ARROW = " -> "

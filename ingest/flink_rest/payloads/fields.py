@@ -38,11 +38,7 @@ calendar.
 
 
 class Fields:
-    """One JSON object, and its place inside the payload (``history[3]``) for messages.
-
-    Accessors take several spellings of a key and use the first that is there. Plain accessors
-    answer ``None`` for an absent or unknown value; ``the_…`` raise ``Skipped`` instead.
-    """
+    """One JSON object, and its place inside the payload (``history[3]``) for messages."""
 
     __slots__ = ("_object", "place")
 
@@ -105,10 +101,6 @@ class Fields:
         return self._required(self.instant(*names), names, message("a time in epoch milliseconds"))
 
     def the_flink_id(self, *names: str) -> str:
-        """The id of a job or vertex.
-
-        Raises ``Skipped`` for any other text, since ids become parts of addresses.
-        """
         text = self.the_text(*names)
         if not is_flink_id(text):
             raise self._unexpected(names[0], message("an id of 32 hex digits"), text)
@@ -128,7 +120,6 @@ class Fields:
         return [] if value is None else elements(value, self._at(name))
 
     def objects(self, *names: str) -> Iterator["Fields"]:
-        """Elements of a list of objects; raises ``Skipped`` at the first that is none."""
         for place, item in self.items(*names):
             yield Fields(item, place)
 

@@ -46,7 +46,6 @@ def job_state(body: Any, place: str = "") -> JobState:
 
 
 def state_since(body: Any) -> tuple[StateSince, ...]:
-    """Last entry into each state, oldest first; states never entered (0) are left out."""
     timestamps = Fields(body).object("timestamps")
     if timestamps is None:
         return ()

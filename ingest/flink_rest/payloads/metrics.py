@@ -78,7 +78,6 @@ def columns(values_by_name: dict[str, Any], names: Names) -> dict[str, Number | 
 
 
 def _of_sources(values_by_name: dict[str, Any]) -> dict[str, Number | None]:
-    """Of several sources in one chain the largest; unknown where a connector has no value yet."""
     largest: dict[str, Number | None] = {}
     for name in values_by_name:
         value = pick(values_by_name, (name,)) if (column := source_column(name)) else None

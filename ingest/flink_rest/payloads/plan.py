@@ -13,7 +13,6 @@ _TAG = re.compile(r"<br\s*/?>")
 
 
 def vertices(job: Any) -> tuple[Vertex, ...]:
-    """Of ``/jobs/:id``, in plan order."""
     return tuple(
         Vertex(
             vertex_id=vertex.the_flink_id("id"),

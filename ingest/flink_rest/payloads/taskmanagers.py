@@ -46,9 +46,7 @@ def entries(body: Any) -> list[tuple[str, Any]]:
 def taskmanager(
     entry: Any, ts: datetime, metric_values: Mapping[str, Any] | None = None, place: str = ""
 ) -> TaskManager:
-    """Out of a list entry or a detail answer, and its requested metrics. Memory in use is known
-    from the detail answer or the metrics only.
-    """
+    """Out of a list entry or a detail answer, and its requested metrics."""
     fields = Fields(entry, place)
     hardware = fields.object("hardware") or Fields({})
     configured = fields.object("memoryConfiguration") or Fields({})

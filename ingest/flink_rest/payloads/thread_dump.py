@@ -30,9 +30,6 @@ _CUT = "..."
 class Thread:
     """``frames``: 'a.B.method:line' ('a.B.method' where no line is known), innermost first;
     ``is_cut``: there are more of them.
-
-    ``lock``: class and hash of what it waits for; ``owner_number``: the ``number`` of the thread
-    that holds it.
     """
 
     name: str

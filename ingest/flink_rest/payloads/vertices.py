@@ -52,10 +52,7 @@ class Counted:
 
 
 def counted(body: Any) -> dict[int, Counted]:
-    """Of the newest attempt by subtask index, of those that have a figure. The JobManager collects
-    counters every ten seconds (``metrics.fetcher.update-interval``); until then it answers 0 with
-    ``…-complete`` false.
-    """
+    """Of the newest attempt by subtask index, of those that have a figure."""
     counts_by_subtask = {}
     for subtask in Fields(body).objects("subtasks"):
         metrics = subtask.object("metrics")
@@ -83,9 +80,7 @@ class Started:
 
 
 def started(body: Any) -> dict[int, Started]:
-    """By subtask index; empty instants before 1.16. ``start-time`` is the instant of DEPLOYING; a
-    state that was never entered lasts -1.
-    """
+    """By subtask index; empty instants before 1.16."""
     starts_by_subtask = {}
     for subtask in Fields(body).objects("subtasks"):
         lasted, deploying_at = subtask.object("status-duration"), subtask.instant("start-time")

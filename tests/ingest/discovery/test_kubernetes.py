@@ -1,5 +1,4 @@
-"""A Kubernetes as a source: by kubeconfig and by service account, listed, then followed by what
-changes.
+"""A Kubernetes as a source: by kubeconfig and by service account.
 
 The server is one of the tests (:mod:`tests.kubernetes_api`), over real HTTPS; no real API server
 has been asked.
@@ -12,10 +11,10 @@ import pytest
 import yaml
 
 from ingest.discovery.declared import declared
-from ingest.discovery.kubernetes import access, followed, reading
+from ingest.discovery.kubernetes import access, reading
 from ingest.discovery.reading import read_sources
 from tests import kubernetes_objects as objects
-from tests.kubernetes_api import TOKEN, KubernetesApi, chunked, ok, status, stream
+from tests.kubernetes_api import TOKEN, KubernetesApi, ok, status
 
 
 @pytest.fixture(scope="module")
@@ -29,10 +28,9 @@ def server(tmp_path_factory):
 def api(server):
     for held in server.held.values():
         held.clear()
-    server.history.clear()
-    server.odd, server.forgot, server.page = {}, 0, 500
+    server.odd, server.page = {}, 500
     server.asked.clear()
-    reading.forget()
+    reading._seen.clear()
     return server
 
 
@@ -78,11 +76,10 @@ def test_what_the_operator_and_native_mode_run_are_clusters_with_their_addresses
     }
 
 
-def test_after_a_list_only_changes_are_asked_for_and_clusters_come_and_go(api):
+def test_clusters_come_and_go(api):
     orders = objects.deployment("orders")
     api.put("flinkdeployments", orders)
     assert set(urls(read(api))) == {"shop.orders"}
-    before = len(api.asked)
     api.put("flinkdeployments", objects.deployment("carts"))
     api.put("services", objects.rest_service("carts", port=99))
     assert urls(read(api)) == {
@@ -91,24 +88,6 @@ def test_after_a_list_only_changes_are_asked_for_and_clusters_come_and_go(api):
     }
     api.delete("flinkdeployments", orders)
     assert set(urls(read(api))) == {"shop.carts"}
-    assert all("watch=1" in one and "allowWatchBookmarks=true" in one for one in api.asked[before:])
-
-
-def test_a_version_that_is_forgotten_makes_it_list_again(api):
-    api.put("flinkdeployments", objects.deployment("orders"))
-    read(api)
-    api.delete("flinkdeployments", objects.deployment("orders"))
-    api.put("flinkdeployments", objects.deployment("carts"))
-    api.forgot = api.version
-    assert set(urls(read(api))) == {"shop.carts"}
-    assert "/apis/flink.apache.org/v1beta1/flinkdeployments?limit=250" in api.asked[-12:]
-
-
-def test_a_watch_that_is_refused_as_gone_by_its_status_lists_again_too(api):
-    api.put("flinkdeployments", objects.deployment("orders"))
-    read(api)
-    api.odd = {"flinkdeployments?watch": status(410)}
-    assert set(urls(read(api))) == {"shop.orders"}
 
 
 def test_pages_of_a_list_are_read_to_the_last(api):
@@ -233,15 +212,6 @@ def test_a_status_that_is_none_of_success_is_an_error_and_drops_nothing(api, cod
     assert set(urls(read(api))) == {"shop.orders", "shop.carts"}
 
 
-def test_a_server_that_wants_to_be_left_alone_is(api):
-    api.put("flinkdeployments", objects.deployment("orders"))
-    api.odd = {"flinkdeployments": status(429, Retry_After=60)}
-    read(api)
-    api.odd, before = {}, len(api.asked)
-    assert "because the API server asked Weir to wait" in read(api).error
-    assert not any("flinkdeployments" in one for one in api.asked[before:])
-
-
 def test_resources_that_may_not_be_read_beside_deployments_are_said_and_stop_nothing(api):
     api.put("flinkdeployments", objects.deployment("orders"))
     api.odd = {
@@ -321,53 +291,11 @@ def _bookmark(version):
 @pytest.mark.parametrize(
     "raw",
     [
-        chunked(b'{"type": "ADDED", "object": {"metadata": {"na'),
-        chunked(b'{"type": "ADDED", "object"') + b"0\r\n\r\n",
-        chunked(b'{"type": "ADDED"}\n') + b"0\r\n\r\n",
-        chunked(b'{"type": "ADDED", "object": "\xff\xfe"}\n') + b"0\r\n\r\n",
-        chunked(b'{"type":"ADDED","object":' + b"[" * 100_000 + b"\n") + b"0\r\n\r\n",
-        chunked(*[b"x" * 500_000] * 9) + b"0\r\n\r\n",
-        stream([{"type": "MODIFIED", "object": {"metadata": {"name": 7}}}]),
-        stream([{"type": "ERROR", "object": {"code": 500}}]),
-        b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n<html>!!\n",
-        b"HTTP/1.1 302 X\r\nlocation: http://169.254.169.254/\r\ncontent-length: 0\r\n\r\n",
-        b"no HTTP at all\r\n\r\n",
-    ],
-)
-def test_a_watch_that_makes_no_sense_loses_no_cluster_and_the_next_reading_knows_all(api, raw):
-    api.put("flinkdeployments", objects.deployment("orders"))
-    read(api)
-    api.put("flinkdeployments", objects.deployment("carts"))
-    api.odd = {"flinkdeployments?watch": raw}
-    found = read(api)
-    assert found.error or "shop.orders" in urls(found)
-    api.odd = {}
-    assert set(urls(read(api))) == {"shop.orders", "shop.carts"}
-
-
-def test_a_watch_that_never_ends_is_left_with_what_came(api, monkeypatch):
-    monkeypatch.setattr(followed, "WATCH_WITHIN_S", 0.3)
-    api.put("flinkdeployments", objects.deployment("orders"))
-    read(api)
-    carts = objects.deployment("carts")
-    api.put("flinkdeployments", carts)
-    api.odd = {
-        "flinkdeployments?watch": [
-            stream([{"type": "ADDED", "object": carts}])[: -len(b"0\r\n\r\n")],
-            None,
-        ]
-    }
-    assert set(urls(read(api))) == {"shop.orders", "shop.carts"}
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
         ok([]),
         ok({"items": {}, "metadata": {}}),
         ok({"items": [{}], "metadata": {"resourceVersion": "1", "continue": "x"}}),
         ok({"items": [], "metadata": {"resourceVersion": "1", "continue": "x"}}),
-        ok({"items": [], "metadata": {"resourceVersion": 7, "continue": []}}),
+        ok({"items": [{}], "metadata": {"continue": [1]}}),
         b"HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n{",
         ok("[" * 100_000),
         b"HTTP/1.1 200 OK\r\ncontent-length: 33554500\r\n\r\n" + b" " * 33_554_500,
@@ -412,7 +340,7 @@ def test_objects_of_odd_shapes_stop_nothing_beside_them(api):
 
 
 def test_more_objects_than_are_kept_are_an_error(api, monkeypatch):
-    monkeypatch.setattr(followed, "MAX_OBJECTS", 5)
+    monkeypatch.setattr(reading, "MAX_OBJECTS", 5)
     for number in range(6):
         api.put("flinkdeployments", objects.deployment(f"d{number}"))
     assert "narrow it" in read(api).error

@@ -10,7 +10,7 @@ from spark_jobs.fold.state import unpacked
 from spark_jobs.steps.reported import EXCEPTION, SKIP, exception_batches, skip_batches
 from spark_jobs.transforms import folding
 from spark_jobs.transforms.fold_batches import jobs_of
-from spark_jobs.transforms.group_windows import IS_HISTORY, IS_NEW, SAMPLE
+from spark_jobs.transforms.group_windows import IS_NEW, SAMPLE
 from spark_jobs.transforms.grouped_batches import Group
 from spark_jobs.worker_rows import WorkerRows
 from tests.rows import EPOCH_MS
@@ -215,9 +215,7 @@ def test_windows_have_the_name_of_their_vertex_in_the_newest_plan(spark: SparkSe
         {"observed_at": noon(at), "vertices": [{"vertex_id": VERTEX, "name": name}]}
         for at, name in ((1, "old"), (9, "new"))
     ]
-    told = lake_rows(spark, "vertex_metrics", samples).select(
-        *SAMPLE, F.lit(True).alias(IS_NEW), F.lit(False).alias(IS_HISTORY)
-    )
+    told = lake_rows(spark, "vertex_metrics", samples).select(*SAMPLE, F.lit(True).alias(IS_NEW))
     (row,) = table(
         "pressure_window",
         samples=told,

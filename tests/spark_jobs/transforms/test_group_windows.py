@@ -6,7 +6,7 @@ import pytest
 from ingest.lake.rows import group_by_table, to_arrow
 from ingest.lake.tables import TABLES
 from spark_jobs.transforms.fold_batches import jobs_of
-from spark_jobs.transforms.group_windows import IS_HISTORY, IS_NEW, PART, SAMPLE
+from spark_jobs.transforms.group_windows import IS_NEW, PART, SAMPLE
 from spark_jobs.transforms.grouped_batches import Group
 from tests.bench.generated_fleet import Fleet
 
@@ -27,7 +27,6 @@ def samples(new_after_seq: int) -> pa.RecordBatch:
     flagged = read.select(list(SAMPLE)).append_column(
         IS_NEW, pa.array([seq > new_after_seq for seq in read["commit_seq"].to_pylist()])
     )
-    flagged = flagged.append_column(IS_HISTORY, pa.array([False] * flagged.num_rows))
     rows = flagged.sort_by([("cluster", "ascending"), ("job_id", "ascending")]).combine_chunks()
     fields = [name for name in rows.column_names if name != "cluster"]
     struct = pa.StructArray.from_arrays([rows[name].chunk(0) for name in fields], names=fields)

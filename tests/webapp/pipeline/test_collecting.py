@@ -10,11 +10,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.urls import reverse
 from django.utils import timezone
 
 from ingest.lake.store import Lake
-from ingest.prometheus.history import Progress
 from ingest.shard_collector import ClusterOutcome
 from tests.webapp.builders import cluster
 from tests.webapp.pipeline.site import Site, kill
@@ -202,19 +200,3 @@ def test_texts_that_no_database_takes_do_not_cost_the_shard_its_cursors(home: Pa
     )
     assert Cluster.objects.get(name="honest").cursor == {"rest": {"a": 1}}
     assert Cluster.objects.get(name="hostile").flink_version == "1.\ufffd"
-
-
-def test_how_far_a_prometheus_was_read_back_is_kept_and_shown(operator):
-    row = cluster("lab", at=timezone.now(), prometheus_url="http://127.0.0.1:9")
-    DueWork.objects.ensure(registry.intervals_s(), timezone.now())
-    lease = DueWork.objects.claim("collect/0", timezone.now())
-    day_s, begun_s = 86_400, 1_790_000_100
-    read = Progress(begun_s, begun_s - day_s, begun_s - 4 * day_s)
-    collecting.save_outcomes(
-        [ClusterOutcome("lab", True, None, {}, metrics_history=read)],
-        {"lab": row},
-        timezone.now(),
-        lease,
-    )
-    assert Cluster.objects.get().history_share == 0.25
-    assert "read back to" in operator.get(reverse("clusters")).content.decode()

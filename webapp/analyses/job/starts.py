@@ -5,9 +5,7 @@ up.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from django.conf import settings
-
-from ingest.messages import in_sentence, join_messages, message, plural
+from ingest.messages import join_messages, message, plural
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Asked,
@@ -22,15 +20,13 @@ from webapp.analyses.document import (
     Verdict,
 )
 from webapp.analyses.starts.jar_downloads import JarDownloads, jar_downloads
-from webapp.analyses.starts.job_starts import JobStarts, Phase, Start, job_starts, threads_of
+from webapp.analyses.starts.job_starts import JobStarts, Start, job_starts
 from webapp.analyses.starts.rpc_troubles import RpcTroubles, rpc_troubles
 from webapp.charts.starts import phases_by_start
 from webapp.fleet.models import JobCurrent
 from webapp.lib import shown_zone
 from webapp.lib.instants import day_and_clock_text, instant_text
 from webapp.lib.messages.rendering import localised
-from webapp.lib.quantities import count_text, duration_text
-from webapp.profiles.models import StartingThread
 
 PHASES = {
     "detect": (
@@ -299,7 +295,6 @@ def starts(job: JobCurrent, asked: Asked) -> Document:
             _phases(job_starts_read.newest),
             _slowest(job_starts_read.newest),
         ]
-        blocks.append(_threads(threads_of(job, job_starts_read)))
     blocks += [*_calls(calls), _jars(jars)]
     if job_starts_read.newest:
         blocks += _groups(job_starts_read.newest)
@@ -462,50 +457,6 @@ def _slowest(newest: Start) -> Table:
             slowest=len(slowest),
             tasks=newest.tasks,
         ),
-    )
-
-
-def _threads(threads: Sequence[StartingThread]) -> Table:
-    deploy, restore = PHASES["deploy"][0], PHASES["restore"][0]
-    not_seen = message(
-        "No collect cycle saw a task of this start that had been deployed ten seconds before and "
-        "did not run yet."
-    )
-    off = message(
-        "With WEIR_START_DUMPS=1 Weir dumps the threads of tasks that are slow to start, and shows "
-        "here what they did."
-    )
-    return Table(
-        "threads",
-        message("What slow tasks did"),
-        (
-            Column("task", message("Task")),
-            Column("subtask", message("Subtask"), "number"),
-            Column("does", message("Does")),
-            Column("phase", message("Phase")),
-            Column(
-                "after_ms",
-                message("After deploy"),
-                "ms",
-                message("of the dump, since the deployment of the task began"),
-            ),
-            Column("at", message("At"), "instant"),
-            Column("stack", message("Stack"), "stack"),
-        ),
-        tuple(
-            (
-                thread.vertex,
-                thread.subtask,
-                thread.sentence,
-                deploy if thread.state == "DEPLOYING" else restore,
-                thread.after_ms,
-                thread.at,
-                "\n".join(thread.frames),
-            )
-            for thread in threads
-        ),
-        subtitle=message("their threads, dumped while they started"),
-        empty=not_seen if settings.WEIR.start_dumps else off,
     )
 
 

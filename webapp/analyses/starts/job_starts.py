@@ -11,8 +11,6 @@ from django.db.models import OuterRef, Subquery
 from spark_jobs.fold.starts import PARTS
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent, JobStart
-from webapp.profiles.models import StartingThread
-from webapp.profiles.starting_threads import threads_at_start
 
 SHOWN = 12
 """Starts, the newest."""
@@ -160,12 +158,6 @@ def job_starts(
         len(compared),
         len({start.job_id for start in compared}),
     )
-
-
-def threads_of(job: JobCurrent, starts: JobStarts) -> list[StartingThread]:
-    """What slow tasks of the newest start did, by dumps that were taken meanwhile. One query."""
-    newest = starts.newest
-    return threads_at_start(job.cluster, job.job_id, newest.at, newest.running_at) if newest else []
 
 
 def _start(row: Any, earlier: Sequence[JobStart]) -> Start:

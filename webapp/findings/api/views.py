@@ -12,9 +12,7 @@ from rest_framework.response import Response
 from webapp.findings.filters import FindingFilters
 from webapp.findings.known_bugs import BugBeside, bugs_beside
 from webapp.findings.models import Finding
-from webapp.findings.slow_starts import starting_threads_of
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
-from webapp.profiles.starting_api import StartingThreadSerializer
 
 
 class BugBesideSerializer(serializers.Serializer[Any]):
@@ -61,25 +59,11 @@ class FindingSerializer(serializers.ModelSerializer[Finding]):
         return list(BugBesideSerializer(list(known.get(finding.pk, ())), many=True).data)
 
 
-class FindingDetailSerializer(FindingSerializer):
-    """One finding, with what slow tasks of a start did."""
-
-    starting_threads = serializers.SerializerMethodField()
-
-    @extend_schema_field(StartingThreadSerializer(many=True, allow_null=True))
-    def get_starting_threads(self, finding: Finding) -> list[dict[str, Any]] | None:
-        """Null for a finding of another rule than start.slow_phase."""
-        threads = starting_threads_of(finding)
-        return None if threads is None else list(StartingThreadSerializer(threads, many=True).data)
-
-
 @listed(FindingSerializer, "Findings, newest first")
 class FindingViews(ListView):
     filterset_class = FindingFilters
     lookup_value_regex = "[0-9]{1,18}"
 
-    @extend_schema(
-        summary="One finding", responses={200: FindingDetailSerializer, **ERRORS, **NOT_FOUND}
-    )
+    @extend_schema(summary="One finding", responses={200: FindingSerializer, **ERRORS, **NOT_FOUND})
     def retrieve(self, request: Request, pk: str) -> Response:
-        return Response(FindingDetailSerializer(get_object_or_404(self.get_queryset(), pk=pk)).data)
+        return Response(FindingSerializer(get_object_or_404(self.get_queryset(), pk=pk)).data)

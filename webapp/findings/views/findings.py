@@ -6,7 +6,6 @@ import json
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext
@@ -24,7 +23,6 @@ from webapp.findings.list_controls import rule_control, severity_control
 from webapp.findings.models import Finding, FindingOccurrence, WithdrawnFinding
 from webapp.findings.presentation import rule_of, shown, with_known_bugs
 from webapp.findings.runbooks import runbook
-from webapp.findings.slow_starts import starting_threads_of
 from webapp.findings.thresholds import rows
 from webapp.fleet.attempts import ids_by_first_attempt
 from webapp.fleet.list_controls import clusters_control
@@ -116,12 +114,6 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
     }
     if job and (vertex_id := dumped_vertex_of(withdrawn_finding)):
         context["dumped_vertex_id"] = vertex_id
-    if (starting := starting_threads_of(withdrawn_finding)) is not None:
-        context |= {
-            "shows_starting": True,
-            "starting": starting,
-            "dumps_starts": settings.WEIR.start_dumps,
-        }
     if job:
         context["at_that_time"] = around(first, last, _air(first, last))
     return render(request, "findings/finding.html", context)

@@ -401,24 +401,6 @@ class Migration(migrations.Migration):
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("last_collected_at", models.DateTimeField(editable=False, null=True)),
                 ("last_success_at", models.DateTimeField(editable=False, null=True)),
-                (
-                    "history_read_to",
-                    models.DateTimeField(
-                        editable=False, help_text="back to when its Prometheus was read", null=True
-                    ),
-                ),
-                (
-                    "history_begun_at",
-                    models.DateTimeField(
-                        editable=False, help_text="from when on backwards", null=True
-                    ),
-                ),
-                (
-                    "history_wanted_from",
-                    models.DateTimeField(
-                        editable=False, help_text="back to when it is to be read", null=True
-                    ),
-                ),
                 ("last_error", webapp.lib.messages.fields.MessageField(editable=False, null=True)),
                 ("last_requests", models.PositiveIntegerField(editable=False, null=True)),
                 ("last_skips", models.PositiveIntegerField(editable=False, null=True)),

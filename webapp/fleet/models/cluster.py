@@ -235,15 +235,6 @@ class Cluster(LogStoreFields):
     created_at = models.DateTimeField(auto_now_add=True)
     last_collected_at = models.DateTimeField(null=True, editable=False)
     last_success_at = models.DateTimeField(null=True, editable=False)
-    history_read_to = models.DateTimeField(
-        null=True, editable=False, help_text="back to when its Prometheus was read"
-    )
-    history_begun_at = models.DateTimeField(
-        null=True, editable=False, help_text="from when on backwards"
-    )
-    history_wanted_from = models.DateTimeField(
-        null=True, editable=False, help_text="back to when it is to be read"
-    )
     last_error = MessageField(null=True, editable=False)
     last_requests = models.PositiveIntegerField(null=True, editable=False)
     last_skips = models.PositiveIntegerField(null=True, editable=False)
@@ -412,32 +403,12 @@ class Cluster(LogStoreFields):
         auth = auth_of(
             self.prometheus_auth_scheme, self.prometheus_auth_user, self.prometheus_secret_encrypted
         )
-        days = settings.WEIR.prometheus_history_days
         return PrometheusSource(
             self.prometheus_url,
             self.prometheus_selector,
             auth,
             self.prometheus_ca_file,
             self.prometheus_tenant,
-            days,
-        )
-
-    @property
-    def history_share(self) -> float | None:
-        """How much of the history that is wanted of its Prometheus was asked for, 0 … 1; ``None``
-        where nobody began.
-        """
-        if (
-            self.history_read_to is None
-            or self.history_wanted_from is None
-            or self.history_begun_at is None
-        ):
-            return None
-        wanted = (self.history_begun_at - self.history_wanted_from).total_seconds()
-        return (
-            (self.history_begun_at - self.history_read_to).total_seconds() / wanted
-            if wanted > 0
-            else 1.0
         )
 
     @property

@@ -12,45 +12,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name="StartingThread",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("cluster", models.CharField(max_length=100)),
-                ("job_id", models.CharField(max_length=64)),
-                ("vertex_id", models.CharField(max_length=64)),
-                ("vertex", models.TextField(help_text="its name")),
-                ("subtask", models.BigIntegerField(help_text="0-based")),
-                ("taskmanager_id", models.CharField(max_length=300)),
-                ("state", models.CharField(max_length=16)),
-                ("deploying_at", models.DateTimeField(help_text="its deployment began")),
-                (
-                    "at",
-                    models.DateTimeField(
-                        help_text="by the JobManager's clock; the dump followed at once"
-                    ),
-                ),
-                (
-                    "sentence",
-                    webapp.lib.messages.fields.MessageField(help_text="what the thread did"),
-                ),
-                ("frames", models.JSONField(default=list)),
-            ],
-            options={
-                "indexes": [models.Index(fields=["at"], name="starting_thread_age")],
-                "constraints": [
-                    models.UniqueConstraint(
-                        fields=("cluster", "job_id", "vertex_id", "subtask", "at"),
-                        name="starting_thread_key",
-                    )
-                ],
-            },
-        ),
-        migrations.CreateModel(
             name="ThreadDump",
             fields=[
                 (

@@ -65,9 +65,6 @@ class Command(PreparedCommand):
             self.stdout.write(f"Done in {time.monotonic() - began:.1f} s.")
 
     def _do(self, key: str, wait_s: float) -> dict[str, Any]:
-        """Do one piece of work, after the process that does it now; returns its counts, empty where
-        nothing was to do.
-        """
         give_up = time.monotonic() + wait_s
         while True:
             try:
