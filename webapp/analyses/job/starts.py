@@ -5,7 +5,7 @@ up.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ingest.messages import join_messages, message, plural
+from ingest.messages import in_sentence, join_messages, message, plural
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Asked,
@@ -20,13 +20,14 @@ from webapp.analyses.document import (
     Verdict,
 )
 from webapp.analyses.starts.jar_downloads import JarDownloads, jar_downloads
-from webapp.analyses.starts.job_starts import JobStarts, Start, job_starts
+from webapp.analyses.starts.job_starts import JobStarts, Phase, Start, job_starts
 from webapp.analyses.starts.rpc_troubles import RpcTroubles, rpc_troubles
 from webapp.charts.starts import phases_by_start
 from webapp.fleet.models import JobCurrent
 from webapp.lib import shown_zone
 from webapp.lib.instants import day_and_clock_text, instant_text
 from webapp.lib.messages.rendering import localised
+from webapp.lib.quantities import count_text, duration_text
 
 PHASES = {
     "detect": (
