@@ -1,8 +1,5 @@
-"""The steps of an audit on Spark, which reads, brings together what belongs together, and sorts;
-Python workers call the steps.
-
-A call gets all rows of one of Spark's partitions, and what it makes is a Parquet file of each kind,
-which its worker writes itself below the run directory: the next step takes it from there. The
+"""The steps of an audit on Spark. A step gets all rows of one of Spark's partitions, and its worker
+writes what it makes as Parquet below the run directory, from where the next step takes it. The
 driver holds nothing that grows with files.
 """
 
@@ -214,7 +211,6 @@ class OnSpark:
         count: int,
         together: Sequence[str] | Mapping[str, Sequence[str]],
     ) -> DataFrame:
-        """By ranges of paths, so that what is made of them need only be sorted within each."""
         if together != PATH:
             return rows.repartition(_tasks(count, ROWS_A_TASK), "_key").drop("_key")
         if count <= SMALL_ROWS:
@@ -370,10 +366,6 @@ class _WithRows(Files):
 
 @dataclass(frozen=True)
 class _Given:
-    """A frame, and what makes tables of the batches of one partition of it, once or several
-    times.
-    """
-
     frame: DataFrame
     parts_of: PartsOf
 

@@ -57,9 +57,6 @@ def worked(
 
 
 def _in_order(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """Rows of each root by path, with a text by which they stand before or behind those of other
-    roots, and of other calls.
-    """
     for number in pc.unique(rows.column("root_no")).to_pylist():
         of_root = rows.filter(pc.equal(rows.column("root_no"), number)).sort_by("path")
         place = f"{number:0{_ROOT_DIGITS}}{of_root.column('path')[0].as_py()}"

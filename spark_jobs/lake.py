@@ -1,7 +1,5 @@
-"""Frames of lake tables: the files of a pinned version, handed to Spark by name.
-
-Spark needs no Delta jar for this. Which files are needed is decided before, from the bounds that
-each commit recorded; rows are filtered again, since a file may hold more than was asked for.
+"""Frames of lake tables: the files of a pinned version, handed to Spark by name, without a Delta
+jar. Files are chosen by the bounds that each commit recorded; rows are filtered again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -67,7 +67,6 @@ def _rows(
 def _batches(
     parquet: ParquetStream, file: str, table: str, columns: Sequence[str], rows_at_once: int
 ) -> Iterator[pa.RecordBatch]:
-    """Of a table that lies by itself, or nested in jobs."""
     names = set(parquet.schema_arrow.names)
     if table in names:
         declared = _NESTED[table]

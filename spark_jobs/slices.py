@@ -1,7 +1,5 @@
-"""The oldest part of what is new in the lake that is few enough rows to be worked on at once.
-
-A backlog is taken slice by slice, in the order in which it was committed, all tables up to the same
-instant: so each slice is what a cycle of that time would have found.
+"""The oldest part of what is new in the lake that is few enough rows to be worked on at once: a
+backlog is taken slice by slice, in the order of commits.
 """
 
 from collections import Counter
@@ -54,7 +52,6 @@ def _rows_of_commits(lake: LakeReader, table: str, after: int, last: int) -> Cou
 
 
 def _counted(lake: LakeReader, table: str, file: DataFile, after: int) -> dict[int, int]:
-    """Of a file that holds rows of several commits."""
     return counts(
         ds.dataset([data_path(lake, table, file)], format="parquet"),
         "commit_seq",

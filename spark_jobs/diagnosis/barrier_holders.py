@@ -162,9 +162,6 @@ def _holder(window: JobWindow, pressures: Mapping[str, _Pressure], at_ms: int) -
 def _held_above(
     origin: str, upstream: Mapping[str, list[str]], blocked: set[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Blocked vertices from which only blocked ones lead to ``origin``, each with its path down to
-    it.
-    """
     paths: dict[str, tuple[str, ...]] = {origin: (origin,)}
     waiting = [origin]
     for below in waiting:

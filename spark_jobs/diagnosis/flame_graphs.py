@@ -112,7 +112,6 @@ def method_of(name: str) -> str:
 
 
 def _ended(frames: list[Frame]) -> list[int]:
-    """Samples of each frame that none of its children holds."""
     ended = [frame.samples for frame in frames]
     above: list[int] = []
     for place, frame in enumerate(frames):

@@ -1,10 +1,8 @@
-"""Findings of one cause as one incident: pure functions on plain data, whatever the order in which
-findings become known. Two belong together where they are near in time and one follows from the
-other (:mod:`spark_jobs.diagnosis.consequences`) in one job under any of its ids, or they are
-episodes of one rule about one subject, or they are of one rule in several jobs of one cluster and
-name the same broken thing: a lost TaskManager, the one host that declines, the missing file, the
-bucket that throttles. Clusters are never brought together: host names repeat, and people see some
-clusters only.
+"""Findings of one cause as one incident, whatever the order in which they become known. Two belong
+together where they are near in time and one follows from the other
+(:mod:`spark_jobs.diagnosis.consequences`) in one job, or they are of one rule about one subject, or
+of one rule in several jobs of one cluster that name the same broken thing. Clusters are never
+brought together: host names repeat, and people see some clusters only.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -192,8 +190,6 @@ def surviving(ids: Iterable[int]) -> int:
 
 
 class _Groups:
-    """Keys that belong together, as a forest; each group is called by its least key."""
-
     def __init__(self, keys: Sequence[int]) -> None:
         self._parent = {key: key for key in keys}
 
@@ -235,7 +231,6 @@ def _reached(cause: IncidentFinding, led_to: Mapping[int, list[IncidentFinding]]
 
 
 def _depths(members: Iterable[IncidentFinding]) -> dict[str, int]:
-    """How far each rule is from those that follow from none of these."""
     rules = {member.rule for member in members}
     depths: dict[str, int] = {}
 

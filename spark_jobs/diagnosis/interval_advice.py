@@ -1,7 +1,6 @@
-"""Interval and pause advised from a job's own history. The interval is lengthened where it is below
-twice the 99th percentile of the duration, or below the fleet's minimum; shortened only for a
-recovery-time target (a failure replays at most one interval and one checkpoint). The minimum pause:
-half of a lengthened interval, at most half of a shortened one, else as it is.
+"""Interval and pause advised from a job's own history. The interval is lengthened to twice the 99th
+percentile of the duration, or the fleet's minimum; shortened only for a recovery-time target. The
+minimum pause: half of a lengthened interval, at most half of a shortened one.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
-"""What the rules on objectives read: how fast one objective of one job uses up its error budget.
-Plain frozen data.
-
-Windows and factors are those of Google's "Site Reliability Workbook", chapter 5, "Alerting on SLOs":
-a burn rate of 1 uses the budget of 30 days up in exactly 30 days.
+"""How fast one objective of one job uses up its error budget. Windows and factors are those of
+Google's "Site Reliability Workbook", chapter 5: a burn rate of 1 uses the budget of 30 days up in
+exactly 30 days.
 """
 
 from collections.abc import Mapping

@@ -1,11 +1,8 @@
-"""Features of back-pressure: what one vertex's subtasks did with their time and how full their
-buffers were.
-
-Time metrics decide, pool usage corroborates. Traps, all of real clusters: an idle all-to-all output
-keeps one buffer per subpartition; input usage is over both kinds of buffers, so one hot channel
-among many shows in the floating ones only; a local channel has no buffers on the input side and
-reports 0 though blocked; before 1.13 nobody reports busy time and idle time includes the
-back-pressured part.
+"""What one vertex's subtasks did with their time and how full their buffers were. Time metrics
+decide, pool usage corroborates. Traps: an idle all-to-all output keeps one buffer per subpartition;
+input usage is over both kinds of buffers, so one hot channel among many shows in the floating ones
+only; a local channel reports 0 though blocked; before 1.13 nobody reports busy time and idle time
+includes the back-pressured part.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,6 @@
-"""What if checkpoints were regional: of the failed ones, how many would have completed? For parts
-that failed it refers to their last good snapshot, within two limits: the largest share of parts
-that may be missing, and how many checkpoints in a row a part may be carried. Parts are pipelined
-regions (:func:`regions_of`). The answer is a replay of the job's
-own history.
+"""What if checkpoints were regional: of the failed ones, how many would have completed? The job's
+history is replayed within two limits: the largest share of parts that may be missing, and how many
+checkpoints in a row a part may be carried. Parts are pipelined regions (:func:`regions_of`).
 """
 
 from collections.abc import Iterable, Mapping

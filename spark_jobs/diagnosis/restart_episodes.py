@@ -1,8 +1,6 @@
-"""Restarts folded into episodes: from a restart until all tasks run again. A job is RUNNING for
-Flink as soon as it deploys; what proves that tasks ran: a checkpoint was triggered, or the log saw
-every deployed task reach RUNNING. Where neither could be seen, a job that did not restart again for
-a while counts, unless its state, a log without deployments, or a failure of tasks without slots
-says otherwise.
+"""Restarts folded into episodes: from a restart until all tasks run again, which a triggered
+checkpoint or the log of every deployed task proves. Where neither could be seen, a job that did not
+restart for a while counts, unless its state or the log says otherwise.
 """
 
 import re
@@ -133,7 +131,6 @@ def _episode(
 
 
 def _ends(window: JobWindow) -> dict[int, int]:
-    """Ends by the log of the JobManager, with every task in view, of outages that it tells whole."""
     ends = {}
     for annotation in window.annotations:
         if (
@@ -175,8 +172,6 @@ def with_others(exact: Iterable[int], others: Iterable[int]) -> list[int]:
 
 
 class _RunningAgain:
-    """What one window knows of when all tasks ran after a restart."""
-
     def __init__(self, window: JobWindow) -> None:
         self._window = window
         self._checkpoints = sorted(
@@ -233,7 +228,6 @@ class _RunningAgain:
         return next((at for at, state in logged if state == "RUNNING"), None)
 
     def _is_contradicted(self, at_ms: int, until_ms: int) -> bool:
-        """Whether something says that tasks did not run, though nothing happened for a while."""
         config = self._window.config
         # After a restart the next checkpoint may be a whole interval away: until then, that none
         # was triggered means nothing.
@@ -254,9 +248,6 @@ class _RunningAgain:
 
 
 def _before_they_ran(window: JobWindow) -> Iterator[int]:
-    """Instants of failures of tasks that were waiting for slots, were deployed, or restored their
-    state.
-    """
     for failure in window.failures:
         cause = cause_of_failure(failure.name, failure.stacktrace)
         if cause and (cause.waits_for_slots or cause.unreadable):

@@ -1,10 +1,5 @@
-"""What a rule is: each registers itself where it is defined.
-
-A rule sees the log events that it declares (``reads``) and no others; job windows carry those of
-all rules (:func:`spark_jobs.diagnosis.registry.events_read`).
-
-To add a rule: a file in ``rules/`` with a function under ``@rule(…)``, a runbook page
-``templates/rules/<rule id>.html``, a real case where it fires (``fed_by``) and one where it must not.
+"""What a rule is: each registers itself where it is defined. A rule sees the log events that it
+declares (``reads``) and no others.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,11 +1,8 @@
-"""What a rule reads of one job at one instant: plain frozen data, no clock, no source.
-
-Times are epoch milliseconds UTC (``*_ms``), sizes ``*_bytes``, ratios 0..1, rates per second. None
-is unknown, never zero. A tuple that says "per subtask" has one element at each subtask's index,
-None where that subtask did not report; the whole tuple is empty where nobody did.
-
-Where a field has its meaning and, for instants, its unit beside its type, columns of a serving
-table follow from it.
+"""What a rule reads of one job at one instant: plain frozen data. Times are epoch milliseconds UTC
+(``*_ms``), sizes ``*_bytes``, ratios 0..1, rates per second. None is unknown, never zero. A tuple
+"per subtask" has one element at each subtask's index, None where it did not report, and is empty
+where nobody did. Columns of serving tables follow from fields that have their meaning beside their
+type.
 """
 
 from collections.abc import Mapping
@@ -472,20 +469,13 @@ class EarlierAttempt:
 
 @dataclass(frozen=True, slots=True)
 class JobWindow:
-    """One job, judged at ``at_ms`` (the end of the window, or its newest data where the window is
-    still running).
-
-    ``checkpoints`` are the job's last ones up to ``at_ms``, oldest first, not only those of the
-    window; ``annotations``, ``failures`` and ``events`` (the kinds that rules declare, a rule sees
-    its own alone) likewise. ``vertices`` and ``edges`` are the plan, ``vertex_windows`` what its
-    vertices did in this window, ``past`` what they did in the windows before. ``uploads`` are known
-    around restores and savepoints whose ``_metadata`` could be read, ``recovery_point`` where an
-    audit of the storage found the newest retained checkpoint not to be whole. ``version``: (major,
-    minor, patch), the patch only where ``flink_version`` names one. ``taskmanagers`` are samples of
-    those it has slots on, before the window's end, oldest first: recently one of each minute,
-    before that the last one before each restart of the job. ``restarts`` are instants of restarts,
-    in epoch ms, for longer than annotations and events tell of them. ``earlier`` is known where this
-    attempt is the first to be judged after another one.
+    """One job, judged at ``at_ms``: the end of the window, or its newest data. ``checkpoints``,
+    ``annotations``, ``failures``, ``events``: the job's last ones, oldest first, not only of the
+    window. ``past``: its vertices in the windows before. ``uploads`` are known around restores and
+    savepoints whose ``_metadata`` could be read, ``recovery_point`` where an audit found the newest
+    retained checkpoint not to be whole. ``version``: (major, minor[, patch]). ``taskmanagers``:
+    samples, oldest first, recently one a minute, before that the last one before each restart.
+    ``earlier`` is known where this attempt is the first to be judged after another one.
     """
 
     cluster: str

@@ -1,8 +1,5 @@
-"""How the lag of a source moves, and when it will be caught up: of records not read, or of event
-time.
-
-Slopes are medians of those between all pairs of points, their bounds the 10th and 90th percentile
-of them, as of sizes (:mod:`spark_jobs.fold.size_trend`).
+"""How the lag of a source moves, and when it will be caught up. Slopes are medians of those between
+all pairs of points, bounds the 10th and 90th percentile.
 """
 
 from collections.abc import Iterable

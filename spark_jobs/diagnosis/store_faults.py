@@ -107,7 +107,6 @@ def _code_of(report: _Report) -> str | None:
 
 
 def _place_of(text: str) -> StorePlace | None:
-    """Of the words that give the fault away."""
     read = text[:READ_CHARS]
     cause = cause_of(read)
     words = re.search(cause.regex, read) if cause else None
@@ -150,7 +149,6 @@ def _is_of_checkpoint(text: str) -> bool:
 
 
 def _checkpoint_directory(window: JobWindow) -> StorePlace | None:
-    """Where the job's newest checkpoint is; of one without any, what its cluster configures."""
     newest = max(
         (one for one in window.checkpoints if one.external_path and not one.is_savepoint),
         key=lambda one: one.trigger_time_ms,

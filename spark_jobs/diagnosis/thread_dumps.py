@@ -1,8 +1,6 @@
 """What a thread dump of a TaskManager says: whose task each thread is, what holds it, and which
-threads wait for each other for ever.
-
-One dump is one instant. What stands at the same place in several, taken apart from each other, is
-held there or busy there.
+threads wait for each other for ever. What stands at one place in several dumps is held or busy
+there.
 """
 
 import re

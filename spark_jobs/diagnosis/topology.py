@@ -1,8 +1,5 @@
-"""The job graph as a rule walks it: who feeds whom, over which channels, and the shortest way
-between two vertices.
-
-Any directed graph is walked, also one with cycles (iterations), parallel edges (side outputs to one
-consumer) and edges to vertices the plan does not name.
+"""The job graph as a rule walks it. Any directed graph is walked, also with cycles (iterations),
+parallel edges (side outputs) and edges to vertices the plan does not name.
 """
 
 from collections import deque

@@ -1,7 +1,6 @@
 """How long the transactions of two-phase-commit sinks are open, against the time-out after which
 their store aborts them: at most from the trigger of one completed checkpoint to the end of the
-next, or to the end of a restart in between. Once the store aborted one, its records are lost
-(TwoPhaseCommitSinkFunction and Kafka's sink, Flink 1.12 to 2.3).
+next, or of a restart in between (TwoPhaseCommitSinkFunction and Kafka's sink, Flink 1.12 to 2.3).
 """
 
 from collections.abc import Sequence
@@ -121,9 +120,6 @@ def transactions_of(
 
 
 def _initialised_ms(start: JobStart) -> int:
-    """From when on its sinks begin transactions: they are restored then; at the earliest, where the
-    phases are not known.
-    """
     return start.at_ms if start.restore_ms is None else start.running_at_ms - start.restore_ms
 
 

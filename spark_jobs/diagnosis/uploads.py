@@ -1,8 +1,6 @@
-"""How much of its state each checkpoint uploaded, and which of them come right after a savepoint.
-
-From 1.15 on REST tells the full size and the uploaded one. Before, there is one size only, which of
-an incremental checkpoint is the uploaded one: the full size is then that of the newest savepoint,
-which holds everything, or what the files of its `_metadata` add up to.
+"""How much of its state each checkpoint uploaded, and which come right after a savepoint. From 1.15
+on REST tells the full size and the uploaded one; before, an incremental checkpoint reports its
+upload alone, and the full size is that of the newest savepoint or of the files of its `_metadata`.
 """
 
 from collections.abc import Sequence
@@ -77,9 +75,6 @@ def uploads_of(window: JobWindow) -> list[Upload]:
 
 
 def _reports_one_size(window: JobWindow, done: Sequence[CheckpointSample]) -> bool:
-    """Of a newer release a full size that is not known is unknown, and no other one stands for
-    it.
-    """
     if window.version is not None:
         return window.version < INCREMENTAL_SIZE_SINCE
     own = [sample for sample in done if not sample.is_savepoint]
@@ -113,9 +108,6 @@ def _file_bytes(window: JobWindow, checkpoint: CheckpointSample) -> int | None:
 def _savepoint_bytes(
     earlier: Sequence[CheckpointSample], all_savepoints: Sequence[CheckpointSample]
 ) -> int | None:
-    """Of the newest one before that has a size, else of the first after: either holds the full
-    state.
-    """
     sizes = [point.state_bytes for point in earlier if point.state_bytes][-1:] or [
         point.state_bytes for point in all_savepoints if point.state_bytes
     ]

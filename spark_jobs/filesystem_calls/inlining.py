@@ -1,9 +1,6 @@
-"""What another inline threshold would do: streams of at most so many bytes go into the
-``_metadata`` instead of a file of their own.
-
-``state.storage.fs.memory-threshold``, since 1.20 ``execution.checkpointing.data-inline-threshold``.
-Fewer files, against the heap of the JobManager, which holds the handles of every retained
-checkpoint with what is inline in them.
+"""What another inline threshold (``execution.checkpointing.data-inline-threshold``) would do: fewer
+files, against the heap of the JobManager, which holds the handles of every retained checkpoint with
+what is inline in them.
 """
 
 from collections.abc import Sequence

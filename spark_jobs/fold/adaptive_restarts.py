@@ -1,6 +1,5 @@
 """Restarts under the adaptive scheduler, written as other schedulers log them. It makes another
-execution graph: the log says CANCELLING, CANCELED, then CREATED to RUNNING. A job that somebody
-cancelled has reached a terminal state too, which its Dispatcher logs (``job_terminal``).
+execution graph: the log says CANCELLING, CANCELED, then CREATED to RUNNING.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 """Phases of a checkpoint over all its subtasks, the slowest of them, and who did not acknowledge.
-
-Phases are the largest over all subtasks and thus of different subtasks: they do not add up. Those
-of the slowest subtask belong together. For unaligned checkpoints the asynchronous part may hold the
-alignment.
+The largest phases are of different subtasks and do not add up; those of the slowest subtask belong
+together.
 """
 
 from bisect import bisect_right

@@ -165,9 +165,6 @@ def _of_columns(row: Row) -> Row:
 
 
 def _reporting(rows: Sequence[Row], names: Sequence[str], order: Any) -> list[Row]:
-    """The rows that a value of ``names`` is taken from where the newest that has one counts, and
-    the one observed last.
-    """
     if len(rows) == 1:
         return list(rows)
     taken: dict[str, tuple[Any, Row]] = {}

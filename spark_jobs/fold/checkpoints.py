@@ -1,6 +1,5 @@
-"""Which checkpoints new rows are about, their facts recomputed from all rows of theirs, and what is
-held for the next run. Where a row of one that is not held comes, the earlier ones are looked up in
-the lake, and the job is folded again.
+"""Which checkpoints new rows are about, and their facts from all rows of theirs. Where earlier rows
+are needed that are not held, they are looked up in the lake, and the job is folded again.
 """
 
 from collections.abc import Iterable, Mapping
@@ -210,7 +209,6 @@ def _looked_back_ms(before: JobState) -> int:
 
 
 def _perhaps_ended(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
-    """Checkpoints that have no outcome, where the job's end may have given them one."""
     ended = any(answer["state"] in OVER_STATES for answer in update.answers) or any(
         event["kind"] in (COORDINATOR_STOPPED, *STATE_CHANGED) for event in update.events
     )
@@ -218,7 +216,6 @@ def _perhaps_ended(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
 
 
 def _perhaps_explained(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
-    """Checkpoints dropped with their job, where something new of the job may tell why."""
     dropped = [
         fact
         for fact in before.facts
@@ -272,9 +269,6 @@ def _sized_by_now(
     full_sizes: FullSizes,
     known: Mapping[CheckpointKey, Any],
 ) -> tuple[set[CheckpointKey], list[int]]:
-    """Checkpoints whose full size new snapshots tell; and when files were written of which no
-    checkpoint is known any more, in epoch ms.
-    """
     if not update.snapshots or not job.writing.may_lack_full_size:
         return set(), []
     lacking = (fact for fact in before.facts if fact["state_bytes"] is None)
@@ -299,9 +293,6 @@ def _sized_by_now(
 
 
 def _placed_by_now(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
-    """Checkpoints of lines that are not held any more and whose task or host was not known when
-    they came.
-    """
     known = {row["execution_id"] for row in update.executions}
     return {key_of(row) for row in before.unplaced if row["execution_id"] in known}
 
@@ -309,7 +300,6 @@ def _placed_by_now(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
 def _of_found(
     every: Mapping[CheckpointKey, Row], update: JobUpdate, known: Mapping[CheckpointKey, Any]
 ) -> dict[CheckpointKey, Row]:
-    """Of rows that were looked up: facts of checkpoints all of whose rows were."""
     if update.found is None:
         return {}
     from_ms, to_ms = update.found

@@ -1,17 +1,9 @@
-"""How long a job was down around its restarts, by the JobManager's log.
-
-A job's state is RUNNING as soon as it deploys; its tasks run only after they were deployed and
-their state was restored. So an outage begins with the first switch to RESTARTING and ends when
-every task that failed or was cancelled runs again, however many restarts that takes. Before it lies
-detection: from the first task that failed to the decision to restart. Its parts, which add up to
-it:
-
-* cancel: until the last task of the old attempt ended;
-* wait: until the job's state is RUNNING again, by the restart strategy's delay or for slots;
-* failed attempts: from there to the next restart, where tasks failed again before all ran;
-* redeploy: until the last task began to restore its state (to the end, before 1.14, which does not
-  tell the two apart);
-* restore: until all tasks run.
+"""How long a job was down around its restarts, by the JobManager's log: from the first switch to
+RESTARTING until every task that failed or was cancelled runs again, however many restarts that
+takes. Before it lies detection, from the first failed task to the restart. Its parts: cancel, until
+the last task of the old attempt ended; wait, until the job is RUNNING; failed attempts, until the
+next restart; redeploy, until the last task began to restore its state (before 1.14, to the end);
+restore, until all tasks run.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

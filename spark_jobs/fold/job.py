@@ -1,11 +1,8 @@
-"""One pass over one job: what is new of it and what is known of it → its facts, its present, its
-verdicts, and what to remember.
-
-Rows are dicts by column name, instants epoch milliseconds; they may come several times and in any
-order. What is remembered (``state``) is bounded. Where rows of a checkpoint are needed that are not
-remembered, the fold returns a ``Lookup`` and the job is folded again with what the lake has. When
-the shape of the state changes, its snapshot gets another name (``JOB_STATE`` in ``run_files``), and
-the next run reads the lake from its beginning.
+"""One pass over one job: what is new and what is known of it → its facts, its present, its
+verdicts, and what to remember. Rows are dicts by column name, instants epoch milliseconds; they may
+come several times and in any order. Where rows are needed that are not remembered, the fold returns
+a ``Lookup`` and the job is folded again. When the shape of the state changes, its snapshot gets
+another name (``JOB_STATE`` in ``run_files``).
 """
 
 import zlib
@@ -248,7 +245,6 @@ def _starts(
 def _new_hosts(
     update: JobUpdate, before: JobState, state: JobState, ended_ms: int | None
 ) -> tuple[list[dict[str, Any]], int | None]:
-    """None of the hosts where they say what they said before."""
     may_have_ended = ended_ms is not None and (update.answers or update.events)
     if (
         before.reported_hosts is not None
@@ -264,7 +260,6 @@ def _new_hosts(
 def _new_annotations(
     annotated: Sequence[dict[str, Any]], before: JobState
 ) -> tuple[list[dict[str, Any]], list[int]]:
-    """Annotations that did not come out before in the same words, and hashes of all."""
     hashes = [zlib.crc32(repr(annotation).encode()) for annotation in annotated]
     known = set(before.reported_annotations)
     return [
@@ -331,7 +326,6 @@ def _to_judge(
 
 
 def _instants(update: JobUpdate) -> Iterator[int]:
-    """Of what is new, without checkpoints."""
     yield from (row["observed_at"] for row in update.answers)
     yield from (min(event["ts"], event["observed_at"]) for event in update.events)
     yield from (row["ts"] for row in update.exceptions)
@@ -341,7 +335,6 @@ def _instants(update: JobUpdate) -> Iterator[int]:
 
 
 def _as_pending(fact: Row) -> tuple[Any, ...]:
-    """What windows before its end see of a checkpoint."""
     return tuple(fact.get(name) for name in PENDING)
 
 

@@ -44,9 +44,6 @@ def _of_one_line(event: Row, types: Types) -> Iterator[Mention]:
 
 
 def _failed(event: Row) -> Mention:
-    """A task that failed, or a job that began to fail; the first of those that follow closely gives
-    the words.
-    """
     task, cause = event["task"], event["reason_text"]
     detail = {name: event[name] for name in ("task", "subtask", "attempt", "container", "host")}
     is_vague = task is None and cause is None

@@ -1,8 +1,5 @@
-"""Records per second in a window, as the difference of two answers of Flink's counters.
-
-Flink's meters (``numRecordsInPerSecond``) are means of the last minute, so that they go on to tell
-of a burst that is over. A counter of one attempt of one subtask only grows: what lies between two
-of its values was read or emitted between them.
+"""Records per second in a window, as the difference of two answers of Flink's counters: its meters
+are means of the last minute, so they go on to tell of a burst that is over.
 """
 
 from bisect import bisect_right
@@ -83,9 +80,6 @@ def rates(row: Row, earlier: Earlier) -> Mapping[str, Any]:
 
 
 def _earlier(row: Row, at_ms: int, earlier: Earlier) -> Iterator[Row]:
-    """Answers to compare with, the most fitting first: of this window, of an earlier one, and such
-    of less than the wanted span.
-    """
     first = row["counters"]["first"]
     for least_ms in (WANTED_SPAN_MS, LEAST_SPAN_MS):
         if first is not None and at_ms - first["at"] >= least_ms:

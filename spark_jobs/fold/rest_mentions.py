@@ -133,7 +133,6 @@ def _survived(jobs: Iterable[Row], at: int) -> bool:
 
 
 def _is_same_life(before: Row, row: Row) -> bool:
-    """Neither another submission nor another graph of it."""
     return bool(before["start_time"] == row["start_time"]) and _entered(
         before, "CREATED"
     ) == _entered(row, "CREATED")

@@ -1,9 +1,6 @@
-"""Plain rows, as the fold sees them: dicts by column name, instants as epoch milliseconds UTC,
-unknown as None.
-
-Lists of rows may hold one row several times (replays, overlapping imports): readers fold by the
-identity of their table first. Where two rows tie, their whole content decides, so that no answer
-depends on the order of its input.
+"""Plain rows: dicts by column name, instants as epoch milliseconds UTC, unknown as None. Lists may
+hold one row several times: readers fold by the identity of their table first. Where two rows tie,
+their whole content decides.
 """
 
 import json

@@ -148,9 +148,6 @@ def _occurrence(finding: Finding, window: JobWindow) -> dict[str, Any]:
 
 
 def _began_at_ms(finding: Finding, window: JobWindow) -> int:
-    """While a minute runs it is judged again, of later evidence each time; where the trouble began
-    stays.
-    """
     if finding.began_at_ms is not None:
         return finding.began_at_ms
     return max(window.window_start_ms, window.start_time_ms or 0)

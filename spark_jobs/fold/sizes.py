@@ -1,10 +1,6 @@
-"""Full size and uploaded size of a checkpoint, each unknown where its release or its source does
-not tell it.
-
-From Flink 1.15 on REST tells both, and the log the full one. Before, both tell one size, and that
-is the uploaded one: of an incremental checkpoint a part of the state, of a savepoint and with a
-state backend that always writes everything the whole. What both leave unknown, a ``_metadata`` that
-was read may tell.
+"""Full size and uploaded size of a checkpoint. From Flink 1.15 on REST tells both, and the log the
+full one. Before, both tell the uploaded one: of an incremental checkpoint a part of the state, of a
+savepoint the whole. What both leave unknown, a ``_metadata`` that was read may tell.
 """
 
 from typing import Any, NamedTuple

@@ -1,7 +1,6 @@
-"""Whether a job was restored from a savepoint or from a retained checkpoint. Flink calls any
-snapshot that a job does not claim a savepoint, and any that it claims a checkpoint. The directory
-has the name that its writer gave it; where people copied it to another name, the type in its
-``_metadata`` says what it is.
+"""Whether a job was restored from a savepoint or a retained checkpoint: by the name of the
+directory, else by the type in its ``_metadata``. Flink calls any snapshot that a job does not claim
+a savepoint.
 """
 
 import re

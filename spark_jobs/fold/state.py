@@ -89,7 +89,6 @@ _OLDER_FIELDS = frozenset(one.name for one in fields(OlderFacts))
 
 
 def _table(value: Any) -> Any:
-    """Rows of one shape as their names once and their values; anything else as it is."""
     if not isinstance(value, list | tuple) or len(value) < 2 or not isinstance(value[0], Mapping):
         return value
     shapes = set(map(tuple, value))

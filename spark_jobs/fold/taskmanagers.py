@@ -99,9 +99,6 @@ class TaskManagerHistory:
 
 
 def _thinned(rows: Iterable[Row], restarts: Sequence[int]) -> list[Row]:
-    """One of each TaskManager, spell and minute, in order; ``restarts``: how many of the job came
-    before it.
-    """
     counted = (
         {
             **{name: row[name] for name in COLUMNS},

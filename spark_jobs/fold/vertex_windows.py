@@ -1,8 +1,5 @@
-"""What vertices did in the minutes to judge: made of new samples, remembered, or to be looked up in
-the lake.
-
-A run makes windows of the minutes that new samples fall into. Others are judged again as well,
-since a checkpoint ended in them, say: what was measured then counts as much as before.
+"""What vertices did in the minutes to judge: made of new samples, remembered, or looked up in the
+lake.
 """
 
 from collections import defaultdict

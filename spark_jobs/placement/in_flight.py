@@ -1,10 +1,7 @@
 """Buffers that can be in flight before and behind each vertex: what an unaligned checkpoint
-persists at most, and an aligned one waits for.
-
-An input gate has ``buffers_per_channel`` for each channel and floating ones beside; a result
-partition up to two for each subpartition, or one and floating ones, and overdraft buffers since
-Flink 1.16. A channel within one TaskManager has no buffers of its own: where tasks run together the
-truth is less.
+persists at most. An input gate has ``buffers_per_channel`` for each channel and floating ones; a
+result partition up to two for each subpartition, or one and floating ones, and overdraft buffers
+since 1.16. A local channel has none: where tasks run together the truth is less.
 """
 
 from collections.abc import Sequence

@@ -211,7 +211,6 @@ class Replica:
             ledger.incomplete.append(number)
 
     def _entries(self, below: str) -> Iterator[Any]:
-        """None where there is no such directory."""
         try:
             yield from directories(self.reading).entries(below)
         except FileNotFoundError:

@@ -117,9 +117,6 @@ class SmallLake:
         return counter
 
     def _up_to(self, table: str) -> pc.Expression:
-        """The newest files are read, since those of an older version may be gone; rows of later
-        commits in them are left out.
-        """
         known = pc.field("commit_seq") <= self.versions.get(table, 0)
         return (
             known

@@ -1,8 +1,5 @@
 """Where each attempt of a subtask ran, and of which job it was, learnt from the log lines of a
-cluster.
-
-:mod:`ingest.flink_logs.task_locations` does the same for one log on the command line. Since a task
-may run for months after its deploy line, executions are carried from run to run.
+cluster. Executions are carried from run to run: a task may run for months after its deploy line.
 """
 
 from collections import defaultdict
@@ -90,7 +87,6 @@ def _is_placed(row: Row) -> bool:
 
 
 def _order(at: Any, by_deploy: bool, process: str | None) -> Any:
-    """A deploy line knows best; among the others what was reported first stays."""
     return not by_deploy, rank(at), rank(process)
 
 

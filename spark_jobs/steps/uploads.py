@@ -1,10 +1,6 @@
-"""What checkpoints uploaded, found by the names of their RocksDB files: parsed ``_metadata`` → rows
-of ``checkpoint_upload``.
-
-RocksDB numbers the files of one subtask and never writes one again, so the name and size of a file
-say which it is, and the path where it lies. Under a name of the compared snapshot in the same
-place, it was kept; in another place, uploaded again; under a name it did not have, it is new
-(written since, or by a compaction).
+"""What checkpoints uploaded: parsed ``_metadata`` → rows of ``checkpoint_upload``. RocksDB never
+writes a file of one number again: under a name of the compared snapshot in the same place it was
+kept, in another place uploaded again; under another name it is new.
 """
 
 from collections import defaultdict
@@ -155,7 +151,6 @@ class Uploads:
                 }
 
     def _newest(self, directory: str) -> tuple[Files, Any]:
-        """Files of the newest version that was read to its end, and when it first was."""
         seen = self._whole[directory]
         newest = max(seen, key=lambda pair: (max(seen[pair]), rank(pair), min(seen[pair])))
         return self._files[directory, newest], min(seen[newest])

@@ -1,9 +1,6 @@
 """The first checkpoint after a savepoint uploads the whole state again although checkpoints are
-incremental.
-
-Compaction of RocksDB rewrites everything too, and may follow a savepoint by chance. It is
-distinguished, strongest first, by the files that `_metadata` names, by how often such uploads
-follow savepoints against how often they come elsewhere, and by whether the release has the fault.
+incremental. Compaction of RocksDB does so too: it is told apart by the files that `_metadata`
+names, by how often such uploads follow savepoints, and by whether the release has the fault.
 """
 
 from collections.abc import Iterator, Sequence
@@ -118,8 +115,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """How often uploads are full after a savepoint and elsewhere."""
-
     after_full: int
     after: int
     elsewhere_full: int
@@ -178,7 +173,6 @@ def _is_full_among_small(
 
 
 def _share_of(upload: Upload, full_bytes: int) -> float:
-    """Where one size only is reported, an older checkpoint is held against the same full size."""
     return upload.ratio if upload.ratio is not None else (upload.uploaded_bytes or 0) / full_bytes
 
 
@@ -209,7 +203,6 @@ def _files(window: JobWindow, checkpoint: CheckpointSample) -> UploadedFiles | N
 
 
 def _uploaded_again(files: UploadedFiles) -> bool:
-    """The files are the old ones, by name or by place."""
     return (files.kept_bytes or 0) + (files.same_name_bytes or 0) > (files.new_name_bytes or 0)
 
 

@@ -259,7 +259,6 @@ def _evidence(
 
 
 def _hot_channel_subtasks(vertex: Subtasks, origin: Origin, limits: Limits) -> list[int]:
-    """Hot subtasks of which only few channels queue."""
     hot = []
     for index in origin.subtasks:
         floating = value(vertex.window.floating_usage, index)
@@ -275,7 +274,6 @@ def _hot_channel_subtasks(vertex: Subtasks, origin: Origin, limits: Limits) -> l
 
 
 def _producers(window: JobWindow, pressure: Pressure, origin: Origin) -> list[str]:
-    """Held subtasks right before the origin: the backlog stands in their channels."""
     return [
         f"{brief_name(window, upstream)}/{index}"
         for upstream in pressure.topology.upstream(origin.vertex_id)

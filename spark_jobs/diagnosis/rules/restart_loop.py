@@ -157,7 +157,6 @@ def _within(every: Sequence[Episode], at_ms: int, running_ms: int) -> list[Episo
 
 
 def _reasons(window: JobWindow) -> dict[str, str]:
-    """By TaskManager that was lost, why, as the log says."""
     return {
         annotation.subject: str(annotation.detail["reason"])
         for annotation in window.annotations
@@ -198,7 +197,6 @@ def _trouble(episode: Episode, reasons: Mapping[str, str]) -> _Trouble:
 
 
 def _first_fault(window: JobWindow, reasons: Mapping[str, str]) -> _Trouble | None:
-    """What failed at the first restart of the loop, where that is known."""
     first = first_attempt(window)
     trouble = _trouble(first, reasons) if first else None
     return trouble if trouble and trouble.group != UNREPORTED else None
@@ -231,7 +229,6 @@ def _group_of(episode: Episode) -> _Trouble:
 
 
 def _first(episode: Episode) -> JobFailure:
-    """What Flink calls the root of the failure, where it reported it near the first sign."""
     earliest = episode.failures[0]
     roots = (
         failure
@@ -262,15 +259,11 @@ def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
 
 
 def _span_ms(window: JobWindow, limits: Limits, failing: Sequence[Episode]) -> float:
-    """Within so long all of them were: the look-back where that is enough."""
     took_ms = window.at_ms - failing[0].begun_ms
     return max(limits[f"{RULE}.window_s"] * 1000, took_ms - took_ms % 60_000)
 
 
 def _is_rescaling(window: JobWindow, episode: Episode) -> bool:
-    """The adaptive scheduler restarts a job to change its parallelism; that is seen a little after
-    the restart.
-    """
     return any(
         annotation.kind == "rescale" and 0 <= annotation.at_ms - episode.begun_ms <= RESCALE_SEEN_MS
         for annotation in window.annotations

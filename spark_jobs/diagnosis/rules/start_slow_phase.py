@@ -104,9 +104,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _longer(window: JobWindow, limits: Limits) -> list[tuple[str, int, int]]:
-    """Phases of the newest start that took much longer, how long, and the median of earlier ones;
-    most lost first.
-    """
     *earlier, start = window.starts
     longer = []
     for phase in _DOING:

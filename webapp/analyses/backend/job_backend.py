@@ -8,8 +8,7 @@ from typing import Any
 
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS
 from ingest.flink_rest.versions import release
-from spark_jobs.diagnosis.fed_vertices import Fed, UnknownBecause, fed_samples
-from spark_jobs.diagnosis.rules.join_slow_input import apart_ms
+from spark_jobs.diagnosis.fed_vertices import Fed, UnknownBecause, apart_ms, fed_samples
 from spark_jobs.diagnosis.samples import VertexGauges
 from webapp.analyses.backend.options import (
     NativeMetric,
