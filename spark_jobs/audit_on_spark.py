@@ -241,10 +241,6 @@ class OnSpark:
     def read(
         self, files: Sequence[str], schema: pa.Schema, root: str | None = None, **constants: str
     ) -> Frame:
-        """Columns of ``schema`` that a file lacks are null; ``constants`` are added.
-
-        Of one ``root`` alone where it is named.
-        """
         given = spark_schema(schema)
         frame = self.session.createDataFrame([], given)
         if files:
@@ -257,7 +253,6 @@ class OnSpark:
         return Frame(frame, added, frame.count() if files else 0)
 
     def all(self, rows: Sequence[Frame | Files], schema: pa.Schema) -> Frame:
-        """Columns of ``schema``, null where rows have none of this name."""
         empty = self.session.createDataFrame([], spark_schema(schema))
         frames = [self._frame(row) for row in rows]
         whole = reduce(
@@ -283,7 +278,6 @@ class OnSpark:
         where: Mapping[str, int],
         columns: Sequence[str],
     ) -> Frame:
-        """Of a table that Spark may have filled, too, as of now."""
         frame = pin(self.session, lake).rows_in(
             table, [(since, datetime.now(UTC) + timedelta(days=1))]
         )
@@ -305,7 +299,6 @@ class OnSpark:
         )
 
     def joined(self, rows: Frame, other: pa.Table, key: Sequence[str]) -> Frame:
-        """Rows with the columns of another table."""
         how = "broadcast" if other.num_rows <= MOST_BROADCAST else "shuffle_hash"
         return Frame(
             rows.frame.join(self.session.createDataFrame(other).hint(how), list(key)),
@@ -344,7 +337,6 @@ class OnSpark:
         return rows.rows
 
     def write_ordered(self, run_dir: RunFiles, name: str, rows: Files, schema: pa.Schema) -> int:
-        """By ``root_no`` and path, as they are written already."""
         return self.write_table(run_dir, name, rows)
 
     def write_state(self, run_dir: RunFiles, name: str, rows: Sequence[Files]) -> int:
@@ -376,7 +368,6 @@ def _tasks(rows: int, rows_a_task: int) -> int:
 
 @contextmanager
 def on_spark(app_name: str, attempt: str, uri: str) -> Iterator[OnSpark]:
-    """In a session of this attempt."""
     with session_of_attempt(app_name, attempt) as session:
         ship_code(session)
         with OnSpark(session, uri) as engine:

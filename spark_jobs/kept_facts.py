@@ -85,12 +85,10 @@ def taken(lake: LakeReader) -> Taken:
 
 
 def ends_at(commits: dict[str, int]) -> int:
-    """Grows from run to run, as each has read more than the one before it."""
     return sum(commits.values())
 
 
 def is_kept(there: Taken, run: Run) -> bool:
-    """A run without news has nothing to be kept."""
     if there.run == _number(run):
         return there.cycle != UNFINISHED
     is_there = (

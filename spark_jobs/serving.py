@@ -34,12 +34,10 @@ class Column:
 
     @property
     def unit(self) -> str:
-        """By the end of its name; empty for names, flags, instants and counts."""
         return next((unit for ending, unit in _UNITS.items() if self.name.endswith(ending)), "")
 
     @property
     def about(self) -> str:
-        """Meaning and unit; empty where the name says all."""
         return " ".join(filter(None, (self.meaning, self.unit and f"({self.unit})")))
 
 

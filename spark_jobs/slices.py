@@ -60,7 +60,6 @@ def _counted(lake: LakeReader, table: str, file: DataFile, after: int) -> dict[i
 
 
 def counts(rows: ds.Dataset, column: str, condition: pc.Expression) -> Counter[Any]:
-    """Value of a column → how many rows have it. Holds one batch at a time."""
     counter: Counter[Any] = Counter()
     for batch in rows.scanner(
         columns=[column], filter=condition, batch_readahead=1, fragment_readahead=1

@@ -391,7 +391,4 @@ CHAIN_KINDS = {
 
 
 def age_rule_name(days: int, below: str) -> str:
-    """``30``, or ``30-`` and a hash of the directory: each deletion by age that is simulated has
-    its own attempt and file.
-    """
     return f"{days}-{hashlib.sha256(below.encode()).hexdigest()[:12]}" if below else str(days)

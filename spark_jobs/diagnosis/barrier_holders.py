@@ -56,7 +56,6 @@ class _Pressure:
 
 
 def pressure_is_known(window: JobWindow) -> bool:
-    """Whether anything tells of back-pressure, so that its absence means something."""
     return any(vertex.backpressured_ratio for vertex in window.vertex_windows)
 
 

@@ -91,6 +91,5 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
 
 @cache
 def led_to(cause: str) -> frozenset[str]:
-    """All rules whose findings may follow from one of this rule, at once or by way of others."""
     following = CONSEQUENCES.get(cause, {})
     return frozenset(following).union(*map(led_to, following))

@@ -122,7 +122,6 @@ def rounded_up_ms(duration_ms: float) -> int:
 
 
 def rounded_down_ms(duration_ms: float) -> int:
-    """The last such figure that is not above it; 0 below one second."""
     return max((step_s * 1000 for step_s in _STEPS_S if step_s * 1000 <= duration_ms), default=0)
 
 

@@ -41,7 +41,6 @@ class Busiest:
 
     @property
     def share(self) -> float | None:
-        """Of all samples, those in the method; None where there are none."""
         return self.in_method / self.samples if self.samples else None
 
     @property
@@ -76,9 +75,6 @@ class Busiest:
 
 
 def busiest(frames: Iterable[Frame]) -> Busiest:
-    """Each sample counts for the innermost frame of the job's own code on its stack, whichever line
-    of the method.
-    """
     in_order = list(frames)
     in_method: dict[str, int] = {}
     ends: dict[tuple[str, str], int] = {}

@@ -62,7 +62,6 @@ def health_of(findings: Iterable[F], *, judged: bool = True) -> Health[F]:
 
 
 def deductions_of(findings: Iterable[F]) -> tuple[Deduction[F], ...]:
-    """One for each finding that costs points, the most expensive first."""
     by_rule: dict[str, list[F]] = {}
     for finding in findings:
         if _points(finding):

@@ -62,7 +62,6 @@ class IncidentFinding:
 
 
 def trace_of(rule: str, subject_kind: str, subject_id: str, data: Mapping[str, Any]) -> Trace:
-    """Reads what rules put into ``data``; what is not there, or has another shape, ties nothing."""
     return Trace(
         frozenset(_vertices(rule, subject_kind, subject_id, data)),
         frozenset(_shared(rule, data)),
@@ -82,9 +81,6 @@ def causes_of(rule: str, data: Mapping[str, Any]) -> frozenset[str]:
 
 
 def follows(consequence: IncidentFinding, cause: IncidentFinding) -> bool:
-    """One is declared to lead to the other, and both are of one job, near in time and, where need
-    be, of one vertex or cause.
-    """
     tie = CONSEQUENCES.get(cause.rule, {}).get(consequence.rule)
     if (
         tie is None
@@ -167,9 +163,6 @@ def cause_of(members: Collection[IncidentFinding]) -> IncidentFinding:
 
 
 def in_order_of_cause(members: Collection[IncidentFinding]) -> list[IncidentFinding]:
-    """The cause first, then what follows from it, each before what follows from it in turn; of
-    equals the worst, then the first.
-    """
     cause = cause_of(members)
     depth = _depths(members)
     return sorted(
@@ -185,7 +178,6 @@ def in_order_of_cause(members: Collection[IncidentFinding]) -> list[IncidentFind
 
 
 def surviving(ids: Iterable[int]) -> int:
-    """Of incidents that turn out to be one, the one that stays: who has its address keeps it."""
     return min(ids)
 
 

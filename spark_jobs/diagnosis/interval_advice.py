@@ -91,7 +91,6 @@ def interval_advice(took: Durations, now: InForce) -> Advised:
 
 
 def pause_advice(interval: Advised, now: InForce) -> Advised:
-    """Advice on ``execution.checkpointing.min-pause``, which must fit the advised interval."""
     if interval.value_ms is None or now.interval_ms is None:
         return Advised(None, message("goes with the interval"))
     fitting = _fitting_pause(interval.value_ms, now.interval_ms, now)

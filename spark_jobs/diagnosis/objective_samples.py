@@ -153,11 +153,9 @@ class ObjectiveBurn:
 
     @property
     def called(self) -> str:
-        """For logs."""
         return message("objective {objective:name}", objective=self.objective)
 
     def burn_rates(self, window: BurnWindow) -> tuple[float, float] | None:
-        """Of the long and the short window; None where they cannot be judged."""
         long, short = self.counts[window.long_min], self.counts[window.short_min]
         rates = long.burn(self.target), short.burn(self.target)
         is_judged = (

@@ -132,9 +132,6 @@ def end_to_end_ms(checkpoint: CheckpointSample) -> int | None:
 
 
 def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
-    """The longest phase and its milliseconds, the earlier one of two equal; None where none is
-    known.
-    """
     known = [(phase, took) for phase in PHASES if (took := phase_ms(checkpoint, phase)) is not None]
     return max(known, key=lambda pair: pair[1]) if known else None
 
@@ -237,9 +234,6 @@ def _jvm(cost: PhaseCost) -> JvmCause:
 
 
 def holder_of(cost: PhaseCost) -> Holder | None:
-    """The origin of back-pressure while the newest slow checkpoint ran, else while one of those
-    before did.
-    """
     for slow in reversed(cost.slow):
         holder = holder_between(cost.window, cost.limits, slow.trigger_time_ms, slow.ended_ms)
         if holder:

@@ -53,6 +53,5 @@ def pool_state(
 
 
 def is_any_full(outputs: Iterable[float | None]) -> bool | None:
-    """None where no usage is known."""
     known = [usage for usage in outputs if usage is not None]
     return max(known) >= HIGH_OUTPUT if known else None

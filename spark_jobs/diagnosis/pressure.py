@@ -90,7 +90,6 @@ class Subtasks:
         return total == 0 if floating is None else max(total or 0.0, floating) < level
 
     def records_in_share(self, subtasks: Iterable[int]) -> float | None:
-        """Share of the vertex's input records that these carry."""
         rates = records_in(self.window).per_s
         total = sum(rate for rate in rates if rate is not None)
         return (

@@ -43,12 +43,10 @@ class RegionalWhatIf:
 
     @property
     def rescued_share(self) -> float | None:
-        """Of the failed ones; None where none failed."""
         return len(self.rescued) / self.failed if self.failed else None
 
     @property
     def success_share(self) -> float | None:
-        """Of all, as they would have been; None without history."""
         return (
             (self.attempts - self.failed + len(self.rescued)) / self.attempts
             if self.attempts

@@ -63,7 +63,6 @@ def at_least(tried: Tried) -> float | None:
 
 
 def regional_share(part_failure: float, parts: int, allowed: int, reuse: int) -> float:
-    """The share of checkpoints that complete in the long run."""
     if part_failure <= 0:
         return 1.0
     if part_failure >= 1:

@@ -65,15 +65,11 @@ def all_thresholds() -> tuple[Threshold, ...]:
 
 
 def events_read() -> frozenset[str]:
-    """The kinds of log events that any rule reads, as ``LogEvent.rule_kind`` names them: what job
-    windows hold.
-    """
     _in_order()
     return _events_read
 
 
 def limits(overrides: Mapping[str, float] | None = None) -> Limits:
-    """All defaults with these overrides; make it once for many windows."""
     return Limits(all_thresholds(), overrides)
 
 

@@ -86,9 +86,6 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
 
 
 def first_attempt(window: JobWindow) -> Episode | None:
-    """The restart with which the newest chain began, with what failed then; None where there was no
-    restart.
-    """
     starts = restart_instants(window)
     if not starts:
         return None
@@ -98,7 +95,6 @@ def first_attempt(window: JobWindow) -> Episode | None:
 
 
 def chain_begin(starts: Sequence[int]) -> int:
-    """The first restart of the newest chain. ``starts`` in order, at least one."""
     begun_ms = starts[-1]
     for at_ms in reversed(starts):
         if begun_ms - at_ms >= CHAIN_APART_MS:
@@ -108,7 +104,6 @@ def chain_begin(starts: Sequence[int]) -> int:
 
 
 def last_attempt(episode: Episode) -> Episode:
-    """Of an episode what failed last: from the newest restart on that a failure led to."""
     for at_ms in reversed(episode.restarts):
         failed = tuple(one for one in episode.failures if one.at_ms >= at_ms - BEFORE_MS)
         if failed:
@@ -160,7 +155,6 @@ def restart_instants(window: JobWindow) -> list[int]:
 
 
 def with_others(exact: Iterable[int], others: Iterable[int]) -> list[int]:
-    """Instants in order, and those of others that no one is close to."""
     known = sorted(set(exact))
     # In order of time: of three that are a second apart, the middle one would otherwise take the
     # place of both others.

@@ -24,7 +24,6 @@ Sample = (
     | StageProgress
     | ObjectiveBurn
 )
-"""What rules judge; each one kind of it."""
 SampleT = TypeVar(
     "SampleT",
     JobWindow,
@@ -67,7 +66,6 @@ class Rule:
 
     @property
     def is_reported(self) -> bool:
-        """Others met it, by their reports; no recording has it."""
         return self.fed_by.startswith(("field/", "diagnosis/"))
 
     @property

@@ -230,7 +230,6 @@ class CheckpointSample:
 
     @property
     def ended_ms(self) -> int:
-        """When its outcome was known; its trigger where no source reported the end."""
         return self.trigger_time_ms if self.end_time_ms is None else self.end_time_ms
 
 
@@ -297,9 +296,6 @@ class JobFailure:
 
 
 def rule_kind(kind: str, to_state: str | None) -> str:
-    """A kind of log event as rules declare it: a task's change of state with the state entered,
-    ``task_state RUNNING``.
-    """
     return f"{kind} {to_state}" if kind == "task_state" else kind
 
 

@@ -9,7 +9,6 @@ from itertools import combinations
 from spark_jobs.diagnosis.statistics import median, quantile
 
 Point = tuple[int, float]
-"""Epoch ms, and the lag then."""
 LEAST_POINTS, LEAST_SPAN_MS = 3, 90_000
 
 
@@ -36,7 +35,6 @@ class CatchUp:
 
 
 def lag_trend(points: Iterable[Point]) -> LagTrend | None:
-    """None where they are too few, or too close together."""
     once = sorted(dict(points).items())
     if len(once) < LEAST_POINTS or once[-1][0] - once[0][0] < LEAST_SPAN_MS:
         return None

@@ -18,7 +18,6 @@ FRAMEWORK = (
     "io.netty.",
     "com.sun.",
 )
-"""Frames of these packages are nobody's own code."""
 CAUSED = "Caused by: "
 FRAME = re.compile(r"^\s+at (?:[\w.@/-]+/)?([\w.$<>]+)\(([^)]*)\)")
 
@@ -70,7 +69,6 @@ def without_middle(message: str, most_chars: int) -> str:
 
 
 def is_own(frame: str) -> bool:
-    """Whether a frame, without what stands in brackets, is of the job's own code."""
     return not frame.startswith(FRAMEWORK)
 
 

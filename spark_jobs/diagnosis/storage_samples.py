@@ -140,7 +140,6 @@ class StorageJobSample:
 
     @property
     def calls_per_s(self) -> float | None:
-        """Over time."""
         return (
             self.calls * 1000 / self.interval_ms
             if self.calls is not None and self.interval_ms

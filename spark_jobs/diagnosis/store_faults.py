@@ -16,14 +16,12 @@ THROTTLED, EXHAUSTED, REFUSED, TIMED_OUT = (
     "STORE_TIMEOUT",
 )
 FAULTS = frozenset({THROTTLED, EXHAUSTED, REFUSED, TIMED_OUT})
-"""Codes of causes."""
 CHECKPOINT, TASK, LOGGED, RETRIED = "checkpoint", "task", "logged", "retried"
 """What came of a fault: a checkpoint was lost, a task or the job failed, a line was logged, the
 client tried again.
 """
 RETRIES = "store_retried"
 LINES = (RETRIES, "store_throttled", "store_pool_exhausted", "store_refused", "store_timeout")
-"""Kinds of log events."""
 FAILURES = ("task_state FAILED", "trigger_failed", "checkpoint_failed")
 SAME_MS = 1_000
 """Tasks that fail together, and the same failure by log and by REST, are one."""

@@ -29,7 +29,6 @@ _MAILBOX = (
     "org.apache.flink.streaming.runtime.tasks.mailbox.MailboxProcessor.runMailboxStep",
 )
 _RUNS = "org.apache.flink.streaming.runtime.tasks.StreamTask.runMailboxLoop"
-"""Below all that a task does once its state is there and its operators are open, since 1.10."""
 _CHECKPOINT = (
     "snapshotState",
     "performCheckpoint",
@@ -46,7 +45,6 @@ _STANDS = (
     "jdk.internal.misc.Unsafe.park",
     "sun.misc.Unsafe.park",
 )
-"""A JVM may call a thread RUNNABLE that has just begun to wait."""
 Doing = Literal[
     "waits for work",
     "waits for room in its output",
@@ -86,7 +84,6 @@ class TaskName:
 
 
 def task_of(name: str) -> TaskName | None:
-    """None for a thread that is no task's."""
     match = _TASK.match(name)
     if match is None:
         return None
@@ -147,7 +144,6 @@ def doing(thread: DumpedThread) -> Doing:
 
 
 def sentence(thread: DumpedThread) -> str:
-    """What it does, for somebody who looks for what holds a task."""
     what = doing(thread)
     own, innermost = own_method(thread), method_of(thread.frames[0]) if thread.frames else ""
     where = message(" in {own:name}", own=own) if own else ""
@@ -255,9 +251,5 @@ def place_of(thread: DumpedThread) -> str:
 
 
 def in_a_row(thread: DumpedThread, before: Mapping[str, tuple[str, int]]) -> int:
-    """In how many dumps, this one the last, it stood at the same place.
-
-    ``before``: of the previous dump, name → place and count.
-    """
     place, count = before.get(thread.name, ("", 0))
     return count + 1 if place == place_of(thread) else 1

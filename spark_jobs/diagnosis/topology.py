@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable
 from spark_jobs.diagnosis.samples import Edge, Vertex
 
 POINTWISE = frozenset({"FORWARD", "RESCALE"})
-"""Ship strategies by which a subtask reaches only its own share of the subtasks below."""
 
 
 class Topology:
@@ -26,7 +25,6 @@ class Topology:
         return self.names.get(vertex_id) or vertex_id
 
     def downstream(self, vertex_id: str) -> tuple[str, ...]:
-        """Direct consumers, each once."""
         return tuple(dict.fromkeys(edge.target for edge in self.out_edges.get(vertex_id, ())))
 
     def upstream(self, vertex_id: str) -> tuple[str, ...]:

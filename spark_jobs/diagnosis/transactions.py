@@ -12,7 +12,6 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobStart, LogEvent
 
 OPEN, LOST, TIMEOUT_SET = "transaction_open", "transaction_lost", "transaction_timeout_set"
 TOLD = (OPEN, LOST, TIMEOUT_SET)
-"""Kinds of log events that tell of transactions."""
 BROKER_MAX_MS = 900_000
 """Kafka's default of ``transaction.max.timeout.ms``: a broker refuses producers that ask for
 more.
@@ -63,7 +62,6 @@ class Transactions:
 
     @property
     def needed_ms(self) -> int | None:
-        """With a restart in between, as far as one was seen."""
         return None if self.open_ms is None else self.open_ms + (self.restart_ms or 0)
 
     @property

@@ -40,7 +40,6 @@ class Upload:
 
 
 def uploads_of(window: JobWindow) -> list[Upload]:
-    """Of every known completed checkpoint, in the order of time."""
     done = sorted(
         (checkpoint for checkpoint in window.checkpoints if checkpoint.outcome == "completed"),
         key=by_time,
@@ -85,7 +84,6 @@ def _reports_one_size(window: JobWindow, done: Sequence[CheckpointSample]) -> bo
 
 
 def files_of(window: JobWindow, checkpoint: CheckpointSample) -> UploadedFiles | None:
-    """What its `_metadata` tells of its upload; None where it has not been read."""
     key = (checkpoint.checkpoint_id, checkpoint.trigger_time_ms)
     return next(
         (files for files in window.uploads if (files.checkpoint_id, files.trigger_time_ms) == key),

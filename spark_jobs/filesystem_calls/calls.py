@@ -14,9 +14,6 @@ _PLAINLY, _SAFELY = (1, 12), (1, 20)
 AUDITED = ("create", "rename", "delete", "get_file_info", "mkdirs", "get_listing")
 """Kinds of calls that the audit log of a NameNode has."""
 _LOOKED_AT = 3
-"""Whether ``_metadata`` and the file it is first written to are there, and how long that one
-became.
-"""
 
 
 @dataclass(frozen=True)

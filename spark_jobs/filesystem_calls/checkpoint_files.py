@@ -31,7 +31,6 @@ COLUMNS = (
     "inline_at",
     "name",
 )
-"""Of rows of the lake table ``references``."""
 _SHARED, _OF_ROCKSDB = "shared", ("shared", "private")
 _INCREMENTAL = (*_OF_ROCKSDB, "meta")
 _OF_CHANGELOG = ("stream", "other", "changelog")

@@ -8,7 +8,6 @@ from spark_jobs.filesystem_calls.calls import BLOCK_BYTES
 
 OBJECT_BYTES = 150
 SIZED_BLOCK_BYTES = 1_000
-"""Of heap for each block."""
 
 
 @dataclass(frozen=True, slots=True)

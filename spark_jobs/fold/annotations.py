@@ -18,7 +18,6 @@ APART_MS = {
     # machine, by seconds.
     "deploy": 10_000,
 }
-"""Mentions of these kinds are apart only beyond this."""
 APART_OTHERWISE_MS = 1_000
 
 

@@ -65,7 +65,6 @@ class Subtask:
 
     @property
     def slowness(self) -> Any:
-        """Equally slow ones are ordered by index and vertex, whatever the order of rows."""
         phases = (rank(self.phase_ms[phase]) for phase in PHASES)
         return (self.end_to_end_ms, -self.index, self.vertex_id, rank(self.host), *phases)
 
@@ -85,7 +84,6 @@ class Durations:
 
     @classmethod
     def of(cls, vertex_id: str, reported: Mapping[str, Any], hosts: Hosts) -> "Durations":
-        """None where no arrays were seen."""
         columns: list[Sequence[Any]] = [reported[name] or () for name in _TIMES]
         aborted = _aborted(reported)
         most = max(map(len, columns))
@@ -150,9 +148,6 @@ class CheckpointPhases:
 
     @property
     def late_subtask_share(self) -> float | None:
-        """Share of subtasks that took more than half as long as the slowest; None where no
-        durations are known.
-        """
         if not self.durations_ms or self.slowest is None:
             return None
         return sum(

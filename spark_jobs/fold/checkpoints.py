@@ -56,7 +56,6 @@ class Lookup(NamedTuple):
 
 
 NO_CHECKPOINTS = (0, -1)
-"""Span of a lookup of snapshots alone."""
 
 
 @dataclass(frozen=True)
@@ -188,9 +187,6 @@ def facts_remembered(
 def lacks_history(
     known: Iterable[Row], before: JobState, starts_ms: Iterable[int], window_ms: int
 ) -> Lookup | None:
-    """What to look up for windows that would see fewer checkpoints than there were; None where all
-    are known.
-    """
     if before.facts_since is None:
         return None
     kept = sorted(

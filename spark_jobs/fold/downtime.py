@@ -57,7 +57,6 @@ def outages(
 
 
 def words_of(outage: Row) -> tuple[str, dict[str, Any]]:
-    """Label and detail of the restart with which an outage began."""
     parts = {"detect": outage["detect_ms"], **outage["parts_ms"]}
     reported = join_messages(
         (

@@ -51,7 +51,6 @@ class Ending:
 
 
 def endings(jobs: Iterable[Row], events: Iterable[Row]) -> list[Ending]:
-    """Each time one job is known to have dropped its pending checkpoints, in the order of time."""
     logged = (
         Ending(event["ts"], (event["to_state"] or STOPPED).upper(), event["observed_at"])
         for event in events
@@ -83,7 +82,6 @@ def reported_states(job: Row) -> list[tuple[int, str]]:
 
 
 def ending_between(every: Sequence[Ending], from_ms: int, to_ms: int) -> Ending | None:
-    """The first of that time that was seen."""
     return next(
         (
             ending

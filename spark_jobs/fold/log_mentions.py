@@ -17,9 +17,6 @@ CAUSE_CHARS = 500
 def log_mentions(
     events: Sequence[Row], outages: Sequence[Row] = (), types: Types = NO_TYPES
 ) -> list[Mention]:
-    """``events``: located log events of one job, each once; ``outages``: see
-    :mod:`spark_jobs.fold.downtime`.
-    """
     return [mention for event in events for mention in _of_one_line(event, types)] + [
         *_restarted(events, outages)
     ]

@@ -98,9 +98,6 @@ def outcome_of(reason: str) -> str:
 
 
 def outcome(trigger_time: int, rest: Row, logged: CheckpointLog, job: JobLife) -> Outcome:
-    """``rest``: what REST reported of the checkpoint, see
-    :mod:`spark_jobs.fold.checkpoint_by_rest`.
-    """
     if logged.completed_at is not None or rest["status"] == "COMPLETED":
         return Outcome("completed", None, None)
     text = first_known(rest["failure_message"], logged.declined_text, logged.failed_text)

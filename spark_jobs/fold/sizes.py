@@ -22,7 +22,6 @@ class Sizes(NamedTuple):
 
 
 def sizes(figures: Row, logged: CheckpointLog, is_savepoint: bool | None, job: "Writing") -> Sizes:
-    """``figures``: what REST reported last."""
     is_whole = bool(is_savepoint) or job.writes_everything
     if figures["checkpointed_bytes"] is not None or figures["state_bytes"] is not None:
         return sizes_in_rest(
@@ -58,7 +57,6 @@ class Writing(NamedTuple):
 
     @property
     def may_lack_full_size(self) -> bool:
-        """Then only ``_metadata`` tell it (:mod:`spark_jobs.fold.full_sizes`)."""
         return not self.writes_everything and (
             self.version is None or self.version < INCREMENTAL_SIZE_SINCE
         )

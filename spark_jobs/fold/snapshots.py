@@ -41,7 +41,6 @@ def is_savepoint(path: str | None, reported: bool | None, types: Types) -> bool 
 
 
 def types_of(snapshots: Iterable[Row]) -> Types:
-    """Of rows of ``snapshots``; of a file that was written again, the last one read counts."""
     known = [
         (row["observed_at"], row["is_savepoint"], row["metadata_path"])
         for row in snapshots
@@ -51,6 +50,5 @@ def types_of(snapshots: Iterable[Row]) -> Types:
 
 
 def unnamed(restored: Iterable[str | None]) -> set[str]:
-    """Directories of restored paths that do not say what they hold."""
     directories = {directory for path in restored if (directory := directory_of(path))}
     return {directory for directory in directories if not _PLACE.search(directory)}

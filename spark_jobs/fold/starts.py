@@ -17,7 +17,6 @@ from spark_jobs.fold.start_summary import summary
 from spark_jobs.fold.start_tasks import answered, latest, logged
 
 SAME_MS = 1_000
-"""Of changes of state to RUNNING, those so close together are one, by REST and by the log."""
 REPORTED_BY = frozenset({"job_state", "job_submitted", "task_deployed", "task_state"})
 """Kinds of log lines that tell of a start."""
 _BEFORE = ("detect", "graph", "cancel", "wait", "failed_attempts")

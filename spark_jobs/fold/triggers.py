@@ -49,7 +49,6 @@ def known_triggers(
 
 
 def as_rows(known: dict[CheckpointKey, int | None]) -> list[dict[str, int | None]]:
-    """The last ``TRIGGERS_KEPT``, to be remembered; :func:`of_rows` reads them back."""
     newest = sorted(known, key=lambda key: (key[1], key[0]))[-TRIGGERS_KEPT:]
     return [
         {"checkpoint_id": key[0], "trigger_time": key[1], "logged_at": known[key]} for key in newest

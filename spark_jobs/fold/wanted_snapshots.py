@@ -34,9 +34,6 @@ def wanted_keys(
 def lacks_snapshots(
     update: JobUpdate, before: JobState, state: JobState, facts: Sequence[Row], writing: Writing
 ) -> Lookup | None:
-    """What to look up of files that were read before this run knew of the job, or of what it was
-    restored from.
-    """
     if not update.older_snapshots or update.found is not None:
         return None
     keys = unnamed(_restored(update))

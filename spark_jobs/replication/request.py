@@ -38,7 +38,6 @@ class Request:
 
     @classmethod
     def of(cls, text: str) -> "Request":
-        """Raises :class:`Refused`."""
         try:
             written = json.loads(text)
             for name in ("roots", "aliases", "taken"):

@@ -24,7 +24,6 @@ MOST_BYTES = 8 << 20
 
 
 def lies_here(*places: str) -> bool:
-    """Whether all these are on this machine's disk."""
     return not any("://" in place for place in places)
 
 
@@ -89,7 +88,6 @@ class SmallLake:
         )
 
     def rows_in(self, table: str, spans: Sequence[Span]) -> pa.Table:
-        """Rows of all commits whose time column lies in one of ``spans``."""
         time = pc.field(ALL_TABLES[table].time_column)
         inside = reduce(
             or_,
@@ -106,7 +104,6 @@ class SmallLake:
         )
 
     def new_rows_of_clusters(self, after: Mapping[str, int]) -> Counter[str]:
-        """Cluster → how many rows of all tables are new."""
         counter: Counter[str] = Counter()
         for table in self.versions:
             if paths := [

@@ -30,9 +30,6 @@ DAY_MS = 86_400_000
 
 
 def telling_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Of events as ``TOLD`` those that name an attempt or its deployment, and one for each job that
-    a log names.
-    """
     named = set()
     for batch in batches:
         tells = []
@@ -56,7 +53,6 @@ def learnt_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 def newly_placed_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Of ``LEARNT_EXECUTION`` rows those of which the last run did not know where they ran."""
     return (batch.filter(batch["newly_placed"]).select(EXECUTION.names) for batch in batches)
 
 

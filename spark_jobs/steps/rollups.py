@@ -44,7 +44,6 @@ def rollup_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 def rolled_up(kept: Iterable[dict[str, Any]], touched: set[Period]) -> Iterator[dict[str, Any]]:
-    """Of one job. A checkpoint belongs to the period of its trigger."""
     of_periods: dict[Period, list[Row]] = defaultdict(list)
     for row in newest(kept):
         for period in _periods(row):

@@ -61,7 +61,6 @@ def file_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def whole_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """``WHOLE`` of those that say so."""
     return (batch.filter(pc.equal(batch["ordinal"], 0)).select(WHOLE.names) for batch in batches)
 
 

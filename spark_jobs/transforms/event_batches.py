@@ -51,7 +51,6 @@ def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 
 def served_event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Records of ``RECORD_COLUMNS`` and ``message`` → their events as ``SERVED_EVENT``."""
     return map(with_served, event_batches(batches))
 
 

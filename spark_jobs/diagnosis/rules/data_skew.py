@@ -52,7 +52,6 @@ class Uneven:
 
     @property
     def busy(self) -> float | None:
-        """Of its busiest hot subtask."""
         if self.window is None:
             return None
         return max(

@@ -31,7 +31,6 @@ BUSY = f"{RULE}.busy_ratio"
 FULL_INPUT = f"{RULE}.full_input_ratio"
 CRITICAL = f"{RULE}.critical_ratio"
 RARELY = 0.01
-"""Of the time: less waiting than that is none."""
 
 
 @rule(

@@ -18,7 +18,6 @@ HELD_UP, RATIO, LONGER = f"{RULE}.held_up_ms", f"{RULE}.over_earlier", f"{RULE}.
 
 LOOK_BACK_MS = 600_000
 BEGINS = ("deploy", "restart", "rescale")
-"""Annotations that a start follows."""
 _DOING = {
     "graph": message("building the execution graph and reading the snapshot that it restores"),
     "cancel": message("cancelling the tasks of the previous attempt"),
