@@ -1,10 +1,9 @@
-"""From a job's last checkpoints to the what-ifs: regional checkpoints, interval and time-out."""
+"""From a job's last checkpoints to the advised interval and time-out."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ingest.messages import message
-from spark_jobs.diagnosis.checkpoint_history import FAILED_OUTCOMES, by_time
 from spark_jobs.diagnosis.duration_history import (
     CHECKPOINTS_AT_LEAST,
     Durations,
@@ -12,16 +11,7 @@ from spark_jobs.diagnosis.duration_history import (
     durations_of,
 )
 from spark_jobs.diagnosis.interval_advice import Advised, InForce, interval_advice, pause_advice
-from spark_jobs.diagnosis.regional_advice import (
-    Attempt,
-    Part,
-    RegionalWhatIf,
-    Subtask,
-    parts_of,
-    regions_of,
-    replay,
-)
-from spark_jobs.diagnosis.samples import CheckpointSample, Edge, Vertex
+from spark_jobs.diagnosis.samples import CheckpointSample
 from spark_jobs.diagnosis.timeout_advice import timeout_advice
 
 
@@ -75,45 +65,3 @@ def _took(checkpoints: Iterable[CheckpointSample], timeout_ms: int | None) -> It
                 bool(checkpoint.is_savepoint),
                 checkpoint.outcome == "expired",
             )
-
-
-def regional_what_if(
-    checkpoints: Iterable[CheckpointSample],
-    vertices: Iterable[Vertex],
-    edges: Iterable[Edge],
-    *,
-    max_failed_share: float,
-    max_consecutive_reuse: int,
-) -> RegionalWhatIf:
-    """Replay the periodic checkpoints of one job; parts are its pipelined regions.
-
-    A checkpoint that failed in the JobManager or its storage (outcome ``failed``) cannot be
-    rescued: nobody's part is missing.
-    """
-    known = list(vertices)
-    regions = regions_of(known, edges)
-    judged = sorted(
-        (
-            checkpoint
-            for checkpoint in checkpoints
-            if not checkpoint.is_savepoint and _is_final(checkpoint)
-        ),
-        key=by_time,
-    )
-    history = (_attempt(sample, regions) for sample in judged)
-    return replay(history, len(set(regions.values())), max_failed_share, max_consecutive_reuse)
-
-
-def _is_final(checkpoint: CheckpointSample) -> bool:
-    return checkpoint.outcome == "completed" or checkpoint.outcome in FAILED_OUTCOMES
-
-
-def _attempt(checkpoint: CheckpointSample, regions: Mapping[Subtask, Part]) -> Attempt:
-    if checkpoint.outcome == "completed":
-        return Attempt(checkpoint.checkpoint_id, True)
-    # After a decline the JobManager aborts the checkpoint at once: who had not acknowledged by then
-    # was not late.
-    reported = {"declined": checkpoint.declines, "expired": checkpoint.not_acknowledged}.get(
-        checkpoint.outcome, ()
-    )
-    return Attempt(checkpoint.checkpoint_id, False, parts_of(reported, regions))

@@ -1,4 +1,4 @@
-"""Advised intervals and time-outs, and the what-if of regional checkpoints."""
+"""Advised intervals and time-outs."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.diagnosis.advice import regional_what_if, settings_advice
+from spark_jobs.diagnosis.advice import settings_advice
 from spark_jobs.diagnosis.duration_history import (
     HOUR_MS,
     Took,
@@ -15,14 +15,6 @@ from spark_jobs.diagnosis.duration_history import (
     rounded_up_ms,
 )
 from spark_jobs.diagnosis.interval_advice import InForce, interval_advice, pause_advice
-from spark_jobs.diagnosis.regional_advice import (
-    Attempt,
-    parts_of,
-    region_size,
-    regions_of,
-    replay,
-)
-from spark_jobs.diagnosis.samples import Edge, Vertex
 from spark_jobs.diagnosis.timeout_advice import timeout_advice
 from tests.diagnosis.jobs import checkpoint, minutely, savepoint
 
@@ -223,93 +215,3 @@ def test_rounding_never_goes_below(duration_ms):
         <= rounded_up_ms(duration_ms)
         <= max(3 * duration_ms, 1_000, duration_ms + 24 * HOUR_MS)
     )
-
-
-def lost(id, *parts):
-    return Attempt(id, False, frozenset(parts))
-
-
-def done(id):
-    return Attempt(id, True)
-
-
-def test_a_failure_of_few_parts_is_rescued_and_one_of_many_is_not():
-    said = replay(
-        [done(1), lost(2, "a"), lost(3, "a", "b", "c")],
-        parts=10,
-        max_failed_share=0.2,
-        max_consecutive_reuse=3,
-    )
-    assert (said.rescued, said.over_share) == ((2,), (3,))
-    assert (said.rescued_share, said.success_share) == (0.5, 2 / 3)
-
-
-def test_a_part_is_carried_only_so_often_in_a_row():
-    history = [done(1), lost(2, "a"), lost(3, "a"), lost(4, "a"), done(5), lost(6, "a")]
-    said = replay(history, parts=10, max_failed_share=0.5, max_consecutive_reuse=2)
-    assert (said.rescued, said.over_reuse) == ((2, 3, 6), (4,))
-
-
-def test_another_part_in_between_starts_its_own_count():
-    said = replay(
-        [done(1), lost(2, "a"), lost(3, "b"), lost(4, "a")],
-        parts=10,
-        max_failed_share=0.5,
-        max_consecutive_reuse=1,
-    )
-    assert said.rescued == (2, 3, 4)
-
-
-def test_before_the_first_success_there_is_nothing_to_refer_to():
-    assert replay(
-        [lost(1, "a")], parts=10, max_failed_share=0.5, max_consecutive_reuse=2
-    ).over_reuse == (1,)
-
-
-def test_a_failure_of_nobody_known_is_not_rescued():
-    assert replay([done(1), Attempt(2, False, None)], 10, 1.0, 9).not_known == (2,)
-
-
-def test_pointwise_edges_keep_subtasks_apart_and_others_join_them():
-    vertices = (Vertex("a", "a", 3), Vertex("b", "b", 3), Vertex("c", "c", 2))
-    forward, shuffle = Edge("a", "b", "FORWARD"), Edge("b", "c", "HASH")
-    assert len(set(regions_of(vertices, [forward]).values())) == 3 + 2
-    assert len(set(regions_of(vertices, [forward, shuffle]).values())) == 1
-
-
-def test_the_region_of_a_task_is_what_restarts_with_it():
-    vertices = (Vertex("a", "a", 3), Vertex("b", "b", 3), Vertex("c", "c", 2), Vertex("d", "d", 7))
-    forward, shuffle = Edge("a", "b", "FORWARD"), Edge("b", "c", "HASH")
-    assert region_size(vertices, [forward], "b") == 2
-    assert region_size(vertices, [forward, shuffle], "a") == 8
-    assert region_size(vertices, [Edge("b", "c", "RESCALE")], "c") is None
-
-
-def test_a_job_without_shuffles_would_gain_and_one_with_them_would_not():
-    vertices = (Vertex("a", "a", 4), Vertex("b", "b", 4))
-    decline = {"vertex_id": "b", "subtask": 1}
-    history = (
-        *minutely(3),
-        checkpoint(4, 240, "declined", declines=(decline,)),
-        checkpoint(5, 300),
-    )
-    limits = {"max_failed_share": 0.25, "max_consecutive_reuse": 3}
-    assert regional_what_if(history, vertices, [Edge("a", "b", "FORWARD")], **limits).rescued == (
-        4,
-    )
-    assert regional_what_if(
-        history, vertices, [Edge("a", "b", "REBALANCE")], **limits
-    ).over_share == (4,)
-
-
-def test_a_failure_in_the_jobmanager_cannot_be_rescued():
-    history = (*minutely(3), checkpoint(4, 240, "failed", reason="FINALIZE_CHECKPOINT_FAILURE"))
-    assert regional_what_if(
-        history, [Vertex("a", "a", 4)], [], max_failed_share=1, max_consecutive_reuse=9
-    ).not_known == (4,)
-
-
-def test_an_entry_that_names_nobody_is_not_known():
-    assert parts_of([{"vertex_id": "a", "subtasks": [0, 1]}], {("a", 0): "r"}) == {"r", "a/1"}
-    assert parts_of([{"vertex_id": None, "subtasks": [], "count": 3}], {}) is None
-    assert parts_of([], {}) is None

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.diagnosis.regional_advice import Attempt, replay
 from spark_jobs.diagnosis.regional_model import Tried, at_most, regional_share, task_success
 
 PLAYED = 30_000
@@ -48,17 +47,6 @@ def test_the_formula_is_what_checkpoints_played_one_by_one_come_to(failure, part
     exact = allowed >= parts
     assert regional_share(failure, parts, allowed, reuse) == pytest.approx(
         played(failure, parts, allowed, reuse), abs=0.01 if exact else 0.02
-    )
-
-
-def test_the_played_model_is_that_of_the_replay_of_a_history():
-    """The same rule for both: what a job's own history is replayed by."""
-    draw, history, names = random.Random(3), [], "abcdef"
-    for number in range(4_000):
-        failed = frozenset(name for name in names if draw.random() < 0.1)
-        history.append(Attempt(number, not failed, failed))
-    assert replay(history, 6, 0.5, 1).success_share == pytest.approx(
-        regional_share(0.1, 6, 3, 1), abs=0.025
     )
 
 

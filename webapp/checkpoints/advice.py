@@ -1,19 +1,13 @@
-"""What a job's own history advises: interval, pause and time-out, and what regional checkpoints
-would have saved. Bounded.
-"""
+"""What a job's own history advises: interval, pause and time-out. Bounded."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Q
-
 from spark_jobs.diagnosis import fleet_policy
-from spark_jobs.diagnosis.advice import SettingsAdvice, regional_what_if, settings_advice
+from spark_jobs.diagnosis.advice import SettingsAdvice, settings_advice
 from spark_jobs.diagnosis.interval_advice import InForce
-from spark_jobs.diagnosis.regional_advice import RegionalWhatIf
-from spark_jobs.diagnosis.regional_model import PROPOSED_LIMITS
-from spark_jobs.diagnosis.samples import CheckpointSample, Edge, Vertex
+from spark_jobs.diagnosis.samples import CheckpointSample
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.overrides import limits_of
 from webapp.fleet.models import JobCurrent
@@ -25,36 +19,15 @@ from webapp.lib.translations import gettext_lazy as _
 HISTORY = timedelta(days=7)
 MOST_CHECKPOINTS = 12_000
 """A week at one a minute."""
-MOST_SUBTASKS = 20_000
-"""Regions of more are not worked out while somebody waits for a page."""
 LONGEST_TARGET_S = 86_400
 _COLUMNS = ("checkpoint_id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms")
-_WHO = ("declines", "not_acknowledged")
-_MS = timedelta(milliseconds=1)
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What a regional checkpoint may leave out, and how often in a row; how much a failure may at
-    most have to replay, where asked.
-    """
-
-    max_failed_share: float = PROPOSED_LIMITS[0]
-    max_consecutive_reuse: int = PROPOSED_LIMITS[1]
-    recovery_target_s: int | None = None
-
-    @classmethod
-    def read(cls, parameters: Mapping[str, str]) -> "Limits":
-        """What is no number, or out of bounds, is as if unsaid."""
-        share, reuse, target = (parameters.get(name, "") for name in ("share", "reuse", "target"))
-        percent = int(share) if share.isascii() and share.isdigit() and len(share) <= 3 else -1
-        times = int(reuse) if reuse.isascii() and reuse.isdigit() and len(reuse) <= 3 else -1
-        seconds = int(target) if target.isascii() and target.isdigit() and len(target) <= 5 else 0
-        return cls(
-            percent / 100 if 0 <= percent <= 100 else PROPOSED_LIMITS[0],
-            times if 0 <= times <= 100 else PROPOSED_LIMITS[1],
-            seconds if 0 < seconds <= LONGEST_TARGET_S else None,
-        )
+def recovery_target_s(parameters: Mapping[str, str]) -> int | None:
+    """How much a failure may replay at most, where asked; what is out of bounds is as if unsaid."""
+    target = parameters.get("target", "")
+    seconds = int(target) if target.isascii() and target.isdigit() and len(target) <= 5 else 0
+    return seconds if 0 < seconds <= LONGEST_TARGET_S else None
 
 
 @dataclass(frozen=True)
@@ -70,67 +43,39 @@ class Setting:
 
 @dataclass(frozen=True)
 class Advice:
-    """``regional`` is ``None`` where the plan is not known."""
-
     checkpoints: int
     since: datetime | None
     missing: tuple[str, ...]
     settings: tuple[Setting, ...]
-    regional: RegionalWhatIf | None
-    limits: Limits
+    recovery_target_s: int | None
 
 
-def advice(job: JobCurrent, end: datetime, limits: Limits) -> Advice:
-    """Three queries."""
+def advice(job: JobCurrent, end: datetime, target_s: int | None) -> Advice:
+    """Two queries."""
     history = _history(job, end)
-    given = settings_advice(history, _in_force(job, limits))
-    graph = job.graph or {}
-    vertices = [
-        Vertex(v["vertex_id"], v.get("name") or "", v.get("parallelism"))
-        for v in graph.get("vertices") or ()
-        if v.get("vertex_id")
-    ]
-    edges = [
-        Edge(str(e.get("source")), str(e.get("target")), e.get("ship_strategy"))
-        for e in graph.get("edges") or ()
-    ]
-    fits = vertices and sum(vertex.parallelism or 0 for vertex in vertices) <= MOST_SUBTASKS
-
+    given = settings_advice(history, _in_force(job, target_s))
     return Advice(
         checkpoints=len(history),
         since=instant_of(min(sample.trigger_time_ms for sample in history)) if history else None,
         missing=given.missing,
         settings=_settings(job, given),
-        regional=regional_what_if(
-            history,
-            vertices,
-            edges,
-            max_failed_share=limits.max_failed_share,
-            max_consecutive_reuse=limits.max_consecutive_reuse,
-        )
-        if fits
-        else None,
-        limits=limits,
+        recovery_target_s=target_s,
     )
 
 
 def _history(job: JobCurrent, end: datetime) -> list[CheckpointSample]:
-    """The newest of the last week; who failed a checkpoint is read of the failed ones only."""
+    """The newest of the last week."""
     own = CheckpointFact.objects.filter(
         cluster=job.cluster,
         job_id=job.job_id,
         trigger_time__gt=end - HISTORY,
         trigger_time__lte=end,
     )
-    newest = own.order_by("-trigger_time", "-id")
-    given = newest.filter(Q(outcome="declined") | Q(outcome="expired"))
-    failed = samples_of(CheckpointSample, given[:MOST_CHECKPOINTS], *_COLUMNS, *_WHO)
-    who = {(sample.checkpoint_id, sample.trigger_time_ms): sample for sample in failed}
-    read = samples_of(CheckpointSample, newest[:MOST_CHECKPOINTS], *_COLUMNS)
-    return [who.get((sample.checkpoint_id, sample.trigger_time_ms), sample) for sample in read]
+    newest = own.order_by("-trigger_time", "-id")[:MOST_CHECKPOINTS]
+    return list(samples_of(CheckpointSample, newest, *_COLUMNS))
 
 
-def _in_force(job: JobCurrent, limits: Limits) -> InForce:
+def _in_force(job: JobCurrent, target_s: int | None) -> InForce:
     policy = limits_of(job.cluster, job.job_id, job.name)
     return InForce(
         interval_ms=job.checkpoint_interval_ms,
@@ -138,9 +83,7 @@ def _in_force(job: JobCurrent, limits: Limits) -> InForce:
         timeout_ms=job.checkpoint_timeout_ms,
         fleet_minimum_ms=round(policy[fleet_policy.INTERVAL] * 1000),
         fleet_pause_ms=round(policy[fleet_policy.PAUSE] * 1000),
-        recovery_target_ms=None
-        if limits.recovery_target_s is None
-        else limits.recovery_target_s * 1000,
+        recovery_target_ms=None if target_s is None else target_s * 1000,
     )
 
 

@@ -212,38 +212,6 @@ def test_a_recovery_time_target_and_the_fleets_minimum_are_heeded(viewer, of, no
     assert interval() == interval(target="40") == "2 min"
 
 
-def test_regional_checkpoints_are_replayed_within_their_two_limits(viewer, of, now):
-    CheckpointFact.objects.bulk_create(
-        [unsaved_fact(of, n, now - timedelta(minutes=30 - n)) for n in range(1, 10)]
-    )
-    silent = [
-        {"vertex_id": "v3", "vertex_name": "slow-enrich", "subtasks": [0], "count": 1, "hosts": []}
-    ]
-    for number in range(10, 14):
-        expired(of, number, now - timedelta(minutes=30 - number), not_acknowledged=silent)
-    generous = advice(viewer, of, share="100", reuse="2").context["advice"].regional
-    assert (len(generous.rescued), len(generous.over_reuse)) == (2, 2)
-    strict = advice(viewer, of, share="0", reuse="2").context["advice"].regional
-    assert (len(strict.rescued), len(strict.over_share)) == (0, 4)
-
-
-@pytest.mark.parametrize(
-    "asked", [{"share": "x", "reuse": "-1"}, {"share": "101"}, {"share": "9" * 40, "reuse": "٣"}]
-)
-def test_limits_that_make_no_sense_are_as_if_unsaid(viewer, of, now, asked):
-    limits = advice(viewer, of, **asked).context["advice"].limits
-    assert (limits.max_failed_share, limits.max_consecutive_reuse) == (0.3, 2)
-
-
-@pytest.mark.parametrize(
-    "graph", [None, {}, {"vertices": [{"vertex_id": "a"}], "edges": [{"source": "a"}]}]
-)
-def test_an_unknown_plan_gives_no_regional_answer(viewer, now, graph):
-    of = job(at=now, graph=graph)
-    expired(of, 1, now)
-    assert advice(viewer, of).status_code == 200
-
-
 def test_an_operator_saves_what_was_tried_for_the_scope_that_was_chosen(operator, viewer, held):
     moved = {"pressure.root.backpressured_ratio": "0.9"}
     assert "Judge by these from now on" not in viewer.get(url(held), moved).content.decode()
