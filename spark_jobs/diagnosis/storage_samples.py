@@ -24,15 +24,6 @@ NOTHING = Share()
 
 
 @dataclass(frozen=True, slots=True)
-class IdleSnapshots:
-    path: str
-    idle_ms: float
-    size: Share
-    is_savepoint: bool
-    job_name: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class StorageRootSample:
     """One root. ``orphan_kinds``: why they are orphans, as :mod:`spark_jobs.storage_words` names
     it. ``clean_up_barred_by``: codes, empty where a plan may be made. ``jobs_with_most``: names of
@@ -49,7 +40,6 @@ class StorageRootSample:
     clean_up_barred_by: tuple[str, ...] = ()
     jobs_with_most_orphans: tuple[str, ...] = ()
     jobs_with_most_waste: tuple[str, ...] = ()
-    idle: tuple[IdleSnapshots, ...] = ()
 
     @property
     def called(self) -> str:

@@ -21,13 +21,21 @@ MOST_CHECKPOINTS = 12_000
 """A week at one a minute."""
 LONGEST_TARGET_S = 86_400
 _COLUMNS = ("checkpoint_id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms")
+_MS = timedelta(milliseconds=1)
 
 
-def recovery_target_s(parameters: Mapping[str, str]) -> int | None:
-    """How much a failure may replay at most, where asked; what is out of bounds is as if unsaid."""
-    target = parameters.get("target", "")
-    seconds = int(target) if target.isascii() and target.isdigit() and len(target) <= 5 else 0
-    return seconds if 0 < seconds <= LONGEST_TARGET_S else None
+@dataclass(frozen=True)
+class Limits:
+    """How much a failure may at most have to replay, where asked."""
+
+    recovery_target_s: int | None = None
+
+    @classmethod
+    def read(cls, parameters: Mapping[str, str]) -> "Limits":
+        """What is no number, or out of bounds, is as if unsaid."""
+        target = parameters.get("target", "")
+        seconds = int(target) if target.isascii() and target.isdigit() and len(target) <= 5 else 0
+        return cls(seconds if 0 < seconds <= LONGEST_TARGET_S else None)
 
 
 @dataclass(frozen=True)
@@ -47,35 +55,34 @@ class Advice:
     since: datetime | None
     missing: tuple[str, ...]
     settings: tuple[Setting, ...]
-    recovery_target_s: int | None
+    limits: Limits
 
 
-def advice(job: JobCurrent, end: datetime, target_s: int | None) -> Advice:
+def advice(job: JobCurrent, end: datetime, limits: Limits) -> Advice:
     """Two queries."""
     history = _history(job, end)
-    given = settings_advice(history, _in_force(job, target_s))
+    given = settings_advice(history, _in_force(job, limits))
     return Advice(
         checkpoints=len(history),
         since=instant_of(min(sample.trigger_time_ms for sample in history)) if history else None,
         missing=given.missing,
         settings=_settings(job, given),
-        recovery_target_s=target_s,
+        limits=limits,
     )
 
 
 def _history(job: JobCurrent, end: datetime) -> list[CheckpointSample]:
-    """The newest of the last week."""
     own = CheckpointFact.objects.filter(
         cluster=job.cluster,
         job_id=job.job_id,
         trigger_time__gt=end - HISTORY,
         trigger_time__lte=end,
     )
-    newest = own.order_by("-trigger_time", "-id")[:MOST_CHECKPOINTS]
-    return list(samples_of(CheckpointSample, newest, *_COLUMNS))
+    newest = own.order_by("-trigger_time", "-id")
+    return list(samples_of(CheckpointSample, newest[:MOST_CHECKPOINTS], *_COLUMNS))
 
 
-def _in_force(job: JobCurrent, target_s: int | None) -> InForce:
+def _in_force(job: JobCurrent, limits: Limits) -> InForce:
     policy = limits_of(job.cluster, job.job_id, job.name)
     return InForce(
         interval_ms=job.checkpoint_interval_ms,
@@ -83,7 +90,9 @@ def _in_force(job: JobCurrent, target_s: int | None) -> InForce:
         timeout_ms=job.checkpoint_timeout_ms,
         fleet_minimum_ms=round(policy[fleet_policy.INTERVAL] * 1000),
         fleet_pause_ms=round(policy[fleet_policy.PAUSE] * 1000),
-        recovery_target_ms=None if target_s is None else target_s * 1000,
+        recovery_target_ms=None
+        if limits.recovery_target_s is None
+        else limits.recovery_target_s * 1000,
     )
 
 

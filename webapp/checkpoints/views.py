@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext_noop
 
 from spark_jobs.serving import PHASES
-from webapp.checkpoints.advice import advice, recovery_target_s
+from webapp.checkpoints.advice import Limits, advice
 from webapp.checkpoints.badges import outcome_badge
 from webapp.checkpoints.cause import cause_of
 from webapp.checkpoints.comparison import compared
@@ -116,7 +116,7 @@ def advice_section(request: HttpRequest, cluster: str, job_id: str) -> HttpRespo
     """Part of the job page, which asks for it once it comes into view."""
     view = look_up(request, cluster, job_id)
     end = view.end_of_life if view.is_past else view.now
-    advised = advice(view.job, end, recovery_target_s(request.GET))
+    advised = advice(view.job, end, Limits.read(request.GET))
     return render(
         request, "checkpoints/_advice.html", {"advice": advised, "job": view.job, "view": view}
     )

@@ -11,7 +11,6 @@ from django.db.models import Q, Sum
 from django.utils import timezone
 
 from spark_jobs.diagnosis.storage_samples import (
-    IdleSnapshots,
     IncompleteSnapshot,
     Share,
     StorageJobSample,
@@ -23,7 +22,6 @@ from webapp.fleet.models import JobCurrent
 from webapp.lib.chunks import chunks
 from webapp.lib.instants import epoch_ms
 from webapp.storage.fewer_files import FewerFiles, fewer_files
-from webapp.storage.idle_snapshots import LAST, NEEDED, SUPERSEDED, ended_jobs, kept_savepoints
 from webapp.storage.models import (
     CheckpointStorage,
     JobStorage,
@@ -74,37 +72,7 @@ def root_samples(audit: StorageAudit, roots: Iterable[RootFigures]) -> Iterator[
                     :MOST_NAMES
                 ]
             ),
-            idle=tuple(_idle(row)),
         )
-
-
-def _idle(root: RootFigures) -> Iterator[IdleSnapshots]:
-    """Of a savepoint that is the last whole snapshot of its job nobody can say that it is not
-    needed, unless that job has ended.
-    """
-    jobs = ended_jobs(root)
-    ended = {(job.cluster, job.job_id): job for job in jobs if job.cluster}
-    for savepoint in kept_savepoints(root):
-        job = ended.get((savepoint.cluster, savepoint.job_id))
-        if savepoint.age_ms is not None and (
-            savepoint.standing == SUPERSEDED or (savepoint.standing == LAST and job is not None)
-        ):
-            yield IdleSnapshots(
-                savepoint.path,
-                savepoint.age_ms,
-                Share(savepoint.files, savepoint.bytes),
-                is_savepoint=True,
-                job_name=job.name if job else None,
-            )
-    for of in jobs:
-        if of.idle_ms is not None and of.standing != NEEDED:
-            yield IdleSnapshots(
-                of.directory,
-                of.idle_ms,
-                Share(of.files, of.bytes),
-                is_savepoint=False,
-                job_name=of.name,
-            )
 
 
 def job_samples(
