@@ -103,11 +103,7 @@ class Files:
 
 @dataclass
 class OnSpark:
-    """``uri`` of the run directory is absolute, or has a scheme that workers have credentials for.
-
-    Rows are frames of Spark, or files that workers wrote. The session gets its options back at the
-    end.
-    """
+    """``uri`` of the run directory is absolute, or has a scheme that workers have credentials for."""
 
     session: SparkSession
     uri: str

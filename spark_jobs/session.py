@@ -98,11 +98,8 @@ def open_session(
     app_name: str, attempt: str | None = None, options: Mapping[str, str] | None = None
 ) -> SparkSession:
     """A session for one attempt of a job. What an earlier process left running under ``attempt`` is
-    interrupted first.
-
-    ``options`` are added last. Environment: ``SPARK_REMOTE``, ``SPARK_MASTER``,
-    ``WEIR_SPARK_DRIVER_MEMORY`` (classic only, default 2g) and ``WEIR_SPARK_DRIVER_HOST`` (where
-    executors reach the driver).
+    interrupted first. Environment: ``SPARK_REMOTE``, ``SPARK_MASTER``, ``WEIR_SPARK_DRIVER_MEMORY``
+    (classic only, default 2g) and ``WEIR_SPARK_DRIVER_HOST``.
     """
     wanted = {**SESSION_OPTIONS, **(options or {})}
     remote = os.environ.get("SPARK_REMOTE", "")

@@ -62,9 +62,9 @@ class HourOfDay:
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """``p99_ms``: of completed checkpoints in the worst hour of the day that has enough of them, or
-    of all where that is more (``worst_hour`` None). ``p99_at_least_ms`` counts expired checkpoints
-    as well, each with the time it was given. None where too few completed.
+    """``p99_ms``: of completed checkpoints in the worst hour of the day, or of all where that is
+    more. ``p99_at_least_ms`` counts expired checkpoints with the time they were given. None where
+    too few completed.
     """
 
     checkpoints: tuple[int, ...]

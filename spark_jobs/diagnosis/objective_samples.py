@@ -131,11 +131,9 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveBurn:
-    """``kind``: a key of ``OBJECTIVE_KINDS``. ``target``: the share that has to be good, such as
-    0.999. ``limit_ms``: what is good at most, for kinds that have a limit. ``counts``: by length of
-    the window in minutes. ``budget``: over 30 days. ``observed_min``:
-    since its first judged minute. ``value_ms``: what ``limit_ms`` is compared
-    with now.
+    """``kind``: a key of ``OBJECTIVE_KINDS``. ``target``: the share that has to be good.
+    ``limit_ms``: what is good at most. ``counts``: by length of the window in minutes. ``budget``:
+    over 30 days.
     """
 
     cluster: str

@@ -68,11 +68,8 @@ class Pressure:
     _paths: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
 
     def origins_of(self, vertex_id: str) -> tuple[tuple[str, ...], ...]:
-        """Paths of vertex ids from this held vertex to each origin that holds it, both included,
-        the shortest first.
-
-        A vertex that is its own origin (one of ``outbound``) has a path of one; empty where no
-        origin is known.
+        """Paths of vertex ids from this held vertex to each origin that holds it, the shortest
+        first; of one vertex where it is its own origin, empty where none is known.
         """
         if vertex_id not in self._paths:
             self._paths[vertex_id] = tuple(self._walked(vertex_id))
@@ -126,10 +123,7 @@ Asked = tuple[JobWindow, Limits]
 
 
 def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
-    """Raises NotJudged where no vertex reported anything in this window.
-
-    Of a job that has ended nothing is lacking.
-    """
+    """Raises NotJudged where no vertex of a running job reported anything in this window."""
     pressure = _pressure((window, limits))
     if isinstance(pressure, str):
         raise NotJudged(pressure)

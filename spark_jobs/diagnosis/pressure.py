@@ -125,11 +125,8 @@ def typical(values: Iterable[float | None]) -> float | None:
 def output_bounds(
     edges: Sequence[Edge], producers: int, consumer_counts: Sequence[int]
 ) -> tuple[float, float] | None:
-    """(idle floor, ceiling that one hot channel can lift it to) of a subtask's output usage; None
-    without output.
-
-    Each of N subpartitions of a pool of 2N+8 buffers keeps one when idle; a hot one may take nine
-    more.
+    """(idle floor, ceiling that one hot channel can lift it to) of a subtask's output usage. Each
+    of N subpartitions of a pool of 2N+8 buffers keeps one when idle; a hot one may take nine more.
     """
     channels = [
         _channels(edge, producers, consumer_count)

@@ -35,11 +35,8 @@ class WalkLimits:
 @dataclass(frozen=True, slots=True)
 class LeastWork:
     """For what share of the window a consumer must not have been idle: to pass back-pressure on,
-    and to be its origin.
-
-    Both must be at work whenever the producer waits. An origin is also slower than a producer that
-    is busy itself. ``empty_clears``: an empty input over remote channels proves that a consumer
-    holds nobody.
+    and to be its origin. ``empty_clears``: an empty input over remote channels proves that a
+    consumer holds nobody.
     """
 
     passing: float
@@ -103,10 +100,8 @@ class Walk:
         return holding
 
     def holders_of_held(self, vertex_id: str, subtasks: Sequence[int], ratio: float) -> Holders:
-        """The same for subtasks that wait for the larger part.
-
-        Where the figures of two vertices do not agree, as they may while things change, a consumer
-        that is busy for the larger part, or waits itself, explains more than nobody.
+        """The same for subtasks that wait for the larger part: where figures do not agree, a
+        consumer that is busy for the larger part, or waits itself, explains more than nobody.
         """
         least = ratio - self.limits.slack
         strict = self.holders(vertex_id, subtasks, LeastWork(least, least))

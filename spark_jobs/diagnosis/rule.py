@@ -41,14 +41,12 @@ DEFAULT_HOLD_S = 180
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``hold_s``: occurrences no further apart than this belong to one episode, which closes when
-    none came for so long. ``judges``: the class of sample that ``judge`` takes. ``reads``: kinds of
-    log events, as ``LogEvent.rule_kind`` names them. ``needs``: fields of the sample; where all of
-    them are empty the rule is not asked: of a job that has not ended it lacks ``lacking`` ("" for
-    nothing). ``outlives_job``: what it finds stays open when the job has ended, until a later
-    attempt of it runs. ``fed_by``: a recording of a real Flink in which it fires, below
-    ``tests/fixtures``, the test below ``tests`` that plays it, or a case made after public reports;
-    empty of one whose findings are information only.
+    """``hold_s``: occurrences no further apart than this belong to one episode. ``judges``: the
+    class of sample that ``judge`` takes. ``reads``: kinds of log events. ``needs``: fields of the
+    sample; where all of them are empty the rule is not asked, and lacks ``lacking`` unless the job
+    has ended. ``outlives_job``: what it finds stays open until a later attempt runs. ``fed_by``: a
+    recording of a real Flink in which it fires, below ``tests/fixtures``, the test below ``tests``
+    that plays it, or a case made after public reports; without, findings are information only.
     """
 
     id: str

@@ -47,15 +47,9 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class VertexWindow:
-    """One vertex in the judged window: each subtask's mean over its samples, start-up values left
-    out.
-
-    ``backpressured_ratio`` is the time metric, before 1.13 what the back-pressure endpoint
-    reported. ``busy_ratio`` is unknown before 1.13. ``idle_ratio`` of 1.12 includes back-pressured
-    time.
-
-    ``records_…_per_s`` are Flink's meters, which remember a minute: records of before the window, a
-    burst at the start of the job among them. ``counted_…_per_s`` are differences of Flink's
+    """One vertex in the judged window: each subtask's mean over its samples. ``busy_ratio`` is
+    unknown before 1.13; ``idle_ratio`` of 1.12 includes back-pressured time. ``records_…_per_s``
+    are Flink's meters, which remember a minute. ``counted_…_per_s`` are differences of Flink's
     counters over ``counted_ms``; unknown for a subtask whose attempt changed meanwhile.
     """
 
@@ -412,10 +406,9 @@ class RecoveryPoint:
 
 @dataclass(frozen=True, slots=True)
 class TaskManagerSample:
-    """One sample of a TaskManager that the job has slots on. ``restarts``: of the job that are
-    known before it; ``gc_ms`` and ``cpu_ms`` count since the JVM began. ``metaspace_max_bytes`` is
-    the JVM's own limit, what ends in ``memory_bytes``, ``off_heap_bytes`` and ``metaspace_bytes``
-    is configured.
+    """One sample of a TaskManager that the job has slots on. ``restarts``: of the job before it;
+    ``gc_ms`` and ``cpu_ms`` count since the JVM began. ``metaspace_max_bytes`` is the JVM's own
+    limit; what ends in ``memory_bytes``, ``off_heap_bytes`` and ``metaspace_bytes`` is configured.
     """
 
     taskmanager_id: str

@@ -28,11 +28,8 @@ _MIDDLE = " … "
 
 
 def condensed(trace: str | None, most_chars: int) -> str | None:
-    """The trace itself where it fits; else of each cause its first line, its first frames and its
-    first own frame.
-
-    Where even these do not fit, the causes between the outermost and the innermost are left out; of
-    a message without frames its middle.
+    """The trace itself where it fits; else of each cause its first line, first frames and first own
+    frame; where even these do not fit, without the causes in the middle.
     """
     if trace is None or len(trace) <= most_chars:
         return trace

@@ -15,12 +15,10 @@ BREAKS = frozenset({"restore", "restart", "rescale", "deploy"})
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """One completed checkpoint. ``savepoint`` is the last one that completed between its
-    predecessor and its trigger.
-
-    ``ratio`` is uploaded over full, None where a size is unknown. ``follows_break``: the first one
-    ever, or after a restore, restart or rescaling. ``one_size``: the full size is the savepoint's,
-    or that of its files.
+    """One completed checkpoint. ``savepoint``: the last one between its predecessor and its
+    trigger. ``ratio``: uploaded over full. ``follows_break``: the first one ever, or after a
+    restore, restart or rescaling. ``one_size``: the full size is the savepoint's, or that of its
+    files.
     """
 
     checkpoint: CheckpointSample

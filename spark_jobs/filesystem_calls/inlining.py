@@ -30,8 +30,7 @@ class Inlined:
 
 def inlined(files: CheckpointFiles, retained: int) -> list[Inlined]:
     """By threshold, ascending: each at which anything changes, at most ``MOST_POINTS``. Streams of
-    unknown writer count as written. Empty where files are merged. Of the heap: what each retained
-    checkpoint and the one under way wrote, and once what they took over.
+    unknown writer count as written. Empty where files are merged.
     """
     if files.merged.any() or not len(files.bytes):
         return []

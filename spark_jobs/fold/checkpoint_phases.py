@@ -117,8 +117,8 @@ class Durations:
 @dataclass(frozen=True)
 class Missing:
     """Subtasks of one vertex that have not acknowledged: ``count`` in all, the first ``indexes``
-    and their ``hosts``. ``late`` of them reported their part after the checkpoint had been given
-    up, the slowest of these mostly in ``late_phase``.
+    and their ``hosts``. ``late`` of them reported their part afterwards, the slowest mostly in
+    ``late_phase``.
     """
 
     vertex_id: str
@@ -173,11 +173,8 @@ def checkpoint_phases(
     sources: Collection[str] = (),
 ) -> CheckpointPhases:
     """Rows of ``vertex_checkpoints`` of one checkpoint, each vertex perhaps seen many times.
-    ``sources``: ids of vertices without input.
-
-    ``is_settled``: the checkpoint has ended. What a vertex was doing before says then neither how
-    long it took nor who never acknowledged, and where that is all that is known of one of them, nor
-    does it of the whole checkpoint.
+    ``is_settled``: the checkpoint has ended; what a vertex was doing before says then neither how
+    long it took nor who never acknowledged.
     """
     durations: list[Durations] = []
     missing, unaligned, as_of, is_partial = [], [], None, False

@@ -31,9 +31,7 @@ JUDGED_AGAIN_MS = 600_000
 WITH_TEXTS = 16
 UNPLACED_KEPT = 200
 SIZED_LATE_MS = 24 * HOUR_MS
-"""Before the facts that are kept one by one: of earlier checkpoints new files tell nothing, since
-too much would have to be read again.
-"""
+"""Before the facts that are kept one by one: of earlier checkpoints new files tell nothing."""
 
 # Texts that only a fact's own page and the rules about the newest failures need.
 _BULKY = (

@@ -41,12 +41,9 @@ class _Outage:
 def outages(
     events: Iterable[Row], remembered: Sequence[Row] = (), known: Sequence[Row] = ()
 ) -> list[Row]:
-    """Outages that ended, oldest first: ``at``, ``restarts`` (all instants), ``ended_at``,
-    ``downtime_ms``, ``detect_ms``, ``parts_ms``.
-
-    ``events``: located events of one job, each once; ``remembered``: those among them that an
-    earlier run left, without what it had forgotten. ``known``: what came out before; it stays where
-    lines are not held any more.
+    """Outages that ended, oldest first: ``at``, ``restarts``, ``ended_at``, ``downtime_ms``,
+    ``detect_ms``, ``parts_ms``. ``remembered``: events that an earlier run left. ``known``: what
+    came out before; it stays where lines are not held any more.
     """
     whole_from = events_whole_from(remembered)
     by_instant = {entry["at"]: entry for entry in known}

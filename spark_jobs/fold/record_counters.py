@@ -9,9 +9,8 @@ from typing import Any
 from spark_jobs.fold.rows import Row, grouped, newest_by
 
 WANTED_SPAN_MS, LEAST_SPAN_MS = 50_000, 30_000
-"""The JobManager collects counters every ten seconds, and only when it is asked for any, from one
-TaskManager after the other: an answer may be as old as that. A minute makes little of it; over half
-a minute an even load may look as uneven as two to one.
+"""The JobManager collects counters every ten seconds, from one TaskManager after the other: over
+half a minute an even load may look as uneven as two to one.
 """
 MOST_SPAN_MS = 180_000
 """Three windows. What was counted over longer tells no more of the present than a meter does."""

@@ -102,8 +102,8 @@ def failed_restarts(
     jobs: Sequence[Row], failures: Iterable[Row], logged: Sequence[int], recreated: Sequence[int]
 ) -> Iterator[Mention]:
     """Restarts that nothing else dates: a failure after which the job is there again, and a job
-    that became RUNNING again. REST keeps sixteen failures, but of each state only its last entry.
-    ``logged`` and ``recreated``: instants of restarts by the log, and of other graphs.
+    that became RUNNING again. ``logged`` and ``recreated``: instants of restarts by the log, and of
+    other graphs.
     """
     entered = {at for row in jobs if (at := _entered(row, "RESTARTING")) is not None}
     known = sorted({*logged, *entered})

@@ -118,12 +118,9 @@ def lives(
     exceptions: Iterable[Row],
     executions: Iterable[Row],
 ) -> list[dict[str, Any]]:
-    """Lives of one cluster, with ``changed`` (what is served of it) and ``to_inform`` (jobs to which
-    its end is news).
-
-    ``known``: an earlier result. ``lines``: events of registrations, ends and failed tasks;
-    ``samples``: of the lake table ``taskmanagers``; ``exceptions``: rows of the lake table of that
-    name; ``executions``: attempts of subtasks, and where they ran.
+    """Lives of one cluster, with ``changed`` (what is served of it) and ``to_inform`` (jobs to
+    which its end is news). ``known``: an earlier result. ``lines``: events of registrations, ends
+    and failed tasks; ``executions``: attempts of subtasks, and where they ran.
     """
     of_each: dict[str, list[dict[str, Any]]] = {}
     for row in sorted(known, key=itemgetter("taskmanager_id", "life")):

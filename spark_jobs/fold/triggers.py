@@ -68,10 +68,8 @@ def merged(
 def anchored(
     events: Iterable[Row], known: dict[CheckpointKey, int | None]
 ) -> dict[CheckpointKey, list[Row]]:
-    """Events that name a checkpoint id, by checkpoint.
-
-    Where no trigger is known, as in a log that begins in mid-checkpoint, the time of the first
-    mention less the duration it reports stands in.
+    """Events that name a checkpoint id, by checkpoint. Where no trigger is known, the time of the
+    first mention less the duration it reports stands in.
     """
     events = [event for event in events if (event["checkpoint_id"] or 0) > 0]
     by_id: dict[int, list[tuple[int, int]]] = {event["checkpoint_id"]: [] for event in events}

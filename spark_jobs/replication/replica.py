@@ -51,12 +51,10 @@ class Copied:
 
 @dataclass
 class Ledger:
-    """``have``: files that are known to be there whole. ``ours``: names of all that may be there by
-    our hand.
-
-    ``current``: the plan of the newest complete copy, ``unfinished`` where its deletions are not
-    done. ``open``: of a round that was interrupted before its copy was complete. ``round``: number
-    of the newest; ``incomplete``: of those without a complete copy.
+    """``have``: files that are known to be whole. ``ours``: names of all that may be there by our
+    hand. ``current``: the plan of the newest complete copy, ``unfinished`` where its deletions are
+    not done. ``open``: of an interrupted round. ``round``: number of the newest; ``incomplete``: of
+    those without a complete copy.
     """
 
     have: dict[str, Copied] = field(default_factory=dict)

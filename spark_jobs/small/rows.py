@@ -34,11 +34,8 @@ class TooLarge(Exception):
 @dataclass
 class SmallLake:
     """A lake on this machine's disk as of one version per table. Its methods raise
-    :class:`TooLarge`.
-
-    Rows of a raw table come with those that Spark read itself. ``after`` is by table, its own and
-    that of the derived one. ``clusters``: the only ones whose rows are read; None for all. Without
-    ``most_rows`` whoever made it bounds what is read.
+    :class:`TooLarge`. ``after`` is by table, its own and that of the derived one. ``clusters``: the
+    only ones whose rows are read; None for all.
     """
 
     lake: LakeReader

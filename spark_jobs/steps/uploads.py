@@ -66,11 +66,8 @@ def whole_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 def upload_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """``asked`` (comparisons of jobs), ``read`` (``WHOLE`` of what was read since the last run)
-    and, after these of their cluster, ``references`` of any files, the same perhaps several times →
-    ``UPLOAD``.
-
-    A row for each comparison (:mod:`spark_jobs.fold.comparisons`) of which both snapshots were
-    read, and one since the last run.
+    and, after these of their cluster, ``references`` of any files → ``UPLOAD``: a row for each
+    comparison of which both snapshots were read, and one since the last run.
     """
     uploads = None
     for batch in batches:
