@@ -27,7 +27,6 @@ def arrow_schema(table: ServingTable) -> pa.Schema:
 
 
 def in_microseconds(kind: pa.DataType) -> pa.DataType:
-    """The type as Delta and Spark have it, which know no other instants."""
     if pa.types.is_list(kind):
         return pa.list_(in_microseconds(kind.value_type))
     if pa.types.is_struct(kind):

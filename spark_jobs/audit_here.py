@@ -53,7 +53,6 @@ class Here:
         return rows
 
     def all(self, rows: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
-        """Columns of ``schema``, null where rows have none of this name."""
         return pa.concat_tables([schema.empty_table(), *(_shaped(table, schema) for table in rows)])
 
     def count(self, rows: pa.Table) -> int:
@@ -70,7 +69,6 @@ class Here:
         where: Mapping[str, int],
         columns: Sequence[str],
     ) -> pa.Table:
-        """Of a table that Spark may have filled, too, as of now."""
         declared = ALL_TABLES[table]
         names = dict.fromkeys((*columns, declared.time_column, *where))
         schema = pa.schema(
@@ -91,7 +89,6 @@ class Here:
         return counts.rename_columns({"count_all": "rows", f"{largest}_max": largest})
 
     def joined(self, rows: pa.Table, other: pa.Table, key: Sequence[str]) -> pa.Table:
-        """Rows with the columns of another table; Arrow joins no lists."""
         at = pa.array(range(rows.num_rows), pa.int64())
         met = (
             rows.select(list(key))
@@ -114,7 +111,6 @@ class Here:
         return run_dir.write_table_rows(name, rows)
 
     def write_ordered(self, run_dir: RunFiles, name: str, rows: pa.Table, schema: pa.Schema) -> int:
-        """By ``root_no`` and path."""
         return run_dir.write_table_rows(
             name,
             rows.sort_by([("root_no", "ascending"), ("path", "ascending")]).select(schema.names),

@@ -138,7 +138,6 @@ def spellings_of(audits: Sequence[Audit]) -> dict[str, Spellings]:
 
 
 def listed(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
-    """``LISTED`` of the audits before, by the names that roots have now."""
     rows = plain_rows(Here().read(state_files(previous, ("storage_listed",)), LISTED_WHOLE))
     for spellings in spellings_of(audits).values():
         rows = [row | {"root": canonical(row["root"], spellings)} for row in rows]
@@ -146,7 +145,6 @@ def listed(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
 
 
 def remembered(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
-    """``REMEMBERED`` of the audits before, by the names that directories have now."""
     rows = plain_rows(Here().read(state_files(previous, ("storage_remembered",)), REMEMBERED))
     for spellings in spellings_of(audits).values():
         rows = [row | {"job_directory": canonical(row["job_directory"], spellings)} for row in rows]
@@ -154,7 +152,6 @@ def remembered(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Ro
 
 
 def restores(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
-    """``RESTORES`` of the audits before, by the names that directories have now."""
     rows = plain_rows(Here().read(state_files(previous, ("storage_restores",)), RESTORES))
     for spellings in spellings_of(audits).values():
         rows = [row | {"restored_path": canonical(row["restored_path"], spellings)} for row in rows]
@@ -162,7 +159,6 @@ def restores(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]
 
 
 def job_directories(name: str, previous: Sequence[Manifest], audits: Sequence[Audit]) -> set[str]:
-    """``JOB_DIRECTORIES`` of the audits before, by the names that directories have now."""
     directories = set(
         Here()
         .read(state_files(previous, (name,)), JOB_DIRECTORIES)
@@ -175,7 +171,6 @@ def job_directories(name: str, previous: Sequence[Manifest], audits: Sequence[Au
 
 
 def state_files(previous: Sequence[Manifest], names: Sequence[str]) -> list[str]:
-    """Of what the audits before left."""
     return [
         f"{absolute_root(manifest.run_dir)}/{file}"
         for manifest in previous

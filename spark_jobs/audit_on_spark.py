@@ -1,8 +1,5 @@
-"""The steps of an audit on Spark, which reads, brings together what belongs together, and sorts;
-Python workers call the steps.
-
-A call gets all rows of one of Spark's partitions, and what it makes is a Parquet file of each kind,
-which its worker writes itself below the run directory: the next step takes it from there. The
+"""The steps of an audit on Spark. A step gets all rows of one of Spark's partitions, and its worker
+writes what it makes as Parquet below the run directory, from where the next step takes it. The
 driver holds nothing that grows with files.
 """
 
@@ -106,11 +103,7 @@ class Files:
 
 @dataclass
 class OnSpark:
-    """``uri`` of the run directory is absolute, or has a scheme that workers have credentials for.
-
-    Rows are frames of Spark, or files that workers wrote. The session gets its options back at the
-    end.
-    """
+    """``uri`` of the run directory is absolute, or has a scheme that workers have credentials for."""
 
     session: SparkSession
     uri: str
@@ -214,7 +207,6 @@ class OnSpark:
         count: int,
         together: Sequence[str] | Mapping[str, Sequence[str]],
     ) -> DataFrame:
-        """By ranges of paths, so that what is made of them need only be sorted within each."""
         if together != PATH:
             return rows.repartition(_tasks(count, ROWS_A_TASK), "_key").drop("_key")
         if count <= SMALL_ROWS:
@@ -245,10 +237,6 @@ class OnSpark:
     def read(
         self, files: Sequence[str], schema: pa.Schema, root: str | None = None, **constants: str
     ) -> Frame:
-        """Columns of ``schema`` that a file lacks are null; ``constants`` are added.
-
-        Of one ``root`` alone where it is named.
-        """
         given = spark_schema(schema)
         frame = self.session.createDataFrame([], given)
         if files:
@@ -261,7 +249,6 @@ class OnSpark:
         return Frame(frame, added, frame.count() if files else 0)
 
     def all(self, rows: Sequence[Frame | Files], schema: pa.Schema) -> Frame:
-        """Columns of ``schema``, null where rows have none of this name."""
         empty = self.session.createDataFrame([], spark_schema(schema))
         frames = [self._frame(row) for row in rows]
         whole = reduce(
@@ -287,7 +274,6 @@ class OnSpark:
         where: Mapping[str, int],
         columns: Sequence[str],
     ) -> Frame:
-        """Of a table that Spark may have filled, too, as of now."""
         frame = pin(self.session, lake).rows_in(
             table, [(since, datetime.now(UTC) + timedelta(days=1))]
         )
@@ -309,7 +295,6 @@ class OnSpark:
         )
 
     def joined(self, rows: Frame, other: pa.Table, key: Sequence[str]) -> Frame:
-        """Rows with the columns of another table."""
         how = "broadcast" if other.num_rows <= MOST_BROADCAST else "shuffle_hash"
         return Frame(
             rows.frame.join(self.session.createDataFrame(other).hint(how), list(key)),
@@ -348,7 +333,6 @@ class OnSpark:
         return rows.rows
 
     def write_ordered(self, run_dir: RunFiles, name: str, rows: Files, schema: pa.Schema) -> int:
-        """By ``root_no`` and path, as they are written already."""
         return self.write_table(run_dir, name, rows)
 
     def write_state(self, run_dir: RunFiles, name: str, rows: Sequence[Files]) -> int:
@@ -370,10 +354,6 @@ class _WithRows(Files):
 
 @dataclass(frozen=True)
 class _Given:
-    """A frame, and what makes tables of the batches of one partition of it, once or several
-    times.
-    """
-
     frame: DataFrame
     parts_of: PartsOf
 
@@ -384,7 +364,6 @@ def _tasks(rows: int, rows_a_task: int) -> int:
 
 @contextmanager
 def on_spark(app_name: str, attempt: str, uri: str) -> Iterator[OnSpark]:
-    """In a session of this attempt."""
     with session_of_attempt(app_name, attempt) as session:
         ship_code(session)
         with OnSpark(session, uri) as engine:

@@ -1,8 +1,6 @@
-"""What an audit is asked: which roots, as of when, and what Weir knows of the jobs that write
-there.
-
-A JSON file names the roots and their listings; a Parquet file holds the jobs (``JOB_SCHEMA``).
-Usually a request has one audit. Several share one Spark run, so none may name a root of another.
+"""What an audit is asked: a JSON file names the roots and their listings; a Parquet file holds the
+jobs (``JOB_SCHEMA``). Audits of one request share one Spark run, so none may name a root of
+another.
 """
 
 import json

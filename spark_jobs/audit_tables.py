@@ -1,15 +1,9 @@
-"""What an audit of checkpoint storage hands to the web, declared once, plain Python.
-
-``AUDIT_TABLES`` are loaded into the database: bounded by roots, jobs and checkpoints.
-``FILE_TABLES`` hold a row for each file or reference and stay Parquet in the run directory of the
-audit; pages and plans read them piece by piece. Texts are codes of :mod:`spark_jobs.storage_words`.
-``cluster`` and ``job_id`` are empty in a key where nobody knows them.
-
-A new column: its line here, what fills it (``spark_jobs/storage/``), the field of the same name in
-``webapp/storage/models/`` and a migration; ``tests/webapp/storage/test_contract.py`` compares. What
-the next audit has to know of a file is named in ``KNOWN_OF_FILE``
-(``spark_jobs/storage/carried.py``), what an audit knows of a job in ``JOB_SCHEMA``
-(``spark_jobs/audit_request.py``).
+"""What an audit of checkpoint storage hands to the web. ``AUDIT_TABLES`` are loaded into the
+database; ``FILE_TABLES`` have a row for each file or reference and stay Parquet in the run
+directory. Texts are codes of :mod:`spark_jobs.storage_words`. ``cluster`` and ``job_id`` are empty
+in a key where nobody knows them. A new column: its line here, what fills it
+(``spark_jobs/storage/``), and the field of the same name in ``webapp/storage/models/``; what the
+next audit has to know of a file is in ``KNOWN_OF_FILE`` (``spark_jobs/storage/carried.py``).
 """
 
 from spark_jobs.serving import Column, ServingTable

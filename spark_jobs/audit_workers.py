@@ -57,9 +57,6 @@ def worked(
 
 
 def _in_order(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """Rows of each root by path, with a text by which they stand before or behind those of other
-    roots, and of other calls.
-    """
     for number in pc.unique(rows.column("root_no")).to_pylist():
         of_root = rows.filter(pc.equal(rows.column("root_no"), number)).sort_by("path")
         place = f"{number:0{_ROOT_DIGITS}}{of_root.column('path')[0].as_py()}"
@@ -67,14 +64,12 @@ def _in_order(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
 
 
 def without_number(schema: pa.Schema) -> pa.Schema:
-    """Of files of one root each."""
     return schema.remove(schema.get_field_index("root_no"))
 
 
 def rows_of_parts(
     batches: Iterable[pa.RecordBatch], schemas: Mapping[str, pa.Schema]
 ) -> Iterator[dict[str, pa.Table]]:
-    """All rows of the partition at once."""
     held = [batch for batch in batches if batch.num_rows]
     if not held:
         return
@@ -90,7 +85,6 @@ def rows_of_parts(
 def files_of_tasks(
     batches: Iterable[pa.RecordBatch], tasks: str, schemas: Mapping[str, pa.Schema]
 ) -> Iterator[dict[str, pa.Table]]:
-    """What each task wrote, one after the other."""
     of_tasks = json.loads(tasks)
     for batch in batches:
         for number in batch.column(0).to_pylist():

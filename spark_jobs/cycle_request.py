@@ -1,9 +1,4 @@
-"""What people set and audits found of the fleet, for the rules to judge by in one cycle: thresholds
-and recovery points.
-
-A JSON file, since a fleet's settings are longer than a command line may be. It grows with what
-people set, and with one recovery point for each running job at most.
-"""
+"""Thresholds that people set and recovery points that audits found, for the rules of one cycle."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence

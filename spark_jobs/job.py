@@ -35,7 +35,6 @@ def run_job(words: Sequence[str]) -> int:
 
 
 def reason_of(words: Sequence[str], error: Exception) -> tuple[str, bool]:
-    """One line on why a job failed, and whether the lake that it reads is damaged."""
     damage = _damage_of(_lake_of(words))
     return damage or _in_short(error), bool(damage)
 

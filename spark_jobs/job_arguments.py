@@ -24,7 +24,6 @@ def add_lake(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
 
 
 def lake_at(args: argparse.Namespace) -> LakeReader:
-    """Raises ``Refused`` where the options cannot be read."""
     options = {"WEIR_LAKE_OPTIONS": args.lake_options} if args.lake_options else {}
     root, storage_options = lake_place(args.lake, {**os.environ, **options})
     return LakeReader(absolute_root(root), storage_options)

@@ -1,16 +1,8 @@
-"""What runs found of checkpoints, kept in the lake: the roll-ups of late facts need all facts of
-their hour.
-
-Each run is taken up once, in the order of the chain. The table itself says how far it got, in the
-Delta transactions of its commits, so that no kill comes between rows and the note of them:
-
-* ``cycle``: the commits at which the last run taken up ended, as their sum over all tables;
-  ``UNFINISHED`` while parts are missing;
-* ``run``, ``part``: that run, as a number made of its name, and how many parts of it are there;
-* ``first``: the run with which its chain began, in the same way.
-
-A run of many rows comes in parts, a commit each. A run that reads the lake from its beginning tells
-everything again and begins a chain: it takes the place of all that is there.
+"""Checkpoint facts of runs, kept in the lake, for roll-ups of late facts. Each run is taken up
+once, in the order of the chain. The Delta transactions of the table's commits say how far it got:
+``cycle``: the commits at which the last run ended, as their sum, ``UNFINISHED`` while parts are
+missing; ``run``, ``part``: that run and how many parts are there; ``first``: the run with which its
+chain began. A run that reads the lake from its beginning takes the place of all that is there.
 """
 
 import hashlib
@@ -93,12 +85,10 @@ def taken(lake: LakeReader) -> Taken:
 
 
 def ends_at(commits: dict[str, int]) -> int:
-    """Grows from run to run, as each has read more than the one before it."""
     return sum(commits.values())
 
 
 def is_kept(there: Taken, run: Run) -> bool:
-    """A run without news has nothing to be kept."""
     if there.run == _number(run):
         return there.cycle != UNFINISHED
     is_there = (
@@ -174,7 +164,6 @@ def _parts(run: Manifest) -> Iterator[tuple[list[pa.RecordBatch], bool]]:
 
 
 def _rows(run: Manifest) -> Iterator[pa.RecordBatch]:
-    """What is taken back comes first, as a run may tell the same key again."""
     gone = (
         _row(run, batch, retracted=True) for batch in retracted_of(run, FACT, _KEY, ROWS_A_BATCH)
     )
@@ -193,7 +182,6 @@ def _rows(run: Manifest) -> Iterator[pa.RecordBatch]:
 
 
 def _refusals(lines: pa.RecordBatch) -> pa.RecordBatch:
-    """Log events → those of triggers that were refused and took no id, as if they were facts."""
     is_refusal = pc.and_(
         pc.equal(lines["kind"], REFUSAL_KIND),
         pc.and_(pc.is_null(lines["checkpoint_id"]), pc.is_valid(lines["job_id"])),
@@ -213,10 +201,6 @@ def _refusals(lines: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _row(run: Manifest, reported: pa.RecordBatch, retracted: bool = False) -> pa.RecordBatch:
-    """In the table's columns; what ``reported`` lacks is unknown.
-
-    ``commit_seq`` is stamped by the commit.
-    """
     columns = {name: reported[name] for name in reported.schema.names}
     columns |= {
         "observed_at": columns.get("as_of"),
@@ -237,7 +221,6 @@ def _cast(column: pa.Array | None, kind: pa.DataType, rows: int) -> pa.Array:
 
 
 def _day(trigger: pa.Array, observed: pa.Array | None) -> pa.Array:
-    """Whatever the folder, readers go by the bounds of each file."""
     day = trigger.cast(pa.date32(), safe=False)
     if observed is None:
         return day

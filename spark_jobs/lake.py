@@ -1,7 +1,5 @@
-"""Frames of lake tables: the files of a pinned version, handed to Spark by name.
-
-Spark needs no Delta jar for this. Which files are needed is decided before, from the bounds that
-each commit recorded; rows are filtered again, since a file may hold more than was asked for.
+"""Frames of lake tables: the files of a pinned version, handed to Spark by name, without a Delta
+jar. Files are chosen by the bounds that each commit recorded; rows are filtered again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +37,6 @@ class PinnedLake:
     """
 
     def new_rows(self, table: str, after: Mapping[str, int]) -> DataFrame:
-        """Rows that commits after ``after`` up to the pinned version brought."""
         seq, frames = F.col("commit_seq"), []
         for source_table in with_same_rows(table):
             if files := self._new_files(source_table, after):
@@ -68,9 +65,6 @@ class PinnedLake:
     def times_of_new(
         self, table: str, after: Mapping[str, int]
     ) -> list[tuple[datetime | None, datetime | None]]:
-        """First and last instant in each file that holds rows of those commits, as far as its
-        commit recorded them.
-        """
         return [
             (file.first_time, file.last_time)
             for source_table in with_same_rows(table)
@@ -78,15 +72,11 @@ class PinnedLake:
         ]
 
     def is_small(self, after: Mapping[str, int]) -> bool:
-        """Whether the files that hold new rows are few enough for plans that need no tuning to
-        size.
-        """
         return are_small(
             [file for table in self.versions for file in self._new_files(table, after)]
         )
 
     def rows_in(self, table: str, spans: Sequence[Span]) -> DataFrame:
-        """Rows of all commits whose time column lies in one of ``spans``; empty for no spans."""
         time = F.col(ALL_TABLES[table].time_column)
         inside = F.lit(False)
         for start, end in spans:
@@ -159,7 +149,6 @@ def are_small(files: Sequence[DataFile]) -> bool:
 def pin(
     session: SparkSession, lake: LakeReader, versions: dict[str, int] | None = None
 ) -> PinnedLake:
-    """All tables of a cycle as of now, or as of ``versions`` where given."""
     now = {table: lake.version(table) for table in CYCLE_TABLES}
     return PinnedLake(
         session,

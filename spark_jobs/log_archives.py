@@ -1,10 +1,6 @@
-"""Log files of any size → the lake's ``derived/log_records``, read by Spark's Python workers and
-written by Spark.
-
-A batch of files goes in two steps. *Stage*: one pass over the raw text writes the records worth
-keeping. *Commit*: they are stamped with the version that brings them, and their files join the
-Delta table in one commit. The step under the table's lock thus touches only what is kept, not the
-raw text.
+"""Log files of any size → the lake's ``derived/log_records``, read by Spark's Python workers.
+*Stage*: one pass over the raw text writes the records worth keeping. *Commit*: they are stamped
+with the version that brings them, and join the Delta table under its lock.
 """
 
 import json
@@ -183,7 +179,6 @@ _EDGES = (("min", F.min), ("max", F.max))
 
 
 def _rows(records: DataFrame, repeated: Sequence[str]) -> DataFrame:
-    """Rows of files as they come; those of files with ``repeated`` records are counted first."""
     if not repeated:
         return records
     once = records.where(~F.col("file").isin(repeated))
@@ -226,8 +221,6 @@ def _stamp(instant: datetime) -> str:
 
 
 class _scratch:
-    """A folder beside the derived tables that is gone afterwards, whatever happens."""
-
     def __init__(self, lake: LakeReader) -> None:
         self._uri = f"{absolute_root(lake.root)}/derived/_staging/{uuid.uuid4().hex}"
 

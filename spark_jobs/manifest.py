@@ -1,7 +1,5 @@
 """The manifest of a run: what came out, from which commits, and what the next run carries on with.
-
-Only a manifest makes a run real. It is written last, by the client, at once: a run without one
-never happened, whatever files lie in its directory.
+It is written last: a run without one never happened.
 """
 
 import json

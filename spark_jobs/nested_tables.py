@@ -55,7 +55,6 @@ _INSTANT = pa.timestamp("ms", "UTC")
 
 
 def struct(table: ServingTable) -> pa.StructType:
-    """A nested row of ``table``."""
     own = (field for field in arrow_schema(table) if field.name not in JOB)
     return pa.struct(
         [
@@ -75,7 +74,6 @@ def nested(table: ServingTable, columns: Sequence[str]) -> list[str]:
 def cut(
     jobs: pa.RecordBatch, table: ServingTable, columns: Sequence[str] | None = None
 ) -> pa.RecordBatch:
-    """Rows of ``table`` out of those of jobs: ``columns`` of it, or all."""
     wanted = table.column_names if columns is None else columns
     lists = jobs[table.name]
     of_job, rows = pc.list_parent_indices(lists), lists.flatten()

@@ -186,7 +186,6 @@ def find_replacements(engine: Engine, failed: pa.Table, wanted: pa.Table) -> pa.
 
 
 def _stamped(rows: ds.Dataset, version: int, at: datetime) -> Iterator[pa.RecordBatch]:
-    """Lake rows: whose cluster a checkpoint is nobody knows where it is read."""
     schema = REFERENCES.schema
     stamps: dict[str, str | int | datetime | date] = {
         "cluster": "",

@@ -45,7 +45,6 @@ class RunDir(RunFiles):
         )
 
     def write_state(self, name: str, frame: DataFrame) -> int:
-        """Write a snapshot that the next run starts from; returns its number of rows."""
         output = self._write(frame, f"state/{name}")
         self.state[name] = output.files
         return output.rows

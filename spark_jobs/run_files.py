@@ -37,7 +37,6 @@ class RunFiles:
         return written.rows
 
     def write_table_rows(self, name: str, rows: pa.Table) -> int:
-        """Write rows into a serving table, perhaps beside others; returns how many."""
         return self.take_table(name, self.write_rows(f"tables/{name}", rows))
 
     def take_state(self, name: str, written: Output) -> int:
@@ -79,7 +78,6 @@ class RunFiles:
             self.copy_snapshot(previous, name)
 
     def copy_snapshot(self, previous: Manifest, name: str) -> None:
-        """Take over one snapshot; none where the other run left none."""
         filesystem, target = fsspec.core.url_to_fs(self.uri)
         _, source = fsspec.core.url_to_fs(previous.run_dir)
         for file in previous.state.get(name, ()):

@@ -27,7 +27,6 @@ def rows_of(
 def retracted_of(
     manifest: Manifest, table: str, columns: Sequence[str], rows_at_once: int
 ) -> Iterator[pa.RecordBatch]:
-    """Keys of rows that earlier runs wrote and this one takes back, in the same way."""
     yield from _rows(
         manifest, RETRACTED.name, manifest.retracted.get(table, Output(0)), columns, rows_at_once
     )
@@ -67,7 +66,6 @@ def _rows(
 def _batches(
     parquet: ParquetStream, file: str, table: str, columns: Sequence[str], rows_at_once: int
 ) -> Iterator[pa.RecordBatch]:
-    """Of a table that lies by itself, or nested in jobs."""
     names = set(parquet.schema_arrow.names)
     if table in names:
         declared = _NESTED[table]

@@ -10,7 +10,6 @@ from spark_jobs.serving import SERVING_TABLES, ServingTable
 
 
 def spark_schema(arrow: pa.Schema) -> T.StructType:
-    """Every column may be null."""
     return from_arrow_schema(
         pa.schema([field.with_nullable(True) for field in arrow]), prefer_timestamp_ntz=False
     )

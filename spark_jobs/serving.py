@@ -1,11 +1,8 @@
-"""Serving tables: what Spark hands to the web, declared once, plain Python.
-
-Spark jobs write these as Parquet under a run directory, the web's loader upserts them by ``key``
-into the model of the same name; a contract test holds the Django fields against this page. A
-``json`` column is text holding a JSON document, a ``message`` column one message
-(:mod:`ingest.messages`) as such a document, a ``messages`` column a document with messages in it.
-Units are in the names. ``as_of`` is the newest observation a row rests on: an older row never
-replaces a newer one. What rules read of a row too is declared by its sample
+"""Serving tables: what Spark hands to the web. Spark jobs write these as Parquet, the web's loader
+upserts them by ``key`` into the model of the same name. A ``json`` column holds a JSON document, a
+``message`` column one message (:mod:`ingest.messages`), a ``messages`` column a document with
+messages in it. Units are in the names. ``as_of`` is the newest observation of a row: an older row
+never replaces a newer one. What rules read of a row too is declared by its sample
 (:mod:`spark_jobs.diagnosis.samples`).
 """
 
@@ -37,12 +34,10 @@ class Column:
 
     @property
     def unit(self) -> str:
-        """By the end of its name; empty for names, flags, instants and counts."""
         return next((unit for ending, unit in _UNITS.items() if self.name.endswith(ending)), "")
 
     @property
     def about(self) -> str:
-        """Meaning and unit; empty where the name says all."""
         return " ".join(filter(None, (self.meaning, self.unit and f"({self.unit})")))
 
 
@@ -221,11 +216,6 @@ REFUSAL_KIND = "trigger_refused"
 """Log events of triggers that were refused; those without a checkpoint id have no fact."""
 PHASES = ("start_delay", "alignment", "sync", "async")
 
-SLOPE_SPAN_H = 0.5
-"""Hours that sizes must span for a slope inside an hour or a day: of less, a rate per hour is a
-guess.
-"""
-
 CHECKPOINT_FACT = ServingTable(
     "checkpoint_fact",
     "one checkpoint or savepoint, from REST and log together",
@@ -255,14 +245,7 @@ CHECKPOINT_ROLLUP = ServingTable(
             for p in (50, 95, 99)
         ),
         *(Column(f"{phase}_p95_ms", "real") for phase in PHASES),
-        Column("state_bytes_first", "int"),
         Column("state_bytes_last", "int"),
-        Column("state_bytes_max", "int"),
-        Column(
-            "state_bytes_per_h",
-            "real",
-            "slope inside the period; unknown from sizes of less than half an hour",
-        ),
         Column("checkpointed_bytes_sum", "int"),
         _AS_OF,
     ),
@@ -301,7 +284,6 @@ PRESSURE_WINDOW = ServingTable(
         ),
         Column("busy_share", "real", "share of subtasks busy for more than half of the window"),
         Column("in_pool_high_share", "real", "share of subtasks with inPool above 0.8"),
-        Column("out_pool_high_share", "real", "share of subtasks with outPool above 0.8"),
         Column("records_in_per_s", "real", "sum over subtasks"),
         Column("records_out_per_s", "real", "sum over subtasks"),
         Column("records_in_max_over_median", "real"),
@@ -345,7 +327,6 @@ PRESSURE_WINDOW = ServingTable(
             "real",
             "of a source: since when the subtask with the longest wait has had no record",
         ),
-        Column("source_idle_least_ms", "real", "the same of the subtask with the shortest wait"),
         _AS_OF,
     ),
 )
@@ -357,11 +338,6 @@ SIZE_TREND = ServingTable(
     (
         *_key("cluster", "job_id"),
         *columns_of(SizeTrend),
-        Column(
-            "change_points",
-            "json",
-            "[{at, kind: restart|savepoint|restore|step, state_bytes_before, state_bytes_after}]",
-        ),
         _AS_OF,
     ),
 )

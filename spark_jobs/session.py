@@ -1,12 +1,7 @@
-"""The Spark session of a job: Connect, cluster or this machine, with the options that Weir relies
-on.
-
-``SPARK_REMOTE`` (``sc://host:port``) opens a Spark Connect session, else ``SPARK_MASTER`` a classic
-one, else ``local[*]``. Results must not depend on which.
-
-A client that is killed leaves its work running on a Connect server. So each attempt owns a session
-of its own, named after its tag: the next attempt can find that session and interrupt what is left
-in it.
+"""The Spark session of a job: ``SPARK_REMOTE`` (``sc://host:port``) opens a Connect session, else
+``SPARK_MASTER`` a classic one, else ``local[*]``. A client that is killed leaves its work running
+on a Connect server, so each attempt owns a session named after its tag: the next attempt interrupts
+what is left in it.
 """
 
 import os
@@ -103,11 +98,8 @@ def open_session(
     app_name: str, attempt: str | None = None, options: Mapping[str, str] | None = None
 ) -> SparkSession:
     """A session for one attempt of a job. What an earlier process left running under ``attempt`` is
-    interrupted first.
-
-    ``options`` are added last. Environment: ``SPARK_REMOTE``, ``SPARK_MASTER``,
-    ``WEIR_SPARK_DRIVER_MEMORY`` (classic only, default 2g) and ``WEIR_SPARK_DRIVER_HOST`` (where
-    executors reach the driver).
+    interrupted first. Environment: ``SPARK_REMOTE``, ``SPARK_MASTER``, ``WEIR_SPARK_DRIVER_MEMORY``
+    (classic only, default 2g) and ``WEIR_SPARK_DRIVER_HOST``.
     """
     wanted = {**SESSION_OPTIONS, **(options or {})}
     remote = os.environ.get("SPARK_REMOTE", "")
@@ -195,7 +187,6 @@ def _connect(remote: str, app_name: str, attempt: str | None) -> SparkSession:
 
 
 def _session_of(remote: str, app_name: str, attempt: str) -> SparkSession:
-    """The session of this attempt on the server; an error where it was closed there."""
     separator = ";" if "/;" in remote else "/;"
     session_id = uuid.uuid5(_NAMESPACE, attempt)
     builder = SparkSession.builder.remote(

@@ -1,9 +1,5 @@
-"""The rules and the readers on executors that do not have Weir installed: its code goes with the
-session.
-
-Executors of ``local[*]`` are this process's children and find it by themselves. A Connect server or
-a cluster need not have it, or may have another version of it. Where a server says that its workers
-have this very version, nothing is sent.
+"""Weir's code for executors that do not have it, or another version: it goes with the session.
+Where a server says that its workers have this very version, nothing is sent.
 """
 
 import atexit

@@ -1,7 +1,5 @@
-"""The oldest part of what is new in the lake that is few enough rows to be worked on at once.
-
-A backlog is taken slice by slice, in the order in which it was committed, all tables up to the same
-instant: so each slice is what a cycle of that time would have found.
+"""The oldest part of what is new in the lake that is few enough rows to be worked on at once: a
+backlog is taken slice by slice, in the order of commits.
 """
 
 from collections import Counter
@@ -54,7 +52,6 @@ def _rows_of_commits(lake: LakeReader, table: str, after: int, last: int) -> Cou
 
 
 def _counted(lake: LakeReader, table: str, file: DataFile, after: int) -> dict[int, int]:
-    """Of a file that holds rows of several commits."""
     return counts(
         ds.dataset([data_path(lake, table, file)], format="parquet"),
         "commit_seq",
@@ -63,7 +60,6 @@ def _counted(lake: LakeReader, table: str, file: DataFile, after: int) -> dict[i
 
 
 def counts(rows: ds.Dataset, column: str, condition: pc.Expression) -> Counter[Any]:
-    """Value of a column → how many rows have it. Holds one batch at a time."""
     counter: Counter[Any] = Counter()
     for batch in rows.scanner(
         columns=[column], filter=condition, batch_readahead=1, fragment_readahead=1

@@ -71,7 +71,6 @@ def windows_between(
 
 
 def lookup_spans(lookups: Iterable[JobLookup]) -> tuple[list[Span], list[Span]]:
-    """Where the triggers of what jobs asked for lie, and where the lines about them."""
     triggers = merged(
         (instant(lookup.from_ms // 1000), instant(lookup.to_ms // 1000 + 1))
         for lookup in lookups
@@ -81,7 +80,6 @@ def lookup_spans(lookups: Iterable[JobLookup]) -> tuple[list[Span], list[Span]]:
 
 
 def minute_spans(lookups: Iterable[JobLookup]) -> list[Span]:
-    """Where the samples lie that jobs asked for."""
     return merged(
         (start, start + WINDOW)
         for start in {instant(minute // 1000) for lookup in lookups for minute in lookup.minutes}

@@ -1,4 +1,4 @@
-"""From a job's last checkpoints to the what-ifs: regional checkpoints, interval and time-out."""
+"""From a job's last checkpoints to the advised interval and time-out."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -31,9 +31,6 @@ def settings_advice(
     now: InForce | None = None,
     at_least: int = CHECKPOINTS_AT_LEAST,
 ) -> SettingsAdvice:
-    """See :mod:`interval_advice` and :mod:`timeout_advice` for the formulas; ``now`` is what is set
-    and asked for.
-    """
     now = now or InForce()
     took = durations_of(_took(checkpoints, now.timeout_ms), at_least)
     if took.p99_ms is None:

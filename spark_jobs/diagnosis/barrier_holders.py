@@ -56,14 +56,11 @@ class _Pressure:
 
 
 def pressure_is_known(window: JobWindow) -> bool:
-    """Whether anything tells of back-pressure, so that its absence means something."""
     return any(vertex.backpressured_ratio for vertex in window.vertex_windows)
 
 
 def holder_between(window: JobWindow, limits: Limits, from_ms: int, to_ms: int) -> Holder | None:
-    """The holder in the newest window that overlaps ``from_ms``..``to_ms`` and has one. The judged
-    window is walked by subtask; of those before, only shares of subtasks are kept.
-    """
+    """The holder in the newest window that overlaps ``from_ms``..``to_ms`` and has one."""
     if window.window_start_ms <= to_ms and window.at_ms >= from_ms:
         holder = _holder_now(window, limits)
         if holder:
@@ -162,9 +159,6 @@ def _holder(window: JobWindow, pressures: Mapping[str, _Pressure], at_ms: int) -
 def _held_above(
     origin: str, upstream: Mapping[str, list[str]], blocked: set[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Blocked vertices from which only blocked ones lead to ``origin``, each with its path down to
-    it.
-    """
     paths: dict[str, tuple[str, ...]] = {origin: (origin,)}
     waiting = [origin]
     for below in waiting:

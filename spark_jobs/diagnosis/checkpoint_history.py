@@ -70,7 +70,6 @@ def outcomes_of(checkpoints: Sequence[CheckpointSample]) -> frozenset[str]:
 
 
 def completed(checkpoints: Iterable[CheckpointSample]) -> list[CheckpointSample]:
-    """Without savepoints, in their order."""
     return [
         checkpoint
         for checkpoint in checkpoints
@@ -98,7 +97,6 @@ def checkpoints_are_off(window: JobWindow) -> bool:
 
 
 def name_of(checkpoint: CheckpointSample) -> str:
-    """``checkpoint 8`` or ``savepoint 7``."""
     if checkpoint.checkpoint_id == NO_ID:
         return message("a checkpoint without an id")
     return message(

@@ -1,8 +1,6 @@
-"""Which findings follow from which: declared, by rule, from a cause to what it leads to.
-``vertex``: both have to be about one vertex, by what the finding itself names. ``job``: of one job
-at one time is enough. ``cause``: both have to name the same cause of failures. What is not declared
-does not follow, however near in time. ``tests/diagnosis/test_incidents.py`` says which incidents
-recordings and the lab have. An alert that somebody was notified of never changes its group.
+"""Which findings follow from which, by rule, from a cause to what it leads to. ``vertex``: both
+have to be about one vertex, ``cause``: both have to name one cause of failures, ``job``: of one job
+at one time is enough. What is not declared does not follow.
 """
 
 from collections.abc import Mapping
@@ -75,7 +73,6 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
         **_LOST_CHECKPOINTS,
     },
     "restart.taskmanager_lost": {"checkpoint.failed": "job", "checkpoint.stalled": "job"},
-    "placement.network_buffers": {"restart.loop": "job", "checkpoint.stalled": "job"},
     "storage.missing_reference": {"restore.missing_file": "job", "checkpoint.unprotected": "job"},
     "restore.missing_file": {
         "restart.loop": "job",
@@ -88,13 +85,11 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
     "jobmanager.crash_loop": {"job.failed": "job", "checkpoint.stalled": "job"},
     "source.idle": {"source.lag_growing": "vertex", "watermark.stalled": "job"},
     # Windows and joins keep what waits for event time.
-    "watermark.stalled": {"join.slow_input": "job", "checkpoint.size_growth": "job"},
-    "join.slow_input": {"checkpoint.size_growth": "job"},
+    "watermark.stalled": {"checkpoint.size_growth": "job"},
 }
 
 
 @cache
 def led_to(cause: str) -> frozenset[str]:
-    """All rules whose findings may follow from one of this rule, at once or by way of others."""
     following = CONSEQUENCES.get(cause, {})
     return frozenset(following).union(*map(led_to, following))

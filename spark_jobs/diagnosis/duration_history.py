@@ -62,9 +62,9 @@ class HourOfDay:
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """``p99_ms``: of completed checkpoints in the worst hour of the day that has enough of them, or
-    of all where that is more (``worst_hour`` None). ``p99_at_least_ms`` counts expired checkpoints
-    as well, each with the time it was given. None where too few completed.
+    """``p99_ms``: of completed checkpoints in the worst hour of the day, or of all where that is
+    more. ``p99_at_least_ms`` counts expired checkpoints with the time they were given. None where
+    too few completed.
     """
 
     checkpoints: tuple[int, ...]
@@ -122,14 +122,10 @@ def rounded_up_ms(duration_ms: float) -> int:
 
 
 def rounded_down_ms(duration_ms: float) -> int:
-    """The last such figure that is not above it; 0 below one second."""
     return max((step_s * 1000 for step_s in _STEPS_S if step_s * 1000 <= duration_ms), default=0)
 
 
 def _worst(took: Iterable[Took], hours: Iterable[HourOfDay]) -> tuple[float, int | None]:
-    """An hour in which checkpoints are slow holds fewer of them: where all together are slower, no
-    hour is named.
-    """
     overall_ms = quantile((one.end_to_end_ms for one in took), 0.99)
     p99_ms, hour = max(
         ((hour.p99_ms, -hour.hour) for hour in hours if hour.p99_ms is not None), default=(0.0, 0)

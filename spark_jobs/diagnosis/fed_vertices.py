@@ -1,7 +1,5 @@
 """Event time of what several vertices feed, by what each of them sends on: releases from 2.0 on
-tell it by no other figure. Where the event time that the vertex itself received and sent on does
-not fit what the slowest feeder sent, the distance is not reported: it may lie in buffers, or the
-input is idle.
+tell it by no other figure. Where what the vertex received does not fit that, it is not reported.
 """
 
 from collections.abc import Mapping, Sequence
@@ -101,3 +99,19 @@ def _why_unknown(
     # Beyond the slowest feeder's least watermark: that is of a subtask, or of a whole input, which
     # is marked idle.
     return None if is_waited_for(slow_ms, fast_ms, max(received_ms, sent_on_ms)) else "marked_idle"
+
+
+def apart_ms(gauges: VertexGauges) -> int | None:
+    """By how much the first input is ahead of the second; negative where it is behind.
+
+    None also where the slower is not waited for.
+    """
+    first, second = gauges.input1_watermark_ms, gauges.input2_watermark_ms
+    if first is None or second is None:
+        return None
+    sent = gauges.sent_watermark_ms
+    return (
+        first - second
+        if sent is None or is_waited_for(min(first, second), max(first, second), sent)
+        else None
+    )

@@ -11,7 +11,6 @@ DEEPEST = 5
 
 
 def hosts_of(data: Any, related: Any) -> list[str]:
-    """In order of name; 50 at most. What is no name is passed over."""
     names = {
         name[:NAME_CHARS]
         for name in (*_in_data(data, 0), *_related(related))

@@ -16,10 +16,7 @@ CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """One figure: ``value`` in ``unit`` ('ms', 'bytes', 'ratio', 'records/s', 'count', '' for
-    words), at ``at_ms``.
-
-    ``threshold`` is what it was compared with (``comparison`` one of >, >=, <, <=, =, or '' where
-    nothing was), ``threshold_key`` names that setting.
+    words). ``threshold`` is what it was compared with, ``threshold_key`` names that setting.
     """
 
     name: str
@@ -46,13 +43,10 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong with one subject at one instant.
-
-    Identity over time is (cluster, job_id, rule, ``subject_id``); ``subject`` is its name for
-    people. ``seen_at_ms`` is the instant of its newest evidence, at most the instant of judging;
-    ``began_at_ms`` that of its first evidence, None for the beginning of the judged minute.
-    ``evidence`` begins with the figure that matters most: pages draw that one over time. ``data``
-    is JSON-compatible: what pages draw (vertex ids, subtasks, hosts, log lines).
+    """What is wrong with one subject at one instant. Identity over time is (cluster, job_id, rule,
+    ``subject_id``). ``seen_at_ms``: of its newest evidence; ``began_at_ms``: of its first, None for
+    the beginning of the judged minute. ``evidence`` begins with the figure that pages draw over
+    time. ``data`` is JSON-compatible: what pages draw.
     """
 
     rule: str

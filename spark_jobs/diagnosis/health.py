@@ -1,21 +1,6 @@
-"""Health of a job: 100 minus what its open findings take away, each deduction shown with its
-finding.
-
-A finding takes points by its severity, less of them where it is less sure of itself:
-
-=========  ====  ======  ===
-========================================================================== severity   high  medium
-low  why =========  ====  ======  ===
-========================================================================== critical     40      30
-15  one that is certain leaves 60: worse than any single warning, better than two warning      15
-10    5  two certain ones weigh less than one critical, four of them more info          0       0
-0  worth knowing, nothing to repair =========  ====  ======  ===
-==========================================================================
-
-Findings of one rule mostly have one cause, so the gravest of them counts in full and each further
-one 2 points, at most 10. What storage costs (``storage.*``) is no illness of a job; where its
-newest checkpoint is not whole,
-``checkpoint.unprotected`` takes the points. Without data there is no health: unknown, never 100.
+"""Health of a job: 100 minus what its open findings take away (``POINTS``). Of one rule the gravest
+finding counts in full, each further one 2 points, at most 10. What storage costs (``storage.*``)
+takes nothing. Without data health is unknown, never 100.
 """
 
 from collections.abc import Iterable
@@ -77,7 +62,6 @@ def health_of(findings: Iterable[F], *, judged: bool = True) -> Health[F]:
 
 
 def deductions_of(findings: Iterable[F]) -> tuple[Deduction[F], ...]:
-    """One for each finding that costs points, the most expensive first."""
     by_rule: dict[str, list[F]] = {}
     for finding in findings:
         if _points(finding):

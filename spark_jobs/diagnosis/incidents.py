@@ -1,10 +1,8 @@
-"""Findings of one cause as one incident: pure functions on plain data, whatever the order in which
-findings become known. Two belong together where they are near in time and one follows from the
-other (:mod:`spark_jobs.diagnosis.consequences`) in one job under any of its ids, or they are
-episodes of one rule about one subject, or they are of one rule in several jobs of one cluster and
-name the same broken thing: a lost TaskManager, the one host that declines, the missing file, the
-bucket that throttles. Clusters are never brought together: host names repeat, and people see some
-clusters only.
+"""Findings of one cause as one incident, whatever the order in which they become known. Two belong
+together where they are near in time and one follows from the other
+(:mod:`spark_jobs.diagnosis.consequences`) in one job, or they are of one rule about one subject, or
+of one rule in several jobs of one cluster that name the same broken thing. Clusters are never
+brought together: host names repeat, and people see some clusters only.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -64,7 +62,6 @@ class IncidentFinding:
 
 
 def trace_of(rule: str, subject_kind: str, subject_id: str, data: Mapping[str, Any]) -> Trace:
-    """Reads what rules put into ``data``; what is not there, or has another shape, ties nothing."""
     return Trace(
         frozenset(_vertices(rule, subject_kind, subject_id, data)),
         frozenset(_shared(rule, data)),
@@ -84,9 +81,6 @@ def causes_of(rule: str, data: Mapping[str, Any]) -> frozenset[str]:
 
 
 def follows(consequence: IncidentFinding, cause: IncidentFinding) -> bool:
-    """One is declared to lead to the other, and both are of one job, near in time and, where need
-    be, of one vertex or cause.
-    """
     tie = CONSEQUENCES.get(cause.rule, {}).get(consequence.rule)
     if (
         tie is None
@@ -169,9 +163,6 @@ def cause_of(members: Collection[IncidentFinding]) -> IncidentFinding:
 
 
 def in_order_of_cause(members: Collection[IncidentFinding]) -> list[IncidentFinding]:
-    """The cause first, then what follows from it, each before what follows from it in turn; of
-    equals the worst, then the first.
-    """
     cause = cause_of(members)
     depth = _depths(members)
     return sorted(
@@ -187,13 +178,10 @@ def in_order_of_cause(members: Collection[IncidentFinding]) -> list[IncidentFind
 
 
 def surviving(ids: Iterable[int]) -> int:
-    """Of incidents that turn out to be one, the one that stays: who has its address keeps it."""
     return min(ids)
 
 
 class _Groups:
-    """Keys that belong together, as a forest; each group is called by its least key."""
-
     def __init__(self, keys: Sequence[int]) -> None:
         self._parent = {key: key for key in keys}
 
@@ -235,7 +223,6 @@ def _reached(cause: IncidentFinding, led_to: Mapping[int, list[IncidentFinding]]
 
 
 def _depths(members: Iterable[IncidentFinding]) -> dict[str, int]:
-    """How far each rule is from those that follow from none of these."""
     rules = {member.rule for member in members}
     depths: dict[str, int] = {}
 

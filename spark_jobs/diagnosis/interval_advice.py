@@ -1,7 +1,6 @@
-"""Interval and pause advised from a job's own history. The interval is lengthened where it is below
-twice the 99th percentile of the duration, or below the fleet's minimum; shortened only for a
-recovery-time target (a failure replays at most one interval and one checkpoint). The minimum pause:
-half of a lengthened interval, at most half of a shortened one, else as it is.
+"""Interval and pause advised from a job's own history. The interval is lengthened to twice the 99th
+percentile of the duration, or the fleet's minimum; shortened only for a recovery-time target. The
+minimum pause: half of a lengthened interval, at most half of a shortened one.
 """
 
 from dataclasses import dataclass
@@ -92,7 +91,6 @@ def interval_advice(took: Durations, now: InForce) -> Advised:
 
 
 def pause_advice(interval: Advised, now: InForce) -> Advised:
-    """Advice on ``execution.checkpointing.min-pause``, which must fit the advised interval."""
     if interval.value_ms is None or now.interval_ms is None:
         return Advised(None, message("goes with the interval"))
     fitting = _fitting_pause(interval.value_ms, now.interval_ms, now)

@@ -1,6 +1,6 @@
-"""What the JVM of a TaskManager did in the judged minute, as a cause of what its tasks did: time in
-collections, and CPU. A thread that waits for a collection, a lock or an answer counts as busy in
-Flink's metrics; CPU time tells computing from waiting.
+"""Collections and CPU of a TaskManager's JVM as a cause of what its tasks did. A thread that waits
+for a collection, a lock or an answer counts as busy in Flink's metrics; CPU time tells computing
+from waiting.
 """
 
 from collections.abc import Iterable, Mapping

@@ -11,10 +11,6 @@ FoundT = TypeVar("FoundT")
 def remembers_the_last(
     same: Callable[[Any, Any], bool] = is_,
 ) -> Callable[[Callable[[AskedT], FoundT]], Callable[[AskedT], FoundT]]:
-    """A function that is asked again for the ``same`` gives what it gave.
-
-    Threads may ask at one time for different ones.
-    """
 
     def remembering(function: Callable[[AskedT], FoundT]) -> Callable[[AskedT], FoundT]:
         last: tuple[AskedT, FoundT] | None = None

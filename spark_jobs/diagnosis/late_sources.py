@@ -1,8 +1,6 @@
-"""A source that starts its part of a checkpoint late.
-
-No barrier travels to a source: the JobManager's trigger reaches it by one RPC, and then waits until
-the task thread takes it from its mailbox (a SourceFunction: until it gives the checkpoint lock
-free). So its start delay is the time for which that thread was busy.
+"""A source that starts its part of a checkpoint late: the JobManager's trigger reaches it by one
+RPC, and waits until the task thread takes it, so its start delay is the time for which that thread
+was busy.
 """
 
 from dataclasses import dataclass

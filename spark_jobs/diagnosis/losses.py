@@ -101,7 +101,6 @@ class Losses:
 
     @property
     def tolerance_left(self) -> int | None:
-        """How many more failures in a row the job survives; None where the setting is not known."""
         return (
             None
             if self.tolerable is None or self.tolerable >= NEVER
@@ -223,7 +222,6 @@ def ids(lost: Iterable[CheckpointSample]) -> list[int]:
 
 
 def counted(lost: Sequence[CheckpointSample]) -> str:
-    """``3 checkpoints``, ``1 savepoint``, ``2 checkpoints and savepoints``."""
     savepoints = sum(bool(sample.is_savepoint) for sample in lost)
     if 0 < savepoints < len(lost):
         return message("{lost:number} checkpoints and savepoints", lost=len(lost))

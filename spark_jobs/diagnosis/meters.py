@@ -47,9 +47,6 @@ def holds_start(window: JobWindow) -> bool:
 
 
 def _remembers_start(window: JobWindow) -> bool:
-    """Whether tasks began to run so shortly before this window that its meters still hold their
-    first seconds.
-    """
     return any(
         window.window_start_ms - METER_MS < at_ms <= window.at_ms for at_ms in _started(window)
     )

@@ -109,7 +109,6 @@ def missing_file(text: str | None) -> str | None:
 
 
 def missing_at_restore(trace: str | None) -> str | None:
-    """The same, of an attempt that failed while it read its state."""
     return missing_file(trace) if any(piece in (trace or "") for piece in _RESTORING) else None
 
 

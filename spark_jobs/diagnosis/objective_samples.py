@@ -1,8 +1,6 @@
-"""What the rules on objectives read: how fast one objective of one job uses up its error budget.
-Plain frozen data.
-
-Windows and factors are those of Google's "Site Reliability Workbook", chapter 5, "Alerting on SLOs":
-a burn rate of 1 uses the budget of 30 days up in exactly 30 days.
+"""How fast one objective of one job uses up its error budget. Windows and factors are those of
+Google's "Site Reliability Workbook", chapter 5: a burn rate of 1 uses the budget of 30 days up in
+exactly 30 days.
 """
 
 from collections.abc import Mapping
@@ -133,11 +131,9 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveBurn:
-    """``kind``: a key of ``OBJECTIVE_KINDS``. ``target``: the share that has to be good, such as
-    0.999. ``limit_ms``: what is good at most, for kinds that have a limit. ``counts``: by length of
-    the window in minutes. ``budget``: over 30 days. ``observed_min``:
-    since its first judged minute. ``value_ms``: what ``limit_ms`` is compared
-    with now.
+    """``kind``: a key of ``OBJECTIVE_KINDS``. ``target``: the share that has to be good.
+    ``limit_ms``: what is good at most. ``counts``: by length of the window in minutes. ``budget``:
+    over 30 days.
     """
 
     cluster: str
@@ -155,11 +151,9 @@ class ObjectiveBurn:
 
     @property
     def called(self) -> str:
-        """For logs."""
         return message("objective {objective:name}", objective=self.objective)
 
     def burn_rates(self, window: BurnWindow) -> tuple[float, float] | None:
-        """Of the long and the short window; None where they cannot be judged."""
         long, short = self.counts[window.long_min], self.counts[window.short_min]
         rates = long.burn(self.target), short.burn(self.target)
         is_judged = (

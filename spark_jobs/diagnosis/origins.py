@@ -1,9 +1,5 @@
 """Origins of back-pressure of one job in one window: every held vertex followed downstream until
-something explains it.
-
-``pressure_of(window, limits)`` is shared by all rules that ask about pressure (also those of
-checkpoints): it is worked out once per window. ``Pressure.origins_of`` answers "what holds this
-vertex, and by which path".
+something explains it. All rules share ``pressure_of(window, limits)``, worked out once a window.
 """
 
 from collections import deque
@@ -72,11 +68,8 @@ class Pressure:
     _paths: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
 
     def origins_of(self, vertex_id: str) -> tuple[tuple[str, ...], ...]:
-        """Paths of vertex ids from this held vertex to each origin that holds it, both included,
-        the shortest first.
-
-        A vertex that is its own origin (one of ``outbound``) has a path of one; empty where no
-        origin is known.
+        """Paths of vertex ids from this held vertex to each origin that holds it, the shortest
+        first; of one vertex where it is its own origin, empty where none is known.
         """
         if vertex_id not in self._paths:
             self._paths[vertex_id] = tuple(self._walked(vertex_id))
@@ -130,10 +123,7 @@ Asked = tuple[JobWindow, Limits]
 
 
 def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
-    """Raises NotJudged where no vertex reported anything in this window.
-
-    Of a job that has ended nothing is lacking.
-    """
+    """Raises NotJudged where no vertex of a running job reported anything in this window."""
     pressure = _pressure((window, limits))
     if isinstance(pressure, str):
         raise NotJudged(pressure)
@@ -141,7 +131,6 @@ def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
 
 
 def _has_the_same_pressure(asked: Asked, again: Asked) -> bool:
-    """Rules get one window with different events."""
     job_window, other = asked[0], again[0]
     return asked[1] is again[1] and (
         job_window is other
@@ -157,11 +146,6 @@ def _has_the_same_pressure(asked: Asked, again: Asked) -> bool:
 
 @remembers_the_last(_has_the_same_pressure)
 def _pressure(asked: Asked) -> Pressure | str:
-    """What is lacking, as text.
-
-    An exception that is kept would hold the frames it passed through, which hold it again, and with
-    them every row of the job.
-    """
     window, limits = asked
     if not window.vertex_windows:
         return Pressure(Topology((), ()), {}) if window.terminal else NO_METRICS
@@ -242,7 +226,6 @@ def _subtasks(window: JobWindow, topology: Topology) -> dict[str, Subtasks]:
 
 
 def _is_before_1_13(window: JobWindow) -> bool:
-    """By the version; where it is unknown, by nobody reporting busy time."""
     if window.version is not None:
         return window.version < (1, 13)
     return not any(
@@ -290,9 +273,6 @@ def _explain(pressure: Pressure, held: Held, holders: Holders, limits: Limits) -
 
 
 def _all_rest(pressure: Pressure, vertex_id: str, limits: Limits) -> bool:
-    """Whether every subtask of every consumer is known neither to be busy nor to wait, also those
-    that the held subtasks do not reach.
-    """
     busy, waits = limits["pressure.root.busy_ratio"], limits[BACKPRESSURED]
     targets = (pressure.vertices[target] for target in pressure.topology.downstream(vertex_id))
     return all(

@@ -1,7 +1,6 @@
-"""Which phase of its checkpoints costs a job the time. Phases are those of each checkpoint's
-slowest subtask; where only the largest over all subtasks are known, these. Traps: the asynchronous
-part of an unaligned checkpoint lasts until the alignment is over, so it is taken without it; a
-derived start delay (before 1.11) holds the alignment, so it is taken without that.
+"""Which phase of its checkpoints costs a job the time: phases of each checkpoint's slowest subtask.
+The asynchronous part of an unaligned checkpoint lasts until the alignment is over, and a derived
+start delay (before 1.11) holds the alignment: both are taken without it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -135,9 +134,6 @@ def end_to_end_ms(checkpoint: CheckpointSample) -> int | None:
 
 
 def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
-    """The longest phase and its milliseconds, the earlier one of two equal; None where none is
-    known.
-    """
     known = [(phase, took) for phase in PHASES if (took := phase_ms(checkpoint, phase)) is not None]
     return max(known, key=lambda pair: pair[1]) if known else None
 
@@ -171,9 +167,6 @@ def cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Phas
 
 @remembers_the_last()
 def _slowest_ms(checkpoints: Sequence[CheckpointSample]) -> float:
-    """What a completed one took at most, as far as known: without end on record it may have taken
-    any time.
-    """
     took = (
         checkpoint.end_to_end_ms for checkpoint in checkpoints if checkpoint.outcome == "completed"
     )
@@ -245,9 +238,6 @@ def phase_finding(
 
 
 def _jvm(cost: PhaseCost) -> JvmCause:
-    """Of the TaskManager whose subtask was slowest, where the newest slow checkpoint is of this
-    minute.
-    """
     newest, window = cost.slow[-1], cost.window
     where = taskmanager_of(window.vertex_windows, newest.slowest_vertex_id, newest.slowest_subtask)
     if where is None or newest.ended_ms < window.window_start_ms:
@@ -257,9 +247,6 @@ def _jvm(cost: PhaseCost) -> JvmCause:
 
 
 def holder_of(cost: PhaseCost) -> Holder | None:
-    """The origin of back-pressure while the newest slow checkpoint ran, else while one of those
-    before did.
-    """
     for slow in reversed(cost.slow):
         holder = holder_between(cost.window, cost.limits, slow.trigger_time_ms, slow.ended_ms)
         if holder:

@@ -15,7 +15,6 @@ TASKS_SINCE = (2, 2)
 
 
 def spreading_setting(version: tuple[int, ...]) -> str:
-    """Key and value, as a configuration file has them."""
     if version >= TASKS_SINCE:
         return message("{mode:name}: TASKS", mode=LOAD_BALANCE_MODE)
     return (
@@ -26,7 +25,6 @@ def spreading_setting(version: tuple[int, ...]) -> str:
 
 
 def spreads(version: tuple[int, ...], settings: Mapping[str, Any]) -> bool:
-    """Whether what :func:`spreading_setting` names, or what comes to the same, is set."""
     mode = str(settings.get(LOAD_BALANCE_MODE) or "").upper()
     if version >= TASKS_SINCE:
         return mode == "TASKS"

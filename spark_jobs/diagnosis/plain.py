@@ -13,7 +13,6 @@ _MEMBERS = {
 
 
 def recovery_point_from_plain(plain: Mapping[str, Any]) -> RecoveryPoint:
-    """Raises TypeError where it lacks what one cannot do without."""
     names = {field.name for field in fields(RecoveryPoint)}
     return RecoveryPoint(
         **{name: value for name, value in plain.items() if name in names and value is not None}
@@ -21,7 +20,6 @@ def recovery_point_from_plain(plain: Mapping[str, Any]) -> RecoveryPoint:
 
 
 def finding_to_plain(finding: Finding) -> dict[str, Any]:
-    """As ``asdict``, which would copy ``data``: here it is the finding's own."""
     parts = {
         "evidence": tuple(map(_members, finding.evidence)),
         "related": tuple(map(_members, finding.related)),

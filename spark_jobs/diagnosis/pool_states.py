@@ -1,7 +1,6 @@
-"""What the buffers before and behind a vertex say together. As people read ``inPoolUsage`` and
-``outPoolUsage``: both low, records flow; both high, what comes behind it holds the vertex; one of
-them alone, the vertex is the origin or back-pressure has not come through yet. Times of tasks
-decide: usages are instants, and a local input reports 0.
+"""What the buffers before and behind a vertex say together: both low, records flow; both high, what
+comes behind it holds the vertex; one of them alone, it is the origin or back-pressure has not come
+through yet.
 """
 
 from collections.abc import Iterable
@@ -54,6 +53,5 @@ def pool_state(
 
 
 def is_any_full(outputs: Iterable[float | None]) -> bool | None:
-    """None where no usage is known."""
     known = [usage for usage in outputs if usage is not None]
     return max(known) >= HIGH_OUTPUT if known else None

@@ -1,11 +1,8 @@
-"""Features of back-pressure: what one vertex's subtasks did with their time and how full their
-buffers were.
-
-Time metrics decide, pool usage corroborates. Traps, all of real clusters: an idle all-to-all output
-keeps one buffer per subpartition; input usage is over both kinds of buffers, so one hot channel
-among many shows in the floating ones only; a local channel has no buffers on the input side and
-reports 0 though blocked; before 1.13 nobody reports busy time and idle time includes the
-back-pressured part.
+"""What one vertex's subtasks did with their time and how full their buffers were. Time metrics
+decide, pool usage corroborates. Traps: an idle all-to-all output keeps one buffer per subpartition;
+input usage is over both kinds of buffers, so one hot channel among many shows in the floating ones
+only; a local channel reports 0 though blocked; before 1.13 nobody reports busy time and idle time
+includes the back-pressured part.
 """
 
 from collections.abc import Iterable, Sequence
@@ -93,7 +90,6 @@ class Subtasks:
         return total == 0 if floating is None else max(total or 0.0, floating) < level
 
     def records_in_share(self, subtasks: Iterable[int]) -> float | None:
-        """Share of the vertex's input records that these carry."""
         rates = records_in(self.window).per_s
         total = sum(rate for rate in rates if rate is not None)
         return (
@@ -129,11 +125,8 @@ def typical(values: Iterable[float | None]) -> float | None:
 def output_bounds(
     edges: Sequence[Edge], producers: int, consumer_counts: Sequence[int]
 ) -> tuple[float, float] | None:
-    """(idle floor, ceiling that one hot channel can lift it to) of a subtask's output usage; None
-    without output.
-
-    Each of N subpartitions of a pool of 2N+8 buffers keeps one when idle; a hot one may take nine
-    more.
+    """(idle floor, ceiling that one hot channel can lift it to) of a subtask's output usage. Each
+    of N subpartitions of a pool of 2N+8 buffers keeps one when idle; a hot one may take nine more.
     """
     channels = [
         _channels(edge, producers, consumer_count)

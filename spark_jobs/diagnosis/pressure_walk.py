@@ -1,9 +1,6 @@
-"""Who holds a back-pressured vertex: its consumers judged subtask by subtask, without walking
-further than the answer needs.
-
-A producer waits because some channel of its output has no room. The consumer at its end is either
-itself held by what follows, or works without pause and leaves its input full: that one is the
-holder. A consumer with time to spare is not.
+"""Who holds a back-pressured vertex: its consumers judged subtask by subtask. The consumer at the
+end of a full channel is itself held by what follows, or works without pause and leaves its input
+full: that one is the holder.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,11 +35,8 @@ class WalkLimits:
 @dataclass(frozen=True, slots=True)
 class LeastWork:
     """For what share of the window a consumer must not have been idle: to pass back-pressure on,
-    and to be its origin.
-
-    Both must be at work whenever the producer waits. An origin is also slower than a producer that
-    is busy itself. ``empty_clears``: an empty input over remote channels proves that a consumer
-    holds nobody.
+    and to be its origin. ``empty_clears``: an empty input over remote channels proves that a
+    consumer holds nobody.
     """
 
     passing: float
@@ -106,10 +100,8 @@ class Walk:
         return holding
 
     def holders_of_held(self, vertex_id: str, subtasks: Sequence[int], ratio: float) -> Holders:
-        """The same for subtasks that wait for the larger part.
-
-        Where the figures of two vertices do not agree, as they may while things change, a consumer
-        that is busy for the larger part, or waits itself, explains more than nobody.
+        """The same for subtasks that wait for the larger part: where figures do not agree, a
+        consumer that is busy for the larger part, or waits itself, explains more than nobody.
         """
         least = ratio - self.limits.slack
         strict = self.holders(vertex_id, subtasks, LeastWork(least, least))
@@ -167,9 +159,6 @@ class Walk:
             holders.unknown.append(target)
 
     def _could_be_held(self, vertex_id: str, silent: Sequence[int], least: LeastWork) -> bool:
-        """Whether subtasks that did not tell enough could be waiting for a consumer: not if all
-        that they reach have time to spare.
-        """
         if not silent:
             return False
         for target in self._topology.downstream(vertex_id):
@@ -204,9 +193,6 @@ class Walk:
             holders.rivals = [origin.vertex_id for origin in unproven]
 
     def _beyond(self, vertex_id: str, mixed: Sequence[int]) -> Holders:
-        """Who holds subtasks that are busy but also wait: an origin that works less than they do is
-        not the slower one.
-        """
         if vertex_id in self._asking or len(self._asking) >= DEEPEST:
             return Holders(unknown=[vertex_id])
         key = (vertex_id, tuple(mixed))
@@ -280,7 +266,6 @@ class Walk:
         return max(0.25, self.limits.full_input / consumer.gates)
 
     def _reached(self, vertex_id: str, subtasks: Sequence[int], target: str) -> dict[int, Places]:
-        """Consumer subtasks these write to, each with where its producers run, edge by edge."""
         producer, consumer = self._vertices[vertex_id], self._vertices[target]
         reached: dict[int, Places] = {}
         for edge in self._topology.out_edges.get(vertex_id, ()):

@@ -1,8 +1,6 @@
-"""How often a regional checkpoint would complete, where parts fail independently of each other at
-one rate for all tasks and times: impossible if more than ``allowed`` parts fail, or one that was
-carried ``reuse`` times in a row already. Without the first limit the answer is exact: between
-completed checkpoints a share of parts ~ f^c was carried c times. With it, the chance of a part to
-fail is that under the condition that not too many do.
+"""How often a regional checkpoint would complete, where parts fail independently at one rate:
+impossible if more than ``allowed`` parts fail, or one that was carried ``reuse`` times in a row
+already.
 """
 
 from collections.abc import Iterable
@@ -65,7 +63,6 @@ def at_least(tried: Tried) -> float | None:
 
 
 def regional_share(part_failure: float, parts: int, allowed: int, reuse: int) -> float:
-    """The share of checkpoints that complete in the long run."""
     if part_failure <= 0:
         return 1.0
     if part_failure >= 1:

@@ -17,8 +17,6 @@ logger = logging.getLogger(__name__)
 
 
 class _RulesOfSample(dict[str, Rule]):
-    """By id; asking for one that is not there says what may be missing."""
-
     def __missing__(self, id: str) -> Rule:
         raise KeyError(
             f"no rule {id!r} judges such samples: is its module in spark_jobs/diagnosis/rules/?"
@@ -43,7 +41,6 @@ def rules_for(judges: type[Sample]) -> Mapping[str, Rule]:
 
 
 def _in_order() -> Mapping[str, Rule]:
-    """Sorted once, and again when a rule was added: it is asked for once per job window."""
     global _sorted, _by_sample, _events_read, _needed
     if not _sorted:
         for module in iter_modules(rules.__path__, f"{rules.__name__}."):
@@ -68,15 +65,11 @@ def all_thresholds() -> tuple[Threshold, ...]:
 
 
 def events_read() -> frozenset[str]:
-    """The kinds of log events that any rule reads, as ``LogEvent.rule_kind`` names them: what job
-    windows hold.
-    """
     _in_order()
     return _events_read
 
 
 def limits(overrides: Mapping[str, float] | None = None) -> Limits:
-    """All defaults with these overrides; make it once for many windows."""
     return Limits(all_thresholds(), overrides)
 
 
@@ -84,10 +77,7 @@ def diagnose(
     sample: Sample, in_force: Limits | None = None, only: Iterable[str] | None = None
 ) -> Diagnosis:
     """Ask every rule for such samples (or those of ``only``). One that lacks its data or breaks is
-    an ``Unknown``; it stops no other.
-
-    What a rule yielded before it did so is kept: it may know one origin and lack the data to judge
-    another vertex.
+    an ``Unknown``; what it yielded before is kept, and it stops no other.
     """
     in_force = in_force or limits()
     findings: list[Finding] = []

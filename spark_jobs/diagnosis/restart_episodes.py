@@ -1,8 +1,6 @@
-"""Restarts folded into episodes: from a restart until all tasks run again. A job is RUNNING for
-Flink as soon as it deploys; what proves that tasks ran: a checkpoint was triggered, or the log saw
-every deployed task reach RUNNING. Where neither could be seen, a job that did not restart again for
-a while counts, unless its state, a log without deployments, or a failure of tasks without slots
-says otherwise.
+"""Restarts folded into episodes: from a restart until all tasks run again, which a triggered
+checkpoint or the log of every deployed task proves. Where neither could be seen, a job that did not
+restart for a while counts, unless its state or the log says otherwise.
 """
 
 import re
@@ -88,9 +86,6 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
 
 
 def first_attempt(window: JobWindow) -> Episode | None:
-    """The restart with which the newest chain began, with what failed then; None where there was no
-    restart.
-    """
     starts = restart_instants(window)
     if not starts:
         return None
@@ -100,7 +95,6 @@ def first_attempt(window: JobWindow) -> Episode | None:
 
 
 def chain_begin(starts: Sequence[int]) -> int:
-    """The first restart of the newest chain. ``starts`` in order, at least one."""
     begun_ms = starts[-1]
     for at_ms in reversed(starts):
         if begun_ms - at_ms >= CHAIN_APART_MS:
@@ -110,7 +104,6 @@ def chain_begin(starts: Sequence[int]) -> int:
 
 
 def last_attempt(episode: Episode) -> Episode:
-    """Of an episode what failed last: from the newest restart on that a failure led to."""
     for at_ms in reversed(episode.restarts):
         failed = tuple(one for one in episode.failures if one.at_ms >= at_ms - BEFORE_MS)
         if failed:
@@ -133,7 +126,6 @@ def _episode(
 
 
 def _ends(window: JobWindow) -> dict[int, int]:
-    """Ends by the log of the JobManager, with every task in view, of outages that it tells whole."""
     ends = {}
     for annotation in window.annotations:
         if (
@@ -163,7 +155,6 @@ def restart_instants(window: JobWindow) -> list[int]:
 
 
 def with_others(exact: Iterable[int], others: Iterable[int]) -> list[int]:
-    """Instants in order, and those of others that no one is close to."""
     known = sorted(set(exact))
     # In order of time: of three that are a second apart, the middle one would otherwise take the
     # place of both others.
@@ -175,8 +166,6 @@ def with_others(exact: Iterable[int], others: Iterable[int]) -> list[int]:
 
 
 class _RunningAgain:
-    """What one window knows of when all tasks ran after a restart."""
-
     def __init__(self, window: JobWindow) -> None:
         self._window = window
         self._checkpoints = sorted(
@@ -233,7 +222,6 @@ class _RunningAgain:
         return next((at for at, state in logged if state == "RUNNING"), None)
 
     def _is_contradicted(self, at_ms: int, until_ms: int) -> bool:
-        """Whether something says that tasks did not run, though nothing happened for a while."""
         config = self._window.config
         # After a restart the next checkpoint may be a whole interval away: until then, that none
         # was triggered means nothing.
@@ -254,9 +242,6 @@ class _RunningAgain:
 
 
 def _before_they_ran(window: JobWindow) -> Iterator[int]:
-    """Instants of failures of tasks that were waiting for slots, were deployed, or restored their
-    state.
-    """
     for failure in window.failures:
         cause = cause_of_failure(failure.name, failure.stacktrace)
         if cause and (cause.waits_for_slots or cause.unreadable):

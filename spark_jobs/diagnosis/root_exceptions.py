@@ -25,7 +25,6 @@ _LOST = (
     re.compile(r"TaskExecutor ([^\s()]+) (?:was|has been) (?:lost|disconnected)"),
 )
 _ALIVE = "Error at remote task manager"
-"""Its task failed, and it says so itself."""
 _UNREACHABLE = (
     "RecipientUnreachableException",
     "TaskManager was lost",
@@ -38,7 +37,6 @@ _OF_HOST = re.compile(
     r"|Stale file handle"
 )
 _OF_CONNECTOR = "org.apache.flink.connector"
-"""Also ``org.apache.flink.connectors`` and those of streaming: what they call is outside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +103,6 @@ def fails_by_host(name: str, stacktrace: str | None) -> bool:
 
 
 def unnumbered(message: str) -> str:
-    """``key 11641 of 'a'`` and ``key 7 of 'b'`` are the same."""
     return _NUMBERED.sub("#", _QUOTED.sub("…", message))[:200].strip()
 
 

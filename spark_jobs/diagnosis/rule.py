@@ -1,10 +1,5 @@
-"""What a rule is: each registers itself where it is defined.
-
-A rule sees the log events that it declares (``reads``) and no others; job windows carry those of
-all rules (:func:`spark_jobs.diagnosis.registry.events_read`).
-
-To add a rule: a file in ``rules/`` with a function under ``@rule(…)``, a runbook page
-``templates/rules/<rule id>.md``, a real case where it fires (``fed_by``) and one where it must not.
+"""What a rule is: each registers itself where it is defined. A rule sees the log events that it
+declares (``reads``) and no others.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,7 +24,6 @@ Sample = (
     | StageProgress
     | ObjectiveBurn
 )
-"""What rules judge; each one kind of it."""
 SampleT = TypeVar(
     "SampleT",
     JobWindow,
@@ -47,14 +41,12 @@ DEFAULT_HOLD_S = 180
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``hold_s``: occurrences no further apart than this belong to one episode, which closes when
-    none came for so long. ``judges``: the class of sample that ``judge`` takes. ``reads``: kinds of
-    log events, as ``LogEvent.rule_kind`` names them. ``needs``: fields of the sample; where all of
-    them are empty the rule is not asked: of a job that has not ended it lacks ``lacking`` ("" for
-    nothing). ``outlives_job``: what it finds stays open when the job has ended, until a later
-    attempt of it runs. ``fed_by``: a recording of a real Flink in which it fires, below
-    ``tests/fixtures``, the test below ``tests`` that plays it, or a case made after public reports;
-    empty of one whose findings are information only.
+    """``hold_s``: occurrences no further apart than this belong to one episode. ``judges``: the
+    class of sample that ``judge`` takes. ``reads``: kinds of log events. ``needs``: fields of the
+    sample; where all of them are empty the rule is not asked, and lacks ``lacking`` unless the job
+    has ended. ``outlives_job``: what it finds stays open until a later attempt runs. ``fed_by``: a
+    recording of a real Flink in which it fires, below ``tests/fixtures``, the test below ``tests``
+    that plays it, or a case made after public reports; without, findings are information only.
     """
 
     id: str
@@ -72,7 +64,6 @@ class Rule:
 
     @property
     def is_reported(self) -> bool:
-        """Others met it, by their reports; no recording has it."""
         return self.fed_by.startswith(("field/", "diagnosis/"))
 
     @property

@@ -1,11 +1,8 @@
-"""What a rule reads of one job at one instant: plain frozen data, no clock, no source.
-
-Times are epoch milliseconds UTC (``*_ms``), sizes ``*_bytes``, ratios 0..1, rates per second. None
-is unknown, never zero. A tuple that says "per subtask" has one element at each subtask's index,
-None where that subtask did not report; the whole tuple is empty where nobody did.
-
-Where a field has its meaning and, for instants, its unit beside its type, columns of a serving
-table follow from it.
+"""What a rule reads of one job at one instant: plain frozen data. Times are epoch milliseconds UTC
+(``*_ms``), sizes ``*_bytes``, ratios 0..1, rates per second. None is unknown, never zero. A tuple
+"per subtask" has one element at each subtask's index, None where it did not report, and is empty
+where nobody did. Columns of serving tables follow from fields that have their meaning beside their
+type.
 """
 
 from collections.abc import Mapping
@@ -50,15 +47,9 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class VertexWindow:
-    """One vertex in the judged window: each subtask's mean over its samples, start-up values left
-    out.
-
-    ``backpressured_ratio`` is the time metric, before 1.13 what the back-pressure endpoint
-    reported. ``busy_ratio`` is unknown before 1.13. ``idle_ratio`` of 1.12 includes back-pressured
-    time.
-
-    ``records_…_per_s`` are Flink's meters, which remember a minute: records of before the window, a
-    burst at the start of the job among them. ``counted_…_per_s`` are differences of Flink's
+    """One vertex in the judged window: each subtask's mean over its samples. ``busy_ratio`` is
+    unknown before 1.13; ``idle_ratio`` of 1.12 includes back-pressured time. ``records_…_per_s``
+    are Flink's meters, which remember a minute. ``counted_…_per_s`` are differences of Flink's
     counters over ``counted_ms``; unknown for a subtask whose attempt changed meanwhile.
     """
 
@@ -233,7 +224,6 @@ class CheckpointSample:
 
     @property
     def ended_ms(self) -> int:
-        """When its outcome was known; its trigger where no source reported the end."""
         return self.trigger_time_ms if self.end_time_ms is None else self.end_time_ms
 
 
@@ -300,9 +290,6 @@ class JobFailure:
 
 
 def rule_kind(kind: str, to_state: str | None) -> str:
-    """A kind of log event as rules declare it: a task's change of state with the state entered,
-    ``task_state RUNNING``.
-    """
     return f"{kind} {to_state}" if kind == "task_state" else kind
 
 
@@ -419,10 +406,9 @@ class RecoveryPoint:
 
 @dataclass(frozen=True, slots=True)
 class TaskManagerSample:
-    """One sample of a TaskManager that the job has slots on. ``restarts``: of the job that are
-    known before it; ``gc_ms`` and ``cpu_ms`` count since the JVM began. ``metaspace_max_bytes`` is
-    the JVM's own limit, what ends in ``memory_bytes``, ``off_heap_bytes`` and ``metaspace_bytes``
-    is configured.
+    """One sample of a TaskManager that the job has slots on. ``restarts``: of the job before it;
+    ``gc_ms`` and ``cpu_ms`` count since the JVM began. ``metaspace_max_bytes`` is the JVM's own
+    limit; what ends in ``memory_bytes``, ``off_heap_bytes`` and ``metaspace_bytes`` is configured.
     """
 
     taskmanager_id: str
@@ -472,20 +458,13 @@ class EarlierAttempt:
 
 @dataclass(frozen=True, slots=True)
 class JobWindow:
-    """One job, judged at ``at_ms`` (the end of the window, or its newest data where the window is
-    still running).
-
-    ``checkpoints`` are the job's last ones up to ``at_ms``, oldest first, not only those of the
-    window; ``annotations``, ``failures`` and ``events`` (the kinds that rules declare, a rule sees
-    its own alone) likewise. ``vertices`` and ``edges`` are the plan, ``vertex_windows`` what its
-    vertices did in this window, ``past`` what they did in the windows before. ``uploads`` are known
-    around restores and savepoints whose ``_metadata`` could be read, ``recovery_point`` where an
-    audit of the storage found the newest retained checkpoint not to be whole. ``version``: (major,
-    minor, patch), the patch only where ``flink_version`` names one. ``taskmanagers`` are samples of
-    those it has slots on, before the window's end, oldest first: recently one of each minute,
-    before that the last one before each restart of the job. ``restarts`` are instants of restarts,
-    in epoch ms, for longer than annotations and events tell of them. ``earlier`` is known where this
-    attempt is the first to be judged after another one.
+    """One job, judged at ``at_ms``: the end of the window, or its newest data. ``checkpoints``,
+    ``annotations``, ``failures``, ``events``: the job's last ones, oldest first, not only of the
+    window. ``past``: its vertices in the windows before. ``uploads`` are known around restores and
+    savepoints whose ``_metadata`` could be read, ``recovery_point`` where an audit found the newest
+    retained checkpoint not to be whole. ``version``: (major, minor[, patch]). ``taskmanagers``:
+    samples, oldest first, recently one a minute, before that the last one before each restart.
+    ``earlier`` is known where this attempt is the first to be judged after another one.
     """
 
     cluster: str

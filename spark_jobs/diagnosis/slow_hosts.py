@@ -11,7 +11,6 @@ UNEVEN = 1.5
 
 
 def is_ordinary(share: float | None, hot: int, parallelism: int) -> bool:
-    """Whether so many subtasks take no more than their part of the records."""
     return share is not None and share < UNEVEN * hot / parallelism
 
 

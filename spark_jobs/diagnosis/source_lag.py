@@ -1,8 +1,5 @@
-"""How the lag of a source moves, and when it will be caught up: of records not read, or of event
-time.
-
-Slopes are medians of those between all pairs of points, their bounds the 10th and 90th percentile
-of them, as of sizes (:mod:`spark_jobs.fold.size_trend`).
+"""How the lag of a source moves, and when it will be caught up. Slopes are medians of those between
+all pairs of points, bounds the 10th and 90th percentile.
 """
 
 from collections.abc import Iterable
@@ -12,7 +9,6 @@ from itertools import combinations
 from spark_jobs.diagnosis.statistics import median, quantile
 
 Point = tuple[int, float]
-"""Epoch ms, and the lag then."""
 LEAST_POINTS, LEAST_SPAN_MS = 3, 90_000
 
 
@@ -39,7 +35,6 @@ class CatchUp:
 
 
 def lag_trend(points: Iterable[Point]) -> LagTrend | None:
-    """None where they are too few, or too close together."""
     once = sorted(dict(points).items())
     if len(once) < LEAST_POINTS or once[-1][0] - once[0][0] < LEAST_SPAN_MS:
         return None

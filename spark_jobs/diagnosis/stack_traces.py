@@ -18,7 +18,6 @@ FRAMEWORK = (
     "io.netty.",
     "com.sun.",
 )
-"""Frames of these packages are nobody's own code."""
 CAUSED = "Caused by: "
 FRAME = re.compile(r"^\s+at (?:[\w.@/-]+/)?([\w.$<>]+)\(([^)]*)\)")
 
@@ -29,11 +28,8 @@ _MIDDLE = " … "
 
 
 def condensed(trace: str | None, most_chars: int) -> str | None:
-    """The trace itself where it fits; else of each cause its first line, its first frames and its
-    first own frame.
-
-    Where even these do not fit, the causes between the outermost and the innermost are left out; of
-    a message without frames its middle.
+    """The trace itself where it fits; else of each cause its first line, first frames and first own
+    frame; where even these do not fit, without the causes in the middle.
     """
     if trace is None or len(trace) <= most_chars:
         return trace
@@ -70,7 +66,6 @@ def without_middle(message: str, most_chars: int) -> str:
 
 
 def is_own(frame: str) -> bool:
-    """Whether a frame, without what stands in brackets, is of the job's own code."""
     return not frame.startswith(FRAMEWORK)
 
 

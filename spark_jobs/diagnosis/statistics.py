@@ -36,7 +36,6 @@ def at_least_by_chance(hits: int, tries: int, chance: float) -> float:
 
 
 def counts_of(values: Iterable[str]) -> dict[str, int]:
-    """How often each value occurs, the most frequent first, then by the alphabet."""
     return dict(sorted(Counter(values).items(), key=lambda item: (-item[1], item[0])))
 
 

@@ -47,7 +47,6 @@ def severity_of_space(
 def space_evidence(
     sample: StorageRootSample, part: Share, limits: Limits, rule: str, word: str
 ) -> Iterator[Evidence]:
-    """Bytes, share of the root and files; ``word`` names them, such as 'orphaned'."""
     at_ms, least, key = sample.audited_at_ms, f"{rule}.minimum_bytes", f"{rule}.share"
     share = _share_of_root(sample, part)
     yield limits.compared(

@@ -16,14 +16,12 @@ THROTTLED, EXHAUSTED, REFUSED, TIMED_OUT = (
     "STORE_TIMEOUT",
 )
 FAULTS = frozenset({THROTTLED, EXHAUSTED, REFUSED, TIMED_OUT})
-"""Codes of causes."""
 CHECKPOINT, TASK, LOGGED, RETRIED = "checkpoint", "task", "logged", "retried"
 """What came of a fault: a checkpoint was lost, a task or the job failed, a line was logged, the
 client tried again.
 """
 RETRIES = "store_retried"
 LINES = (RETRIES, "store_throttled", "store_pool_exhausted", "store_refused", "store_timeout")
-"""Kinds of log events."""
 FAILURES = ("task_state FAILED", "trigger_failed", "checkpoint_failed")
 SAME_MS = 1_000
 """Tasks that fail together, and the same failure by log and by REST, are one."""
@@ -107,7 +105,6 @@ def _code_of(report: _Report) -> str | None:
 
 
 def _place_of(text: str) -> StorePlace | None:
-    """Of the words that give the fault away."""
     read = text[:READ_CHARS]
     cause = cause_of(read)
     words = re.search(cause.regex, read) if cause else None
@@ -150,7 +147,6 @@ def _is_of_checkpoint(text: str) -> bool:
 
 
 def _checkpoint_directory(window: JobWindow) -> StorePlace | None:
-    """Where the job's newest checkpoint is; of one without any, what its cluster configures."""
     newest = max(
         (one for one in window.checkpoints if one.external_path and not one.is_savepoint),
         key=lambda one: one.trigger_time_ms,

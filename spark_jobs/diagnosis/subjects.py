@@ -95,7 +95,6 @@ def store_finding(
     confidence: Confidence,
     **words: Unpack[Words],
 ) -> Finding:
-    """``store``: a bucket, or a prefix in one."""
     subject: _Subject = ("store", subject_id, store)
     return _finding(rule, severity, confidence, subject, window.at_ms, words)
 
@@ -152,7 +151,6 @@ def namenode_finding(
 
 
 _Subject = tuple[SubjectKind, str, str]
-"""Kind, id and name for people."""
 
 
 def _finding(

@@ -1,8 +1,6 @@
 """What a thread dump of a TaskManager says: whose task each thread is, what holds it, and which
-threads wait for each other for ever.
-
-One dump is one instant. What stands at the same place in several, taken apart from each other, is
-held there or busy there.
+threads wait for each other for ever. What stands at one place in several dumps is held or busy
+there.
 """
 
 import re
@@ -47,7 +45,6 @@ _STANDS = (
     "jdk.internal.misc.Unsafe.park",
     "sun.misc.Unsafe.park",
 )
-"""A JVM may call a thread RUNNABLE that has just begun to wait."""
 Doing = Literal[
     "waits for work",
     "waits for room in its output",
@@ -87,7 +84,6 @@ class TaskName:
 
 
 def task_of(name: str) -> TaskName | None:
-    """None for a thread that is no task's."""
     match = _TASK.match(name)
     if match is None:
         return None
@@ -141,7 +137,6 @@ def doing(thread: DumpedThread) -> Doing:
 
 
 def sentence(thread: DumpedThread) -> str:
-    """What it does, for somebody who looks for what holds a task."""
     what = doing(thread)
     own, innermost = own_method(thread), method_of(thread.frames[0]) if thread.frames else ""
     where = message(" in {own:name}", own=own) if own else ""
@@ -249,10 +244,6 @@ def place_of(thread: DumpedThread) -> str:
 
 
 def in_a_row(thread: DumpedThread, before: Mapping[str, tuple[str, int]]) -> int:
-    """In how many dumps, this one the last, it stood at the same place.
-
-    ``before``: of the previous dump, name → place and count.
-    """
     place, count = before.get(thread.name, ("", 0))
     return count + 1 if place == place_of(thread) else 1
 

@@ -1,6 +1,6 @@
-"""The time-out advised from a job's own history, for checkpoints and savepoints alike: the largest
-of 5 × the 99th percentile of checkpoints, 3 × that of savepoints, and one minute. Shortening needs
-more than a percentile: a day of history, several savepoints, and nothing that expired.
+"""The time-out advised from a job's history: the largest of 5 × the 99th percentile of checkpoints,
+3 × that of savepoints, and one minute. Shortening needs a day of history, several savepoints, and
+nothing that expired.
 """
 
 from ingest.messages import message, plural

@@ -1,8 +1,5 @@
-"""The job graph as a rule walks it: who feeds whom, over which channels, and the shortest way
-between two vertices.
-
-Any directed graph is walked, also one with cycles (iterations), parallel edges (side outputs to one
-consumer) and edges to vertices the plan does not name.
+"""The job graph as a rule walks it. Any directed graph is walked, also with cycles (iterations),
+parallel edges (side outputs) and edges to vertices the plan does not name.
 """
 
 from collections import deque
@@ -11,7 +8,6 @@ from collections.abc import Collection, Iterable
 from spark_jobs.diagnosis.samples import Edge, Vertex
 
 POINTWISE = frozenset({"FORWARD", "RESCALE"})
-"""Ship strategies by which a subtask reaches only its own share of the subtasks below."""
 
 
 class Topology:
@@ -29,7 +25,6 @@ class Topology:
         return self.names.get(vertex_id) or vertex_id
 
     def downstream(self, vertex_id: str) -> tuple[str, ...]:
-        """Direct consumers, each once."""
         return tuple(dict.fromkeys(edge.target for edge in self.out_edges.get(vertex_id, ())))
 
     def upstream(self, vertex_id: str) -> tuple[str, ...]:

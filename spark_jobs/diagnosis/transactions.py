@@ -1,7 +1,6 @@
 """How long the transactions of two-phase-commit sinks are open, against the time-out after which
 their store aborts them: at most from the trigger of one completed checkpoint to the end of the
-next, or to the end of a restart in between. Once the store aborted one, its records are lost
-(TwoPhaseCommitSinkFunction and Kafka's sink, Flink 1.12 to 2.3).
+next, or of a restart in between (TwoPhaseCommitSinkFunction and Kafka's sink, Flink 1.12 to 2.3).
 """
 
 from collections.abc import Sequence
@@ -13,7 +12,6 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobStart, LogEvent
 
 OPEN, LOST, TIMEOUT_SET = "transaction_open", "transaction_lost", "transaction_timeout_set"
 TOLD = (OPEN, LOST, TIMEOUT_SET)
-"""Kinds of log events that tell of transactions."""
 BROKER_MAX_MS = 900_000
 """Kafka's default of ``transaction.max.timeout.ms``: a broker refuses producers that ask for
 more.
@@ -64,7 +62,6 @@ class Transactions:
 
     @property
     def needed_ms(self) -> int | None:
-        """With a restart in between, as far as one was seen."""
         return None if self.open_ms is None else self.open_ms + (self.restart_ms or 0)
 
     @property
@@ -121,9 +118,6 @@ def transactions_of(
 
 
 def _initialised_ms(start: JobStart) -> int:
-    """From when on its sinks begin transactions: they are restored then; at the earliest, where the
-    phases are not known.
-    """
     return start.at_ms if start.restore_ms is None else start.running_at_ms - start.restore_ms
 
 

@@ -6,7 +6,6 @@ from statistics import median
 
 MOST_TOP = 10
 REPORTING_SHARE = 0.5
-"""With fewer subtasks reporting, what is typical is unknown."""
 
 
 @dataclass(frozen=True, slots=True)

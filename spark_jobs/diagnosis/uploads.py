@@ -1,8 +1,6 @@
-"""How much of its state each checkpoint uploaded, and which of them come right after a savepoint.
-
-From 1.15 on REST tells the full size and the uploaded one. Before, there is one size only, which of
-an incremental checkpoint is the uploaded one: the full size is then that of the newest savepoint,
-which holds everything, or what the files of its `_metadata` add up to.
+"""How much of its state each checkpoint uploaded, and which come right after a savepoint. From 1.15
+on REST tells the full size and the uploaded one; before, an incremental checkpoint reports its
+upload alone, and the full size is that of the newest savepoint or of the files of its `_metadata`.
 """
 
 from collections.abc import Sequence
@@ -17,12 +15,10 @@ BREAKS = frozenset({"restore", "restart", "rescale", "deploy"})
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """One completed checkpoint. ``savepoint`` is the last one that completed between its
-    predecessor and its trigger.
-
-    ``ratio`` is uploaded over full, None where a size is unknown. ``follows_break``: the first one
-    ever, or after a restore, restart or rescaling. ``one_size``: the full size is the savepoint's,
-    or that of its files.
+    """One completed checkpoint. ``savepoint``: the last one between its predecessor and its
+    trigger. ``ratio``: uploaded over full. ``follows_break``: the first one ever, or after a
+    restore, restart or rescaling. ``one_size``: the full size is the savepoint's, or that of its
+    files.
     """
 
     checkpoint: CheckpointSample
@@ -42,7 +38,6 @@ class Upload:
 
 
 def uploads_of(window: JobWindow) -> list[Upload]:
-    """Of every known completed checkpoint, in the order of time."""
     done = sorted(
         (checkpoint for checkpoint in window.checkpoints if checkpoint.outcome == "completed"),
         key=by_time,
@@ -77,9 +72,6 @@ def uploads_of(window: JobWindow) -> list[Upload]:
 
 
 def _reports_one_size(window: JobWindow, done: Sequence[CheckpointSample]) -> bool:
-    """Of a newer release a full size that is not known is unknown, and no other one stands for
-    it.
-    """
     if window.version is not None:
         return window.version < INCREMENTAL_SIZE_SINCE
     own = [sample for sample in done if not sample.is_savepoint]
@@ -90,7 +82,6 @@ def _reports_one_size(window: JobWindow, done: Sequence[CheckpointSample]) -> bo
 
 
 def files_of(window: JobWindow, checkpoint: CheckpointSample) -> UploadedFiles | None:
-    """What its `_metadata` tells of its upload; None where it has not been read."""
     key = (checkpoint.checkpoint_id, checkpoint.trigger_time_ms)
     return next(
         (files for files in window.uploads if (files.checkpoint_id, files.trigger_time_ms) == key),
@@ -113,9 +104,6 @@ def _file_bytes(window: JobWindow, checkpoint: CheckpointSample) -> int | None:
 def _savepoint_bytes(
     earlier: Sequence[CheckpointSample], all_savepoints: Sequence[CheckpointSample]
 ) -> int | None:
-    """Of the newest one before that has a size, else of the first after: either holds the full
-    state.
-    """
     sizes = [point.state_bytes for point in earlier if point.state_bytes][-1:] or [
         point.state_bytes for point in all_savepoints if point.state_bytes
     ]

@@ -18,10 +18,8 @@ CHECKPOINTS, ANNOTATIONS, FAILURES, EVENTS, PAST_WINDOWS = 60, 100, 50, 200, 10
 each vertex.
 """
 FIRSTS = 20
-"""Failures at the first restart of a chain, which are kept as long as the chain."""
 FAILED = "task_state FAILED"
 TASKMANAGER_LOST = "taskmanager_lost"
-"""Kind of annotation, whose subject is the TaskManager."""
 BRIEFLY_MS = 3_600_000
 """How far back a window looks for kinds of which a job may log one for each subtask: thousands at
 once.
@@ -31,11 +29,8 @@ TREND_AHEAD_MS = 3_600_000
 nothing of it.
 """
 STARTS = 12
-"""Of a job; what the newest one is compared with."""
 GAUGES_MS = 600_000
-"""How far back a window holds figures of RocksDB and of inputs."""
 UPLOADS = 20
-"""Of a job; the rules look at the newest."""
 MESSAGE_CHARS, DETAIL_CHARS = 500, 2_000
 """Of a log event."""
 
@@ -66,27 +61,22 @@ OVER_STATES = (*TERMINAL_STATES, NOT_LISTED)
 """Judged as over. NOT_LISTED is not terminal: for a proof of what may be deleted such a job runs."""
 
 Span = tuple[int, int]
-"""From and to, in epoch ms."""
 Timed = tuple[list[int], list[Any]]
-"""Instants in order, in epoch ms, and what belongs to each."""
 
 _CONFIG_NAMES = {"checkpoint_storage": "storage", "changelog_enabled": "changelog"}
 _CONFIG_FIELDS = frozenset(field.name for field in fields(CheckpointConfig))
 
 
 def newest(timed: Timed, end_ms: int, most: int) -> Sequence[Any]:
-    """Those before ``end_ms``, the last ``most`` of them."""
     until = bisect_left(timed[0], end_ms)
     return timed[1][max(0, until - most) : until]
 
 
 def since(timed: Timed, from_ms: int, end_ms: int) -> Sequence[Any]:
-    """Those from ``from_ms`` on, before ``end_ms``."""
     return timed[1][bisect_left(timed[0], from_ms) : bisect_left(timed[0], end_ms)]
 
 
 def newest_and_within(timed: Timed, end_ms: int, most: int, span: Span | None) -> Sequence[Any]:
-    """Those before ``end_ms``, the last ``most`` of them, and before these those of ``span``."""
     kept = newest(timed, end_ms, most)
     if span is None or len(kept) < most:
         return kept
@@ -132,8 +122,6 @@ def whole_since(events: Iterable[LogEvent], kind: str) -> int:
 
 
 PENDING = ("is_savepoint", "checkpoint_type", "savepoint_format", "subtasks")
-"""What is known of a checkpoint in progress, beside its key: all that :func:`as_known_at` leaves.
-"""
 
 
 def as_known_at(checkpoint: CheckpointSample, end_ms: int) -> CheckpointSample:

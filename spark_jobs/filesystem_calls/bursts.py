@@ -21,7 +21,6 @@ class Written:
 
 
 def by_second(checkpoints: Iterable[Written], seconds: int) -> Calls:
-    """What lies outside of the seconds is left out."""
     second = np.zeros(seconds)
     for checkpoint in checkpoints:
         first, length = int(checkpoint.start_s // 1), max(1, int(-(-checkpoint.duration_s // 1)))

@@ -12,9 +12,6 @@ BLOCK_BYTES = 128 << 20
 """``dfs.blocksize`` where nobody set it."""
 _PLAINLY, _SAFELY = (1, 12), (1, 20)
 _LOOKED_AT = 3
-"""Whether ``_metadata`` and the file it is first written to are there, and how long that one
-became.
-"""
 
 
 @dataclass(frozen=True)
@@ -71,9 +68,8 @@ def calls_to_write(file_bytes: Numbers, metadata_bytes: int, *, safely: bool = T
 
 
 def calls_to_delete(files: int, again: int = 0) -> Calls:
-    """As many files as it wrote: what is dropped of earlier checkpoints, over time, is what later
-    ones add. ``again``: files that another subtask refers to, too, which is to delete one that is
-    gone, and then to look whether it is.
+    """As many files as it wrote. ``again``: files that another subtask refers to, too: deleting one
+    that is gone, and a look whether it is.
     """
     return Calls(delete=files + 2 + again, get_file_info=again)
 

@@ -31,7 +31,6 @@ COLUMNS = (
     "inline_at",
     "name",
 )
-"""Of rows of the lake table ``references``."""
 _SHARED, _OF_ROCKSDB = "shared", ("shared", "private")
 _INCREMENTAL = (*_OF_ROCKSDB, "meta")
 _OF_CHANGELOG = ("stream", "other", "changelog")
@@ -41,12 +40,10 @@ _NUMBER = re.compile(r"(\d{1,18})\.\w+")
 
 @dataclass(frozen=True)
 class CheckpointFiles:
-    """Streams of state, each as its writer closed it: its ``bytes``, its file's position among
-    ``files`` (``NOT_IN_FILE``: within the ``_metadata``), whether others may share it, it is a
-    segment of a merged file, a file of RocksDB, and this checkpoint wrote it. ``subtask``: a number
-    for each, ``NOT_IN_FILE`` for coordinators. ``deleted_again``: how often a file of its own is
-    deleted that is gone already: files of in-flight data hold those of several subtasks, each of
-    which deletes them.
+    """Streams of state: ``bytes``, position among ``files`` (``NOT_IN_FILE``: within the
+    ``_metadata``), whether others may share it, it is a segment of a merged file, a file of
+    RocksDB, and this checkpoint wrote it. ``deleted_again``: how often a file of its own is deleted
+    that is gone already, as files of in-flight data are.
     """
 
     metadata_bytes: int

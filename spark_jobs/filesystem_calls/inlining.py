@@ -1,9 +1,6 @@
-"""What another inline threshold would do: streams of at most so many bytes go into the
-``_metadata`` instead of a file of their own.
-
-``state.storage.fs.memory-threshold``, since 1.20 ``execution.checkpointing.data-inline-threshold``.
-Fewer files, against the heap of the JobManager, which holds the handles of every retained
-checkpoint with what is inline in them.
+"""What another inline threshold (``execution.checkpointing.data-inline-threshold``) would do: fewer
+files, against the heap of the JobManager, which holds the handles of every retained checkpoint with
+what is inline in them.
 """
 
 from collections.abc import Sequence
@@ -33,8 +30,7 @@ class Inlined:
 
 def inlined(files: CheckpointFiles, retained: int) -> list[Inlined]:
     """By threshold, ascending: each at which anything changes, at most ``MOST_POINTS``. Streams of
-    unknown writer count as written. Empty where files are merged. Of the heap: what each retained
-    checkpoint and the one under way wrote, and once what they took over.
+    unknown writer count as written. Empty where files are merged.
     """
     if files.merged.any() or not len(files.bytes):
         return []

@@ -1,9 +1,5 @@
-"""What file merging (``execution.checkpointing.file-merging.enabled``, 1.20 and later) would make
-of a checkpoint.
-
-Flink then opens a file for each TaskManager, and one for each subtask whose state is incremental;
-who finds all open ones in use opens one more, unless ``pool-blocking`` makes it wait. A subtask
-uploads by several threads at once. Counted in ``*/counted-merged`` and ``*/counted-pooled``.
+"""What file merging (1.20 and later) would make of a checkpoint: a file for each TaskManager, one
+for each subtask whose state is incremental, and one more for who finds all open ones in use.
 """
 
 import numpy as np

@@ -1,8 +1,5 @@
-"""Heap of a NameNode that files and blocks take, by rules of thumb.
-
-Cloudera, "Disk space versus namespace" (HDFS overview of Runtime 7.2.18): each file, directory and
-block is an object of about 150 bytes, and a heap is sized at 1 GB for every million blocks, which
-leaves room for all else. Neither is a measurement.
+"""Heap of a NameNode that files and blocks take, by rules of thumb of Cloudera ("Disk space versus
+namespace"): objects of about 150 bytes, and 1 GB of heap for every million blocks.
 """
 
 from dataclasses import dataclass
@@ -11,7 +8,6 @@ from spark_jobs.filesystem_calls.calls import BLOCK_BYTES
 
 OBJECT_BYTES = 150
 SIZED_BLOCK_BYTES = 1_000
-"""Of heap for each block."""
 
 
 @dataclass(frozen=True, slots=True)

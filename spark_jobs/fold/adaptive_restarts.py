@@ -1,6 +1,5 @@
 """Restarts under the adaptive scheduler, written as other schedulers log them. It makes another
-execution graph: the log says CANCELLING, CANCELED, then CREATED to RUNNING. A job that somebody
-cancelled has reached a terminal state too, which its Dispatcher logs (``job_terminal``).
+execution graph: the log says CANCELLING, CANCELED, then CREATED to RUNNING.
 """
 
 from collections.abc import Sequence
@@ -8,15 +7,10 @@ from collections.abc import Sequence
 from spark_jobs.fold.rows import Row, grouped, rank
 
 RECREATED = "CREATED"
-"""The state from which a graph begins to run."""
 _OF_JOB = ("job_state", "job_terminal", "job_submitted")
 
 
 def as_restarts(in_order: Sequence[Row]) -> Sequence[Row]:
-    """Located events of one job, each once, in order of time.
-
-    What no job was cancelled in comes back as it is.
-    """
     if not any(event["to_state"] == "CANCELLING" for event in in_order):
         return in_order
     replaced: dict[int, Row | None] = {}

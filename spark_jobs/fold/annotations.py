@@ -1,6 +1,6 @@
-"""What happened to a job and belongs on every one of its charts. Mentions of one kind and subject
-by REST and log that lie close together are one annotation, dated by REST where it reported it, to
-the full second. The first mention that is not vague gives the words.
+"""What happened to a job, for its charts. Mentions of one kind and subject by REST and log that lie
+close together are one annotation, dated by REST where it reported it. The first mention that is not
+vague gives the words.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,6 @@ APART_MS = {
     # machine, by seconds.
     "deploy": 10_000,
 }
-"""Mentions of these kinds are apart only beyond this."""
 APART_OTHERWISE_MS = 1_000
 
 
@@ -31,12 +30,8 @@ def annotations(
     types: Types = NO_TYPES,
     failures: Iterable[Row] = (),
 ) -> list[dict[str, Any]]:
-    """Everything known of one job → its ``job_annotation`` rows, without cluster and job.
-    ``subject`` is the savepoint's id, the restored snapshot, the final state, the rescaled vertex,
-    the TaskManager or the operator's word; "" for the others. ``jobs`` and ``events`` each once,
-    ``jobs`` in order of time. ``outages``: see :mod:`spark_jobs.fold.downtime`; ``lost``: see
-    :mod:`spark_jobs.fold.taskmanager_lives`; ``types``: see :mod:`spark_jobs.fold.snapshots`;
-    ``failures``: rows of ``job_exception``.
+    """Everything known of one job → its ``job_annotation`` rows, without cluster and job. ``jobs``
+    and ``events`` each once, ``jobs`` in order of time.
     """
     logged = log_mentions(events, outages, types)
     recreated = list(recreated_restarts(jobs))
@@ -52,9 +47,6 @@ def annotations(
 
 
 def _is_logged(restart: Mention, logged: Iterable[Mention], events: Iterable[Row]) -> bool:
-    """Whether the log has the restart for which a graph was made: it dates its beginning, REST only
-    the graph.
-    """
     begun = max(
         (
             mention.at_ms

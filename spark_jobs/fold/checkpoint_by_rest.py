@@ -37,9 +37,6 @@ def reported(rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def last_figures(rows: Iterable[Row]) -> dict[str, Any]:
-    """``FIGURES`` of a checkpoint that has ended, by final answers alone; all None where no answer
-    was final.
-    """
     return newest_known([row for row in rows if is_final(row["status"])], FIGURES, order)
 
 

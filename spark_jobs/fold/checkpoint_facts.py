@@ -78,9 +78,6 @@ def _newest_names(planned: Sequence[Row]) -> dict[str, str | None]:
 
 
 def _sources(planned: Sequence[Row]) -> frozenset[str]:
-    """Vertices without input in the newest plan; none where no edges are known of several
-    vertices.
-    """
     newest = max(planned, key=lambda job: (job["observed_at"], rank(job["vertices"])), default=None)
     if newest is None or not (newest["edges"] or len(newest["vertices"]) == 1):
         return frozenset()
@@ -96,10 +93,7 @@ def checkpoint_facts(
     full_sizes: FullSizes,
 ) -> dict[CheckpointKey, dict[str, Any]]:
     """All rows of some checkpoints of one job → their ``checkpoint_fact`` rows, without cluster and
-    job.
-
-    ``anchored``: lines by checkpoint, as :func:`spark_jobs.fold.triggers.anchored` finds them. A
-    row may be there several times.
+    job. ``anchored``: lines by checkpoint (:func:`spark_jobs.fold.triggers.anchored`).
     """
     by_rest = grouped(rows.checkpoints, "checkpoint_id", "trigger_time")
     by_vertex = grouped(rows.vertex_checkpoints, "checkpoint_id", "trigger_time")

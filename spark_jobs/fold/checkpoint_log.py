@@ -29,7 +29,6 @@ _DECLINE = ("execution_id", "vertex_id", "task", "subtask", "attempt", "containe
 _LATE = ("vertex_id", "task", "subtask", "container", "host")
 
 Names = Mapping[str, str | None]
-"""Vertex id → its name."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,6 @@ def checkpoint_log(lines: Iterable[Row]) -> CheckpointLog:
 
 
 def declines(log: CheckpointLog, names: Names) -> list[dict[str, Any]] | None:
-    """The earliest first; None where nobody declined."""
     reported = [
         {"at": event["ts"], **{name: event[name] for name in _DECLINE}, **_why(event)}
         for event in log.declined
@@ -135,7 +133,6 @@ def late_messages(
 
 
 def root_cause(trace: str | None) -> str | None:
-    """The innermost cause of a stack trace, its first line; None where there is no trace."""
     if trace is None:
         return None
     innermost = trace.rpartition(_CAUSE)[2] if _CAUSE in trace else ""

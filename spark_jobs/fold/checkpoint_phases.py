@@ -1,8 +1,6 @@
 """Phases of a checkpoint over all its subtasks, the slowest of them, and who did not acknowledge.
-
-Phases are the largest over all subtasks and thus of different subtasks: they do not add up. Those
-of the slowest subtask belong together. For unaligned checkpoints the asynchronous part may hold the
-alignment.
+The largest phases are of different subtasks and do not add up; those of the slowest subtask belong
+together.
 """
 
 from bisect import bisect_right
@@ -67,7 +65,6 @@ class Subtask:
 
     @property
     def slowness(self) -> Any:
-        """Equally slow ones are ordered by index and vertex, whatever the order of rows."""
         phases = (rank(self.phase_ms[phase]) for phase in PHASES)
         return (self.end_to_end_ms, -self.index, self.vertex_id, rank(self.host), *phases)
 
@@ -87,7 +84,6 @@ class Durations:
 
     @classmethod
     def of(cls, vertex_id: str, reported: Mapping[str, Any], hosts: Hosts) -> "Durations":
-        """None where no arrays were seen."""
         columns: list[Sequence[Any]] = [reported[name] or () for name in _TIMES]
         aborted = _aborted(reported)
         most = max(map(len, columns))
@@ -121,8 +117,8 @@ class Durations:
 @dataclass(frozen=True)
 class Missing:
     """Subtasks of one vertex that have not acknowledged: ``count`` in all, the first ``indexes``
-    and their ``hosts``. ``late`` of them reported their part after the checkpoint had been given
-    up, the slowest of these mostly in ``late_phase``.
+    and their ``hosts``. ``late`` of them reported their part afterwards, the slowest mostly in
+    ``late_phase``.
     """
 
     vertex_id: str
@@ -152,9 +148,6 @@ class CheckpointPhases:
 
     @property
     def late_subtask_share(self) -> float | None:
-        """Share of subtasks that took more than half as long as the slowest; None where no
-        durations are known.
-        """
         if not self.durations_ms or self.slowest is None:
             return None
         return sum(
@@ -180,11 +173,8 @@ def checkpoint_phases(
     sources: Collection[str] = (),
 ) -> CheckpointPhases:
     """Rows of ``vertex_checkpoints`` of one checkpoint, each vertex perhaps seen many times.
-    ``sources``: ids of vertices without input.
-
-    ``is_settled``: the checkpoint has ended. What a vertex was doing before says then neither how
-    long it took nor who never acknowledged, and where that is all that is known of one of them, nor
-    does it of the whole checkpoint.
+    ``is_settled``: the checkpoint has ended; what a vertex was doing before says then neither how
+    long it took nor who never acknowledged.
     """
     durations: list[Durations] = []
     missing, unaligned, as_of, is_partial = [], [], None, False

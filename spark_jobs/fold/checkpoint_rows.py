@@ -17,7 +17,6 @@ after the other.
 """
 HELD_LEAST, HELD_MOST, PENDING_HELD = 2, 32, 32
 VALUES_HELD = 1_000_000
-"""Numbers in the arrays over subtasks, of all but the newest checkpoint."""
 
 PLACE = ("vertex_id", "task", "subtask", "attempt", "container", "host")
 OF_VERTEX = (
@@ -30,7 +29,6 @@ OF_VERTEX = (
     "subtask_checkpointed_bytes",
     *checkpoint_phases.REPORTED,
 )
-"""Columns of ``vertex_checkpoints`` that anything is made of."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,6 @@ class CheckpointRows:
         )
 
     def about(self, numbers: Collection[int]) -> "CheckpointRows":
-        """Those of these checkpoint ids, whatever their trigger."""
         return CheckpointRows(
             *([row for row in rows if row["checkpoint_id"] in numbers] for rows in self._parts)
         )
@@ -125,7 +122,6 @@ def to_hold(
     pending: Collection[CheckpointKey],
     values_of: Mapping[CheckpointKey, int],
 ) -> set[CheckpointKey]:
-    """Checkpoints whose rows are held: the newest, and those that have not ended."""
     newest_first = sorted(triggers, key=lambda key: (key[1], key[0]), reverse=True)
     open_ones = [key for key in newest_first if key in pending][:PENDING_HELD]
     ended = [key for key in newest_first if key not in pending]
@@ -165,9 +161,6 @@ def _of_columns(row: Row) -> Row:
 
 
 def _reporting(rows: Sequence[Row], names: Sequence[str], order: Any) -> list[Row]:
-    """The rows that a value of ``names`` is taken from where the newest that has one counts, and
-    the one observed last.
-    """
     if len(rows) == 1:
         return list(rows)
     taken: dict[str, tuple[Any, Row]] = {}

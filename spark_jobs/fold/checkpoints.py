@@ -1,6 +1,5 @@
-"""Which checkpoints new rows are about, their facts recomputed from all rows of theirs, and what is
-held for the next run. Where a row of one that is not held comes, the earlier ones are looked up in
-the lake, and the job is folded again.
+"""Which checkpoints new rows are about, and their facts from all rows of theirs. Where earlier rows
+are needed that are not held, they are looked up in the lake, and the job is folded again.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,9 +31,7 @@ JUDGED_AGAIN_MS = 600_000
 WITH_TEXTS = 16
 UNPLACED_KEPT = 200
 SIZED_LATE_MS = 24 * HOUR_MS
-"""Before the facts that are kept one by one: of earlier checkpoints new files tell nothing, since
-too much would have to be read again.
-"""
+"""Before the facts that are kept one by one: of earlier checkpoints new files tell nothing."""
 
 # Texts that only a fact's own page and the rules about the newest failures need.
 _BULKY = (
@@ -57,7 +54,6 @@ class Lookup(NamedTuple):
 
 
 NO_CHECKPOINTS = (0, -1)
-"""Span of a lookup of snapshots alone."""
 
 
 @dataclass(frozen=True)
@@ -189,9 +185,6 @@ def facts_remembered(
 def lacks_history(
     known: Iterable[Row], before: JobState, starts_ms: Iterable[int], window_ms: int
 ) -> Lookup | None:
-    """What to look up for windows that would see fewer checkpoints than there were; None where all
-    are known.
-    """
     if before.facts_since is None:
         return None
     kept = sorted(
@@ -210,7 +203,6 @@ def _looked_back_ms(before: JobState) -> int:
 
 
 def _perhaps_ended(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
-    """Checkpoints that have no outcome, where the job's end may have given them one."""
     ended = any(answer["state"] in OVER_STATES for answer in update.answers) or any(
         event["kind"] in (COORDINATOR_STOPPED, *STATE_CHANGED) for event in update.events
     )
@@ -218,7 +210,6 @@ def _perhaps_ended(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
 
 
 def _perhaps_explained(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
-    """Checkpoints dropped with their job, where something new of the job may tell why."""
     dropped = [
         fact
         for fact in before.facts
@@ -272,9 +263,6 @@ def _sized_by_now(
     full_sizes: FullSizes,
     known: Mapping[CheckpointKey, Any],
 ) -> tuple[set[CheckpointKey], list[int]]:
-    """Checkpoints whose full size new snapshots tell; and when files were written of which no
-    checkpoint is known any more, in epoch ms.
-    """
     if not update.snapshots or not job.writing.may_lack_full_size:
         return set(), []
     lacking = (fact for fact in before.facts if fact["state_bytes"] is None)
@@ -299,9 +287,6 @@ def _sized_by_now(
 
 
 def _placed_by_now(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
-    """Checkpoints of lines that are not held any more and whose task or host was not known when
-    they came.
-    """
     known = {row["execution_id"] for row in update.executions}
     return {key_of(row) for row in before.unplaced if row["execution_id"] in known}
 
@@ -309,7 +294,6 @@ def _placed_by_now(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
 def _of_found(
     every: Mapping[CheckpointKey, Row], update: JobUpdate, known: Mapping[CheckpointKey, Any]
 ) -> dict[CheckpointKey, Row]:
-    """Of rows that were looked up: facts of checkpoints all of whose rows were."""
     if update.found is None:
         return {}
     from_ms, to_ms = update.found

@@ -11,10 +11,8 @@ from spark_jobs.fold.state import JobState
 
 
 def comparisons(facts: Iterable[Row], state: JobState) -> list[dict[str, Any]]:
-    """``checkpoint_id``, ``trigger_time``, ``directory``, ``compared_with`` of each completed
-    checkpoint of one job.
-
-    The one restored from for the first checkpoint after a restore, else the last one completed.
+    """Of each completed checkpoint of one job the snapshot to compare its upload with: the one
+    restored from for the first checkpoint after a restore, else the last one completed.
     """
     completed = [
         (fact["trigger_time"], fact["checkpoint_id"], directory)

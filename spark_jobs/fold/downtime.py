@@ -1,17 +1,9 @@
-"""How long a job was down around its restarts, by the JobManager's log.
-
-A job's state is RUNNING as soon as it deploys; its tasks run only after they were deployed and
-their state was restored. So an outage begins with the first switch to RESTARTING and ends when
-every task that failed or was cancelled runs again, however many restarts that takes. Before it lies
-detection: from the first task that failed to the decision to restart. Its parts, which add up to
-it:
-
-* cancel: until the last task of the old attempt ended;
-* wait: until the job's state is RUNNING again, by the restart strategy's delay or for slots;
-* failed attempts: from there to the next restart, where tasks failed again before all ran;
-* redeploy: until the last task began to restore its state (to the end, before 1.14, which does not
-  tell the two apart);
-* restore: until all tasks run.
+"""How long a job was down around its restarts, by the JobManager's log: from the first switch to
+RESTARTING until every task that failed or was cancelled runs again, however many restarts that
+takes. Before it lies detection, from the first failed task to the restart. Its parts: cancel, until
+the last task of the old attempt ended; wait, until the job is RUNNING; failed attempts, until the
+next restart; redeploy, until the last task began to restore its state (before 1.14, to the end);
+restore, until all tasks run.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -49,12 +41,9 @@ class _Outage:
 def outages(
     events: Iterable[Row], remembered: Sequence[Row] = (), known: Sequence[Row] = ()
 ) -> list[Row]:
-    """Outages that ended, oldest first: ``at``, ``restarts`` (all instants), ``ended_at``,
-    ``downtime_ms``, ``detect_ms``, ``parts_ms``.
-
-    ``events``: located events of one job, each once; ``remembered``: those among them that an
-    earlier run left, without what it had forgotten. ``known``: what came out before; it stays where
-    lines are not held any more.
+    """Outages that ended, oldest first: ``at``, ``restarts``, ``ended_at``, ``downtime_ms``,
+    ``detect_ms``, ``parts_ms``. ``remembered``: events that an earlier run left. ``known``: what
+    came out before; it stays where lines are not held any more.
     """
     whole_from = events_whole_from(remembered)
     by_instant = {entry["at"]: entry for entry in known}
@@ -65,7 +54,6 @@ def outages(
 
 
 def words_of(outage: Row) -> tuple[str, dict[str, Any]]:
-    """Label and detail of the restart with which an outage began."""
     parts = {"detect": outage["detect_ms"], **outage["parts_ms"]}
     reported = join_messages(
         (

@@ -51,7 +51,6 @@ class Ending:
 
 
 def endings(jobs: Iterable[Row], events: Iterable[Row]) -> list[Ending]:
-    """Each time one job is known to have dropped its pending checkpoints, in the order of time."""
     logged = (
         Ending(event["ts"], (event["to_state"] or STOPPED).upper(), event["observed_at"])
         for event in events
@@ -83,7 +82,6 @@ def reported_states(job: Row) -> list[tuple[int, str]]:
 
 
 def ending_between(every: Sequence[Ending], from_ms: int, to_ms: int) -> Ending | None:
-    """The first of that time that was seen."""
     return next(
         (
             ending
@@ -97,10 +95,8 @@ def ending_between(every: Sequence[Ending], from_ms: int, to_ms: int) -> Ending 
 def first_ending(
     every: Sequence[Ending], trigger_time: int, logged_trigger: int | None, timeout_ms: int | None
 ) -> Ending | None:
-    """The first after the trigger; None where the job outlived the checkpoint, as far as known.
-
-    Where only REST reported the trigger, the ending must come within the time-out: later, the
-    answer that nobody saw may have been any.
+    """The first after the trigger; None where the job outlived the checkpoint. Where only REST
+    reported the trigger, the ending must come within the time-out.
     """
     within_ms = DEFAULT_TIMEOUT_MS if timeout_ms is None else timeout_ms
     for ending in every:

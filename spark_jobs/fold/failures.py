@@ -32,7 +32,6 @@ class Failure:
 
 
 def failures(events: Iterable[Row], exceptions: Iterable[Row]) -> list[Failure]:
-    """In order of time."""
     every_failure = {*map(_logged, filter(is_failure, events)), *map(_reported, exceptions)}
     return sorted(
         every_failure,

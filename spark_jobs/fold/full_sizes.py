@@ -1,10 +1,7 @@
-"""Full sizes by ``_metadata``, by checkpoint: before Flink 1.15 nothing else has that of an
-incremental one.
-
-A file is that of a checkpoint where REST named its directory. Of one that only the log tells of,
-the directory of its job and its number say so, but not where Flink gave the job a fixed id: there
-ids of jobs and checkpoints repeat. Where a number was triggered more than once, the file is that of
-the last trigger before it was written.
+"""Full sizes by ``_metadata``: before Flink 1.15 nothing else has that of an incremental
+checkpoint. A file is that of a checkpoint where REST named its directory, else by the directory of
+its job and its number, but not where Flink gave the job a fixed id. Of a number triggered more than
+once, it is that of the last trigger before it was written.
 """
 
 import re

@@ -18,7 +18,6 @@ from spark_jobs.fold.rows import Row, iso, rank
 from spark_jobs.serving import CHECKPOINT_FACT, LOG_EVENT_FIELDS
 
 HISTORY_PER_RUN = 5000
-"""Checkpoints, events, … of one job that a run looks through, the newest."""
 PAST_MS = 2 * 3600 * 1000
 
 SampleT = TypeVar("SampleT")
@@ -43,12 +42,10 @@ _NAMES: dict[type, tuple[str, ...]] = {
 _PER_SUBTASK = tuple(
     place for place, field in enumerate(fields(samples.VertexWindow)) if field.default == ()
 )
-"""Places of the values per subtask."""
 _DOCUMENTS: dict[str, Any] = {
     "detail": {},
     **{column.name: () for column in CHECKPOINT_FACT.columns if column.kind == "json"},
 }
-"""Fields of documents, and what they are where there is none."""
 _COLUMN_OF: dict[tuple[type, str], str] = {
     (samples.JobFailure, "name"): "exception_name",
     (samples.JobFailure, "at_ms"): "ts",
@@ -132,7 +129,6 @@ def sample(part: type[SampleT], row: Row) -> SampleT:
 
 
 def columns_read(part: Any, known: Collection[str]) -> list[str | None]:
-    """For each field of a sample the column out of ``known`` that it is made of, if there is one."""
     columns = (
         (_COLUMN_OF.get((part, name), name), name.removesuffix("_ms")) for name in _NAMES[part]
     )
@@ -182,7 +178,6 @@ def log_event(event: Row) -> samples.LogEvent:
 
 
 def read_by_rules(events: Iterable[Row]) -> Timed:
-    """Located events of the kinds that any rule declares, as rules get them."""
     read = (log_event(event) for event in events)
     return in_order(
         [(event.at_ms, event) for event in read if event.rule_kind in events_read()],
@@ -191,7 +186,6 @@ def read_by_rules(events: Iterable[Row]) -> Timed:
 
 
 def vertex_window(row: Row) -> samples.VertexWindow:
-    """A vertex in one window; values per subtask that nobody reported become empty."""
     values = list(_values(cast(Hashable, samples.VertexWindow), tuple(row))(row))
     for place in _PER_SUBTASK:
         if (reported := values[place]) is not None:
@@ -200,7 +194,6 @@ def vertex_window(row: Row) -> samples.VertexWindow:
 
 
 def past_before(known: Timed, start_ms: int, since_ms: int) -> tuple[samples.VertexPast, ...]:
-    """The windows before, the last ones of each vertex, oldest first."""
     newest: dict[str, int] = {}
     kept: list[samples.VertexPast] = []
     for window in reversed(
@@ -246,7 +239,6 @@ STATES_KEPT = 200
 
 
 def entered_states(jobs: Iterable[Row], events: Iterable[Row]) -> list[tuple[int, str]]:
-    """The last states the job is known to have entered, and when, in order of time."""
     reported = {
         (entry["since"], entry["state"]) for job in jobs for entry in job["state_since"] or ()
     }

@@ -1,7 +1,7 @@
-"""What a job has to do with hosts: how many of its subtasks run where, and what happened there.
-Rows of ``job_host`` and ``host_event``. A new kind of event is one of ``HOST_EVENT_KINDS``
-(``spark_jobs/serving.py``), with its word in ``webapp/hosts/concentration.py``, its sentence in
-``timeline.py`` and its count in ``lookup.py`` there.
+"""How many of a job's subtasks run on which host, and what happened there: rows of ``job_host`` and
+``host_event``. A new kind is one of ``HOST_EVENT_KINDS`` (``spark_jobs/serving.py``), with its word
+in ``webapp/hosts/concentration.py``, its sentence in ``timeline.py`` and its count in ``lookup.py``
+there.
 """
 
 import zlib
@@ -158,7 +158,6 @@ def _silent(fact: Row, hosts: int) -> Iterator[dict[str, Any]]:
 
 
 def _failures(exceptions: Iterable[Row]) -> Iterator[dict[str, Any]]:
-    """Root failures, each of which restarts the job or a region of it."""
     for exception in exceptions:
         if exception["is_root"] is not False:
             yield _event(

@@ -1,11 +1,8 @@
-"""One pass over one job: what is new of it and what is known of it → its facts, its present, its
-verdicts, and what to remember.
-
-Rows are dicts by column name, instants epoch milliseconds; they may come several times and in any
-order. What is remembered (``state``) is bounded. Where rows of a checkpoint are needed that are not
-remembered, the fold returns a ``Lookup`` and the job is folded again with what the lake has. When
-the shape of the state changes, its snapshot gets another name (``JOB_STATE`` in ``run_files``), and
-the next run reads the lake from its beginning.
+"""One pass over one job: what is new and what is known of it → its facts, its present, its
+verdicts, and what to remember. Rows are dicts by column name, instants epoch milliseconds; they may
+come several times and in any order. Where rows are needed that are not remembered, the fold returns
+a ``Lookup`` and the job is folded again. When the shape of the state changes, its snapshot gets
+another name (``JOB_STATE`` in ``run_files``).
 """
 
 import zlib
@@ -59,11 +56,8 @@ from spark_jobs.fold.windows import job_windows, judged_starts
 @dataclass(frozen=True)
 class JobResult:
     """Rows of serving tables without cluster and job, JSON columns as values; ``judgement`` is None
-    where no window was judged.
-
-    ``retracted``: keys of facts that turned out to be others. ``new_annotations``: those that did
-    not come out before in these words. ``known``: all facts at hand. ``new_starts``, ``new_hosts``:
-    those that did not come out before as they are now.
+    where no window was judged. ``retracted``: keys of facts that turned out to be others.
+    ``known``: all facts at hand. ``new_…``: what did not come out before as it is now.
     """
 
     facts: list[dict[str, Any]]
@@ -248,7 +242,6 @@ def _starts(
 def _new_hosts(
     update: JobUpdate, before: JobState, state: JobState, ended_ms: int | None
 ) -> tuple[list[dict[str, Any]], int | None]:
-    """None of the hosts where they say what they said before."""
     may_have_ended = ended_ms is not None and (update.answers or update.events)
     if (
         before.reported_hosts is not None
@@ -264,7 +257,6 @@ def _new_hosts(
 def _new_annotations(
     annotated: Sequence[dict[str, Any]], before: JobState
 ) -> tuple[list[dict[str, Any]], list[int]]:
-    """Annotations that did not come out before in the same words, and hashes of all."""
     hashes = [zlib.crc32(repr(annotation).encode()) for annotation in annotated]
     known = set(before.reported_annotations)
     return [
@@ -331,7 +323,6 @@ def _to_judge(
 
 
 def _instants(update: JobUpdate) -> Iterator[int]:
-    """Of what is new, without checkpoints."""
     yield from (row["observed_at"] for row in update.answers)
     yield from (min(event["ts"], event["observed_at"]) for event in update.events)
     yield from (row["ts"] for row in update.exceptions)
@@ -341,7 +332,6 @@ def _instants(update: JobUpdate) -> Iterator[int]:
 
 
 def _as_pending(fact: Row) -> tuple[Any, ...]:
-    """What windows before its end see of a checkpoint."""
     return tuple(fact.get(name) for name in PENDING)
 
 

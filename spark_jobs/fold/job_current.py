@@ -30,11 +30,9 @@ def job_current(
     older: OlderFacts = NONE_OLDER,
     types: Types = NO_TYPES,
 ) -> dict[str, Any]:
-    """Everything known of one job → its ``job_current`` row, without cluster and job.
-
-    A job that only a log or a checkpoint tells of has a row too. What the newest answer does not
-    tell is taken from the newest one that did. ``facts`` and ``events`` each once; ``older``: facts
-    that are not among them any more. ``types``: see :mod:`spark_jobs.fold.snapshots`.
+    """Everything known of one job → its ``job_current`` row, without cluster and job. What the
+    newest answer does not tell is taken from the newest one that did. ``older``: facts that are not
+    among ``facts`` any more.
     """
     rest = job_reported(jobs)
     logged = job_logged(events)

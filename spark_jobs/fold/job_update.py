@@ -8,13 +8,11 @@ from spark_jobs.fold.rows import Row
 
 @dataclass(frozen=True)
 class JobUpdate:
-    """Rows of one job that came since the last run; ``executions``: attempts of subtasks whose task
-    and host are known since; ``taskmanager_losses``: as :mod:`spark_jobs.fold.taskmanager_lives`
-    tells them; ``taskmanagers``: in the columns of :mod:`spark_jobs.fold.taskmanagers`. ``found``:
-    first and last trigger (epoch ms) whose checkpoints' rows were looked up in the lake;
-    ``found_…`` are these rows, new ones among them. ``snapshots``: lake table ``snapshots``, with
-    ``owner_id`` for the job whose directory the file lies in; ``older_snapshots``: the lake may
-    have others, read before.
+    """Rows of one job that came since the last run. ``executions``: attempts of subtasks whose task
+    and host are known since. ``found``: first and last trigger (epoch ms) whose checkpoints' rows
+    were looked up in the lake; ``found_…`` are these rows. ``snapshots``: with ``owner_id`` for the
+    job whose directory the file lies in; ``older_snapshots``: the lake may have others, read
+    before.
     """
 
     cluster: str

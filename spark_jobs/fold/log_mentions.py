@@ -17,9 +17,6 @@ CAUSE_CHARS = 500
 def log_mentions(
     events: Sequence[Row], outages: Sequence[Row] = (), types: Types = NO_TYPES
 ) -> list[Mention]:
-    """``events``: located log events of one job, each once; ``outages``: see
-    :mod:`spark_jobs.fold.downtime`.
-    """
     return [mention for event in events for mention in _of_one_line(event, types)] + [
         *_restarted(events, outages)
     ]
@@ -44,9 +41,6 @@ def _of_one_line(event: Row, types: Types) -> Iterator[Mention]:
 
 
 def _failed(event: Row) -> Mention:
-    """A task that failed, or a job that began to fail; the first of those that follow closely gives
-    the words.
-    """
     task, cause = event["task"], event["reason_text"]
     detail = {name: event[name] for name in ("task", "subtask", "attempt", "container", "host")}
     is_vague = task is None and cause is None

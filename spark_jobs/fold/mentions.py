@@ -29,7 +29,6 @@ class Mention:
 
     @cached_property
     def _content(self) -> Any:
-        """Orders details of different members too."""
         return rank(json_text(self.detail))
 
     @property
@@ -70,12 +69,9 @@ def restore_words(
     job_id: str,
     types: Types = NO_TYPES,
 ) -> tuple[str, str, dict[str, Any]]:
-    """Subject, label and detail of a restore, the same whichever source reported it.
-
-    ``what``: what Flink calls it, "savepoint" or "checkpoint". The subject is the id alone. A job
-    that starts from another job's checkpoint *as a checkpoint* has claimed it; as a "savepoint", it
-    left it to its owner, by NO_CLAIM or LEGACY, which nothing reported tells apart. A restart of a
-    job from its own checkpoint is no claim at all.
+    """Subject, label and detail of a restore. ``what``: what Flink calls it: a job that starts from
+    another job's snapshot as a "checkpoint" has claimed it; as a "savepoint", it left it to its
+    owner (NO_CLAIM or LEGACY).
     """
     number = None if checkpoint_id is None else str(checkpoint_id)
     is_foreign = path is not None and job_id not in path

@@ -9,7 +9,6 @@ from spark_jobs.fold.rows import HOUR_MS, Row, first_known, largest, least
 from spark_jobs.fold.triggers import CheckpointKey, key_of
 
 POINTS_KEPT = 300
-"""The newest, each; before them the last of every hour."""
 HOURLY_POINTS_MS = 7 * 24 * HOUR_MS
 SAVEPOINTS_KEPT = 50
 
@@ -31,7 +30,6 @@ class OlderFacts:
     savepoints: Sequence[Row] = field(default_factory=list)
 
     def without(self, keys: Collection[CheckpointKey]) -> "OlderFacts":
-        """Those of ``keys`` left out, since their facts are known again."""
         if not keys:
             return self
         last = self.last_completed

@@ -34,7 +34,6 @@ _KINDS_OF_CHANGE = {
     "SCALE": message("operator rescales the job"),
     "SAVEPOINT_REDEPLOY": message("operator redeploys from a savepoint"),
 }
-"""How a SpecChanged begins, besides UPGRADE; IGNORE changes nothing."""
 
 
 def operator_mentions(event: Row) -> Iterator[Mention]:

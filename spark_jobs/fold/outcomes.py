@@ -1,8 +1,7 @@
-"""How a checkpoint ended: from REST's answer, the log's lines and what happened to its job, in this
-order of certainty: a completion wherever it is reported, the log's lines of expiry and decline, the
-failure that REST reports, the log's general failure line, the end of the job. Lost to a failure of
-a task or of the job, a checkpoint is failed; dropped by a cancel, a stop, the end of the job, or
-where the job is listed no more, it is aborted.
+"""How a checkpoint ended, in this order of certainty: a completion wherever it is reported, the
+log's lines of expiry and decline, the failure that REST reports, the log's general failure line,
+the end of the job. Lost to a failure of a task or of the job, it is failed; dropped by a cancel, a
+stop or the end of the job, it is aborted.
 """
 
 from collections.abc import Sequence
@@ -99,9 +98,6 @@ def outcome_of(reason: str) -> str:
 
 
 def outcome(trigger_time: int, rest: Row, logged: CheckpointLog, job: JobLife) -> Outcome:
-    """``rest``: what REST reported of the checkpoint, see
-    :mod:`spark_jobs.fold.checkpoint_by_rest`.
-    """
     if logged.completed_at is not None or rest["status"] == "COMPLETED":
         return Outcome("completed", None, None)
     text = first_known(rest["failure_message"], logged.declined_text, logged.failed_text)
@@ -149,7 +145,6 @@ def _lost_with_job(
     ending: Ending | None,
     job: JobLife,
 ) -> Outcome:
-    """``reason`` and ``text`` are Flink's own, where it gave any."""
     ended_at = ending.ended_at if ending else at
     if ending is not None and ending.is_meant:
         # With the adaptive scheduler a job is cancelled after a failure as well.

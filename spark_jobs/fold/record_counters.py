@@ -1,8 +1,5 @@
-"""Records per second in a window, as the difference of two answers of Flink's counters.
-
-Flink's meters (``numRecordsInPerSecond``) are means of the last minute, so that they go on to tell
-of a burst that is over. A counter of one attempt of one subtask only grows: what lies between two
-of its values was read or emitted between them.
+"""Records per second in a window, as the difference of two answers of Flink's counters: its meters
+are means of the last minute, so they go on to tell of a burst that is over.
 """
 
 from bisect import bisect_right
@@ -12,9 +9,8 @@ from typing import Any
 from spark_jobs.fold.rows import Row, grouped, newest_by
 
 WANTED_SPAN_MS, LEAST_SPAN_MS = 50_000, 30_000
-"""The JobManager collects counters every ten seconds, and only when it is asked for any, from one
-TaskManager after the other: an answer may be as old as that. A minute makes little of it; over half
-a minute an even load may look as uneven as two to one.
+"""The JobManager collects counters every ten seconds, from one TaskManager after the other: over
+half a minute an even load may look as uneven as two to one.
 """
 MOST_SPAN_MS = 180_000
 """Three windows. What was counted over longer tells no more of the present than a meter does."""
@@ -83,9 +79,6 @@ def rates(row: Row, earlier: Earlier) -> Mapping[str, Any]:
 
 
 def _earlier(row: Row, at_ms: int, earlier: Earlier) -> Iterator[Row]:
-    """Answers to compare with, the most fitting first: of this window, of an earlier one, and such
-    of less than the wanted span.
-    """
     first = row["counters"]["first"]
     for least_ms in (WANTED_SPAN_MS, LEAST_SPAN_MS):
         if first is not None and at_ms - first["at"] >= least_ms:

@@ -102,8 +102,8 @@ def failed_restarts(
     jobs: Sequence[Row], failures: Iterable[Row], logged: Sequence[int], recreated: Sequence[int]
 ) -> Iterator[Mention]:
     """Restarts that nothing else dates: a failure after which the job is there again, and a job
-    that became RUNNING again. REST keeps sixteen failures, but of each state only its last entry.
-    ``logged`` and ``recreated``: instants of restarts by the log, and of other graphs.
+    that became RUNNING again. ``logged`` and ``recreated``: instants of restarts by the log, and of
+    other graphs.
     """
     entered = {at for row in jobs if (at := _entered(row, "RESTARTING")) is not None}
     known = sorted({*logged, *entered})
@@ -133,7 +133,6 @@ def _survived(jobs: Iterable[Row], at: int) -> bool:
 
 
 def _is_same_life(before: Row, row: Row) -> bool:
-    """Neither another submission nor another graph of it."""
     return bool(before["start_time"] == row["start_time"]) and _entered(
         before, "CREATED"
     ) == _entered(row, "CREATED")

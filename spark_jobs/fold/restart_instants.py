@@ -9,7 +9,6 @@ from spark_jobs.diagnosis.window_contents import Span
 from spark_jobs.fold.rows import Row
 
 RESTARTS_KEPT = 2_000
-"""An hour of a restart every two seconds."""
 FIRST_WITHIN_MS = 5_000
 """What failed so close to the first restart of a chain is kept as long as the chain."""
 
@@ -17,9 +16,6 @@ FIRST_WITHIN_MS = 5_000
 def restart_instants(
     before: Sequence[int], events: Iterable[Row], annotated: Iterable[Row] = ()
 ) -> list[int]:
-    """In order, the newest. ``events``: located log events; ``annotated``: the job's
-    annotations.
-    """
     logged = [
         event["ts"]
         for event in events
@@ -33,7 +29,6 @@ def restart_instants(
 
 
 def first_of_chain(restarts: Sequence[int]) -> Span | None:
-    """Around the first restart of the newest chain."""
     if not restarts:
         return None
     begun = chain_begin(restarts)

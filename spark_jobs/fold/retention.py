@@ -26,7 +26,6 @@ from spark_jobs.fold.record_counters import MOST_SPAN_MS
 from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, rank
 
 EVENTS_KEPT = 500
-"""Of each kind."""
 JUDGED_AGAIN_MS = 600_000
 """A window of ten minutes ago may be judged again."""
 OF_OUTAGES = ("task_state CANCELED", "task_state INITIALIZING")
@@ -37,13 +36,11 @@ REMEMBERED = frozenset((*EVENT_KINDS, FAILED, *OF_OUTAGES, *events_read()))
 JOB_ANSWERS_KEPT = 500
 FAILURES_KEPT = 50
 WINDOWS_KEPT = 10
-"""Of each vertex: what a rule may compare the judged window with."""
 MINUTES_KEPT, READINGS_KEPT = 2, 5_000
 """What vertices did in the newest minutes, and in more where that is little: the readings of all
 subtasks.
 """
 GAUGES_KEPT = 40
-"""Of each vertex: ten minutes of a sample every 15 s."""
 _GAUGES = (
     "vertex_id",
     "ts",
@@ -72,7 +69,6 @@ _BRIEF = OF_SUBTASKS.union(OF_OUTAGES)
 
 
 def each_once(located: Iterable[Row]) -> list[Row]:
-    """Located events of one job in order of time."""
     return sorted(newest_by(located, LINE, ("observed_at",)), key=_line_order)
 
 
@@ -156,7 +152,6 @@ def answers(jobs: Iterable[Row]) -> list[Row]:
 
 
 def placements(samples: Iterable[Row]) -> list[Row]:
-    """When each placement of a vertex was first seen."""
     since: dict[Any, Row] = {}
     for row in samples:
         if row["host"]:
@@ -195,9 +190,6 @@ def vertex_windows(rows: Iterable[Row]) -> list[Row]:
 
 
 def counters(answers: Iterable[Row]) -> list[Row]:
-    """Answers of :func:`spark_jobs.fold.record_counters.answers` → those of each vertex that a
-    later one may be compared with.
-    """
     kept: list[Row] = []
     for of_vertex in grouped(
         newest_by(answers, ("vertex_id", "window_start"), ("as_of",)), "vertex_id"
@@ -209,7 +201,6 @@ def counters(answers: Iterable[Row]) -> list[Row]:
 
 
 def gauges(rows: Iterable[Row]) -> list[Row]:
-    """Samples of ``vertex_gauges`` → the newest ones of each vertex, as rules read them."""
     kept: list[Row] = []
     for of_vertex in grouped(
         newest_by(rows, ("vertex_id", "ts"), ("observed_at",)), "vertex_id"
@@ -240,7 +231,6 @@ def snapshots(rows: Iterable[Row]) -> list[Row]:
 
 
 def failures(rows: Iterable[Row], first: Span | None = None) -> list[Row]:
-    """``job_exception`` rows → the newest ones and those of ``first``, their stack traces cut."""
     once = newest_by(rows, ("ts", "task_key", "exception_name"), ("is_root", "as_of"))
     newest_first = sorted(
         once, key=lambda row: (-row["ts"], row["task_key"], row["exception_name"])

@@ -1,9 +1,6 @@
-"""Plain rows, as the fold sees them: dicts by column name, instants as epoch milliseconds UTC,
-unknown as None.
-
-Lists of rows may hold one row several times (replays, overlapping imports): readers fold by the
-identity of their table first. Where two rows tie, their whole content decides, so that no answer
-depends on the order of its input.
+"""Plain rows: dicts by column name, instants as epoch milliseconds UTC, unknown as None. Lists may
+hold one row several times: readers fold by the identity of their table first. Where two rows tie,
+their whole content decides.
 """
 
 import json
@@ -56,7 +53,6 @@ def newest_by(rows: Iterable[Row], keys: Sequence[str], order: Sequence[str]) ->
 
 
 def newest_places(rows: Sequence[Row], keys: Sequence[str], order: Sequence[str]) -> list[int]:
-    """Places of the rows that :func:`newest_by` finds, in order."""
     newest: dict[Any, int] = {}
     key_of = itemgetter(*keys)
     for place, row in enumerate(rows):
@@ -104,7 +100,6 @@ def newest_known(
 
 
 def grouped(rows: Iterable[Row], *names: str) -> dict[Any, list[Row]]:
-    """Rows by the value of one column, or by the tuple of several."""
     groups: dict[Any, list[Row]] = {}
     key_of = itemgetter(*names)
     for row in rows:
@@ -155,7 +150,6 @@ def floor_ms(at_ms: int, step_ms: int) -> int:
 
 
 def json_text(value: Any) -> str | None:
-    """Compact JSON, members that are None kept; None for None."""
     return None if value is None else _compact(value)
 
 
@@ -181,7 +175,6 @@ def served_rows(rows: Iterable[Row], table: ServingTable) -> list[dict[str, Any]
 
 
 def iso(at_ms: int | None) -> str | None:
-    """``2026-11-21T02:10:00.000Z``."""
     if at_ms is None:
         return None
     seconds, ms = divmod(at_ms, 1000)

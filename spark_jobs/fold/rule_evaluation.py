@@ -31,7 +31,6 @@ COLUMNS = (
     "related",
     "data",
 )
-"""Of ``finding_occurrence``, as fields of a finding."""
 MOST_RUNS = 500
 """Of judged minutes without a gap, for each job; a job that is asked steadily has one after
 months.
@@ -127,7 +126,6 @@ def judged(
 
 
 def with_recovery_point(window: JobWindow, point: RecoveryPoint | None) -> JobWindow:
-    """Windows before the audit know nothing of what it found."""
     return (
         window
         if point is None or point.audited_at_ms > window.at_ms
@@ -148,16 +146,12 @@ def _occurrence(finding: Finding, window: JobWindow) -> dict[str, Any]:
 
 
 def _began_at_ms(finding: Finding, window: JobWindow) -> int:
-    """While a minute runs it is judged again, of later evidence each time; where the trouble began
-    stays.
-    """
     if finding.began_at_ms is not None:
         return finding.began_at_ms
     return max(window.window_start_ms, window.start_time_ms or 0)
 
 
 def runs(starts_ms: Sequence[int]) -> list[dict[str, int]]:
-    """Starts in order, neighbours as one run, in epoch s."""
     return joined({"first": start // 1000, "last": start // 1000} for start in starts_ms)
 
 

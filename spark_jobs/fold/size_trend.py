@@ -1,18 +1,16 @@
-"""How the full state of a job grows: a robust slope (Theil and Sen: the median of the slopes
-between all pairs of points) since the last change point, and where that leads in a day. A rate per
-hour is known from an hour on, a forecast of a day from six hours on: the first minutes of a job
-fill its state.
+"""How the full state of a job grows: the median of the slopes between all pairs of points (Theil
+and Sen) since the last change point. A rate is known from an hour on, a forecast of a day from six
+hours on.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 
 from spark_jobs.fold.older_facts import NONE_OLDER, OlderFacts, is_completed_checkpoint
 from spark_jobs.fold.older_facts import points as points_of
-from spark_jobs.fold.rows import HOUR_MS, Row, iso, largest, percentile, quantile, rank
+from spark_jobs.fold.rows import HOUR_MS, Row, largest, percentile, quantile
 
 MIN_POINTS = 5
 MIN_SPAN_MS = HOUR_MS
@@ -28,33 +26,17 @@ STEP_RATIO = 0.5
 STEP_OVER_USUAL_CHANGE = 10
 STEP_MIN_BYTES = 1024 * 1024
 
-MAX_CHANGE_POINTS = 50
 FORECAST_H = 24
-
-CUTTING_KINDS = ("restart", "restore", "step")
-SHOWN_KINDS = (*CUTTING_KINDS, "savepoint")
-
 
 Point = tuple[int, int, int]
 """End (epoch ms) and id of a completed checkpoint, and its full state in bytes."""
-
-
-class Change(NamedTuple):
-    """Something that may change the size, with the sizes known right before and after it."""
-
-    at: int
-    kind: str
-    state_bytes_before: int | None
-    state_bytes_after: int | None
 
 
 def size_trend(
     facts: Iterable[Row], annotations: Iterable[Row], older: OlderFacts = NONE_OLDER
 ) -> dict[str, Any] | None:
     """Facts and annotations of one job → its ``size_trend`` row, without cluster and job; None
-    where it completed no checkpoint. Fewer than ``MIN_POINTS``, or less than ``MIN_SPAN_MS``, leave
-    the slope unknown, less than ``MIN_FORECAST_SPAN_MS`` the forecast. ``older``: facts that are
-    not among ``facts`` any more.
+    where it completed no checkpoint. ``older``: facts that are not among ``facts`` any more.
     """
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
     if not completed and older.completed_as_of is None:
@@ -63,24 +45,19 @@ def size_trend(
         (at, checkpoint_id, size)
         for at, checkpoint_id, size, _ in (*older.points, *points_of(completed))
     )
-    changes = {*_steps(points), *_annotated(points, annotations)}
-    changed_at = max(
-        (change.at for change in changes if change.kind in CUTTING_KINDS), default=None
-    )
+    cuts = [row["at"] for row in annotations if row["kind"] in ("restart", "restore")]
+    changed_at = max([*_steps(points), *cuts], default=None)
     since = points if changed_at is None else [point for point in points if point[0] >= changed_at]
-    newest = sorted(changes, key=rank)[-MAX_CHANGE_POINTS:]
-    shown = [{**change._asdict(), "at": iso(change.at)} for change in newest]
     return {
         **_slope(since),
         "points": len(since),
-        "change_points": shown,
         "as_of": largest(older.completed_as_of, *(fact["as_of"] for fact in completed)),
     }
 
 
-def _steps(points: Sequence[Point]) -> Iterator[Change]:
-    """Points where the size leaves one band for another: all of the points after are beyond all of
-    those before.
+def _steps(points: Sequence[Point]) -> Iterator[int]:
+    """Instants at which the size leaves one band for another: all of the points after are beyond all
+    of those before.
     """
     sizes = [size for _, _, size in points]
     changes = [abs(after - before) for before, after in pairwise(sizes)]
@@ -98,19 +75,7 @@ def _steps(points: Sequence[Point]) -> Iterator[Change]:
             and usual is not None
             and gap > STEP_OVER_USUAL_CHANGE * usual
         ):
-            yield Change(points[place][0], "step", sizes[place - 1], sizes[place])
-
-
-def _annotated(points: Sequence[Point], annotations: Iterable[Row]) -> Iterator[Change]:
-    shown = [annotation for annotation in annotations if annotation["kind"] in SHOWN_KINDS]
-    if shown:
-        in_order = sorted((at, size) for at, _, size in points)
-        instants = [at for at, _ in in_order]
-        for annotation in shown:
-            place = bisect_left(instants, annotation["at"])
-            before = in_order[place - 1][1] if place else None
-            after = in_order[place][1] if place < len(in_order) else None
-            yield Change(annotation["at"], annotation["kind"], before, after)
+            yield points[place][0]
 
 
 _NO_SLOPE: dict[str, Any] = dict.fromkeys(
@@ -123,7 +88,6 @@ _NO_SLOPE: dict[str, Any] = dict.fromkeys(
 
 
 def _slope(points: Sequence[Point]) -> dict[str, Any]:
-    """``points`` in order; of at most ``MAX_POINTS``, the newest among them."""
     if not points:
         return _NO_SLOPE
     thinned = points[::-1][:: ceil(len(points) / MAX_POINTS)]

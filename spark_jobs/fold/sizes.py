@@ -1,10 +1,6 @@
-"""Full size and uploaded size of a checkpoint, each unknown where its release or its source does
-not tell it.
-
-From Flink 1.15 on REST tells both, and the log the full one. Before, both tell one size, and that
-is the uploaded one: of an incremental checkpoint a part of the state, of a savepoint and with a
-state backend that always writes everything the whole. What both leave unknown, a ``_metadata`` that
-was read may tell.
+"""Full size and uploaded size of a checkpoint. From Flink 1.15 on REST tells both, and the log the
+full one. Before, both tell the uploaded one: of an incremental checkpoint a part of the state, of a
+savepoint the whole. What both leave unknown, a ``_metadata`` that was read may tell.
 """
 
 from typing import Any, NamedTuple
@@ -26,7 +22,6 @@ class Sizes(NamedTuple):
 
 
 def sizes(figures: Row, logged: CheckpointLog, is_savepoint: bool | None, job: "Writing") -> Sizes:
-    """``figures``: what REST reported last."""
     is_whole = bool(is_savepoint) or job.writes_everything
     if figures["checkpointed_bytes"] is not None or figures["state_bytes"] is not None:
         return sizes_in_rest(
@@ -62,7 +57,6 @@ class Writing(NamedTuple):
 
     @property
     def may_lack_full_size(self) -> bool:
-        """Then only ``_metadata`` tell it (:mod:`spark_jobs.fold.full_sizes`)."""
         return not self.writes_everything and (
             self.version is None or self.version < INCREMENTAL_SIZE_SINCE
         )

@@ -1,7 +1,6 @@
-"""Whether a job was restored from a savepoint or from a retained checkpoint. Flink calls any
-snapshot that a job does not claim a savepoint, and any that it claims a checkpoint. The directory
-has the name that its writer gave it; where people copied it to another name, the type in its
-``_metadata`` says what it is.
+"""Whether a job was restored from a savepoint or a retained checkpoint: by the name of the
+directory, else by the type in its ``_metadata``. Flink calls any snapshot that a job does not claim
+a savepoint.
 """
 
 import re
@@ -42,7 +41,6 @@ def is_savepoint(path: str | None, reported: bool | None, types: Types) -> bool 
 
 
 def types_of(snapshots: Iterable[Row]) -> Types:
-    """Of rows of ``snapshots``; of a file that was written again, the last one read counts."""
     known = [
         (row["observed_at"], row["is_savepoint"], row["metadata_path"])
         for row in snapshots
@@ -52,6 +50,5 @@ def types_of(snapshots: Iterable[Row]) -> Types:
 
 
 def unnamed(restored: Iterable[str | None]) -> set[str]:
-    """Directories of restored paths that do not say what they hold."""
     directories = {directory for path in restored if (directory := directory_of(path))}
     return {directory for directory in directories if not _PLACE.search(directory)}

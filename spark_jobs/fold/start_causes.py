@@ -17,7 +17,6 @@ LOST_BEFORE_MS = 120_000
 out.
 """
 DATED_WITHIN_MS = 1_000
-"""Annotations are dated to the full second."""
 FAILURE_CHARS = 500
 _RESTORED = ("restored_checkpoint_id", "restored_is_savepoint", "restored_path")
 
@@ -25,9 +24,6 @@ _RESTORED = ("restored_checkpoint_id", "restored_is_savepoint", "restored_path")
 def with_causes(
     starts: Iterable[Row], annotated: Iterable[Row], failures: Sequence[Failure]
 ) -> list[dict[str, Any]]:
-    """``starts`` of one job with ``failure``, ``lost_taskmanagers`` and the restored snapshot; what
-    was known of it before stays. ``annotated``: annotations of the job; ``failures`` in order.
-    """
     in_order = sorted(annotated, key=itemgetter("at", "subject"))
     lost = [one["at"] for one in in_order if one["kind"] == TASKMANAGER_LOST]
     restores = [one for one in in_order if one["kind"] == "restore"]

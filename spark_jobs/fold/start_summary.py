@@ -10,9 +10,7 @@ from spark_jobs.fold.checkpoint_log import Names
 from spark_jobs.fold.start_tasks import Task
 
 NAMED = 12
-"""Of vertices, TaskManagers and hosts of a start: the slowest."""
 TASKS_NAMED = 100
-"""At most, of the slowest 1 % and those that straggle: all of the 1 % of ten thousand tasks."""
 NAME_CHARS = 200
 """Names of vertices may run to kilobytes, and those of twelve starts are remembered."""
 STRAGGLES_RATIO, STRAGGLES_MS = 3, 1_000

@@ -48,7 +48,6 @@ class Task(NamedTuple):
 
     @property
     def own_ms(self) -> int:
-        """From the beginning of its deployment until it ran."""
         return self.running_at - self.deploying_at
 
 
@@ -61,9 +60,6 @@ def latest(instants: Iterable[int], until: int) -> int | None:
 
 
 def answered(rows: Iterable[Row], begins: Sequence[int]) -> Tasks:
-    """Attempts by rows of ``vertex_starts``, each once; those deployed before the first known
-    scheduling are left out.
-    """
     attempts: dict[tuple[Any, ...], Task] = {}
     for row in rows:
         columns = [row[name] or () for name in _COLUMNS]

@@ -1,20 +1,9 @@
-"""Starts of a job, first ones and restarts, by their phases: how long until all tasks ran, and
-which tasks were last.
-
-A start begins to be scheduled when the job's state becomes RUNNING. All instants are those of the
-JobManager's clock, by REST (``vertex_starts``) or by its log. The parts add up to the time from the
-submission, or from RESTARTING, until all tasks ran:
-
-* graph: until the job's state is RUNNING: the execution graph is built, the snapshot's
-  ``_metadata`` read; under the adaptive scheduler also the wait for slots. Of a restart instead
-  cancel, wait and failed_attempts, see :mod:`spark_jobs.fold.downtime`;
-  where no log was read, wait is all of it. Under the adaptive scheduler a restart begins with
-  CANCELLING, and failed attempts before the one whose tasks all ran are restarts of their own;
-* slots: until the last task was given its slot and its deployment began;
-* deploy: until the last task began to restore: it was sent to its TaskManager, which fetched the
-  job's jars;
-* restore: until the last task ran: state is restored, operators are opened. Before 1.14, which does
-  not tell the two apart, deploy is until then.
+"""Starts of a job by their phases, on the JobManager's clock, by REST (``vertex_starts``) or by its
+log. graph: until the job is RUNNING, under the adaptive scheduler with the wait for slots (of a
+restart cancel, wait and failed_attempts instead, see :mod:`spark_jobs.fold.downtime`; where no log
+was read, wait is all of it); slots: until the last task was given its slot; deploy: until the last
+task began to restore, before 1.14 until it ran; restore: until the last task ran. They add up to
+the time from the submission, or from RESTARTING, until all tasks ran.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,7 +17,6 @@ from spark_jobs.fold.start_summary import summary
 from spark_jobs.fold.start_tasks import answered, latest, logged
 
 SAME_MS = 1_000
-"""Of changes of state to RUNNING, those so close together are one, by REST and by the log."""
 REPORTED_BY = frozenset({"job_state", "job_submitted", "task_deployed", "task_state"})
 """Kinds of log lines that tell of a start."""
 _BEFORE = ("detect", "graph", "cancel", "wait", "failed_attempts")
@@ -89,9 +77,6 @@ def _begins(life: Life, known: Sequence[Row]) -> list[int]:
 
 
 def _beginning(start: Row, life: Life, begins: Sequence[int]) -> dict[str, Any]:
-    """What came before its tasks were scheduled, as far as it is known by now; what was known
-    before stays.
-    """
     at = start["at"]
     kind, begun_at, restarts, parts = _before(at, life, begins)
     if start.get("begun_at") is not None and "cancel" not in parts:
@@ -114,9 +99,6 @@ def _beginning(start: Row, life: Life, begins: Sequence[int]) -> dict[str, Any]:
 def _before(
     at: int, life: Life, begins: Sequence[int]
 ) -> tuple[str, int | None, int | None, dict[str, Any]]:
-    """Whether it was a first start or a restart, when it began, how many restarts it took, and its
-    parts until scheduling began.
-    """
     outage = next(
         (
             outage
@@ -168,7 +150,6 @@ def _since(begun_at: int | None, ended_at: int) -> int | None:
 
 
 def _is_rescaled(answers: Sequence[Row], at: int) -> bool:
-    """Whether any vertex has another parallelism since."""
     seen = [
         (answer["observed_at"], _parallelism(answer)) for answer in answers if answer["vertices"]
     ]

@@ -16,14 +16,12 @@ _NAMES, _VALUES = "names", "values"
 @dataclass(frozen=True)
 class JobState:
     """Rows as :mod:`spark_jobs.fold.retention` and :mod:`spark_jobs.fold.checkpoints` keep them.
-    ``checkpoints``, ``vertex_checkpoints``, ``lines``: rows of the checkpoints whose keys
-    ``anchors`` holds; those of others triggered up to ``released_to`` are in the lake only.
-    ``facts``: all from ``facts_since`` on (None: all there ever were), and earlier ones without an
-    outcome. ``stand_ins``: facts whose trigger no source reported. ``unplaced``: executions, by
-    checkpoint, whose task or host no source reported. ``reported_annotations``, ``reported_hosts``:
-    hashes of what came out last. ``vertex_windows``: of the newest judged minutes.
-    ``judged_start``, ``judged_to``: the newest judged window, and up to when. ``judged_runs``: all
-    judged minutes.
+    ``checkpoints``, ``vertex_checkpoints``, ``lines``: of checkpoints whose keys ``anchors`` holds;
+    those triggered up to ``released_to`` are in the lake only. ``facts``: all from ``facts_since``
+    on (None: all there ever were), and earlier ones without an outcome. ``stand_ins``: facts whose
+    trigger no source reported. ``unplaced``: executions, by checkpoint, whose task or host is not
+    known. ``reported_…``: hashes of what came out last. ``judged_start``, ``judged_to``: the newest
+    judged window, and up to when.
     """
 
     answers: Sequence[Row] = ()
@@ -89,7 +87,6 @@ _OLDER_FIELDS = frozenset(one.name for one in fields(OlderFacts))
 
 
 def _table(value: Any) -> Any:
-    """Rows of one shape as their names once and their values; anything else as it is."""
     if not isinstance(value, list | tuple) or len(value) < 2 or not isinstance(value[0], Mapping):
         return value
     shapes = set(map(tuple, value))

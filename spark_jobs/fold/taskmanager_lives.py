@@ -1,7 +1,6 @@
-"""The lives of the TaskManagers of a cluster: rows of ``taskmanager_life``; everything that counts
-lost or living TaskManagers reads these. Lines of an end are certain: the first to notice dates it,
-and the one that knows most says why. A stack trace alone is a suspicion: it counts where the
-TaskManager sent no heartbeat afterwards, or is not listed any more, while its cluster was sampled.
+"""The lives of the TaskManagers of a cluster: rows of ``taskmanager_life``. Lines of an end are
+certain: the first dates it, the one that knows most says why. A stack trace alone is a suspicion:
+it counts where the TaskManager sent no heartbeat afterwards, or is not listed any more.
 """
 
 import re
@@ -119,12 +118,9 @@ def lives(
     exceptions: Iterable[Row],
     executions: Iterable[Row],
 ) -> list[dict[str, Any]]:
-    """Lives of one cluster, with ``changed`` (what is served of it) and ``to_inform`` (jobs to which
-    its end is news).
-
-    ``known``: an earlier result. ``lines``: events of registrations, ends and failed tasks;
-    ``samples``: of the lake table ``taskmanagers``; ``exceptions``: rows of the lake table of that
-    name; ``executions``: attempts of subtasks, and where they ran.
+    """Lives of one cluster, with ``changed`` (what is served of it) and ``to_inform`` (jobs to
+    which its end is news). ``known``: an earlier result. ``lines``: events of registrations, ends
+    and failed tasks; ``executions``: attempts of subtasks, and where they ran.
     """
     of_each: dict[str, list[dict[str, Any]]] = {}
     for row in sorted(known, key=itemgetter("taskmanager_id", "life")):
@@ -252,7 +248,6 @@ def _sign(row: Row, what: int, name: str, **values: Any) -> _Sign:
 
 
 def _see(own: list[dict[str, Any]], sign: _Sign) -> None:
-    """A sign of life; after an end it is of the next one under this id."""
     place = _place(own, sign.at)
     if place is None:
         own[:] = own or [_life(sign)]
@@ -379,7 +374,6 @@ def _end(life: dict[str, Any], before: Row | None, sampled_at: int | None) -> No
 
 
 def _ran_on(executions: Iterable[Row], names: set[str]) -> dict[str, list[tuple[str, int, int]]]:
-    """Of TaskManagers: job, when a task of it was deployed there, and when it was somewhere else."""
     stays: dict[str, list[tuple[str, int, int]]] = {}
     known = (
         row
@@ -406,9 +400,6 @@ def _inform(
     stays: Iterable[tuple[str, int, int]],
     ended_before: int,
 ) -> None:
-    """Which jobs had tasks or slots there when it was lost, or had until recently, and do not know
-    of it yet.
-    """
     served = [name for name in TASKMANAGER_LIFE.column_names if name not in ("cluster", "as_of")]
     changed = before is None or any(life[name] != before[name] for name in served)
     at, to_inform = life["ended_at"], set[str]()
@@ -431,7 +422,6 @@ def _inform(
 
 
 def _kept(every: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those that live, and those that ended lately, by their own time."""
 
     def newest(life: Row) -> int:
         return int(largest(life["ended_at"], life["seen_at"], life["born_at"]) or 0)

@@ -42,7 +42,6 @@ _MINUTE_MS = 60_000
 
 
 def restarts_of(states: Iterable[tuple[int, str]]) -> list[int]:
-    """Instants at which the job began to restart, in order, out of what it entered when."""
     instants: list[int] = []
     for at_ms in sorted(at_ms for at_ms, state in states if state == "RESTARTING"):
         if not instants or at_ms - instants[-1] >= SAME_WITHIN_MS:
@@ -62,11 +61,9 @@ class TaskManagerHistory:
         self._last_of_spell: dict[str, dict[int, Row]] = {}
 
     def remembered(self) -> list[Row]:
-        """What the windows to come may see."""
         return self._rows_before(self._instants[-1] + 1) if self._instants else []
 
     def before(self, end_ms: int) -> tuple[TaskManagerSample, ...]:
-        """Oldest first."""
         return (
             tuple(sample(TaskManagerSample, row) for row in self._rows_before(end_ms))
             if self._instants
@@ -99,9 +96,6 @@ class TaskManagerHistory:
 
 
 def _thinned(rows: Iterable[Row], restarts: Sequence[int]) -> list[Row]:
-    """One of each TaskManager, spell and minute, in order; ``restarts``: how many of the job came
-    before it.
-    """
     counted = (
         {
             **{name: row[name] for name in COLUMNS},

@@ -49,7 +49,6 @@ def known_triggers(
 
 
 def as_rows(known: dict[CheckpointKey, int | None]) -> list[dict[str, int | None]]:
-    """The last ``TRIGGERS_KEPT``, to be remembered; :func:`of_rows` reads them back."""
     newest = sorted(known, key=lambda key: (key[1], key[0]))[-TRIGGERS_KEPT:]
     return [
         {"checkpoint_id": key[0], "trigger_time": key[1], "logged_at": known[key]} for key in newest
@@ -69,10 +68,8 @@ def merged(
 def anchored(
     events: Iterable[Row], known: dict[CheckpointKey, int | None]
 ) -> dict[CheckpointKey, list[Row]]:
-    """Events that name a checkpoint id, by checkpoint.
-
-    Where no trigger is known, as in a log that begins in mid-checkpoint, the time of the first
-    mention less the duration it reports stands in.
+    """Events that name a checkpoint id, by checkpoint. Where no trigger is known, the time of the
+    first mention less the duration it reports stands in.
     """
     events = [event for event in events if (event["checkpoint_id"] or 0) > 0]
     by_id: dict[int, list[tuple[int, int]]] = {event["checkpoint_id"]: [] for event in events}

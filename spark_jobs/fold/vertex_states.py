@@ -12,7 +12,6 @@ from spark_jobs.fold.windows import CHUNK_MS
 def vertex_states(
     vertex_checkpoints: Iterable[Row], facts: Mapping[CheckpointKey, Row], carried: Iterable[Row]
 ) -> list[dict[str, Any]]:
-    """Rows of ``at`` and ``states``, in order of time. ``carried`` is an earlier result."""
     newest: dict[int, dict[str, Any]] = {}
     for checkpoint in (*_of_checkpoints(vertex_checkpoints, facts), *carried):
         chunk = floor_ms(checkpoint["at"], CHUNK_MS)

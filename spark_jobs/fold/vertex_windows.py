@@ -1,8 +1,5 @@
-"""What vertices did in the minutes to judge: made of new samples, remembered, or to be looked up in
-the lake.
-
-A run makes windows of the minutes that new samples fall into. Others are judged again as well,
-since a checkpoint ended in them, say: what was measured then counts as much as before.
+"""What vertices did in the minutes to judge: made of new samples, remembered, or looked up in the
+lake.
 """
 
 from collections import defaultdict
@@ -35,7 +32,6 @@ def windows_at_hand(update: JobUpdate, before: JobState) -> list[Row]:
 def by_minute(
     rows: Iterable[Row], starts_ms: Iterable[int]
 ) -> Mapping[int, Sequence[VertexWindow]]:
-    """Of these minutes alone: more are remembered than judged."""
     minute: dict[int, list[VertexWindow]] = defaultdict(list)
     wanted = set(starts_ms)
     for row in (row for row in rows if row["window_start"] in wanted):
@@ -73,7 +69,6 @@ def lacking_minutes(
 
 
 def answered_instants(update: JobUpdate) -> Iterator[int]:
-    """When the checkpoints that REST answered for began and ended."""
     for row in update.checkpoints:
         if (triggered := row["trigger_time"]) is not None:
             yield triggered

@@ -1,8 +1,6 @@
-"""Which snapshots a job asks for: by keys, since what reads a ``_metadata`` knows neither cluster
-nor, of a savepoint, its job.
-
-A key is the id of a job, for all files in its directory, or a directory, for the files in it and
-right below.
+"""Which snapshots a job asks for: by keys, since who reads a ``_metadata`` knows neither cluster
+nor, of a savepoint, its job. A key is the id of a job, for all files in its directory, or a
+directory.
 """
 
 from collections.abc import Iterable, Sequence
@@ -36,9 +34,6 @@ def wanted_keys(
 def lacks_snapshots(
     update: JobUpdate, before: JobState, state: JobState, facts: Sequence[Row], writing: Writing
 ) -> Lookup | None:
-    """What to look up of files that were read before this run knew of the job, or of what it was
-    restored from.
-    """
     if not update.older_snapshots or update.found is not None:
         return None
     keys = unnamed(_restored(update))
@@ -62,9 +57,6 @@ def _restored(reported: JobState | JobUpdate) -> set[str | None]:
 
 
 def _of_checkpoints(job_id: str, checkpoints: Iterable[Row]) -> set[str]:
-    """The job's own, and the directory above its newest one, which need not be called after the
-    job.
-    """
     paths = [
         (row["trigger_time"], row["external_path"])
         for row in checkpoints

@@ -129,9 +129,6 @@ def job_windows(
 def _state(
     current: Row, states: Sequence[tuple[int, str]], end_ms: int, is_newest: bool
 ) -> str | None:
-    """The job's state at the end of the window: the one entered last, and for the newest window
-    what was reported last.
-    """
     ended_ms = current["end_time"]
     if is_newest or (ended_ms is not None and ended_ms < end_ms):
         return None if current["state"] is None else str(current["state"])
@@ -140,7 +137,6 @@ def _state(
 
 
 def _vertex_states(history: History, start_ms: int) -> tuple[samples.VertexState, ...]:
-    """Of the newest checkpoint before the window's end, as far as kept: one for each ten minutes."""
     chunk_end = floor_ms(start_ms, CHUNK_MS) + CHUNK_MS
     known = [pair for pair in history.vertex_states if pair[0] < chunk_end][-2:]
     return next((states for at_ms, states in reversed(known) if at_ms < start_ms + WINDOW_MS), ())

@@ -85,7 +85,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _with_spark(attempt: str, run_dir: RunFiles) -> AbstractContextManager[Any]:
-    """Spark is imported only where it is used: that takes longer than a small audit."""
     from spark_jobs.audit_on_spark import on_spark
 
     return on_spark(f"weir {JOB} {attempt}", attempt, run_dir.uri)
@@ -142,7 +141,6 @@ class AuditRun:
         self._write(judge(inputs, engine))
 
     def _before(self) -> dict[str, Any]:
-        """What the audits before left: usually there is one, which had the same spellings."""
         files = {"known": audit_inputs.OF_FILES, "earlier": audit_inputs.OF_REFERENCES}
         states = {
             name: self.engine.read(audit_inputs.state_files(self.previous, of), BEFORE[name])

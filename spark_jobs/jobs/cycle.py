@@ -186,9 +186,6 @@ def _may_lie_here(args: argparse.Namespace) -> bool:
 
 
 def _part_by_part(cycle: _Cycle, most_rows: int) -> RunFiles:
-    """In this process whatever there is: where one commit alone is too large, some clusters at a
-    time.
-    """
     clock = time.monotonic()
     run_dir = RunFiles(cycle.run_dir)
     for clusters in parts(
@@ -239,7 +236,6 @@ def _to_seq(text: str, lake: LakeReader, from_seq: dict[str, int]) -> dict[str, 
 
 
 def _commits(text: str, option: str) -> dict[str, int] | None:
-    """None where nothing was given."""
     try:
         commits = {str(table): int(seq) for table, seq in json.loads(text or "{}").items()}
     except (ValueError, AttributeError, TypeError) as error:

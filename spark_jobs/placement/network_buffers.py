@@ -1,11 +1,7 @@
-"""Network buffers that a job needs on each TaskManager, from its plan and where its tasks run.
-Pipelined exchanges: streaming jobs.
-
-A subtask owns ``buffers_per_channel`` buffers for each input channel whose producer is on another
-TaskManager, and one for each subpartition that it writes with one more; that much has to be there
-or the task fails ("Insufficient number of network buffers"). On top of it come floating buffers,
-per input gate and per result partition, as far as the pool has them (Flink: SingleInputGate,
-NettyShuffleUtils).
+"""Network buffers that a streaming job needs on each TaskManager. A subtask owns
+``buffers_per_channel`` for each input channel whose producer is on another TaskManager, and one for
+each subpartition with one more; without them the task fails. On top come floating buffers, as far
+as the pool has them (Flink: SingleInputGate, NettyShuffleUtils).
 """
 
 from collections.abc import Sequence
@@ -76,7 +72,6 @@ def buffers_needed(
 def _remote_pointwise(
     edge: PlannedEdge, source: int, target: int, taskmanager_of: Sequence[Indices]
 ) -> Indices:
-    """Of each consumer: how many of its producers are on another TaskManager."""
     first, end = producers(source, target)
     here, there = taskmanager_of[edge.target], taskmanager_of[edge.source]
     remote = np.zeros(target, dtype=np.int64)

@@ -49,7 +49,6 @@ class Plan:
         return vertices_by_group
 
     def slots_needed(self) -> int:
-        """Of each group as many as its largest vertex has subtasks."""
         return sum(
             max(self.vertices[position].parallelism for position in of_group)
             for of_group in self.groups().values()
@@ -62,7 +61,6 @@ class Plan:
         return edges_by_vertex
 
     def in_order(self) -> list[int]:
-        """Producers before their consumers, else in plan order."""
         inputs = self.inputs()
         consumers: list[list[int]] = [[] for _ in self.vertices]
         open_inputs = [len(edges) for edges in inputs]
@@ -83,7 +81,6 @@ class Plan:
 
 
 def planned(vertices: Iterable[PlannedVertex], edges: Iterable[Edge]) -> Plan:
-    """Edges of unknown vertices are left out."""
     known = tuple(vertices)
     position = {vertex.vertex_id: at for at, vertex in enumerate(known)}
     planned_edges = (

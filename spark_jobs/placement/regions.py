@@ -1,9 +1,6 @@
-"""Failover regions: what Flink restarts when a subtask, or a TaskManager with all its subtasks, is
-lost.
-
-Tasks that exchange records directly, or through others, restart together
-(``jobmanager.execution.failover-strategy: region``, the default); one exchange of each with each
-makes its vertices one region. Pipelined exchanges: streaming jobs.
+"""Failover regions: what Flink restarts when a subtask is lost. Tasks that exchange records restart
+together (``jobmanager.execution.failover-strategy: region``); an all-to-all exchange makes its
+vertices one region.
 """
 
 from collections.abc import Sequence
@@ -85,7 +82,6 @@ def region_sizes(regions: Sequence[Indices]) -> Indices:
 
 
 def _joined(plan: Plan, edge: PlannedEdge, labels: list[Indices]) -> bool:
-    """Give both sides of a pointwise edge their smaller labels; whether that changed any."""
     above, below = labels[edge.source], labels[edge.target]
     first, end = producers(
         plan.vertices[edge.source].parallelism, plan.vertices[edge.target].parallelism

@@ -170,7 +170,6 @@ def _first_come(wanted: Indices, slots: int) -> Indices:
 
 
 def _by_content(plan: Plan, slot_of: Sequence[Indices], slots: int) -> Indices:
-    """Slots in the order of dealing: those with the most tasks first, equal content together."""
     tasks, content = np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.uint64)
     # Sums of random marks tell contents apart; seeded, so that the same plan is always dealt alike.
     marks = np.random.default_rng(0).integers(
@@ -183,9 +182,6 @@ def _by_content(plan: Plan, slot_of: Sequence[Indices], slots: int) -> Indices:
 
 
 def _dealt(slots_each: Sequence[int]) -> Indices:
-    """TaskManagers in the order of dealing: one slot each, again and again, as long as they have
-    any.
-    """
     taskmanager = np.repeat(np.arange(len(slots_each)), slots_each)
     turn = (
         np.concatenate([np.arange(slots) for slots in slots_each])

@@ -37,7 +37,6 @@ CopyAll = Callable[[Request, int, Sequence[Batch]], Iterator[Sequence[Failure]]]
 
 
 def batches(entries: Sequence[Entry]) -> Iterator[Batch]:
-    """In their order."""
     batch: list[Entry] = []
     size = 0
     for entry in entries:

@@ -29,7 +29,6 @@ _FAILURE = pa.schema([("path", pa.string()), ("why", pa.string()), ("gone", pa.b
 def on_executors(
     session: SparkSession, request: Request, round_: int, batches: Sequence[Batch]
 ) -> list[Failure]:
-    """A task for each batch."""
     rows = [
         {"entries": [{name: getattr(entry, name) for name in Entry.__slots__} for entry in batch]}
         for batch in batches

@@ -1,8 +1,5 @@
-"""Where the files of an origin lie in a copy: below the id of the job that wrote them, as Flink
-laid them out.
-
-A name is never used for other bytes, so nothing in a copy is ever overwritten: of files that grow,
-the name says how much is copied.
+"""Where the files of an origin lie in a copy: below the id of the job that wrote them. A name is
+never used for other bytes: of files that grow, the name says how much is copied.
 """
 
 import hashlib

@@ -66,7 +66,6 @@ class Plan:
 
     @property
     def is_of(self) -> tuple[str, int, str | None]:
-        """What says that a checkpoint is the same."""
         return self.metadata_path, self.metadata_bytes, self.metadata_modified
 
     @property
@@ -75,7 +74,6 @@ class Plan:
 
 
 def read_plan(content: bytes) -> Plan:
-    """Raises :class:`BadPlan`."""
     try:
         head, *entries = map(json.loads, content.splitlines())
         if head.pop("format") != FORMAT:

@@ -51,12 +51,10 @@ class Copied:
 
 @dataclass
 class Ledger:
-    """``have``: files that are known to be there whole. ``ours``: names of all that may be there by
-    our hand.
-
-    ``current``: the plan of the newest complete copy, ``unfinished`` where its deletions are not
-    done. ``open``: of a round that was interrupted before its copy was complete. ``round``: number
-    of the newest; ``incomplete``: of those without a complete copy.
+    """``have``: files that are known to be whole. ``ours``: names of all that may be there by our
+    hand. ``current``: the plan of the newest complete copy, ``unfinished`` where its deletions are
+    not done. ``open``: of an interrupted round. ``round``: number of the newest; ``incomplete``: of
+    those without a complete copy.
     """
 
     have: dict[str, Copied] = field(default_factory=dict)
@@ -108,7 +106,6 @@ class Replica:
         return f"{self.reading}/{name}"
 
     def sizes(self, names: Iterable[str]) -> dict[str, int]:
-        """Bytes of those that are there, a listing for each directory."""
         wanted = set(names)
         sizes_by_path: dict[str, int] = {}
         for folder in sorted({name.rpartition("/")[0] for name in wanted}):
@@ -119,18 +116,15 @@ class Replica:
         return sizes_by_path
 
     def remove(self, name: str) -> None:
-        """It need not be there. Raises ``TreeError``."""
         with suppress(tree.Gone):
             tree.delete(self.at(name), within=self.reading)
 
     def remove_empty(self, folders: Iterable[str]) -> None:
-        """Directories that nothing is left in."""
         for folder in sorted(set(folders), reverse=True):
             if "/" in folder and not any(True for _ in self._entries(f"/{folder}")):
                 tree.remove_empty(self.at(folder), self.reading)
 
     def remove_parts(self, names: Iterable[str]) -> None:
-        """What killed processes left half written beside these."""
         wanted = set(names)
         for folder in sorted({name.rpartition("/")[0] for name in wanted}):
             for entry in list(self._entries(f"/{folder}")):
@@ -176,7 +170,6 @@ class Replica:
         return sorted(int(name) for name in self.records.names("rounds") if name.isdigit())
 
     def forget(self, rounds: Iterable[int]) -> None:
-        """Records that no ledger needs any more."""
         for number in rounds:
             PlanFolder(f"{self.records.uri}/rounds/{number:08}", self.reading).remove()
 
@@ -211,7 +204,6 @@ class Replica:
             ledger.incomplete.append(number)
 
     def _entries(self, below: str) -> Iterator[Any]:
-        """None where there is no such directory."""
         try:
             yield from directories(self.reading).entries(below)
         except FileNotFoundError:

@@ -38,7 +38,6 @@ class Request:
 
     @classmethod
     def of(cls, text: str) -> "Request":
-        """Raises :class:`Refused`."""
         try:
             written = json.loads(text)
             for name in ("roots", "aliases", "taken"):
@@ -53,11 +52,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Result:
-    """``state``: COMPLETE, UP_TO_DATE or NOTHING (no complete checkpoint is in the source). Of the
-    copy that is complete now, where there is one: its checkpoint, ``as_of`` (when the original
-    ``_metadata`` was written, ISO), when it was complete, where it lies, files and bytes, what its
-    round copied. ``deleted_files``: by this run. ``overtaken``: checkpoints that this run gave up
-    for newer ones.
+    """``state``: COMPLETE, UP_TO_DATE or NOTHING. Of the copy that is complete now: its checkpoint,
+    ``as_of`` (when the original ``_metadata`` was written, ISO), when it was complete, where it
+    lies, files and bytes. ``deleted_files``: by this run. ``overtaken``: checkpoints that this run
+    gave up for newer ones.
     """
 
     state: str

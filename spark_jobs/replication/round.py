@@ -1,16 +1,8 @@
-"""Bringing a copy up to the newest checkpoint. Killed anywhere, the next run goes on where it was,
-or with what is newer by then.
-
-    plan → files, in batches → all there, by size → _metadata with its new paths → complete → what
-    only older copies needed is deleted
-
-Until ``_metadata`` is in place the copy before is whole, and nothing of it is deleted before the
-new one is. The origin is only read.
-
-What a new kind of handle refers to is rewritten where its reader calls ``reading.path``
-(:mod:`ingest.metadata.rewriting`); ``tests/ingest/metadata/test_rewriting.py`` finds a path that
-was forgotten. ``tests/spark_jobs/replication/test_rounds.py`` kills a round at every change it
-makes to files.
+"""Bringing a copy up to the newest checkpoint: plan → files, in batches → all there, by size →
+``_metadata`` with its new paths → complete → what only older copies needed is deleted. Killed
+anywhere, the next run goes on. Until ``_metadata`` is in place the copy before is whole, and
+nothing of it is deleted. The origin is only read. What a new kind of handle refers to is rewritten
+where its reader calls ``reading.path`` (:mod:`ingest.metadata.rewriting`).
 """
 
 import json
@@ -123,7 +115,6 @@ class _Run:
         )
 
     def _next_plan(self, ledger: Ledger) -> Plan | None:
-        """None where the copy is of the newest checkpoint that can be read, or there is none."""
         for checkpoint in self.origin.checkpoints(self.request.source):
             modified = checkpoint.modified.isoformat() if checkpoint.modified else None
             key = (f"{checkpoint.directory}/_metadata", checkpoint.bytes, modified)
@@ -211,7 +202,6 @@ class _Run:
             )
 
     def _refuse_withheld(self, plan: Plan) -> None:
-        """Also what the copy has from before: a checkpoint is copied whole, or not at all."""
         refused: list[Refused] = []
         for entry in plan.entries:
             try:

@@ -24,7 +24,6 @@ MOST_BYTES = 8 << 20
 
 
 def lies_here(*places: str) -> bool:
-    """Whether all these are on this machine's disk."""
     return not any("://" in place for place in places)
 
 
@@ -35,11 +34,8 @@ class TooLarge(Exception):
 @dataclass
 class SmallLake:
     """A lake on this machine's disk as of one version per table. Its methods raise
-    :class:`TooLarge`.
-
-    Rows of a raw table come with those that Spark read itself. ``after`` is by table, its own and
-    that of the derived one. ``clusters``: the only ones whose rows are read; None for all. Without
-    ``most_rows`` whoever made it bounds what is read.
+    :class:`TooLarge`. ``after`` is by table, its own and that of the derived one. ``clusters``: the
+    only ones whose rows are read; None for all.
     """
 
     lake: LakeReader
@@ -89,7 +85,6 @@ class SmallLake:
         )
 
     def rows_in(self, table: str, spans: Sequence[Span]) -> pa.Table:
-        """Rows of all commits whose time column lies in one of ``spans``."""
         time = pc.field(ALL_TABLES[table].time_column)
         inside = reduce(
             or_,
@@ -106,7 +101,6 @@ class SmallLake:
         )
 
     def new_rows_of_clusters(self, after: Mapping[str, int]) -> Counter[str]:
-        """Cluster → how many rows of all tables are new."""
         counter: Counter[str] = Counter()
         for table in self.versions:
             if paths := [
@@ -117,9 +111,6 @@ class SmallLake:
         return counter
 
     def _up_to(self, table: str) -> pc.Expression:
-        """The newest files are read, since those of an older version may be gone; rows of later
-        commits in them are left out.
-        """
         known = pc.field("commit_seq") <= self.versions.get(table, 0)
         return (
             known

@@ -17,9 +17,6 @@ def mapped(
 
 
 def in_order(parts: Mapping[str, pa.Table], by: Sequence[str] = JOB) -> pa.Table:
-    """Rows of all parts, each in a struct column of its name, those of a key together and part by
-    part.
-    """
     nested = []
     for name, rows in parts.items():
         fields = [column for column in rows.column_names if column not in ("cluster", "date")]

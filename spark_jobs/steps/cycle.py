@@ -1,13 +1,7 @@
 """The steps of a cycle: rows that are new in the lake → one pass over each job of which there are
-any → one result.
-
-All rows of a job come together with its state, and plain Python folds them. Where rows are needed
-that came longer ago, jobs say so; they are looked up, and these jobs are folded again. How rows are
-brought together is left to a small cycle and to Spark.
-
-A small cycle (``small/cycle.py``) calls the steps in its own process; with Spark
-(``jobs/recompute.py``) Python workers call them on all rows of a job, or of a cluster where one
-job's rows are not enough.
+any → one result. Where rows are needed that came longer ago, jobs say so; they are looked up, and
+these jobs are folded again. A small cycle (``small/cycle.py``) calls the steps in its own process;
+with Spark (``jobs/recompute.py``) Python workers call them on all rows of a job, or of a cluster.
 """
 
 from abc import ABC, abstractmethod
@@ -139,7 +133,6 @@ class Cycle(ABC):
 
     @property
     def _is_first(self) -> bool:
-        """All rows of the lake are new: nothing has to be looked up again."""
         return not any(self.from_seq.values())
 
     @cached_property
@@ -176,7 +169,6 @@ class Cycle(ABC):
 
     @cached_property
     def _parts_of_life(self) -> Parts:
-        """What facts and restores follow from."""
         parts = {"state": self._carried(JOB_STATE, STATE, known="state")}
         for name, table in (("answers", "jobs"), ("checkpoints", "checkpoints")):
             if self._has_new(table):
@@ -261,7 +253,6 @@ class Cycle(ABC):
 
     @cached_property
     def _samples(self) -> Rows:
-        """New ones, and all of the windows that they fall into."""
         rows = self._new("vertex_metrics")
         if not self._is_first:
             rows = self._of_touched_windows(rows)
@@ -276,7 +267,6 @@ class Cycle(ABC):
 
     @cached_property
     def _uploads(self) -> Made:
-        """Of checkpoints one side of whose comparison was read since the last run."""
         new = files = self._new("references").select(uploads.REFERENCE.names)
         if not self._is_first:
             first, last = self._bounds(new, "observed_at")
@@ -314,9 +304,6 @@ class Cycle(ABC):
         ]
 
     def _with_found(self, lookups: Sequence[JobLookup]) -> Parts:
-        """The parts of these jobs, and rows of theirs that were triggered in the spans they asked
-        for.
-        """
         triggers, lines = lookup_spans(lookups)
         records = self.lake.rows_in("log_records", lines).select(list(RECORD))
         events = self._mapped(records, reported.checkpoint_event_batches, SERVED_EVENT)

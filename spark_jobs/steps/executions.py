@@ -1,8 +1,5 @@
 """Where each attempt of a subtask ran, and of which job it was, learnt from the log lines of a
-cluster.
-
-:mod:`ingest.flink_logs.task_locations` does the same for one log on the command line. Since a task
-may run for months after its deploy line, executions are carried from run to run.
+cluster. Executions are carried from run to run: a task may run for months after its deploy line.
 """
 
 from collections import defaultdict
@@ -33,9 +30,6 @@ DAY_MS = 86_400_000
 
 
 def telling_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Of events as ``TOLD`` those that name an attempt or its deployment, and one for each job that
-    a log names.
-    """
     named = set()
     for batch in batches:
         tells = []
@@ -59,7 +53,6 @@ def learnt_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 def newly_placed_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Of ``LEARNT_EXECUTION`` rows those of which the last run did not know where they ran."""
     return (batch.filter(batch["newly_placed"]).select(EXECUTION.names) for batch in batches)
 
 
@@ -90,7 +83,6 @@ def _is_placed(row: Row) -> bool:
 
 
 def _order(at: Any, by_deploy: bool, process: str | None) -> Any:
-    """A deploy line knows best; among the others what was reported first stays."""
     return not by_deploy, rank(at), rank(process)
 
 

@@ -43,7 +43,6 @@ Batches = Iterable[pa.RecordBatch]
 
 
 def line_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """Of events as ``LINE`` those that tell of the life of a TaskManager."""
     for batch in batches:
         tells = pc.and_(pc.is_in(batch["kind"], _KINDS), pc.is_valid(batch["container"]))
         failed = pc.and_kleene(
@@ -64,7 +63,6 @@ def life_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def served_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """Those that are served otherwise than before."""
     return (batch.filter(batch["changed"]).select(SERVED.names) for batch in batches)
 
 

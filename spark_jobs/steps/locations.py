@@ -85,7 +85,6 @@ class Places:
                     self._came[row["log"]].append(row)
 
     def located(self, events: pa.RecordBatch) -> pa.RecordBatch:
-        """Events with what is known of their execution filled in where they lack it."""
         values_of = {
             name: plain(events[name])
             for name in ("kind", "process", "ts", "execution_id", *LOCATION)

@@ -46,7 +46,6 @@ def exception_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def skip_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """``skips`` → ``SKIP``: what was passed over while collecting, and why."""
     for rows in batches:
         yield _with(
             rows, SKIP, as_of=rows["observed_at"], job_id=pa.nulls(rows.num_rows, pa.string())
@@ -106,7 +105,6 @@ def snapshot_batches(batches: Batches, wanted: Wanted) -> Iterator[pa.RecordBatc
 
 
 def checkpoint_event_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """Log records → their events about checkpoints."""
     for events in served_event_batches(
         batch.filter(pc.match_substring(batch["message"], "heckpoint")) for batch in batches
     ):

@@ -3,7 +3,6 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import ROUND_HALF_UP, Decimal
 from operator import itemgetter
 from typing import Any
 
@@ -14,7 +13,7 @@ from ingest.lake.derived import CHECKPOINT_FACTS, REFUSED
 from spark_jobs.arrow_schemas import arrow_schema, batch_from_rows
 from spark_jobs.fold.rows import HOUR_MS, Row, newest_by, rank
 from spark_jobs.nested_tables import JOB
-from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_ROLLUP, OUTCOMES, PHASES, SLOPE_SPAN_H
+from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_ROLLUP, OUTCOMES, PHASES
 from spark_jobs.transforms.grouped_batches import groups
 
 LENGTHS_MS = {"hour": HOUR_MS, "day": 24 * HOUR_MS}
@@ -45,25 +44,22 @@ def rollup_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 def rolled_up(kept: Iterable[dict[str, Any]], touched: set[Period]) -> Iterator[dict[str, Any]]:
-    """Of one job. A checkpoint belongs to the period of its trigger."""
     of_periods: dict[Period, list[Row]] = defaultdict(list)
     for row in newest(kept):
         for period in _periods(row):
             if period in touched:
                 of_periods[period].append(row)
     for (name, start_ms), rows in of_periods.items():
-        summed = _summed(start_ms, rows)
+        summed = _summed(rows)
         if summed["as_of"] is not None:
             yield {"period": name, "period_start": start_ms, **summed}
 
 
 def newest(kept: Iterable[dict[str, Any]]) -> Iterator[Row]:
     """Rows of the lake's ``checkpoint_facts`` of one job → each key once, as the database holds it.
-
-    What was recorded before a key was taken back is void, whatever it was: so commits decide about
-    that, as they follow the chain of runs. Of the rest, as for the loader, a settled one counts
-    before an open one, then the newest. A key that stays taken back has no figures; its ``as_of``
-    is that of what was taken back, so that the roll-up without it replaces the one with it.
+    What was committed before a key was taken back is void; of the rest a settled one counts before
+    an open one, then the newest. A key that stays taken back has no figures; its ``as_of`` is that
+    of what was taken back, so that the roll-up without it replaces the one with it.
     """
     back: dict[Any, int] = {}
     dated = [row for row in kept if row["trigger_time"] is not None]
@@ -82,7 +78,6 @@ def newest(kept: Iterable[dict[str, Any]]) -> Iterator[Row]:
 
 
 def _latest(rows: Iterable[Row], name: str) -> int | None:
-    """What was taken back tells no time of its own."""
     return max((row[name] for row in rows if row[name] is not None), default=None)
 
 
@@ -94,7 +89,7 @@ def _periods(row: Row) -> list[Period]:
     ]
 
 
-def _summed(start_ms: int, rows: Sequence[Row]) -> dict[str, Any]:
+def _summed(rows: Sequence[Row]) -> dict[str, Any]:
     # Savepoints are left out of durations and sizes: they are of another format and on another
     # schedule.
     counted = [row for row in rows if row["outcome"] == "completed" and not row["is_savepoint"]]
@@ -111,7 +106,7 @@ def _summed(start_ms: int, rows: Sequence[Row]) -> dict[str, Any]:
             for name, share in PERCENTILES.items()
         },
         **{f"{phase}_p95_ms": _percentile(counted, f"{phase}_ms", 0.95) for phase in PHASES},
-        **_sizes(start_ms, counted),
+        "state_bytes_last": _last_size(counted),
         # Of every outcome: what a failed checkpoint has sent went over the network too.
         "checkpointed_bytes_sum": _sum(
             row["checkpointed_bytes"] for row in rows if row["checkpointed_bytes"] is not None
@@ -120,48 +115,19 @@ def _summed(start_ms: int, rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _sizes(start_ms: int, counted: Iterable[Row]) -> dict[str, Any]:
+def _last_size(counted: Iterable[Row]) -> int | None:
     sized = [row for row in counted if row["state_bytes"] is not None]
     if not sized:
-        return {
-            "state_bytes_first": None,
-            "state_bytes_last": None,
-            "state_bytes_max": None,
-            "state_bytes_per_h": None,
-        }
+        return None
 
     def in_order(row: Row) -> Any:
         return row["trigger_time"], rank(row["checkpoint_id"]), row["state_bytes"]
 
-    # A release that reports one size only may mean the uploaded one; a slope of that would say
-    # nothing about the state.
-    full = [row for row in sized if row["checkpointed_bytes"] is not None]
-    hours = [(row["trigger_time"] - start_ms) / LENGTHS_MS["hour"] for row in full]
-    return {
-        "state_bytes_first": min(sized, key=in_order)["state_bytes"],
-        "state_bytes_last": max(sized, key=in_order)["state_bytes"],
-        "state_bytes_max": max(row["state_bytes"] for row in sized),
-        "state_bytes_per_h": _slope(hours, [row["state_bytes"] for row in full]),
-    }
-
-
-def _slope(x: Sequence[float], y: Sequence[int]) -> float | None:
-    """By least squares, rounded: sums of floats depend on the order of rows in their last digits."""
-    if len(x) < 2 or max(x) - min(x) < SLOPE_SPAN_H:
-        return None
-    middle_x, middle_y = math.fsum(x) / len(x), math.fsum(y) / len(y)
-    spread = math.fsum((one - middle_x) ** 2 for one in x)
-    if not spread:
-        return None
-    slope = (
-        math.fsum((one - middle_x) * (other - middle_y) for one, other in zip(x, y, strict=True))
-        / spread
-    )
-    return float(Decimal(repr(slope)).quantize(Decimal("0.1"), ROUND_HALF_UP))
+    last: int = max(sized, key=in_order)["state_bytes"]
+    return last
 
 
 def _percentile(rows: Iterable[Row], name: str, share: float) -> float | None:
-    """Exact, between neighbours in proportion."""
     ascending = sorted(row[name] for row in rows if row[name] is not None)
     if not ascending:
         return None

@@ -1,10 +1,6 @@
-"""What checkpoints uploaded, found by the names of their RocksDB files: parsed ``_metadata`` → rows
-of ``checkpoint_upload``.
-
-RocksDB numbers the files of one subtask and never writes one again, so the name and size of a file
-say which it is, and the path where it lies. Under a name of the compared snapshot in the same
-place, it was kept; in another place, uploaded again; under a name it did not have, it is new
-(written since, or by a compaction).
+"""What checkpoints uploaded: parsed ``_metadata`` → rows of ``checkpoint_upload``. RocksDB never
+writes a file of one number again: under a name of the compared snapshot in the same place it was
+kept, in another place uploaded again; under another name it is new.
 """
 
 from collections import defaultdict
@@ -65,17 +61,13 @@ def file_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def whole_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """``WHOLE`` of those that say so."""
     return (batch.filter(pc.equal(batch["ordinal"], 0)).select(WHOLE.names) for batch in batches)
 
 
 def upload_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """``asked`` (comparisons of jobs), ``read`` (``WHOLE`` of what was read since the last run)
-    and, after these of their cluster, ``references`` of any files, the same perhaps several times →
-    ``UPLOAD``.
-
-    A row for each comparison (:mod:`spark_jobs.fold.comparisons`) of which both snapshots were
-    read, and one since the last run.
+    and, after these of their cluster, ``references`` of any files → ``UPLOAD``: a row for each
+    comparison of which both snapshots were read, and one since the last run.
     """
     uploads = None
     for batch in batches:
@@ -155,7 +147,6 @@ class Uploads:
                 }
 
     def _newest(self, directory: str) -> tuple[Files, Any]:
-        """Files of the newest version that was read to its end, and when it first was."""
         seen = self._whole[directory]
         newest = max(seen, key=lambda pair: (max(seen[pair]), rank(pair), min(seen[pair])))
         return self._files[directory, newest], min(seen[newest])

@@ -1,8 +1,6 @@
-"""How many records the subtasks of a vertex had read and emitted, at two instants of a window.
-
-The *newest* answer that has counters, and the *first* one of the same attempts of the same
-subtasks. What lies between is counted by Flink itself, unlike its meters, which remember a minute.
-Executors import this module: nothing but Arrow and NumPy.
+"""How many records the subtasks of a vertex had read and emitted at two instants of a window: by
+the *newest* answer that has counters, and the *first* one of the same attempts. Executors import
+this module: nothing but Arrow and NumPy.
 """
 
 import numpy as np
@@ -51,9 +49,6 @@ def _newest(cells: Cells, known: Flags) -> Ints:
 
 
 def _first_of_same(cells: Cells, known: Flags, attempts: Reals, newest: Ints) -> Ints:
-    """Of each window the first sample that has a counter of all subtasks that ``newest`` has, in
-    the same attempts; -1 where none.
-    """
     samples = len(cells.wide)
     is_newest = np.zeros(samples, bool)
     is_newest[newest[newest >= 0]] = True
@@ -71,7 +66,6 @@ def _first_of_same(cells: Cells, known: Flags, attempts: Reals, newest: Ints) ->
 
 
 def _answers(cells: Cells, read: dict[str, Reals], known: Flags, places: Ints) -> pa.StructArray:
-    """What the samples at ``places`` reported; null for -1."""
     there = places >= 0
     wide = np.where(there, cells.wide[np.maximum(places, 0)], 0)
     starts = np.cumsum(wide) - wide

@@ -51,7 +51,6 @@ def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 
 def served_event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Records of ``RECORD_COLUMNS`` and ``message`` → their events as ``SERVED_EVENT``."""
     return map(with_served, event_batches(batches))
 
 
@@ -72,7 +71,6 @@ def with_served(events: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _fields(known: Mapping[str, pa.Array], rows: int) -> Iterator[str]:
-    """One JSON text for each row."""
     columns = {
         name: values.to_pylist()
         for name, values in known.items()
@@ -112,7 +110,6 @@ def _events_of(batch: pa.RecordBatch) -> pa.RecordBatch | None:
 
 
 def _columns(reported: Sequence[ParsedMessage]) -> dict[str, pa.Array]:
-    """What events tell, typed as :func:`ingest.flink_logs.event_parser.event_of` does."""
     kinds, texts, reasons, reason_texts, messages, details = zip(*reported, strict=True)
     read = {
         name: _texts(column)
@@ -142,13 +139,11 @@ def _columns(reported: Sequence[ParsedMessage]) -> dict[str, pa.Array]:
 
 
 def _texts(column: Sequence[str | None]) -> pa.Array:
-    """Most columns of a few kinds of lines hold nothing, which counting shows sooner."""
     nothing = column.count(None) == len(column)
     return pa.nulls(len(column), pa.string()) if nothing else pa.array(column, pa.string())
 
 
 def _attempts(execution_ids: pa.Array) -> tuple[pa.Array, ...]:
-    """Vertex, subtask and attempt."""
     distinct = execution_ids.dictionary_encode()
     read = [attempt_of(text) or (None, None, None) for text in distinct.dictionary.to_pylist()]
     kinds = (pa.string(), pa.int64(), pa.int64())
@@ -159,7 +154,6 @@ def _attempts(execution_ids: pa.Array) -> tuple[pa.Array, ...]:
 
 
 def _of_distinct(values: pa.Array, function: Callable[[Any], Any], kind: pa.DataType) -> pa.Array:
-    """The function's value for each; null for null."""
     distinct = values.dictionary_encode()
     return pa.array([function(value) for value in distinct.dictionary.to_pylist()], kind).take(
         distinct.indices

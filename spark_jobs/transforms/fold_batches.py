@@ -191,7 +191,6 @@ def _asked(group: Group, settings: Settings) -> Iterator[Row]:
 
 
 def _folded(group: Group, settings: Settings, older_snapshots: bool) -> dict[str, Any]:
-    """What comes out of one job, beside the rows that are passed on as they came."""
     same = _unchanged(group)
     if group.key[1] is None or not _has_news(group):
         return same
@@ -207,7 +206,6 @@ def _folded(group: Group, settings: Settings, older_snapshots: bool) -> dict[str
 
 
 def _has_news(group: Group) -> bool:
-    """Windows of history alone make no job of what nobody else knows."""
     return any(part not in ("state", "skips", "windows") for part in group.parts) or (
         "windows" in group.parts and bool("state" in group.parts or group.rows("windows"))
     )
@@ -309,7 +307,6 @@ def news_of(group: Group, older_snapshots: bool = False) -> JobUpdate:
 
 
 def _arrow(held: Sequence[tuple[Group, dict[str, Any]]]) -> pa.RecordBatch:
-    """Made rows and those passed on, in one batch."""
     results = [result for _, result in held]
     try:
         columns = _made(results)
@@ -348,9 +345,6 @@ def _fitting(group: Group, result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _passed_on(held: Sequence[tuple[Group, Mapping[str, Any]]], part: str) -> pa.ListArray:
-    """Rows of a part, each once, in the columns of their serving table, by job; none of a job that
-    is to be folded again.
-    """
     table, identity, order, _ = _PASSED_ON[part]
     arrays: list[pa.StructArray] = []
     names: list[str | None] = []
@@ -391,7 +385,6 @@ def _served(rows: pa.StructArray, part: str, vertex_names: Sequence[str | None])
 
 
 def _whole(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Instants as epoch ms."""
     if pa.types.is_timestamp(values.type):
         return values.cast(pa.timestamp("ms", values.type.tz), safe=False).cast(kind)
     return values.cast(kind)

@@ -89,7 +89,6 @@ def _made(held: Sequence[Group]) -> Sequence[Group]:
 
 
 def _samples(group: Group) -> pa.StructArray:
-    """New ones, but of the minutes that the job asked for those that were found."""
     asked = pa.array(
         [minute for row in group.rows("found") for minute in row["minutes"] or ()], pa.int64()
     )
@@ -127,7 +126,6 @@ def _placements(samples: pa.RecordBatch) -> tuple[pa.StructArray, pa.Array]:
 def _give(
     groups: Sequence[Group], part: str, rows: pa.StructArray, owners: pa.Array, read: Sequence[str]
 ) -> None:
-    """``owners``: of each row the place of its group, ascending."""
     plain_rows = plain(
         pa.StructArray.from_arrays([rows.field(name) for name in read], names=list(read))
     )

@@ -78,8 +78,6 @@ def groups(
 
 
 class _Part:
-    """The rows of one part in one batch, by where they stand in it."""
-
     def __init__(self, column: pa.StructArray, read: Sequence[str] | None) -> None:
         self._places = np.flatnonzero(pc.is_valid(column).to_numpy(zero_copy_only=False))
         self._array = column.filter(pc.is_valid(column)) if column.null_count else column

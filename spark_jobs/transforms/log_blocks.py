@@ -1,9 +1,6 @@
-"""Blocks of log files → batches of records: what a Python worker of Spark does with its share of
-the bytes.
-
-A record belongs to the block in which it begins, and the worker reads on behind the block until
-that record ends. So large files are read on many cores and yet give the records that reading them
-from the beginning to the end gives.
+"""Blocks of log files → batches of records. A record belongs to the block in which it begins, and
+the worker reads on behind the block until it ends: large files are read on many cores, with the
+same records.
 """
 
 import sys
@@ -205,7 +202,6 @@ class BlockReader(LogReader):
         return ColumnSplitter(self, process, layout)
 
     def _batch(self, end: int = sys.maxsize) -> pa.RecordBatch:
-        """All that was held, and records that begin before ``end``."""
         self.hold([(process, record) for process, record in self._out if record[-1] < end])
         self._out = []
         held, self._held = self._held, []
@@ -253,7 +249,6 @@ class ColumnSplitter(RecordSplitter):
         return last
 
     def _take_pieces(self, pieces: pa.BinaryArray, behind: int, out: list[RawRecord]) -> None:
-        """``behind`` is the offset of what follows them."""
         alone = whole_records.alone(pieces, self._layout)
         if not self._keep_all:
             skipped = alone & whole_records.unread(pieces)
@@ -284,7 +279,6 @@ class ColumnSplitter(RecordSplitter):
 
 
 def _hole(stream: IO[bytes]) -> int:
-    """Number of NULs with which a file begins."""
     size = 0
     while data := stream.read(READ_ON_BYTES):
         rest = data.lstrip(b"\0")

@@ -37,7 +37,6 @@ def _read(
     time_zone: str,
     keep: Keep,
 ) -> Iterator[pa.RecordBatch]:
-    """``RECORDS`` of the shares with these numbers."""
     for batch in numbers:
         for number in batch.column(0).to_pylist():
             yield from record_batches(shares[number], layout, zone_of(time_zone, layout), keep)

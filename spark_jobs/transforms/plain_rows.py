@@ -1,8 +1,5 @@
-"""Out of Arrow into the plain rows of :mod:`spark_jobs.fold`: instants are epoch milliseconds
-there, structs are dicts.
-
-Columns are taken apart at once, since asking Arrow for one nested value after the other takes ten
-times as long.
+"""Out of Arrow into plain rows: instants are epoch milliseconds, structs are dicts. Columns are
+taken apart at once: nested values one after the other take ten times as long.
 """
 
 from typing import Any

@@ -1,10 +1,6 @@
-"""Pressure windows out of Arrow batches of samples, whole columns at a time.
-
-Executors import this module: nothing but Arrow and NumPy. Spark's own columns would unfold every
-sample into a row for each subtask, and fold these again by several sorts: measured, ten times the
-work.
-
-Cells and slots are those of :mod:`spark_jobs.transforms.sample_cells`; unknown is NaN in here.
+"""Pressure windows out of Arrow batches of samples, whole columns at a time: Spark's own columns
+would take ten times the work (measured). Executors import this module: nothing but Arrow and NumPy.
+Unknown is NaN in here.
 """
 
 from collections.abc import Mapping
@@ -113,7 +109,6 @@ def windows(samples: pa.RecordBatch) -> pa.RecordBatch:
 def _readings(
     columns: Mapping[str, pa.Array], of_slots: Mapping[str, pa.Array], cells: "Cells"
 ) -> pa.StructArray:
-    """The fields of ``samples.VertexWindow``, an array over subtasks each."""
     ends = pa.array(np.append(cells.first_slot, cells.slots).astype(np.int32))
     fields = {name: columns[name] for name in ("vertex_id", *WHOLE)}
     fields |= {name: pa.ListArray.from_arrays(ends, of_slots[name]) for name in ARRAYS}
@@ -121,7 +116,6 @@ def _readings(
 
 
 def _means(cells: Cells) -> dict[str, Reals]:
-    """Of each slot: the mean over its samples."""
     running = cells.running()
     read = {name: cells.reals(name) for name in MEASURES}
     read["busy_ms_per_s"] = _busy_or_unknown(read)
@@ -155,7 +149,6 @@ def _busy_or_unknown(read: Mapping[str, Reals]) -> Reals:
 
 
 def _newest_watermarks(cells: Cells) -> tuple[Ints, Flags]:
-    """Of each slot, and whether there is one. Samples are in order of time: the last one stays."""
     values, at = cells.taken("watermark_ms")
     known = cells.running()[at] & pc.is_valid(values).to_numpy(zero_copy_only=False)
     slots = cells.slot[at[known]]
@@ -166,7 +159,6 @@ def _newest_watermarks(cells: Cells) -> tuple[Ints, Flags]:
 
 
 def _newest(cells: Cells, name: str) -> Reals:
-    """Of each slot; NaN where there is none."""
     read = cells.reals(name)
     known = cells.running() & ~np.isnan(read)
     newest = np.full(cells.slots, np.nan)
@@ -194,7 +186,6 @@ def _newest_places_of_tasks(cells: Cells) -> dict[str, pa.Array]:
 
 
 def _over_subtasks(cells: Cells, means: Mapping[str, Reals], part: Reals) -> dict[str, pa.Array]:
-    """Figures of each window; those of as many subtasks are made at once."""
     arrays: dict[str, Reals] = {}
     for subtasks in np.unique(cells.subtasks):
         at = np.flatnonzero(cells.subtasks == subtasks)
@@ -209,7 +200,6 @@ def _over_subtasks(cells: Cells, means: Mapping[str, Reals], part: Reals) -> dic
 
 
 def _figures(means: Mapping[str, Reals], part: Reals) -> dict[str, Reals]:
-    """``means``: measure → windows × subtasks."""
     figures: dict[str, Reals] = {}
     for prefix, name in SPREAD.items():
         ascending = np.sort(means[name], axis=1)
@@ -221,7 +211,6 @@ def _figures(means: Mapping[str, Reals], part: Reals) -> dict[str, Reals]:
         "backpressured_share": _share(part, LARGER_PART),
         "busy_share": _share(means["busy_ms_per_s"] / FULL_MS_PER_S, LARGER_PART),
         "in_pool_high_share": _share(means["in_pool_usage"], HIGH_POOL_USAGE),
-        "out_pool_high_share": _share(means["out_pool_usage"], HIGH_POOL_USAGE),
         "records_in_per_s": _sum(rates),
         "records_out_per_s": _sum(means["records_out_per_s"]),
         "records_in_max_over_median": _divided(_largest(rates), middle),
@@ -234,7 +223,7 @@ def _figures(means: Mapping[str, Reals], part: Reals) -> dict[str, Reals]:
 
 
 def _of_source(means: Mapping[str, Reals]) -> dict[str, Reals]:
-    pending, idle = means["pending_records"], np.sort(means["source_idle_ms"], axis=1)
+    pending = means["pending_records"]
     largest = {name: _largest(np.sort(means[name], axis=1)) for name in OF_SOURCE}
     reporting = _count(pending)
     return largest | {
@@ -244,7 +233,6 @@ def _of_source(means: Mapping[str, Reals]) -> dict[str, Reals]:
         "most_pending_subtask": _known_first(
             _place_of_largest(pending), _place_of_largest(means["emit_lag_ms"])
         ),
-        "source_idle_least_ms": _at(idle, np.zeros(len(idle), np.int64)),
     }
 
 
@@ -264,7 +252,6 @@ def _at(ascending: Reals, places: Ints) -> Reals:
 
 
 def _largest(ascending: Reals) -> Reals:
-    """NaN is sorted last, so that the first is NaN where nothing is known."""
     return _at(ascending, _count(ascending) - 1)
 
 
@@ -275,12 +262,10 @@ def _median(ascending: Reals) -> Reals:
 
 
 def _share(values: Reals, above: float) -> Reals:
-    """Share of the subtasks of which ``values`` are known."""
     return _divided(np.count_nonzero(values > above, axis=1), _count(values))
 
 
 def _place_of_largest(values: Reals) -> Reals:
-    """The lowest index wins a tie; NaN where no subtask has more than zero."""
     if not values.shape[1]:
         return np.full(len(values), np.nan)
     working = np.where(values > 0, values, 0.0)
@@ -305,13 +290,11 @@ def _known_first(values: Reals, otherwise: Reals) -> Reals:
 
 
 def _divided(values: npt.NDArray[Any], by: npt.NDArray[Any]) -> Reals:
-    """NaN where ``by`` is zero."""
     quotients: Reals = np.divide(values, by, out=np.full(np.shape(values), np.nan), where=by != 0)
     return quotients
 
 
 def _parallelism(samples: pa.RecordBatch, cells: Cells) -> pa.Array:
-    """As the newest sample tells that tells it, else as many as reported."""
     counts = cells.subtasks.astype(np.int64)
     of_window = np.cumsum(begins(samples)) - 1
     reported = samples["parallelism"]

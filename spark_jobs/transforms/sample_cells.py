@@ -1,10 +1,6 @@
-"""Samples of whole windows as Arrow has them, made ready for whole columns: which rows count, where
-each subtask's values are.
-
-Executors import this module: nothing but Arrow and NumPy.
-
-A *cell* is one subtask in one sample, a *slot* one subtask in one window; cells and slots of one
-window lie side by side, those of a window in order of time. Unknown is NaN in here.
+"""Samples of whole windows, made ready for whole columns. Executors import this module: nothing but
+Arrow and NumPy. A *cell* is one subtask in one sample, a *slot* one subtask in one window; those of
+one window lie side by side, in order of time. Unknown is NaN.
 """
 
 from collections.abc import Sequence
@@ -126,7 +122,6 @@ def newest_places(samples: pa.RecordBatch) -> Ints:
 
 
 def _changes(columns: Sequence[npt.NDArray[Any]]) -> Flags:
-    """Whether a row differs from the one before it; the first does."""
     changes = np.zeros(len(columns[0]), bool)
     changes[:1] = True
     for values in columns:

@@ -1,9 +1,7 @@
-"""Pieces of a log that are a record each, whole and alone → columns of the lake's ``log_records``,
-a column at a time.
-
-Which they are is decided for a whole column at once by an automaton that never goes back;
-everything else goes to :class:`ingest.flink_logs.record_splitter.RecordSplitter`, piece by piece,
-which gives the same rows at four times the cost.
+"""Pieces of a log that are a record each → columns of ``log_records``. Which they are is decided
+for a whole column at once; everything else goes to
+:class:`ingest.flink_logs.record_splitter.RecordSplitter`, with the same rows at four times the
+cost.
 """
 
 import re
@@ -114,7 +112,6 @@ def columns_of(
 
 
 def _kept(level: pa.Array, message: pa.BinaryArray) -> np.ndarray:
-    """As ``RecordSplitter`` does with ``events``."""
     kept: np.ndarray = pc.is_in(level, pa.array(KEPT_LEVELS)).to_numpy(
         zero_copy_only=False
     ) | holds(message, f"^(?:{any_of(starts())})")
@@ -126,7 +123,6 @@ def _kept(level: pa.Array, message: pa.BinaryArray) -> np.ndarray:
 def _instants(
     pieces: pa.BinaryArray, text: np.ndarray, begins: np.ndarray, layout: Layout, zone: ZoneInfo
 ) -> pa.Array:
-    """Clocks change at whole minutes, so that only these are looked up."""
     minutes = pc.binary_slice(pieces, 0, _MINUTE_BYTES).dictionary_encode()
     distinct = pa.array(
         [
@@ -145,7 +141,6 @@ def _instants(
 
 
 def _names(headers: pa.BinaryArray, layout: Layout) -> tuple[pa.Array, pa.Array]:
-    """Level and logger out of what stands between time and message."""
     distinct = headers.dictionary_encode()
     match = re.compile(layout.header.encode()).match
     matches = [
@@ -167,9 +162,6 @@ def holds(pieces: pa.BinaryArray, regex: str) -> np.ndarray:
 
 @cache
 def _read() -> str:
-    """Whatever is kept has such a level, or in its first line what an entry of the table begins
-    with or holds.
-    """
     return (
         f"^(?:[0-9: ,-]{{{_TIME_BYTES}}}(?:{any_of(KEPT_LEVELS)}) |[^\\n]*(?: - "
         f"(?:{any_of(starts())})|{any_of(contained())}))"

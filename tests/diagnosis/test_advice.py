@@ -1,4 +1,4 @@
-"""Advised intervals and time-outs, and the what-if of regional checkpoints."""
+"""Advised intervals and time-outs."""
 
 from dataclasses import replace
 
@@ -15,11 +15,6 @@ from spark_jobs.diagnosis.duration_history import (
     rounded_up_ms,
 )
 from spark_jobs.diagnosis.interval_advice import InForce, interval_advice, pause_advice
-from spark_jobs.diagnosis.regional_advice import (
-    region_size,
-    regions_of,
-)
-from spark_jobs.diagnosis.samples import Edge, Vertex
 from spark_jobs.diagnosis.timeout_advice import timeout_advice
 from tests.diagnosis.jobs import checkpoint, minutely, savepoint
 
@@ -220,18 +215,3 @@ def test_rounding_never_goes_below(duration_ms):
         <= rounded_up_ms(duration_ms)
         <= max(3 * duration_ms, 1_000, duration_ms + 24 * HOUR_MS)
     )
-
-
-def test_pointwise_edges_keep_subtasks_apart_and_others_join_them():
-    vertices = (Vertex("a", "a", 3), Vertex("b", "b", 3), Vertex("c", "c", 2))
-    forward, shuffle = Edge("a", "b", "FORWARD"), Edge("b", "c", "HASH")
-    assert len(set(regions_of(vertices, [forward]).values())) == 3 + 2
-    assert len(set(regions_of(vertices, [forward, shuffle]).values())) == 1
-
-
-def test_the_region_of_a_task_is_what_restarts_with_it():
-    vertices = (Vertex("a", "a", 3), Vertex("b", "b", 3), Vertex("c", "c", 2), Vertex("d", "d", 7))
-    forward, shuffle = Edge("a", "b", "FORWARD"), Edge("b", "c", "HASH")
-    assert region_size(vertices, [forward], "b") == 2
-    assert region_size(vertices, [forward, shuffle], "a") == 8
-    assert region_size(vertices, [Edge("b", "c", "RESCALE")], "c") is None

@@ -1,4 +1,4 @@
-"""checkpoint.full_after_savepoint and .full_after_restore."""
+"""checkpoint.full_after_savepoint."""
 
 from dataclasses import replace
 
@@ -55,11 +55,10 @@ def test_a_full_upload_after_a_savepoint_is_told_with_its_excess_first():
 
 
 def test_where_both_sizes_are_told_the_uploaded_one_decides():
-    [finding, *_] = found(
-        story([80, 1, 1, 1, 1, 78, 1, 1, 1, 78, 1, 1, 1, 78, 1], {5, 9, 13}, flink_version=None),
-        RULE,
-    )
-    assert (finding.subject, finding.data["one_size_only"]) == ("checkpoint 7", False)
+    told = [80, 1, 1, 1, 1, 78, 1, 1, 1, 78, 1, 1, 1, 78, 1]
+    assert not found(story(told, {5, 9, 13}, flink_version=None), RULE)
+    [finding, *_] = found(story(told, {5, 9, 13}), RULE)
+    assert (finding.subject, finding.confidence) == ("checkpoint 7", "medium")
     assert evidence(finding, "uploaded share of the full state") == 78 / 80
 
 
@@ -80,35 +79,8 @@ def test_full_checkpoints_of_a_heap_backend_are_normal():
     assert not found(story([80] * 8, {3, 6}, one_size), RULE)
 
 
-def test_the_more_often_it_follows_savepoints_only_the_surer_it_is():
-    once = found(story([1, 1, 1, 1, 1, 78, 1], {5}, one_size), RULE)
-    often = found(story([1, 1, 1, 1, 1, 78, 1, 1, 78, 1, 1, 78, 1], {5, 8, 11}, one_size), RULE)
-    assert [finding.confidence for finding in once] == ["medium"]
-    assert {finding.confidence for finding in often} == {"high"}
-
-
-def test_more_full_uploads_after_savepoints_never_make_it_less_sure():
-    rank = {"low": 0, "medium": 1, "high": 2}
-    uploads = [[1, 1, 1] + [1, 78, 1] * times for times in range(1, 6)]
-    after = [{4 + 3 * place for place in range(times)} for times in range(1, 6)]
-    told = [
-        found(story(mib, places, one_size), RULE)
-        for mib, places in zip(uploads, after, strict=True)
-    ]
-    assert [len(findings) for findings in told] == [1, 2, 3, 4, 5]
-    ranks = [min(rank[finding.confidence] for finding in findings) for findings in told]
-    assert ranks == sorted(ranks)
-
-
 def test_one_coincidence_on_a_repaired_release_is_compaction():
     assert not found(story([1, 1, 1, 1, 1, 78, 1], {5}, flink_version="1.20.5"), RULE)
-
-
-def test_a_repaired_release_that_always_does_it_is_told_with_doubt():
-    repeated = story([1, 1, 1, 1, 1, 78, 1, 1, 78, 1, 1, 78, 1], {5, 8, 11}, flink_version="1.20.5")
-    findings = found(repeated, RULE)
-    assert {finding.confidence for finding in findings} == {"low"}
-    assert "should not have" in findings[0].cause
 
 
 def files(id, at, **values):
@@ -122,8 +94,6 @@ def test_metadata_with_the_old_files_makes_it_certain_on_any_release():
     )
     assert finding.confidence == "high"
     assert evidence(finding, "old files among those uploaded") == 1
-    # What their names prove needs no chance, which one full upload leaves large.
-    assert "chance that compaction did it" not in {one.name for one in finding.evidence}
 
 
 def test_metadata_with_new_names_is_compaction_on_any_release():
@@ -182,12 +152,3 @@ def test_each_checkpoint_is_a_finding_of_its_own():
     findings = found(story([1, 1, 1, 78, 1, 78, 1], {3, 5}, one_size), RULE)
     assert ids(findings) == [5, 8]
     assert len({finding.subject_id for finding in findings}) == 2
-
-
-RESTORE = Annotation(
-    ms(0),
-    "restore",
-    "7",
-    "restored from savepoint 7",
-    {"path": "file:/sp/savepoint-7", "claim_mode": "NO_CLAIM or LEGACY"},
-)

@@ -331,14 +331,13 @@ def skewed(siblings):
     return job(held("parse", 0.0, 0.95), agg, edges="source>parse parse>agg")
 
 
-def test_skew_names_hot_subtasks_with_their_share_and_the_hot_channels():
+def test_skew_names_hot_subtasks_with_their_share():
     skew = found(skewed((0.1, 0.1, 0.1)), SKEW)["agg"]
     assert (skew.data["hot_subtasks"], skew.data["records_in_share"], skew.data["hosts"]) == (
         [0],
         0.9,
         ["host-0"],
     )
-    assert (skew.data["hot_channel_subtasks"], skew.data["hot_producers"]) == ([0], ["parse/1"])
 
 
 def test_buffers_that_fill_while_tasks_start_are_no_skew():

@@ -10,7 +10,6 @@ from spark_jobs.diagnosis.samples import Annotation, VertexWindow
 from tests import windows
 from tests.diagnosis.jobs import (
     MINUTELY,
-    chain,
     checkpoint,
     event,
     evidence,
@@ -199,27 +198,6 @@ def test_the_log_tells_exceptions_where_rest_did_not():
     )
     [finding] = found(loop([0, 60, 120], failures=(), events=failed), RULE)
     assert "shop.Enrich.map" in finding.title
-
-
-def test_tasks_restarted_per_failure_are_told():
-    counted = tuple(event(60 * n, "region_restart", fields={"count": 12}) for n in range(3))
-    [finding] = found(loop([0, 60, 120], events=counted), RULE)
-    assert evidence(finding, "tasks restarted per failure") == 12
-
-
-def test_failures_that_restart_a_few_tasks_and_many_show_both_and_no_middle():
-    counted = tuple(
-        event(60 * n, "region_restart", fields={"count": count})
-        for n, count in enumerate((6, 138, 34, 35))
-    )
-    [finding] = found(loop([0, 60, 120, 180], events=counted), RULE)
-    assert evidence(finding, "tasks restarted per failure") == "6 to 138"
-
-
-def test_a_global_failure_restarts_all_tasks():
-    failures = tuple(failure(at, trace(), task=None) for at in (0, 60, 120))
-    [finding] = found(loop([0, 60, 120], failures=failures, **chain("source", "enrich")), RULE)
-    assert evidence(finding, "tasks restarted per failure") == 4
 
 
 def test_a_job_whose_tasks_never_all_run_again_is_stuck():

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.diagnosis.regional_advice import regions_of
-from spark_jobs.diagnosis.samples import Edge, Vertex
+from spark_jobs.diagnosis.samples import Edge
 from spark_jobs.placement.network_buffers import BufferSettings, buffers_needed
 from spark_jobs.placement.plan import Plan, PlannedVertex, planned
 from spark_jobs.placement.regions import region_sizes, regions, restarted_by_taskmanager
@@ -151,13 +150,6 @@ def test_regions_are_what_exchanges_records(job):
     expected = brute_force.regions(job)
     assert sorted(map(sorted, by_label.values())) == sorted(map(sorted, expected))
     assert sorted(region_sizes(found).tolist()) == sorted(map(len, expected))
-    edges = [
-        Edge(f"v{i}", f"v{j}", "RESCALE" if pointwise else "HASH") for i, j, pointwise in job.edges
-    ]
-    as_advised = regions_of(
-        [Vertex(f"v{at}", "", p) for at, (p, _) in enumerate(job.vertices)], edges
-    )
-    assert len(set(as_advised.values())) == len(expected)
 
 
 @settings(max_examples=examples(50, 150), deadline=None)

@@ -296,12 +296,7 @@ def _counted(
             f"{phase}_p95_ms": _percentile([one[f"{phase}_ms"] for one in done], 95)
             for phase in ("start_delay", "alignment", "sync", "async")
         },
-        "state_bytes_first": sizes[0] if sizes else None,
         "state_bytes_last": sizes[-1] if sizes else None,
-        "state_bytes_max": max(sizes, default=None),
-        "state_bytes_per_h": _slope(
-            [one for one in sized if one["checkpointed_bytes"] is not None], key[3]
-        ),
         "checkpointed_bytes_sum": sum(uploads) if uploads else None,
         "as_of": max(one["as_of"] for one in [*facts, *refusals]),
     }
@@ -320,13 +315,4 @@ def _percentile(values: list[Any], p: int) -> float | None:
         statistics.quantiles(known, n=100, method="inclusive")[p - 1]
         if len(known) > 1
         else (known[0] if known else None)
-    )
-
-
-def _slope(sized: list[dict[str, Any]], start: datetime) -> float | None:
-    hours = [(one["trigger_time"] - start) / HOUR for one in sized]
-    if len(set(hours)) < 2 or max(hours) - min(hours) < 0.5:
-        return None
-    return round(
-        statistics.linear_regression(hours, [one["state_bytes"] for one in sized]).slope, 1
     )

@@ -43,7 +43,6 @@ class PressureWindow(models.Model):
     backpressured_share = models.FloatField(null=True)
     busy_share = models.FloatField(null=True)
     in_pool_high_share = models.FloatField(null=True)
-    out_pool_high_share = models.FloatField(null=True)
     records_in_per_s = models.FloatField(null=True)
     records_out_per_s = models.FloatField(null=True)
     records_in_max_over_median = models.FloatField(null=True)
@@ -59,7 +58,6 @@ class PressureWindow(models.Model):
     emit_lag_ms = models.FloatField(null=True)
     watermark_lag_ms = models.FloatField(null=True)
     source_idle_ms = models.FloatField(null=True)
-    source_idle_least_ms = models.FloatField(null=True)
     as_of = models.DateTimeField()
 
     class Meta:

@@ -67,9 +67,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _processed(checkpoint: CheckpointSample) -> Iterator[Evidence]:
-    """What came between the first and the last barrier (Flink 1.12 and later): with even channels
-    next to nothing does.
-    """
     if checkpoint.processed_bytes:
         note = message(
             "checkpoint {checkpoint_id:number}, all subtasks together: channels that carry more "

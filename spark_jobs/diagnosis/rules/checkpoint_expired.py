@@ -105,7 +105,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _with_progress(progress: Progress, cause: str) -> str:
-    """What else is to be said stands behind how near it came."""
     if progress.verdict == "short" and progress.short_ms is not None:
         return message(
             "Of {name:message} {acknowledged:share} of the subtasks had acknowledged in time, and "
@@ -151,9 +150,6 @@ def _how_near(progress: Progress, at_ms: int) -> Iterator[Evidence]:
 
 
 def _holder(window: JobWindow, limits: Limits, expiries: Losses) -> Holder | None:
-    """Of the newest expired checkpoint; where the pressure of its time is not known, of the one
-    before.
-    """
     for lost in reversed(expiries.lost):
         holder = holder_between(window, limits, lost.trigger_time_ms, lost.ended_ms)
         if holder:
@@ -170,9 +166,6 @@ def _missing(expired: CheckpointSample) -> list[Missing]:
 
 
 def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) -> str | None:
-    """What those who had not acknowledged were doing, as far as anything but their own reports
-    shows: start_delay or async.
-    """
     if (
         2 * _writing(window, expired)
         > sum(part.get("count") or 0 for part in expired.not_acknowledged)
@@ -196,7 +189,6 @@ def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) 
 
 
 def _late_phase(expired: CheckpointSample) -> str | None:
-    """Of those that reported their part after the time-out, as most of their vertices say."""
     late = Counter[str]()
     for part in expired.not_acknowledged:
         if (phase := part.get("late_phase")) in PHASES:
@@ -205,7 +197,6 @@ def _late_phase(expired: CheckpointSample) -> str | None:
 
 
 def _writing(window: JobWindow, expired: CheckpointSample) -> int:
-    """How many of those who had not acknowledged had begun to write when time was out."""
     missing = {
         (part.get("vertex_id"), index)
         for part in expired.not_acknowledged

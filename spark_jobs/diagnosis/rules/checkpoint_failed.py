@@ -1,8 +1,5 @@
-"""Checkpoints lost for other reasons than a decline or an expiry: storage, metadata, the JobManager
-itself.
-
-Those that were pending when a task failed follow from its restart, which has rules of its own; here
-they are found where so many are lost that the job hardly has a recovery point.
+"""Checkpoints lost for other reasons than a decline or an expiry. Those that were pending when a
+task failed count only where so many are lost that the job hardly has a recovery point.
 """
 
 from collections.abc import Iterator, Mapping

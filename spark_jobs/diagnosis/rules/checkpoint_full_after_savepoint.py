@@ -1,20 +1,16 @@
 """The first checkpoint after a savepoint uploads the whole state again although checkpoints are
-incremental.
-
-Compaction of RocksDB rewrites everything too, and may follow a savepoint by chance. It is
-distinguished, strongest first, by the files that `_metadata` names, by how often such uploads
-follow savepoints against how often they come elsewhere, and by whether the release has the fault.
+incremental. Compaction of RocksDB does so too: it is told apart by the files that `_metadata`
+names, else by whether the release has the fault.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.known_bugs import BY_ISSUE
 from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, UploadedFiles
-from spark_jobs.diagnosis.statistics import at_least_by_chance, median
+from spark_jobs.diagnosis.statistics import median
 from spark_jobs.diagnosis.subjects import checkpoint_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.uploads import Upload, files_of, uploads_of
@@ -66,14 +62,6 @@ BEFORE_AT_LEAST = 2
             message("Less than a mebibyte in excess costs nothing that anybody would notice."),
         ),
         Threshold(
-            f"{RULE}.chance",
-            0.01,
-            "ratio",
-            0.000001,
-            0.5,
-            message("One in a hundred is the usual bound for calling something no coincidence."),
-        ),
-        Threshold(
             f"{RULE}.look_back_s",
             3_600,
             "s",
@@ -95,7 +83,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     uploads = uploads_of(window)
     if window.config.mode is None and all(upload.uploaded_bytes is None for upload in uploads):
         raise NotJudged(message("how much each checkpoint uploaded"))
-    pattern = _pattern(uploads, limits)
     since_ms = window.at_ms - limits[f"{RULE}.look_back_s"] * 1000
     for index, upload in enumerate(uploads):
         if (
@@ -111,39 +98,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         excess = int(
             (upload.uploaded_bytes or 0) - median(upload.uploaded_bytes or 0 for upload in before)
         )
-        confidence = _confidence(window, upload, pattern, limits)
+        confidence = _confidence(window, upload)
         if confidence and excess >= limits[f"{RULE}.minimum_excess_bytes"]:
-            yield _finding(window, upload, before, excess, confidence, pattern, limits)
-
-
-@dataclass(frozen=True, slots=True)
-class _Pattern:
-    """How often uploads are full after a savepoint and elsewhere."""
-
-    after_full: int
-    after: int
-    elsewhere_full: int
-    elsewhere: int
-
-    @property
-    def chance(self) -> float:
-        """Probability that compaction alone makes as many of those after savepoints full, by how
-        often it does elsewhere.
-        """
-        # One more of each: a few checkpoints without compaction do not prove that there is none.
-        return at_least_by_chance(
-            self.after_full, self.after, (self.elsewhere_full + 1) / (self.elsewhere + 2)
-        )
-
-
-def _pattern(uploads: Sequence[Upload], limits: Limits) -> _Pattern:
-    counted = [
-        upload for upload in uploads if upload.ratio is not None and not upload.follows_break
-    ]
-    full = [upload for upload in counted if (upload.ratio or 0) >= limits[f"{RULE}.full_ratio"]]
-    after = [upload for upload in counted if upload.savepoint]
-    after_full = sum(upload.savepoint is not None for upload in full)
-    return _Pattern(after_full, len(after), len(full) - after_full, len(counted) - len(after))
+            yield _finding(window, upload, before, excess, confidence, limits)
 
 
 def _ordinary(uploads: Sequence[Upload], newest: int) -> list[Upload]:
@@ -178,25 +135,15 @@ def _is_full_among_small(
 
 
 def _share_of(upload: Upload, full_bytes: int) -> float:
-    """Where one size only is reported, an older checkpoint is held against the same full size."""
     return upload.ratio if upload.ratio is not None else (upload.uploaded_bytes or 0) / full_bytes
 
 
-def _confidence(
-    window: JobWindow, upload: Upload, pattern: _Pattern, limits: Limits
-) -> Confidence | None:
+def _confidence(window: JobWindow, upload: Upload) -> Confidence | None:
     """None where compaction is the better explanation."""
     files = _files(window, upload.checkpoint)
     if files is not None:
         return "high" if _uploaded_again(files) else None
-    affected = BUG.releases.affect(window.flink_version)
-    chance = pattern.chance
-    bound = limits[f"{RULE}.chance"]
-    if affected == "yes":
-        return "high" if chance <= bound else "medium"
-    if chance <= bound:
-        return "medium" if affected == "unknown" else "low"
-    return None
+    return "medium" if BUG.releases.affect(window.flink_version) == "yes" else None
 
 
 def _files(window: JobWindow, checkpoint: CheckpointSample) -> UploadedFiles | None:
@@ -209,7 +156,6 @@ def _files(window: JobWindow, checkpoint: CheckpointSample) -> UploadedFiles | N
 
 
 def _uploaded_again(files: UploadedFiles) -> bool:
-    """The files are the old ones, by name or by place."""
     return (files.kept_bytes or 0) + (files.same_name_bytes or 0) > (files.new_name_bytes or 0)
 
 
@@ -219,7 +165,6 @@ def _finding(
     before: Sequence[Upload],
     excess: int,
     confidence: Confidence,
-    pattern: _Pattern,
     limits: Limits,
 ) -> Finding:
     checkpoint, savepoint = upload.checkpoint, upload.savepoint
@@ -241,7 +186,7 @@ def _finding(
         ),
         cause=_cause(window, affected, savepoint),
         next_step=_next_step(affected),
-        evidence=_evidence(window, upload, before, excess, pattern, limits),
+        evidence=_evidence(window, upload, before, excess, limits),
         related=(
             Related(
                 "checkpoint",
@@ -251,11 +196,8 @@ def _finding(
         ),
         data={
             "checkpoint_id": checkpoint.checkpoint_id,
-            "savepoint_id": savepoint.checkpoint_id,
             "excess_bytes": excess,
             "bug": BUG.issue,
-            "version_affected": affected,
-            "one_size_only": upload.one_size,
         },
     )
 
@@ -307,7 +249,6 @@ def _evidence(
     upload: Upload,
     before: Sequence[Upload],
     excess: int,
-    pattern: _Pattern,
     limits: Limits,
 ) -> Iterator[Evidence]:
     at_ms = upload.checkpoint.ended_ms
@@ -340,27 +281,7 @@ def _evidence(
         before=plural(len(before), "{count:count} checkpoint", "{count:count} checkpoints"),
     )
     yield limits.compared(message("usual share"), usual, "ratio", "<", small, at_ms, over)
-    after = message(
-        "{after_full:number} of {after:number} after savepoints, {elsewhere_full:number} of "
-        "{elsewhere:number} elsewhere",
-        after_full=pattern.after_full,
-        after=pattern.after,
-        elsewhere_full=pattern.elsewhere_full,
-        elsewhere=pattern.elsewhere,
-    )
-    files = _files(window, upload.checkpoint)
-    if files is None:
-        yield limits.compared(
-            message("chance that compaction did it"),
-            pattern.chance,
-            "ratio",
-            "<=",
-            f"{RULE}.chance",
-            at_ms,
-            message("full uploads: {after:message}", after=after),
-        )
-    else:
-        # Names of files prove it, whatever the chance is by how often it happened.
+    if files := _files(window, upload.checkpoint):
         again = (files.kept_bytes or 0) + (files.same_name_bytes or 0)
         share = again / max(again + (files.new_name_bytes or 0), 1)
         yield Evidence(

@@ -1,8 +1,5 @@
-"""No checkpoint has completed for far longer than the settings promise: the recovery point grows
-old.
-
-A job in a terminal state is never stalled, and one is judged at its own newest data, so nothing
-stalls because a recording ended.
+"""No checkpoint has completed for far longer than the settings promise. A job is judged at its own
+newest data, so nothing stalls because a recording ended.
 """
 
 from collections.abc import Iterator
@@ -115,9 +112,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _before_the_history(window: JobWindow) -> CheckpointSample | None:
-    """After many lost ones the last success may lie before the checkpoints that are known; its
-    state still tells of it.
-    """
     newest = max(
         window.vertex_states,
         key=lambda state: (state.trigger_time_ms, state.checkpoint_id),
@@ -131,7 +125,6 @@ def _before_the_history(window: JobWindow) -> CheckpointSample | None:
 
 
 def _since_ms(window: JobWindow, last: CheckpointSample | None) -> int:
-    """The last success; without one, the start of the job or of what is known of it."""
     if last:
         return last.ended_ms
     known = [checkpoint.trigger_time_ms for checkpoint in window.checkpoints]

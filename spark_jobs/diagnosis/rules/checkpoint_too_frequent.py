@@ -127,7 +127,6 @@ def _has_pause(window: JobWindow, interval_ms: int, limits: Limits) -> bool:
 
 
 def _is_held(window: JobWindow, limits: Limits, done: list[CheckpointSample]) -> bool:
-    """Back-pressure or busy threads make them slow, not their number: then the phase rules speak."""
     phases = [dominating[0] for sample in done if (dominating := dominating_phase(sample))]
     if phases and sum(phase in BARRIER_PHASES for phase in phases) * 2 >= len(phases):
         return True

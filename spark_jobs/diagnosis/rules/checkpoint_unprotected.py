@@ -54,7 +54,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _has_savepoint_since(window: JobWindow, audited_at_ms: int) -> bool:
-    """It holds the whole state by itself, whatever later checkpoints still refer to."""
     return any(
         checkpoint.is_savepoint
         and checkpoint.outcome == "completed"

@@ -52,7 +52,6 @@ class Uneven:
 
     @property
     def busy(self) -> float | None:
-        """Of its busiest hot subtask."""
         if self.window is None:
             return None
         return max(
@@ -206,9 +205,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _state_is_unreported(window: JobWindow) -> bool:
-    """Checkpoints completed, and REST either reported nothing of the job or had the time to tell of
-    one of them.
-    """
     since_ms = min(
         (sample.ended_ms for sample in completed(window.checkpoints)), default=window.at_ms
     )
@@ -216,7 +212,6 @@ def _state_is_unreported(window: JobWindow) -> bool:
 
 
 def _sets_pace(window: JobWindow, limits: Limits, uneven: Uneven) -> bool:
-    """Its hot subtask is busy, and an origin of the back-pressure of what feeds it."""
     if uneven.is_source or uneven.busy is None or uneven.busy < limits[BUSY]:
         return False
     try:

@@ -1,8 +1,5 @@
 """A source cannot look for new data, and only logs that: the job runs, its checkpoints complete,
 and it reads nothing new.
-
-Enumerators of files and of tables in lakes (Flink's own, Paimon's, Delta's, Iceberg's) try again at
-the next interval.
 """
 
 from collections.abc import Iterator

@@ -98,7 +98,6 @@ def _unknown() -> str:
 
 
 def _texts(window: JobWindow) -> Iterator[str]:
-    """Traces of the job's own end and of its last failures, those that say most first."""
     ends = [event for event in window.events if _is_end(event) and event.detail]
     for event in reversed(ends):
         yield event.detail or ""
@@ -116,14 +115,12 @@ def _is_end(event: LogEvent) -> bool:
 
 
 def _last_failures(window: JobWindow) -> list[JobFailure]:
-    """Those that came together last, what Flink calls the root first."""
     newest_ms = max((failure.at_ms for failure in window.failures), default=0)
     last = [failure for failure in window.failures if failure.at_ms >= newest_ms - SAME_MS]
     return sorted(last, key=lambda failure: (not failure.is_root, failure.at_ms))
 
 
 def _root(texts: list[str]) -> tuple[RootException | None, FailureCause | None]:
-    """The first cause that only wraps no other one, else the first of all."""
     roots = [(root_of(text.partition(":")[0], text), text) for text in texts]
     if not roots:
         return None, None
@@ -186,7 +183,6 @@ def _of_checkpoint(checkpoint: CheckpointSample) -> Snapshot:
 
 
 def _restored(window: JobWindow) -> Snapshot | None:
-    """What it was started from, where it took none of its own."""
     found = [
         (str(path), None)
         for one in window.annotations

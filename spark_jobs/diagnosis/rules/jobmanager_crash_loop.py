@@ -21,7 +21,6 @@ ENDS, WINDOW = f"{RULE}.ends", f"{RULE}.window_s"
 FATAL, LOST, LEADS = "jobmanager_fatal", "leadership_lost", "leadership_granted"
 MESSAGE_CHARS = 300
 SAME_MS = 2_000
-"""One end is logged by several of its parts."""
 
 
 @rule(

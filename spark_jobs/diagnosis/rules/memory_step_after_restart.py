@@ -1,7 +1,6 @@
-"""Memory that each restart of a job leaves behind in its TaskManagers: metaspace and direct memory.
-Flink loads user classes again for each attempt (``flink-docs``, "Unloading of Dynamically Loaded
-Classes in User Code"); whatever refers to an earlier attempt keeps its classes and buffers.
-RocksDB's memory is in neither figure.
+"""Metaspace and direct memory that each restart of a job leaves behind in its TaskManagers: Flink
+loads user classes again for each attempt, and whatever refers to an earlier one keeps its classes
+and buffers (``flink-docs``, "Unloading of Dynamically Loaded Classes in User Code").
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -177,7 +176,6 @@ def _steps(window: JobWindow, least: int) -> Iterator[Steps]:
 
 
 def _step(levels: Sequence[tuple[int, int, int]], least: int) -> float:
-    """0 where they are few, or fall now and then."""
     if len(levels) <= least:
         return 0
     step = _slope(levels)
@@ -188,9 +186,6 @@ def _step(levels: Sequence[tuple[int, int, int]], least: int) -> float:
 
 
 def _repeated_restarts(window: JobWindow) -> list[int]:
-    """Instants of restarts that belong to the episode of an earlier one: not all tasks ran in
-    between, so no attempt left anything behind that another had not.
-    """
     begun = {episode.begun_ms for episode in episodes(window, 0)}
     return sorted(
         annotation.at_ms
@@ -203,9 +198,6 @@ def _repeated_restarts(window: JobWindow) -> list[int]:
 def _newest_processes(
     samples: Sequence[TaskManagerSample],
 ) -> dict[str, list[TaskManagerSample]]:
-    """By TaskManager, since its JVM began: one that is started again under its id has other memory,
-    and its counters start at zero.
-    """
     processes: dict[str, list[TaskManagerSample]] = {}
     for sample in sorted(samples, key=lambda sample: sample.at_ms):
         own = processes.setdefault(sample.taskmanager_id, [])
@@ -221,7 +213,6 @@ def _newest_processes(
 def _spells(
     samples: Sequence[TaskManagerSample], repeated: Sequence[int]
 ) -> dict[int, list[TaskManagerSample]]:
-    """By how many restart episodes came before."""
     spells: dict[int, list[TaskManagerSample]] = {}
     for sample in samples:
         before = sample.restarts - sum(at_ms < sample.at_ms for at_ms in repeated)

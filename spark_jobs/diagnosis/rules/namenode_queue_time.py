@@ -1,7 +1,4 @@
-"""Calls wait in the queue of a NameNode before it takes them: all who write to that HDFS wait, each
-checkpoint many times over.
-
-By ``RpcQueueTimeAvgTime`` of the bean ``RpcActivityForPort*`` (Hadoop's metrics reference), a mean
+"""Calls wait in the queue of a NameNode: ``RpcQueueTimeAvgTime`` of ``RpcActivityForPort*``, a mean
 of the NameNode's own last interval.
 """
 

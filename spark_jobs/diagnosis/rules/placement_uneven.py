@@ -188,9 +188,6 @@ def _finding(
 
 
 def _most_concentrated(loads: list[Load], fullest: Load) -> str | None:
-    """The vertex with most subtasks on the fullest TaskManager above its even share; None where
-    none is.
-    """
     total = sum((load.of_vertices for load in loads), Counter[str]())
     above = {
         vertex: count - -(-total[vertex] // len(loads))

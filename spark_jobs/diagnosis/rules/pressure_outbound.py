@@ -145,5 +145,4 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
 
 
 def _confidence(samples: int) -> Confidence:
-    """Never high: what lies between two vertices is not measured."""
     return "medium" if samples > 1 else "low"

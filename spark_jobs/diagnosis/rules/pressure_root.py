@@ -31,7 +31,6 @@ BUSY = f"{RULE}.busy_ratio"
 FULL_INPUT = f"{RULE}.full_input_ratio"
 CRITICAL = f"{RULE}.critical_ratio"
 RARELY = 0.01
-"""Of the time: less waiting than that is none."""
 
 
 @rule(
@@ -222,7 +221,6 @@ def _finding(
 
 
 def _works(vertex: Subtasks, origin: Origin, hot: str, name: str) -> str:
-    """As much as its figures say: an origin may wait a little, and rest a little."""
     if not origin.measured:
         return message(
             "{hot:opening} of {name:name} had full inputs and did not wait", hot=hot, name=name
@@ -254,7 +252,6 @@ def _works(vertex: Subtasks, origin: Origin, hot: str, name: str) -> str:
 
 
 def _busy_threads(vertex: Subtasks, origin: Origin) -> dict[str, float]:
-    """Of the subtasks that hold others, by TaskManager."""
     threads: dict[str, float] = {}
     for index in origin.subtasks:
         if (taskmanager := value(vertex.window.taskmanager_id, index)) is not None:
@@ -322,7 +319,6 @@ def _evidence(
 
 
 def _confidence(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Confidence:
-    """One step down for each thing not seen."""
     vertex = pressure.vertices[origin.vertex_id]
     lacking = (
         (not origin.measured)
@@ -343,9 +339,6 @@ def _is_one_sample(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> 
 
 
 def _severity(limits: Limits, pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Severity:
-    """Critical where it reaches a source nearly all the time; one sample alone is not enough for
-    that.
-    """
     reaches_source = any(
         one.ratio >= limits[CRITICAL] and pressure.topology.is_source(one.vertex_id) for one in held
     )

@@ -2,16 +2,15 @@
 mostly idle under the same upstream.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.meters import holds_start
 from spark_jobs.diagnosis.origins import NO_METRICS, Pressure, pressure_of
-from spark_jobs.diagnosis.pressure import Subtasks, typical, value
+from spark_jobs.diagnosis.pressure import Subtasks, typical
 from spark_jobs.diagnosis.pressure_walk import Origin
 from spark_jobs.diagnosis.pressure_words import (
-    MOST_SUBTASKS,
     NEARLY_ALWAYS,
     brief_name,
     hot_data,
@@ -26,7 +25,6 @@ from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "pressure.skew"
 HOT_SHARE, SIBLINGS = f"{RULE}.hot_share", f"{RULE}.sibling_working_ratio"
-HOT_FLOATING, HOT_EXCLUSIVE = f"{RULE}.floating_ratio", f"{RULE}.exclusive_ratio"
 
 
 @rule(
@@ -60,25 +58,6 @@ HOT_FLOATING, HOT_EXCLUSIVE = f"{RULE}.floating_ratio", f"{RULE}.exclusive_ratio
             message(
                 "Siblings that work less than half of the time could take the load of another."
             ),
-        ),
-        Threshold(
-            HOT_FLOATING,
-            0.8,
-            "ratio",
-            0.0,
-            1.0,
-            message(
-                "Floating buffers go to channels with a backlog: all lent means that some channel "
-                "queues."
-            ),
-        ),
-        Threshold(
-            HOT_EXCLUSIVE,
-            0.5,
-            "ratio",
-            0.0,
-            1.0,
-            message("Most channels' own buffers are empty: few channels carry that backlog."),
         ),
     ),
 )
@@ -115,8 +94,6 @@ def _finding(
     name = brief_name(window, origin.vertex_id)
     even_share = len(origin.subtasks) / vertex.parallelism
     share = vertex.records_in_share(origin.subtasks)
-    channels = _hot_channel_subtasks(vertex, origin, limits)
-    producers = _producers(window, pressure, origin) if channels else []
     hot = subtasks_text(origin.subtasks, vertex.parallelism)
     host = slow_host(vertex, origin.subtasks)
     return vertex_finding(
@@ -126,21 +103,17 @@ def _finding(
         "warning",
         _confidence(origin, share, even_share, vertex.window.samples),
         title=message("{name:name}: {hot:text} busy, the others idle", name=name, hot=hot),
-        cause=_cause(vertex, origin, hot, share, producers, host),
+        cause=_cause(vertex, origin, hot, share, host),
         next_step=_next_step(vertex, origin, share, host, name),
         evidence=_evidence(window, limits, vertex, origin, siblings_working, share),
         related=(Related("host", host, message("all its subtasks are busy")),) if host else (),
-        data={
-            **hot_data(
-                window,
-                pressure,
-                origin.vertex_id,
-                origin.subtasks,
-                pressure.ways_to(origin.vertex_id),
-            ),
-            "hot_channel_subtasks": channels[:MOST_SUBTASKS],
-            "hot_producers": producers[:MOST_SUBTASKS],
-        },
+        data=hot_data(
+            window,
+            pressure,
+            origin.vertex_id,
+            origin.subtasks,
+            pressure.ways_to(origin.vertex_id),
+        ),
     )
 
 
@@ -149,7 +122,6 @@ def _cause(
     origin: Origin,
     hot: str,
     share: float | None,
-    producers: Sequence[str],
     host: str | None,
 ) -> str:
     busy = typical(vertex.busy(index) for index in origin.subtasks)
@@ -171,22 +143,13 @@ def _cause(
             carried=carried,
             host=host,
         )
-    few = (
-        message(
-            " The backlog stands in few input channels, those from {producers:name}.",
-            producers=list_text(producers),
-        )
-        if producers
-        else ""
-    )
     return message(
         "Of {parallelism:message} only {hot:text} is {works:message}{carried:message}, siblings "
-        "mostly idle: the load is uneven.{few:message}",
+        "mostly idle: the load is uneven.",
         parallelism=of_all,
         hot=hot,
         works=works,
         carried=carried,
-        few=few,
     )
 
 
@@ -231,57 +194,6 @@ def _evidence(
                 "{even:message}; {source:text}", even=even, source=records_in(vertex.window).source
             ),
         )
-    first = origin.subtasks[0]
-    for name, values, key, sign in (
-        (
-            message("floating input buffers in use"),
-            vertex.window.floating_usage,
-            HOT_FLOATING,
-            ">=",
-        ),
-        (
-            message("exclusive input buffers in use"),
-            vertex.window.exclusive_usage,
-            HOT_EXCLUSIVE,
-            "<=",
-        ),
-    ):
-        if (usage := value(values, first)) is not None:
-            yield limits.compared(
-                name,
-                usage,
-                "ratio",
-                sign,
-                key,
-                at_ms,
-                message("subtask {first:number}", first=first),
-            )
-
-
-def _hot_channel_subtasks(vertex: Subtasks, origin: Origin, limits: Limits) -> list[int]:
-    """Hot subtasks of which only few channels queue."""
-    hot = []
-    for index in origin.subtasks:
-        floating = value(vertex.window.floating_usage, index)
-        exclusive = value(vertex.window.exclusive_usage, index)
-        if (
-            floating is not None
-            and exclusive is not None
-            and floating >= limits[HOT_FLOATING]
-            and exclusive <= limits[HOT_EXCLUSIVE]
-        ):
-            hot.append(index)
-    return hot
-
-
-def _producers(window: JobWindow, pressure: Pressure, origin: Origin) -> list[str]:
-    """Held subtasks right before the origin: the backlog stands in their channels."""
-    return [
-        f"{brief_name(window, upstream)}/{index}"
-        for upstream in pressure.topology.upstream(origin.vertex_id)
-        if upstream in pressure.held
-        for index in pressure.held[upstream].subtasks[:MOST_SUBTASKS]
-    ]
 
 
 def _confidence(origin: Origin, share: float | None, even_share: float, samples: int) -> Confidence:

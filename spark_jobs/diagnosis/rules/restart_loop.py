@@ -15,7 +15,6 @@ from spark_jobs.diagnosis.failure_causes.table import (
     of_code,
 )
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
-from spark_jobs.diagnosis.regional_advice import region_size
 from spark_jobs.diagnosis.restart_episodes import (
     READS,
     Episode,
@@ -48,7 +47,6 @@ ROOT_WITHIN_MS = 2_000
 MESSAGE_CHARS = 200
 WRAPPED_WITHIN_MS = 5_000
 """What Flink wraps is reported by another task or another source at about the same time."""
-COUNTED = "region_restart"
 SLOTS_REQUIRED, SLOTS_MISSING = "slots_required", "slots_missing"
 SYMPTOMS = frozenset({"RPC_TIMEOUT", "CONNECTION_BROKEN", "CONTAINER_EXITED"})
 STUCK_RESTARTS = 2
@@ -68,7 +66,7 @@ MOST_CHANCE = 0.05
     ),
     fed_by="windows/1.20.5-J",
     hold_s=600,
-    reads=(*READS, COUNTED, SLOTS_REQUIRED, SLOTS_MISSING),
+    reads=(*READS, SLOTS_REQUIRED, SLOTS_MISSING),
     needs=("annotations", "events"),
     thresholds=(
         Threshold(
@@ -157,7 +155,6 @@ def _within(every: Sequence[Episode], at_ms: int, running_ms: int) -> list[Episo
 
 
 def _reasons(window: JobWindow) -> dict[str, str]:
-    """By TaskManager that was lost, why, as the log says."""
     return {
         annotation.subject: str(annotation.detail["reason"])
         for annotation in window.annotations
@@ -198,7 +195,6 @@ def _trouble(episode: Episode, reasons: Mapping[str, str]) -> _Trouble:
 
 
 def _first_fault(window: JobWindow, reasons: Mapping[str, str]) -> _Trouble | None:
-    """What failed at the first restart of the loop, where that is known."""
     first = first_attempt(window)
     trouble = _trouble(first, reasons) if first else None
     return trouble if trouble and trouble.group != UNREPORTED else None
@@ -231,7 +227,6 @@ def _group_of(episode: Episode) -> _Trouble:
 
 
 def _first(episode: Episode) -> JobFailure:
-    """What Flink calls the root of the failure, where it reported it near the first sign."""
     earliest = episode.failures[0]
     roots = (
         failure
@@ -262,15 +257,11 @@ def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
 
 
 def _span_ms(window: JobWindow, limits: Limits, failing: Sequence[Episode]) -> float:
-    """Within so long all of them were: the look-back where that is enough."""
     took_ms = window.at_ms - failing[0].begun_ms
     return max(limits[f"{RULE}.window_s"] * 1000, took_ms - took_ms % 60_000)
 
 
 def _is_rescaling(window: JobWindow, episode: Episode) -> bool:
-    """The adaptive scheduler restarts a job to change its parallelism; that is seen a little after
-    the restart.
-    """
     return any(
         annotation.kind == "rescale" and 0 <= annotation.at_ms - episode.begun_ms <= RESCALE_SEEN_MS
         for annotation in window.annotations
@@ -581,17 +572,6 @@ def _evidence(
             at_ms,
             message("{host:name}; of the tasks {tasks:share}", host=host[0], tasks=host[2]),
         )
-    per_failure, source = _tasks_per_failure(window, failing[0].begun_ms, last)
-    if per_failure is not None:
-        tasks = sum(vertex.parallelism or 0 for vertex in window.vertices)
-        note = (
-            message("of {tasks:number}, {source:text}", tasks=tasks, source=source)
-            if tasks
-            else source
-        )
-        yield Evidence(
-            message("tasks restarted per failure"), per_failure, "count", at_ms=at_ms, note=note
-        )
 
 
 def _slots(window: JobWindow, at_ms: int) -> Iterator[Evidence]:
@@ -618,53 +598,6 @@ def _slots(window: JobWindow, at_ms: int) -> Iterator[Evidence]:
     ]
     if told:
         yield Evidence(message("slots that are there"), told[-1], at_ms=at_ms)
-
-
-def _tasks_per_failure(
-    window: JobWindow, since_ms: int, last: JobFailure | None
-) -> tuple[float | str | None, str]:
-    """What the log counted, from the fewest to the most; else the pipelined region of the task that
-    failed last, which is what Flink restarts.
-
-    The lines about global failures name no job; what these restart is known without them.
-    """
-    counts = [
-        event.fields.get("count")
-        for event in window.events
-        if event.kind == COUNTED and event.at_ms >= since_ms - 2_000
-    ]
-    known = [
-        float(count)
-        for count in counts
-        if isinstance(count, int | float | str) and str(count).isdigit()
-    ]
-    if known:
-        least, most = min(known), max(known)
-        if least == most:
-            return most, message("by the log")
-        return message("{least:count} to {most:count}", least=least, most=most), message(
-            "by the log"
-        )
-    if (
-        last
-        and last.task is None
-        and window.vertices
-        and all(vertex.parallelism for vertex in window.vertices)
-    ):
-        return sum(vertex.parallelism or 0 for vertex in window.vertices), message(
-            "since the failure was global"
-        )
-    failed = next(
-        (
-            vertex
-            for vertex in window.vertices
-            if last and last.task and last.task.startswith(f"{vertex.name} (")
-        ),
-        None,
-    )
-    return (
-        region_size(window.vertices, window.edges, failed.vertex_id) if failed else None
-    ), message("by its pipelined region")
 
 
 def _as_data(episode: Episode, trouble: _Trouble) -> dict[str, object]:

@@ -50,7 +50,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _fails_otherwise(last: Episode) -> bool:
-    """It has slots by now, and fails by something else, such as a file that is missing."""
     late = [one for one in last.failures if one.at_ms > last.begun_ms + CASCADES_WITHIN_MS]
     return any(
         not is_lost_taskmanager(one.name, one.stacktrace)
@@ -60,7 +59,6 @@ def _fails_otherwise(last: Episode) -> bool:
 
 
 def _lost(last: Episode) -> tuple[str, ...]:
-    """By id where the log names one, else by the address in a stack trace."""
     traced = (lost_taskmanager(failure.stacktrace) for failure in last.failures)
     return last.lost or tuple(dict.fromkeys(name for name in traced if name))
 

@@ -1,8 +1,5 @@
-"""A restore fails since a file of the checkpoint is not there any more: each attempt looks for it
-again, and the job stays down.
-
-The file is often of another job: the one that this job, or the one before it, was restored from.
-Flink's coordinator never falls back to an older checkpoint by itself.
+"""A restore fails since a file of the checkpoint is gone: each attempt looks for it again. Flink's
+coordinator never falls back to an older checkpoint by itself.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,8 @@
 """A job was started without state, or without that of some operators, although it had completed
-checkpoints. Flink counts checkpoints on from the restored one: ids that begin anew, without a
-restore before them, say that there was none. Under another id it is the same job where it has the
-name, and the attempt before it was over. Whoever cancelled that one with all of its checkpoints, or
-let it finish, meant to begin anew. Where non-restored state is allowed, Flink logs which operators
-it leaves out.
+checkpoints. Flink counts checkpoints on from the restored one: ids that begin at 1 without a
+restore say that there was none. Whoever cancelled the attempt before with all of its checkpoints,
+or let it finish, meant that. Where non-restored state is allowed, Flink logs which operators it
+leaves out.
 """
 
 from collections.abc import Iterator
@@ -178,7 +177,6 @@ def _is_meant(earlier: EarlierAttempt, started_ms: int) -> str | None:
 
 
 def _left_out(window: JobWindow, since_ms: int) -> Iterator[Finding]:
-    """Operators of the snapshot whose state was left out at the newest restore."""
     skipped = [one for one in window.events if one.kind == SKIPPED and one.at_ms > since_ms]
     if not skipped:
         return

@@ -1,8 +1,6 @@
-"""RocksDB slows the writes of a vertex down or stops them, as its own metrics say.
-
-It does so while a write buffer waits for its flush, where too many files lie in level 0 (slowed
-from 20 on, stopped at 36 by default), or where compactions have too much left to rewrite. Tasks
-then wait inside state access: they are busy, and their checkpoints slow.
+"""RocksDB slows writes down or stops them, as its own metrics say: while a write buffer waits for
+its flush, level 0 has too many files (slowed from 20 on, stopped at 36 by default), or compactions
+lag.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,5 @@
 """Transactions of two-phase-commit sinks that are open for longer than their store waits: what they
-hold is lost.
-
-The time-out is what sinks log (Flink's warning, Kafka's producer configuration), or what an
-operator sets for the job.
+hold is lost. The time-out is what sinks log, or what an operator sets for the job.
 """
 
 from collections.abc import Iterator

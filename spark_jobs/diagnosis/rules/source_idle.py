@@ -83,7 +83,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _idle(vertex: VertexWindow, limits: Limits) -> Idle | None:
-    """None where nobody reads: then there is nothing to read, at night say."""
     rates = [
         rate
         for index, idle_ms in enumerate(vertex.source_idle_ms)

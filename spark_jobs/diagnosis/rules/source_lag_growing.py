@@ -146,7 +146,6 @@ def _growing(window: JobWindow, limits: Limits, vertex: VertexWindow) -> Lag | N
 
 
 def _past_lag(past: VertexPast, reporting: int) -> float | None:
-    """Sums over as many subtasks alone can be compared."""
     if reporting:
         return past.pending_records if past.pending_subtasks == reporting else None
     return None if past.pending_records is not None else past.emit_lag_ms
@@ -190,7 +189,6 @@ def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
 
 
 def _held(vertex: VertexWindow) -> float | None:
-    """How much of the time it was back-pressured: the median of its subtasks."""
     known = [ratio for ratio in vertex.backpressured_ratio if ratio is not None]
     return median(known) if known else None
 

@@ -18,7 +18,6 @@ HELD_UP, RATIO, LONGER = f"{RULE}.held_up_ms", f"{RULE}.over_earlier", f"{RULE}.
 
 LOOK_BACK_MS = 600_000
 BEGINS = ("deploy", "restart", "rescale")
-"""Annotations that a start follows."""
 _DOING = {
     "graph": message("building the execution graph and reading the snapshot that it restores"),
     "cancel": message("cancelling the tasks of the previous attempt"),
@@ -104,9 +103,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _longer(window: JobWindow, limits: Limits) -> list[tuple[str, int, int]]:
-    """Phases of the newest start that took much longer, how long, and the median of earlier ones;
-    most lost first.
-    """
     *earlier, start = window.starts
     longer = []
     for phase in _DOING:

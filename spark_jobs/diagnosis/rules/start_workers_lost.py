@@ -109,7 +109,6 @@ def _is_lost(event: LogEvent) -> bool:
 
 
 def _reason(event: LogEvent) -> str:
-    """What the line says, else the innermost cause below it."""
     if event.kind == UNREGISTERED:
         return event.message or ""
     return str(event.fields.get("reason_text") or event.detail or event.message or "")

@@ -1,8 +1,5 @@
-"""A retained checkpoint or savepoint refers to files that are not there: it cannot be restored.
-
-Where a later checkpoint of the chain is whole it is information only, as CLAIM leaves it. The
-newest checkpoint of a running job is also reported by ``checkpoint.unprotected``, which is what
-takes points from its health.
+"""A retained checkpoint or savepoint refers to files that are gone: it cannot be restored.
+Information only where a later checkpoint of the chain is whole, as CLAIM leaves it.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,4 @@
-"""Files that Flink wrote below a root and that nothing refers to any more.
-
-Left by TaskManagers that died before they acknowledged, by checkpoints that expired, were declined
-or aborted, by jobs that are gone. Flink never comes back for them. What counts as an orphan, and
-why each is one, is said by the audit.
-"""
+"""Files that Flink wrote below a root and that nothing refers to any more, as the audit proves."""
 
 from collections.abc import Iterator
 

@@ -1,8 +1,5 @@
-"""Retained checkpoints that nobody will restore: their job ended, and the job restored from them
-has a whole checkpoint of its own.
-
-Flink deletes a retained checkpoint only where a job has claimed it. In every other mode somebody
-has to, and nobody does.
+"""Retained checkpoints of ended jobs whose successor has a whole checkpoint of its own. Flink
+deletes a retained checkpoint only where a job has claimed it.
 """
 
 from collections.abc import Iterator

@@ -152,7 +152,6 @@ def _calls(sample: StorageJobSample, limits: Limits) -> Iterator[Evidence]:
 
 
 def _pace(sample: StorageJobSample) -> str:
-    """What each of these would leave, in figures."""
     if sample.calls_per_s is None or sample.ended:
         return ""
     parts = []

@@ -1,9 +1,5 @@
-"""An object store throttles, refuses or does not answer the requests of a job: which bucket and
-prefix, how often, and what it cost.
-
-What many jobs meet at one bucket at one time is one trouble of that bucket: see
-:mod:`spark_jobs.diagnosis.incidents`. Clients retry by themselves, so a line in the log alone may
-have cost nothing.
+"""An object store throttles, refuses or does not answer the requests of a job. Clients retry by
+themselves, so a line in the log alone may have cost nothing.
 """
 
 from collections import Counter

@@ -187,7 +187,6 @@ def _finding(
 
 
 def _silent_inputs(window: JobWindow, topology: Topology, vertex_id: str) -> list[Silent]:
-    """Direct inputs, or subtasks of them, that are known to emit nothing in this window."""
     seen = {vertex.vertex_id: vertex for vertex in window.vertex_windows}
     silent = []
     for upstream in topology.upstream(vertex_id):

@@ -1,8 +1,5 @@
-"""Weir itself does not get on: it collects nothing, or interprets nothing of what it collects. Then
-no other rule finds anything.
-
-Judged where Weir watches itself. A cluster that does not answer is ``collect.blind``, and no matter
-of this rule.
+"""Weir itself collects nothing, or interprets nothing of what it collects: then no other rule finds
+anything.
 """
 
 from collections.abc import Iterator

@@ -121,7 +121,7 @@ def test_percentiles_are_exact_and_of_completed_checkpoints_only() -> None:
     assert row["end_to_end_p99_ms"] == pytest.approx(99.01)
 
 
-def test_the_slope_is_bytes_per_hour() -> None:
+def test_the_size_of_an_hour_is_its_last() -> None:
     growing = [
         {
             "trigger_time": noon(60 * n),
@@ -132,27 +132,7 @@ def test_the_slope_is_bytes_per_hour() -> None:
         for n in range(31)
     ]
     row = only(hours(growing))
-    assert row["state_bytes_per_h"] == pytest.approx(600)
-    assert (row["state_bytes_first"], row["state_bytes_last"], row["state_bytes_max"]) == (
-        1000,
-        1300,
-        1300,
-    )
-    assert row["checkpointed_bytes_sum"] == 31
-    assert only(hours(growing[:30]))["state_bytes_per_h"] is None
-
-
-def test_sizes_that_may_be_uploads_have_no_slope() -> None:
-    row = only(
-        hours([{"state_bytes": 80_000_000}, {"state_bytes": 250_000}, {"state_bytes": 260_000}])
-    )
-    assert row["state_bytes_per_h"] is None
-    assert row["checkpointed_bytes_sum"] is None
-    assert row["state_bytes_max"] == 80_000_000
-
-
-def test_one_checkpoint_has_no_slope() -> None:
-    assert only(hours([{"state_bytes": 5, "checkpointed_bytes": 5}]))["state_bytes_per_h"] is None
+    assert (row["state_bytes_last"], row["checkpointed_bytes_sum"]) == (1300, 31)
 
 
 def test_refusals_without_an_id_are_counted_apart_even_in_an_hour_without_checkpoints() -> None:
@@ -191,7 +171,7 @@ def test_what_is_taken_back_counts_no_more_and_leaves_an_hour_of_nothing_as_new_
     key = {"checkpoint_id": 7, "trigger_time": noon(7200)}
     rows = hours([{}, {**key, "observed_at": noon(9000), "state_bytes": 5}, back(**key)])
     by_hour = {
-        row["period_start"].hour: (row["completed_count"], row["state_bytes_max"], row["as_of"])
+        row["period_start"].hour: (row["completed_count"], row["state_bytes_last"], row["as_of"])
         for row in rows
     }
     assert by_hour == {12: (1, None, noon(60)), 14: (0, None, noon(9000))}

@@ -9,8 +9,7 @@ from typing import Any
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS
 from ingest.flink_rest.versions import release
 from ingest.messages import message
-from spark_jobs.diagnosis.fed_vertices import Fed, UnknownBecause, fed_samples
-from spark_jobs.diagnosis.rules.join_slow_input import apart_ms
+from spark_jobs.diagnosis.fed_vertices import Fed, UnknownBecause, apart_ms, fed_samples
 from spark_jobs.diagnosis.samples import VertexGauges
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import epoch_ms, instant_of

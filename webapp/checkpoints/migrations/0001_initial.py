@@ -119,10 +119,7 @@ class Migration(migrations.Migration):
                 ("alignment_p95_ms", models.FloatField(null=True)),
                 ("sync_p95_ms", models.FloatField(null=True)),
                 ("async_p95_ms", models.FloatField(null=True)),
-                ("state_bytes_first", models.BigIntegerField(null=True)),
                 ("state_bytes_last", models.BigIntegerField(null=True)),
-                ("state_bytes_max", models.BigIntegerField(null=True)),
-                ("state_bytes_per_h", models.FloatField(null=True)),
                 ("checkpointed_bytes_sum", models.BigIntegerField(null=True)),
                 ("as_of", models.DateTimeField()),
             ],
@@ -195,7 +192,6 @@ class Migration(migrations.Migration):
                 ("forecast_24h_bytes", models.FloatField(null=True)),
                 ("forecast_24h_low_bytes", models.FloatField(null=True)),
                 ("forecast_24h_high_bytes", models.FloatField(null=True)),
-                ("change_points", models.JSONField(null=True)),
                 ("as_of", models.DateTimeField()),
             ],
             options={

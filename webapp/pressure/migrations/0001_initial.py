@@ -50,7 +50,6 @@ class Migration(migrations.Migration):
                 ("backpressured_share", models.FloatField(null=True)),
                 ("busy_share", models.FloatField(null=True)),
                 ("in_pool_high_share", models.FloatField(null=True)),
-                ("out_pool_high_share", models.FloatField(null=True)),
                 ("records_in_per_s", models.FloatField(null=True)),
                 ("records_out_per_s", models.FloatField(null=True)),
                 ("records_in_max_over_median", models.FloatField(null=True)),
@@ -66,7 +65,6 @@ class Migration(migrations.Migration):
                 ("emit_lag_ms", models.FloatField(null=True)),
                 ("watermark_lag_ms", models.FloatField(null=True)),
                 ("source_idle_ms", models.FloatField(null=True)),
-                ("source_idle_least_ms", models.FloatField(null=True)),
                 ("as_of", models.DateTimeField()),
             ],
             options={
