@@ -39,7 +39,7 @@ from webapp.profiles.models import FlameGraph, ThreadDump
 from webapp.replication.job_replication import job_replication
 from webapp.reports import texts
 from webapp.reports.document import Part
-from webapp.reports.gathering.job_figures import TRACE_LINES, JobFigures
+from webapp.reports.gathering.job_figures import TRACE_LINES, JobFigures, outcome_words
 from webapp.reports.gathering.scope import ReportScope
 from webapp.storage.models import JobStorage
 from webapp.storage.newest_audits import latest_audits
@@ -175,7 +175,8 @@ def _facts(figures: JobFigures, now: datetime) -> Iterator[Fact]:
         yield Fact("restored_from", message("Restored from"), restored, "mono")
     yield Fact("restarts", message("Restarts"), figures.restarts, "count", message("in this time"))
     for outcome, count in checkpoints.by_outcome.items():
-        yield Fact(outcome, message("Checkpoints {outcome:name}", outcome=outcome), count, "count")
+        words = outcome_words(outcome)
+        yield Fact(outcome, message("Checkpoints {outcome:name}", outcome=words), count, "count")
     yield Fact("savepoints", message("Savepoints"), checkpoints.savepoints, "count")
     yield Fact("interval_ms", message("Checkpoint interval"), figures.interval_ms, "ms")
     yield Fact("timeout_ms", message("Checkpoint time-out"), job.checkpoint_timeout_ms, "ms")
