@@ -29,24 +29,32 @@ ROWS_AT_ONCE = 500
 
 
 def close_unseen() -> int:
-    """Close what its rule has not seen for its hold time, and what belongs to a job that ended.
+    """Close what its rule has not seen for its hold time, and what belongs to a job that ended, or
+    whose id another job has by now, as in clusters of one application.
 
     Call it in a transaction.
     """
-    names = ("id", "cluster", "first_attempt_id", "rule", "last_seen")
+    names = ("id", "cluster", "first_attempt_id", "rule", "last_seen", "job_name", "replaced_at")
+    others = JobCurrent.objects.filter(
+        cluster=OuterRef("cluster"),
+        job_id=OuterRef("job_id"),
+        start_time__gt=OuterRef("last_seen"),
+    ).exclude(name=OuterRef("job_name"))
     # What an audit of the storage found, the next audit settles.
     rows = list(
         Finding.objects.open()
         .exclude(job_id="")
         .exclude(rule__startswith=STORAGE_RULES)
+        .annotate(replaced_at=Subquery(others.values("start_time")))
         .values_list(*names)
     )
     over: list[tuple[int, datetime]] = []
     for part in chunks(rows, ROWS_AT_ONCE):
-        lives = lives_of((cluster, first_id) for _id, cluster, first_id, _rule, _last in part)
-        for id_, cluster, first_id, rule, last_seen in part:
+        lives = lives_of((cluster, first_id) for _id, cluster, first_id, *_ in part)
+        for id_, cluster, first_id, rule, last_seen, name, replaced_at in part:
             life = lives[cluster, first_id]
-            at = closed_at(last_seen, hold_of(rule), life.judged_to, life.end_of(rule))
+            ended_at = life.end_of(rule) or (replaced_at if name else None)
+            at = closed_at(last_seen, hold_of(rule), life.judged_to, ended_at)
             if at is not None:
                 over.append((id_, at))
     closed = [

@@ -58,7 +58,7 @@ def ordered(facts: Any) -> list[CheckpointFact]:
 
 def worst(rows: Sequence[CheckpointFact], limit: int) -> list[int]:
     def badness(row: CheckpointFact) -> Any:
-        return row.outcome in FAILED_OUTCOMES, bool(row.is_savepoint), row.end_to_end_ms or 0
+        return row.outcome in FAILED_OUTCOMES, row.end_to_end_ms or 0
 
     return [row.pk for row in worst_in_buckets(rows, limit, lambda row: row.trigger_time, badness)]
 

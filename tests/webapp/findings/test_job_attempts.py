@@ -17,6 +17,8 @@ from tests.webapp.findings.test_folding import (
     recording,
 )
 from tests.webapp.pipeline.runs import job
+from webapp.alerting.evaluation import evaluate
+from webapp.alerting.models import Alert
 from webapp.findings.models import Finding, WithdrawnFinding
 from webapp.fleet.attempts import attempt_ids
 from webapp.fleet.models import JobCurrent
@@ -173,3 +175,40 @@ def test_findings_and_alerts_are_listed_by_any_id_of_their_job(operator: Client)
     for job_id, count in ((FIRST, 1), (SECOND, 1), (OTHER, 0)):
         listed = operator.get(f"/api/v1/findings/?cluster=c&job_id={job_id}&state=any").json()
         assert len(listed["results"]) == count
+
+
+FIXED = "0" * 32
+"""Of the jobs of clusters of one application with high availability, one after the other."""
+
+
+def open_alerts() -> list[str | None]:
+    firing = Alert.objects.exclude(state="resolved")
+    return [alert.job_name for alert in firing]
+
+
+def test_an_id_with_another_start_is_another_attempt(operator: Client) -> None:
+    ended = attempt(FIXED, -60, 3, end=3, restarts=9, restored_path="file:/old")
+    load([judgement(0, 2, FIXED)], [seen_on(FIXED, 2)], [ended])
+    load([judgement(4, 5, FIXED)], jobs=[attempt(FIXED, 4, 6)])
+    row = JobCurrent.objects.get()
+    assert (row.start_time, row.end_time, row.restarts) == (minute(4), None, None)
+    assert row.health == 100 and [one[3:5] for one in found()] == [("closed", timedelta(minutes=3))]
+    load([judgement(6, 7, FIXED)], [seen_on(FIXED, 6, job_name="orders")], [attempt(FIXED, 4, 8)])
+    evaluate(minute(8))
+    assert [(one[2], one[3]) for one in found()] == [(3, "closed"), (7, "open")]
+    assert open_alerts() == ["orders"] and Alert.objects.count() == 1
+    (listed,) = operator.get("/api/v1/jobs/").json()["results"]
+    assert listed["start_time"].startswith(f"{minute(4):%Y-%m-%dT%H:%M:%S}")
+    assert listed["health"] < 100
+
+
+def test_another_job_that_gets_the_id_begins_with_nothing_found_and_nothing_fires() -> None:
+    seen = seen_on(FIXED, 2, job_name="orders")
+    load([judgement(0, 2, FIXED)], [seen], [attempt(FIXED, -60, 3)])
+    evaluate(minute(3))
+    assert open_alerts() == ["orders"]
+    load([judgement(4, 5, FIXED)], jobs=[attempt(FIXED, 4, 6, name="payments")])
+    evaluate(minute(6))
+    assert [one[3:5] for one in found()] == [("closed", timedelta(minutes=4))]
+    assert JobCurrent.objects.get().health == 100
+    assert open_alerts() == []

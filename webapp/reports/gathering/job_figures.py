@@ -10,6 +10,7 @@ from django.db.models import BigIntegerField, Count, Max, Min, Q, Sum
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
 
+from ingest.messages import Message, message
 from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES, UNSETTLED_OUTCOMES
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
@@ -195,6 +196,11 @@ def _by_hours(job: JobCurrent, scope: ReportScope) -> Checkpoints:
         savepoints=sums["savepoints"] or 0,
         by_hours=True,
     )
+
+
+def outcome_words(outcome: str) -> Message:
+    """Beside the sum of all that failed."""
+    return message("failed for another reason") if outcome == "failed" else Message(outcome, {})
 
 
 def _failures_first(counts: Mapping[str, int]) -> dict[str, int]:

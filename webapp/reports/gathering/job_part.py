@@ -37,7 +37,7 @@ from webapp.pressure.models import PressureWindow
 from webapp.profiles.models import ThreadDump
 from webapp.reports import texts
 from webapp.reports.document import Part
-from webapp.reports.gathering.job_figures import TRACE_LINES, JobFigures
+from webapp.reports.gathering.job_figures import TRACE_LINES, JobFigures, outcome_words
 from webapp.reports.gathering.scope import ReportScope
 
 MOST_ANALYSED = 10
@@ -165,7 +165,8 @@ def _facts(figures: JobFigures) -> Iterator[Fact]:
         yield Fact("restored_from", message("Restored from"), restored, "mono")
     yield Fact("restarts", message("Restarts"), figures.restarts, "count", message("in this time"))
     for outcome, count in checkpoints.by_outcome.items():
-        yield Fact(outcome, message("Checkpoints {outcome:name}", outcome=outcome), count, "count")
+        words = outcome_words(outcome)
+        yield Fact(outcome, message("Checkpoints {outcome:name}", outcome=words), count, "count")
     yield Fact("savepoints", message("Savepoints"), checkpoints.savepoints, "count")
     yield Fact("interval_ms", message("Checkpoint interval"), figures.interval_ms, "ms")
     yield Fact("timeout_ms", message("Checkpoint time-out"), job.checkpoint_timeout_ms, "ms")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ingest.job_states import NOT_LISTED
-from ingest.messages import Message, join_messages, message, plural
+from ingest.messages import join_messages, message, plural
 from webapp.alerting.models import Alert
 from webapp.analyses.document import (
     Advice,
@@ -26,7 +26,7 @@ from webapp.findings.presentation import PresentedFinding
 from webapp.lib.instants import instant_text, span_text
 from webapp.lib.quantities import bytes_text, count_text, duration_text, percent_text
 from webapp.reports.gathering.found import job_name, job_of
-from webapp.reports.gathering.job_figures import JobFigures
+from webapp.reports.gathering.job_figures import JobFigures, outcome_words
 from webapp.reports.gathering.scope import ReportScope
 from webapp.reports.moments import Moment, most_important
 
@@ -319,7 +319,7 @@ def _sentences(job: JobFigures, *, brief: bool) -> Iterator[str]:
         )
     elif found.settled:
         counted = (
-            message("{count:count} {outcome:name}", count=count, outcome=Message(outcome, {}))
+            message("{count:count} {outcome:name}", count=count, outcome=outcome_words(outcome))
             for outcome, count in found.by_outcome.items()
         )
         parts = join_messages(counted, ", ")
