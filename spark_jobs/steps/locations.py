@@ -26,6 +26,7 @@ OF_CLUSTER = (
     "worker_unregistered",
     "worker_request_failed",
     "association_quarantined",
+    "cluster_shut_down",
     "enumeration_failed",
     "leadership_lost",
     "program_failed",

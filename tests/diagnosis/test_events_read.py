@@ -26,6 +26,7 @@ ONLY_IN_INCIDENTS = {
 """Played for one rule each, whose own tests read them."""
 ONLY_IN_FIELD = {
     "association_quarantined",
+    "cluster_shut_down",
     "enumeration_failed",
     "jobmanager_fatal",
     "leadership_granted",

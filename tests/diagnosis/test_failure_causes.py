@@ -32,6 +32,13 @@ def test_codes_are_distinct_and_found_again():
         (None, None),
         ("exitCode=143, reason=Error", "TASKMANAGER_STOPPED"),
         ("exitCode=0, reason=Completed", None),
+        (
+            "java.util.concurrent.TimeoutException: Invocation of [RemoteRpcInvocation("
+            "TaskExecutorGateway.submitTask(TaskDeploymentDescriptor, JobMasterId, Time))] at "
+            "recipient [akka.tcp://flink@10.0.7.11:6122/user/rpc/taskmanager_0] timed out. This is "
+            "usually caused by: 1) Akka failed sending the message silently",
+            "RPC_TIMEOUT",
+        ),
         ("Process died with exit code 1", "PYTHON_PROCESS"),
         (
             "com.azure.storage.blob.models.BlobStorageException: Status code 503, ServerBusy",

@@ -13,7 +13,7 @@ CAUSES = (
         r"|requested WAL segment [^\n]{0,80}has already been removed"
         r"|replication slot \"[^\"\n]{0,200}\" does not exist|exceeded the maximum reserved size"
         r"|OffsetOutOfRange|no configured reset policy"
-        r"|is not a parent ancestor of|The snapshot with id \d+ has expired",
+        r"|is not a parent ancestor of|[Ss]napshot (?:with id )?\d+ (?:does not exist or )?has expired",
         message("the position that a source restores is not kept any more"),
         message(
             "What changed since that position cannot be read from there, at no attempt. Read that "

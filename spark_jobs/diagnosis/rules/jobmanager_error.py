@@ -18,7 +18,7 @@ from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "jobmanager.error"
 WINDOW = f"{RULE}.window_s"
-NOT_RUN = ("program_failed", "submission_ignored")
+NOT_RUN = ("program_failed", "submission_ignored", "cluster_shut_down")
 TOO_LARGE, QUARANTINED, UNREGISTERED = (
     "rpc_too_large",
     "association_quarantined",
@@ -97,11 +97,13 @@ def _cause(event: LogEvent) -> FailureCause | None:
 def _is_error(window: JobWindow, event: LogEvent) -> bool:
     if event.kind == "job_state":
         return False
+    if event.kind == "cluster_shut_down" and event.fields.get("to_state") != "FAILED":
+        return False
     if event.kind == FATAL:
         return code_of(_cause(event)) == "REGISTRATION_FAILED"
     # What ended a job is judged by job.failed; a job that runs afterwards was run.
     return event.kind not in NOT_RUN or not (
-        (window.state == "FAILED" and event.kind == "program_failed")
+        (window.state == "FAILED" and event.kind != "submission_ignored")
         or any(
             other.kind == "job_state"
             and other.fields.get("to_state") == "RUNNING"

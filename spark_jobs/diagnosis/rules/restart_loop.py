@@ -17,6 +17,7 @@ from spark_jobs.diagnosis.failure_causes.table import (
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.restart_episodes import (
     READS,
+    SAME_MS,
     Episode,
     episodes,
     first_attempt,
@@ -25,6 +26,7 @@ from spark_jobs.diagnosis.restart_episodes import (
 from spark_jobs.diagnosis.root_exceptions import (
     fails_by_host,
     is_lost_taskmanager,
+    lost_taskmanager,
     root_of,
 )
 from spark_jobs.diagnosis.rule import rule
@@ -47,6 +49,9 @@ ROOT_WITHIN_MS = 2_000
 MESSAGE_CHARS = 200
 WRAPPED_WITHIN_MS = 5_000
 """What Flink wraps is reported by another task or another source at about the same time."""
+FATAL = "taskmanager_fatal"
+FATAL_BEFORE_MS = 90_000
+"""A TaskManager logs what ends it; others miss it by a heartbeat that times out."""
 SLOTS_REQUIRED, SLOTS_MISSING = "slots_required", "slots_missing"
 SYMPTOMS = frozenset({"RPC_TIMEOUT", "CONNECTION_BROKEN", "CONTAINER_EXITED"})
 STUCK_RESTARTS = 2
@@ -66,7 +71,7 @@ MOST_CHANCE = 0.05
     ),
     fed_by="windows/1.20.5-J",
     hold_s=600,
-    reads=(*READS, SLOTS_REQUIRED, SLOTS_MISSING),
+    reads=(*READS, SLOTS_REQUIRED, SLOTS_MISSING, FATAL),
     needs=("annotations", "events"),
     thresholds=(
         Threshold(
@@ -133,7 +138,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     reasons = _reasons(window)
     # Of one that goes on, what keeps it going now says more than what began it.
     troubles = [
-        _trouble(last_attempt(episode) if episode.ended_ms is None else episode, reasons)
+        _trouble(window, last_attempt(episode) if episode.ended_ms is None else episode, reasons)
         for episode in failing
     ]
     yield _finding(window, limits, failing, troubles, _first_fault(window, reasons), stuck)
@@ -180,13 +185,21 @@ class _Trouble:
         return self.first.at_ms if self.first else None
 
 
-def _trouble(episode: Episode, reasons: Mapping[str, str]) -> _Trouble:
+def _trouble(window: JobWindow, episode: Episode, reasons: Mapping[str, str]) -> _Trouble:
     found = _group_of(episode)
     if found.group != LOST:
         first = found.first
         cause = cause_of_failure(first.name, first.stacktrace) if first else None
         return replace(found, cause=cause)
-    texts = [reasons[name] for name in found.lost if name in reasons]
+    traced = (lost_taskmanager(failure.stacktrace) for failure in episode.failures)
+    names = dict.fromkeys((*found.lost, *filter(None, traced)))
+    texts = [reasons[name] for name in names if name in reasons]
+    texts += [
+        event.detail or event.message or ""
+        for event in window.events
+        if event.kind == FATAL
+        and episode.begun_ms - FATAL_BEFORE_MS <= event.at_ms <= episode.begun_ms + SAME_MS
+    ]
     texts += [failure.stacktrace or failure.name for failure in episode.failures]
     known = [(cause, reason) for reason in texts if (cause := cause_of(reason))]
     # That it did not answer any more says less than why.
@@ -196,7 +209,7 @@ def _trouble(episode: Episode, reasons: Mapping[str, str]) -> _Trouble:
 
 def _first_fault(window: JobWindow, reasons: Mapping[str, str]) -> _Trouble | None:
     first = first_attempt(window)
-    trouble = _trouble(first, reasons) if first else None
+    trouble = _trouble(window, first, reasons) if first else None
     return trouble if trouble and trouble.group != UNREPORTED else None
 
 

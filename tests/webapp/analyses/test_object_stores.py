@@ -22,13 +22,13 @@ pytestmark = pytest.mark.django_db
 THROTTLED, REFUSED = "STORE_THROTTLED", "STORE_REFUSED"
 
 
-def data_of(store, fault=THROTTLED, **more):
-    counts = {"checkpoint": 2}
+def data_of(store, fault=THROTTLED, counts=None, **more):
+    counts = counts or {"checkpoint": 2}
     return {"store": store, "fault": fault, "shared": f"{store} {fault}", "cause": fault,
             "prefixes": ["flink/ck"], "counts": counts, "is_assumed": False, **more}  # fmt: skip
 
 
-def fails(of, at, store="s3://lake", fault=THROTTLED, **fields):
+def fails(of, at, store="s3://lake", fault=THROTTLED, more=None, **fields):
     title = message("{store:name} throttles requests (503 or 429)", store=store)
     return finding(
         of,
@@ -39,7 +39,7 @@ def fails(of, at, store="s3://lake", fault=THROTTLED, **fields):
         subject_id=f"{store} {fault}",
         subject=store,
         title=title,
-        data=data_of(store, fault),
+        data=data_of(store, fault, **(more or {})),
         **fields,
     )
 
@@ -76,6 +76,23 @@ def test_one_bucket_is_one_trouble_of_all_jobs_and_clusters_that_meet_it(viewer,
     assert resources(document) == {("s3://lake", WORDS): (6, 3)}
     assert any("s3.entropy.key is not set for 6 jobs" in line for line in advice_of(document))
     assert len(tables_of(document)["jobs"]["rows"]) == 6
+
+
+def test_retries_and_prefixes_of_all_jobs_are_counted_by_bucket(viewer, now):
+    tried = {"counts": {"retried": 7, "task": 1}, "prefixes": ["flink/ck", "flink/sp"]}
+    fails(job("prod-eu", at=now, name="a", configuration={}), now, more=tried)
+    fails(
+        job("prod-us", at=now, name="b", configuration={}),
+        now,
+        more={**tried, "prefixes": ["flink/sp", "x"]},
+    )
+    fails(job("prod-ap", at=now, name="c", configuration={}), now, "s3://other")
+    rows = {row["store"]: row for row in tables_of(answered(viewer))["stores"]["rows"]}
+    lake, other = rows["s3://lake"], rows["s3://other"]
+    assert (lake["retries"], lake["failures"], lake["checkpoints"]) == (14, 2, 0)
+    assert (other["retries"], other["checkpoints"]) == (0, 2)
+    assert all(prefix in lake["prefixes"] for prefix in ("flink/ck", "flink/sp", "x"))
+    assert other["prefixes"] == "flink/ck"
 
 
 def test_two_buckets_two_kinds_of_fault_and_two_times_are_not_one(viewer, now):
