@@ -322,15 +322,16 @@ def _is_since_restore(row: Row, job: Row) -> bool:
     """A restored job goes on counting: a lower number is of somebody else who writes there. Where
     the job is not known to have completed one since, it is of the run before, by another clock.
     What was written after a job that ended had completed its last one is of somebody else as well.
+    A run that began after the restore, under the same id, may have begun with nothing.
     """
+    is_of_run = is_at_most(job["started_at"], _with_clocks_apart(job["restored_at"]), unknown=True)
     counts_on = is_less(job["from_checkpoint_id"], row["checkpoint_id"], unknown=True)
     has_completed = is_less(job["restored_at"], job["last_completed_at"])
     is_of_job = not job["terminal"] or is_at_most(
         row["modified"], _with_clocks_apart(job["last_completed_at"])
     )
-    return bool(
-        counts_on and has_completed and is_of_job and is_less(job["restored_at"], row["modified"])
-    )
+    is_since = is_less(job["restored_at"], row["modified"])
+    return bool(is_of_run and counts_on and has_completed and is_of_job and is_since)
 
 
 def _is_accounted(job: Row, own: Iterable[Row], left: _Left) -> bool:

@@ -19,7 +19,6 @@ from spark_jobs.storage.plain import (
     US_PER_S,
     Row,
     by,
-    is_at_most,
     is_below,
     key_of,
     keys,
@@ -220,9 +219,13 @@ def _beginning(of: Iterable[Row], known_before: Row) -> Row:
 
 
 def _goes_on(job: Row) -> bool:
-    restored_at, started_at = job["restored_at"], job["started_at"]
-    at_start = started_at is None or is_at_most(
-        restored_at, started_at + CLOCKS_APART_S * US_PER_S, unknown=True
+    restored_at, started_at, apart = (
+        job["restored_at"],
+        job["started_at"],
+        CLOCKS_APART_S * US_PER_S,
+    )
+    at_start = (
+        None in (started_at, restored_at) or started_at - apart <= restored_at <= started_at + apart
     )
     return at_start and is_below(job["restored_path"], job["job_directory"])
 

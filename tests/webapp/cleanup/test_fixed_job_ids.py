@@ -324,3 +324,36 @@ def test_that_a_run_went_on_is_not_forgotten_when_it_is_restored_again(
     tell("app-a", **restored(one, 13, OLD - timedelta(hours=1), DRAWN))
     fleet.audit_twice()
     assert fleet.clean_up_all() == {left, *(left_before if is_seen_before else ())}
+
+
+@FIXED
+@pytest.mark.parametrize("is_afresh", [True, False])
+def test_what_a_run_was_restored_from_is_not_left_behind_by_the_next_one_that_began_afresh(
+    home: Path, number: int, is_afresh: bool
+) -> None:
+    """Its row still says from what the run before it was restored."""
+    fleet = Fleet(home)
+    origin, heir = fleet.application("app-x", 5), fleet.application("app-b", number)
+    left = write(origin, 5, 5)
+    tell("app-x", **ENDED, **completed(origin, 5, OLD, 5))
+    restored_at, later = OLD + timedelta(days=1), OLD + timedelta(days=4)
+    write(heir, number, 9, later)
+    began = restored_at + timedelta(days=2 if is_afresh else 0)
+    counts = {"at": NOW.isoformat(), "total": 9, "restored": int(not is_afresh)}
+    tell("app-b", start_time=began, flink_counts=counts, **restored(origin, 5, restored_at, 5))
+    tell("app-b", **completed(heir, 9, later, number))
+    fleet.audit_twice()
+    gone = fleet.clean_up_all()
+    assert not gone if is_afresh else gone > {*left}
+
+
+@FIXED
+def test_files_of_a_run_stay_that_was_restored_from_its_own_before_the_next_one_began_afresh(
+    home: Path, number: int
+) -> None:
+    fleet = Fleet(home)
+    one, needed, left = write_two_runs(fleet, number)
+    tell("app-a", **restored(one, 12, OLD - timedelta(days=9), number))
+    fleet.audit_twice()
+    gone = fleet.clean_up_all()
+    assert left in gone and not gone & {*needed}
