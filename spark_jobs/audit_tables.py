@@ -396,6 +396,6 @@ FILE_TABLES: dict[str, ServingTable] = {
 }
 
 RESTORES = "storage_restores"
-"""State of an audit: restores of jobs that have neither ended nor completed a whole checkpoint of
-their own since (``spark_jobs.storage.carried.RESTORES``).
+"""State of an audit: restores of jobs that may have to be restored again
+(``spark_jobs.storage.carried.RESTORES``).
 """

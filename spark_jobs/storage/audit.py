@@ -179,13 +179,15 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         checkpoints.with_figures(retained, sums.by_number("figures", "checkpoint_no")), owned
     )
     remembered = carried.remembered(inputs.remembered, owned, retained)
-    all_restores = [
-        *restores,
-        *owners.earlier_restores(
-            inputs.restores, jobs, dict.fromkeys(root["audit_id"] for root in roots)
-        ),
-    ]
+    audit_ids = dict.fromkeys(root["audit_id"] for root in roots)
+    all_restores = [*restores, *owners.earlier_restores(inputs.restores, jobs, audit_ids)]
     weaned = checkpoints.weaned_restores(of_jobs, all_restores, sole, remembered)
+    settled = checkpoints.weaned_restores(
+        of_jobs,
+        owners.earlier_restores(inputs.restores, jobs, audit_ids, settled=True),
+        sole,
+        remembered,
+    )
     judged = checkpoints.judged(
         of_jobs,
         weaned,
@@ -314,7 +316,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
             {*inputs.shared, *(owner["job_directory"] for owner in owned if owner["shared"])}
         ),
         remembered=table_of(remembered, carried.REMEMBERED),
-        restores=table_of(carried.unsettled(weaned), carried.RESTORES),
+        restores=table_of(carried.restores(weaned, settled), carried.RESTORES),
         needed=pa.table(
             {
                 "job_id": pa.array(

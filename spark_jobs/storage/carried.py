@@ -13,7 +13,7 @@ from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import UNKNOWN, Flags, Numbers, column, known, numbers
 from spark_jobs.storage.layout_columns import are_below
-from spark_jobs.storage.plain import US_PER_H, US_PER_S, Row, by, is_below, key_of, largest
+from spark_jobs.storage.plain import US_PER_H, US_PER_S, Key, Row, by, is_below, key_of, largest
 
 KNOWN_OF_FILE = (
     "first_seen_at",
@@ -63,10 +63,15 @@ RESTORES = pa.schema(
         ("job_id", pa.string()),
         ("restored_path", pa.string()),
         ("restored_at", INSTANT),
+        ("settled", pa.bool_()),
+        ("needs", pa.bool_()),
     ]
 )
 """``storage_restores``: of jobs that had neither ended nor completed a checkpoint of their own
-since: that a job is forgotten, or was restored again, does not say that it has.
+since: that a job is forgotten, or was restored again, does not say that it has. Of the others, which
+are ``settled``: those that go on and may lose it, and those that lost it.
+
+``needs``: it has no whole checkpoint of its own, and would have to be restored from there again.
 """
 APPEARS_WITHIN_H = 24
 """How long after its time of modification a file may appear: an object store gives the time at
@@ -338,11 +343,20 @@ def remembered(before: Iterable[Row], owners: Iterable[Row], snapshots: Iterable
     return rows
 
 
-def unsettled(weaned: Iterable[Row]) -> list[Row]:
-    """``RESTORES`` after an audit, each once."""
-    left = (job for job in weaned if not job["weaned"] and not job["ended"])
-    distinct = dict.fromkeys(key_of(job, RESTORES.names) for job in left)
-    return [dict(zip(RESTORES.names, key, strict=True)) for key in distinct]
+def restores(weaned: Iterable[Row], settled: Iterable[Row]) -> list[Row]:
+    """``RESTORES`` after an audit, each once; ``settled``: of restores that audits before knew."""
+    rows: dict[Key, Row] = {}
+    for before, of in ((False, weaned), (True, settled)):
+        for job in of:
+            is_over = before or job["ended"]
+            is_whole = job["weaned"] or (is_over and job["has_whole"])
+            row = {name: job[name] for name in RESTORES.names if name in job} | {
+                "settled": is_over or job["weaned"],
+                "needs": not is_whole and not (job["ended"] and job["left_nothing"]),
+            }
+            if row["needs"] or not row["settled"] or not job["terminal"]:
+                rows.setdefault(key_of(row, RESTORES.names), row)
+    return list(rows.values())
 
 
 def roots_listed(listed: Iterable[Row], roots: Iterable[Row]) -> list[Row]:

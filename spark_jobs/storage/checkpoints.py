@@ -231,7 +231,9 @@ def weaned_restores(
     ``weaned``: it has completed a checkpoint that is whole and its own, and does not go on reading
     what it was restored from. ``ended``: it cannot run, and its last checkpoint was read, or is
     known to be gone: one that was not found may refer to what the job was restored from.
-    ``is_own``: restored from a directory it writes itself.
+    ``is_own``: restored from a directory it writes itself. ``has_whole``: it has one, of whatever
+    time. ``left_nothing``: Flink deleted its last checkpoint, another job took it over, or there was
+    none.
     """
     own = by((row for row in checkpoints if not row["is_savepoint"] and row["claims"] == 1), *JOB)
     homes = keys(sole, *JOB, "job_directory")
@@ -247,6 +249,7 @@ def weaned_restores(
             | {
                 "weaned": bool(job["seen"] and not reads_on)
                 and any(_is_since_restore(row, job) for row in whole),
+                "has_whole": bool(whole),
                 "is_own": (*key_of(job, JOB), job["from_job_directory"]) in homes,
             }
         )
@@ -255,7 +258,10 @@ def weaned_restores(
         job
         | {
             "ended": bool(job["terminal"] and job["seen"] and not job["recorded"])
-            and _is_accounted(job, own.get(key_of(job, JOB), ()), left)
+            and _is_accounted(job, own.get(key_of(job, JOB), ()), left),
+            "left_nothing": job["keeps_last"] is False
+            or job["last_completed_id"] is None
+            or is_at_most(job["last_completed_id"], left.up_to.get(key_of(job, JOB))),
         }
         for job in weaned
     ]

@@ -96,18 +96,20 @@ def restores(jobs: Iterable[Row]) -> list[Row]:
 
 
 def earlier_restores(
-    before: Iterable[Row], jobs: Sequence[Row], audit_ids: Iterable[str]
+    before: Iterable[Row], jobs: Sequence[Row], audit_ids: Iterable[str], *, settled: bool = False
 ) -> list[Row]:
     """Restores that audits before knew (``carried.RESTORES``) and that no row of a job says any
-    more, as :func:`restores` has them. A job that nobody reports may run.
+    more, as :func:`restores` has them. A job that nobody reports may run, but for those that are
+    ``settled``.
     """
+    before = [restore for restore in before if bool(restore["settled"]) == settled]
     known = {key_of(job, JOB): job for job in jobs}
     rows = []
     for audit_id in audit_ids:
         for restore in before:
             job = known.get((audit_id, restore["cluster"], restore["job_id"]))
             if job is None:
-                rows.append(_FORGOTTEN | {"audit_id": audit_id} | restore)
+                rows += [] if settled else [_FORGOTTEN | {"audit_id": audit_id} | restore]
             elif job["restored_path"] != restore["restored_path"]:
                 rows.append(job | restore)
     return restores(rows)

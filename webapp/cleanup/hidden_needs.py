@@ -35,7 +35,7 @@ class HiddenNeeds:
         self._heirs = {
             origin[1]: str(row["job_id"])
             for row in _rows(audit.restores_files)
-            if (origin := _JOB.search(f"{row['restored_path']}/{METADATA_NAME}"))
+            if row["needs"] and (origin := _JOB.search(f"{row['restored_path']}/{METADATA_NAME}"))
         }
 
     def knows(self, metadata_path: str) -> bool:

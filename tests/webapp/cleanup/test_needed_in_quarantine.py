@@ -10,6 +10,7 @@ import pytest
 from django.core.management import CommandError
 from django.utils import timezone
 
+from tests.selections import mostly_long
 from tests.webapp.cleanup.test_forgotten_needs import write_ended_job
 from tests.webapp.cleanup.test_hidden_handles import FINISHED, NEVER_RESTORED, write_dead_job
 from tests.webapp.cleanup.test_repeated_job_ids import OLD, Fleet, completed, restored, tell
@@ -83,7 +84,12 @@ def test_what_a_job_claimed_that_was_restored_from_quarantine_is_not_purged(home
     assert claimed and all(path.exists() for path in claimed)
 
 
-@pytest.mark.parametrize("how", ["a file of it is lost", "it was deleted", "it is not seen"])
+@pytest.mark.parametrize(
+    "how",
+    mostly_long(
+        ["lost and restored again", "a file of it is lost", "lost and failed", "deleted", "unseen"]
+    ),
+)
 def test_a_checkpoint_is_not_purged_whose_heir_has_no_whole_one_of_its_own_any_more(
     home: Path, how: str
 ) -> None:
@@ -93,17 +99,32 @@ def test_a_checkpoint_is_not_purged_whose_heir_has_no_whole_one_of_its_own_any_m
     fleet.audit_twice()
     files = origin.all_files()
     plan = do(approve_plan(), "apply")
-    if how == "a file of it is lost":
+    if "lost" in how:
         next(path for path in heir.all_files() if path.name != "_metadata").unlink()
-    elif how == "it was deleted":
+    if how == "lost and restored again":
+        tell("app-c", **restored(heir, 6, timezone.now(), 7))
+    elif how == "lost and failed":
+        tell("app-c", state="FAILED", terminal=True)
+    elif how == "deleted":
         shutil.rmtree(heir.job(7))
         tell("app-c", state="CANCELED", terminal=True)
-    else:
+    elif how == "unseen":
         Cluster.objects.filter(name="app-c").update(last_success_at=OLD, unreachable_since=OLD)
     with pytest.raises(CommandError, match="no whole checkpoint of its own"):
         do(plan, "purge")
     do(plan, "undo")
     assert origin.all_files() == files
+
+
+def test_it_is_purged_where_its_heir_was_restored_from_its_own_since_and_has_a_whole_one(
+    home: Path,
+) -> None:
+    fleet = Fleet(home)
+    forked(fleet)
+    fleet.audit_twice()
+    plan = do(approve_plan(), "apply")
+    tell("app-c", **restored(fleet.worlds["app-c"], 6, timezone.now(), 7))
+    assert do(plan, "purge").done("purge")["purged"] == 3
 
 
 def test_a_plan_whose_root_is_registered_no_more_is_not_purged_and_can_be_undone(
