@@ -31,7 +31,7 @@ from webapp.delivery.notices import Notice
 from webapp.fleet.models import Cluster
 from webapp.reports.document import Report
 from webapp.reports.gathering.incident import gather
-from webapp.reports.gathering.scope import JobKey, checked
+from webapp.reports.gathering.scope import SHORTEST, JobKey, checked
 from webapp.work.lake import lake
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -201,7 +201,7 @@ def _of_incident(doors: Doors, job: Row, incident: Row) -> Iterator[str]:
         datetime.fromisoformat(text) if text else doors.at
         for text in (incident["began_at"], incident["ended_at"])
     )
-    if ended <= began:
+    if ended - began < SHORTEST:
         return
     page = doors.page(f"/incidents/{incident['uid']}/")
     cost = page.context["cost"]
