@@ -31,7 +31,7 @@ from webapp.delivery.notices import Notice
 from webapp.fleet.models import Cluster
 from webapp.reports.document import Report
 from webapp.reports.gathering.incident import gather
-from webapp.reports.gathering.scope import JobKey, checked
+from webapp.reports.gathering.scope import SHORTEST, JobKey, checked
 from webapp.work.lake import lake
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -42,7 +42,8 @@ Row = dict[str, Any]
 @pytest.mark.parametrize(
     ("recording", "instants"),
     [
-        ("recordings/1.20.5/I", 4),  # a TaskManager killed, restarts
+        ("recordings/1.20.5/I", 3),  # a TaskManager killed, restarts
+        ("recordings/1.20.5/E", 2),
         # expired
         pytest.param("recordings/1.20.5/F", 10, marks=pytest.mark.long),
         pytest.param("recordings/1.20.5/I", 10, marks=pytest.mark.long),
@@ -54,6 +55,13 @@ Row = dict[str, Any]
         pytest.param("recordings/1.20.5/H", 10, marks=pytest.mark.long),
         pytest.param("incidents/2.3.0/expired", 10, marks=pytest.mark.long),
         pytest.param("incidents/2.3.0/killed", 10, marks=pytest.mark.long),
+        *(
+            pytest.param(f"recordings/{name}", 10, marks=pytest.mark.long)
+            for name in (
+                "1.12.5/G",
+                *(f"1.20.5/{one}" for one in ["A", "B", "G", "K", "L1", "L2", "M"]),
+            )
+        ),
     ],
 )
 def test_every_door_tells_one_story_at_each_instant(
@@ -112,14 +120,20 @@ class Doors:
         assert answer.status_code == 200, (address, answer.status_code)
         return answer
 
-    def exported(self) -> list[Row]:
-        text = b"".join(self.page("/fleet.csv").streaming_content).decode()
+    def downloaded(self, address: str, query: dict[str, str] | None = None) -> list[Row]:
+        text = b"".join(self.page(address, query).streaming_content).decode()
         return list(csv.DictReader(io.StringIO(text)))
 
-    def report(self, job: Row) -> Report:
-        scope = checked(
-            [JobKey(job["cluster"], job["job_id"])], self.at - timedelta(hours=1), self.at
-        )
+    @property
+    def last_hour(self) -> dict[str, str]:
+        since = self.at - timedelta(hours=1)
+        return {"from": since.isoformat(), "to": self.at.isoformat()}
+
+    def report(
+        self, job: Row, start: datetime | None = None, end: datetime | None = None
+    ) -> Report:
+        key, since = JobKey(job["cluster"], job["job_id"]), self.at - timedelta(hours=1)
+        scope = checked([key], start or since, end or self.at)
         return gather(scope, uid="r", made_at=self.at, made_by="ada")
 
 
@@ -130,7 +144,7 @@ def _of_job(doors: Doors, job: Row) -> Iterator[str]:
     (in_fleet,) = [
         row for row, *_ in doors.page("/").context["rows"] if row.job_id == one["job_id"]
     ]
-    (exported,) = [row for row in doors.exported() if row["job_id"] == one["job_id"]]
+    (exported,) = [row for row in doors.downloaded("/fleet.csv") if row["job_id"] == one["job_id"]]
     shown, report = page.context["findings"], doors.report(job)
     (of_report,) = [one.document for one in parts(report, f"job-{job['job_id']}")]
     found = [facts(one.document) for one in parts(report, "finding-")]
@@ -165,12 +179,45 @@ def _of_job(doors: Doors, job: Row) -> Iterator[str]:
             export=int(exported["restarts"]),
             report=facts(of_report)["restarts"],
         )
+    runtime = doors.page(address, {"tab": "runtime", **doors.last_hour})
     yield from _different(
         "failures",
         api=len(doors.listed("exceptions", **of_job)),
+        **(
+            {}
+            if runtime.context["more_exceptions"]
+            else {"page": len(runtime.context["exceptions"])}
+        ),
         report=sum(row["count"] for row in rows(of_report, "exceptions")),
     )
     yield from _alerts(doors, of_job, findings)
+    for row in doors.listed("incidents", **of_job):
+        yield from _of_incident(doors, job, row)
+
+
+def _of_incident(doors: Doors, job: Row, incident: Row) -> Iterator[str]:
+    """What it cost, in words, against the report of its time."""
+    began, ended = (
+        datetime.fromisoformat(text) if text else doors.at
+        for text in (incident["began_at"], incident["ended_at"])
+    )
+    if ended - began < SHORTEST:
+        return
+    page = doors.page(f"/incidents/{incident['uid']}/")
+    cost = page.context["cost"]
+    pages = facts(doors.report(job, began, ended).pages)
+    failed = [words.split(" of ")[0] for words in cost if "known checkpoint" in words]
+    restarts = [words.split(" restart")[0] for words in cost if " restart" in words]
+    yield from _different(
+        "failed checkpoints of an incident",
+        incident=int(failed[0]) if failed else 0,
+        report=pages["checkpoints_failed"],
+    )
+    yield from _different(
+        "restarts of an incident",
+        incident=int(restarts[0]) if restarts else 0,
+        report=pages["restarts"],
+    )
 
 
 def _alerts(doors: Doors, of_job: dict[str, str], findings: list[Row]) -> Iterator[str]:
@@ -198,14 +245,26 @@ def _alerts(doors: Doors, of_job: dict[str, str], findings: list[Row]) -> Iterat
 
 def _of_hosts(doors: Doors) -> Iterator[str]:
     """Lost TaskManagers: the list of hosts, the page of each, and the lives that the API lists."""
-    since = {"from": (doors.at - timedelta(hours=2)).isoformat(), "to": doors.at.isoformat()}
+    since = doors.last_hour
     hosts = doors.page("/hosts/", since).context["rows"]
     lives = doors.listed("taskmanager-lives", cluster="played")
-    lost = Counter(life["host"] for life in lives if life["ended_by"] in TASKMANAGER_LOSSES)
+    ends = [job["end_time"] for job in doors.listed("jobs")]
+    lost = Counter(
+        life["host"]
+        for life in lives
+        if life["ended_by"] in TASKMANAGER_LOSSES
+        # One that shuts down after all jobs have ended does so in order.
+        and not (
+            life["ended_by"] == "shut_down" and all(end and end < life["ended_at"] for end in ends)
+        )
+    )
     for host in hosts:
         address = f"/hosts/{host.host}/"
         page = doors.page(address, since).context
         taskmanagers = doors.page(f"{address}taskmanagers", since).context["found"].rows
+        yield from _different(
+            f"failures on {host.host}", list=host.failures, page=page["counts"]["failures"]
+        )
         yield from _different(
             f"losses on {host.host}",
             list=host.losses,

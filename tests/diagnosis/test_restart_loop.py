@@ -19,6 +19,7 @@ from tests.diagnosis.jobs import (
     restart,
     window,
 )
+from tests.played import of_rule
 from tests.raw_outages import raw_outages
 
 RULE = "restart.loop"
@@ -408,6 +409,28 @@ def test_recorded_episodes_end_when_every_task_runs_again(name):
     window = windows.recorded_windows(name)[-1]
     told = [(one.begun_ms, one.ended_ms) for one in episodes(window, window.at_ms - 600_000)]
     assert told == [(one.begun_ms, one.ended_ms) for one in raw_outages(name.replace("-", "/"))]
+
+
+@pytest.mark.parametrize("name", ["1.20.5-I", "1.20.5-J"])
+def test_no_host_is_blamed_for_recorded_failures_of_code_and_of_killed_processes(name):
+    found_there = [one for window in windows.recorded_windows(name) for one in found(window, RULE)]
+    assert found_there
+    for one in found_there:
+        assert "cordon" not in one.next_step and "Look at" not in one.next_step
+        assert "of the failures were on" not in one.cause
+        assert "host" not in {related.kind for related in one.related}
+
+
+@pytest.mark.parametrize(
+    "played",
+    ["1.20.5/lost-file", "1.20.5/short-transactions", "2.3.0/few-buffers", "2.3.0/killed"],
+)
+def test_nor_for_those_of_missing_files_transactions_buffers_and_lost_taskmanagers(played):
+    found_there = of_rule(played, RULE)
+    assert found_there
+    for one in found_there:
+        assert "cordon" not in one["next_step"]
+        assert "host" not in {related["kind"] for related in one["related"]}
 
 
 def test_of_one_episode_no_share_stands_beside_the_number_of_its_restarts():

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.db.models import Count, Q
+from django.db.models import Q, Sum
 from django.utils.translation import gettext, ngettext
 
-from spark_jobs.serving import FAILED_OUTCOMES, UNSETTLED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
+from webapp.checkpoints.querysets import outcome_counts
 from webapp.findings.job_attempts import attempts_of
 from webapp.findings.presentation import PresentedFinding, shown, with_known_bugs
-from webapp.fleet.models import OVER, JobAnnotation, JobCurrent
+from webapp.fleet.models import OVER, RESTARTS_OF_MARK, JobAnnotation, JobCurrent
 from webapp.incidents.members import Member
 from webapp.lib.instants import age_text
 from webapp.lib.quantities import count_text
@@ -74,20 +74,16 @@ def cost(
         cluster__in={cluster for cluster, _ in jobs}, job_id__in={job_id for _, job_id in jobs}
     )
     span = began_at, ended_at or now
-    facts = CheckpointFact.objects.filter(of_jobs, trigger_time__range=span).exclude(
-        outcome__in=UNSETTLED_OUTCOMES
-    )
-    counted = facts.aggregate(
-        total=Count("pk"), failed=Count("pk", filter=Q(outcome__in=FAILED_OUTCOMES))
-    )
-    restarts = JobAnnotation.objects.filter(of_jobs, kind="restart", at__range=span).count()
+    counted = outcome_counts(CheckpointFact.objects.filter(of_jobs, trigger_time__range=span))
+    marks = JobAnnotation.objects.filter(of_jobs, kind="restart", at__range=span)
+    restarts = marks.aggregate(restarts=Sum(RESTARTS_OF_MARK))["restarts"]
     sentences = [
         ngettext(
             "%(failed)s of %(total)s known checkpoint failed.",
             "%(failed)s of %(total)s known checkpoints failed.",
             counted["total"],
         )
-        % {"failed": count_text(counted["failed"]), "total": count_text(counted["total"])}
+        % {"failed": count_text(counted["bad"]), "total": count_text(counted["total"])}
         if counted["total"]
         else gettext("No checkpoint of this time is known.")
     ]

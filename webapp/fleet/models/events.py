@@ -1,6 +1,8 @@
 """What happened to jobs: typed log events, exceptions, and marks for the charts."""
 
 from django.db import models
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Coalesce
 
 from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import scoped
@@ -83,6 +85,10 @@ class JobException(models.Model):
 
     def __str__(self) -> str:
         return f"{self.exception_name} of {self.job_id} at {self.ts:%Y-%m-%d %H:%M:%S}"
+
+
+RESTARTS_OF_MARK = Coalesce(Cast(KT("detail__count"), models.BigIntegerField()), 1)
+"""A counter that rose by several between two answers left one mark."""
 
 
 @scoped()

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import BigIntegerField, Count, Max, Min, Q, Sum
-from django.db.models.fields.json import KT
-from django.db.models.functions import Cast, Coalesce
+from django.db.models import Count, Max, Min, Q, Sum
+from django.db.models.functions import Coalesce
 
 from ingest.messages import Message, message
 from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES, UNSETTLED_OUTCOMES
@@ -16,7 +15,7 @@ from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
 from webapp.checkpoints.outages import outages
 from webapp.config.row_retention import routine
-from webapp.fleet.models import JobAnnotation, JobCurrent, JobException
+from webapp.fleet.models import RESTARTS_OF_MARK, JobAnnotation, JobCurrent, JobException
 from webapp.lib.instants import ms_after
 from webapp.lib.outage import Outage
 from webapp.reports import texts
@@ -26,8 +25,6 @@ MOST_COMPLETED = 20_000
 """Among which the longest time without one is looked for: two weeks at one a minute."""
 MOST_EXCEPTIONS, TRACE_LINES = 8, 25
 _MS = timedelta(milliseconds=1)
-_TIMES = Coalesce(Cast(KT("detail__count"), BigIntegerField()), 1)
-"""A counter that rose by several between two answers left one mark."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +93,7 @@ def job_figures(
     own = {"cluster": job.cluster, "job_id": job.job_id}
     facts = facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end)
     marks = JobAnnotation.objects.filter(**own, at__range=(scope.start, scope.end)).aggregate(
-        restarts=Sum(_TIMES, filter=Q(kind="restart")),
+        restarts=Sum(RESTARTS_OF_MARK, filter=Q(kind="restart")),
         first=Min("at", filter=Q(kind__in=("restart", "failure"))),
         last=Max("at", filter=Q(kind__in=("restart", "failure"))),
     )
