@@ -187,7 +187,7 @@ def _of_checkpoint(checkpoint: CheckpointSample) -> Snapshot:
 
 def _restored(window: JobWindow) -> Snapshot | None:
     """What it was started from, where it took none of its own."""
-    found = [
+    found: list[tuple[str, int | None]] = [
         (str(path), None)
         for one in window.annotations
         if one.kind == "restore" and (path := one.detail.get("path"))
