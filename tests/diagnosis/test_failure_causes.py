@@ -32,6 +32,35 @@ def test_codes_are_distinct_and_found_again():
         (None, None),
         ("exitCode=143, reason=Error", "TASKMANAGER_STOPPED"),
         ("exitCode=0, reason=Completed", None),
+        ("Container preempted by scheduler", "POD_EVICTED"),
+        (
+            "pod status: Failed(reason=Terminated, message=Pod was terminated in response to "
+            "imminent node shutdown.)",
+            "NODE_LOST",
+        ),
+        (
+            "pod status: Failed(reason=Evicted, message=Pod ephemeral local storage usage exceeds "
+            "the total limit of containers 10Gi. )",
+            "POD_EVICTED",
+        ),
+        ("java.util.concurrent.TimeoutException: Slot request timed out", "NO_RESOURCE_AVAILABLE"),
+        ("java.io.IOException: 设备上没有空间", "DISK_FULL"),
+        ("java.io.IOException: Auf dem Gerät ist kein Speicherplatz mehr verfügbar", "DISK_FULL"),
+        ("java.io.IOException: Aucun espace disponible sur le périphérique", "DISK_FULL"),
+        ("java.io.IOException: 磁盘空间不足。", "DISK_FULL"),
+        ("java.io.IOException: 连接被对方重设", "CONNECTION_BROKEN"),
+        (
+            "java.io.IOException: An existing connection was forcibly closed by the remote host",
+            "CONNECTION_BROKEN",
+        ),
+        (
+            "org.postgresql.util.PSQLException: FATAL: terminating connection due to administrator "
+            "command",
+            "CONNECTION_BROKEN",
+        ),
+        ("com.mongodb.MongoTimeoutException: Timed out after 30000 ms", "CONNECTION_BROKEN"),
+        ("com.esotericsoftware.kryo.kryo5.KryoException: Buffer underflow.", "KRYO"),
+        ("org.forstdb.RocksDBException: Corruption: bad block", "ROCKSDB"),
         (
             "java.util.concurrent.TimeoutException: Invocation of [RemoteRpcInvocation("
             "TaskExecutorGateway.submitTask(TaskDeploymentDescriptor, JobMasterId, Time))] at "

@@ -3,6 +3,10 @@ the code of its cause and the advice that must not come. Sources:
 ``tests/fixtures/field/README.md``.
 """
 
+import json
+import re
+from dataclasses import replace
+
 import pytest
 
 from spark_jobs.diagnosis.failure_causes.table import of_code
@@ -919,3 +923,56 @@ def test_the_lost_lease_of_kubernetes_is_a_lost_leadership():
     assert "high-availability.kubernetes.leader-election" in str(flaps["next_step"])
     once = found_in(kubernetes_flapping(1))
     assert "jobmanager.crash_loop" not in {one["rule"] for one in once}
+
+
+LINE = re.compile(r"(\S+) (\S+) (\w+) +(\S+) +\[\] - ([\s\S]*)")
+
+
+def as_json(line):
+    """As ``JsonTemplateLayout`` writes it, by the names of ECS."""
+    day, clock, level, logger, text = LINE.fullmatch(line).groups()
+    head, _, trace = text.rstrip("\n").partition("\n")
+    fields = {"@timestamp": f"{day}T{clock.replace(',', '.')}Z", "log.level": level}
+    fields |= {"message": head, "log.logger": logger, "error.stack_trace": trace or None}
+    return json.dumps(fields) + "\n"
+
+
+def as_logback(line):
+    day, clock, level, logger, text = LINE.fullmatch(line).groups()
+    return f"{day} {clock.replace(',', '.')} [flink-pekko-5] {level} {logger} - {text}"
+
+
+def as_container(line):
+    """As containerd keeps what a container prints: each line with a stamp of its own."""
+    day, clock, *_ = line.split()
+    stamp = f"{day}T{clock.replace(',', '.')}000000Z stdout F "
+    return "".join(f"{stamp}{one}\n" for one in line.splitlines())
+
+
+def in_layout(story, layout):
+    return replace(
+        story,
+        lines=[(at, layout(line)) for at, line in story.lines],
+        others={
+            name: [(at, layout(line)) for at, line in lines] for name, lines in story.others.items()
+        },
+    )
+
+
+@pytest.mark.parametrize("layout", [as_json, as_logback, as_container])
+@pytest.mark.parametrize(
+    ("story", "rule"),
+    [
+        pytest.param(lost_in_turn(KILLED), "restart.loop", id="TaskManagers end"),
+        pytest.param(workers_die(), "start.workers_lost", id="before they run"),
+        pytest.param(crashes_once_it_ran(), "jobmanager.crash_loop", id="JobManager"),
+        pytest.param(running(TOO_LARGE), "jobmanager.error", id="frame size"),
+        pytest.param(
+            loses_transactions(*LOST_TRANSACTIONS[1].values), "sink.transaction_timeout", id="sink"
+        ),
+    ],
+)
+def test_a_log_in_another_layout_is_the_same_finding(story, rule, layout):
+    usual, other = newest(story, rule), newest(in_layout(story, layout), rule)
+    same = ("severity", "title", "cause", "next_step", "data")
+    assert {name: str(other[name]) for name in same} == {name: str(usual[name]) for name in same}

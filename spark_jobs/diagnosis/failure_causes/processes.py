@@ -23,7 +23,7 @@ CAUSES = (
     FailureCause(
         "POD_EVICTED",
         r"reason[=:] ?Evicted|[Pp]od[^\n]{0,200}(?:[Ee]victed|[Ee]viction)|TaintManagerEviction"
-        rf"|low on resource: |was preempted|PREEMPTED|DisruptionTarget|{EXIT}-102\b",
+        rf"|low on resource: |preempted by|PREEMPTED|DisruptionTarget|{EXIT}-102\b",
         message("the container was evicted or preempted"),
         message(
             "Its node or queue gave the room to others. Set requests equal to limits, give the "
@@ -50,7 +50,7 @@ CAUSES = (
     FailureCause(
         "NODE_LOST",
         r"NodeLost|\*?[Ll]ost\*? node|Node is not ready|NodeNotReady"
-        rf"|'lost' due to node failures|{EXIT}-100\b|NodeShutdown|Terminated in response to "
+        rf"|'lost' due to node failures|{EXIT}-100\b|NodeShutdown|[Tt]erminated in response to "
         r"imminent node shutdown",
         message("a node was lost"),
         message(

@@ -7,7 +7,7 @@ CAUSES = (
     FailureCause(
         "NO_RESOURCE_AVAILABLE",
         r"NoResourceAvailableException|Could not acquire the minimum required resources"
-        r"|Slot request bulk is not fulfillable|slot request tim(?:ed out|eout)"
+        r"|Slot request bulk is not fulfillable|[Ss]lot request tim(?:ed out|eout)"
         r"|Could not fulfill (?:resource|slot)|required slot within slot request timeout",
         message("slots are missing"),
         message(

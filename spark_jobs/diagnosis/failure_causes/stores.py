@@ -20,7 +20,7 @@ _REFUSED = (
 CAUSES = (
     FailureCause(
         "OPEN_FILES_USED_UP",
-        r"Too many open files",
+        r"Too many open files|打开的文件过多|Zu viele offene Dateien",
         message("no more files or connections can be opened"),
         message(
             "Raise the limit of the process (ulimit -n, LimitNOFILE) to 65,536 or more. Count what "
@@ -45,7 +45,10 @@ CAUSES = (
     ),
     FailureCause(
         "DISK_FULL",
-        r"No space left on device|Disk quota exceeded|There is not enough space on the disk",
+        # Linux and Windows say it in the language of the host.
+        r"No space left on device|Disk quota exceeded|There is not enough space on the disk"
+        r"|设备上没有空间|磁盘空间不足|デバイスに空き領域がありません|kein Speicherplatz mehr verfügbar"
+        r"|Aucun espace disponible sur|No queda espacio en el dispositivo",
         message("a disk is full"),
         message(
             "Free or enlarge the disk of the host that is named: io.tmp.dirs, RocksDB's local "
@@ -126,7 +129,7 @@ CAUSES = (
     FailureCause(
         "STORE_REFUSED",
         r"AuthorizationFailure|AuthorizationPermissionMismatch|NoAuthWithAWSException"
-        r"|AccessControlException|Permission denied|does not have storage\."
+        r"|AccessControlException|Permission denied|权限不够|Keine Berechtigung|does not have storage\."
         rf"|\A{_OF_STORE}[\s\S]*?(?:{_REFUSED})",
         message("access to the storage is refused"),
         message(
@@ -207,7 +210,10 @@ CAUSES = (
         r"Exception|(?:connect|Read|read) timed out|NoRouteToHost|UnknownHostException"
         r"|CommunicationsException|Connection (?:is )?closed|HikariPool[^\n]{0,80}not available"
         r"|Topic [^\n]{0,200} not present in metadata|Expiring \d+ record\(s\)"
-        r"|Communications link failure|[Tt]imeout waiting for connection from pool",
+        r"|Communications link failure|forcibly closed by the remote host|连接被对方重设"
+        r"|远程主机强迫关闭|拒绝连接|terminating connection due to|after connection closed"
+        r"|(?:MongoTimeout|JedisConnection|MongoSocket\w{0,20})Exception"
+        r"|[Tt]imeout waiting for connection from pool",
         message("the connection to an outside system broke"),
         message(
             "Read the root exception: the first frame of the job or its connector says which system "
