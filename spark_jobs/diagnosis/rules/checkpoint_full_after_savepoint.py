@@ -196,6 +196,7 @@ def _finding(
         ),
         data={
             "checkpoint_id": checkpoint.checkpoint_id,
+            "savepoint_id": savepoint.checkpoint_id,
             "excess_bytes": excess,
             "bug": BUG.issue,
         },
