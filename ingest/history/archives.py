@@ -1,17 +1,267 @@
 """Follow the archive directory of finished jobs: read what is new, remember what was read."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import aiohttp
+
 from ingest.cluster_run import ClusterRun
 from ingest.errors import Skipped
+from ingest.flink_logs.files import why
+from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.assembly import observe_job
-from ingest.history.archive import job_readings
-from ingest.history.listing import ArchiveDirectory, ArchiveFile
+from ingest.flink_rest.job_reader import listed_jobs
+from ingest.flink_rest.payloads import jobs
+from ingest.flink_rest.payloads.fields import Fields, elements
+from ingest.flink_rest.routing import file_job_answer, is_read, job_of
+from ingest.json_bounds import MAX_HELD_BYTES, TooManyValues, decoded
+from ingest.local_directories import NotAllowed, check_file, local_path
 from ingest.messages import message, plural
+from ingest.network.filesystems import filesystem_of
+from ingest.network.unopened import as_os_error
 from ingest.records import Observed, Skip
-from ingest.source_read import ProbeNotes, SourceRead
+from ingest.redaction.texts import redact
+from ingest.regular_files import open_regular
+from ingest.source_declaration import ProbeNotes, SourceRead
+from ingest.storage.directories import Kind, Local
+from ingest.storage.instants import modified_at
+
+# Up to 2.2 <dir>/<job id>; from 2.3 <dir>/<cluster id>/applications/<application id>/jobs/<job id>.
+_ARCHIVE = re.compile(r"(?:[^/]+/applications/[^/]+/jobs/)?[0-9a-f]{32}")
+_DEEPEST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveFile:
+    """``name`` is the path below the directory, ``stamp`` differs whenever the content may have
+    changed.
+    """
+
+    name: str
+    path: str
+    size_bytes: int
+    changed_at: datetime | None
+    stamp: str
+
+
+class ArchiveDirectory:
+    """A local path or any fsspec URI. Raises ``Skipped`` where it cannot be reached."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory, self._is_local = directory, local_path(directory) is not None
+        try:
+            self._filesystem, self._root = filesystem_of(directory)
+            if self._is_local:
+                check_file(self._root)
+        except NotAllowed as error:
+            raise Skipped(str(error)) from error
+        except (OSError, ValueError, ImportError, aiohttp.ClientError) as error:
+            raise self._unreachable(error) from error
+
+    def files(self) -> list[ArchiveFile]:
+        root = self._root.rstrip("/")
+        try:
+            # The listing may be cached from the cycle before.
+            with as_os_error():
+                self._filesystem.invalidate_cache()
+                if not self._filesystem.isdir(self._root):
+                    raise FileNotFoundError(message("there is no such directory"))
+                listed = self._found()
+        except (OSError, ValueError, aiohttp.ClientError) as error:
+            raise self._unreachable(error) from error
+        return sorted(_archives(listed, root), key=lambda file: file.name)
+
+    def read(self, file: ArchiveFile, max_bytes: int) -> bytes:
+        """Raises ``Skipped`` where it is larger than ``max_bytes`` or cannot be read."""
+        try:
+            with as_os_error(), self._opened(file.path) as handle:
+                content: bytes = handle.read(max_bytes + 1)
+        except NotAllowed as error:
+            raise Skipped(str(error)) from error
+        except (OSError, ValueError, aiohttp.ClientError) as error:
+            raise Skipped(
+                message(
+                    "the archive cannot be read ({why:name}); check its permissions",
+                    why=why(error, remote="://" in file.path),
+                )
+            ) from error
+        if len(content) > max_bytes:
+            raise Skipped(
+                message(
+                    "the archive is larger than {max_bytes:number} bytes and is not read",
+                    max_bytes=max_bytes,
+                )
+            )
+        return content
+
+    def _found(self) -> dict[str, dict[str, Any]]:
+        if not self._is_local:
+            files: dict[str, dict[str, Any]] = self._filesystem.find(
+                self._root, maxdepth=_DEEPEST, detail=True
+            )
+            return files
+        return {f"{self._root.rstrip('/')}{name}": info for name, info in _below(Local(self._root))}
+
+    def _opened(self, path: str) -> Any:
+        return (
+            open_regular(path, self._root, check=check_file)
+            if self._is_local
+            else self._filesystem.open(path)
+        )
+
+    def _unreachable(self, error: Exception) -> Skipped:
+        problem = why(error, remote="://" in self._directory)
+        return Skipped(
+            message(
+                "{redact:name} cannot be listed ({problem:name}); check jobmanager.archive.fs.dir "
+                "and its permissions",
+                redact=redact(self._directory),
+                problem=problem,
+            )
+        )
+
+
+def _below(listable: Local) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Files by their path below the directory; links are not followed."""
+    pending = [("", 1)]
+    while pending:
+        folder, depth = pending.pop()
+        for entry in listable.entries(folder):
+            name = f"{folder}/{entry.name}"
+            if entry.kind is Kind.FILE:
+                yield name, {"size": entry.bytes, "mtime": entry.modified}
+            elif entry.kind is Kind.DIRECTORY and depth < _DEEPEST:
+                pending.append((name, depth + 1))
+
+
+def _archives(listed: dict[str, dict[str, Any]], root: str) -> Iterator[ArchiveFile]:
+    for path, info in listed.items():
+        name = path[len(root) :].lstrip("/")
+        if _ARCHIVE.fullmatch(name):
+            changed_at = modified_at(info)
+            size = int(info.get("size") or 0)
+            yield ArchiveFile(
+                name,
+                path,
+                size,
+                changed_at,
+                f"{size}|{changed_at.timestamp() if changed_at else ''}",
+            )
+
+
+MAX_SKIPS = 100
+
+
+def job_readings(content: bytes, at: datetime) -> tuple[list[JobAnswers], list[Skip]]:
+    """What an archive holds of its job (in principle, of several): one reading each, and the
+    skipped documents.
+
+    The job stands as it ended, so the time of observation is its end, or ``at`` where that is
+    unknown. Raises ``Skipped`` where the file is no archive, for example because Flink has not
+    finished writing it.
+    """
+    skips: list[Skip] = []
+    documents = dict(_documents(content, skips))
+    overviews = _overviews(documents.pop("/jobs/overview", None), at, skips)
+    configuration = documents.pop("/jobmanager/config", None)
+    job_ids = dict.fromkeys(
+        [*overviews, *(job_id for path in documents if (job_id := job_of(path)))]
+    )
+    readings = []
+    for job_id in job_ids:
+        overview = overviews.get(job_id)
+        ended_at = (
+            _ended_at(documents.get(f"/jobs/{job_id}"))
+            or (_ended_at(overview) if overview else None)
+            or at
+        )
+        reading = JobAnswers(job_id)
+        reading.overview = Answer("/jobs/overview", ended_at, overview) if overview else None
+        reading.jobmanager_config = (
+            Answer("/jobmanager/config", ended_at, configuration) if configuration else None
+        )
+        for path, body in documents.items():
+            if job_of(path) == job_id:
+                file_job_answer(reading, Answer(path, ended_at, body))
+        readings.append(reading)
+    return readings, skips
+
+
+def _overviews(body: Any, at: datetime, skips: list[Skip]) -> dict[str, Any]:
+    if body is None:
+        return {}
+    listed, bad = listed_jobs(Answer("/jobs/overview", at, body))
+    skips.extend(bad)
+    return {job.job_id: job.answer.body for job in listed}
+
+
+def _documents(content: bytes, skips: list[Skip]) -> Iterator[tuple[str, Any]]:
+    try:
+        document, left = decoded(content)
+        archive = Fields(document)
+    except TooManyValues as error:
+        raise Skipped(message("the archive is not read: {error:text}", error=str(error))) from None
+    except (ValueError, RecursionError):
+        raise Skipped(
+            message("the file is not a JSON document; Flink may still be writing it")
+        ) from None
+    left = MAX_HELD_BYTES - left
+    for place, entry in elements(archive.raw("archive"), "archive"):
+        try:
+            fields = Fields(entry, place)
+            path, document = fields.the_text("path"), fields.raw("json")
+        except Skipped as error:
+            skips.append(Skip(place, "bad_payload", str(error)))
+            continue
+        if is_read(path):
+            try:
+                body, held_bytes = decoded(document.encode())
+                left -= held_bytes
+                if left < 0:
+                    raise Skipped(
+                        message(
+                            "the archive is not read: its documents take more than "
+                            "{max_held_bytes:count} bytes",
+                            max_held_bytes=MAX_HELD_BYTES,
+                        )
+                    )
+                yield path, body
+            except TooManyValues as error:
+                skips.append(
+                    Skip(
+                        path,
+                        "too_large",
+                        message(
+                            "the archived document is not read: {error:text}", error=str(error)
+                        ),
+                    )
+                )
+            except (ValueError, AttributeError, RecursionError):
+                skips.append(Skip(path, "bad_json", message("the archived document is not JSON")))
+        if len(skips) > MAX_SKIPS:
+            skips.append(
+                Skip(
+                    place,
+                    "more",
+                    message(
+                        "More than {max_skips:number} documents could not be read; the rest is not "
+                        "tried.",
+                        max_skips=MAX_SKIPS,
+                    ),
+                )
+            )
+            return
+
+
+def _ended_at(job: Any) -> datetime | None:
+    try:
+        return jobs.job_state(job).end_time
+    except Skipped:
+        return None
+
 
 MAX_ARCHIVE_BYTES = 128 * 1024 * 1024
 MAX_BYTES_PER_CYCLE = 256 * 1024 * 1024

@@ -1,7 +1,7 @@
 """Where each attempt of a subtask ran, and of which job it was, learnt from the log lines of a
 cluster.
 
-:mod:`ingest.flink_logs.task_locations` does the same for one log on the command line. Since a task
+:mod:`ingest.flink_logs.event_parser` does the same for one log on the command line. Since a task
 may run for months after its deploy line, executions are carried from run to run.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ingest.flink_logs.task_locations import GRAPH_CREATED
+from ingest.flink_logs.event_parser import GRAPH_CREATED
 from spark_jobs.arrow_schemas import batch_from_rows
 from spark_jobs.fold.rows import Row, rank
 from spark_jobs.step_schemas import EVENT, EXECUTION, LEARNT_EXECUTION

@@ -1,7 +1,7 @@
 """Lines of a JSON log of which nothing is kept, recognised for a whole column at once, as
 ``whole_records`` does for Flink's own layout.
 
-Only what :mod:`ingest.flink_logs.routine_json` tells of each of them is recognised; of the others,
+Only what :mod:`ingest.flink_logs.json_records` tells of each of them is recognised; of the others,
 which are decoded, it may still tell some.
 """
 

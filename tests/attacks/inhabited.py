@@ -27,8 +27,7 @@ from webapp.fleet.models import Cluster, JobCurrent
 from webapp.growth.models import ObjectiveRecord
 from webapp.growth.objectives import set_objective
 from webapp.growth.quotas import set_quota
-from webapp.profiles.choices import ThreadDumpState
-from webapp.profiles.models import ThreadDump
+from webapp.profiles.models import ThreadDump, ThreadDumpState
 from webapp.push.models import PushToken
 from webapp.reports import orders as reports
 from webapp.reports import work_keys

@@ -10,7 +10,7 @@ import pytest
 
 from ingest import beneath
 from ingest.flink_logs import files as log_files
-from ingest.history.listing import ArchiveDirectory
+from ingest.history.archives import ArchiveDirectory
 from ingest.regular_files import open_regular
 from ingest.storage import tree
 from ingest.storage.directories import directories

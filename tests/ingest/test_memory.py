@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from ingest import json_bounds
+from ingest.flink_rest.assembly import MAX_BAD_ENTRIES
 from ingest.flink_rest.limits import RequestLimits
-from ingest.flink_rest.parse_results import MAX_BAD_ENTRIES
 from ingest.history.archives import read_archives
 from ingest.lake.store import Lake
 from ingest.shard_collector import collect_shard

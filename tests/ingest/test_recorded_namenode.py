@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.hdfs_audit.lines import audit_line
+from ingest.hdfs_audit.tail import audit_line
 from ingest.namenode_jmx.beans import sample
 from ingest.storage.inventory import import_inventory
 from ingest.storage.roots import Root

@@ -21,7 +21,7 @@ from tests.lab.configuration import MODULE_OPTIONS
 from tests.lab.jars import flink_jars
 from tests.lab.releases import RELEASES
 from tests.lab.rest import call_or_none
-from webapp.launch.ports import free_port
+from webapp.launch.home import free_port
 
 pytestmark = pytest.mark.integration
 ARCHIVES = Path(__file__).parents[1] / "fixtures" / "archives"

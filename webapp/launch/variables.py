@@ -19,8 +19,7 @@ from ingest.replay.shipped import REMOVED
 from spark_jobs import own_code
 from webapp.config.environment import PROJECT_DIR, Environment
 from webapp.launch import demo
-from webapp.launch.home import Home
-from webapp.launch.ports import free_port
+from webapp.launch.home import Home, free_port
 
 DEFAULT_HEAP = "1g"
 """Enough for cycles and audits of some thousand jobs."""

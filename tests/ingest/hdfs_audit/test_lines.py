@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.hdfs_audit.lines import AuditLine, audit_line
+from ingest.hdfs_audit.tail import AuditLine, audit_line
 
 JOB = "0dc06dbee0580234b587e3526dafc904"
 HEAD = b"2019-02-18 18:14:35,396 INFO FSNamesystem.audit: "

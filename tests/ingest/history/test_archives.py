@@ -8,8 +8,7 @@ import fsspec
 import pytest
 
 from ingest.history import archives
-from ingest.history.archive import job_readings
-from ingest.history.archives import read_archives
+from ingest.history.archives import job_readings, read_archives
 from ingest.records import Checkpoint, Job, VertexCheckpoint
 from tests.ingest.recorded import answers
 

@@ -19,7 +19,7 @@ from ingest.connection_test import probe
 from ingest.flink_logs.files import find
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.faults import BadAnswer
-from ingest.history.listing import ArchiveDirectory
+from ingest.history.archives import ArchiveDirectory
 from ingest.network.clusters import VARIABLE, refusal
 from ingest.sources import ClusterSource, LogSource
 from webapp.fleet.models import Cluster
