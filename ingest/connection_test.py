@@ -50,7 +50,7 @@ async def _probe(cluster: ClusterSource, timeout_s: float) -> Probe:
     await asyncio.gather(*(_bounded(source, run, timeout_s, notes) for source in asked))
     if not asked:
         notes.misses.append(
-            message("No address, Prometheus, logs or archives are given: Weir has nothing to read.")
+            message("No address, Prometheus or logs are given: Weir has nothing to read.")
         )
     return Probe(
         bool(notes.sees),

@@ -181,9 +181,7 @@ async def read_store(run: ClusterRun) -> SourceRead | None:
 
 def _is_alone(cluster: ClusterSource, store: LogStoreSource) -> bool:
     has_files = any(not glob.startswith(store.spool) for glob in cluster.logs.globs)
-    return not (
-        cluster.url or cluster.history_url or cluster.archive_dir or cluster.prometheus or has_files
-    )
+    return not (cluster.url or cluster.history_url or cluster.prometheus or has_files)
 
 
 async def read_lines(
