@@ -355,8 +355,7 @@ class LogReader:
         run: tuple[list[bytes], list[int], list[bytes]] = ([], [], [])
         last: LogStream | None = None
         objects_are_bare = not self._stripper.may_wrap(block)
-        lines = block[:-1].split(b"\n")
-        for line, here in zip(lines, _places(lines, at), strict=True):
+        for line, here in self._lines_of(block, at, objects_are_bare):
             self._stripper.at = here
             bare = (objects_are_bare and line[:1] == b"{") or self._lines.own(line)
             stripped = None if bare else self._stripper.stripped(line)
@@ -383,11 +382,35 @@ class LogReader:
         if last is not None and run[0]:
             self._take_lines(last, *run)
 
+    def _lines_of(
+        self, block: bytes, at: int, objects_are_bare: bool
+    ) -> Iterable[tuple[bytes, int]]:
+        """Lines with their places.
+
+        Such as are counted and not kept may be left out, where nothing is around any object.
+        """
+        lines = block[:-1].split(b"\n")
+        return zip(lines, _places(lines, at), strict=True)
+
     def _joined(self, stream: LogStream, content: bytes, here: int) -> tuple[bytes, int]:
         if stream.partial:
             content, here = (stream.partial + content)[:MAX_LINE_BYTES], stream.partial_at
             stream.partial = b""
         return content, here
+
+    def _bare_json(self, at: int) -> LogStream | None:
+        """The stream of lines with nothing around them, where from ``at`` on each object is a
+        record of it.
+        """
+        stream = self._streams.get(_PLAIN)
+        return (
+            stream
+            if stream
+            and stream.is_json
+            and at >= stream.floor
+            and not self._lines.may_begin_objects
+            else None
+        )
 
     def _is_own(self, stream: LogStream) -> bool:
         return stream.layout is self._layout and not stream.is_json
