@@ -1,7 +1,4 @@
-"""One cycle over one cluster's metrics in a Prometheus: every step since the last one, whole. Steps
-are at multiples of the interval; each is asked once it is one interval old, since the newest scrape
-may still be under way. Source: ``/api/v1/query_range`` of Prometheus' HTTP API.
-"""
+"""One cycle over one cluster's metrics in a Prometheus: every step since the last one, whole."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping

@@ -1,6 +1,5 @@
 """One cycle over the samples that a cluster pushed: every step that is complete, as the rows that a
-Prometheus gives. A step is read once it is one interval old, since TaskManagers report at their own
-instants.
+Prometheus gives.
 """
 
 from collections import defaultdict

@@ -13,7 +13,6 @@ _ANSWER_WITHIN_S = 1.0
 
 
 def free_port() -> int:
-    """A loopback port that is free now; it is not reserved."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -83,7 +82,6 @@ class Home:
         return short / name
 
     def record_redis(self, url: str) -> None:
-        """Say where the embedded Redis listens, for commands started by hand beside it."""
         write_privately(self.root / "redis.url", url + "\n")
 
     def forget_redis(self) -> None:

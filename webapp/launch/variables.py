@@ -22,10 +22,8 @@ from webapp.launch import demo
 from webapp.launch.home import Home, free_port
 
 DEFAULT_HEAP = "1g"
-"""Enough for cycles and audits of some thousand jobs."""
 _HEAP = re.compile(r"\d+[mg]")
 _WORKER = "-O fair --loglevel INFO --without-gossip --without-mingle --without-heartbeat"
-"""One machine, one worker per queue: there is nobody to gossip with."""
 
 
 class BadHeap(Exception):

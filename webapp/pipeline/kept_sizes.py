@@ -78,7 +78,6 @@ def _sizes_elsewhere(uri: str) -> Iterator[int]:
 KEY = "maintenance/sizes"
 EVERY_S = 600
 TABLES_EVERY = timedelta(hours=1)
-"""SQLite reads every page to tell sizes of tables."""
 
 PUSHED = ("pushed", "pulled", "pushed-metrics")
 RUN_KINDS = ("spark", "rollups", "storage")
@@ -87,7 +86,6 @@ logger = logging.getLogger(__name__)
 
 
 def measure(now: datetime, lease: Lease, record: RunRecord) -> None:
-    """Measure everything and replace what was known."""
     sizes = [*_database(now), *_lake(now), *_folders(now)]
     areas = {row.area for row in sizes}
     with lease.writing():
