@@ -10,11 +10,10 @@ from datetime import UTC, datetime
 
 from ingest.cluster_run import ClusterRun, Shard
 from ingest.errors import IngestError
-from ingest.flink_rest.gate import Gates
+from ingest.flink_rest.client import Gates
 from ingest.flink_rest.limits import RequestLimits
 from ingest.messages import message
-from ingest.source_declaration import Source
-from ingest.source_read import ProbeNotes
+from ingest.source_declaration import ProbeNotes, Source
 from ingest.source_registry import sources
 from ingest.sources import ClusterSource
 
@@ -51,7 +50,7 @@ async def _probe(cluster: ClusterSource, timeout_s: float) -> Probe:
     await asyncio.gather(*(_bounded(source, run, timeout_s, notes) for source in asked))
     if not asked:
         notes.misses.append(
-            message("No address, Prometheus, logs or archives are given: Weir has nothing to read.")
+            message("No address, Prometheus or logs are given: Weir has nothing to read.")
         )
     return Probe(
         bool(notes.sees),

@@ -1,4 +1,4 @@
-"""Which local files Weir reads for a cluster: logs, archives. Weir's own
+"""Which local files Weir reads for a cluster: logs. Weir's own
 folders hold secrets, the database and the lake: nothing of them is read in this way, except what
 the demo plays, and lines that Weir itself put aside for this cluster (``LogSource.own_globs``).
 Where ``WEIR_READ_DIRS`` lists directories, nothing outside of them is read.

@@ -105,12 +105,11 @@ class MetadataSource:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSource:
-    """One registered cluster. Any of ``url``, ``history_url`` and ``archive_dir`` may be empty."""
+    """One registered cluster. ``url`` and ``history_url`` may be empty."""
 
     name: str
     url: str = ""
     history_url: str = ""
-    archive_dir: str = ""
     auth: Auth | None = None
     tls: Tls = Tls()
     logs: LogSource = LogSource()

@@ -12,8 +12,7 @@ import pyarrow as pa
 from ingest.errors import Refused
 from ingest.network.uris import spelled_as
 from ingest.parquet_stream import ParquetStream
-from ingest.storage.snapshots import LISTED, Snapshot
-from ingest.storage.unlisted import BAD_NAME, LINK, SECOND_NAME
+from ingest.storage.snapshots import BAD_NAME, LINK, LISTED, SECOND_NAME, Snapshot
 from ingest.uris import Spellings, canonical
 from spark_jobs.audit_here import Here
 from spark_jobs.audit_request import Audit, AuditedRoot, UnlistedDirectory

@@ -10,9 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from ingest.flink_logs.event_parser import event_of
+from ingest.flink_logs.event_parser import event_of, located
 from ingest.flink_logs.files import records_of
-from ingest.flink_logs.task_locations import located
 from spark_jobs.serving import FINDING_OCCURRENCE
 from tests.first_cycles import served
 from tests.fold.recorded import in_ms

@@ -8,9 +8,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from ingest.figures import count_text
 from ingest.lake.environment import lake_place
 from ingest.lake.store import Lake
+from ingest.messages import count_text
 from ingest.recordings.importer import ImportSummary, import_recording
 
 

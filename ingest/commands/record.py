@@ -7,16 +7,118 @@ there.
 
 import argparse
 import asyncio
+import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ingest.cluster_options import add_connection_arguments, add_log_arguments, source_of
 from ingest.errors import Refused
-from ingest.figures import count_text
-from ingest.flink_rest.gate import SAME_PATH_PAUSE_S
+from ingest.flink_rest.client import SAME_PATH_PAUSE_S
+from ingest.messages import count_text
 from ingest.recordings.recorder import RecordSummary, record
-from ingest.sources import ClusterSource
+from ingest.sources import Auth, ClusterSource, LogSource, Tls
+
+
+def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
+    """How to reach and sign in.
+
+    Secrets come from files or the environment, never from the command line.
+    """
+    parser.add_argument("--user", help="user of basic authentication")
+    parser.add_argument(
+        "--password-file",
+        type=Path,
+        metavar="FILE",
+        help="its password (or set WEIR_CLUSTER_PASSWORD)",
+    )
+    parser.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help="bearer token instead (or set WEIR_CLUSTER_TOKEN)",
+    )
+    parser.add_argument(
+        "--ca-file", default="", metavar="PEM", help="certificate authority of the cluster"
+    )
+    parser.add_argument("--client-cert", default="", metavar="PEM", help="client certificate")
+    parser.add_argument("--client-key", default="", metavar="PEM", help="its key")
+    parser.add_argument(
+        "--insecure", action="store_true", help="accept any certificate of the cluster"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=10,
+        metavar="S",
+        help="seconds for one request (default: 10)",
+    )
+
+
+def add_log_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--logs",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="log files, local or any fsspec URI; may be given often",
+    )
+    parser.add_argument(
+        "--log-time-zone",
+        default="UTC",
+        metavar="ZONE",
+        help="IANA name of the zone of the logs (default: UTC)",
+    )
+    parser.add_argument(
+        "--log-layout",
+        default="flink",
+        metavar="PATTERN",
+        help="log4j pattern where it is not one of Flink's defaults",
+    )
+
+
+def source_of(args: argparse.Namespace, name: str, url: str) -> ClusterSource:
+    """Raises ``Refused`` where a secret cannot be read or two ways to sign in are given."""
+    return ClusterSource(
+        name=name,
+        url=url,
+        auth=_auth(args),
+        tls=Tls(
+            ca_file=args.ca_file,
+            client_cert_file=args.client_cert,
+            client_key_file=args.client_key,
+            verify=not args.insecure,
+        ),
+        logs=LogSource(
+            globs=tuple(args.logs), layout=args.log_layout, time_zone=args.log_time_zone
+        ),
+        request_timeout_s=args.timeout,
+    )
+
+
+def _auth(args: argparse.Namespace) -> Auth | None:
+    token = (
+        _read_secret(args.token_file)
+        if args.token_file
+        else os.environ.get("WEIR_CLUSTER_TOKEN", "")
+    )
+    if args.user and args.token_file:
+        raise Refused("Give either --user with a password or --token-file, not both.")
+    if args.user:
+        password = (
+            _read_secret(args.password_file)
+            if args.password_file
+            else os.environ.get("WEIR_CLUSTER_PASSWORD", "")
+        )
+        return Auth("basic", password, args.user)
+    return Auth("bearer", token) if token else None
+
+
+def _read_secret(path: Path) -> str:
+    try:
+        return path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Refused(f"The secret in {path} cannot be read.") from error
+
 
 MEBIBYTE = 1024 * 1024
 

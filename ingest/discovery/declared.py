@@ -11,16 +11,89 @@ from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import available_timezones
 
-from ingest.discovery.declared_fields import mapping, text, texts
-from ingest.discovery.declared_kubernetes import kubernetes_source
 from ingest.discovery.documents import MAX_BYTES, from_yaml
-from ingest.discovery.sources import DiscoverySource
+from ingest.discovery.sources import ADDRESS, OWN_NAMESPACE, DiscoverySource, KubernetesSource
 from ingest.errors import Refused, Skipped
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.network.clusters import RefusedAddress
 from ingest.network.uris import check_uri
 from ingest.regular_files import open_regular
 from ingest.sources import Auth, LogSource, PrometheusSource, Tls
+
+
+def mapping(given: Any, where: str, keys: tuple[str, ...] = ()) -> Mapping[str, Any]:
+    if not isinstance(given, dict):
+        raise ValueError(f"{where} must be names with values")
+    for key in given:
+        if keys and key not in keys:
+            raise ValueError(f"{where}: {str(key)[:40]!r} is not known; use {', '.join(keys)}")
+    return given
+
+
+def text(given: Mapping[str, Any], key: str, where: str) -> str:
+    text = given.get(key, "")
+    if not isinstance(text, str) or len(text) > 1_000 or "\0" in text:
+        raise ValueError(f"{where}: '{key}' must be a text")
+    return text
+
+
+def texts(given: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
+    texts = given.get(key, [])
+    if (
+        not isinstance(texts, list)
+        or len(texts) > 100
+        or not all(isinstance(text, str) and 0 < len(text) <= 500 for text in texts)
+    ):
+        raise ValueError(f"{where}: '{key}' must be a list of texts")
+    return tuple(texts)
+
+
+KEYS = ("kubeconfig", "context", "namespaces", "selector", "read", "address", "leader")
+READ = ("deployments", "services", "leaders")
+MAX_NAMESPACES = 20
+"""Each is asked for by itself; more of them are better asked for as all."""
+
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_PLACES = re.compile(r"\{(service|namespace|name|port)\}")
+
+
+def kubernetes_source(given: Any, where: str) -> KubernetesSource:
+    """Raises ``ValueError``."""
+    own = mapping(given or {}, where, KEYS)
+    kubeconfig, context = text(own, "kubeconfig", where), text(own, "context", where)
+    if kubeconfig and not Path(kubeconfig).is_absolute():
+        raise ValueError(
+            f"{where}: 'kubeconfig' must be an absolute path; without it the service account of "
+            "the pod is used"
+        )
+    if context and not kubeconfig:
+        raise ValueError(f"{where}: 'context' is one of a 'kubeconfig'")
+    namespaces = texts(own, "namespaces", where)
+    if len(namespaces) > MAX_NAMESPACES or not all(
+        namespace == OWN_NAMESPACE or _NAMESPACE.fullmatch(namespace) for namespace in namespaces
+    ):
+        most = f"at most {MAX_NAMESPACES} names"
+        raise ValueError(
+            f"{where}: 'namespaces' must be {most} of namespaces, or \"{OWN_NAMESPACE}\"; none "
+            "means all"
+        )
+    read = texts(own, "read", where)
+    if not set(read) <= set(READ):
+        raise ValueError(f"{where}: 'read' must be of {', '.join(READ)}")
+    leader = own.get("leader", False)
+    if not isinstance(leader, bool):
+        raise ValueError(f"{where}: 'leader' must be true or false")
+    if "leaders" in read:
+        leader = True
+    address = text(own, "address", where) or ADDRESS
+    if "{" in _PLACES.sub("", address) or "}" in _PLACES.sub("", address):
+        raise ValueError(
+            f"{where}: 'address' may hold {{service}}, {{namespace}}, {{name}} and {{port}}"
+        )
+    return KubernetesSource(
+        kubeconfig, context, namespaces, text(own, "selector", where), read, address, leader
+    )
+
 
 MAX_SOURCES = 200
 MAX_SECRET_BYTES = 64 * 1024

@@ -1,9 +1,5 @@
 """How far each log file has been read: what :mod:`ingest.flink_logs.tail` must know from cycle to
 cycle.
-
-A file is known by its content, not by its name or inode: ``head`` is the hash of its first
-``head_bytes`` unpacked bytes. So a renamed, copied or compressed file is recognised and read on
-where it was left.
 """
 
 from collections.abc import Iterable

@@ -46,7 +46,6 @@ class LogFile:
     """Whether Weir itself put it aside for this cluster, in its own folder."""
 
     def open(self) -> IO[bytes]:
-        """As ``open_unpacked``."""
         return open_unpacked(self.path, self.own)
 
 

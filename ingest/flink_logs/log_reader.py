@@ -12,20 +12,21 @@ new layout into ``layouts``; add its first characters to ``_FOREIGN`` here, and 
 plain files: in pieces, in Spark's blocks and beside damage.
 """
 
+import re
+from bisect import bisect_right
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from itertools import accumulate
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from ingest.flink_logs.cursors import FileCursor
-from ingest.flink_logs.envelopes import cri
-from ingest.flink_logs.json_records import JsonRecord
+from ingest.flink_logs.envelopes import Stripped, cloudwatch, cri, docker, prefixed
+from ingest.flink_logs.json_records import JsonRecord, is_routine
 from ingest.flink_logs.json_records import read as read_json
-from ingest.flink_logs.layouts import Layout
-from ingest.flink_logs.line_layouts import LineLayouts, uncoloured
-from ingest.flink_logs.log_streams import LogStream, StreamKey
+from ingest.flink_logs.layouts import Layout, LineLayouts, uncoloured
 from ingest.flink_logs.record_splitter import (
     MAX_RECORD_BYTES,
     Keep,
@@ -33,10 +34,134 @@ from ingest.flink_logs.record_splitter import (
     RecordCounts,
     RecordSplitter,
 )
-from ingest.flink_logs.routine_json import is_routine
-from ingest.flink_logs.stripping import BEFORE, EnvelopeStripper
 from ingest.records import LogRecord, Skip
 from ingest.redaction.texts import redact
+
+MAX_DEPTH = 3
+MAX_KNOWN = 1024
+"""Kinds of prefixes with their processes, which are taken without a record behind them once one
+stood there.
+"""
+LONGEST_KEPT, MOST_KEPT = 300, 100
+BEFORE = -1
+
+_WRAPPED_JSON = re.compile(
+    rb'"(?:log|MESSAGE|line|@message|textPayload|LogMessage|LogEntry|content|_raw)" ?: ?"'
+    rb'|"(?:kubernetes|stream|_source|jsonPayload|attributes|result)" ?:'
+).search
+
+
+class EnvelopeStripper:
+    """Of one file. ``known``: prefixes that stood before a record, each with the place of the line
+    at which it was first met. ``at``: the place of the line that is looked at.
+    """
+
+    def __init__(self, lines: LineLayouts, zone: ZoneInfo) -> None:
+        self.known: dict[str, int] = {}
+        self.at = BEFORE
+        self._lines, self._zone = lines, zone
+
+    @staticmethod
+    def may_wrap(block: bytes) -> bool:
+        return _WRAPPED_JSON(block) is not None
+
+    def stripped(self, line: bytes, within: tuple[str, ...] = ()) -> Stripped | None:
+        """The line without all that is around it, ``None`` where that is nothing.
+
+        None stands in one of its kind.
+        """
+        for outer in self._envelopes(line):
+            if outer.envelope in within:
+                continue
+            deeper = len(within) + 1 < MAX_DEPTH and not self._lines.own(outer.content)
+            inner = self.stripped(outer.content, (*within, outer.envelope)) if deeper else None
+            if inner is not None:
+                process = "/".join(filter(None, (outer.process, inner.process)))
+                inner = Stripped(
+                    f"{outer.envelope}, {inner.envelope}",
+                    process,
+                    inner.stream or outer.stream,
+                    inner.content,
+                    inner.whole and outer.whole,
+                    inner.stamp or outer.stamp,
+                )
+            known = f"{outer.envelope}\t{outer.process}"
+            if outer.strict or known in self.known:
+                return inner or outer
+            if inner is not None or self._begins(outer.content):
+                if len(self.known) < MAX_KNOWN:
+                    self.known[known] = self.at
+                return inner or outer
+        return None
+
+    def known_before(self, offset: int) -> list[str]:
+        """Prefixes that were met before this place; a hundred at most."""
+        return [
+            known for known, at in self.known.items() if at < offset and len(known) <= LONGEST_KEPT
+        ][:MOST_KEPT]
+
+    def _envelopes(self, line: bytes) -> Iterable[Stripped]:
+        if line[:1] == b"{":
+            if (of_docker := docker(line)) is not None:
+                yield of_docker
+            elif _WRAPPED_JSON(line):
+                try:
+                    record = read_json(line, self._zone)
+                except ValueError:
+                    return
+                if isinstance(record, Stripped):
+                    yield record
+        elif (known := cri(line) or cloudwatch(line)) is not None:
+            yield known
+        else:
+            yield from prefixed(line)
+
+    def _begins(self, line: bytes) -> bool:
+        if self._lines.have_header(line):
+            return True
+        try:
+            return line[:1] == b"{" and isinstance(read_json(line, self._zone), JsonRecord)
+        except ValueError:
+            return False
+
+
+KEPT_PLACES = 4096
+StreamKey = tuple[str, str, str]
+
+
+@dataclass(slots=True)
+class LogStream:
+    """``canonical`` and ``physical`` say which offset of the splitter is which one of the file."""
+
+    key: StreamKey
+    process: str
+    layout: Layout
+    splitter: RecordSplitter
+    floor: int
+    is_json: bool = False
+    begun_at: int = -1
+    partial: bytes = b""
+    partial_at: int = -1
+    given: int = 0
+    canonical: list[int] = field(default_factory=list)
+    physical: list[int] = field(default_factory=list)
+
+    def place(self, offset: int) -> int:
+        index = bisect_right(self.canonical, offset) - 1
+        return self.physical[index] + offset - self.canonical[index] if index >= 0 else offset
+
+    def begins(self) -> int | None:
+        of_record = self.place(self.splitter.resume_offset) if self.splitter.pending else None
+        return min(
+            (at for at in (of_record, self.partial_at if self.partial else None) if at is not None),
+            default=None,
+        )
+
+    def forget_places(self) -> None:
+        if len(self.canonical) > KEPT_PLACES:
+            done = max(bisect_right(self.canonical, self.splitter.resume_offset) - 1, 0)
+            del self.canonical[:done], self.physical[:done]
+
 
 MAX_LINE_BYTES = 1024 * 1024
 MAX_STREAMS = 256

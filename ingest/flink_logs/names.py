@@ -24,9 +24,7 @@ _NUMBER = re.compile(r"[.-]([0-9]{1,4})(?=\.log)?(?:\.(?:gz|bz2|xz|zst))?$")
 
 
 def process_of(path: str) -> str:
-    """``…/jm.log.3.gz`` and ``jm.log-20261121`` are of the process ``jm.log``. Where all files have
-    the same names, as those of pods and containers, the folders say whose they are.
-    """
+    """``…/jm.log.3.gz`` and ``jm.log-20261121`` are of the process ``jm.log``."""
     name = _unrotated(path)
     for place in _PLACES:
         match = place.search(path)

@@ -1,6 +1,5 @@
 """The answers about one cluster and one job at about one instant, before
-:mod:`ingest.flink_rest.assembly` turns them into records. Filled from HTTP answers, recorded ones
-or archived documents.
+:mod:`ingest.flink_rest.assembly` turns them into records.
 """
 
 from dataclasses import dataclass, field

@@ -2,15 +2,447 @@
 goes on.
 """
 
-from typing import Any
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from datetime import datetime
+from typing import Any, TypeVar
 
-from ingest.flink_rest.answers import ClusterAnswers, JobAnswers
-from ingest.flink_rest.checkpoint_rows import add_checkpoints
-from ingest.flink_rest.job_row import add_job
-from ingest.flink_rest.parse_results import ParseResults
-from ingest.flink_rest.payloads import exceptions, metrics, taskmanagers
-from ingest.flink_rest.vertex_rows import add_vertex_gauges, add_vertex_samples, add_vertex_starts
-from ingest.records import Observed
+from ingest.errors import Skipped
+from ingest.flink_rest.answers import Answer, ClusterAnswers, JobAnswers
+from ingest.flink_rest.checkpoint_selection import is_of_another_job, key_of
+from ingest.flink_rest.metric_names import JOB_METRICS, SOURCE_METRICS, SUBTASK_METRICS
+from ingest.flink_rest.payloads import (
+    checkpoint_details,
+    checkpoints,
+    config,
+    exceptions,
+    gauges,
+    jobs,
+    metrics,
+    plan,
+    taskmanagers,
+    vertices,
+)
+from ingest.messages import message
+from ingest.records import (
+    Checkpoint,
+    Job,
+    Observed,
+    Record,
+    Setting,
+    Skip,
+    VertexGauges,
+    VertexMetrics,
+    VertexStart,
+)
+
+_Parsed = TypeVar("_Parsed")
+_WHOLE = object()
+
+MAX_BAD_ENTRIES = 100
+
+
+class ParseResults:
+    def __init__(self) -> None:
+        self._records: list[tuple[datetime, Record]] = []
+        self._bad = 0
+
+    def add(self, answer: Answer, *records: Record | None) -> None:
+        self._records.extend((answer.at, record) for record in records if record is not None)
+
+    def parse(
+        self,
+        parser: Callable[..., _Parsed],
+        answer: Answer | None,
+        *args: Any,
+        body: Any = _WHOLE,
+        place: str = "",
+    ) -> _Parsed | None:
+        """By default of the whole answer; ``None`` without one, or after noting a skip where it
+        cannot be read.
+        """
+        if answer is None:
+            return None
+        try:
+            return parser(answer.body if body is _WHOLE else body, *args)
+        except Skipped as error:
+            self.skip(answer, place, str(error))
+            return None
+
+    def each(
+        self, entries: Iterable[tuple[str, Any]] | None, answer: Answer
+    ) -> Iterator[tuple[str, Any]]:
+        bad_before = self._bad
+        for place, entry in entries or ():
+            if self._bad - bad_before >= MAX_BAD_ENTRIES:
+                self.skip(
+                    answer,
+                    "",
+                    message(
+                        "{max_bad_entries:number} of its entries could not be read; the others, "
+                        "from {place:name} on, are not tried.",
+                        max_bad_entries=MAX_BAD_ENTRIES,
+                        place=place,
+                    ),
+                )
+                return
+            yield place, entry
+
+    def skip(self, answer: Answer, place: str, detail: str) -> None:
+        self._bad += 1
+        subject = f"{answer.endpoint}#{place}" if place else answer.endpoint
+        self._records.append(
+            (answer.at, Skip(subject=subject, reason="bad_payload", detail=detail))
+        )
+
+    def records(self) -> tuple[Record, ...]:
+        return tuple(record for _, record in self._records)
+
+    def skips(self) -> tuple[Skip, ...]:
+        return tuple(record for record in self.records() if isinstance(record, Skip))
+
+    def observed(self, cluster: str, source: str) -> tuple[Observed, ...]:
+        by_time: dict[datetime, list[Record]] = {}
+        for at, record in self._records:
+            by_time.setdefault(at, []).append(record)
+        return tuple(Observed(cluster, at, source, tuple(by_time[at])) for at in sorted(by_time))
+
+
+_PLACE = ("attempt", "host", "taskmanager_id")
+_ENTERED = ("scheduled_at", "deploying_at", "initializing_at", "running_at")
+
+
+def add_vertex_samples(reading: JobAnswers, results: ParseResults) -> None:
+    for vertex_id in dict.fromkeys((*reading.metrics, *reading.backpressure, *reading.vertices)):
+        _add_sample(reading, vertex_id, results)
+
+
+def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
+    """When each subtask was started, once all of those that were asked for run or have run."""
+    if reading.starts_known:
+        return
+    starts = {
+        vertex_id: results.parse(vertices.started, answer) or {}
+        for vertex_id, answer in reading.vertices.items()
+    }
+    if not all(starts.values()) or any(
+        one.running_at is None for of_vertex in starts.values() for one in of_vertex.values()
+    ):
+        return
+    for vertex_id, of_vertex in starts.items():
+        answer, length = reading.vertices[vertex_id], max(of_vertex) + 1
+        placements = results.parse(vertices.placements, answer) or {}
+        row = VertexStart(
+            reading.job_id,
+            vertex_id,
+            answer.at,
+            **{
+                name: by_index(
+                    {at: getattr(placement, name) for at, placement in placements.items()}, length
+                )
+                for name in _PLACE
+            },
+            **{
+                name: by_index({at: getattr(one, name) for at, one in of_vertex.items()}, length)
+                for name in _ENTERED
+            },
+        )
+        results.add(answer, row)
+
+
+def add_vertex_gauges(reading: JobAnswers, results: ParseResults) -> None:
+    for vertex_id, answers in reading.gauges.items():
+        gauges_by_name = gauges.joined(
+            [results.parse(gauges.gauges, answer) or {} for answer in answers]
+        )
+        if gauges_by_name:
+            results.add(
+                answers[-1],
+                VertexGauges(reading.job_id, vertex_id, answers[-1].at, **gauges_by_name),
+            )
+
+
+def attempts_checksum(reading: JobAnswers) -> int | None:
+    """Tells one set of attempts that run, or have run to their end, from another; None while some
+    do not.
+    """
+    bodies = {vertex_id: answer.body for vertex_id, answer in reading.vertices.items()}
+    subtasks = {
+        vertex_id: body.get("subtasks")
+        for vertex_id, body in bodies.items()
+        if isinstance(body, dict)
+    }
+    attempts = []
+    for vertex_id, of_vertex in subtasks.items():
+        for entry in of_vertex if isinstance(of_vertex, list) else ():
+            if not isinstance(entry, dict) or entry.get("status") not in ("RUNNING", "FINISHED"):
+                return None
+            attempts.append((vertex_id, entry.get("attempt")))
+    return zlib.crc32(repr(attempts).encode("utf-8", "replace"))
+
+
+def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> None:
+    placed_answer = reading.vertices.get(vertex_id)
+    ratio_answer = reading.backpressure.get(vertex_id)
+    measured = _measured(reading.metrics.get(vertex_id, ()), results)
+    placements = results.parse(vertices.placements, placed_answer) or {}
+    ratios = results.parse(vertices.backpressured_ratios, ratio_answer) or {}
+    counted = results.parse(vertices.counted, placed_answer) or {}
+    declared = results.parse(vertices.parallelism, placed_answer)
+    reported = (*measured, *placements, *ratios, *counted)
+    length = max([declared or 0, *(index + 1 for index in reported)])
+    if not 0 < length <= vertices.MAX_PARALLELISM:
+        return
+    answer = next(
+        answer
+        for answer in (*reading.metrics.get(vertex_id, ()), ratio_answer, placed_answer)
+        if answer
+    )
+    results.add(
+        answer,
+        VertexMetrics(
+            job_id=reading.job_id,
+            vertex_id=vertex_id,
+            ts=answer.at,
+            parallelism=declared or length,
+            backpressured_ratio=by_index(ratios, length),
+            counted_at=placed_answer.at if placed_answer and counted else None,
+            records_in=by_index(
+                {index: counters.records_in for index, counters in counted.items()}, length
+            ),
+            records_out=by_index(
+                {index: counters.records_out for index, counters in counted.items()}, length
+            ),
+            attempt=by_index({index: task.attempt for index, task in placements.items()}, length),
+            host=by_index({index: task.host for index, task in placements.items()}, length),
+            taskmanager_id=by_index(
+                {index: task.taskmanager_id for index, task in placements.items()}, length
+            ),
+            task_state=by_index({index: task.state for index, task in placements.items()}, length),
+            **{
+                column: by_index(
+                    {index: entry.get(column) for index, entry in measured.items()}, length
+                )
+                for column in (*SUBTASK_METRICS, *SOURCE_METRICS)
+            },
+        ),
+    )
+
+
+def _measured(
+    answers: Sequence[Answer], results: ParseResults
+) -> dict[int, dict[str, metrics.Number]]:
+    measured: dict[int, dict[str, metrics.Number]] = {}
+    for answer in answers:
+        for subtask, columns in (
+            results.parse(metrics.columns_by_subtask, answer, answer.endpoint, SUBTASK_METRICS)
+            or {}
+        ).items():
+            measured.setdefault(subtask, {}).update(
+                {column: value for column, value in columns.items() if value is not None}
+            )
+    return measured
+
+
+def by_index(values: Mapping[int, Any], length: int) -> tuple[Any, ...] | None:
+    """One element per subtask; the whole is ``None`` where no subtask has a value."""
+    if all(value is None for value in values.values()):
+        return None
+    return tuple(values.get(index) for index in range(length))
+
+
+def listed_checkpoints(
+    answer: Answer, job_id: str, flink_version: str | None
+) -> tuple[Record, ...]:
+    """Rows of ``/jobs/:id/checkpoints``, newest first as Flink lists them; entries that cannot be
+    read are skips among them.
+    """
+    results = ParseResults()
+    for place, entry in results.each(results.parse(checkpoints.entries, answer), answer):
+        results.add(
+            answer,
+            results.parse(
+                checkpoints.checkpoint,
+                answer,
+                job_id,
+                flink_version,
+                place,
+                body=entry,
+                place=place,
+            ),
+        )
+    return results.records()
+
+
+def add_checkpoints(reading: JobAnswers, results: ParseResults) -> None:
+    trigger_times: dict[int, datetime] = {}
+    detailed = set()
+    listed = _listed_rows(reading)
+    keys = [key_of(row) for row in listed if isinstance(row, Checkpoint)]
+    details = {
+        number: answer
+        for number, answer in reading.details.items()
+        if not is_of_another_job(answer.body, keys, number)
+    }
+    for checkpoint_id, answer in details.items():
+        checkpoint = results.parse(
+            checkpoints.checkpoint, answer, reading.job_id, reading.flink_version
+        )
+        if checkpoint:
+            results.add(answer, checkpoint)
+            detailed.add((checkpoint.checkpoint_id, checkpoint.trigger_time, checkpoint.status))
+            trigger_times[checkpoint_id] = checkpoint.trigger_time
+    if reading.checkpoints:
+        for row in listed:
+            if isinstance(row, Checkpoint):
+                # Where an id repeats, the newest trigger time comes first.
+                trigger_times.setdefault(row.checkpoint_id, row.trigger_time)
+                if (row.checkpoint_id, row.trigger_time, row.status) in detailed:
+                    continue
+            results.add(reading.checkpoints, row)
+    for checkpoint_id, answer in details.items():
+        if checkpoint_id in trigger_times:
+            _add_vertices_of_detail(
+                reading, checkpoint_id, trigger_times[checkpoint_id], answer, results
+            )
+    _add_subtasks(reading, trigger_times, reading.details.keys() - details.keys(), results)
+
+
+def _listed_rows(reading: JobAnswers) -> tuple[Record, ...]:
+    if reading.checkpoints is None:
+        return ()
+    if reading.checkpoint_rows is not None:
+        return tuple(reading.checkpoint_rows)
+    return listed_checkpoints(reading.checkpoints, reading.job_id, reading.flink_version)
+
+
+def _add_vertices_of_detail(
+    reading: JobAnswers,
+    checkpoint_id: int,
+    trigger_time: datetime,
+    answer: Answer,
+    results: ParseResults,
+) -> None:
+    parts = results.parse(checkpoint_details.vertex_parts, answer) or {}
+    for vertex_id, task in results.each(parts.items(), answer):
+        if (checkpoint_id, vertex_id) not in reading.subtasks:
+            place = f"tasks.{vertex_id}"
+            checkpoint = results.parse(
+                checkpoint_details.vertex_checkpoint,
+                answer,
+                reading.job_id,
+                checkpoint_id,
+                trigger_time,
+                vertex_id,
+                place,
+                body=task,
+                place=place,
+            )
+            results.add(answer, checkpoint)
+
+
+def _add_subtasks(
+    reading: JobAnswers,
+    trigger_times: dict[int, datetime],
+    of_other_jobs: Set[int],
+    results: ParseResults,
+) -> None:
+    for (checkpoint_id, vertex_id), answer in reading.subtasks.items():
+        if checkpoint_id in of_other_jobs:
+            continue
+        at = trigger_times.get(checkpoint_id)
+        if at is None:
+            results.skip(
+                answer,
+                "",
+                f"checkpoint {checkpoint_id}: neither its detail nor the list has its trigger time",
+            )
+        else:
+            parser = checkpoint_details.vertex_checkpoint
+            results.add(
+                answer, results.parse(parser, answer, reading.job_id, checkpoint_id, at, vertex_id)
+            )
+
+
+def add_job(reading: JobAnswers, results: ParseResults) -> None:
+    """One record where ``/jobs/:id`` or at least the overview answered; a bad part leaves its
+    columns unknown.
+    """
+    state_and_graph = _state(reading, results)
+    if state_and_graph is None:
+        return
+    answer, state = state_and_graph
+    vertices = results.parse(plan.vertices, reading.job) or results.parse(
+        plan.planned_vertices, reading.plan
+    )
+    graph_answer = plan_answer(reading)
+    results.add(
+        answer,
+        Job(
+            job_id=reading.job_id,
+            name=state.name,
+            state=state.state,
+            start_time=state.start_time,
+            end_time=state.end_time,
+            flink_version=reading.flink_version,
+            job_type=state.job_type or results.parse(plan.job_type, graph_answer),
+            parallelism=max(
+                (vertex.parallelism for vertex in vertices or () if vertex.parallelism),
+                default=None,
+            ),
+            vertices=vertices,
+            edges=results.parse(plan.edges, graph_answer),
+            slot_sharing=results.parse(plan.slot_sharing, reading.job),
+            state_since=results.parse(jobs.state_since, reading.job),
+            restarts=_restarts(reading, results),
+            configuration=_configuration(reading, results),
+            **_checkpointing(reading, results),
+        ),
+    )
+
+
+def _state(reading: JobAnswers, results: ParseResults) -> tuple[Answer, jobs.JobState] | None:
+    """A job that is listed but does not answer is still there."""
+    answered = results.parse(jobs.job_state, reading.job)
+    listed = results.parse(jobs.job_state, reading.overview)
+    if (
+        reading.overview
+        and listed
+        and (
+            answered is None
+            or (listed.state in jobs.TERMINAL and answered.state not in jobs.TERMINAL)
+        )
+    ):
+        return (reading.job if answered else None) or reading.overview, listed
+    return (reading.job, answered) if reading.job and answered else None
+
+
+def plan_answer(reading: JobAnswers) -> Answer | None:
+    """``/jobs/:id`` holds the plan too, so ``/jobs/:id/plan`` is seldom needed."""
+    return reading.job if reading.job and plan.is_in(reading.job.body) else reading.plan
+
+
+def _configuration(reading: JobAnswers, results: ParseResults) -> tuple[Setting, ...] | None:
+    of_cluster = results.parse(config.cluster_settings, reading.jobmanager_config)
+    of_job = results.parse(config.job_settings, reading.config)
+    return None if of_cluster is None and of_job is None else (of_cluster or ()) + (of_job or ())
+
+
+def _checkpointing(reading: JobAnswers, results: ParseResults) -> dict[str, Any]:
+    return {
+        **(results.parse(config.checkpoint_settings, reading.checkpoint_config) or {}),
+        **(results.parse(config.no_checkpoints, reading.checkpoint_config) or {}),
+        **(results.parse(checkpoints.counts, reading.checkpoints) or {}),
+        **(results.parse(checkpoints.restore, reading.checkpoints) or {}),
+    }
+
+
+def _restarts(reading: JobAnswers, results: ParseResults) -> int | None:
+    columns = results.parse(
+        lambda body: metrics.columns(metrics.values(body), JOB_METRICS), reading.job_metrics
+    )
+    restarts = (columns or {}).get("restarts")
+    return None if restarts is None else int(restarts)
 
 
 def observe_job(reading: JobAnswers, cluster: str, source: str) -> tuple[Observed, ...]:

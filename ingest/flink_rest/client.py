@@ -6,9 +6,13 @@ back.
 """
 
 import asyncio
+import contextlib
 import errno
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+import ssl
+import time
+import zlib
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from random import SystemRandom
 from types import TracebackType
 from typing import Any, Self
@@ -25,16 +29,184 @@ from tenacity import (
 from yarl import URL
 
 from ingest import json_bounds
+from ingest.errors import Refused
 from ingest.flink_rest.address import Address, parse_address
-from ingest.flink_rest.bodies import beginning, read_body, too_large, unpacked
 from ingest.flink_rest.faults import BadAnswer, Unanswered, fault_of_status
-from ingest.flink_rest.gate import Gate
-from ingest.flink_rest.tls import tls_context
 from ingest.json_bounds import MAX_HELD_BYTES, TooManyValues
 from ingest.messages import message
 from ingest.network import kerberos
 from ingest.network.clusters import RefusedAddress, checked_socket
 from ingest.sources import Auth, ClusterSource, Tls
+
+REQUESTS_AT_ONCE = 2
+SAME_PATH_PAUSE_S = 3.0
+
+
+class Gate:
+    """Lets two requests through at once, and the same path not more often than every three
+    seconds.
+    """
+
+    def __init__(self, same_path_pause_s: float = SAME_PATH_PAUSE_S) -> None:
+        self.same_path_pause_s = same_path_pause_s
+        self._slots = asyncio.Semaphore(REQUESTS_AT_ONCE)
+        self._last_request: dict[str, float] = {}
+        self._forget_at = 2_000
+
+    @contextlib.asynccontextmanager
+    async def turn(self, path: str) -> AsyncIterator[None]:
+        # - time itself is waited for; another waiter may have gone first
+        while (wait_s := self._wait_s(path)) > 0:  # noqa: ASYNC110
+            await asyncio.sleep(wait_s)
+        self._last_request[path] = time.monotonic()
+        self._forget_old()
+        async with self._slots:
+            try:
+                yield
+            finally:
+                self._last_request[path] = time.monotonic()
+
+    def _wait_s(self, path: str) -> float:
+        last = self._last_request.get(path)
+        return 0.0 if last is None else last + self.same_path_pause_s - time.monotonic()
+
+    def _forget_old(self) -> None:
+        if len(self._last_request) < self._forget_at:
+            return
+        oldest = time.monotonic() - self.same_path_pause_s
+        self._last_request = {path: at for path, at in self._last_request.items() if at > oldest}
+        self._forget_at = 2 * len(self._last_request) + 2_000
+
+
+class Gates:
+    """The gates of a collecting process, one for each scheme, host and port."""
+
+    def __init__(self, same_path_pause_s: float = SAME_PATH_PAUSE_S) -> None:
+        self._pause_s = same_path_pause_s
+        self._gates: dict[str, Gate] = {}
+
+    def of(self, url: str) -> Gate:
+        return self._gates.setdefault(parse_address(url, None).origin, Gate(self._pause_s))
+
+
+def tls_context(tls: Tls) -> ssl.SSLContext:
+    """Raises ``Refused`` naming the file that cannot be used; file contents never appear in
+    messages.
+    """
+    try:
+        context = ssl.create_default_context(cafile=tls.ca_file or None)
+    except (OSError, ssl.SSLError) as error:
+        raise Refused(
+            message(
+                "The CA file {ca_file:name} is not a readable PEM file of certificates.",
+                ca_file=tls.ca_file,
+            )
+        ) from error
+    if not tls.verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if tls.client_cert_file:
+        try:
+            # An empty password keeps OpenSSL from asking for one on the terminal.
+            context.load_cert_chain(tls.client_cert_file, tls.client_key_file or None, password="")
+        except (OSError, ssl.SSLError) as error:
+            raise Refused(
+                message(
+                    "The client certificate {client_cert_file:name} and its key do not load; both "
+                    "must be PEM, the key without a password.",
+                    client_cert_file=tls.client_cert_file,
+                )
+            ) from error
+    return context
+
+
+GZIP_OR_ZLIB = 47
+
+
+async def read_body(
+    chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str
+) -> bytes:
+    """All bytes, unpacked; raises ``BadAnswer`` as soon as they exceed the limit or do not
+    unpack.
+    """
+    kept: list[bytes] = []
+    size = 0
+    async for chunk in unpacked(chunks, encoding, limit_bytes, path):
+        size += len(chunk)
+        if size > limit_bytes:
+            raise too_large(path, limit_bytes)
+        kept.append(chunk)
+    return kept[0] if len(kept) == 1 else b"".join(kept)
+
+
+async def beginning(
+    chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str
+) -> bytes:
+    kept = b""
+    try:
+        async for chunk in unpacked(chunks, encoding, limit_bytes, path):
+            kept += chunk
+            if len(kept) >= limit_bytes:
+                break
+    except BadAnswer:
+        pass
+    return kept[:limit_bytes]
+
+
+async def unpacked(
+    chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str
+) -> AsyncIterable[bytes]:
+    """The chunks as sent, or unpacked where the answer is gzip or deflate, and then at most
+    ``limit_bytes`` in all.
+    """
+    if encoding in ("", "identity"):
+        async for chunk in chunks:
+            yield chunk
+        return
+    if encoding not in ("gzip", "x-gzip", "deflate"):
+        raise BadAnswer(
+            message(
+                "{path:name} was answered with encoding {encoding:text}, which was not requested.",
+                path=path,
+                encoding=f"{encoding[:40]!r}",
+            ),
+            "http_error",
+            path,
+        )
+    unpacker, left = zlib.decompressobj(GZIP_OR_ZLIB), limit_bytes
+    try:
+        async for chunk in chunks:
+            piece = unpacker.decompress(chunk, left + 1)
+            left -= len(piece)
+            if left < 0:
+                raise too_large(path, limit_bytes)
+            yield piece
+    except zlib.error as error:
+        raise BadAnswer(
+            message(
+                "{path:name} was answered with encoding {encoding:name} but cannot be "
+                "decompressed.",
+                path=path,
+                encoding=encoding,
+            ),
+            "http_error",
+            path,
+        ) from error
+
+
+def too_large(path: str, limit_bytes: int) -> BadAnswer:
+    mebibytes = limit_bytes / (1024 * 1024)
+    return BadAnswer(
+        message(
+            "{path:name} answered more than {mebibytes:name} MiB and was cut off there; raise "
+            "max_response_bytes if that is expected.",
+            path=path,
+            mebibytes=f"{mebibytes:.4g}",
+        ),
+        "too_large",
+        path,
+    )
+
 
 CONNECT_TIMEOUT_S = 5.0
 CONNECT_AGAIN_AFTER_S = 0.4

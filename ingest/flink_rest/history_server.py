@@ -10,13 +10,12 @@ from ingest.due import still_waits
 from ingest.flink_rest import assembly
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.cursor import JobCursor
-from ingest.flink_rest.job_reader import JobReader
+from ingest.flink_rest.job_reader import JobReader, ListedJob, listed_jobs
 from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate
-from ingest.flink_rest.listed_jobs import ListedJob, listed_jobs
 from ingest.flink_rest.session import RestSession
 from ingest.messages import message
 from ingest.records import Observed, Skip
-from ingest.source_read import SourceRead
+from ingest.source_declaration import SourceRead
 
 INTERVAL_S = 60
 """A History Server itself looks for new archives every ten seconds at most."""

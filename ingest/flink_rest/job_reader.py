@@ -9,7 +9,7 @@ from typing import Any
 from ingest.due import is_due
 from ingest.flink_ids import is_flink_id
 from ingest.flink_rest.answers import Answer, JobAnswers
-from ingest.flink_rest.checkpoint_rows import listed_checkpoints
+from ingest.flink_rest.assembly import ParseResults, listed_checkpoints
 from ingest.flink_rest.checkpoint_selection import (
     CheckpointSelection,
     is_final,
@@ -19,16 +19,55 @@ from ingest.flink_rest.checkpoint_selection import (
 from ingest.flink_rest.cursor import JobCursor
 from ingest.flink_rest.faults import NO_CHECKPOINTS, SAYS_NO_CHECKPOINTS
 from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate
-from ingest.flink_rest.listed_jobs import ListedJob
 from ingest.flink_rest.metric_names import JOB_METRICS, ids
-from ingest.flink_rest.parse_results import ParseResults
-from ingest.flink_rest.payloads import plan
+from ingest.flink_rest.payloads import jobs, plan
 from ingest.flink_rest.payloads.checkpoint_details import vertex_parts
 from ingest.flink_rest.payloads.checkpoints import counts
 from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.vertex_reader import VertexReader
-from ingest.records import Checkpoint
+from ingest.records import Checkpoint, Skip
+
+
+@dataclass(frozen=True, slots=True)
+class ListedJob:
+    """One entry of ``/jobs/overview``, which is the body of ``answer``; times are epoch ms, 0 or
+    less where unknown.
+    """
+
+    job_id: str
+    state: str
+    modified_ms: int
+    end_ms: int
+    answer: Answer
+
+    @property
+    def terminal(self) -> bool:
+        return self.state in jobs.TERMINAL
+
+
+def listed_jobs(overview: Answer) -> tuple[list[ListedJob], tuple[Skip, ...]]:
+    """Each job of ``/jobs/overview`` once, and the entries that were skipped."""
+    results = ParseResults()
+    by_id = {}
+    for place, entry in results.each(results.parse(jobs.overview_entries, overview), overview):
+        if job := results.parse(jobs.job_state, overview, place, body=entry, place=place):
+            answer = Answer(overview.path, overview.at, entry)
+            state = jobs.state_in(entry)
+            by_id[job.job_id] = ListedJob(
+                job.job_id,
+                state,
+                _whole(entry, "last-modification"),
+                _whole(entry, "end-time"),
+                answer,
+            )
+    return list(by_id.values()), results.skips()
+
+
+def _whole(entry: dict[str, Any], name: str) -> int:
+    value = entry.get(name)
+    return value if isinstance(value, int) else 0
+
 
 DUE_SLACK = 0.8
 

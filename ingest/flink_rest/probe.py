@@ -11,12 +11,12 @@ from ingest.flink_logs.endpoint import listed_logs
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.faults import BadAnswer
-from ingest.flink_rest.metric_requests import names_for, subtask_paths
+from ingest.flink_rest.metric_names import names_for, subtask_paths
 from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.payloads.jobs import TERMINAL, state_in
 from ingest.flink_rest.versions import has_time_metrics, is_known, is_version
 from ingest.messages import message, plural
-from ingest.source_read import ProbeNotes
+from ingest.source_declaration import ProbeNotes
 from ingest.sources import LogSource
 
 GATHERING_PAUSE_S = 2

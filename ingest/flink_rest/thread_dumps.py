@@ -6,9 +6,9 @@ from datetime import datetime
 
 from ingest.errors import Skipped
 from ingest.flink_rest.client import RestClient
+from ingest.flink_rest.collector import taskmanager_path
 from ingest.flink_rest.faults import BadAnswer, Unanswered
 from ingest.flink_rest.payloads.thread_dump import Thread, thread_dump
-from ingest.flink_rest.taskmanager_reader import taskmanager_path
 from ingest.flink_rest.versions import release
 from ingest.messages import message
 

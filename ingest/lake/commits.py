@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from deltalake import CommitProperties, DeltaTable, WriterProperties, write_deltalake
 
 from ingest.errors import Refused
-from ingest.lake.added_columns import lacking_columns
 from ingest.lake.commit_attempts import commit_attempts
 from ingest.lake.damage import LakeDamaged
 from ingest.lake.news import ROUTINE, has_news
 from ingest.lake.reader import LakeReader
 from ingest.lake.rows import group_by_table, to_arrow
-from ingest.lake.tables import Table
+from ingest.lake.tables import Table, lacking_columns
 from ingest.records import Observed, Record
 
 

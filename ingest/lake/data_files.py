@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from deltalake.fs import DeltaStorageHandler
 from pyarrow import fs
 
-from ingest.figures import count_text
+from ingest.messages import count_text
 
 WAITS_S = 10.0
 """For what is still read when a process ends; a storage that hangs must not keep it."""

@@ -21,11 +21,10 @@ from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
 from ingest.lake import data_files
-from ingest.lake.added_columns import with_columns
 from ingest.lake.damage import broken_file, readable_errors
 from ingest.lake.derived import ALL_TABLES
 from ingest.lake.news import ROUTINE
-from ingest.lake.tables import Table
+from ingest.lake.tables import Table, with_columns
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,14 @@ Columns follow from the fields of a table's record class; the writer, the Python
 schemas from the tables.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, is_dataclass
 from datetime import datetime
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
+from deltalake import DeltaTable, Field, Schema
 
 from ingest.records import (
     Checkpoint,
@@ -245,3 +247,28 @@ TABLE_OF_RECORD: dict[type[Record], Table] = dict(
 )
 TABLES: dict[str, Table] = {table.name: table for table in TABLE_OF_RECORD.values()}
 REFERENCES = TABLES["references"]
+
+
+def lacking_columns(delta: DeltaTable, table: Table) -> list[Field]:
+    known = {field.name for field in delta.schema().fields}
+    return Schema.from_arrow(
+        pa.schema([_stored(field) for field in table.schema if field.name not in known])
+    ).fields
+
+
+def with_columns(rows: pa.Table, declared: pa.Schema, wanted: Sequence[str]) -> pa.Table:
+    """The rows with exactly these columns, null where the table they were read from lacks one."""
+    for name in wanted:
+        if name not in rows.column_names:
+            rows = rows.append_column(
+                declared.field(name), pa.nulls(rows.num_rows, declared.field(name).type)
+            )
+    return rows.select(list(wanted))
+
+
+def _stored(field: pa.Field) -> pa.Field:
+    return (
+        field.with_type(pa.timestamp("us", field.type.tz))
+        if pa.types.is_timestamp(field.type)
+        else field
+    )

@@ -5,24 +5,129 @@ collector reads as logs.
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from ingest.cluster_run import ClusterRun
 from ingest.errors import IngestError, Skipped
-from ingest.flink_rest.client import RestClient
+from ingest.flink_rest.client import Gate, RestClient
 from ingest.flink_rest.faults import BadAnswer, Unanswered
-from ingest.log_stores.opening import client_of, store_of
-from ingest.log_stores.pages import NS_PER_MS, NS_PER_S, Line, Page, Store
-from ingest.log_stores.reading import ReadTo
+from ingest.log_stores.elasticsearch import Elasticsearch
+from ingest.log_stores.loki import Loki
+from ingest.log_stores.pages import LAST_NS, NS_PER_MS, NS_PER_S, Line, Page, Store
 from ingest.messages import message
 from ingest.pushed.entries import Entry
 from ingest.pushed.spool import Spool
 from ingest.records import Skip
-from ingest.source_read import SourceRead
-from ingest.sources import ClusterSource, LogStoreSource
+from ingest.source_declaration import SourceRead
+from ingest.sources import ClusterSource, LogStoreSource, Tls
+
+TIMEOUT_S = 20.0
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
+
+
+def store_of(source: LogStoreSource) -> Store:
+    match source.kind:
+        case "loki":
+            return Loki(source.query)
+        case "opensearch":
+            return Elasticsearch(source.index, source.query, "OpenSearch")
+        case "elasticsearch":
+            return Elasticsearch(source.index, source.query)
+
+
+def client_of(source: LogStoreSource, tls: Tls, gate: Gate | None = None) -> RestClient:
+    """Signs in as the store's settings say, never as the cluster does."""
+    return RestClient(
+        source.url,
+        auth=source.auth,
+        tls=tls,
+        request_timeout_s=TIMEOUT_S,
+        max_response_bytes=MAX_ANSWER_BYTES,
+        gate=gate,
+        headers={"X-Scope-OrgID": source.tenant} if source.tenant else None,
+        lenient=True,
+    )
+
+
+LATE_S = 120
+"""Lines that reach the store later than this after their instant are not read: shippers wait for
+seconds, indices refresh within thirty.
+"""
+MOST_AGAIN = 20_000
+"""Lines that are read again for the sake of late ones: fewer than the spool remembers of each
+process (``REMEMBERED_LINES``).
+"""
+
+
+@dataclass(slots=True)
+class ReadTo:
+    """Everything before ``to_ns`` was read, from ``from_ns`` on. ``recent``: where each of the last
+    cycles began, and its new lines. ``of``: digest of what was asked of whom.
+    """
+
+    of: str
+    from_ns: int
+    to_ns: int
+    recent: list[tuple[int, int]] = field(default_factory=list)
+
+    @classmethod
+    def of_cursor(
+        cls, document: Mapping[str, Any], source: LogStoreSource, now_ns: int
+    ) -> "ReadTo":
+        of, first_ns = digest(source), now_ns - round(source.backfill_s) * NS_PER_S
+        match document:
+            case {"of": str(known), "from_ns": int(from_ns), "to_ns": int(to_ns)} if (
+                known == of and 0 <= from_ns <= min(to_ns, now_ns) <= LAST_NS
+            ):
+                recent = document.get("recent")
+                pairs = (
+                    [pair for pair in recent if _is_pair(pair)] if isinstance(recent, list) else []
+                )
+                return cls(of, from_ns, to_ns, [(at, lines) for at, lines in pairs])
+        return cls(of, first_ns, first_ns)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "of": self.of,
+            "from_ns": self.from_ns,
+            "to_ns": self.to_ns,
+            "recent": [list(pair) for pair in self.recent],
+        }
+
+    def begin_ns(self, now_ns: int) -> int:
+        """Some time before, for late lines, as far as these are few; never in the future."""
+        read_to = min(self.to_ns, now_ns)
+        begin, again = read_to, 0
+        for at, lines in reversed(self.recent):
+            again += lines
+            if again > MOST_AGAIN:
+                break
+            begin = min(begin, at)
+        return max(begin, read_to - LATE_S * NS_PER_S, min(self.from_ns, read_to))
+
+    def took(self, begun_ns: int, lines: int) -> None:
+        oldest = self.to_ns - LATE_S * NS_PER_S
+        kept = [*self.recent, (begun_ns, lines)]
+        # One that began before the oldest instant is needed: it may have lines behind that.
+        begins = [at for at, _ in kept if at <= oldest]
+        self.recent = [pair for pair in kept if pair[0] >= max(begins, default=0)][-200:]
+
+
+def digest(source: LogStoreSource) -> str:
+    asked = "\0".join((source.kind, source.url, source.index, source.query, source.tenant))
+    return sha256(asked.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _is_pair(pair: Any) -> bool:
+    match pair:
+        case [int(at), int(lines)]:
+            return 0 <= at <= LAST_NS and lines >= 0
+    return False
+
 
 SOURCE = "log_store"
 SLICE_NS = 3600 * NS_PER_S
@@ -76,9 +181,7 @@ async def read_store(run: ClusterRun) -> SourceRead | None:
 
 def _is_alone(cluster: ClusterSource, store: LogStoreSource) -> bool:
     has_files = any(not glob.startswith(store.spool) for glob in cluster.logs.globs)
-    return not (
-        cluster.url or cluster.history_url or cluster.archive_dir or cluster.prometheus or has_files
-    )
+    return not (cluster.url or cluster.history_url or cluster.prometheus or has_files)
 
 
 async def read_lines(

@@ -1,8 +1,4 @@
-"""Handles as Arrow record batches, streamed: one row for each handle, in the order of the file.
-
-A batch closes at ``BATCH_ROWS`` rows or ``BATCH_TEXT_BYTES`` bytes of paths, whichever comes first.
-Runs of plain files stay bytes until here and become columns without an object for each file.
-"""
+"""Handles as Arrow record batches, streamed: one row for each handle, in the order of the file."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple

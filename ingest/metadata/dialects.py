@@ -23,7 +23,40 @@ Test it with bytes written by hand and with what Flink's own loader sees.
 from dataclasses import dataclass
 from enum import Enum
 
+from ingest.errors import Skipped
 from ingest.messages import message
+
+
+class MetadataError(Skipped):
+    """``position`` is in bytes from the start of the file, ``expected`` a phrase that names the
+    field.
+    """
+
+    def __init__(self, position: int, expected: str, reason: str) -> None:
+        self.position = position
+        self.expected = expected
+        self.found = reason
+        super().__init__(
+            message(
+                "at byte {position:count}: expected {expected:text}, found {found:text}",
+                position=position,
+                expected=self.expected,
+                found=self.found,
+            )
+        )
+
+
+class IncompleteMetadata(MetadataError):
+    """The file ends too early: it is still being written, or its writer died."""
+
+
+class DamagedMetadata(MetadataError):
+    """The bytes contradict the format."""
+
+
+class UnsupportedMetadata(MetadataError):
+    """A format version or a kind of handle that this reader does not know."""
+
 
 MAGIC = 0x4960672D
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ingest.messages import message
 from ingest.metadata import file_runs
-from ingest.metadata.errors import DamagedMetadata, UnsupportedMetadata
+from ingest.metadata.dialects import DamagedMetadata, UnsupportedMetadata
 from ingest.metadata.file_runs import RawRun, take_run
 from ingest.metadata.pieces import FileRun, Handle, Keyed, KeyedState, Operator, Stream
 from ingest.metadata.reading import Reading

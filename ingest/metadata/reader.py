@@ -6,8 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from ingest.messages import message
-from ingest.metadata.dialects import DIALECTS, MAGIC, Dialect
-from ingest.metadata.errors import DamagedMetadata, MetadataError, UnsupportedMetadata
+from ingest.metadata.dialects import (
+    DIALECTS,
+    MAGIC,
+    DamagedMetadata,
+    Dialect,
+    MetadataError,
+    UnsupportedMetadata,
+)
 from ingest.metadata.pieces import End, FileRun, Handle, KeyedState, Piece
 from ingest.metadata.reading import Reading
 from ingest.metadata.walk import walk

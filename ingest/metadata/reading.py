@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ingest.messages import message
-from ingest.metadata.dialects import Dialect
-from ingest.metadata.errors import DamagedMetadata
+from ingest.metadata.dialects import DamagedMetadata, Dialect
 from ingest.metadata.window import Window
 
 MOST_NESTED = 16

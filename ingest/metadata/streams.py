@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import IntEnum
 
 from ingest.messages import message
-from ingest.metadata.errors import DamagedMetadata, UnsupportedMetadata
+from ingest.metadata.dialects import DamagedMetadata, UnsupportedMetadata
 from ingest.metadata.pieces import Stream
 from ingest.metadata.reading import Reading
 

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from struct import Struct
 
 from ingest.messages import message, plural
-from ingest.metadata.channels import read_channel_state
-from ingest.metadata.errors import DamagedMetadata, UnsupportedMetadata
+from ingest.metadata.dialects import ChannelLayout, DamagedMetadata, UnsupportedMetadata
 from ingest.metadata.keyed import read_keyed_state
-from ingest.metadata.operator_states import read_operator_state
 from ingest.metadata.pieces import (
+    Channel,
     End,
     Handle,
     Header,
+    ListState,
     MasterState,
     Operator,
     Origin,
@@ -20,7 +20,140 @@ from ingest.metadata.pieces import (
 )
 from ingest.metadata.properties import read_properties
 from ingest.metadata.reading import Reading
-from ingest.metadata.streams import read_stream
+from ingest.metadata.streams import read_stream, require_stream
+
+PARTITIONABLE = 4
+SEGMENT_PARTITIONABLE = 17
+MODES = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
+MOST_STATES = 100_000
+
+
+def read_operator_state(
+    reading: Reading, operator: Operator, subtask: int, kind: str
+) -> Handle | None:
+    window = reading.window
+    tag = window.byte(message("the tag of an operator state handle"))
+    if tag == 0:
+        return None
+    if tag not in (PARTITIONABLE, SEGMENT_PARTITIONABLE):
+        raise UnsupportedMetadata(
+            window.position - 1,
+            message("the tag of an operator state handle (0, 4 or 17)"),
+            str(tag),
+        )
+    states = tuple(
+        _state(reading)
+        for _ in range(window.bounded_count(MOST_STATES, message("operator states")))
+    )
+    state_class, directories = "OperatorStreamStateHandle", None
+    if tag == SEGMENT_PARTITIONABLE:
+        directories = (
+            reading.path(message("the task-owned directory")),
+            reading.path(message("the shared directory")),
+        )
+        empty = window.flag(message("whether merged operator state is empty"))
+        state_class = (
+            "EmptyFileMergingOperatorStreamStateHandle"
+            if empty
+            else "FileMergingOperatorStreamStateHandle"
+        )
+    stream = read_stream(reading)
+    size = stream.bytes if stream else 0
+    return Handle(
+        operator,
+        subtask,
+        kind,
+        state_class,
+        stream,
+        size,
+        states=states,
+        managed_directories=directories,
+    )
+
+
+def _state(reading: Reading) -> ListState:
+    window = reading.window
+    name = window.text(message("the name of an operator state"))
+    mode = window.byte(message("the mode of an operator state"))
+    if mode >= len(MODES):
+        raise DamagedMetadata(
+            window.position - 1,
+            message("the mode of an operator state (0 split, 1 union or 2 broadcast)"),
+            str(mode),
+        )
+    offsets = window.count(message("the number of offsets of an operator state"))
+    window.skip(8 * offsets, message("offsets of an operator state"))
+    return ListState(name, MODES[mode], offsets)
+
+
+_CLASSES = {
+    "channel-input": "InputChannelStateHandle",
+    "channel-output": "ResultSubpartitionStateHandle",
+}
+_MERGED_CLASSES = {
+    "channel-input": "MergedInputChannelStateHandle",
+    "channel-output": "MergedResultSubpartitionStateHandle",
+}
+_TYPES = {"channel-input": {1: False, 3: True}, "channel-output": {2: False, 4: True}}
+"""Type byte → whether all channels of the subtask are merged into one handle."""
+
+
+def read_channel_state(reading: Reading, operator: Operator, subtask: int, kind: str) -> Handle:
+    reading.in_doubt = True
+    layout = reading.dialect.channels
+    if layout is ChannelLayout.TYPED and _is_merged(reading, kind):
+        return _merged(reading, operator, subtask, kind)
+    window = reading.window
+    subtask_index = (
+        None
+        if layout is ChannelLayout.WITHOUT_SUBTASK
+        else window.count(message("the subtask of a channel state"))
+    )
+    gate = window.count(message("the gate or partition of a channel state"))
+    channel = window.count(message("the channel or subpartition of a channel state"))
+    offsets = window.longs(
+        window.count(message("the number of offsets of a channel state")),
+        message("offsets of a channel state"),
+    )
+    size = window.size(message("the size of a channel state"))
+    stream = require_stream(reading, message("a channel state"))
+    return Handle(
+        operator,
+        subtask,
+        kind,
+        _CLASSES[kind],
+        stream,
+        size,
+        channel=Channel(subtask_index, gate, channel, size, offsets),
+    )
+
+
+def _is_merged(reading: Reading, kind: str) -> bool:
+    window = reading.window
+    type_ = window.byte(message("the type of a channel state"))
+    if type_ not in _TYPES[kind]:
+        raise UnsupportedMetadata(
+            window.position - 1,
+            message(
+                "the type of a {kind:name} state ({join:name})",
+                kind=kind,
+                join=" or ".join(map(str, _TYPES[kind])),
+            ),
+            str(type_),
+        )
+    return _TYPES[kind][type_]
+
+
+def _merged(reading: Reading, operator: Operator, subtask: int, kind: str) -> Handle:
+    window = reading.window
+    subtask_index = window.count(message("the subtask of a channel state"))
+    size = window.size(message("the size of a channel state"))
+    stream = require_stream(reading, message("a channel state"))
+    serialized = window.count(message("the length of a merged channel state's offsets"))
+    window.skip(serialized, message("offsets of a merged channel state"))
+    channel = Channel(subtask_index, None, None, size, None, serialized)
+    return Handle(operator, subtask, kind, _MERGED_CLASSES[kind], stream, size, channel=channel)
+
 
 MASTER_STATE_MAGIC = 0xC96B1696
 MOST_MASTER_STATES = 10_000

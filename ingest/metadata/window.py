@@ -8,7 +8,7 @@ from sys import byteorder
 from typing import BinaryIO
 
 from ingest.messages import message, plural
-from ingest.metadata.errors import DamagedMetadata, IncompleteMetadata
+from ingest.metadata.dialects import DamagedMetadata, IncompleteMetadata
 
 WINDOW_BYTES = 1 << 20
 

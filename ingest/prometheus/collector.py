@@ -1,7 +1,4 @@
-"""One cycle over one cluster's metrics in a Prometheus: every step since the last one, whole. Steps
-are at multiples of the interval; each is asked once it is one interval old, since the newest scrape
-may still be under way. Source: ``/api/v1/query_range`` of Prometheus' HTTP API.
-"""
+"""One cycle over one cluster's metrics in a Prometheus: every step since the last one, whole."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -11,15 +8,40 @@ from typing import Any, Protocol
 from urllib.parse import urlencode
 
 from ingest.errors import IngestError
-from ingest.flink_rest.client import RestClient
+from ingest.flink_rest.client import Gate, OnAnswer, RestClient
 from ingest.messages import message
 from ingest.prometheus import rows
 from ingest.prometheus.gauges import gauge_rows, gauges_query
-from ingest.prometheus.matrix import Series, series
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, selector
+from ingest.prometheus.rows import Series, series
 from ingest.records import Job, Observed, Record, Skip
-from ingest.source_read import SourceRead
-from ingest.sources import ClusterSource, PrometheusSource
+from ingest.source_declaration import SourceRead
+from ingest.sources import ClusterSource, PrometheusSource, Tls
+
+TENANT_HEADERS = ("X-Scope-OrgID", "THANOS-TENANT")
+"""Of Mimir and Cortex, and Thanos' default; each ignores the other's."""
+
+
+def prometheus_client(
+    source: ClusterSource,
+    prometheus: PrometheusSource,
+    gate: Gate | None = None,
+    on_answer: OnAnswer | None = None,
+) -> RestClient:
+    return RestClient(
+        prometheus.url,
+        auth=prometheus.auth,
+        tls=Tls(prometheus.ca_file),
+        request_timeout_s=source.request_timeout_s,
+        max_response_bytes=source.max_response_bytes,
+        gate=gate,
+        on_answer=on_answer,
+        headers=dict.fromkeys(TENANT_HEADERS, prometheus.tenant) if prometheus.tenant else None,
+        # Stores behind the same interface hand labels on as they came: one that is no UTF-8 costs
+        # no other series.
+        lenient=True,
+    )
+
 
 SOURCE = "prometheus"
 MAX_STEPS = 40

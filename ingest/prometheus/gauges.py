@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from ingest.flink_ids import is_flink_id
 from ingest.flink_rest.payloads.gauges import GAUGES, is_known, put_together
-from ingest.prometheus.matrix import Series
 from ingest.prometheus.names import TASK, number_in, selector, spelled
+from ingest.prometheus.rows import Series
 from ingest.records import VertexGauges
 
 _ENDS = {

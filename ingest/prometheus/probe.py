@@ -5,10 +5,10 @@ from urllib.parse import urlencode
 from ingest.cluster_run import ClusterRun
 from ingest.flink_rest.client import RestClient
 from ingest.messages import message, plural
-from ingest.prometheus.client import prometheus_client
-from ingest.prometheus.matrix import series
+from ingest.prometheus.collector import prometheus_client
 from ingest.prometheus.names import JOB_NAMES, TASK, selector, spelled
-from ingest.source_read import ProbeNotes
+from ingest.prometheus.rows import series
+from ingest.source_declaration import ProbeNotes
 from ingest.sources import PrometheusSource
 
 

@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from ingest.cluster_run import ClusterRun
-from ingest.prometheus.client import prometheus_client
-from ingest.prometheus.collector import SOURCE, read_metrics
-from ingest.source_read import SourceRead
+from ingest.prometheus.collector import SOURCE, prometheus_client, read_metrics
+from ingest.source_declaration import SourceRead
 
 
 async def read_prometheus(run: ClusterRun) -> SourceRead | None:

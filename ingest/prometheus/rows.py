@@ -1,17 +1,19 @@
 """Series of Flink's reporter → the rows that the REST API gives, as far as they know it."""
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from ingest.errors import Skipped
 from ingest.flink_ids import is_flink_id, is_taskmanager_id
+from ingest.flink_rest.assembly import by_index
 from ingest.flink_rest.metric_names import SOURCE_METRICS
-from ingest.flink_rest.payloads.fields import clean_text, real, signed, whole
+from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS, clean_text, real, signed, whole
 from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM
-from ingest.flink_rest.vertex_rows import by_index
-from ingest.prometheus.matrix import Series
+from ingest.messages import message
 from ingest.prometheus.names import (
     COUNTERS,
     JOB_NAMES,
@@ -21,6 +23,52 @@ from ingest.prometheus.names import (
     number_in,
 )
 from ingest.records import Job, TaskManager, Vertex, VertexMetrics
+
+LAST_INSTANT_S = LAST_INSTANT_MS // 1000
+Labels = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """``samples`` are (epoch s, value), in order of time; what is no finite number is left out."""
+
+    labels: Labels
+    samples: tuple[tuple[float, float], ...]
+
+
+def series(body: Any) -> Iterator[Series]:
+    """Raises :class:`Skipped` where the answer is no matrix; a series of odd form is passed over."""
+    match body:
+        case {"status": "success", "data": {"resultType": "matrix", "result": list(result)}}:
+            pass
+        case {"status": "error", "error": str(answer)}:
+            raise Skipped(
+                message("Prometheus refused the query: {answer:name}", answer=answer[:300])
+            )
+        case _:
+            raise Skipped(message("The answer is not a matrix of series."))
+    for entry in result:
+        match entry:
+            case {"metric": dict(labels), "values": list(values)} if all(
+                isinstance(value, str) for value in labels.values()
+            ):
+                yield Series(
+                    labels, tuple(sample for value in values if (sample := _sample(value)))
+                )
+
+
+def _sample(value: Any) -> tuple[float, float] | None:
+    match value:
+        case [int() | float() as at, str(text)]:
+            try:
+                number = float(text)
+            except ValueError:
+                return None
+            return (
+                (float(at), number) if math.isfinite(number) and 0 <= at <= LAST_INSTANT_S else None
+            )
+    return None
+
 
 _COLUMNS = frozenset(column for column, _ in TASK_NAMES.values())
 

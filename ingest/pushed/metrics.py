@@ -1,6 +1,5 @@
 """One cycle over the samples that a cluster pushed: every step that is complete, as the rows that a
-Prometheus gives. A step is read once it is one interval old, since TaskManagers report at their own
-instants.
+Prometheus gives.
 """
 
 from collections import defaultdict
@@ -12,11 +11,11 @@ from typing import Any
 from ingest.cluster_run import ClusterRun
 from ingest.prometheus import rows
 from ingest.prometheus.gauges import gauge_rows, parse_gauge_name
-from ingest.prometheus.matrix import Series
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES
+from ingest.prometheus.rows import Series
 from ingest.pushed.metrics_spool import BEHIND_S, MetricsSpool
 from ingest.records import Observed, Record
-from ingest.source_read import SourceRead
+from ingest.source_declaration import SourceRead
 from ingest.sources import ClusterSource
 
 SOURCE = "pushed_metrics"

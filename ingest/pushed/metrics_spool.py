@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ingest.prometheus.matrix import Series
+from ingest.prometheus.rows import Series
 from ingest.pushed.metric_sample import Sample
 from ingest.pushed.spool import LEAST_FREE_SHARE, Behind
 

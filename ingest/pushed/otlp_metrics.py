@@ -22,8 +22,8 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import NumberDataPoint
 from ingest.errors import Refused
 from ingest.json_bounds import MAX_NUMBER_CHARACTERS, TooManyValues, decoded, pushed_hooks
 from ingest.prometheus.gauges import parse_gauge_name
-from ingest.prometheus.matrix import LAST_INSTANT_S
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, spelled
+from ingest.prometheus.rows import LAST_INSTANT_S
 from ingest.pushed import bounds
 from ingest.pushed.bounds import Count, TooLarge
 from ingest.pushed.metric_sample import Sample

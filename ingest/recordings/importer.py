@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from ingest.figures import count_text
 from ingest.lake.rows import table_of
 from ingest.lake.store import Lake
+from ingest.messages import count_text
 from ingest.recordings.recording import Progress, Recording
 from ingest.records import Observed, Skip
 

@@ -7,11 +7,34 @@ from datetime import datetime, timedelta
 from ingest.errors import Skipped
 from ingest.flink_rest.answers import Answer, ClusterAnswers, JobAnswers
 from ingest.flink_rest.assembly import observe_cluster, observe_job
-from ingest.flink_rest.listed_jobs import ListedJob, listed_jobs
+from ingest.flink_rest.job_reader import ListedJob, listed_jobs
 from ingest.flink_rest.payloads.config import flink_version
 from ingest.flink_rest.routing import Filed, file_cluster_answer, file_job_answer, job_of
-from ingest.recordings.answer_cache import AnswerCache
 from ingest.records import Observed
+
+MOST_BYTES = 256 * 1024 * 1024
+MOST_ANSWERS = 50_000
+
+
+@dataclass(slots=True)
+class AnswerCache:
+    flink_version: str | None = None
+    jobmanager_config: Answer | None = None
+    ended: dict[str, str] = field(default_factory=dict)
+    _answers: dict[tuple[str, str], Answer] = field(default_factory=dict)
+    _held_bytes: int = 0
+
+    def known(self, kind: str, job_id: str) -> Answer | None:
+        return self._answers.get((kind, job_id))
+
+    def keep(self, kind: str, job_id: str, answer: Answer) -> None:
+        before = self._answers.pop((kind, job_id), None)
+        self._held_bytes += answer.held_bytes - (before.held_bytes if before else 0)
+        self._answers[kind, job_id] = answer
+        while self._held_bytes > MOST_BYTES or len(self._answers) > MOST_ANSWERS:
+            oldest = next(iter(self._answers))
+            self._held_bytes -= self._answers.pop(oldest).held_bytes
+
 
 LONGEST_POLL = timedelta(seconds=60)
 LARGEST_POLL_BYTES = 64 * 1024 * 1024

@@ -10,21 +10,179 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
 
 from ingest.errors import IngestError, Refused
-from ingest.figures import count_text
 from ingest.flink_logs.endpoint import MAX_FILE_BYTES, listed_logs
+from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, unreadable
 from ingest.flink_rest.address import Address, parse_address
-from ingest.flink_rest.client import client_of
+from ingest.flink_rest.client import Gate, client_of
 from ingest.flink_rest.collector import Collected, collect_cluster
-from ingest.flink_rest.gate import Gate
 from ingest.flink_rest.limits import RequestLimits
-from ingest.recordings.log_copies import LogCopies
-from ingest.recordings.masking import masked
+from ingest.messages import count_text
+from ingest.records import Skip
+from ingest.redaction.documents import redact_document
+from ingest.redaction.marks import within
+from ingest.redaction.texts import LINES_AFTER, redact
 from ingest.sources import ClusterSource
+
+DROPPED_KEYS = frozenset({"user-config", "system-properties", "environment", "env"})
+
+DEEPEST = 60
+LONGEST_CONTEXT = 4_096
+
+
+def masked(body: Any, address: Address) -> Any:
+    """The decoded answer, same shape, without secrets."""
+    return redact_document(_without(body, address))
+
+
+def _without(body: Any, address: Address, depth: int = 0) -> Any:
+    if depth > DEEPEST:
+        return None
+    if isinstance(body, str):
+        return address.hide(body)
+    if isinstance(body, list):
+        return [_without(item, address, depth + 1) for item in body]
+    if isinstance(body, dict):
+        return {
+            key: _empty(value) if key in DROPPED_KEYS else _without(value, address, depth + 1)
+            for key, value in body.items()
+        }
+    return body
+
+
+def _empty(value: Any) -> Any:
+    return {} if isinstance(value, dict) else [] if isinstance(value, list) else None
+
+
+class MaskedLog:
+    """One log, whole lines at a time: what begins in one piece, such as a key, is hidden in the
+    next too.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._in_key = False
+        self._context = ""
+
+    def masked(self, lines: bytes) -> bytes:
+        text, self._in_key = within(
+            lines.decode("utf-8", "surrogateescape"), open_before=self._in_key
+        )
+        text = self._address.hide(text)
+        redacted = redact(self._context + text)
+        hidden = (
+            redacted[len(self._context) :] if redacted.startswith(self._context) else redact(text)
+        )
+        self._context = "".join(
+            (self._context + hidden)[-LONGEST_CONTEXT:].splitlines(keepends=True)[-LINES_AFTER:]
+        )
+        return hidden.encode("utf-8", "surrogateescape")
+
+
+HEAD_BYTES = 256
+
+
+@dataclass(slots=True)
+class _Copy:
+    target: Path
+    head: str
+    log: MaskedLog
+    read_to: int = 0
+    torn: bytes = b""
+
+
+@dataclass(slots=True)
+class LogCopies:
+    """``left_bytes`` is what may still be written; copying stops there.
+
+    Files are distinguished by their first bytes.
+    """
+
+    globs: tuple[str, ...]
+    folder: Path
+    address: Address
+    left_bytes: int
+    skips: list[Skip] = field(default_factory=list)
+    _copies: dict[str, _Copy] = field(default_factory=dict)
+    _rolled: int = 0
+
+    def copy_new(self) -> None:
+        """What was written since the last call; packed archives are unpacked, so that secrets in
+        them are masked too.
+        """
+        files, skips = find(self.globs)
+        self._note(skips)
+        for file in files:
+            try:
+                self._copy(file)
+            except UNREADABLE as error:
+                self._note([unreadable(file.path, error)])
+
+    def close(self) -> None:
+        for copy in self._copies.values():
+            if copy.torn:
+                self._write(copy, copy.torn + b"\n")
+                copy.torn = b""
+
+    def add_whole(self, name: str, content: bytes) -> None:
+        self._write(_Copy(self.folder / name, "", MaskedLog(self.address)), content)
+
+    def _copy(self, file: LogFile) -> None:
+        with file.open() as stream:
+            head = sha256(stream.read(HEAD_BYTES)).hexdigest()
+            copy = self._copies.get(file.path)
+            if copy is None or (copy.read_to >= HEAD_BYTES and copy.head != head):
+                copy = self._copies[file.path] = self._begin(file, copy)
+            if copy.read_to < HEAD_BYTES:
+                copy.head = head
+            stream.seek(copy.read_to)
+            while self.left_bytes > 0 and (data := stream.read(READ_BYTES)):
+                copy.read_to += len(data)
+                whole, newline, copy.torn = (copy.torn + data).rpartition(b"\n")
+                self._write(copy, whole + newline)
+
+    def _begin(self, file: LogFile, before: _Copy | None) -> _Copy:
+        if before and before.target.exists():
+            self._rolled += 1
+            before.target.rename(
+                before.target.with_name(f"{before.target.name}.{9000 + self._rolled}")
+            )
+        return _Copy(self._target(file.path), "", MaskedLog(self.address))
+
+    def _target(self, path: str) -> Path:
+        name = path.rsplit("/", 1)[-1]
+        for suffix in (".gz", ".bz2", ".xz"):
+            name = name.removesuffix(suffix)
+        taken = {copy.target for source, copy in self._copies.items() if source != path}
+        target = self.folder / name
+        # Hosts may name their logs alike; a folder each keeps them apart.
+        number = 1
+        while target in taken:
+            number += 1
+            target = self.folder / str(number) / name
+        return target
+
+    def _write(self, copy: _Copy, lines: bytes) -> None:
+        if not lines:
+            return
+        try:
+            copy.target.parent.mkdir(parents=True, exist_ok=True)
+            with copy.target.open("ab") as out:
+                self.left_bytes -= out.write(copy.log.masked(lines))
+        except OSError as error:
+            raise Refused(
+                f"The recording in {self.folder} cannot be written ({error.strerror})."
+            ) from error
+
+    def _note(self, skips: list[Skip]) -> None:
+        known = {skip.subject for skip in self.skips}
+        self.skips += [skip for skip in skips if skip.subject not in known]
+
 
 LIMITS = RequestLimits(
     requests=20_000,

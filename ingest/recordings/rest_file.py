@@ -1,10 +1,12 @@
 """``rest.jsonl``: one recorded answer a line, ``{ts, path, status, body}``; others become skips."""
 
+import gzip
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from ingest.errors import Skipped
 from ingest.flink_rest.answers import Answer
@@ -12,9 +14,52 @@ from ingest.flink_rest.faults import KNOWN_WITHIN_S, NOT_YET, lasting, not_yet
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS, Fields, clean_text, instant_of_ms
 from ingest.flink_rest.routing import is_read
 from ingest.json_bounds import TooManyValues, decoded
-from ingest.recordings.lines import MAX_LINE_BYTES, Line, read_lines
 from ingest.records import Skip
 from ingest.redaction.texts import redact
+from ingest.regular_files import open_regular
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    number: int
+    size_bytes: int
+    content: bytes | None
+
+
+def read_lines(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Line]:
+    """Lines of a plain or ``.gz`` file, empty ones left out.
+
+    Raises ``OSError`` where the file cannot be read or, after the lines before it, where a gzip
+    file is damaged.
+    """
+    with _open(path) as handle:
+        number = 0
+        try:
+            while chunk := handle.readline(max_line_bytes + 1):
+                number += 1
+                if len(chunk) > max_line_bytes and not chunk.endswith(b"\n"):
+                    yield Line(number, len(chunk) + _skip_rest_of_line(handle), None)
+                elif chunk.strip():
+                    yield Line(number, len(chunk), chunk.rstrip(b"\r\n"))
+        except (EOFError, zlib.error) as error:
+            raise OSError(f"damaged gzip file after line {number}: {error}") from error
+
+
+def _open(path: Path) -> BinaryIO:
+    file = open_regular(path)
+    return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if path.suffix == ".gz" else file
+
+
+def _skip_rest_of_line(handle: BinaryIO) -> int:
+    skipped = 0
+    while chunk := handle.readline(1024 * 1024):
+        skipped += len(chunk)
+        if chunk.endswith(b"\n"):
+            break
+    return skipped
+
 
 MAX_SKIPPED_LINES = 100
 MAX_BAD_LINES = 10_000

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ingest.replay.checkpoint_tree import CheckpointTree, savepoint_names
-from ingest.replay.shifting import Shift, id_of
 from ingest.replay.shipped import CHECKPOINTS, PAST
-from ingest.replay.tape import LEAD_MS, Tape
+from ingest.replay.tape import LEAD_MS, Shift, Tape, id_of
 
 TURNS_KEPT = 3
 GAP_MS = 2 * LEAD_MS

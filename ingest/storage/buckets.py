@@ -140,11 +140,8 @@ class Bucket:
         return str(self._call("get_bucket_versioning").get("Status", ""))
 
     def keeps_versions(self, span: timedelta) -> bool:
-        """Whether what is deleted stays as a version for ``span`` at least, and can then be deleted
-        for good.
-
-        MFA Delete asks a person for each deletion. Where the lifecycle rules may not be read, they
-        are taken to be none.
+        """Whether what is deleted stays as a version for ``span`` at least, and can then be
+        deleted for good.
         """
         status = self._call("get_bucket_versioning")
         if status.get("Status") != "Enabled" or status.get("MFADelete") == "Enabled":

@@ -8,7 +8,7 @@ import uuid
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-from ingest.figures import count_text
+from ingest.messages import count_text
 from ingest.storage.local_files import LocalFiles
 
 _CHUNK_BYTES = 1 << 20

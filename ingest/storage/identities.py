@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ingest.messages import message
 from ingest.storage.directories import Directories
 from ingest.storage.roots import Root
-from ingest.storage.unlisted import SECOND_NAME, Unlisted
+from ingest.storage.snapshots import SECOND_NAME, Unlisted
 from ingest.uris import Spellings, are_nested, canonical, is_below
 
 

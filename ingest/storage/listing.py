@@ -18,8 +18,17 @@ from ingest.messages import message
 from ingest.storage.directories import Directories, Entry, Kind, directories
 from ingest.storage.identities import DirectoryName, VisitedDirectories, second_name
 from ingest.storage.roots import Root
-from ingest.storage.snapshots import BEGUN, SCHEMA, Listed, Part, Progress, Snapshot
-from ingest.storage.unlisted import BAD_NAME, LINK, Unlisted
+from ingest.storage.snapshots import (
+    BAD_NAME,
+    BEGUN,
+    LINK,
+    SCHEMA,
+    Listed,
+    Part,
+    Progress,
+    Snapshot,
+    Unlisted,
+)
 from ingest.uris import PLAIN, BadUri, Spellings, canonical, canonical_column
 
 ROWS_A_BATCH = 8_192

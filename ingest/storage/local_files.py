@@ -51,7 +51,6 @@ class LocalFiles:
             return os.fdopen(os.open(name, flags, dir_fd=within), mode)
 
     def create(self, path: str) -> BinaryIO:
-        """A new file."""
         with self.at(path) as (within, name):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             return os.fdopen(os.open(name, flags, 0o666, dir_fd=within), "wb")

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ingest.errors import IngestError, Refused
-from ingest.metadata.errors import MetadataError
+from ingest.metadata.dialects import MetadataError
 from ingest.metadata.files import MetadataFile
 from ingest.metadata.handles import handles
 from ingest.metadata.reader import read_pieces

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ingest.flink_logs.task_locations import GRAPH_CREATED
+from ingest.flink_logs.event_parser import GRAPH_CREATED
 from spark_jobs.arrow_schemas import batch_from_rows
 from spark_jobs.fold.rows import Row, rank
 from spark_jobs.step_schemas import EVENT, EXECUTION, LEARNT_EXECUTION

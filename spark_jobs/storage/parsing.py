@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ingest.messages import Message, message_document
 from ingest.metadata import references
-from ingest.metadata.errors import DamagedMetadata, IncompleteMetadata, MetadataError
+from ingest.metadata.dialects import DamagedMetadata, IncompleteMetadata, MetadataError
 from ingest.metadata.files import MetadataFile
 from ingest.metadata.unread import Content, content_of
 from ingest.storage.directories import Kind, directories

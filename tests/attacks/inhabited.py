@@ -26,8 +26,7 @@ from webapp.findings.store_troubles import RULE as STORE_FAULTS
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.growth.models import ObjectiveRecord
 from webapp.growth.objectives import set_objective
-from webapp.profiles.choices import ThreadDumpState
-from webapp.profiles.models import ThreadDump
+from webapp.profiles.models import ThreadDump, ThreadDumpState
 from webapp.push.models import PushToken
 from webapp.reports import orders as reports
 from webapp.reports import work_keys

@@ -20,7 +20,7 @@ from ingest.errors import IngestError
 from ingest.flink_rest.address import parse_address
 from ingest.lake.store import Lake
 from ingest.lake.tables import TABLES
-from ingest.recordings.log_copies import LogCopies
+from ingest.recordings.recorder import LogCopies
 from ingest.records import LogRecord, Observed
 from ingest.storage.plan_folder import PlanFolder
 from spark_jobs import manifest as manifests

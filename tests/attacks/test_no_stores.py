@@ -16,7 +16,6 @@ from django.urls import reverse
 from fsspec.registry import known_implementations
 
 from ingest.flink_logs.files import find
-from ingest.history.archives import read_archives
 from ingest.local_directories import NO_STORES, NotAllowed, refusal_of_entry, refusal_of_tree
 from ingest.storage.directories import directories
 from tests.attacks.scale import examples
@@ -87,9 +86,9 @@ ENTERED = {
     "metrics_interval_s": "30",
     "verify_tls": "on",
 }
-PLACES = ("log_globs", "archive_dir")
+PLACES = ("log_globs",)
 ADDRESSES = ("url", "history_url", "prometheus_url", "log_store_url", "namenode_jmx_url")
-OPTIONS = {"log_globs": "--logs", "archive_dir": "--archive"}
+OPTIONS = {"log_globs": "--logs"}
 
 
 @pytest.fixture(autouse=True)
@@ -123,7 +122,6 @@ def test_it_is_refused_where_it_is_entered_and_where_it_is_read(scheme: str) -> 
     uri = f"{scheme}://x"
     assert refusal_of_entry(uri) and refusal_of_tree(uri)
     assert find([uri, f"{uri}/*.log"])[0] == [] and len(find([uri])[1]) == 1
-    assert read_archives(uri, "lab", None, NOW).skips
     with pytest.raises(NotAllowed):
         directories(uri)
 
@@ -131,7 +129,6 @@ def test_it_is_refused_where_it_is_entered_and_where_it_is_read(scheme: str) -> 
 @pytest.mark.parametrize("uri", [uri for uri in OUT_OF_REACH if uri != "s3://"])
 def test_what_cannot_be_opened_is_said_and_fails_nothing_else(uri: str) -> None:
     assert find([uri, f"{uri}/*.log"])[0] == [] and find([uri])[1]
-    assert read_archives(uri, "lab", None, NOW).skips
 
 
 @pytest.mark.parametrize(
@@ -151,7 +148,7 @@ def test_a_form_of_a_cluster_refuses_it_by_its_field(
 
 
 @pytest.mark.parametrize("uri", OUT_OF_REACH)
-@pytest.mark.parametrize("field", ["log_globs", "archive_dir"])
+@pytest.mark.parametrize("field", ["log_globs"])
 def test_a_connection_test_of_what_cannot_be_opened_is_a_report(
     admin: Client, field: str, uri: str
 ) -> None:

@@ -23,7 +23,7 @@ from tests.integration.running import RunningWeir, until
 from tests.lab.cluster import Lab, start
 from tests.lab.slow_network import SlowLink
 from tests.webapp.delivery.receiver import Receiver, receiving
-from webapp.launch.ports import free_port
+from webapp.launch.home import free_port
 
 BUDGET_S = 30
 TIMES = 5

@@ -14,8 +14,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from tests.programs import Running, start
-from webapp.launch.home import Home
-from webapp.launch.ports import free_port, listens
+from webapp.launch.home import Home, free_port, listens
 
 COOKIE = "weir_session"
 READS_S = (0.5, 2.5)

@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from webapp.config.environment import PROJECT_DIR
-from webapp.launch.ports import free_port
+from webapp.launch.home import free_port
 from webapp.launch.variables import spark_home
 
 STAGES = re.split(

@@ -8,8 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ingest.flink_logs.event_parser import event_of
-from ingest.flink_logs.task_locations import located
+from ingest.flink_logs.event_parser import event_of, located
 from ingest.lake.rows import group_by_table, to_arrow
 from ingest.lake.tables import TABLES
 from ingest.recordings.recording import Recording

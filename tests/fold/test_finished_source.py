@@ -5,9 +5,8 @@ log around that instant.
 import re
 from pathlib import Path
 
-from ingest.flink_logs.event_parser import event_of
+from ingest.flink_logs.event_parser import event_of, located
 from ingest.flink_logs.files import records_of
-from ingest.flink_logs.task_locations import located
 from spark_jobs.diagnosis import registry
 from spark_jobs.fold.job import JobResult
 from spark_jobs.fold.job_update import JobUpdate

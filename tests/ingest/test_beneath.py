@@ -10,7 +10,6 @@ import pytest
 
 from ingest import beneath
 from ingest.flink_logs import files as log_files
-from ingest.history.listing import ArchiveDirectory
 from ingest.regular_files import open_regular
 from ingest.storage import tree
 from ingest.storage.directories import directories
@@ -87,13 +86,6 @@ def test_a_root_that_is_a_link_itself_is_the_operators_own_choice(root: Path) ->
     other.symlink_to(root)
     assert tree.stat(f"{other}/file", str(other)).bytes == 5
     assert {entry.name for entry in directories(str(other)).entries("")} == {"file", "link"}
-
-
-def test_archives_of_finished_jobs_behind_links_are_not_listed(root: Path) -> None:
-    (root.parent / "outside" / JOB).write_bytes(b"{}")
-    (root / JOB[::-1]).symlink_to(root.parent / "outside" / JOB)
-    (root / JOB).write_bytes(b"{}")
-    assert [file.name for file in ArchiveDirectory(str(root)).files()] == [JOB]
 
 
 def test_logs_behind_a_link_are_not_found(root: Path) -> None:

@@ -13,7 +13,6 @@ import pytest
 
 from ingest.flink_ids import is_flink_id, is_taskmanager_id
 from ingest.flink_rest.limits import RequestLimits
-from ingest.history.archives import read_archives
 from ingest.lake.store import Lake
 from ingest.recordings.importer import import_recording
 from ingest.records import Checkpoint, Observed
@@ -146,16 +145,6 @@ def test_a_recorded_job_of_a_hostile_id_is_skipped_and_the_others_are_imported(
     assert summary.jobs == {JOB}
     assert {row["job_id"] for row in rows(lake, "jobs")} == {JOB}
     assert any("32 hex digits" in skip.detail for skip in summary.skips)
-
-
-def test_an_archived_job_of_a_hostile_id_is_skipped(tmp_path: Path) -> None:
-    documents = [
-        {"path": "/jobs/overview", "json": json.dumps(listed(entry("../../etc", state="FINISHED")))}
-    ]
-    (tmp_path / JOB).write_text(json.dumps({"archive": documents}))
-    found = read_archives(str(tmp_path), "c", {}, AT)
-    assert {record.job_id for part in found.observed for record in part.records} == {JOB}  # type: ignore[union-attr]
-    assert "32 hex digits" in found.skips[0].detail
 
 
 def test_a_history_server_cannot_slip_in_a_hostile_id(lake: Lake) -> None:

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ingest.connection_test import probe
 from ingest.flink_logs.files import find
 from ingest.flink_logs.probe import probe_logs
-from ingest.history.archives import read_archives
 from ingest.local_directories import NotAllowed, refusal_of_entry
-from ingest.sources import ClusterSource, LogSource
+from ingest.sources import LogSource
 from ingest.storage.listing import list_root
 from ingest.storage.roots import Root
 
@@ -115,8 +113,6 @@ def test_another_file_system_does_not_lead_to_files_of_this_machine(home: Path, 
 def test_no_spelling_of_a_path_is_a_way_around(home: Path, spelling: str) -> None:
     assert refusal_of_entry(spelling.format(home / "secrets"))
     assert find([spelling.format(home / "secrets" / "field_keys")])[1]
-    read = read_archives(spelling.format(home), "payments", None, datetime.now(UTC))
-    assert not read.observed and read.skips
 
 
 def test_only_listed_directories_are_read(
@@ -136,15 +132,6 @@ def test_a_directory_whose_name_begins_alike_is_another_one(home: Path, tmp_path
     assert not refusal_of_entry(f"{home}-logs/*.log") and refusal_of_entry(str(home))
 
 
-def test_archives_are_not_read_out_of_weirs_own_folder(home: Path) -> None:
-    (home.parent / "archives").mkdir()
-    (home.parent / "archives" / ARCHIVE).symlink_to(home / "secrets" / "field_keys")
-    for directory in (home, home / "secrets"):
-        assert read_archives(str(directory), "payments", None, datetime.now(UTC)).skips
-        assert probe(ClusterSource("payments", archive_dir=str(directory))).misses
-    assert not read_archives(
-        f"{home.parent}/archives", "payments", None, datetime.now(UTC)
-    ).observed
 
 
 def test_a_root_that_became_a_link_into_weirs_own_folder_is_not_listed(

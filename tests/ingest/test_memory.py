@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from ingest import json_bounds
+from ingest.flink_rest.assembly import MAX_BAD_ENTRIES
 from ingest.flink_rest.limits import RequestLimits
-from ingest.flink_rest.parse_results import MAX_BAD_ENTRIES
-from ingest.history.archives import read_archives
 from ingest.lake.store import Lake
 from ingest.shard_collector import collect_shard
 from ingest.sources import ClusterSource
@@ -144,20 +143,6 @@ def test_a_recording_of_lists_is_read_in_bounded_memory(tmp_path: Path) -> None:
     )
 
 
-def test_an_archive_of_lists_is_skipped(tmp_path: Path) -> None:
-    document = json.dumps({"plan": 1}).encode().replace(b"1", LISTS)
-    (tmp_path / JOB).write_bytes(
-        b'{"archive":[{"path":"/jobs/%s/plan","json":%s}]}'
-        % (JOB.encode(), json.dumps(document.decode()).encode())
-    )
-    statement = (
-        "from datetime import UTC, datetime\nfrom ingest.history.archives import read_archives\n"
-        f"found = read_archives({str(tmp_path)!r}, 'c', {{}}, datetime.now(UTC))\nassert "
-        "found.skips, found"
-    )
-    assert peak_mib(statement) < MOST_MIB
-
-
 @pytest.mark.parametrize("opening", [b"[", b'{"a":'])
 @pytest.mark.parametrize("depth", [900, 200_000])
 def test_nesting_without_end_costs_its_own_answer(lake: Lake, opening: bytes, depth: int) -> None:
@@ -270,18 +255,3 @@ def test_the_largest_true_answers_are_read() -> None:
         content = json.dumps(body).encode()
         assert json_bounds.values_in(content) < json_bounds.MAX_VALUES / 3
         assert json_bounds.decoded(content)[0] == body
-
-
-def test_an_archive_beside_a_hostile_one_is_read(tmp_path: Path) -> None:
-    overview = next(
-        answer.body
-        for answer in answers(E)
-        if answer.path == "/jobs/overview" and answer.body["jobs"]
-    )
-    (tmp_path / JOB).write_text(
-        json.dumps({"archive": [{"path": "/jobs/overview", "json": json.dumps(overview)}]})
-    )
-    (tmp_path / ("0" * 32)).write_bytes(PIECE)
-    found = read_archives(str(tmp_path), "c", {}, AT)
-    assert len(found.observed) == 1
-    assert len(found.skips) == 1

@@ -17,7 +17,7 @@ from typing import Any, Self
 from urllib.parse import urlencode
 
 from webapp.config.environment import PROJECT_DIR
-from webapp.launch.ports import free_port
+from webapp.launch.home import free_port
 
 UP_WITHIN_S = 300
 SPARK_HEAP = "1g"

@@ -24,8 +24,7 @@ from tests.postgresql import postgresql
 from tests.programs import Running, start
 from webapp.config import secrets
 from webapp.config.environment import PROJECT_DIR
-from webapp.launch.home import Home
-from webapp.launch.ports import free_port, listens
+from webapp.launch.home import Home, free_port, listens
 from webapp.launch.variables import spark_home
 
 pytestmark = [pytest.mark.integration, pytest.mark.cluster, pytest.mark.long]

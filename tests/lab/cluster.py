@@ -27,7 +27,7 @@ from tests.lab.releases import DEFAULT_VERSION, RELEASES
 from tests.lab.rest import call, call_or_none, upload_jar
 from tests.lab.slow_network import SlowLink
 from webapp.config.environment import PROJECT_DIR
-from webapp.launch.ports import listens
+from webapp.launch.home import listens
 
 UP_WITHIN_S = 120
 SUBMISSIONS = 40

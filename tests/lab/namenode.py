@@ -36,7 +36,7 @@ from tests.lab.jars import HADOOP_JARS
 from tests.lab.marked_processes import VARIABLE
 from tests.lab.rest import call_or_none
 from webapp.config.environment import PROJECT_DIR
-from webapp.launch.ports import free_port
+from webapp.launch.home import free_port
 
 SERVER_JARS = os.environ.get("HADOOP_SERVER_JARS", "")
 _JERSEY = ("jersey1-core", "jersey1-server", "jersey1-servlet", "jsr311-api", "asm-all")

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from tests.lab.cluster import VARIABLE, Lab
 from webapp.config.environment import PROJECT_DIR
-from webapp.launch.ports import free_port, listens
+from webapp.launch.home import free_port, listens
 
 EXECUTABLE = shutil.which("prometheus")
 SCRAPED_EVERY_S = 2

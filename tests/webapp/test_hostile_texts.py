@@ -103,7 +103,6 @@ def test_a_start_at_either_end_of_the_calendar_is_taken_or_refused(
         "client_cert_file",
         "client_key_file",
         "log_globs",
-        "archive_dir",
     ],
 )
 @pytest.mark.parametrize(

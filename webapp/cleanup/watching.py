@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ingest.errors import IngestError
 from ingest.metadata import columns
-from ingest.metadata.errors import MetadataError
+from ingest.metadata.dialects import MetadataError
 from ingest.metadata.files import MetadataFile
 from ingest.metadata.unread import content_of
 from ingest.uris import PLAIN, Spellings, canonical_column

@@ -49,7 +49,6 @@ def new_field_key() -> str:
 
 
 def are_field_keys(text: str) -> bool:
-    """True where every comma-separated part is a Fernet key."""
     try:
         return bool([Fernet(key.strip()) for key in text.split(",")])
     except (ValueError, TypeError):

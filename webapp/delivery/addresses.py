@@ -2,7 +2,7 @@
 allowed.
 
 What is refused to everybody, and what addresses inside addresses lead to, is in
-:mod:`ingest.network.addresses`.
+:mod:`ingest.network.clusters`.
 """
 
 import ipaddress
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from django.conf import settings
 from django.utils.translation import gettext
 
-from ingest.network.addresses import Address, Network, is_forbidden, unwrapped
+from ingest.network.clusters import Address, Network, is_forbidden, unwrapped
 
 _NOT_PUBLIC = [
     ipaddress.ip_network(text)

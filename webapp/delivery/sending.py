@@ -27,7 +27,7 @@ from webapp.delivery.models import Delivery
 from webapp.delivery.network import Answer, Network
 from webapp.delivery.outcomes import give_up_disabled, record_all
 from webapp.delivery.rendering import CannotRender, rendered, still_news
-from webapp.work.lease_holders import me
+from webapp.work.lease import me
 
 logger = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from webapp.fleet.sign_ins import SIGN_INS, SignIn
 from webapp.lib.origins import ENTER_AGAIN, leads_elsewhere
 from webapp.lib.translations import gettext_lazy as _
 
-PLACE = "name|url|history_url|archive_dir"
+PLACE = "name|url|history_url"
 
 
 @dataclass
@@ -109,7 +109,6 @@ class ClusterForm(forms.ModelForm):
             "name": _("Name"),
             "url": _("JobManager address"),
             "history_url": _("History Server address"),
-            "archive_dir": _("Archive folder"),
             "auth_scheme": _("Sign-in"),
             "auth_user": _("User"),
             "ca_file": _("CA file"),

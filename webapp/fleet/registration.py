@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.db import transaction
 
-from ingest.recordings.bundle import bundle_at
+from ingest.recordings.recording import bundle_at
 from webapp.fleet.models import Cluster
 
 READ_AT_ONCE = 1 << 20

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext, gettext_noop, ngettext
 
-from ingest.figures import count_text
+from ingest.messages import count_text
 from spark_jobs.diagnosis.statistics import at_least_by_chance
 from webapp.lib.translations import ngettext_noop
 

@@ -35,7 +35,7 @@ class Failed(Exception):
 
 
 class Stopped(Exception):
-    """Ctrl-C, a signal, or the end of the terminal."""
+    pass
 
 
 def main() -> int:

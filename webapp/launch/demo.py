@@ -1,8 +1,7 @@
 """The ports at which the process that plays the shipped recordings is asked."""
 
 from ingest.replay.shipped import SHIPPED
-from webapp.launch.home import Home, write_privately
-from webapp.launch.ports import free_port, listens
+from webapp.launch.home import Home, free_port, listens, write_privately
 
 
 def ports_of(home: Home) -> list[int]:

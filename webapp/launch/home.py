@@ -3,10 +3,28 @@
 import fcntl
 import hashlib
 import os
+import socket
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+_ANSWER_WITHIN_S = 1.0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def listens(host: str, port: int) -> bool:
+    try:
+        with socket.create_connection((host, port), timeout=_ANSWER_WITHIN_S):
+            return True
+    except OSError:
+        return False
+
 
 # A socket address holds 107 bytes of path on Linux, 103 elsewhere.
 LONGEST_SOCKET_PATH_BYTES = 100
@@ -64,7 +82,6 @@ class Home:
         return short / name
 
     def record_redis(self, url: str) -> None:
-        """Say where the embedded Redis listens, for commands started by hand beside it."""
         write_privately(self.root / "redis.url", url + "\n")
 
     def forget_redis(self) -> None:

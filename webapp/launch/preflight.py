@@ -20,7 +20,6 @@ OLDEST_JAVA = 17
 FREE_BYTES_NEEDED = {"install": 4 * 10**9, "run": 10**9}
 JAVA_ANSWER_WITHIN_S = 20
 LISTENING = "0A"
-"""State of a socket in /proc/net/tcp."""
 
 
 def python_fault() -> str:

@@ -19,14 +19,11 @@ from ingest.replay.shipped import REMOVED
 from spark_jobs import own_code
 from webapp.config.environment import PROJECT_DIR, Environment
 from webapp.launch import demo
-from webapp.launch.home import Home
-from webapp.launch.ports import free_port
+from webapp.launch.home import Home, free_port
 
 DEFAULT_HEAP = "1g"
-"""Enough for cycles and audits of some thousand jobs."""
 _HEAP = re.compile(r"\d+[mg]")
 _WORKER = "-O fair --loglevel INFO --without-gossip --without-mingle --without-heartbeat"
-"""One machine, one worker per queue: there is nobody to gossip with."""
 
 
 class BadHeap(Exception):

@@ -32,7 +32,6 @@ from webapp.work.runs import RunRecord
 from webapp.work.texts import storable
 
 SAVED_AT_ONCE = 50
-"""Clusters per transaction; a cursor may be some hundred kilobytes."""
 
 SLOW_S = 5.0
 """A JobManager that answers takes a second or two for all that is asked of it; one that does not,
@@ -40,7 +39,6 @@ its time-out.
 """
 
 MOST_STALL_S = 2.0
-"""A request is waited for ten seconds."""
 
 OUTCOME_FIELDS = (
     "cursor",
@@ -62,10 +60,7 @@ OUTCOME_FIELDS = (
 
 
 def collect_shard_of(shard: int, lease: Lease, record: RunRecord) -> None:
-    """The quick clusters of a shard, under the lease.
-
-    Killed before cursors are saved, the next cycle reads the same again, which folds.
-    """
+    """The quick clusters of a shard, under the lease."""
     clusters = {
         cluster.name: cluster
         for cluster in Cluster.objects.collected().filter(shard=shard, slow_since__isnull=True)

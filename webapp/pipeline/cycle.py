@@ -38,7 +38,6 @@ SLICES_FOR = timedelta(minutes=10)
 time once more.
 """
 LEFT = "left"
-"""In the counts of a run: commits that it left for the next one."""
 
 logger = logging.getLogger(__name__)
 
@@ -48,11 +47,7 @@ class LakeRewound(Exception):
 
 
 def has_work(now: datetime, *, routine_too: bool = False) -> bool:
-    """Whether a cycle should run now; cheap enough to ask every few seconds.
-
-    Routine commits, which say that all is as before, are worth one only when the last was half a
-    minute ago, or ``routine_too``.
-    """
+    """Whether a cycle should run now; cheap enough to ask every few seconds."""
     if Manifest.objects.exclude(state=Manifest.State.LOADED).exists():
         return True
     last = loader.last_loaded()
@@ -67,7 +62,6 @@ def has_work(now: datetime, *, routine_too: bool = False) -> bool:
 
 
 def left_some() -> bool:
-    """Whether the last run took a slice of what waits."""
     last = PipelineRun.objects.filter(key=CYCLE).order_by("-id").first()
     return last is not None and bool(last.counts.get(LEFT))
 

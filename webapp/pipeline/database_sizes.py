@@ -31,7 +31,6 @@ class TableSize:
 
 
 def in_all() -> int:
-    """Bytes on the disk of the database."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_database_size(current_database())")

@@ -24,9 +24,7 @@ from webapp.work.texts import storable
 
 KEY = "discovery"
 EVERY_S = 5
-"""How often sources are looked at that may be due; each says itself how often it is read."""
 FILE = "WEIR_SOURCES"
-"""What the row of the file is called."""
 REFUSED_KEPT = 20
 
 

@@ -42,7 +42,6 @@ DISCOVERY_TASK = Task("pipeline.discover", schedule.DEFAULT, 120)
 CYCLE_TASK = spark_task("pipeline.spark_cycle", schedule.SPARK)
 
 COLLECTION_RESTS_AT_MOST = timedelta(seconds=30)
-"""A JobManager that takes seconds to answer is left alone for twice as long."""
 
 CYCLE_RESTS_AT_MOST = timedelta(seconds=15)
 """A machine that needs most of its time for cycles has some for everything else; a first cycle of

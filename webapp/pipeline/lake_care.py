@@ -15,11 +15,7 @@ from webapp.work.runs import RunRecord
 
 
 def care(record: RunRecord) -> None:
-    """Compact and vacuum every table. Readers pinned to an older version keep their files for 24
-    hours.
-
-    Raises ``LakeDamaged`` for the first table that cannot be cared for, after all others were.
-    """
+    """Compact and vacuum every table."""
     opened, damage = lake(), None
     for table in ALL_TABLES:
         try:

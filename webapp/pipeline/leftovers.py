@@ -1,10 +1,4 @@
-"""Rows that would have been taken back, had the run that knew of them not been lost.
-
-A checkpoint whose trigger was unknown has a stand-in for it in its key. When the trigger becomes
-known, the run takes the row with the stand-in back, because it carries a list of them. A run that
-starts again from the lake has no such list: of each checkpoint that it brings, other triggers in
-the database which it does not bring are left over.
-"""
+"""Rows that would have been taken back, had the run that knew of them not been lost."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -23,10 +17,8 @@ Say = Callable[[str], None]
 
 
 def may_be_left(row: Manifest) -> bool:
-    """Whether this run reads again what was loaded before another was lost, while the lake holds
-    all that was ever loaded.
-
-    What is read slice by slice comes again in one of them.
+    """Whether this run reads again what was loaded before another was lost, while the lake
+    holds all that was ever loaded.
     """
     restart = (
         Manifest.objects.filter(pk__lt=row.pk, state=Manifest.State.LOADED, restarted__isnull=False)

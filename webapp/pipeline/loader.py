@@ -40,11 +40,7 @@ def last_loaded() -> Manifest | None:
 
 
 def start_over(attempt: str, why: str, *, known: Mapping[str, int] | None = None) -> None:
-    """From here on the lake counts as unread: the next run reads all of it, into the same rows.
-
-    ``known``: the commits that were loaded, where the lake still holds all of them: see
-    :mod:`webapp.pipeline.leftovers`.
-    """
+    """From here on the lake counts as unread: the next run reads all of it, into the same rows."""
     now = timezone.now()
     with transaction.atomic():
         Manifest.objects.exclude(state=Manifest.State.LOADED).delete()
@@ -82,7 +78,6 @@ def accept(manifest: RunManifest, path: str, run: PipelineRun | None, lease: Lea
 
 
 def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[str, int]:
-    """Upsert everything the manifest names; returns serving table → rows changed."""
     changed: dict[str, int] = {}
     for name in manifest.retracted:
         for keys in retracted_keys(manifest, name):

@@ -38,7 +38,6 @@ from webapp.work.lease import Lease
 from webapp.work.models import Manifest, PipelineAlarm, PipelineRun, SkippedInput
 
 SLOW_MS = 60_000
-"""A checkpoint that took this long is kept as long as a failed one."""
 
 ROWS_PER_DELETE = 2_000
 

@@ -1,12 +1,5 @@
 """Hours and days summed up beside the cycle: what is new among the facts that the lake keeps,
-through Spark, into the database.
-
-1. What the last loaded cycle reported is taken up, where that cycle was killed before it did.
-2. Nothing new among the kept facts: done at once, without starting Spark.
-3. A job runs as a subprocess, with Spark where there is much, from the commit up to which roll-ups
-   are loaded; its manifest makes it real.
-4. The rows are upserted, and with the last of them how far they reach. A run carries nothing:
-   whatever is killed, the next one starts from the same commit and comes to the same rows.
+through Spark, into the database. 1.
 """
 
 import logging
@@ -33,7 +26,6 @@ from webapp.work.upserts import upsert
 
 KEY = "rollups/checkpoints"
 TASK = spark_job.spark_task("pipeline.roll_up", schedule.SPARK)
-"""Beside the cycle: the worker of its queue has a process for each of them."""
 TABLE = "checkpoint_rollup"
 MOST_FILES = 64
 """Each cycle leaves a small file, and each run reads all of a day: merged from here on."""
@@ -42,7 +34,6 @@ logger = logging.getLogger(__name__)
 
 
 def has_work() -> bool:
-    """Whether a run would do anything; cheap."""
     opened = lake()
     return _is_behind(opened) or _has_news(opened)
 

@@ -10,8 +10,8 @@ from ingest.messages import message
 from spark_jobs.diagnosis.thread_dumps import DumpedThread, own_method, sentence, task_of
 from webapp.fleet.models import JobCurrent
 from webapp.fleet.task_samples import read_samples
-from webapp.profiles.choices import ThreadDumpState as State
 from webapp.profiles.models import ThreadDump
+from webapp.profiles.models import ThreadDumpState as State
 from webapp.profiles.thread_dump_requests import GIVEN_UP_AFTER
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,15 @@ from django.db import models
 
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import scoped
-from webapp.profiles.choices import ThreadDumpState
+from webapp.lib.translations import gettext_lazy as _
+
+
+class ThreadDumpState(models.TextChoices):
+    """What became of the last request."""
+
+    WANTED = "wanted", _("not answered yet")
+    TAKEN = "taken", _("taken")
+    FAILED = "failed", _("no answer")
 
 
 @scoped()

@@ -22,8 +22,8 @@ from spark_jobs.diagnosis.thread_dumps import (
     place_of,
     task_of,
 )
-from webapp.profiles.choices import ThreadDumpState as State
 from webapp.profiles.models import ThreadDump
+from webapp.profiles.models import ThreadDumpState as State
 
 GIVEN_UP_AFTER = timedelta(hours=1)
 """A cluster that is not collected is not asked; when it comes back, nobody waits any more."""

@@ -16,8 +16,7 @@ from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster
 from webapp.lib.refusals import ActionRefused
 from webapp.lib.translations import gettext_lazy as _
-from webapp.push.issuing import issue
-from webapp.push.models import PushToken
+from webapp.push.models import PushToken, issue
 
 LIFETIMES = [("90", _("90 days")), ("365", _("a year")), ("0", _("never"))]
 

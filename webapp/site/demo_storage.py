@@ -9,8 +9,8 @@ from pathlib import Path
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
-from ingest.replay.shifting import id_of
 from ingest.replay.shipped import AUDITED, CHECKPOINTS, PAST, ROOTS, SHIPPED, recorded_jobs
+from ingest.replay.tape import id_of
 from ingest.storage.plan_folder import PlanFolder
 from webapp.cleanup.models import CleanupPlan
 from webapp.findings import marks

@@ -1,16 +1,53 @@
 """A held piece of due work: renew it, guard writes with it, give it back."""
 
+import os
+import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from pathlib import Path
 from random import SystemRandom
 from typing import Any, Protocol
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+
+
+def me() -> str:
+    """A new name for a claim by this process, unique per call."""
+    pid = os.getpid()
+    return f"{_machine()}/{pid}/{_started(pid)}/{secrets.token_hex(8)}"
+
+
+def is_dead(holder: str) -> bool:
+    """True only where the holder ran in this very process space and is gone; in doubt it lives."""
+    machine, _, rest = holder.partition("/")
+    pid, _, rest = rest.partition("/")
+    started = rest.partition("/")[0]
+    if machine != _machine() or not pid.isdigit() or not started:
+        return False
+    return _started(int(pid)) != started
+
+
+def _machine() -> str:
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot}:{Path('/proc/self/ns/pid').readlink().name}".replace("/", "_")
+    except OSError:
+        return f"unknown:{secrets.token_hex(8)}"
+
+
+def _started(pid: int) -> str:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return ""
+    fields = stat.rpartition(")")[2].split()
+    return "" if fields[0] == "Z" else fields[19]
+
 
 LONGEST_BACKOFF = timedelta(minutes=15)
 

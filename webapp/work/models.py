@@ -7,10 +7,10 @@ from typing import ClassVar
 from django.db import models
 
 from ingest import log_lines
+from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import fleet_wide, scoped
-from webapp.work.lease import LONGEST_BACKOFF, Lease
-from webapp.work.lease_holders import is_dead, me
+from webapp.work.lease import LONGEST_BACKOFF, Lease, is_dead, me
 
 LEASE = timedelta(seconds=60)
 """Renewed every third of it while the work goes on; so a vanished holder is overtaken within a
@@ -324,3 +324,15 @@ class PipelineAlarm(models.Model):
 
     def __str__(self) -> str:
         return f"{self.code}: {self.subject}"
+
+
+RUN_BADGES: dict[str, Badge] = {
+    PipelineRun.State.RUNNING: Badge("running", "○", "done"),
+    PipelineRun.State.DONE: Badge("done", "●", "ok"),
+    PipelineRun.State.FAILED: Badge("failed", "▲", "crit"),
+    PipelineRun.State.ABANDONED: Badge("abandoned", "◆", "warn"),
+}
+
+
+def run_badge(state: str) -> Badge:
+    return RUN_BADGES.get(state, UNKNOWN)

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ingest.discovery.kubernetes import objects
-from ingest.discovery.kubernetes.access import ApiServer, in_cluster
+from ingest.discovery.kubernetes.access import ApiServer, in_cluster, read_kubeconfig
 from ingest.discovery.kubernetes.api import Api, ApiFault
 from ingest.discovery.kubernetes.clusters import Found, targets
-from ingest.discovery.kubernetes.kubeconfig import read_kubeconfig
 from ingest.discovery.sources import OWN_NAMESPACE, KubernetesSource, RefusedTarget
 from ingest.discovery.target_groups import MAX_TARGETS, Target
 from ingest.errors import Skipped

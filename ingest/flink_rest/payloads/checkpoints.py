@@ -34,10 +34,8 @@ def restore(body: Any) -> dict[str, Any]:
 
 
 def entries(body: Any) -> list[tuple[str, Any]]:
-    """Checkpoint objects with their places: the history (a ring of ten), and latest ones that left
-    it.
-
-    The latest savepoint and the latest failure stay in the payload long after the ring forgot them.
+    """Checkpoint objects with their places: the history (a ring of ten), and latest ones that
+    left it.
     """
     payload = Fields(body)
     items = payload.items("history")
@@ -67,9 +65,7 @@ def summed(fields: Fields) -> dict[str, Any]:
 def checkpoint(
     entry: Any, job_id: str, flink_version: str | None = None, place: str = ""
 ) -> Checkpoint:
-    """Of the history, of ``latest`` or of ``/checkpoints/details/:id``. Before 1.15 there is one
-    size only: it goes to ``state_bytes``, and ``checkpointed_bytes`` stays unknown.
-    """
+    """Of the history, of ``latest`` or of ``/checkpoints/details/:id``."""
     fields = Fields(entry, place)
     return Checkpoint(
         job_id=job_id,

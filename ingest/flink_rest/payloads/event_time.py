@@ -40,8 +40,8 @@ def feeders(edges: Iterable[Edge]) -> dict[str, tuple[str, ...]]:
 def names_to_ask(
     vertex_id: str, name: str, listed: Collection[str], fed: Mapping[str, Collection[str]]
 ) -> list[str]:
-    """Of the metrics that a vertex called ``name`` lists, those that tell its part; ``fed`` is what
-    ``feeders`` gives. What a vertex sends on is known by its last operator, inputs by the first.
+    """Of the metrics that a vertex called ``name`` lists, those that tell its part; ``fed`` is
+    what ``feeders`` gives.
     """
     has_inputs, feeds = vertex_id in fed, any(vertex_id in sources for sources in fed.values())
     asked = [RECEIVED] if has_inputs and RECEIVED in listed else []

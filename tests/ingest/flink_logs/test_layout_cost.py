@@ -9,8 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ingest.errors import Refused
-from ingest.flink_logs.layouts import FLINK, Layout, layout_of, zone_of
-from ingest.flink_logs.line_layouts import LineLayouts
+from ingest.flink_logs.layouts import FLINK, Layout, LineLayouts, layout_of, zone_of
 
 LINE_BYTES = 64 * 1024
 MOST_S = 0.05

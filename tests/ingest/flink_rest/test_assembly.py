@@ -4,7 +4,7 @@ import pytest
 
 from ingest.flink_rest.answers import Answer, ClusterAnswers, JobAnswers
 from ingest.flink_rest.assembly import observe_cluster, observe_job
-from ingest.flink_rest.listed_jobs import listed_jobs
+from ingest.flink_rest.job_reader import listed_jobs
 from ingest.records import Checkpoint, Job, VertexCheckpoint, VertexMetrics
 from tests.ingest.recorded import AT, answers, reading, records
 

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from ingest.errors import IngestError, Refused
-from ingest.flink_rest.client import RestClient
+from ingest.flink_rest.client import Gate, RestClient
 from ingest.flink_rest.faults import BadAnswer, Unanswered
-from ingest.flink_rest.gate import Gate
 from ingest.sources import Auth, Tls
 from tests.ingest.flink_rest.certificates import make_certificates
 from tests.ingest.flink_rest.serving import Answer, Reply, Server, told

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import pytest
 
+from ingest.flink_rest.client import Gate
 from ingest.flink_rest.collector import Collected, collect_cluster
-from ingest.flink_rest.gate import Gate
 from ingest.flink_rest.limits import RequestLimits
 from ingest.records import (
     Checkpoint,

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from ingest.flink_rest.answers import Answer, JobAnswers
-from ingest.flink_rest.client import RestClient
+from ingest.flink_rest.client import Gate, RestClient
 from ingest.flink_rest.cursor import JobCursor
-from ingest.flink_rest.gate import Gate
-from ingest.flink_rest.gauge_reader import read_gauges
 from ingest.flink_rest.limits import Budget
 from ingest.flink_rest.session import RestSession
+from ingest.flink_rest.vertex_reader import read_gauges
 from tests.ingest.flink_rest.serving import Reply, Server, told
 
 AT = datetime(2026, 11, 21, 4, 5, tzinfo=UTC)

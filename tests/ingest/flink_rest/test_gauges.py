@@ -4,8 +4,8 @@ import pytest
 
 from ingest.errors import Skipped
 from ingest.flink_rest.client import MAX_PATH_BYTES
-from ingest.flink_rest.gauge_reader import _asked
 from ingest.flink_rest.payloads.gauges import MOST_NAMES, gauges, joined, listed, wanted
+from ingest.flink_rest.vertex_reader import _asked
 
 
 def names(*ids: str) -> list[dict[str, object]]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ingest.flink_rest.answers import Answer, ClusterAnswers
 from ingest.flink_rest.assembly import observe_cluster, observe_job
-from ingest.flink_rest.listed_jobs import listed_jobs
+from ingest.flink_rest.job_reader import listed_jobs
 from ingest.flink_rest.routing import file_cluster_answer
 from ingest.lake.rows import group_by_table, to_arrow
 from ingest.lake.tables import TABLES

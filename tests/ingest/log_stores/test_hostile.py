@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from ingest.log_stores import collector, opening
+from ingest.log_stores import collector
+from ingest.log_stores import collector as opening
 from ingest.log_stores.loki import Loki
 from tests.ingest.flink_rest.serving import Reply, told
 from tests.ingest.log_stores.stores import LokiAnswers, SearchAnswers

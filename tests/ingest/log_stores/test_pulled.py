@@ -11,12 +11,10 @@ import pytest
 from ingest.flink_logs import tail
 from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.files import read_file
-from ingest.flink_rest.gate import Gate
-from ingest.log_stores.collector import read_lines
+from ingest.flink_rest.client import Gate
+from ingest.log_stores.collector import LATE_S, client_of, digest, read_lines
 from ingest.log_stores.elasticsearch import Elasticsearch
 from ingest.log_stores.loki import Loki
-from ingest.log_stores.opening import client_of
-from ingest.log_stores.reading import LATE_S, digest
 from ingest.pushed.spool import Spool
 from ingest.sources import Auth, LogSource, LogStoreSource, Tls
 from tests.ingest.flink_rest.serving import Server, told

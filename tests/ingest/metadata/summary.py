@@ -5,7 +5,7 @@ directories it refers to.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ingest.metadata.errors import IncompleteMetadata
+from ingest.metadata.dialects import IncompleteMetadata
 from ingest.metadata.handles import handles_of
 from ingest.metadata.owners import owner_directory
 from ingest.metadata.pieces import (

@@ -9,7 +9,7 @@ import pytest
 
 from ingest.lake.store import Lake
 from ingest.metadata import columns
-from ingest.metadata.errors import MetadataError
+from ingest.metadata.dialects import MetadataError
 from ingest.metadata.files import MetadataFile, find
 from ingest.metadata.pieces import FileRun, Handle, KeyedState
 from ingest.metadata.reader import read_pieces

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from ingest.errors import Skipped
 from ingest.metadata.columns import batches
-from ingest.metadata.errors import DamagedMetadata, IncompleteMetadata, MetadataError
+from ingest.metadata.dialects import DamagedMetadata, IncompleteMetadata, MetadataError
 from ingest.metadata.handles import handles
 from ingest.metadata.reader import read_pieces
 from tests.ingest.metadata import samples

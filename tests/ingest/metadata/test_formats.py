@@ -7,7 +7,7 @@ from struct import pack
 
 import pytest
 
-from ingest.metadata.errors import DamagedMetadata, UnsupportedMetadata
+from ingest.metadata.dialects import DamagedMetadata, UnsupportedMetadata
 from ingest.metadata.pieces import (
     Channel,
     Handle,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.errors import Refused
-from ingest.metadata.errors import MetadataError
+from ingest.metadata.dialects import MetadataError
 from ingest.metadata.rewriting import encoded, rewrite
 from ingest.metadata.window import decode
 from tests.ingest.metadata import samples

@@ -13,8 +13,8 @@ from ingest.flink_rest.payloads.gauges import GAUGES
 from ingest.lake.store import Lake
 from ingest.prometheus.collector import read_metrics
 from ingest.prometheus.gauges import gauge_rows, gauges_query, parse_gauge_name
-from ingest.prometheus.matrix import series
 from ingest.prometheus.names import TASK
+from ingest.prometheus.rows import series
 from ingest.recordings.importer import import_recording
 from ingest.records import VertexGauges, VertexMetrics
 from ingest.sources import ClusterSource, PrometheusSource

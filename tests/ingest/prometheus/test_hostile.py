@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from ingest.errors import Skipped
 from ingest.flink_rest.faults import BadAnswer, Unanswered
 from ingest.prometheus.collector import read_metrics
-from ingest.prometheus.matrix import series
-from ingest.prometheus.rows import Subtasks, jobs, taskmanagers
+from ingest.prometheus.rows import Subtasks, jobs, series, taskmanagers
 from ingest.records import VertexMetrics
 from ingest.sources import ClusterSource, PrometheusSource
 from webapp.fleet.validators import are_label_matchers

@@ -13,8 +13,8 @@ from ingest.errors import Refused
 from ingest.lake.store import Lake
 from ingest.lake.tables import TABLES
 from ingest.recordings.importer import import_recording
-from ingest.recordings.lines import read_lines
 from ingest.recordings.recording import Recording
+from ingest.recordings.rest_file import read_lines
 from tests.ingest.recorded import RECORDINGS
 
 E = RECORDINGS / "1.20.5" / "E"

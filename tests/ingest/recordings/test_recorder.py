@@ -15,12 +15,10 @@ from deltalake import DeltaTable
 
 from ingest.errors import Refused
 from ingest.flink_rest.address import parse_address
-from ingest.flink_rest.gate import Gate
+from ingest.flink_rest.client import Gate
 from ingest.lake.store import Lake
 from ingest.recordings.importer import ImportSummary, import_recording
-from ingest.recordings.log_copies import LogCopies
-from ingest.recordings.masking import MaskedLog, masked
-from ingest.recordings.recorder import RecordSummary, record
+from ingest.recordings.recorder import LogCopies, MaskedLog, RecordSummary, masked, record
 from ingest.sources import Auth, ClusterSource, LogSource
 from tests.ingest.flink_rest.serving import Answer, Reply, Server, recorded, told
 from tests.redaction import HONEST, SPELLINGS, Spelling

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.redaction import names, shapes, suspicion
+from ingest.redaction import names, suspicion
+from ingest.redaction import texts as shapes
 from ingest.redaction.documents import redact_document
 from ingest.redaction.marks import MASK
 from ingest.redaction.names import FLINK_SENSITIVE_KEYS, holds_secret

@@ -9,9 +9,8 @@ import pytest
 
 from ingest.replay.checkpoint_tree import CheckpointTree
 from ingest.replay.player import GAP_MS, LINGER_MS, Player
-from ingest.replay.shifting import id_of
 from ingest.replay.shipped import CHECKPOINTS, SHIPPED, recordings
-from ingest.replay.tape import Tape
+from ingest.replay.tape import Tape, id_of
 
 NOW_MS = 1_800_000_000_000
 PAST_MS = 96 * 3_600_000

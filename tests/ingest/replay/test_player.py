@@ -15,11 +15,10 @@ from ingest.errors import Refused
 from ingest.flink_rest.collector import collect_cluster
 from ingest.replay.player import GAP_MS, TURNS_KEPT, Player
 from ingest.replay.server import answering
-from ingest.replay.shifting import line_ms
 from ingest.replay.shipped import SHIPPED, recordings
-from ingest.replay.tape import Tape
+from ingest.replay.tape import Tape, line_ms
 from ingest.sources import ClusterSource
-from webapp.launch.ports import free_port
+from webapp.launch.home import free_port
 
 NOW_MS = 1_800_000_000_000
 RECORDING = recordings() / "1.20.5" / "E"

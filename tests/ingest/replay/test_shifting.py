@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.recordings.recording import Recording
-from ingest.replay.shifting import Shift, id_of, line_ms
+from ingest.replay.tape import Shift, id_of, line_ms
 from tests.ingest.recorded import RECORDINGS
 
 RECORDED_MS = 1_795_234_333_718

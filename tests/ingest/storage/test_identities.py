@@ -11,8 +11,7 @@ from ingest import beneath
 from ingest.storage.identities import VisitedDirectories, same_directory
 from ingest.storage.listing import list_root
 from ingest.storage.roots import Root
-from ingest.storage.snapshots import Listed
-from ingest.storage.unlisted import SECOND_NAME
+from ingest.storage.snapshots import SECOND_NAME, Listed
 from tests.mounts import mounts
 
 __all__ = ["mounts"]

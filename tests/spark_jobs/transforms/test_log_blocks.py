@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.files import LogFile, find, records_of
+from ingest.flink_logs.json_records import is_routine
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.patterns import KEPT_LEVELS, PATTERNS
 from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES
-from ingest.flink_logs.routine_json import is_routine
 from spark_jobs.transforms import json_lines, log_blocks
 from spark_jobs.transforms.log_blocks import LEARNED_BYTES, Block, record_batches, shares
 from tests.attacks.scale import examples

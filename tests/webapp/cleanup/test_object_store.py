@@ -20,7 +20,7 @@ from ingest.storage.identities import VisitedDirectories
 from ingest.storage.listing import list_root
 from ingest.storage.plan_folder import PlanFolder
 from ingest.storage.roots import Root
-from ingest.storage.unlisted import SECOND_NAME
+from ingest.storage.snapshots import SECOND_NAME
 from tests.ingest.metadata import writing as w
 from tests.ingest.storage.test_object_store import endpoint, store
 from tests.webapp.cleanup.worlds import name_of_job, write_verdicts

@@ -19,7 +19,6 @@ from ingest.connection_test import probe
 from ingest.flink_logs.files import find
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.faults import BadAnswer
-from ingest.history.listing import ArchiveDirectory
 from ingest.network.clusters import VARIABLE, refusal
 from ingest.sources import ClusterSource, LogSource
 from webapp.fleet.models import Cluster
@@ -110,7 +109,7 @@ def asked(url: str) -> BadAnswer:
 def test_a_metadata_address_cannot_be_entered_in_any_spelling(
     operator: Client, url: str, button: dict[str, str]
 ) -> None:
-    for field in ("url", "history_url", "log_globs", "archive_dir"):
+    for field in ("url", "history_url", "log_globs"):
         page = operator.post(reverse("cluster-add"), {**ENTERED, field: url, **button})
         assert page.status_code == 200
         assert "never asks" in str(page.context["form"].errors[field]), field
@@ -136,13 +135,13 @@ def test_a_row_of_before_is_refused_at_the_connection(url: str) -> None:
         "https://2852039166/x",
     ],
 )
-def test_logs_and_archives_are_not_read_there(glob: str) -> None:
+def test_logs_are_not_read_there(glob: str) -> None:
     files, skips = find([glob])
     assert not files
     assert "never asks" in skips[0].detail
-    seen = probe(ClusterSource("x", archive_dir=glob, logs=LogSource((glob,))), 5)
+    seen = probe(ClusterSource("x", logs=LogSource((glob,))), 5)
     assert not seen.reachable
-    assert sum("never asks" in line for line in seen.misses) == 2
+    assert sum("never asks" in line for line in seen.misses) == 1
 
 
 def test_what_is_skipped_is_named_without_the_password_of_its_address() -> None:
@@ -208,9 +207,6 @@ def test_a_redirect_of_logs_over_http_is_checked_too(monkeypatch: pytest.MonkeyP
     ):
         files, skips = find([f"{url}/x.log"])
         assert not files and skips and not got
-        with pytest.raises(Exception, match="cannot be"):
-            ArchiveDirectory(secret).files()
-        assert not got
 
 
 def test_only_the_networks_of_the_setting_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +250,6 @@ def test_nothing_of_what_answered_is_told(operator: Client, status: int, body: b
             "url": url,
             "history_url": url,
             "log_globs": f"{url}/a*.log\n{url}/b.log",
-            "archive_dir": url,
         }
         tried = operator.post(reverse("cluster-add"), {**entered, "test": "1"}).content.decode()
         operator.post(reverse("cluster-add"), entered)

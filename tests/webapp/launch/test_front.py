@@ -15,8 +15,7 @@ import pytest
 
 from tests.programs import Running, start
 from webapp.config.environment import PROJECT_DIR
-from webapp.launch.home import Home
-from webapp.launch.ports import free_port, listens
+from webapp.launch.home import Home, free_port, listens
 
 ANSWERS_WITHIN_S = 15
 """Generous, for a busy machine; what is broken does not answer at all."""

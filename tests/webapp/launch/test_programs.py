@@ -8,8 +8,7 @@ from tests.integration.running import until
 from tests.programs import declared, start
 from webapp.config.schedule import QUEUES
 from webapp.launch import variables
-from webapp.launch.home import Home
-from webapp.launch.ports import free_port, listens
+from webapp.launch.home import Home, free_port, listens
 
 REFUSED = (
     "CONFIG SET dir /tmp",

@@ -13,7 +13,7 @@ import requests
 from tests.installation import Installation
 from tests.lived_in import SECRET
 from tests.migrated import home_with_database
-from webapp.launch.ports import free_port
+from webapp.launch.home import free_port
 
 ANSWERS_WITHIN_S = 60
 RECORDED = {"from": "2026-11-21T04:00:00Z", "to": "2026-11-21T05:00:00Z"}

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from webapp.launch.ports import free_port
+from webapp.launch.home import free_port
 
 SECONDS = 60
 

@@ -27,7 +27,7 @@ from tests.webapp.storage.builders import ROOT, audit, root_figures
 from webapp.accounts.models import ApiToken
 from webapp.config.environment import PROJECT_DIR
 from webapp.delivery.choices import DeliveryState
-from webapp.launch.ports import free_port
+from webapp.launch.home import free_port
 from webapp.site.views.monitoring import FOLDER
 from webapp.storage.models import StorageRoot
 from webapp.work.models import DueWork, KeptSize, PipelineRun

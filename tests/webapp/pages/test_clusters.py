@@ -85,7 +85,6 @@ def tried() -> AuditEntry:
         ("prometheus_url", "http://127.0.0.1:9/?password=hunter2", "http://127.0.0.1:9/"),
         ("log_store_url", "http://hunter2@127.0.0.1:9", "http://127.0.0.1:9"),
         ("namenode_jmx_url", "http://127.0.0.1:9/jmx", "http://127.0.0.1:9/jmx"),
-        ("archive_dir", "s3://key:hunter2@bucket/archive", "s3://bucket/archive"),
         (
             "log_globs",
             "/no/such/a?.log\ns3://key:hunter2@bucket/*.log",

@@ -16,7 +16,7 @@ from ingest.pushed.bounds import MAX_PROCESSES, MAX_RECORDS
 from tests.attacks.scale import examples
 from tests.ingest.pushed.worst_bodies import JSON, LOGS, LOKI, WORST, records
 from webapp.fleet.models import Cluster
-from webapp.push import budget
+from webapp.push import receiving as budget
 from webapp.push.models import PushToken
 
 MOST_CPU_S = 1.0

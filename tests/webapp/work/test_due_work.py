@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from webapp.config import beat, schedule
 from webapp.config.celery import app
-from webapp.work import lease_holders
+from webapp.work import lease as lease_holders
 from webapp.work.lease import LeaseLost, backoff
 from webapp.work.models import DueWork
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from ingest.messages import brief, message
-from ingest.metadata.errors import MetadataError
+from ingest.metadata.dialects import MetadataError
 from ingest.metadata.files import MetadataFile
 from ingest.metadata.keyed_states import MOST_BYTES, described_states
 from ingest.metadata.pieces import Handle, KeyedState, Operator, Stream

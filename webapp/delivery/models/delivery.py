@@ -10,7 +10,7 @@ from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models.endpoint import Endpoint
 from webapp.delivery.notices import Notice
 from webapp.lib.scoped_rows import scoped, scoped_as
-from webapp.work.lease_holders import is_dead
+from webapp.work.lease import is_dead
 
 ALWAYS_SENT = ("test", "endpoint_disabled")
 LEASE = timedelta(seconds=60)

@@ -215,14 +215,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "archive_dir",
-                    models.CharField(
-                        blank=True,
-                        help_text="folder or URI of the History Server's archives",
-                        max_length=500,
-                    ),
-                ),
-                (
                     "auth_scheme",
                     models.CharField(
                         blank=True,

@@ -66,14 +66,13 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
         )
 
     def without_running_jobs(self) -> Self:
-        """Live clusters whose sources tell of jobs that ended alone: a History Server or its
-        archives.
-        """
+        """Live clusters whose source tells of jobs that ended alone: a History Server."""
         logs = (
             ~models.Q(log_globs=[]) | ~models.Q(log_store_kind="") | models.Q(logs_are_pushed=True)
         )
-        archives = ~models.Q(history_url="") | ~models.Q(archive_dir="")
-        return self.live().filter(archives, url="", prometheus_url="").exclude(logs)
+        return (
+            self.live().filter(~models.Q(history_url=""), url="", prometheus_url="").exclude(logs)
+        )
 
     def free_shard(self) -> int:
         """The first shard that has room."""
@@ -127,9 +126,6 @@ class Cluster(LogStoreFields):
         blank=True,
         validators=[is_web_url],
         help_text=_("REST address of the History Server"),
-    )
-    archive_dir = models.CharField(
-        max_length=500, blank=True, help_text=_("folder or URI of the History Server's archives")
     )
     auth_scheme = models.CharField(
         max_length=8, blank=True, choices=AuthScheme.choices, default=AuthScheme.NONE
@@ -283,8 +279,7 @@ class Cluster(LogStoreFields):
         ):
             raise ValidationError(
                 gettext(
-                    "Give at least one source: an address, a History Server, a Prometheus, an "
-                    "archive folder or logs."
+                    "Give at least one source: an address, a History Server, a Prometheus or logs."
                 )
             )
         self.check_log_store()
@@ -352,7 +347,6 @@ class Cluster(LogStoreFields):
             name=self.name,
             url=self.url,
             history_url=self.history_url,
-            archive_dir=self.archive_dir,
             auth=auth_of(self.auth_scheme, self.auth_user, self.auth_secret_encrypted),
             tls=Tls(self.ca_file, self.client_cert_file, self.client_key_file, self.verify_tls),
             logs=LogSource(

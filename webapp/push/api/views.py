@@ -22,9 +22,8 @@ from ingest.pushed.spool import Behind
 from webapp.lib.api.errors import ErrorAnswer
 from webapp.lib.api.lists import ERRORS
 from webapp.push.authentication import FromShipper, PushTokenAuthentication
-from webapp.push.budget import Busy
 from webapp.push.models import PushToken
-from webapp.push.receiving import Reader, Received, receive, receive_metrics
+from webapp.push.receiving import Busy, Reader, Received, receive, receive_metrics
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
-from ingest.figures import count_text
+from ingest.messages import count_text
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.accounts.guards import operators_only
 from webapp.accounts.kept_choices import back

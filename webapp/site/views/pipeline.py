@@ -16,7 +16,6 @@ from webapp.fleet.pipeline_status.status import status
 from webapp.fleet.unknown_causes import unknown_causes
 from webapp.fleet.unread_lines import unread_lines
 from webapp.lib.keysets import page
-from webapp.work.badges import run_badge
 from webapp.work.filters import RunFilters, SkipFilters
 from webapp.work.models import (
     DueWork,
@@ -25,6 +24,7 @@ from webapp.work.models import (
     PipelineAlarm,
     PipelineRun,
     SkippedInput,
+    run_badge,
 )
 
 RUNS_A_PAGE = 15

@@ -14,8 +14,7 @@ from ingest.storage.instants import refuse_future
 from ingest.storage.inventory import import_inventory
 from ingest.storage.listing import list_root
 from ingest.storage.roots import Root
-from ingest.storage.snapshots import Listed
-from ingest.storage.unlisted import SECOND_NAME, Unlisted, named_in
+from ingest.storage.snapshots import SECOND_NAME, Listed, Unlisted, named_in
 from webapp.lib.quantities import bytes_text, count_text
 from webapp.storage.auditing.audit_request import AuditRequest, RequestedRoot
 

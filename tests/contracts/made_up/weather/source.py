@@ -3,8 +3,7 @@ from pathlib import Path
 from ingest.cluster_run import ClusterRun
 from ingest.flink_rest.client import RestClient
 from ingest.records import LogRecord, Observed
-from ingest.source_declaration import Setting, Source, Turn
-from ingest.source_read import ProbeNotes, SourceRead
+from ingest.source_declaration import ProbeNotes, Setting, Source, SourceRead, Turn
 
 
 async def read(run: ClusterRun) -> SourceRead:

@@ -20,7 +20,7 @@ from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster
 from webapp.fleet.pipeline_status import disk_budget, writability
 from webapp.pipeline import tasks
-from webapp.push.issuing import issue
+from webapp.push.models import issue
 from webapp.work.models import DueWork, KeptSize, PipelineAlarm, PipelineRun
 from webapp.work.perform import Performed, perform
 

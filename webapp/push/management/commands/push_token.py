@@ -10,7 +10,7 @@ from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.models import Cluster
 from webapp.lib.printing import print_document
 from webapp.lib.refusals import ActionRefused
-from webapp.push.issuing import issue
+from webapp.push.models import issue
 
 
 class Command(PreparedCommand):
