@@ -132,8 +132,6 @@ def test_a_directory_whose_name_begins_alike_is_another_one(home: Path, tmp_path
     assert not refusal_of_entry(f"{home}-logs/*.log") and refusal_of_entry(str(home))
 
 
-
-
 def test_a_root_that_became_a_link_into_weirs_own_folder_is_not_listed(
     home: Path, tmp_path: Path
 ) -> None:
