@@ -29,7 +29,7 @@ from webapp.fleet.job_lookup import JobView, look_up, whole_life
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.messages.rendering import localised
-from webapp.storage.freshness import is_known
+from webapp.storage.badges import is_known
 from webapp.storage.models import RootFigures, StorageRoot
 from webapp.storage.newest_audits import audited_or_404
 from webapp.storage.views.parameters import parameter

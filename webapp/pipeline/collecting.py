@@ -27,7 +27,7 @@ from webapp.lib.row_updates import write
 from webapp.profiles import flame_graph_requests as flame_graphs
 from webapp.profiles import thread_dump_requests as thread_dumps
 from webapp.profiles.starting_threads import keep_starting
-from webapp.storage.evidence import evidence_source
+from webapp.storage.audit_findings import evidence_source
 from webapp.work.keys import COLLECT_SLOW
 from webapp.work.lake import lake
 from webapp.work.lease import Lease

@@ -13,7 +13,7 @@ from django.shortcuts import render
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.alerting.what_if.past_windows import read_past
 from webapp.alerting.what_if.preview import WhatIfOutcome, in_force, judged, proposed
-from webapp.charts.episodes import bars
+from webapp.charts.evidence import bars
 from webapp.fleet.job_lookup import JobView, look_up
 
 log = logging.getLogger(__name__)
