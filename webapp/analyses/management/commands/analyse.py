@@ -8,11 +8,11 @@ from django.core.management.base import CommandError
 
 from ingest.uris import BadUri
 from webapp.analyses.api import answered
+from webapp.analyses.asking import asked_of_fleet, asked_of_job, asked_of_root
 from webapp.analyses.declaration import Analysis, Declaration, FleetAnalysis, RootAnalysis
 from webapp.analyses.document import Advice, Asked, Block, Document, Facts, Note, NotKnown, Table
 from webapp.analyses.presentation import MOST_SHOWN, shown
 from webapp.analyses.registry import all_analyses, all_fleet_analyses, all_root_analyses
-from webapp.analyses.views import asked_of_fleet, asked_of_job, asked_of_root
 from webapp.config.preparation import PreparedCommand
 from webapp.fleet.rows_command import job_named
 from webapp.lib.filter_sets import ListFilters, WrongParameters
