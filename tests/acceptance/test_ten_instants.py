@@ -31,7 +31,7 @@ from webapp.delivery.notices import Notice
 from webapp.fleet.models import Cluster
 from webapp.reports.document import Report
 from webapp.reports.gathering.incident import gather
-from webapp.reports.gathering.scope import SHORTEST, JobKey, checked
+from webapp.reports.report_scope import SHORTEST, JobKey, checked
 from webapp.work.lake import lake
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -30,7 +30,7 @@ from webapp.profiles.models import ThreadDump, ThreadDumpState
 from webapp.push.models import PushToken
 from webapp.reports import orders as reports
 from webapp.reports import work_keys
-from webapp.reports.gathering.scope import JobKey, checked
+from webapp.reports.report_scope import JobKey, checked
 from webapp.storage.models import CheckpointStorage
 from webapp.storage.statements import Stated, state
 from webapp.work.lake import lake

@@ -25,7 +25,7 @@ from webapp.alerting.models import Alert
 from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent, JobException, LogEvent
 from webapp.reports import orders, work_keys
-from webapp.reports.gathering.scope import JobKey, checked
+from webapp.reports.report_scope import JobKey, checked
 from webapp.storage.models import StorageRoot
 from webapp.work.perform import perform
 

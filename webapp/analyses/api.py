@@ -12,11 +12,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from ingest.messages import message
+from webapp.analyses.asking import asked_of_fleet, asked_of_job, asked_of_root
 from webapp.analyses.declaration import Analysis, Declaration, FleetAnalysis, RootAnalysis
 from webapp.analyses.document import Asked, Document, Link, Table
+from webapp.analyses.presentation import plain
 from webapp.analyses.registry import all_analyses, all_fleet_analyses, all_root_analyses
-from webapp.analyses.values import plain
-from webapp.analyses.views import asked_of_fleet, asked_of_job, asked_of_root
 from webapp.fleet.job_lookup import job_or_404
 from webapp.lib.api.filtering import described, given
 from webapp.lib.api.lists import ERRORS, NOT_FOUND

@@ -9,9 +9,9 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template import Library
 from django.urls import URLPattern, path, reverse
-from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from webapp.analyses.asking import asked_of_fleet, asked_of_root
 from webapp.analyses.declaration import (
     Analysis,
     Declaration,
@@ -25,12 +25,10 @@ from webapp.analyses.document import Asked, Document, Drawn
 from webapp.analyses.presentation import blocks
 from webapp.analyses.registry import all_analyses, all_fleet_analyses, all_root_analyses
 from webapp.charts.answers import answer
-from webapp.fleet.job_lookup import JobView, look_up, whole_life
-from webapp.fleet.models import JobCurrent
-from webapp.lib.filter_sets import ListFilters
+from webapp.fleet.job_lookup import JobView, look_up
 from webapp.lib.messages.rendering import localised
-from webapp.storage.freshness import is_known
-from webapp.storage.models import RootFigures, StorageRoot
+from webapp.storage.badges import is_known
+from webapp.storage.models import StorageRoot
 from webapp.storage.newest_audits import audited_or_404
 from webapp.storage.views.parameters import parameter
 
@@ -40,21 +38,6 @@ register = Library()
 @register.simple_tag
 def root_analyses() -> Iterable[RootAnalysis]:
     return all_root_analyses().values()
-
-
-def asked_of_job(job: JobCurrent, parameters: ListFilters) -> Asked:
-    """Over its whole life."""
-    at = job.last_seen_at or job.as_of
-    return Asked(whole_life(job, at).from_time, at, timezone.now(), parameters)
-
-
-def asked_of_root(figures: RootFigures, parameters: ListFilters) -> Asked:
-    return Asked(figures.as_of, figures.as_of, timezone.now(), parameters)
-
-
-def asked_of_fleet(parameters: ListFilters) -> Asked:
-    now = timezone.now()
-    return Asked(now, now, now, parameters)
 
 
 def urlpatterns() -> list[URLPattern]:

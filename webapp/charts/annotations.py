@@ -5,10 +5,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from webapp.charts.theme import ACCENT, CRIT, INK_3, OK, WARN, plain, plot_time
 from webapp.lib.instants import instant_text
+
+WORDS = (
+    gettext_noop("attempt"),
+    gettext_noop("deploy"),
+    gettext_noop("failure"),
+    gettext_noop("operator"),
+    gettext_noop("restart"),
+    gettext_noop("restore"),
+    gettext_noop("savepoint"),
+    gettext_noop("taskmanager lost"),
+    gettext_noop("terminal"),
+)
 
 MOST_LINES = 80
 _LABEL_EVERY_SHARE = 0.3

@@ -1,7 +1,7 @@
 """The figure that matters most of a finding, over time, with the threshold it was compared with."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,9 +10,36 @@ import plotly.graph_objects as go
 from django.utils.translation import gettext
 
 from webapp.charts import annotations as annotated
-from webapp.charts.downsample import MOST_POINTS, note, worst_in_buckets
+from webapp.charts.checkpoints import MOST_POINTS, note, worst_in_buckets
 from webapp.charts.theme import ACCENT, CRIT, WARN, figure, plain, plot_time, time_axis
 from webapp.lib.instants import instant_text
+
+WIDTH = 1000.0
+_LEAST = 4.0
+"""Of a thousand: a minute of a day would be less than a pixel."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    x: float
+    width: float
+    title: str
+
+
+def bars(
+    episodes: Iterable[tuple[datetime, datetime, str]], start: datetime, end: datetime
+) -> list[Bar]:
+    """``episodes`` as (first, last, words); what lies outside is cut off."""
+    span = (end - start).total_seconds() or 1.0
+    drawn = []
+    for first, last, words in episodes:
+        if last < start or first > end:
+            continue
+        x = WIDTH * (max(first, start) - start).total_seconds() / span
+        width = max(_LEAST, WIDTH * (min(last, end) - max(first, start)).total_seconds() / span)
+        drawn.append(Bar(round(min(x, WIDTH - width), 2), round(width, 2), words))
+    return drawn
+
 
 HEIGHT_PX = 250
 _COLOURS = {"critical": CRIT, "warning": WARN}

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from django.utils.translation import gettext
 
 from webapp.charts import annotations as annotated
-from webapp.charts.downsample import bar_widths_ms, note
+from webapp.charts.checkpoints import bar_widths_ms, note
 from webapp.charts.theme import ACCENT, INK, INK_3, OTHER, UPLOADED, figure, plot_time, time_axis
 from webapp.lib.instants import instant_text, ms_after
 from webapp.lib.quantities import bytes_text

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
@@ -12,13 +12,38 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES, PHASES, UNSETTLED_OUTCOMES
-from webapp.charts.checkpoints import CheckpointBar
-from webapp.charts.downsample import MOST_BARS, MOST_POINTS
+from webapp.charts.checkpoints import MOST_BARS, MOST_POINTS, CheckpointBar
 from webapp.charts.sizes import Link, SizePoint, Sizes
-from webapp.checkpoints.models import CheckpointFact
+from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
 from webapp.checkpoints.worst_in_time import Wanted, worst_in_time
+from webapp.fleet.models import JobCurrent
 from webapp.lib.checkpoint_point import CheckpointPoint
 from webapp.lib.instants import epoch_ms
+
+BY_DAY_FROM = timedelta(days=4)
+_PERIODS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
+
+
+def state_trends(
+    jobs: Sequence[JobCurrent], start: datetime, end: datetime
+) -> dict[tuple[str, str], list[tuple[float, int]]]:
+    """(cluster, job id) → place in the time 0 … 1 and bytes, oldest first. One query."""
+    period = "day" if end - start >= BY_DAY_FROM else "hour"
+    rows = CheckpointRollup.objects.filter(
+        cluster__in={job.cluster for job in jobs},
+        job_id__in=[job.job_id for job in jobs],
+        period=period,
+        period_start__gt=start - _PERIODS[period],
+        period_start__lte=end,
+    ).values_list("cluster", "job_id", "period_start", "state_bytes_last")
+    points: dict[tuple[str, str], list[tuple[float, int]]] = {}
+    for cluster, job_id, at, size in rows.order_by("period_start"):
+        if size is None:
+            continue
+        place = (at + _PERIODS[period] - start) / (end - start)
+        points.setdefault((cluster, job_id), []).append((min(max(place, 0.0), 1.0), size))
+    return points
+
 
 _COLUMN_OF = {
     field.name: f"slowest_{field.name}" if field.name.removesuffix("_ms") in PHASES else field.name

@@ -4,21 +4,20 @@ import logging
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext_noop
 
+from ingest.metadata.files import NAME
+from ingest.uris import BadUri, Spellings, canonical
 from spark_jobs.serving import PHASES
 from webapp.checkpoints.advice import Limits, advice
-from webapp.checkpoints.badges import outcome_badge
-from webapp.checkpoints.cause import cause_of
-from webapp.checkpoints.comparison import compared
+from webapp.checkpoints.cause import cause_of, compared, outcome_badge
 from webapp.checkpoints.models import CheckpointFact
-from webapp.checkpoints.parts import SubtaskPart
 from webapp.checkpoints.replicated import replicated_at
 from webapp.checkpoints.subtask_hosts import read_hosts
-from webapp.checkpoints.subtasks import read_parts
-from webapp.checkpoints.xray_address import address_of
+from webapp.checkpoints.subtasks import SubtaskPart, read_parts
 from webapp.config.row_retention import routine
 from webapp.fleet.attempts import attempt_ids
 from webapp.fleet.job_lookup import look_up
@@ -26,6 +25,19 @@ from webapp.fleet.models import LogEvent
 from webapp.lib.instants import drawable, epoch_ms, instant_of
 from webapp.lib.list_pages import page_number
 from webapp.lib.row_numbers import LARGEST
+
+
+def address_of(path: str | None) -> str:
+    """Canonical path of the ``_metadata`` for a link; "" where Flink reported none (state in memory
+    only, or not completed).
+    """
+    if not path or path.startswith("<"):
+        return ""
+    try:
+        return f"{canonical(path, Spellings(tuple(settings.WEIR.storage_aliases.items())))}/{NAME}"
+    except BadUri:
+        return ""
+
 
 log = logging.getLogger(__name__)
 

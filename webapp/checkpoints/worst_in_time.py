@@ -1,7 +1,7 @@
 """The worst checkpoint of each slice of time, picked by the database: a month has tens of
 thousands, and a chart shows hundreds.
 
-The same ones as :func:`webapp.charts.downsample.worst_in_buckets` keeps of all of them, so no peak
+The same ones as :func:`webapp.charts.checkpoints.worst_in_buckets` keeps of all of them, so no peak
 is lost.
 """
 

@@ -39,8 +39,8 @@ from webapp.storage.models import (
     StorageRoot,
     StorageStatement,
 )
-from webapp.storage.models.columns import URI_LENGTH
-from webapp.storage.second_names import text_of
+from webapp.storage.models.audits import URI_LENGTH
+from webapp.storage.presentation import text_of
 from webapp.work.lease import Lease
 from webapp.work.run_files import file_uris
 

@@ -1,7 +1,6 @@
 """Addresses of growth below /api/v1/."""
 
-from webapp.growth.api.objectives import ObjectiveRecordViews, ObjectiveViews
-from webapp.growth.api.views import JobGrowthViews
+from webapp.growth.api.views import JobGrowthViews, ObjectiveRecordViews, ObjectiveViews
 from webapp.lib.api.routes import Routes
 
 ROUTES: Routes = (

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from webapp.growth.sorting import SORTS
+from webapp.growth.filters import SORTS
 from webapp.lib.scoped_rows import scoped
 
 
@@ -31,7 +31,7 @@ class StoredDay(models.Model):
 
 @scoped()
 class JobGrowth(models.Model):
-    """:class:`webapp.growth.figures.Figures` of one job under all its ids, over one window.
+    """:class:`webapp.growth.trends.Figures` of one job under all its ids, over one window.
 
     ``job_id`` is that of its newest attempt.
     """
@@ -112,7 +112,7 @@ class Objective(models.Model):
 @scoped()
 class ObjectiveRecord(models.Model):
     """How one job met one objective: good and bad minutes (or checkpoints) of its last six hours by
-    the minute, and of 30 days by the hour (:mod:`webapp.growth.objective_series`).
+    the minute, and of 30 days by the hour (:mod:`webapp.growth.objectives`).
     """
 
     objective = models.ForeignKey(Objective, on_delete=models.CASCADE, related_name="records")
@@ -123,7 +123,7 @@ class ObjectiveRecord(models.Model):
     minutes = models.JSONField(default=list, help_text="[[epoch minute, good, bad]]")
     hours = models.JSONField(default=list, help_text="[[epoch hour, good, bad]]")
     sums = models.JSONField(
-        default=list, help_text="HourSums of webapp.growth.objective_series, of the newest hour"
+        default=list, help_text="HourSums of webapp.growth.objectives, of the newest hour"
     )
     burn = models.FloatField(
         null=True, help_text="largest burn rate over the factor that alerts; 1 and more alerts"

@@ -28,18 +28,18 @@ from webapp.findings.settling import Identity, settle
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS
 from webapp.fleet.models import JobCurrent
 from webapp.growth.models import Objective, ObjectiveRecord
-from webapp.growth.objective_series import (
+from webapp.growth.objectives import (
     BUDGET_MIN,
     HOURS_KEPT,
     MINUTES_KEPT,
     HourSums,
     full_hours,
     hour_sums,
+    jobs_of,
     observed_min,
     replaced,
     window_counts,
 )
-from webapp.growth.objectives import jobs_of
 from webapp.lib.chunks import chunks
 from webapp.lib.instants import epoch_ms
 from webapp.pressure.models import PressureWindow

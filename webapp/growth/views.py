@@ -1,27 +1,116 @@
 """The growth page: jobs over 7, 30 or 90 days."""
 
-from datetime import UTC
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_GET
 
 from webapp.charts.answers import answer
 from webapp.charts.growth import MOST_NAMED, by_day
+from webapp.checkpoints.models import CheckpointRollup
 from webapp.fleet.list_controls import clusters_control
-from webapp.growth.filters import GrowthFilters
-from webapp.growth.job_series import series_of
-from webapp.growth.models import JobGrowth
-from webapp.growth.sorting import SORTS, GrowthSort
-from webapp.growth.trends import WINDOWS, Until
-from webapp.growth.words import EMPTY, needed_days, until_text
+from webapp.growth.filters import SORTS, GrowthFilters, GrowthSort
+from webapp.growth.models import JobGrowth, StoredDay
+from webapp.growth.trends import LEAST_DAYS, LEAST_SHARE, WINDOWS, Until, filled, total
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, filter_form, searched
+from webapp.lib.quantities import UNKNOWN
 from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.replication_factor import NONE, factors_of_clusters
+
+EMPTY = {
+    "title": _("No day has been aggregated yet"),
+    "text": _(
+        "Days are aggregated every 15 minutes. Files count once their root is registered on "
+        "the storage page and audited."
+    ),
+}
+
+
+def needed_days(window: int) -> int:
+    return max(LEAST_DAYS, round(LEAST_SHARE * window))
+
+
+def until_text(until: Until) -> str:
+    """``in 40 days (30 to 55)``; what is not said is not known, or not within ten years."""
+    if until.days == 0:
+        return gettext("already reached")
+    if until.days is None:
+        return (
+            gettext("in %(soonest)s at the soonest") % {"soonest": _days(until.soonest)}
+            if until.soonest is not None
+            else gettext("not at this slope")
+        )
+    latest = gettext("later than ten years") if until.latest is None else f"{until.latest:,.0f}"
+    return gettext("in %(days)s (%(soonest)s to %(latest)s)") % {
+        "days": _days(until.days),
+        "soonest": f"{until.soonest or 0:,.0f}",
+        "latest": latest,
+    }
+
+
+def _days(days: float | None) -> str:
+    return (
+        UNKNOWN
+        if days is None
+        else gettext("less than a day")
+        if days < 1
+        else ngettext("%(days)s day", "%(days)s days", round(days)) % {"days": f"{days:,.0f}"}
+    )
+
+
+COLUMN = {"state": "state_bytes_last", "uploaded": "checkpointed_bytes_sum"}
+
+
+def series_of(
+    jobs: Sequence[JobGrowth], kind: str, window: int, now: datetime
+) -> list[dict[int, float]]:
+    """``kind``: state, uploaded or unreferenced; of each job its days, under all its ids.
+
+    One query.
+    """
+    since = now.astimezone(UTC) - timedelta(days=window)
+    ids = [job_id for job in jobs for job_id in job.attempts]
+    clusters = {job.cluster for job in jobs}
+    if kind == "unreferenced":
+        audited = StoredDay.objects.filter(
+            cluster__in=clusters, job_id__in=ids, day__gt=since.date()
+        )
+        rows = list(audited.values_list("cluster", "job_id", "day", "unreferenced_bytes"))
+    else:
+        rolled = CheckpointRollup.objects.filter(
+            cluster__in=clusters, job_id__in=ids, period="day", period_start__gt=since
+        )
+        sums = rolled.values_list("cluster", "job_id", "period_start", COLUMN[kind])
+        rows = [
+            (cluster, job_id, start.astimezone(UTC).date(), value)
+            for cluster, job_id, start, value in sums
+        ]
+    of_id: dict[tuple[str, str], dict[int, float]] = {}
+    for cluster, job_id, day, value in rows:
+        if value is not None:
+            of_id.setdefault((cluster, job_id), {})[day.toordinal()] = value
+    return [
+        _joined([of_id.get((job.cluster, job_id), {}) for job_id in job.attempts], kind, job, now)
+        for job in jobs
+    ]
+
+
+def _joined(
+    attempts: Sequence[dict[int, float]], kind: str, job: JobGrowth, now: datetime
+) -> dict[int, float]:
+    if kind != "state":
+        return total(attempts)
+    joined: dict[int, float] = {}
+    for attempt in reversed(attempts):
+        joined |= attempt
+    return filled(joined, 0 if job.ended else now.astimezone(UTC).toordinal())
+
 
 PAGE_SIZE = 50
 METRICS = {"state": _("full state"), "uploaded": _("uploaded"), "unreferenced": _("unreferenced")}

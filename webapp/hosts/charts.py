@@ -17,7 +17,7 @@ from webapp.charts.over_time import Events, Line, Point, bars, lines, sampled
 from webapp.charts.theme import ACCENT, CRIT, OK, OTHER, PHASE_COLOURS, UNKNOWN, UPLOADED, WARN
 from webapp.hosts.lives import lost
 from webapp.hosts.models import HostEvent
-from webapp.hosts.scope import clusters_of_page
+from webapp.hosts.views import clusters_of_page
 from webapp.lib import scopes
 from webapp.lib.timeranges import last_day
 from webapp.work.lake import read_newest

@@ -2,8 +2,7 @@
 
 from spark_jobs.serving import HOST_EVENT_KINDS, TASKMANAGER_ENDS
 from webapp.fleet.filters import LABEL, NoFilter
-from webapp.hosts.concentration import WORDS
-from webapp.hosts.ranking import ANY, COUNTED, SORTS
+from webapp.hosts.lookup import ANY, COUNTED, SORTS, WORDS
 from webapp.lib.filter_sets import SORT, ListFilters, OfJob
 from webapp.lib.keysets import KeysetColumn
 from webapp.lib.query_parameters import Choice, Text, Whole
@@ -42,7 +41,7 @@ class JobHostFilters(OfJob):
 
 
 class HostsFilters(ListFilters):
-    """Of all hosts, read as values: see :mod:`webapp.hosts.documents`."""
+    """Of all hosts, read as values: see :mod:`webapp.hosts.lookup`."""
 
     cluster = Text()
     label = LABEL

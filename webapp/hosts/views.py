@@ -2,32 +2,278 @@
 findings name it.
 """
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET
 
+from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
+from spark_jobs.fold.taskmanager_lives import reason_of
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import FindingState
+from webapp.findings.models import Finding
 from webapp.fleet.badges import JOB_BADGES
+from webapp.fleet.filters import ClusterLabels
 from webapp.fleet.list_controls import clusters_control
+from webapp.fleet.models import Cluster, JobCurrent
 from webapp.hosts import lookup
-from webapp.hosts.columns import headings
-from webapp.hosts.concentration import MANY
-from webapp.hosts.documents import host_rows
 from webapp.hosts.filters import HostPageFilters, HostsFilters
-from webapp.hosts.lives import ended_words, lost
+from webapp.hosts.lives import ended_words, jobs_that_lost, lost
+from webapp.hosts.lookup import ANY, MANY, HostJob, called, jobs_called
 from webapp.hosts.models import HostEvent, TaskManagerLife
-from webapp.hosts.ranking import ANY
-from webapp.hosts.scope import clusters_of_page
 from webapp.hosts.taskmanagers import slowest_here, taskmanagers_of
-from webapp.hosts.timeline import timeline
+from webapp.lib import scopes
 from webapp.lib.badges import UNKNOWN
+from webapp.lib.instants import epoch_ms
 from webapp.lib.list_pages import Control, filter_form
+from webapp.lib.messages.rendering import localised
 from webapp.lib.timeranges import last_day
+
+MOST_MOMENTS = 200
+SEVERE = {"critical": "crit", "warning": "warn"}
+
+
+@dataclass(frozen=True)
+class Moment:
+    """``jobs``: (cluster, id, name) of those that it concerns; ``trigger_ms``: of the checkpoint of
+    the first of them.
+    """
+
+    at: datetime
+    tone: str
+    title: str
+    detail: str = ""
+    jobs: tuple[tuple[str, str, str], ...] = ()
+    taskmanager_id: str = ""
+    checkpoint_id: int | None = None
+    trigger_ms: int | None = None
+    finding: int | None = None
+
+
+@dataclass(frozen=True)
+class HostTimeline:
+    """Newest first; ``left_out`` of the oldest did not fit."""
+
+    moments: Sequence[Moment]
+    left_out: bool = False
+
+
+def timeline(
+    events: QuerySet[HostEvent],
+    losses: QuerySet[TaskManagerLife],
+    jobs: Iterable[HostJob],
+    findings: Iterable[Finding],
+    start: datetime,
+    end: datetime,
+    kind: str | None,
+) -> HostTimeline:
+    """``events``, ``losses``: of the host; ``kind``: only what happened of this kind. Four queries
+    at most.
+    """
+    rows = list(
+        events.filter(at__gte=start, at__lte=end).order_by("-at", "-id")[: MOST_MOMENTS + 1]
+    )
+    newest = list(losses.order_by("-ended_at", "-id")[: MOST_MOMENTS + 1])
+    lost = list(jobs_that_lost(newest)) if kind in (None, TASKMANAGER_LOST) else []
+    known = jobs_called(
+        {(row.cluster, row.job_id) for row in rows} | {job for _, jobs in lost for job in jobs}
+    )
+    moments = [*_happened(rows, known), *_losses(lost, known)]
+    if not kind:
+        moments += [*_findings(findings), *_moves(jobs)]
+    # Of what is older than the oldest event that was read, the events are missing.
+    since = rows[MOST_MOMENTS].at if len(rows) > MOST_MOMENTS else start
+    within = sorted(
+        (moment for moment in moments if since <= moment.at <= end),
+        key=lambda moment: (moment.at, moment.title),
+        reverse=True,
+    )
+    return HostTimeline(
+        within[:MOST_MOMENTS], len(rows) > MOST_MOMENTS or len(within) > MOST_MOMENTS
+    )
+
+
+def _happened(
+    rows: Sequence[HostEvent], known: Mapping[tuple[str, str], JobCurrent]
+) -> Iterator[Moment]:
+    for event in rows:
+        triggered = epoch_ms(event.trigger_time) if event.trigger_time else None
+        title, detail = _words(event)
+        yield Moment(
+            event.at,
+            "warn" if event.kind == "expired" else "crit",
+            title,
+            detail,
+            ((event.cluster, event.job_id, called(known, event)),),
+            event.taskmanager_id or "",
+            event.checkpoint_id,
+            triggered,
+        )
+
+
+def _losses(
+    lost: Iterable[tuple[TaskManagerLife, list[tuple[str, str]]]],
+    known: Mapping[tuple[str, str], JobCurrent],
+) -> Iterator[Moment]:
+    for life, jobs in lost:
+        if life.ended_at is not None:
+            yield Moment(
+                life.ended_at,
+                "crit",
+                gettext("TaskManager %(subject)s lost") % {"subject": life.taskmanager_id},
+                localised(reason_of(vars(life))),
+                tuple((*job, (known[job].name if job in known else "") or job[1]) for job in jobs),
+                life.taskmanager_id,
+            )
+
+
+def _words(row: HostEvent) -> tuple[str, str]:
+    task = (
+        f"{row.vertex_name or gettext('a task')}{'' if row.subtask is None else f'/{row.subtask}'}"
+    )
+    detail = row.detail or ""
+    if row.kind == "decline":
+        if row.checkpoint_id is None:
+            return gettext("A checkpoint was declined by %(task)s") % {"task": task}, detail
+        return gettext("Checkpoint %(checkpoint_id)s declined by %(task)s") % {
+            "checkpoint_id": row.checkpoint_id,
+            "task": task,
+        }, detail
+    if row.kind == "expired":
+        return (
+            gettext("Checkpoint %(checkpoint_id)s expired") % {"checkpoint_id": row.checkpoint_id}
+            if row.checkpoint_id is not None
+            else gettext("A checkpoint expired"),
+            gettext("subtasks here had not acknowledged: %(vertex_name)s")
+            % {"vertex_name": row.vertex_name}
+            if row.vertex_name
+            else "",
+        )
+    if row.kind == "failure":
+        return gettext("Task failed: %(subject)s") % {"subject": row.subject}, detail
+    return f"{row.kind.replace('_', ' ').capitalize()}: {row.subject}", detail
+
+
+def _findings(findings: Iterable[Finding]) -> Iterator[Moment]:
+    for finding in findings:
+        jobs = (
+            ((finding.cluster, finding.job_id, finding.job_name or finding.job_id),)
+            if finding.job_id
+            else ()
+        )
+        yield Moment(
+            finding.first_seen,
+            SEVERE.get(finding.severity, "done"),
+            gettext("Found: %(title)s") % {"title": localised(finding.title)},
+            finding.rule,
+            jobs,
+            finding=finding.pk,
+        )
+        if finding.closed_at is not None:
+            yield Moment(
+                finding.closed_at,
+                "ok",
+                gettext("No longer found: %(title)s") % {"title": localised(finding.title)},
+                finding.rule,
+                jobs,
+                finding=finding.pk,
+            )
+
+
+def _moves(jobs: Iterable[HostJob]) -> Iterator[Moment]:
+    for job in jobs:
+        key = ((job.row.cluster, job.row.job_id, job.called),)
+        yield Moment(
+            job.row.first_seen_at, "done", gettext("A job was first seen to run here"), "", key
+        )
+        if job.row.left_at is not None:
+            yield Moment(job.row.left_at, "done", gettext("A job no longer runs here"), "", key)
+
+
+def clusters_of_page(request: HttpRequest, host: str) -> tuple[list[str], list[str]]:
+    """Those where a host of this name was seen, and those that are shown: the one that is asked
+    for, else all.
+
+    A link from a page that names a host leads somewhere even where nothing more is known of it.
+    """
+    known = lookup.clusters_of(host)
+    chosen = request.GET.get("cluster", "")
+    if chosen and scopes.current().holds(chosen):
+        return known, [chosen]
+    if not known:
+        raise Http404(gettext("No job was seen on a host of this name."))
+    return known, known
+
+
+@dataclass(frozen=True)
+class Heading:
+    """``sort`` is what a click asks for; ``direction`` is empty where the table is not sorted by
+    it; ``css`` says where it goes.
+    """
+
+    title: str
+    sort: str
+    direction: str
+    css: str
+    hint: str
+
+
+_COLUMNS = (
+    (
+        gettext_noop("Host"),
+        "host",
+        "",
+        gettext_noop("host, pod or container of a TaskManager, as Flink names it"),
+    ),
+    (gettext_noop("Findings"), "findings", "n", gettext_noop("open ones that name it")),
+    (
+        gettext_noop("Lost"),
+        "losses",
+        "n",
+        gettext_noop("TaskManagers that were lost, by heartbeats or otherwise"),
+    ),
+    (gettext_noop("Declines"), "declines", "n", gettext_noop("of checkpoints, by subtasks on it")),
+    (
+        gettext_noop("Expired"),
+        "expired",
+        "n medium",
+        gettext_noop("checkpoints of which subtasks on it, and few others, had not acknowledged"),
+    ),
+    (gettext_noop("Failed tasks"), "failures", "n medium", gettext_noop("root failures")),
+    (gettext_noop("Jobs"), "jobs", "n wide", gettext_noop("that run there now")),
+    (gettext_noop("Subtasks"), "subtasks", "n wide", gettext_noop("that run there now")),
+    (
+        gettext_noop("Last"),
+        "last_at",
+        "n medium",
+        gettext_noop("when any of this last happened"),
+    ),
+)
+
+
+def headings(sort: str, downwards: bool) -> list[Heading]:
+    """A click sorts figures downwards first, names upwards, and turns the order round where it is
+    sorted so already.
+    """
+    shown = []
+    for title, key, css, hint in _COLUMNS:
+        first_down = key != "host"
+        down_next = not downwards if key == sort else first_down
+        direction = ("descending" if downwards else "ascending") if key == sort else ""
+        shown.append(
+            Heading(
+                gettext(title), f"{'-' if down_next else ''}{key}", direction, css, gettext(hint)
+            )
+        )
+    return shown
+
 
 PAGE_SIZE = 50
 LIVES_SHOWN = 20
@@ -163,3 +409,27 @@ def taskmanager(request: HttpRequest, cluster: str, taskmanager_id: str) -> Http
         "range_query": time_range.query if time_range.chosen else "",
     }
     return render(request, "hosts/taskmanager.html", context)
+
+
+LABEL_OF_CLUSTER = ClusterLabels("name")
+
+
+def host_rows(
+    filters: HostsFilters, start: datetime, end: datetime
+) -> tuple[lookup.Hosts, list[lookup.HostRow]]:
+    """Of the hosts that were counted those that match, in order; none where a parameter is wrong."""
+    if not filters.is_valid():
+        return lookup.Hosts((), start), []
+    asked = filters.values
+    hosts = lookup.hosts(asked.get("cluster"), start, end)
+    rows = lookup.with_trouble(hosts.rows, asked.get("trouble"))
+    if part := asked.get("name", "").casefold():
+        rows = [row for row in rows if part in row.host.casefold()]
+    if asked.get("label"):
+        labelled = set(
+            LABEL_OF_CLUSTER.filter(Cluster.objects.all(), asked["label"]).values_list(
+                "name", flat=True
+            )
+        )
+        rows = [row for row in rows if row.cluster in labelled]
+    return hosts, lookup.ordered(rows, *filters.sorting)

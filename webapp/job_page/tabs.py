@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 
 from webapp.analyses.registry import all_analyses
 from webapp.checkpoints import querysets as facts_of
-from webapp.checkpoints.badges import outcome_badge
+from webapp.checkpoints.cause import outcome_badge
 from webapp.checkpoints.filters import JobCheckpointFilters
 from webapp.checkpoints.outages import outage_totals, outages
 from webapp.findings.job_findings import JobFindings
@@ -21,10 +21,8 @@ from webapp.fleet.shown_attempts import ShownAttempts
 from webapp.lib.instants import epoch_ms
 from webapp.lib.keysets import page
 from webapp.lib.translations import gettext_lazy as _
-from webapp.pressure.blame import blame
-from webapp.pressure.graph import drawn
-from webapp.pressure.newest_windows import newest_windows
-from webapp.pressure.states import pool_states
+from webapp.pressure.graph import blame, drawn, pool_states
+from webapp.pressure.hours import newest_windows
 from webapp.storage import newest_audits
 from webapp.storage.replication_factor import NONE, common, factors_by_uri
 

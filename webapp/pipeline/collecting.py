@@ -23,7 +23,7 @@ from webapp.fleet.models.cluster import MAX_SHARD_SIZE, SILENCE, ClusterQuerySet
 from webapp.lib.chunks import chunks
 from webapp.lib.row_updates import write
 from webapp.profiles import thread_dump_requests as thread_dumps
-from webapp.storage.evidence import evidence_source
+from webapp.storage.audit_findings import evidence_source
 from webapp.work.keys import COLLECT_SLOW
 from webapp.work.lake import lake
 from webapp.work.lease import Lease

@@ -2,18 +2,122 @@
 who holds it back.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 
+from spark_jobs.diagnosis.pool_states import TRANSITIONAL, WORDS, pool_state
 from webapp.charts.job_graph import COMPACT, FULL, NARROW, Edge, Geometry, Layout, Node, lay_out
+from webapp.findings.job_findings import ORIGIN_RULES
+from webapp.findings.presentation import PresentedFinding
 from webapp.lib.messages.rendering import localised
 from webapp.lib.quantities import usage_text
-from webapp.pressure.blame import NOBODY, Blame
 from webapp.pressure.models import PressureWindow
+
+
+@dataclass(frozen=True)
+class Blame:
+    """``origins``: vertex id → the finding that names it.
+
+    ``held``: vertex id → name of its origin. ``way``: edges between them.
+    """
+
+    origins: Mapping[str, PresentedFinding] = field(default_factory=dict)
+    held: Mapping[str, str] = field(default_factory=dict)
+    way: frozenset[tuple[str, str]] = frozenset()
+
+
+NOBODY = Blame()
+
+
+def blame(graph: Mapping[str, Any] | None, matters: Iterable[PresentedFinding]) -> Blame:
+    """Names in the findings' paths are walked upstream from the origin, since two vertices may have
+    one name.
+    """
+    names = {
+        str(v["vertex_id"]): str(v.get("name") or "")
+        for v in (graph or {}).get("vertices") or ()
+        if v.get("vertex_id")
+    }
+    upstream: dict[str, list[str]] = defaultdict(list)
+    for edge in (graph or {}).get("edges") or ():
+        upstream[str(edge.get("target"))].append(str(edge.get("source")))
+    origins: dict[str, PresentedFinding] = {}
+    held: dict[str, str] = {}
+    way: set[tuple[str, str]] = set()
+    for matter in matters:
+        if matter.finding.rule not in ORIGIN_RULES:
+            continue
+        origin = _vertex_of(matter, names)
+        if origin is None:
+            continue
+        origins.setdefault(origin, matter)
+        for relation in matter.relations:
+            edges = _walked(relation.path, origin, names, upstream)
+            way.update(edges)
+            held.update({source: names[origin] for source, _target in edges})
+    return Blame(
+        origins, {key: name for key, name in held.items() if key not in origins}, frozenset(way)
+    )
+
+
+def _vertex_of(matter: PresentedFinding, names: Mapping[str, str]) -> str | None:
+    data = matter.finding.data if isinstance(matter.finding.data, Mapping) else {}
+    for vertex in (data.get("vertex_id"), matter.finding.subject_id):
+        if vertex in names:
+            return str(vertex)
+    return next(
+        (key for key, name in names.items() if name and name == matter.finding.subject), None
+    )
+
+
+def _walked(
+    path: tuple[str, ...], origin: str, names: Mapping[str, str], upstream: Mapping[str, list[str]]
+) -> list[tuple[str, str]]:
+    """Edges along ``path``, which ends at the origin; as far as the plan knows them."""
+    edges, at = [], origin
+    for name in reversed(path[:-1]):
+        source = next((key for key in upstream.get(at, ()) if names.get(key) == name), None)
+        if source is None:
+            break
+        edges.append((source, at))
+        at = source
+    return edges
+
+
+def pool_states(
+    graph: Mapping[str, Any] | None, windows: Mapping[str, PressureWindow]
+) -> dict[str, tuple[str, bool]]:
+    """By vertex: the words of its state, and whether it is transitional; those of which it is not
+    known are left out.
+
+    Usages are the medians over subtasks, of the input the larger of all buffers and floating ones.
+    """
+    edges = [(edge.get("source"), edge.get("target")) for edge in (graph or {}).get("edges") or ()]
+    feeding = {source for source, _ in edges}
+    states = {}
+    for vertex_id, window in windows.items():
+        before = [
+            windows[source].out_pool_p50
+            for source, target in edges
+            if target == vertex_id and source in windows
+        ]
+        known = [usage for usage in (window.in_pool_p50, window.floating_p50) if usage is not None]
+        is_source = not any(target == vertex_id for _, target in edges)
+        output = window.out_pool_p50 if vertex_id in feeding else 0.0
+        state = (
+            pool_state(max(known, default=None), output, before, is_source=is_source)
+            if edges
+            else None
+        )
+        if state:
+            states[vertex_id] = WORDS[state], state in TRANSITIONAL
+    return states
+
 
 BAR_PX = 84
 FULL_MS_PER_S = 1000

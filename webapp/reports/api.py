@@ -20,9 +20,9 @@ from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.reports import orders, report_scope
 from webapp.reports.choices import ReportKind
 from webapp.reports.filters import ReportFilters
-from webapp.reports.gathering.scope import MOST_JOBS, JobKey
 from webapp.reports.models import IncidentReport
 from webapp.reports.renderers.files import FORMS
+from webapp.reports.report_scope import MOST_JOBS, JobKey
 from webapp.reports.stored_reports import Gone, content
 
 _TEXT = r"^[^\u0000]*$"

@@ -3,7 +3,7 @@
 Both are documents of analyses (:mod:`webapp.analyses.document`): page, file, PDF, Markdown and JSON
 draw their blocks as they draw those of an analysis. A report is complete: no renderer asks anybody
 anything. Its texts are cut and without secrets (:func:`webapp.reports.texts.fit`). Charts are drawn
-from its own tables (:mod:`webapp.reports.renderers.figures`). What fills it from rows
+from its own tables (:mod:`webapp.reports.renderers.html`). What fills it from rows
 (``gathering``) is bounded, and tables say of how many rows theirs are the first.
 """
 

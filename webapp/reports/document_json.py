@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
 from webapp.analyses.document import Block, Column, Fact, Table, Unit, Value
-from webapp.analyses.values import plain
+from webapp.analyses.presentation import plain
 from webapp.reports.document import VERSION, Report
 
 _BLOCKS = {block.__dataclass_fields__["kind"].default: block for block in get_args(Block)}

@@ -9,16 +9,16 @@ from datetime import datetime
 from django.utils import timezone, translation
 
 from ingest.messages import message
-from webapp.analyses.values import plain
+from webapp.analyses.presentation import plain
 from webapp.lib import scopes
 from webapp.lib.scopes import EVERYTHING, OfClusters
 from webapp.reports import orders
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.document import Report
 from webapp.reports.gathering import digest, incident
-from webapp.reports.gathering.scope import BadScope
 from webapp.reports.models import AT_WORK, IncidentReport
 from webapp.reports.renderers import files
+from webapp.reports.report_scope import BadScope
 from webapp.work.lease import Lease
 from webapp.work.runs import RunRecord, describe
 

@@ -13,8 +13,8 @@ from webapp.lib import scopes
 from webapp.lib.refusals import ActionRefused
 from webapp.reports import work_keys
 from webapp.reports.choices import ReportKind, ReportState
-from webapp.reports.gathering.scope import BadScope, JobKey, ReportScope, checked, rows_of
 from webapp.reports.models import IncidentReport
+from webapp.reports.report_scope import BadScope, JobKey, ReportScope, checked, rows_of
 from webapp.reports.texts import name as plain_name
 
 MOST_WAITING = 100

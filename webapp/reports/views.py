@@ -15,20 +15,32 @@ from django.views.decorators.http import require_GET, require_POST
 from webapp.accounts.guards import operators_only
 from webapp.alerting.models import Alert
 from webapp.incidents.models import Incident
+from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.keysets import page
 from webapp.lib.messages.rendering import localised
 from webapp.lib.refusals import ActionRefused
 from webapp.lib.timeranges import absolute
 from webapp.reports import orders, report_scope
-from webapp.reports.badges import report_badge
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.filters import ReportFilters
-from webapp.reports.gathering.scope import ReportScope
 from webapp.reports.models import IncidentReport
-from webapp.reports.presentation import context as context_of
-from webapp.reports.presentation import verdict
 from webapp.reports.renderers.files import FORMS
+from webapp.reports.renderers.html import context as context_of
+from webapp.reports.renderers.html import verdict
+from webapp.reports.report_scope import ReportScope
 from webapp.reports.stored_reports import Gone, content, document_of
+
+REPORT_BADGES: dict[str, Badge] = {
+    ReportState.QUEUED: Badge("queued", "○", "unknown"),
+    ReportState.RUNNING: Badge("being made", "○", "done"),
+    ReportState.DONE: Badge("made", "■", "done"),
+    ReportState.FAILED: Badge("not made", "▲", "crit"),
+}
+
+
+def report_badge(state: str) -> Badge:
+    return REPORT_BADGES.get(state, UNKNOWN)
+
 
 REPORTS_A_PAGE = 25
 WEEK = timedelta(days=7)

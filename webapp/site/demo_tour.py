@@ -23,8 +23,8 @@ from webapp.cleanup.models import CleanupPlan
 from webapp.fleet import demo
 from webapp.lib.matchers import parse_lines
 from webapp.reports import orders as report_orders
-from webapp.reports.gathering.scope import JobKey, checked
 from webapp.reports.models import IncidentReport
+from webapp.reports.report_scope import JobKey, checked
 from webapp.site import demo_storage
 from webapp.storage.auditing import work_keys
 from webapp.storage.models import AuditDoubt

@@ -9,6 +9,9 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from django.conf import settings
+
+from ingest.sources import MetadataRoot, MetadataSource
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.diagnosis.rule import Sample
@@ -18,10 +21,35 @@ from spark_jobs.fold.rule_evaluation import Settings
 from webapp.findings.models import Finding
 from webapp.findings.overrides import as_plain
 from webapp.findings.settling import Identity, settle
-from webapp.storage.models import RootFigures, StorageAudit
+from webapp.storage.models import RootFigures, StorageAudit, StorageRoot
 from webapp.storage.newest_audits import loaded_figures
 from webapp.storage.samples import job_samples, root_samples
 from webapp.work.lease import WriteGuard
+
+
+def evidence_source() -> MetadataSource:
+    """The same for all clusters, with whose each root is: a cluster names the paths, and nothing of
+    another's root is read for it.
+
+    A job that was restored from what another cluster wrote: the root is registered for both, or for
+    none.
+    """
+    roots = StorageRoot.objects.order_by("uri").prefetch_related("clusters")
+    return MetadataSource(
+        enabled=settings.WEIR.metadata_per_cycle > 0,
+        roots=tuple(
+            MetadataRoot(
+                root.uri,
+                root.read_at,
+                tuple(sorted(cluster.name for cluster in root.clusters.all())),
+            )
+            for root in roots
+        ),
+        aliases=tuple(settings.WEIR.storage_aliases.items()),
+        files_per_cycle=settings.WEIR.metadata_per_cycle,
+        file_bytes=settings.WEIR.metadata_max_bytes,
+    )
+
 
 SUBJECT_LENGTH = 300
 SMALL_FILES = "storage.small_files.files"

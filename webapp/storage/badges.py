@@ -1,8 +1,14 @@
 """States of storage as words, shapes and tones."""
 
-from webapp.lib.badges import Badge
+from datetime import datetime, timedelta
+
+from django.conf import settings
+
+from webapp.fleet.pipeline_status.status import recent_status
+from webapp.lib.badges import Badge, as_far_as_known
 from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.choices import AuditState
+from webapp.storage.models import RootFigures, StorageRoot
 
 CLEANABLE = Badge(_("can be cleaned"), "●", "ok")
 NOT_CLEANABLE = Badge(_("not cleanable"), "◆", "warn")
@@ -22,3 +28,31 @@ PLAIN_NO = Badge(_("no"), "◆", "warn")
 def answer(value: bool | None, no: Badge = NO) -> Badge:
     """``None`` is unknown."""
     return UNKNOWN if value is None else YES if value else no
+
+
+MISSED_AUDITS = 3
+"""As many as of cycles (:mod:`webapp.fleet.freshness`): one that is missed may be a restart of the
+workers.
+"""
+
+
+def is_known(root: StorageRoot | None, figures: RootFigures, now: datetime) -> bool:
+    """Weir itself runs, and the root was audited not longer ago than three times what passes
+    between two audits.
+    """
+    return recent_status().is_present and not is_late(root, figures, now)
+
+
+def is_late(root: StorageRoot | None, figures: RootFigures, now: datetime) -> bool:
+    every_h = (root.audit_every_h if root else None) or settings.WEIR.storage_audit_h
+    # In hours: a time span that people may enter can be longer than what is between two instants.
+    return (now - figures.as_of) / timedelta(hours=1) > MISSED_AUDITS * every_h
+
+
+def root_badge(root: StorageRoot | None, figures: RootFigures | None, now: datetime) -> Badge:
+    """Whether it can be cleaned, as of its newest audit."""
+    if figures is None:
+        return NOT_AUDITED
+    return as_far_as_known(
+        CLEANABLE if figures.cleanable else NOT_CLEANABLE, is_known(root, figures, now)
+    )

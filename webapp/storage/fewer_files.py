@@ -4,15 +4,155 @@ By its newest ``_metadata``.
 """
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
 
-from spark_jobs.filesystem_calls.checkpoint_files import CheckpointFiles
-from spark_jobs.filesystem_calls.inlining import inlined, knee
-from spark_jobs.filesystem_calls.merging import most_merged_files
+from ingest.flink_rest.versions import release
+from ingest.lake.derived import with_same_rows
+from ingest.lake.tables import REFERENCES
+from ingest.metadata.owners import owner_directory
+from spark_jobs.filesystem_calls.checkpoint_files import COLUMNS, CheckpointFiles, checkpoint_files
+from spark_jobs.filesystem_calls.inlining import DEFAULT_BYTES, inlined, knee
+from spark_jobs.filesystem_calls.merging import LARGEST_FILE_BYTES, THREADS, most_merged_files
 from webapp.fleet.models import JobCurrent
-from webapp.storage.file_settings import FileSettings, file_settings
-from webapp.storage.newest_metadata import newest_metadata
+from webapp.lib import scopes
+from webapp.lib.flink_values import size_bytes, whole
+from webapp.storage.directory_owners import owner_of
+from webapp.work.lake import lake
+
+LOOK_BACKS = (timedelta(days=2), timedelta(days=30))
+"""Roots are audited daily; what is older than a month is not kept."""
+MOST_FILES = 10_000
+MOST_HANDLES = 300_000
+"""About half a gigabyte while it is read, as much as one request may take."""
+_OF_FILE = (
+    "cluster",
+    "observed_at",
+    "metadata_path",
+    "metadata_bytes",
+    "metadata_modified",
+    "checkpoint_id",
+    "checkpoint_type",
+    "handles",
+)
+
+
+@dataclass(frozen=True)
+class ReadMetadata:
+    """``files`` None where it has more handles than a page reads."""
+
+    path: str
+    checkpoint_id: int | None
+    modified: datetime | None
+    handles: int
+    files: CheckpointFiles | None
+
+
+def newest_metadata(cluster: str, job_id: str, at: datetime) -> ReadMetadata | None:
+    """None where nobody read one; raises what the storage raises."""
+    for look_back in LOOK_BACKS:
+        candidates = [
+            (row, table)
+            for table in with_same_rows(REFERENCES.name)
+            for row in _files(table, cluster, job_id, at - look_back, at)
+        ]
+        if candidates:
+            row, table = max(
+                candidates, key=lambda pair: (pair[0]["checkpoint_id"] or 0, pair[0]["observed_at"])
+            )
+            return _read(row, table)
+    return None
+
+
+def _files(
+    table: str, cluster: str, job_id: str, start: datetime, end: datetime
+) -> list[dict[str, Any]]:
+    where: dict[str, str | int] = {"job_id": job_id, "ordinal": 0}
+    rows = (
+        lake()
+        .read(table, where=where, from_time=start, to_time=end, columns=_OF_FILE, limit=MOST_FILES)
+        .to_pylist()
+    )
+
+    @cache
+    def is_of_job(directory: str) -> bool:
+        # An audit reads files without their cluster, and jobs of other clusters may have the id.
+        with scopes.everything():  # to compare, not to show
+            owner = owner_of(directory)
+        return owner is not None and (owner.cluster, owner.job_id) == (cluster, job_id)
+
+    return [
+        row
+        for row in rows
+        if "avepoint" not in (row["checkpoint_type"] or "")
+        and (
+            row["cluster"] == cluster
+            or (
+                not row["cluster"]
+                and is_of_job(owner_directory(row["metadata_path"].rpartition("/")[0]))
+            )
+        )
+    ]
+
+
+def _read(row: dict[str, Any], table: str) -> ReadMetadata:
+    path, handles = row["metadata_path"], row["handles"] or 0
+    files = None
+    if handles <= MOST_HANDLES:
+        at = row["observed_at"]
+        rows = lake().read(
+            table,
+            where={"metadata_path": path},
+            from_time=at,
+            to_time=at,
+            columns=("ordinal", *COLUMNS),
+            limit=MOST_HANDLES + 1,
+        )
+        of_state = (one for one in rows.to_pylist() if one["ordinal"])
+        files = checkpoint_files(of_state, path.rpartition("/")[0], row["metadata_bytes"] or 0)
+    return ReadMetadata(path, row["checkpoint_id"], row["metadata_modified"], handles, files)
+
+
+MERGING = "execution.checkpointing.file-merging.enabled"
+_LARGEST_FILE = "execution.checkpointing.file-merging.max-file-size"
+_THRESHOLD = ("state.storage.fs.memory-threshold", "execution.checkpointing.data-inline-threshold")
+_RETAINED = ("state.checkpoints.num-retained", "execution.checkpointing.num-retained")
+_THREADS = "state.backend.rocksdb.checkpoint.transfer.thread.num"
+_RENAMED_IN, _MERGES_SINCE = (1, 20), (1, 20)
+
+
+@dataclass(frozen=True)
+class FileSettings:
+    """As the cluster has them, else Flink's defaults; a job may have others.
+
+    ``can_merge``: None where the version is unknown.
+    """
+
+    threshold_key: str
+    threshold_bytes: int
+    retained: int
+    threads: int
+    largest_file_bytes: int
+    can_merge: bool | None
+
+
+def file_settings(version: str | None, configuration: Mapping[str, Any] | None) -> FileSettings:
+    known, of = configuration or {}, release(version)
+    return FileSettings(
+        _THRESHOLD[of is None or of[:2] >= _RENAMED_IN],
+        next(
+            (size_bytes(known[key], DEFAULT_BYTES) for key in reversed(_THRESHOLD) if key in known),
+            DEFAULT_BYTES,
+        ),
+        next((whole(known[key], 1) for key in reversed(_RETAINED) if key in known), 1),
+        whole(known.get(_THREADS), THREADS),
+        size_bytes(known.get(_LARGEST_FILE), LARGEST_FILE_BYTES),
+        None if of is None else of[:2] >= _MERGES_SINCE,
+    )
+
 
 log = logging.getLogger(__name__)
 

@@ -7,10 +7,26 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
+from django.core.management.base import CommandError
 
+from ingest.uris import canonical
 from spark_jobs.storage_words import RECENT
+from webapp.config.preparation import REFUSED
 from webapp.lib.translations import gettext_lazy as _
-from webapp.storage.models import StorageAudit, VerdictFigures
+from webapp.storage.auditing.audit_request import spellings
+from webapp.storage.models import RootFigures, StorageAudit, VerdictFigures
+from webapp.storage.newest_audits import latest_of
+
+
+def root_named(written: str) -> RootFigures:
+    """``written`` in any spelling. Raises ``BadUri``, and ``CommandError`` without an audit."""
+    uri = canonical(written, spellings())
+    figures = latest_of(uri)
+    if figures is None:
+        reason = f"No audit has looked at {uri}: run manage.py audit_storage {uri} first."
+        raise CommandError(reason, returncode=REFUSED)
+    return figures
+
 
 BY_GUARD = frozenset({"age_guard", "ended_recently"})
 BY_JOB = frozenset({"in_flight", "no_checkpoint_since"})

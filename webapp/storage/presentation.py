@@ -22,7 +22,91 @@ from webapp.charts.storage import StoragePoint, word_of
 from webapp.lib import scopes
 from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.choices import StatementKind
-from webapp.storage.models import AuditDoubt, RootFigures, VerdictFigures
+from webapp.storage.models import AuditDoubt, RootFigures, StorageAudit, VerdictFigures
+
+CODE_WORDS = (
+    _("live"),
+    _("retained waste"),
+    _("orphan"),
+    _("recent"),
+    _("kept"),
+    _("referred"),
+    _("snapshot"),
+    _("restored from"),
+    _("superseded"),
+    _("attested dead"),
+    _("excluded"),
+    _("unreferenced"),
+    _("age guard"),
+    _("in flight"),
+    _("ended recently"),
+    _("first audit"),
+    _("no checkpoint since"),
+    _("unknown name"),
+    _("savepoint"),
+    _("no job level"),
+    _("in doubt"),
+    _("unreadable snapshot"),
+    _("vanished"),
+    _("bad time"),
+    _("two owners"),
+    _("writer unknown"),
+    _("job unseen"),
+    _("referrer unread"),
+    _("last unfound"),
+    _("was unlisted"),
+    _("referrer lost"),
+    _("earlier run"),
+    _("later run"),
+    _("task owned"),
+    _("task owned needed"),
+    _("task owned unknown"),
+    _("was referred"),
+    _("other spelling"),
+    _("unacknowledged"),
+    _("failed checkpoint"),
+    _("dead job"),
+    _("merging remainder"),
+    _("ended attempt"),
+    _("unfinished metadata"),
+    _("undeleted"),
+    _("unknown"),
+    _("metadata"),
+    _("exclusive"),
+    _("shared"),
+    _("taskowned"),
+    _("merged shared"),
+    _("merged taskowned"),
+    _("database"),
+    _("refers"),
+    _("split distribute"),
+    _("union"),
+    _("broadcast"),
+    _("checkpoints"),
+    _("savepoints"),
+    _("high availability"),
+    _("quarantined"),
+    _("changed"),
+    _("gone"),
+    _("judged again"),
+    _("linked"),
+    _("failed"),
+    _("not reached"),
+    _("restored"),
+    _("occupied"),
+    _("purged"),
+    _("checkpoint"),
+    _("local"),
+    _("canceled"),
+    _("cancelling"),
+    _("finished"),
+    _("failing"),
+    _("suspended"),
+    _("restarting"),
+    _("created"),
+    _("initializing"),
+    _("reconciling"),
+)
 
 MISSING = "missing"
 PLACES_SHOWN = 5
@@ -198,3 +282,14 @@ def doubt_shown(row: AuditDoubt) -> DoubtShown:
         tuple(ACTIONS[action] for action in known.actions) if known else (),
         tuple((words, query) for query, words in forms.items()),
     )
+
+
+SHOWN = 2
+
+
+def text_of(audit: StorageAudit, root: str) -> list[str]:
+    """The first sentences; none where the audit found no second name."""
+    rows = AuditDoubt.objects.filter(audit=audit, root=root, reason=TWO_NAMES).order_by("subject")[
+        :SHOWN
+    ]
+    return [f"{row.subject}: {row.detail}" for row in map(as_seen, rows) if row.detail]

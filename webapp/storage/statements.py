@@ -25,7 +25,7 @@ from webapp.storage.models import (
     StorageRoot,
     StorageStatement,
 )
-from webapp.storage.models.columns import URI_LENGTH
+from webapp.storage.models.audits import URI_LENGTH
 from webapp.storage.newest_audits import latest_audits
 
 JOBS_AT_ONCE = 500

@@ -8,7 +8,6 @@ from django.urls import path
 from webapp.accounts.guards import whole_fleet_only
 from webapp.lib.menu import MenuEntry
 from webapp.storage.views import (
-    charts,
     files,
     overview,
     root,
@@ -22,7 +21,7 @@ MENU = MenuEntry("Storage", "storage", of=("storage", "cleanup", "growth"))
 urlpatterns = [
     path("storage/", overview.storage, name="storage"),
     path("storage/audit-now", whole_fleet_only(roots.audit_now), name="storage-audit-now"),
-    path("storage/charts/history", charts.over_time, name="storage-chart-history"),
+    path("storage/charts/history", overview.over_time, name="storage-chart-history"),
     path("storage/files/", files.files, name="storage-files"),
     path("storage/files/export.<str:form>", files.export, name="storage-files-export"),
     path("storage/root/", root.root, name="storage-root"),

@@ -6,6 +6,7 @@ looked at enough: then it shows what it has and goes on from there. Nothing here
 number of files.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,10 +14,16 @@ from typing import Any
 import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
+from django.utils.translation import gettext
 
 from ingest.parquet_stream import ParquetStream
 from spark_jobs.audit_tables import STORAGE_FILE
-from spark_jobs.manifest import Manifest
+from spark_jobs.manifest import BadManifest, Manifest
+from spark_jobs.storage_words import KINDS, VERDICTS
+from webapp.lib.filter_sets import ListFilters
+from webapp.lib.query_parameters import Choice, LongText, Text
+from webapp.storage.auditing import loading
+from webapp.storage.models import RootFigures
 from webapp.work.run_files import file_uris
 
 COLUMNS = tuple(name for name in STORAGE_FILE.column_names if name != "audit_id")
@@ -156,3 +163,39 @@ def in_order(parts: Sequence[str]) -> list[str]:
         if head is not None and head.num_rows:
             starts.append((head["root"][0].as_py(), head["path"][0].as_py(), part))
     return [part for _root, _path, part in sorted(starts)]
+
+
+log = logging.getLogger(__name__)
+NOT_LIVE = tuple(name for name in VERDICTS if name != "live")
+
+
+class FileFilters(ListFilters):
+    """Of rows that no database holds."""
+
+    root = LongText(about="its canonical URI")
+    verdict = Choice(NOT_LIVE)
+    reason = Text()
+    kind = Choice(tuple(KINDS))
+    job_id = Text(about="also taken as job")
+    after = LongText(about="`after` of the answer before")
+    aliases = {"uri": "root", "job": "job_id"}
+
+    @property
+    def wanted(self) -> Wanted:
+        return Wanted(**self.values)
+
+
+def read(figures: RootFigures, wanted: Wanted, size: int) -> tuple[FilePage, str]:
+    """A page, or none and why.
+
+    The files of an old audit are gone; any storage may fail with any error.
+    """
+    if not figures.audit.files_kept:
+        return FilePage([]), gettext("The list of files of this audit is no longer kept.")
+    try:
+        return VerdictFiles.of(loading.read_manifest(figures.audit)).page(wanted, size), ""
+    except (OSError, BadManifest):
+        log.exception("Verdicts of audit %s could not be read", figures.audit.audit_id)
+        return FilePage([]), gettext(
+            "The list of files of this audit could not be read; the server's log has the reason."
+        )

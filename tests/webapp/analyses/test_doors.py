@@ -21,7 +21,7 @@ from tests.webapp.reports.stories import told
 from tests.webapp.storage.builders import ROOT, audit, root_figures
 from webapp.analyses import api, declaration, views
 from webapp.analyses.document import Asked, Column, Document, Drawn, Fact, Facts, Table, Verdict
-from webapp.analyses.values import plain
+from webapp.analyses.presentation import plain
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.query_parameters import Text

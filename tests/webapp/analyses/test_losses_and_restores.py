@@ -32,7 +32,7 @@ from tests.webapp.placement.recorded import FIXTURES, answers
 from tests.webapp.reports.stories import part, rows
 from tests.weir_settings import WeirSettings, below
 from webapp.analyses.recovery.job_restores import job_restores, recent_outages
-from webapp.analyses.resources.lookup import look_up_fleet, look_up_resources
+from webapp.analyses.resources.job_resources import look_up_fleet, look_up_resources
 from webapp.analyses.starts.job_starts import job_starts
 from webapp.checkpoints.outages import outage_totals, outages
 from webapp.fleet.models import JobCurrent
@@ -40,11 +40,11 @@ from webapp.hosts import lookup
 from webapp.hosts.lives import lost
 from webapp.hosts.models import HostEvent, TaskManagerLife
 from webapp.hosts.taskmanagers import taskmanagers_of
-from webapp.hosts.timeline import timeline
+from webapp.hosts.views import timeline
 from webapp.lib.instants import epoch_ms
 from webapp.pipeline.table_models import SERVED
 from webapp.reports.gathering.incident import gather
-from webapp.reports.gathering.scope import JobKey, checked
+from webapp.reports.report_scope import JobKey, checked
 
 pytestmark = pytest.mark.django_db
 LOADED = (

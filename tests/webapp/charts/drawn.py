@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from webapp.charts.downsample import MOST_BARS, MOST_POINTS, worst_in_buckets
+from webapp.charts.checkpoints import MOST_BARS, MOST_POINTS, worst_in_buckets
 from webapp.charts.sizes import SizePoint, Sizes
 
 

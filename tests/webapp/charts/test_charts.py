@@ -7,8 +7,14 @@ import pytest
 from tests.webapp.builders import T0
 from tests.webapp.charts.drawn import drawn_of
 from webapp.charts.annotations import Annotation, drawn
-from webapp.charts.checkpoints import CheckpointBar, timeline
-from webapp.charts.downsample import MOST_BARS, MOST_POINTS, bar_widths_ms, worst_in_buckets
+from webapp.charts.checkpoints import (
+    MOST_BARS,
+    MOST_POINTS,
+    CheckpointBar,
+    bar_widths_ms,
+    timeline,
+    worst_in_buckets,
+)
 from webapp.charts.pools import PoolRow, heat_map
 from webapp.charts.sizes import SizePoint, Trend, size_over_time
 from webapp.charts.strips import strip

@@ -17,7 +17,7 @@ from ingest.lake.store import Lake
 from ingest.records import Observed, VertexMetrics
 from tests.webapp.builders import GRAPH, annotation, cluster, fact, finding, job
 from webapp.reports.gathering import incident
-from webapp.reports.gathering.scope import JobKey, ReportScope
+from webapp.reports.report_scope import JobKey, ReportScope
 
 pytestmark = pytest.mark.django_db
 MINUTE, HOUR, MB = timedelta(minutes=1), timedelta(hours=1), 1_000_000

@@ -19,14 +19,14 @@ from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.growth.models import Objective, ObjectiveRecord
 from webapp.growth.objective_evaluation import evaluate
-from webapp.growth.objective_series import (
+from webapp.growth.objectives import (
     HourSums,
     full_hours,
     hour_sums,
     replaced,
+    set_objective,
     window_counts,
 )
-from webapp.growth.objectives import set_objective
 from webapp.lib.refusals import InputRefused
 
 pytestmark = pytest.mark.django_db

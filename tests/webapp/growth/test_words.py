@@ -4,7 +4,7 @@ import pytest
 from django.utils import translation
 
 from webapp.growth.trends import Until
-from webapp.growth.words import until_text
+from webapp.growth.views import until_text
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from tests.webapp.builders import cluster, fact, finding, job, person
 from tests.webapp.hosts.builders import happened_on, host_event, lost, names, runs_on, taskmanager
 from webapp.accounts.models import ApiToken
 from webapp.findings.models import Finding, FindingHost
-from webapp.hosts.concentration import concentration
 from webapp.hosts.lives import ended_before
+from webapp.hosts.lookup import concentration
 from webapp.hosts.models import HostEvent, JobHost
 from webapp.lib import scopes
 from webapp.pipeline import retention

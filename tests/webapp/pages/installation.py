@@ -22,7 +22,7 @@ from webapp.fleet.models import JobCurrent
 from webapp.fleet.pipeline_status import alarms
 from webapp.reports import orders as reports
 from webapp.reports import work_keys
-from webapp.reports.gathering.scope import JobKey, checked
+from webapp.reports.report_scope import JobKey, checked
 from webapp.storage.models import RootFigures, StorageAudit
 from webapp.work import keys
 from webapp.work.models import DueWork, Heartbeat, PipelineRun

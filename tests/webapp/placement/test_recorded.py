@@ -10,8 +10,7 @@ from django.urls import reverse
 from tests.webapp.placement.recorded import answers, redeployed_tasks, subtasks, taken_up, tasks_of
 from tests.webapp.reports.stories import UID, gather, parts, scope
 from webapp.analyses.document import Advice, Asked, Document
-from webapp.analyses.placement.job_placement import placement_of
-from webapp.analyses.placement.lookup import look_up_placement
+from webapp.analyses.placement.job_placement import look_up_placement, placement_of
 from webapp.analyses.registry import all_analyses
 from webapp.fleet.job_plan import plan_of
 from webapp.fleet.task_samples import Sampled, SampledVertex

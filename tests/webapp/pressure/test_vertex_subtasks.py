@@ -11,8 +11,7 @@ from django.urls import reverse
 from tests.webapp.builders import T0, cluster, finding, job
 from tests.webapp.placement.recorded import answers, taken_up
 from webapp.fleet.models import JobCurrent
-from webapp.pressure.vertex_subtasks import SORTS, SubtaskSample, in_order
-from webapp.pressure.views import PAGE_SIZE
+from webapp.pressure.views import PAGE_SIZE, SORTS, SubtaskSample, in_order
 
 pytestmark = pytest.mark.django_db
 RECORDING = "recordings/1.20.5/F"
@@ -121,7 +120,7 @@ def test_many_subtasks_come_in_pages(viewer, of, monkeypatch):
     many = [
         SubtaskSample(number, *(None,) * 2, float(number), *(None,) * 8) for number in range(5_000)
     ]
-    monkeypatch.setattr("webapp.pressure.vertex_subtasks._subtasks", lambda _row: many)
+    monkeypatch.setattr("webapp.pressure.views._subtasks", lambda _row: many)
     vertex_id = of.graph["vertices"][0]["vertex_id"]
     first, last = (
         viewer.get(address(of, vertex_id), {"page": page}).context["subtasks"]

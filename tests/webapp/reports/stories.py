@@ -19,7 +19,7 @@ from webapp.analyses.document import Advice, Document, Facts, Table, Value
 from webapp.fleet.models import JobCurrent
 from webapp.reports.document import Part, Report
 from webapp.reports.gathering.incident import gather
-from webapp.reports.gathering.scope import JobKey, ReportScope, checked
+from webapp.reports.report_scope import JobKey, ReportScope, checked
 
 HOSTILE = (
     "<script>document.title='pwned'</script>=cmd()|'/C calc'!A1 \u202egnp.exe `rm` @all "

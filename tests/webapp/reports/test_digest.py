@@ -13,7 +13,7 @@ from webapp.reports import weekly_digest, work_keys
 from webapp.reports.choices import ReportState
 from webapp.reports.gathering import digest
 from webapp.reports.models import IncidentReport
-from webapp.reports.renderers.figures import charts_of
+from webapp.reports.renderers.html import charts_of
 from webapp.work.perform import perform
 
 pytestmark = pytest.mark.django_db

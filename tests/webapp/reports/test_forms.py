@@ -14,7 +14,7 @@ from tests.webapp.reports.stories import HOSTILE, expiring, seen, told
 from webapp.reports import document_json
 from webapp.reports.document import Report
 from webapp.reports.renderers import html, markdown
-from webapp.reports.renderers.figures import charts_of
+from webapp.reports.renderers.html import charts_of
 from webapp.reports.renderers.markdown import plain
 from webapp.reports.texts import TRACE
 

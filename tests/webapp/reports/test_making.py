@@ -12,8 +12,8 @@ from tests.webapp.reports.stories import expiring, scope, seen
 from webapp.lib.refusals import ActionRefused
 from webapp.reports import orders, work_keys
 from webapp.reports.choices import ReportState
-from webapp.reports.gathering.scope import BadScope, JobKey, checked
 from webapp.reports.models import IncidentReport
+from webapp.reports.report_scope import BadScope, JobKey, checked
 from webapp.reports.stored_reports import content
 from webapp.work import registry
 from webapp.work.models import DueWork, PipelineRun

@@ -26,7 +26,7 @@ from webapp.alerting.models import Alert
 from webapp.checkpoints.models import CheckpointRollup
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.reports.gathering.incident import gather
-from webapp.reports.gathering.scope import BadScope, JobKey, checked
+from webapp.reports.report_scope import BadScope, JobKey, checked
 from webapp.storage.models import StorageRoot
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from tests.webapp.placement.recorded import taken_up
 from webapp.analyses.document import Asked
 from webapp.analyses.registry import all_fleet_analyses
-from webapp.analyses.resources.lookup import groupings, look_up_fleet, look_up_resources
+from webapp.analyses.resources.job_resources import groupings, look_up_fleet, look_up_resources
 from webapp.fleet.models import Cluster
 from webapp.lib import scopes
 

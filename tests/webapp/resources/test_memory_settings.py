@@ -10,8 +10,13 @@ import pytest
 
 from tests.webapp.placement.recorded import answers
 from tests.webapp.resources.builders import MIB, taskmanager
-from webapp.analyses.resources.job_resources import observed, of_now, resources_of, there
-from webapp.analyses.resources.memory_settings import memory_advice
+from webapp.analyses.resources.job_resources import (
+    memory_advice,
+    observed,
+    of_now,
+    resources_of,
+    there,
+)
 from webapp.hosts.memory_budget import HEAP, MANAGED, METASPACE, NETWORK, OFF_HEAP, OVERHEAD, budget
 from webapp.hosts.process_memory import Refused, derived_sizes, settings_for
 from webapp.lib.flink_values import size_bytes

@@ -9,7 +9,7 @@ from tests.selections import mostly_long
 from tests.webapp.placement.recorded import answers, taken_up
 from webapp.analyses.document import Advice, Asked, NotKnown
 from webapp.analyses.registry import all_analyses
-from webapp.analyses.resources.lookup import look_up_resources
+from webapp.analyses.resources.job_resources import look_up_resources
 
 pytestmark = pytest.mark.django_db
 OLD = "recordings/1.12.5/G"

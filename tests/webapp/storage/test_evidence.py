@@ -6,7 +6,7 @@ from django.utils import timezone
 from ingest.sources import MetadataRoot
 from tests.webapp import builders
 from tests.webapp.storage.builders import root
-from webapp.storage.evidence import evidence_source
+from webapp.storage.audit_findings import evidence_source
 
 pytestmark = pytest.mark.django_db
 

@@ -16,11 +16,11 @@ from ingest.metadata.files import NAME
 from ingest.metadata.owners import owner_directory
 from spark_jobs.filesystem_calls.calls import calls_of_files
 from webapp.checkpoints.models import CheckpointFact
-from webapp.checkpoints.xray_address import address_of
+from webapp.checkpoints.views import address_of
 from webapp.fleet.models import JobCurrent
 from webapp.storage.models import CheckpointStorage
 from webapp.storage.newest_audits import latest_audits
-from webapp.storage.written_files import files_by_directory
+from webapp.storage.samples import files_by_directory
 
 WINDOW = timedelta(minutes=10)
 MOST_FACTS, MOST_JOBS = 100_000, 1_000

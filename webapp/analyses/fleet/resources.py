@@ -20,7 +20,7 @@ from webapp.analyses.document import (
     Table,
     Verdict,
 )
-from webapp.analyses.resources.lookup import BY, FleetResources, groupings, look_up_fleet
+from webapp.analyses.resources.job_resources import BY, FleetResources, groupings, look_up_fleet
 from webapp.charts.resources import configured_and_used
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.messages.rendering import localised

@@ -18,9 +18,14 @@ from webapp.analyses.document import (
     Table,
     Verdict,
 )
-from webapp.analyses.placement.job_placement import BALANCED, DEFAULT, NOW, JobPlacement
-from webapp.analyses.placement.lookup import look_up_placement
-from webapp.charts.placement import tasks_by_taskmanager
+from webapp.analyses.placement.job_placement import (
+    BALANCED,
+    DEFAULT,
+    NOW,
+    JobPlacement,
+    look_up_placement,
+)
+from webapp.charts.resources import tasks_by_taskmanager
 from webapp.fleet.models import JobCurrent
 from webapp.lib.messages.rendering import localised
 

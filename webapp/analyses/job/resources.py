@@ -19,9 +19,7 @@ from webapp.analyses.document import (
     Table,
     Verdict,
 )
-from webapp.analyses.resources.job_resources import JobResources
-from webapp.analyses.resources.lookup import look_up_resources
-from webapp.analyses.resources.memory_settings import memory_advice
+from webapp.analyses.resources.job_resources import JobResources, look_up_resources, memory_advice
 from webapp.charts.resources import configured_and_used
 from webapp.fleet.models import JobCurrent
 from webapp.hosts.memory_budget import OVERHEAD, MemoryPart

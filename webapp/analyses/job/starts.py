@@ -19,8 +19,14 @@ from webapp.analyses.document import (
     Table,
     Verdict,
 )
-from webapp.analyses.starts.jar_downloads import JarDownloads, jar_downloads
-from webapp.analyses.starts.job_starts import JobStarts, Phase, Start, job_starts
+from webapp.analyses.starts.job_starts import (
+    JarDownloads,
+    JobStarts,
+    Phase,
+    Start,
+    jar_downloads,
+    job_starts,
+)
 from webapp.analyses.starts.rpc_troubles import RpcTroubles, rpc_troubles
 from webapp.charts.starts import phases_by_start
 from webapp.fleet.models import JobCurrent

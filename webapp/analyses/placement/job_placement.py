@@ -1,11 +1,13 @@
 """The placement of one job: how even it is now, and how even Flink's own rules would make it."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import numpy as np
+from django.core.cache import cache
 
 from ingest.flink_rest.versions import release
 from ingest.messages import message
@@ -16,9 +18,10 @@ from spark_jobs.placement.plan import Indices, Plan
 from spark_jobs.placement.regions import region_sizes, regions, restarted_by_taskmanager
 from spark_jobs.placement.slots import Placement, simulated
 from spark_jobs.placement.spread import Spread, spread
-from webapp.fleet.job_plan import buffer_settings, restarts_all
+from webapp.fleet.job_plan import buffer_settings, plan_of, restarts_all
 from webapp.fleet.models import JobCurrent
-from webapp.fleet.task_samples import Sampled
+from webapp.fleet.task_samples import LARGEST_READ, Sampled, read_samples
+from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 
 
 def advice(version: tuple[int, ...] | None, configuration: Mapping[str, Any] | None) -> str:
@@ -350,3 +353,39 @@ def _vertices(plan: Plan, spread: Spread, now: Sequence[Indices]) -> list[Vertex
             )
         )
     return sorted(spreads, key=lambda one: -(one.most / one.even if one.even else 0))
+
+
+log = logging.getLogger(__name__)
+
+_MADE_OF = (JobPlacement, Outcome, TaskManagerLoad, HostLoad, VertexSpread)
+
+
+def look_up_placement(job: JobCurrent, until: datetime | None = None) -> JobPlacement | None:
+    """As of the last minutes in which the job was seen, up to ``until``; None where the plan is not
+    known.
+
+    A lake that cannot be read makes only the present unknown.
+    """
+    at = job.last_seen_at or job.as_of
+    at = end_of_step(min(at, until) if until else at)
+    key = answer_key("placement", _MADE_OF, job.cluster, job.job_id, job.as_of, at)
+    kept = cache.get(key)
+    if isinstance(kept, JobPlacement):
+        return kept
+    plan = plan_of(job)
+    if plan is None:
+        return None
+    try:
+        sampled = (
+            read_samples(job.cluster, job.job_id, plan.tasks, at)
+            if plan.tasks <= LARGEST_READ
+            else Sampled()
+        )
+    except Exception:  # The lake may be any storage, with any error; the plan is in the database.
+        log.exception(
+            "Samples of %s on %s could not be read from the lake", job.job_id, job.cluster
+        )
+        return placement_of(job, plan, Sampled())
+    placement = placement_of(job, plan, sampled)
+    cache.set(key, placement, KEPT_S)
+    return placement

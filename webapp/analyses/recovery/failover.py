@@ -22,13 +22,12 @@ from spark_jobs.diagnosis.regional_model import (
 from spark_jobs.placement.plan import Indices, Plan
 from spark_jobs.placement.regions import region_sizes, regions
 from spark_jobs.serving import FAILED_OUTCOMES
-from webapp.analyses.placement.job_placement import HostLoad, TaskManagerLoad
-from webapp.analyses.placement.lookup import look_up_placement
+from webapp.analyses.placement.job_placement import HostLoad, TaskManagerLoad, look_up_placement
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.job_plan import plan_of, restarts_all
 from webapp.fleet.models import JobCurrent, LogEvent
 from webapp.lib.outage import Outage
-from webapp.pressure.newest_windows import newest_windows
+from webapp.pressure.hours import newest_windows
 
 ALONE = ("detect", "redeploy", "restore")
 """Of a task that comes back by itself: nothing else is cancelled, and it takes a slot that is

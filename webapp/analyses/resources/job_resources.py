@@ -2,16 +2,45 @@
 jobs, and of groups of them.
 """
 
+import logging
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
 
-from ingest.messages import message
-from webapp.hosts.memory_budget import HOUR, MemoryPart, TaskManagerBudget, cpu_used
-from webapp.hosts.taskmanager_samples import DAY, Samples, has_slots
+from django.core.cache import cache
+
+from ingest.messages import Message, bytes_text, message
+from spark_jobs.diagnosis.window_contents import is_over
+from webapp.fleet.cluster_labels import label_names
+from webapp.fleet.models import Cluster, JobCurrent
+from webapp.hosts.lives import ended_before
+from webapp.hosts.memory_budget import (
+    BUSY_GC_RATIO,
+    HEAP,
+    HOUR,
+    MANAGED,
+    NETWORK,
+    OVERHEAD,
+    MemoryPart,
+    TaskManagerBudget,
+    budget,
+    cpu_used,
+)
+from webapp.hosts.process_memory import (
+    Refused,
+    Sizes,
+    derived_sizes,
+    least_network,
+    setting_text,
+    settings_for,
+)
+from webapp.hosts.taskmanager_samples import DAY, LOOK_BACK, Samples, has_slots, read_taskmanagers
+from webapp.lib import scopes
+from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 
 LEAST_HOURS = 23
 """Of 24: one may be lost with a restart of Weir."""
@@ -217,7 +246,7 @@ def resources_of(
 def together(budgets: Sequence[TaskManagerBudget]) -> list[MemoryPart]:
     """Parts of TaskManagers that have one configuration: it has to suit the one that needs most."""
     memory_parts = []
-    for same in zip(*(budget.parts for budget in budgets), strict=True):
+    for same in zip(*(one.parts for one in budgets), strict=True):
         state = min((part.state for part in same), key=STATES.index)
         used = [part.used_bytes for part in same if part.used_bytes is not None]
         configured = [part.configured_bytes for part in same if part.configured_bytes is not None]
@@ -272,3 +301,268 @@ def _weighted(values: Iterable[float | None], shares: Sequence[float]) -> float 
 
 def _whole(value: float | None) -> int | None:
     return None if value is None else round(value)
+
+
+log = logging.getLogger(__name__)
+
+BY = ("cluster", "name")
+"""What all jobs can be grouped by: the cluster, the first word of the job's name; and any label of
+clusters.
+"""
+_MADE_OF = (MemoryPart, TaskManagerBudget, Observed, JobResources, Group)
+
+
+@dataclass(frozen=True)
+class FleetResources:
+    """``idle_slots``, ``idle_bytes``: of TaskManagers that are there, slots that no job has, and
+    their share of the processes.
+    """
+
+    since: datetime
+    at: datetime
+    taskmanagers: int
+    idle_slots: int
+    idle_bytes: int
+    jobs: Sequence[tuple[str, JobResources]]
+    groups: Sequence[Group]
+
+
+def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobResources | None:
+    """As of the last day in which the job was seen, up to ``until``; None where no TaskManager of
+    it was sampled then.
+    """
+    at = job.last_seen_at or job.as_of
+    at = end_of_step(min(at, until) if until else at)
+    key = answer_key("resources", _MADE_OF, job.cluster, job.job_id, job.as_of, at)
+    kept = cache.get(key)
+    if isinstance(kept, JobResources):
+        return kept
+    try:
+        samples, since = read_taskmanagers(at, job.cluster, DAY)
+    except Exception:  # The lake may be any storage, with any error.
+        log.exception("Samples of TaskManagers of %s could not be read from the lake", job.cluster)
+        return None
+    # An ended job has no slots any more in what was sampled last.
+    had = [
+        rows
+        for sample in samples
+        if (rows := [row for row in sample if had_slots(row, job.job_id)])
+    ]
+    newest = max((rows[-1]["ts"] for rows in had), default=at)
+    ended = ended_before(newest if is_over(job.state) else at, at - DAY, job.cluster)
+    present = there(samples, job.job_id, newest, ended)
+    own = of_now(had, present)
+    resources = resources_of(
+        job.cluster,
+        job.job_id,
+        [budget(rows) for rows in own if rows[-1]["taskmanager_id"] in present],
+        observed(own, at, since),
+        [budget(rows) for rows in own if rows[-1]["taskmanager_id"] not in present],
+    )
+    if resources:
+        cache.set(key, resources, KEPT_S)
+    return resources
+
+
+def groupings() -> tuple[str, ...]:
+    return (*BY, *(name for name in label_names() if name not in BY))
+
+
+def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources | None:
+    """All jobs that have slots, most unused memory first; ``by`` one of :func:`groupings`.
+
+    None where the lake could not be read.
+    """
+    at = end_of_step(now)
+    key = answer_key("fleet-resources", (*_MADE_OF, FleetResources), at, by)
+    kept = cache.get(key)
+    if isinstance(kept, FleetResources):
+        return kept
+    try:
+        samples, since = read_taskmanagers(at)
+    except Exception:
+        log.exception("Samples of TaskManagers could not be read from the lake")
+        return None
+    ended = ended_before(at, at - LOOK_BACK)
+    every = [
+        manager_budget
+        for manager_budget in map(budget, samples)
+        if scopes.current().holds(manager_budget.cluster)
+        and (manager_budget.cluster, manager_budget.taskmanager_id) not in ended
+    ]
+    of_job: dict[tuple[str, str], list[TaskManagerBudget]] = {}
+    for manager_budget in every:
+        for job_id in manager_budget.job_slots or ():
+            of_job.setdefault((manager_budget.cluster, job_id), []).append(manager_budget)
+    jobs = [
+        resources
+        for (cluster, job_id), own in of_job.items()
+        if (resources := resources_of(cluster, job_id, own))
+    ]
+    of_clusters = JobCurrent.objects.filter(cluster__in={cluster for cluster, _ in of_job})
+    rows = of_clusters.values_list("cluster", "job_id", "name").iterator()
+    names = {
+        (cluster, job_id): name or ""
+        for cluster, job_id, name in rows
+        if (cluster, job_id) in of_job
+    }
+    group_of = {
+        "cluster": lambda job: job.cluster,
+        "name": lambda job: first_word(names.get((job.cluster, job.job_id)) or ""),
+    }
+    if by not in BY:
+        labels = dict(Cluster.objects.values_list("name", "labels"))
+        group_of[by] = lambda job: str(labels.get(job.cluster, {}).get(by, ""))
+    jobs.sort(key=lambda job: (-(job.unused_bytes or 0), job.cluster, job.job_id))
+    idle = [
+        (manager_budget, manager_budget.free_slots)
+        for manager_budget in every
+        if manager_budget.free_slots and manager_budget.slots
+    ]
+    found_fleet = FleetResources(
+        since,
+        at,
+        len(every),
+        sum(free for _, free in idle),
+        sum(
+            round((manager_budget.process_bytes or 0) * free / (manager_budget.slots or 1))
+            for manager_budget, free in idle
+        ),
+        [(names.get((job.cluster, job.job_id)) or job.job_id, job) for job in jobs],
+        grouped(jobs, group_of[by]),
+    )
+    cache.set(key, found_fleet, KEPT_S)
+    return found_fleet
+
+
+_COMPARED_ROOM = 0.12
+"""A JVM reports less heap than it was given: some collectors leave one survivor space out."""
+
+
+def memory_advice(
+    resources: JobResources, configuration: Mapping[str, Any] | None, version: str | None
+) -> Iterator[str]:
+    """Why, part by part, and what to set; nothing where nothing is to be changed."""
+    settings = configuration or {}
+    now = _derived_now(resources, settings, version)
+    if now is None:
+        yield from (
+            message(
+                "{reason:message} How Flink derives its size is not known: the sizes of its "
+                "TaskManagers do not follow from the recorded configuration. The option is "
+                "{option:name}; what is added to it is taken from other parts unless the total is "
+                "raised too.",
+                reason=_reason(part, resources),
+                option=part.option,
+            )
+            for part in resources.tight
+        )
+        return
+    changed, wanted = _wanted(resources, now, least_network(settings, version))
+    if not changed:
+        return
+    then, before = sum(wanted.values()), sum(now.values())
+    if then > before and (room := _lacking_room(resources, then)):
+        yield from (_reason(part, resources) for part in changed if part.state == "tight")
+        yield room
+        return
+    to_set = settings_for(wanted, settings, version)
+    if to_set is None:
+        yield from (_reason(part, resources) for part in changed if part.state == "tight")
+        return
+    yield from (_reason(part, resources) for part in changed)
+    for option, size in to_set.items():
+        yield message(
+            "Set {option:name} to {size:name} (now {now:name}).",
+            option=option,
+            size=setting_text(size),
+            now=str(settings[option]) if option in settings else message("not set"),
+        )
+    yield message(
+        "Set together: Flink then derives {then:bytes} for a TaskManager, {heap:bytes} of it heap; "
+        "now it has {now:bytes}.",
+        then=sum(derived_sizes({**settings, **to_set}, version).values()),
+        heap=wanted[HEAP],
+        now=before,
+    )
+
+
+def _derived_now(
+    resources: JobResources, configuration: Mapping[str, Any], version: str | None
+) -> Sizes | None:
+    """None where TaskManagers have other sizes: their configuration is not the recorded one."""
+    try:
+        sizes = derived_sizes(configuration, version)
+    except Refused:
+        return None
+    for part in resources.parts:
+        least = (1 - _COMPARED_ROOM if part.name == HEAP else 1) * sizes[part.name]
+        if part.configured_bytes is None or not least <= part.configured_bytes <= sizes[part.name]:
+            return None
+    return sizes
+
+
+def _wanted(
+    resources: JobResources, now: Sizes, network_bytes: int
+) -> tuple[list[MemoryPart], dict[str, int]]:
+    changed, wanted = [], dict(now)
+    for part in resources.parts:
+        enough = part.suggested_bytes
+        if enough is None or part.name == OVERHEAD:
+            continue
+        if part.name == NETWORK:
+            enough = max(enough, network_bytes)
+        is_lowered = part.state == "spare" and resources.can_be_lowered and enough < now[part.name]
+        if is_lowered or (part.state == "tight" and enough > now[part.name]):
+            wanted[part.name] = enough
+            changed.append(part)
+    return changed, wanted
+
+
+def _lacking_room(resources: JobResources, process_bytes: int) -> Message | None:
+    on_host = Counter(taskmanager.host for taskmanager in resources.taskmanagers)
+    for taskmanager in resources.taskmanagers:
+        count, physical = on_host[taskmanager.host], taskmanager.physical_bytes
+        if taskmanager.host and physical and count * process_bytes > physical:
+            return message(
+                "More does not fit: {host:name} has {physical:bytes}, and each of its "
+                "TaskManagers ({count:count}) would take {process:bytes}. Give each fewer slots, "
+                "or the job more hosts.",
+                host=taskmanager.host,
+                physical=physical,
+                count=count,
+                process=process_bytes,
+            )
+    return None
+
+
+def _reason(part: MemoryPart, resources: JobResources) -> Message:
+    gc_ratio = max(
+        (taskmanager.gc_ratio or 0.0 for taskmanager in resources.taskmanagers), default=0.0
+    )
+    sizes = {
+        "part": part.name,
+        "used": message("unknown") if part.used_bytes is None else bytes_text(part.used_bytes),
+        "now": message("unknown")
+        if part.configured_bytes is None
+        else bytes_text(part.configured_bytes),
+    }
+    if part.state == "tight" and part.name == HEAP and gc_ratio >= BUSY_GC_RATIO:
+        return message(
+            "Too little {part:name}: collections take {share:share} of the time, and leave "
+            "{used:message} of {now:message} in use.",
+            share=gc_ratio,
+            **sizes,
+        )
+    if part.state == "tight":
+        return message("Too little {part:name}: {used:message} of {now:message} are used.", **sizes)
+    if part.name == MANAGED:
+        return message("Nothing reserves managed memory; it has {now:message}.", now=sizes["now"])
+    if part.name == HEAP:
+        return message(
+            "More {part:name} than needed: a collection leaves {used:message} of {now:message}.",
+            **sizes,
+        )
+    return message(
+        "More {part:name} than needed: at most used are {used:message} of {now:message}.", **sizes
+    )

@@ -2,10 +2,36 @@
 
 from rest_framework import serializers
 
-from webapp.growth.filters import GrowthFilters
-from webapp.growth.models import JobGrowth
+from webapp.growth.filters import GrowthFilters, ObjectiveFilters, ObjectiveRecordFilters
+from webapp.growth.models import JobGrowth, Objective, ObjectiveRecord
 from webapp.lib.api.lists import ListView, listed
 from webapp.storage.replication_factor import NONE, factors_of_clusters
+
+
+class ObjectiveSerializer(serializers.ModelSerializer[Objective]):
+    class Meta:
+        model = Objective
+        exclude = ("id",)
+
+
+class ObjectiveRecordSerializer(serializers.ModelSerializer[ObjectiveRecord]):
+    objective = serializers.CharField(source="objective.name")
+
+    class Meta:
+        model = ObjectiveRecord
+        exclude = ("id", "minutes", "hours", "sums")
+
+
+@listed(ObjectiveSerializer, "Objectives of jobs")
+class ObjectiveViews(ListView):
+    filterset_class = ObjectiveFilters
+
+
+@listed(ObjectiveRecordSerializer, "How each job meets each objective of it")
+class ObjectiveRecordViews(ListView):
+    queryset = ObjectiveRecord.objects.select_related("objective").defer("minutes", "hours", "sums")
+    filterset_class = ObjectiveRecordFilters
+
 
 _FACTOR = (
     "how often HDFS stores each byte, which sizes count once; null where unknown, or no "

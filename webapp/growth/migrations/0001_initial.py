@@ -197,7 +197,7 @@ class Migration(migrations.Migration):
                     "sums",
                     models.JSONField(
                         default=list,
-                        help_text="HourSums of webapp.growth.objective_series, of the newest hour",
+                        help_text="HourSums of webapp.growth.objectives, of the newest hour",
                     ),
                 ),
                 (

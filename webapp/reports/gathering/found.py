@@ -25,7 +25,7 @@ from webapp.findings.models import WORST_FIRST, Finding
 from webapp.findings.presentation import PresentedFinding, matters, precedence, with_known_bugs
 from webapp.reports import texts
 from webapp.reports.document import Part
-from webapp.reports.gathering.scope import ReportScope
+from webapp.reports.report_scope import ReportScope
 
 MOST_ROWS = 2_000
 MOST_REPORTED = 120

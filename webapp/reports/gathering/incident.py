@@ -16,8 +16,8 @@ from webapp.reports import moments, texts
 from webapp.reports.document import Part, Report
 from webapp.reports.gathering import found, job_part, pages, sources
 from webapp.reports.gathering.job_figures import job_figures
-from webapp.reports.gathering.scope import JobKey, ReportScope, rows_of, with_attempts
 from webapp.reports.moments import TONES, Moment
+from webapp.reports.report_scope import JobKey, ReportScope, rows_of, with_attempts
 
 Progress = Callable[[int, str], None]
 """Called with 0 … 100 and words."""

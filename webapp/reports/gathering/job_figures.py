@@ -19,7 +19,7 @@ from webapp.fleet.models import RESTARTS_OF_MARK, JobAnnotation, JobCurrent, Job
 from webapp.lib.instants import ms_after
 from webapp.lib.outage import Outage
 from webapp.reports import texts
-from webapp.reports.gathering.scope import ReportScope
+from webapp.reports.report_scope import ReportScope
 
 MOST_COMPLETED = 20_000
 """Among which the longest time without one is looked for: two weeks at one a minute."""

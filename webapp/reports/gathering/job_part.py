@@ -38,7 +38,7 @@ from webapp.profiles.models import ThreadDump
 from webapp.reports import texts
 from webapp.reports.document import Part
 from webapp.reports.gathering.job_figures import TRACE_LINES, JobFigures, outcome_words
-from webapp.reports.gathering.scope import ReportScope
+from webapp.reports.report_scope import ReportScope
 
 MOST_ANALYSED = 10
 """Jobs: each analysis reads the lake and the storage, seconds for a large job."""

@@ -14,7 +14,7 @@ from webapp.fleet.models import Cluster
 from webapp.lib.instants import instant_text
 from webapp.reports.document import Part
 from webapp.reports.gathering.job_figures import JobFigures
-from webapp.reports.gathering.scope import JobKey, ReportScope
+from webapp.reports.report_scope import JobKey, ReportScope
 from webapp.work.models import Manifest, SkippedInput
 
 MOST_UNKNOWNS, MOST_RULES = 40, 10

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from django.utils.translation import gettext
 
 from webapp.analyses.document import Advice, Block, Document, Facts, Note, NotKnown, Table
-from webapp.analyses.values import shown
+from webapp.analyses.presentation import shown
 from webapp.lib.instants import instant_text
 from webapp.lib.messages.rendering import localised
 from webapp.reports.document import Report
-from webapp.reports.presentation import verdict
+from webapp.reports.renderers.html import verdict
 
 MOST_ROWS = 40
 

@@ -22,7 +22,7 @@ from webapp.alerting.models import Alert
 from webapp.charts.answers import answer_or_nothing
 from webapp.charts.over_time import Events, Line, bars, lines, running
 from webapp.charts.theme import ACCENT, UNKNOWN, WARN
-from webapp.checkpoints.state_trends import state_trends
+from webapp.checkpoints.querysets import state_trends
 from webapp.findings.health_trends import health_trends
 from webapp.findings.reasons import reasons
 from webapp.fleet.badges import HEALTH_GROUPS, VISIBILITY_BADGES, job_badge

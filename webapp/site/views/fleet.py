@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from webapp.checkpoints.state_trends import state_trends
+from webapp.checkpoints.querysets import state_trends
 from webapp.findings.health_trends import health_trends
 from webapp.findings.reasons import reasons
 from webapp.fleet import demo

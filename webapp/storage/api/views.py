@@ -31,7 +31,6 @@ from webapp.storage.api.serializers import (
     XrayAnswer,
 )
 from webapp.storage.choices import AuditState
-from webapp.storage.file_lists import FileFilters, read
 from webapp.storage.filters import (
     AuditFilters,
     ChainFilters,
@@ -50,6 +49,7 @@ from webapp.storage.models import (
     StorageRoot,
 )
 from webapp.storage.newest_audits import audited_or_404, latest_audits
+from webapp.storage.verdict_files import FileFilters, read
 from webapp.storage.xray import xray_cache
 from webapp.storage.xray.location import NotLocated, located
 

@@ -9,14 +9,19 @@
 """
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 
 import fsspec
 from django.conf import settings
+from django.core.management.base import CommandError
 from django.utils import timezone
 
+from ingest.errors import IngestError
 from spark_jobs import previous_run
 from spark_jobs.manifest import BadManifest
+from webapp.config.preparation import REFUSED
 from webapp.storage import statements
 from webapp.storage.audit_findings import judge
 from webapp.storage.auditing import (
@@ -27,13 +32,37 @@ from webapp.storage.auditing import (
     loading,
 )
 from webapp.storage.auditing.audit_request import AuditRequest
+from webapp.storage.auditing.work_keys import BY_HAND
 from webapp.storage.choices import AuditPurpose, AuditState
 from webapp.storage.models import StorageAudit, StorageRoot
 from webapp.storage.registration import withdraw
 from webapp.work import run_dirs, spark_job
 from webapp.work.lease import Lease
-from webapp.work.models import PipelineRun
-from webapp.work.runs import RunRecord, describe, new_attempt
+from webapp.work.models import DueWork, PipelineRun
+from webapp.work.registry import DAY_S
+from webapp.work.runs import RunRecord, describe, new_attempt, recorded
+
+
+@contextmanager
+def by_hand(say: Callable[[str], None]) -> Iterator[tuple[Lease, RunRecord]]:
+    """Raises ``CommandError`` with the exit code that fits what went wrong."""
+    DueWork.objects.ensure({BY_HAND: DAY_S}, timezone.now())
+    lease = DueWork.objects.claim(BY_HAND, timezone.now(), even_if_not_due=True)
+    if lease is None:
+        raise CommandError(
+            "Another command works on storage at this moment; wait for it.", returncode=1
+        )
+    try:
+        with lease.kept_alive(), recorded(lease, "storage", say) as record:
+            yield lease, record
+    except BaseException as error:
+        lease.fail(timezone.now(), describe(error))
+        if not isinstance(error, Exception):
+            raise
+        raise CommandError(
+            describe(error), returncode=REFUSED if isinstance(error, IngestError) else 1
+        ) from error
+    lease.complete(timezone.now())
 
 
 def audit(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit:

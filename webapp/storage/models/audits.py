@@ -2,13 +2,157 @@
 
 from typing import ClassVar, Self
 
+from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from ingest.storage.instants import CLOCK_SKEW
 from webapp.lib.messages.fields import MessageField, MessagesField
-from webapp.lib.scoped_rows import fleet_wide
-from webapp.storage.choices import AuditPurpose, AuditState
+from webapp.lib.scoped_rows import fleet_wide, of_every, scoped, scoped_as
+from webapp.lib.translations import gettext_lazy as _
+from webapp.storage.choices import AuditPurpose, AuditState, RootKind, StatementKind
+
+URI_LENGTH = 1000
+MISSING_PATH_LENGTH = 600
+"""Two of them and an audit's name are one key, and PostgreSQL indexes 2,700 bytes."""
+
+
+class OfAudit(models.Model):
+    """A row of one audit; it goes with it."""
+
+    audit = models.ForeignKey(
+        "storage.StorageAudit", to_field="audit_id", on_delete=models.CASCADE, related_name="+"
+    )
+
+    class Meta:
+        abstract = True
+
+
+class VerdictCounts(models.Model):
+    """Files and bytes of each verdict."""
+
+    live_files = models.BigIntegerField()
+    live_bytes = models.BigIntegerField()
+    retained_waste_files = models.BigIntegerField()
+    retained_waste_bytes = models.BigIntegerField()
+    orphan_files = models.BigIntegerField()
+    orphan_bytes = models.BigIntegerField()
+    recent_files = models.BigIntegerField()
+    recent_bytes = models.BigIntegerField()
+    kept_files = models.BigIntegerField()
+    kept_bytes = models.BigIntegerField()
+    missing_files = models.BigIntegerField()
+    missing_bytes = models.BigIntegerField()
+
+    class Meta:
+        abstract = True
+
+
+class Amplified(models.Model):
+    """Merged files: what they take on disk, and what of it something still refers to."""
+
+    segmented_files = models.BigIntegerField()
+    segmented_file_bytes = models.BigIntegerField()
+    live_segment_bytes = models.BigIntegerField()
+
+    class Meta:
+        abstract = True
+
+    @property
+    def amplification(self) -> float | None:
+        """Bytes on disk per byte that is needed; ``None`` without merged files."""
+        return (
+            self.segmented_file_bytes / self.live_segment_bytes if self.live_segment_bytes else None
+        )
+
+
+MOST_REPLICATION = 512
+"""``dfs.replication.max`` of HDFS."""
+
+
+class StorageRootQuerySet(models.QuerySet["StorageRoot"]):
+    def audited(self) -> Self:
+        """Those that the schedule looks at."""
+        return self.filter(enabled=True)
+
+
+@of_every("clusters")
+class StorageRoot(models.Model):
+    """``uri`` is canonical, as Flink's references name it; ``read_at`` is where Weir reads the same
+    files, "" for ``uri`` itself.
+
+    Nothing below a root may be cleaned unless an operator attests that every reader of it is known
+    to Weir.
+    """
+
+    uri = models.CharField(max_length=1000, unique=True)
+    read_at = models.CharField(
+        max_length=1000,
+        blank=True,
+        help_text="where Weir reads it: another mount, or a copied tree",
+    )
+    kind = models.CharField(max_length=20, choices=RootKind.choices, default=RootKind.CHECKPOINTS)
+    clusters = models.ManyToManyField(
+        "fleet.Cluster",
+        blank=True,
+        related_name="storage_roots",
+        help_text="that write to it or read from it",
+    )
+    enabled = models.BooleanField(default=True, help_text=_("audited on schedule"))
+    audit_every_h = models.PositiveIntegerField(
+        null=True, blank=True, help_text="hours between two audits; empty for the setting"
+    )
+    replication = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        help_text=(
+            "copies that HDFS stores of each block; empty: from Flink's configuration, "
+            "otherwise unknown"
+        ),
+    )
+    quarantine_uri = models.CharField(
+        max_length=1000, blank=True, help_text="where a clean-up moves files; outside all roots"
+    )
+    attested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="attested_storage_roots",
+    )
+    attested_name = models.CharField(
+        max_length=200, blank=True, help_text="their name at that time"
+    )
+    attested_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects: ClassVar = StorageRootQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["uri"]
+
+    def __str__(self) -> str:
+        return self.uri
+
+    def clean(self) -> None:
+        if self.audit_every_h == 0:
+            raise ValidationError(
+                {"audit_every_h": gettext("Give at least one hour, or nothing for the setting.")}
+            )
+        if self.replication is not None and not 1 <= self.replication <= MOST_REPLICATION:
+            raise ValidationError(
+                {
+                    "replication": gettext("Give 1 to %(most_replication)s copies, or nothing.")
+                    % {"most_replication": MOST_REPLICATION}
+                }
+            )
+
+    @property
+    def is_attested(self) -> bool:
+        """Whether an operator attests that every reader of this root is known."""
+        return self.attested_at is not None
 
 
 class StorageAuditQuerySet(models.QuerySet["StorageAudit"]):
@@ -86,3 +230,324 @@ class StorageAudit(models.Model):
 
     def __str__(self) -> str:
         return f"{self.audit_id}: {self.state}"
+
+
+@scoped_as("storage.StorageRoot", by="root", key="uri")
+class RootFigures(OfAudit, VerdictCounts, Amplified):
+    """Serving table ``storage_root``: one root in one audit.
+
+    Kept for years as the history of the root, one a day.
+    """
+
+    root = models.CharField(max_length=URI_LENGTH)
+    as_of = models.DateTimeField()
+    files = models.BigIntegerField()
+    bytes = models.BigIntegerField()
+    metadata_files = models.BigIntegerField()
+    checkpoints = models.BigIntegerField()
+    replaced = models.BigIntegerField(null=True)
+    unlisted = models.BigIntegerField()
+    doubts = models.BigIntegerField()
+    raw_bytes = models.BigIntegerField(null=True)
+    cleanable = models.BooleanField()
+    not_cleanable = models.JSONField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["audit", "root"], name="storage_root_key")]
+        indexes = [models.Index(fields=["root", "-as_of"], name="storage_root_history")]
+
+    def __str__(self) -> str:
+        return f"{self.root} at {self.as_of:%Y-%m-%d %H:%M}"
+
+
+@scoped_as("storage.StorageRoot", by="root", key="uri")
+class VerdictFigures(OfAudit):
+    """Serving table ``storage_verdict``: files of one root by verdict, reason and kind."""
+
+    root = models.CharField(max_length=URI_LENGTH)
+    verdict = models.CharField(max_length=32)
+    reason = models.CharField(max_length=64)
+    kind = models.CharField(max_length=64)
+    files = models.BigIntegerField()
+    bytes = models.BigIntegerField()
+    raw_bytes = models.BigIntegerField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["audit", "root", "verdict", "reason", "kind"], name="storage_verdict_key"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.verdict} {self.reason}: {self.files}"
+
+
+@scoped_as("storage.StorageRoot", by="root", key="uri")
+class AuditDoubt(OfAudit):
+    """Serving table ``storage_doubt``: what could not be read or known, and how far it reaches."""
+
+    subject = models.CharField(max_length=URI_LENGTH)
+    reason = models.CharField(max_length=64)
+    root = models.CharField(max_length=URI_LENGTH)
+    detail = MessageField(null=True)
+    reach = models.CharField(max_length=16)
+    places = models.JSONField()
+    more_places = models.BigIntegerField()
+    blocked_files = models.BigIntegerField()
+    blocked_bytes = models.BigIntegerField()
+    statements = models.JSONField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["audit", "subject", "reason"], name="storage_doubt_key")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.reason}"
+
+
+@scoped()
+class JobStorage(OfAudit, VerdictCounts, Amplified):
+    """Serving table ``storage_job``: one job's directory.
+
+    ``cluster`` is empty unless it alone is known to write there.
+    """
+
+    directory = models.CharField(max_length=URI_LENGTH)
+    root = models.CharField(max_length=URI_LENGTH)
+    cluster = models.CharField(max_length=100, blank=True)
+    job_id = models.CharField(max_length=64, blank=True)
+    job_name = models.TextField(null=True)
+    terminal = models.BooleanField(null=True)
+    files = models.BigIntegerField()
+    bytes = models.BigIntegerField()
+    raw_bytes = models.BigIntegerField(null=True)
+    small_files = models.BigIntegerField()
+    foreign_files = models.BigIntegerField()
+    foreign_bytes = models.BigIntegerField()
+    checkpoints = models.BigIntegerField()
+    newest_checkpoint_id = models.BigIntegerField(null=True)
+    newest_modified = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["audit", "directory"], name="storage_job_key")
+        ]
+        indexes = [
+            models.Index(fields=["audit", "root", "-bytes", "-id"], name="storage_job_size"),
+            models.Index(
+                fields=["audit", "root", "-orphan_bytes", "-id"], name="storage_job_orphans"
+            ),
+            models.Index(fields=["cluster", "job_id", "audit"], name="storage_of_job"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job_name or self.job_id} in {self.root}"
+
+    @property
+    def below_root(self) -> str:
+        """Its directory as a path relative to the root."""
+        return self.directory.removeprefix(self.root).lstrip("/")
+
+
+@scoped_as("storage.StorageRoot", by="root", key="uri")
+class ChainLink(OfAudit):
+    """Serving table ``storage_chain``: the job in ``directory`` depends on that in
+    ``other_directory``.
+
+    ``directory`` is empty where nobody knows where the job writes.
+    """
+
+    directory = models.CharField(max_length=MISSING_PATH_LENGTH, blank=True)
+    other_directory = models.CharField(max_length=MISSING_PATH_LENGTH)
+    root = models.CharField(max_length=URI_LENGTH, blank=True)
+    job_id = models.CharField(max_length=64)
+    other_job_id = models.CharField(max_length=64)
+    kind = models.CharField(max_length=32)
+    files = models.BigIntegerField()
+    bytes = models.BigIntegerField()
+    checkpoints = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["audit", "directory", "job_id", "other_directory", "kind"],
+                name="storage_chain_key",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job_id} {self.kind} {self.other_job_id}"
+
+    @property
+    def end(self) -> str:
+        """What tells the depending job from all others: its directory, else its id."""
+        return self.directory or self.job_id
+
+
+@scoped()
+class CheckpointStorage(OfAudit, Amplified):
+    """Serving table ``storage_checkpoint``: one whose ``_metadata`` was read."""
+
+    metadata_path = models.CharField(max_length=URI_LENGTH)
+    root = models.CharField(max_length=URI_LENGTH)
+    cluster = models.CharField(max_length=100, blank=True)
+    job_id = models.CharField(max_length=64, blank=True)
+    checkpoint_id = models.BigIntegerField(null=True)
+    is_savepoint = models.BooleanField()
+    metadata_bytes = models.BigIntegerField(null=True)
+    modified = models.DateTimeField(null=True)
+    files = models.BigIntegerField()
+    bytes = models.BigIntegerField()
+    inline_bytes = models.BigIntegerField()
+    own_files = models.BigIntegerField()
+    own_bytes = models.BigIntegerField()
+    foreign_files = models.BigIntegerField()
+    foreign_bytes = models.BigIntegerField()
+    missing_files = models.BigIntegerField()
+    missing_bytes = models.BigIntegerField()
+    self_contained = models.BooleanField()
+    relocatable = models.BooleanField()
+    resolvable = models.BooleanField(null=True)
+    previous_path = models.TextField(null=True)
+    shared_files = models.BigIntegerField(null=True)
+    shared_bytes = models.BigIntegerField(null=True)
+    shared_segments = models.BigIntegerField(null=True)
+    shared_segment_bytes = models.BigIntegerField(null=True)
+    new_files = models.BigIntegerField(null=True)
+    new_bytes = models.BigIntegerField(null=True)
+    new_segments = models.BigIntegerField(null=True)
+    new_segment_bytes = models.BigIntegerField(null=True)
+    dropped_files = models.BigIntegerField(null=True)
+    dropped_bytes = models.BigIntegerField(null=True)
+    dropped_segments = models.BigIntegerField(null=True)
+    dropped_segment_bytes = models.BigIntegerField(null=True)
+    verdict = models.CharField(max_length=32)
+    successor_job_id = models.CharField(max_length=64, null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["audit", "metadata_path"], name="storage_checkpoint_key"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["audit", "root", "-bytes", "-id"], name="storage_checkpoint_size"),
+            models.Index(
+                fields=["audit", "job_id", "checkpoint_id"], name="storage_checkpoint_of_job"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.metadata_path
+
+
+@scoped_as("storage.StorageRoot", by="root", key="uri")
+class MissingFile(OfAudit):
+    """Serving table ``storage_missing``: a file that a checkpoint refers to and that is not
+    there.
+    """
+
+    metadata_path = models.CharField(max_length=MISSING_PATH_LENGTH)
+    path = models.CharField(max_length=MISSING_PATH_LENGTH)
+    root = models.CharField(max_length=URI_LENGTH, blank=True)
+    bytes = models.BigIntegerField(null=True)
+    superseded = models.BooleanField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["audit", "metadata_path", "path"], name="storage_missing_key"
+            )
+        ]
+        indexes = [models.Index(fields=["audit", "root", "id"], name="storage_missing_of_root")]
+
+    def __str__(self) -> str:
+        return self.path
+
+
+@scoped()
+class OperatorStateSize(OfAudit):
+    """Serving table ``storage_operator_state``: one operator in one checkpoint; operators with
+    little operator state have none.
+    """
+
+    metadata_path = models.CharField(max_length=URI_LENGTH)
+    operator_id = models.CharField(max_length=64)
+    root = models.CharField(max_length=URI_LENGTH)
+    cluster = models.CharField(max_length=100, blank=True)
+    job_id = models.CharField(max_length=64, blank=True)
+    checkpoint_id = models.BigIntegerField(null=True)
+    is_savepoint = models.BooleanField()
+    modified = models.DateTimeField(null=True)
+    operator_name = models.TextField(null=True)
+    subtasks = models.BigIntegerField()
+    operator_bytes = models.BigIntegerField()
+    keyed_bytes = models.BigIntegerField()
+    files = models.BigIntegerField()
+    elements = models.BigIntegerField()
+    union_elements = models.BigIntegerField()
+    broadcast_elements = models.BigIntegerField()
+    states = models.JSONField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["audit", "metadata_path", "operator_id"], name="storage_operator_state_key"
+            )
+        ]
+        indexes = [models.Index(fields=["job_id", "audit"], name="storage_operator_state_of_job")]
+
+    def __str__(self) -> str:
+        return f"{self.operator_id} in {self.metadata_path}"
+
+
+class StorageStatementQuerySet(models.QuerySet["StorageStatement"]):
+    def counting(self) -> Self:
+        """Neither taken back nor contradicted."""
+        return self.filter(ended_at=None)
+
+
+@fleet_wide()
+class StorageStatement(models.Model):
+    """``subject``: canonical directory or file; empty for a job that is known by its cluster and id
+    alone. ``bytes``, ``modified`` and ``head_sha256`` recognise a file.
+
+    It counts until it is ended: by a person, who took it back, or by an audit, which found that it
+    is not true any more.
+    """
+
+    kind = models.CharField(max_length=16, choices=StatementKind.choices)
+    subject = models.CharField(max_length=URI_LENGTH, blank=True)
+    cluster = models.CharField(max_length=100, blank=True)
+    job_id = models.CharField(max_length=64, blank=True)
+    bytes = models.BigIntegerField(null=True, blank=True)
+    modified = models.DateTimeField(null=True, blank=True)
+    head_sha256 = models.CharField(max_length=64, blank=True, help_text="of its first 4,096 bytes")
+    reason = models.TextField()
+    stated_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    stated_name = models.CharField(max_length=200, help_text="their name at that time")
+    stated_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+    ended_why = MessageField(blank=True)
+
+    objects: ClassVar = StorageStatementQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-stated_at", "-id"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject or f'{self.cluster}/{self.job_id}'}"
+
+    @property
+    def named(self) -> str:
+        """What it is about."""
+        return self.subject or f"{self.cluster}/{self.job_id}"
+
+    @property
+    def place(self) -> str:
+        """Where the files lie that it is about: below a directory, or in those of a job's id."""
+        return self.subject or self.job_id

@@ -15,9 +15,15 @@ from webapp.lib.exports import export_response
 from webapp.lib.filters import words
 from webapp.lib.list_pages import Control, filter_form
 from webapp.storage.auditing import loading
-from webapp.storage.file_lists import NOT_LIVE, FileFilters, read
 from webapp.storage.newest_audits import audited_or_404, latest_of
-from webapp.storage.verdict_files import COLUMNS, FilePage, VerdictFiles
+from webapp.storage.verdict_files import (
+    COLUMNS,
+    NOT_LIVE,
+    FileFilters,
+    FilePage,
+    VerdictFiles,
+    read,
+)
 
 FILES_A_PAGE = 100
 

@@ -20,8 +20,7 @@ from webapp.lib.badges import as_far_as_known
 from webapp.lib.keysets import BadCursor, KeysetColumn, Page, page
 from webapp.lib.translations import gettext_lazy as _
 from webapp.storage import statements
-from webapp.storage.badges import AUDIT_BADGES, NO, PLAIN_NO, answer
-from webapp.storage.freshness import is_known, is_late, root_badge
+from webapp.storage.badges import AUDIT_BADGES, NO, PLAIN_NO, answer, is_known, is_late, root_badge
 from webapp.storage.models import (
     AuditDoubt,
     ChainLink,
@@ -35,10 +34,9 @@ from webapp.storage.models import (
 )
 from webapp.storage.newest_audits import latest_of
 from webapp.storage.orphan_proof import forecast, unreferenced
-from webapp.storage.presentation import doubt_shown, parts, reasons, why_not_cleanable
+from webapp.storage.presentation import doubt_shown, parts, reasons, text_of, why_not_cleanable
 from webapp.storage.readers import counts_since
 from webapp.storage.replication_factor import factor_of
-from webapp.storage.second_names import text_of
 from webapp.storage.views.parameters import parameter
 
 ROWS_A_PAGE = 25

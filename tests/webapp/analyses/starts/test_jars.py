@@ -11,8 +11,7 @@ import pytest
 from tests.raw_starts import FIXTURES
 from tests.webapp.analyses.starts.test_recorded import SLOW, taken_up
 from webapp.analyses.job.starts import about_jars
-from webapp.analyses.starts.jar_downloads import high_availability, jar_downloads
-from webapp.analyses.starts.job_starts import job_starts
+from webapp.analyses.starts.job_starts import high_availability, jar_downloads, job_starts
 from webapp.fleet.models import JobCurrent, LogEvent
 
 pytestmark = pytest.mark.django_db

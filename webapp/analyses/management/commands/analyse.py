@@ -8,17 +8,16 @@ from django.core.management.base import CommandError
 
 from ingest.uris import BadUri
 from webapp.analyses.api import answered
+from webapp.analyses.asking import asked_of_fleet, asked_of_job, asked_of_root
 from webapp.analyses.declaration import Analysis, Declaration, FleetAnalysis, RootAnalysis
 from webapp.analyses.document import Advice, Asked, Block, Document, Facts, Note, NotKnown, Table
-from webapp.analyses.presentation import MOST_SHOWN
+from webapp.analyses.presentation import MOST_SHOWN, shown
 from webapp.analyses.registry import all_analyses, all_fleet_analyses, all_root_analyses
-from webapp.analyses.values import shown
-from webapp.analyses.views import asked_of_fleet, asked_of_job, asked_of_root
 from webapp.config.preparation import PreparedCommand
 from webapp.fleet.rows_command import job_named
 from webapp.lib.filter_sets import ListFilters, WrongParameters
 from webapp.lib.printing import print_document, print_lines
-from webapp.storage.audited_root import root_named
+from webapp.storage.orphan_proof import root_named
 
 WIDEST_COLUMN = 60
 """What is longer is printed whole, and moves the rest of its line to the right."""

@@ -16,9 +16,9 @@ from webapp.lib.command_line import command_line_name
 from webapp.reports import report_scope
 from webapp.reports.document import Report
 from webapp.reports.gathering import digest, incident
-from webapp.reports.gathering.scope import BadScope, JobKey, ReportScope
 from webapp.reports.models import new_report_uid
 from webapp.reports.renderers.files import FORMS, rendered
+from webapp.reports.report_scope import BadScope, JobKey, ReportScope
 
 
 class Command(PreparedCommand):

@@ -17,11 +17,10 @@ from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.lib.printing import print_lines
 from webapp.lib.quantities import bytes_text, count_text
 from webapp.storage.auditing import audit_request, loading
-from webapp.storage.auditing.audit_run import audit
-from webapp.storage.auditing.manual_work import by_hand
+from webapp.storage.auditing.audit_run import audit, by_hand
 from webapp.storage.choices import AuditPurpose
 from webapp.storage.models import RootFigures, StorageAudit, StorageRoot, VerdictFigures
-from webapp.storage.second_names import text_of
+from webapp.storage.presentation import text_of
 from webapp.storage.verdict_files import VerdictFiles
 
 

@@ -1,0 +1,24 @@
+"""As of when it is asked: a job when it was last seen, a root at its newest audit, the fleet now."""
+
+from django.utils import timezone
+
+from webapp.analyses.document import Asked
+from webapp.fleet.job_lookup import whole_life
+from webapp.fleet.models import JobCurrent
+from webapp.lib.filter_sets import ListFilters
+from webapp.storage.models import RootFigures
+
+
+def asked_of_job(job: JobCurrent, parameters: ListFilters) -> Asked:
+    """Over its whole life."""
+    at = job.last_seen_at or job.as_of
+    return Asked(whole_life(job, at).from_time, at, timezone.now(), parameters)
+
+
+def asked_of_root(figures: RootFigures, parameters: ListFilters) -> Asked:
+    return Asked(figures.as_of, figures.as_of, timezone.now(), parameters)
+
+
+def asked_of_fleet(parameters: ListFilters) -> Asked:
+    now = timezone.now()
+    return Asked(now, now, now, parameters)
