@@ -16,7 +16,7 @@ from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop, ngettext
 
-from ingest.figures import count_text
+from ingest.messages import count_text
 from spark_jobs.diagnosis.statistics import at_least_by_chance
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from webapp.findings.choices import FindingState

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Q, QuerySet, Sum
 from django.utils import timezone
 
-from ingest.metadata.summary import owner_directory
+from ingest.metadata.owners import owner_directory
 from ingest.uris import BadUri, canonical
 from spark_jobs.diagnosis.storage_samples import (
     Dependence,

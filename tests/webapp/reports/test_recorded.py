@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from django.http import QueryDict
-from webapp.analyses.asking import asked_of_job
+from webapp.reports.gathering.scope import JobKey, checked
 
 from spark_jobs.serving import CHECKPOINT_FACT, FAILED_OUTCOMES, JOB_ANNOTATION, JOB_CURRENT
 from tests.acceptance.recount import figures, has_one_size, recount
 from tests.first_cycles import served_tables
 from tests.selections import mostly_long
 from tests.webapp.reports.stories import MADE, UID, facts, lines, part
+from webapp.analyses.asking import asked_of_job
 from webapp.analyses.document import Document, Facts, NotKnown
 from webapp.analyses.registry import all_analyses
 from webapp.checkpoints import querysets
@@ -23,7 +24,6 @@ from webapp.fleet.models import JobAnnotation, JobCurrent
 from webapp.lib.quantities import bytes_text
 from webapp.reports.document import Report
 from webapp.reports.gathering.incident import gather
-from webapp.reports.gathering.scope import JobKey, checked
 
 pytestmark = pytest.mark.django_db
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"

@@ -10,8 +10,8 @@ from tests.webapp.analyses.filesystem_calls.builders import metadata_of
 from tests.webapp.builders import job
 from tests.webapp.storage.builders import ROOT, audit, job_storage, root, root_figures
 from webapp.lib import scopes
-from webapp.storage.models import ChainLink, OperatorStateSize, StorageAudit
 from webapp.storage.fewer_files import newest_metadata
+from webapp.storage.models import ChainLink, OperatorStateSize, StorageAudit
 from webapp.storage.operator_growth import operator_trends
 from webapp.work.lake import lake
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-
-from spark_jobs.diagnosis.registry import all_rules
 from webapp.alerting.what_if.past_windows import read_past
 from webapp.alerting.what_if.preview import WhatIfOutcome, in_force, judged, proposed
+
+from spark_jobs.diagnosis.registry import all_rules
 from webapp.charts.evidence import bars
 from webapp.fleet.job_lookup import JobView, look_up
 
