@@ -1,7 +1,6 @@
 """Which part of a job's history one judged window gets: bounds, kinds and cuts.
 
-Windows are made by :mod:`spark_jobs.fold.windows` alone: of what is new in a cycle, and of the past
-for a what-if.
+Windows are made by :mod:`spark_jobs.fold.windows` alone, of what is new in a cycle.
 """
 
 from bisect import bisect_left

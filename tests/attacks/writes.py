@@ -116,7 +116,6 @@ FORMS: dict[str, Write] = {
     "incident-acknowledge": operators(lambda: {"comment": "mine"}),
     "incident-assign": operators(lambda: {"owner": _operator()}),
     "incident-silence": operators(lambda: {"hours": "4"}),
-    "alert-comment": operators(lambda: {"comment": "seen"}),
     "silence-new": operators(lambda: {"matchers": TEXT_MATCHERS, "reason": "known", "hours": "2"}),
     "silence-end": operators(),
     "objective-set": operators(
@@ -221,7 +220,6 @@ OWN_DOOR = (
 
 API: dict[tuple[str, str], Write] = {
     ("api-alerts-acknowledge", "post"): operators(lambda: {"comment": "mine"}),
-    ("api-alerts-comment", "post"): operators(lambda: {"comment": "seen"}),
     ("api-alerts-take-back", "post"): operators(changes=False),
     ("api-cleanup-plans-list", "post"): operators(lambda: {"roots": _plan().roots}),
     ("api-cleanup-plans-approve", "post"): Write(Role.ADMIN, approves=True),

@@ -69,14 +69,6 @@ def take_back(uids: Collection[str], user: Any, now: datetime) -> int:
     return done
 
 
-def comment_on(alert: Alert, user: Any, comment: str, now: datetime) -> None:
-    """Raises :class:`InputRefused` where it says nothing."""
-    text = clean(comment)
-    if not text:
-        raise InputRefused(gettext("Write what you want to note."))
-    note([alert.pk], Happened.COMMENT, user.get_username()[:200], text, now)
-
-
 def silence(
     matchers: Sequence[Matcher],
     starts_at: datetime,

@@ -55,7 +55,6 @@ class Happened(models.TextChoices):
     TAKEN_BACK = "taken_back", _("acknowledgement taken back")
     ASSIGNED = "assigned", _("assigned")
     RELEASED = "released", _("owner taken off")
-    COMMENT = "comment", _("commented")
     MUTED = "muted", _("muted")
     UNMUTED = "unmuted", _("no longer muted")
     NOTIFIED = "notified", _("notified")

@@ -31,5 +31,4 @@ urlpatterns = [
         name="threshold-remove",
     ),
     re_path(r"^alerts/(?P<uid>alr_[a-z2-7]{26})$", alerts.alert, name="alert"),
-    re_path(r"^alerts/(?P<uid>alr_[a-z2-7]{26})/comment$", alerts.comment, name="alert-comment"),
 ]

@@ -8,7 +8,6 @@ from webapp.delivery.views import deliveries, endpoints
 ENDPOINTS = [
     path("alerts/endpoints/", endpoints.endpoints, name="endpoints"),
     path("alerts/endpoints/add/", endpoints.add, name="endpoint-add"),
-    path("alerts/endpoints/format/", endpoints.notice_format, name="endpoint-notice-format"),
     path("alerts/endpoints/<int:pk>/", endpoints.endpoint, name="endpoint"),
     path("alerts/endpoints/<int:pk>/change/", endpoints.edit, name="endpoint-edit"),
     path("alerts/endpoints/<int:pk>/rotate/", endpoints.rotate, name="endpoint-rotate"),

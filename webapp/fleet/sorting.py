@@ -6,16 +6,12 @@ page 1 and on page 1,000.
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from django.db import models
 from django.db.models import Case, ExpressionWrapper, F, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
 
 UNKNOWN_AS, ENDED_FROM, MOST_TROUBLE = 90, 200, 200
 """Not knowing is worse than being healthy, and better than being known to be ill.

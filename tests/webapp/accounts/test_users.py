@@ -1,6 +1,5 @@
 """The page of people: who manages whom, what it shows, and that an administrator is always left."""
 
-import json
 import threading
 from typing import Any
 
@@ -56,8 +55,6 @@ def test_the_list_says_role_scope_state_last_sign_in_and_tokens(ada: Client) -> 
         "ann": (Role.OPERATOR, ['team="ours"'], "open", 1),
         "bob": (Role.VIEWER, None, "closed", 0),
     }
-    download = b"".join(ada.get("/access/users.json?role=operator").streaming_content)  # type: ignore[attr-defined]
-    assert [row["username"] for row in json.loads(download)] == ["ann"]
 
 
 @pytest.mark.parametrize(

@@ -149,12 +149,6 @@ def test_the_alert_of_an_unreachable_cluster_lists_what_it_holds_back(viewer):
     assert "Cluster not seen" in held
 
 
-def test_somebody_adds_a_note(operator):
-    alerting()
-    operator.post(reverse("alert-comment", args=(the_alert().uid,)), {"comment": "disk ordered"})
-    assert "disk ordered" in text(operator.get(reverse("alert", args=(the_alert().uid,))))
-
-
 def test_an_unknown_alert_is_not_found(viewer):
     assert viewer.get("/alerts/alr_" + "a" * 26).status_code == 404
 

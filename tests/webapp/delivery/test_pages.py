@@ -271,9 +271,3 @@ def test_a_delivery_says_how_many_alerts_there_are_where_it_shows_fewer(viewer: 
     many = delivery(endpoint(), notice(*(alert() for _ in range(25)), alerts_total=25))
     assert "in all" not in text(viewer.get(reverse("delivery", args=[few.uid])))
     assert "25 in all" in text(viewer.get(reverse("delivery", args=[many.uid])))
-
-
-def test_what_endpoints_are_sent_is_told_field_by_field(viewer: Client) -> None:
-    page = text(viewer.get(reverse("endpoint-notice-format")))
-    for word in ("webhook-signature", "next_step", "alerts_total", "fingerprint"):
-        assert word in page

@@ -17,7 +17,7 @@ RUN_ELSEWHERE = {
     "cp": "tests/deploy/test_compose.py",
     "docker compose": "tests/deploy/test_compose.py",
     "manage.py add_cluster": "tests/integration/test_live.py",
-    "manage.py add_endpoint": "tests/webapp/delivery/test_api.py",
+    "manage.py add_endpoint": "tests/webapp/delivery/test_add_endpoint.py",
     "manage.py add_storage_root ROOT": "tests/webapp/cleanup/test_whole.py",
     "manage.py audit_storage ROOT": "tests/webapp/cleanup/test_whole.py",
     "manage.py audit_storage": "tests/webapp/storage/test_commands.py",

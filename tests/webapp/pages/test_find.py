@@ -29,11 +29,11 @@ def now():
 
 
 def found(client, text, **headers):
-    """Group → titles and addresses of its links."""
+    """Group → titles and addresses of its links, or why there are none."""
     answer = client.get("/find/", {"q": text}, headers={"HX-Request": "true", **headers})
     assert answer.status_code == 200
     return {
-        group.title: [(hit.title, hit.url) for hit in group.hits]
+        group.title: [(hit.title, hit.url) for hit in group.hits] or group.note
         for group in answer.context["groups"]
     }
 
@@ -55,10 +55,8 @@ def test_a_number_behind_a_name_leads_to_that_checkpoint_of_the_jobs_that_have_i
     for text in ("payments 41", "payments #41", "payments chk-41"):
         assert found(viewer, text)["Checkpoints"] == [("payments-enrich, checkpoint 41", address)]
     assert viewer.get(address).status_code == 200
-    assert found(viewer, "payments 42")["Checkpoints"] == (
-        [],
-        "No checkpoint 42 of these jobs is stored.",
-    )
+    note = "No checkpoint 42 of these jobs is stored."
+    assert found(viewer, "payments 42")["Checkpoints"] == note
 
 
 def test_a_number_is_found_before_and_behind_the_name_and_of_each_submission(viewer, now):
@@ -161,7 +159,7 @@ def test_on_the_page_of_a_job_a_number_alone_is_of_its_checkpoints(viewer, now):
         "payments, checkpoint 7"
     ]
     assert found(viewer, "7") == {
-        "Checkpoints": ([], "Put the name of a job before the number, such as payments 7.")
+        "Checkpoints": "Put the name of a job before the number, such as payments 7."
     }
     assert found(viewer, "9" * 19, **here) == {}
 

@@ -35,7 +35,6 @@ ELSEWHERE = (
     "report-download",
     "documentation",
     "documentation-page",
-    "endpoint-notice-format",
 )
 SPARSE = (
     JobCurrent,

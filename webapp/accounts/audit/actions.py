@@ -58,8 +58,6 @@ ACTIONS = {
     "alerts-acknowledge with take_back": "alert.take-back",
     "api-alerts-acknowledge": "alert.acknowledge",
     "api-alerts-take-back": "alert.take-back",
-    "alert-comment": "alert.comment",
-    "api-alerts-comment": "alert.comment",
     "incident-acknowledge": "incident.acknowledge",
     "api-incidents-acknowledge": "incident.acknowledge",
     "incident-acknowledge with take_back": "incident.take-back",

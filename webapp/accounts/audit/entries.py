@@ -112,11 +112,6 @@ def sign_in(
     )
 
 
-def _stored(text: str) -> str:
-    """An argument need not be UTF-8; a database takes nothing else."""
-    return text.encode("utf-8", "replace").decode()
-
-
 def _whence(request: HttpRequest) -> dict[str, str]:
     return {
         "from_address": client_address.written(request)[:45],

@@ -71,18 +71,6 @@ class AlertViews(ListView):
             raise ActionRefused("Nobody has acknowledged it, or it is resolved.")
         return Response(AlertSerializer(get_object_or_404(self.get_queryset(), uid=uid)).data)
 
-    @extend_schema(
-        summary="Add a note to the history of an alert",
-        request=CommentSerializer,
-        responses={200: AlertWithStorySerializer, **ERRORS, **NOT_FOUND},
-    )
-    @action(detail=True, methods=["post"])
-    def comment(self, request: Request, uid: str) -> Response:
-        alert = get_object_or_404(self.get_queryset(), uid=uid)
-        serializer = _valid(CommentSerializer(data=request.data))
-        actions.comment_on(alert, request.user, serializer["comment"], timezone.now())
-        return Response(AlertWithStorySerializer(alert).data)
-
 
 @listed(SilenceSerializer, "Silences, newest first")
 class SilenceViews(ListView):

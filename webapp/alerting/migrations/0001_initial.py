@@ -442,7 +442,6 @@ class Migration(migrations.Migration):
                             ("taken_back", "acknowledgement taken back"),
                             ("assigned", "assigned"),
                             ("released", "owner taken off"),
-                            ("comment", "commented"),
                             ("muted", "muted"),
                             ("unmuted", "no longer muted"),
                             ("notified", "notified"),

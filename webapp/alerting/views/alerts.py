@@ -43,7 +43,7 @@ from webapp.fleet.models import JobCurrent
 from webapp.incidents.models import Incident
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
-from webapp.lib.refusals import ActionRefused, refusal_as_message
+from webapp.lib.refusals import ActionRefused
 from webapp.lib.silence_links import silence_address
 from webapp.lib.timeranges import around
 from webapp.lib.translations import gettext_lazy as _
@@ -162,15 +162,6 @@ def _with_incidents(uids: list[str], user: Any, comment: str, now: datetime) -> 
         with suppress(ActionRefused):
             done += incident_actions.acknowledge(incident, user, comment, now)
     return done
-
-
-@operators_only
-@require_POST
-def comment(request: HttpRequest, uid: str) -> HttpResponse:
-    shown = get_object_or_404(Alert, uid=uid)
-    with refusal_as_message(request):
-        actions.comment_on(shown, request.user, request.POST.get("comment", ""), timezone.now())
-    return redirect("alert", uid)
 
 
 def _about(request: HttpRequest, shown: Alert) -> dict[str, Any]:

@@ -6,8 +6,6 @@ import json
 from datetime import datetime
 from typing import Any
 
-from django.utils.translation import gettext_noop
-
 from webapp.delivery import signing
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
 from webapp.delivery.notices import KINDS, MOST_ALERTS, MOST_MUTED, Notice
@@ -40,98 +38,96 @@ _COUNT = {"type": "integer", "minimum": 0}
 _ALERT: dict[str, Any] = {
     "uid": {
         **_TEXT,
-        "description": gettext_noop(
-            "Of this alert; the same while it fires and when it is resolved."
-        ),
+        "description": "Of this alert; the same while it fires and when it is resolved.",
     },
     "fingerprint": {
         **_TEXT,
-        "description": gettext_noop("The same for the same rule and subject, whenever it fires."),
+        "description": "The same for the same rule and subject, whenever it fires.",
     },
     "status": {"enum": ["firing", "resolved"]},
-    "rule": {**_TEXT, "description": gettext_noop("Rule id, such as checkpoint.declined.")},
-    "family": {**_TEXT, "description": gettext_noop("What the rule is about, such as checkpoint.")},
+    "rule": {**_TEXT, "description": "Rule id, such as checkpoint.declined."},
+    "family": {**_TEXT, "description": "What the rule is about, such as checkpoint."},
     "severity": {"enum": ["info", "warning", "critical"]},
     "confidence": {
         **_TEXT,
-        "description": gettext_noop("high, medium or low: how sure the rule is of the cause."),
+        "description": "high, medium or low: how sure the rule is of the cause.",
     },
     "cluster": {
         **_TEXT,
-        "description": gettext_noop("Empty where it is about storage shared by several."),
+        "description": "Empty where it is about storage shared by several.",
     },
     "job_id": {
         **_TEXT,
-        "description": gettext_noop("Empty where it is about a cluster or storage."),
+        "description": "Empty where it is about a cluster or storage.",
     },
     "job_name": _TEXT,
     "subject_kind": {
         **_TEXT,
-        "description": gettext_noop("job, vertex, checkpoint, cluster, root …"),
+        "description": "job, vertex, checkpoint, cluster, root …",
     },
     "subject": _TEXT,
-    "title": {**_TEXT, "description": gettext_noop("What happened, in one line.")},
-    "cause": {**_TEXT, "description": gettext_noop("Why, as far as the evidence says.")},
-    "next_step": {**_TEXT, "description": gettext_noop("What to do first.")},
+    "title": {**_TEXT, "description": "What happened, in one line."},
+    "cause": {**_TEXT, "description": "Why, as far as the evidence says."},
+    "next_step": {**_TEXT, "description": "What to do first."},
     "starts_at": {
         **_INSTANT,
-        "description": gettext_noop("When it began, by the clock of the data."),
+        "description": "When it began, by the clock of the data.",
     },
     "ends_at": {
         "type": ["string", "null"],
         "format": "date-time",
-        "description": gettext_noop("When it ended; null while it fires."),
+        "description": "When it ended; null while it fires.",
     },
     "evidence": {
         "type": "array",
         "items": {"type": "object"},
-        "description": gettext_noop("Figures: name, value, unit, threshold, comparison, note."),
+        "description": "Figures: name, value, unit, threshold, comparison, note.",
     },
     "acknowledged_by": {"type": ["string", "null"]},
     "flapping": {
         "type": "boolean",
-        "description": gettext_noop("It fired repeatedly within half an hour (flapping)."),
+        "description": "It fired repeatedly within half an hour (flapping).",
     },
-    "muted_count": {**_COUNT, "description": gettext_noop("Alerts this one inhibits.")},
+    "muted_count": {**_COUNT, "description": "Alerts this one inhibits."},
     "muted": {
         "type": "array",
         "items": _TEXT,
         "maxItems": MOST_MUTED,
-        "description": gettext_noop("The first of them."),
+        "description": "The first of them.",
     },
     "labels": {"type": "object", "additionalProperties": _TEXT},
     "incident_id": {
         "type": ["string", "null"],
-        "description": gettext_noop("Of the incident it is part of: findings of one cause."),
+        "description": "Of the incident it is part of: findings of one cause.",
     },
     "incident_title": {
         **_TEXT,
-        "description": gettext_noop("What it follows from; empty where it is the cause itself."),
+        "description": "What it follows from; empty where it is the cause itself.",
     },
     "links": {
         "type": "object",
         "additionalProperties": _TEXT,
-        "description": gettext_noop("alert, finding, runbook, job, incident: addresses of pages."),
+        "description": "alert, finding, runbook, job, incident: addresses of pages.",
     },
 }
 
 _NOTICE: dict[str, Any] = {
-    "uid": {**_TEXT, "description": gettext_noop("Of the notice, the same for all endpoints.")},
+    "uid": {**_TEXT, "description": "Of the notice, the same for all endpoints."},
     "kind": {"enum": list(KINDS)},
     "group": {
         **_TEXT,
-        "description": gettext_noop("Cluster and rule family: what notices are grouped by."),
+        "description": "Cluster and rule family: what notices are grouped by.",
     },
     "cluster": _TEXT,
     "family": _TEXT,
     "status": {
         "enum": ["firing", "resolved"],
-        "description": gettext_noop("firing while any alert of the group is."),
+        "description": "firing while any alert of the group is.",
     },
     "alerts": {
         "type": "array",
         "maxItems": MOST_ALERTS,
-        "description": gettext_noop("Those that changed first."),
+        "description": "Those that changed first.",
         "items": {
             "type": "object",
             "required": list(_ALERT),
@@ -141,44 +137,38 @@ _NOTICE: dict[str, Any] = {
     },
     "alerts_total": {
         **_COUNT,
-        "description": gettext_noop(
-            "All alerts of the group, including those that do not fit into the notice."
-        ),
+        "description": "All alerts of the group, including those that do not fit into the notice.",
     },
     "firing_total": _COUNT,
     "resolved_total": _COUNT,
     "changed": {
         "type": "array",
         "items": _TEXT,
-        "description": gettext_noop("Uids of the alerts that are news."),
+        "description": "Uids of the alerts that are news.",
     },
     "made_at": _INSTANT,
     "part": {
         "type": "integer",
         "minimum": 1,
-        "description": gettext_noop(
-            "Of a notice of very many alerts; each part has an id of its own."
-        ),
+        "description": "Of a notice of very many alerts; each part has an id of its own.",
     },
     "parts": {"type": "integer", "minimum": 1},
     "repeat_after_s": {
         **_COUNT,
-        "description": gettext_noop("When it is sent again if nothing changes; 0 for never."),
+        "description": "When it is sent again if nothing changes; 0 for never.",
     },
 }
 
 SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "Notice of Weir, version 1",
-    "description": gettext_noop(
-        "Fields may be added; none is removed or changes its meaning within a version."
-    ),
+    "description": "Fields may be added; none is removed or changes its meaning within a version.",
     "type": "object",
     "required": ["type", "timestamp", "version", "data"],
     "additionalProperties": True,
     "properties": {
         "type": {"enum": [f"alerts.{kind}" for kind in KINDS]},
-        "timestamp": {**_INSTANT, "description": gettext_noop("When the notice was made.")},
+        "timestamp": {**_INSTANT, "description": "When the notice was made."},
         "version": {"const": VERSION},
         "data": {
             "type": "object",

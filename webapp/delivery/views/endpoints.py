@@ -15,7 +15,6 @@ from webapp.accounts.guards import operators_only
 from webapp.delivery import addresses, mail, orders
 from webapp.delivery.badges import delivery_badge, endpoint_badge, meaning
 from webapp.delivery.endpoint_entry import enter
-from webapp.delivery.formats import weir
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.forms import EndpointForm
 from webapp.delivery.models import Delivery, Endpoint
@@ -69,32 +68,6 @@ def endpoint(request: HttpRequest, pk: int) -> HttpResponse:
         "rows": [(row, delivery_badge(row), meaning(row.last_error)) for row in last],
     }
     return render(request, "delivery/endpoint.html", context)
-
-
-@require_GET
-def notice_format(request: HttpRequest) -> HttpResponse:
-    """What endpoints of our own format are sent, from the schema that the API serves."""
-    data = weir.SCHEMA["properties"]["data"]["properties"]
-    parts = [
-        (
-            gettext("The body"),
-            "",
-            _fields(
-                {name: field for name, field in weir.SCHEMA["properties"].items() if name != "data"}
-            ),
-        ),
-        (
-            gettext("data: the notice"),
-            "",
-            _fields({name: field for name, field in data.items() if name != "alerts"}),
-        ),
-        (
-            gettext("data.alerts: one entry an alert"),
-            gettext(data["alerts"]["description"]),
-            _fields(data["alerts"]["items"]["properties"]),
-        ),
-    ]
-    return render(request, "delivery/notice_format.html", {"parts": parts})
 
 
 @operators_only
@@ -200,18 +173,6 @@ def _form(request: HttpRequest, shown: Endpoint) -> HttpResponse:
         "mail_missing": not mail.is_configured(),
     }
     return render(request, "delivery/endpoint_form.html", context)
-
-
-def _fields(properties: dict[str, Any]) -> list[tuple[str, str, str]]:
-    fields = []
-    for name, field in properties.items():
-        kinds = field.get("enum") or (
-            [field["const"]] if "const" in field else field.get("type", "any")
-        )
-        kind = kinds if isinstance(kinds, str) else ", ".join(str(kind) for kind in kinds)
-        meaning = field.get("description", "")
-        fields.append((name, field.get("format") or kind, gettext(meaning) if meaning else ""))
-    return fields
 
 
 def _endpoint(pk: int) -> Endpoint:

@@ -17,8 +17,11 @@ class Hit:
 
 @dataclass(frozen=True)
 class Group:
+    """``note``: why nothing is linked."""
+
     title: str
     hits: Sequence[Hit] = ()
+    note: str = ""
 
 
 def has_words(text: str, words: Iterable[str]) -> bool:
