@@ -153,7 +153,9 @@ def pager_links(
 
 
 @register.simple_tag(takes_context=True)
-def pager(context: Context, page: Any, *words: str, name: str = "cursor") -> SafeString:
+def pager(
+    context: Context, page: Any, newer: str = "", older: str = "", name: str = "cursor"
+) -> SafeString:
     """The same as the foot of a list; with how many rows match, where the page knows it."""
     matching = context.get("matching") if name == "cursor" else None
     return format_html(
@@ -162,5 +164,5 @@ def pager(context: Context, page: Any, *words: str, name: str = "cursor") -> Saf
         if matching is None
         else gettext("%(matching)s match")
         % {"matching": quantities.capped_count_text(matching, 1000)},
-        pager_links(context, page, *words, name=name),
+        pager_links(context, page, newer, older, name),
     )
