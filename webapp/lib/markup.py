@@ -10,8 +10,8 @@ from typing import Any
 
 from django.template import Context, Library, Node, NodeList
 from django.template.base import Parser, Token, token_kwargs
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.html import conditional_escape, format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 
 from webapp.lib import quantities
@@ -77,6 +77,13 @@ class _Table(_Part):
         return format_html('<div class="scroll">{}</div>', table) if scrolls else table
 
 
+class _Blank(_Part):
+    def render(self, context: Context) -> SafeString:
+        title, _ = self.resolved(context)
+        content = self.nodelist.render(context)
+        return format_html('<div class="empty small"><b>{}</b>{}</div>', title, content)
+
+
 def _attributes(values: dict[str, Any]) -> SafeString:
     return format_html_join(
         "", ' {}="{}"', ((name.replace("_", "-"), value) for name, value in values.items())
@@ -103,10 +110,18 @@ def th(name: str, css: str = "", title: str = "") -> SafeString:
     return format_html('<th scope="col"{}>{}</th>', attributes, name)
 
 
-@register.simple_block_tag
-def blank(content: SafeString, title: str) -> SafeString:
-    """What stands in place of a list without rows: ``{% blank _("No file") %}…{% endblank %}``."""
-    return format_html('<div class="empty small"><b>{}</b>{}</div>', title, content)
+@register.tag
+def blank(parser: Parser, token: Token) -> Node:
+    """What stands in place of a list without rows."""
+    return _Blank(parser, token, "")
+
+
+@register.simple_tag
+def text(message: str, **values: Any) -> SafeString:
+    """A translated text with values: ``{% text "%(files)s files" files=root.files|count %}``."""
+    escaped = {name: conditional_escape(value) for name, value in values.items()}
+    # The message is the product's own, as that of blocktranslate.
+    return mark_safe(gettext(message) % escaped)  # noqa: S308
 
 
 @register.filter

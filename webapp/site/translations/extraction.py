@@ -13,6 +13,7 @@ from django.template.base import Lexer, TokenType
 from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 
 _IN_TAGS = re.compile(r"""(?<![\w.])_\((?:"([^"]*)"|'([^']*)')\)""")
+_OF_TEXT = re.compile(r'^text "([^"]*)"')
 _PLAIN = {"_", "gettext", "gettext_lazy", "gettext_noop", "message"}
 _COUNTED = {"ngettext", "ngettext_lazy", "ngettext_noop", "plural"}
 _IN_CONTEXT = {"pgettext", "pgettext_lazy"}
@@ -60,6 +61,8 @@ def messages_in_template(path: str, source: str) -> Iterator[Message]:
             yield Message(*message, [path])
     for token in Lexer(source).tokenize():
         if token.token_type in (TokenType.VAR, TokenType.BLOCK):
+            if match := _OF_TEXT.match(token.contents):
+                yield Message(match[1], paths=[path])
             for match in _IN_TAGS.finditer(token.contents):
                 yield Message(_doubled(match[1] or match[2] or ""), paths=[path])
 
