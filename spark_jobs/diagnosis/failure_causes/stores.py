@@ -7,15 +7,26 @@ _OF_STORE = (
     r"(?=[\s\S]*(?:\bs3[an]?://|[Ss]3\b|Amazon ?S3|S3Exception|\.s3|\bOSS|\bCOS\b|cosn?://|\bobs\b"
     r"|oss://|gs://|storage\.googleapis|cloud\.storage|core\.windows|azure\.storage|abfs|wasb|hadoop\.fs))"
 )
-"""Words of HTTP are of an object store where its name stands in the text."""
 _THROTTLED = (
     r"Status Code: 503\b|Too ?Many ?Requests|RequestLimitExceeded|[rR]ateLimitExceeded"
     r"|ThrottlingException|ServiceUnavailable"
+)
+_NO_CONNECTION = (
+    r"Timeout waiting for connection from pool|Acquire operation took longer"
+    r"|ConnectionPoolTimeoutException"
 )
 _REFUSED = (
     r"AccessDenied|Access Denied|Status Code: 40[13]\b|40[13] (?:Forbidden|Unauthorized)"
     r"|InvalidAccessKeyId|ExpiredToken|SignatureDoesNotMatch"
 )
+
+
+def _of_store(words: str) -> str:
+    """Words of HTTP are of an object store where its name stands in the text. They are looked for
+    first: few texts have them.
+    """
+    return rf"\A(?=[\s\S]*?(?:{words})){_OF_STORE}[\s\S]*?(?:{words})"
+
 
 CAUSES = (
     FailureCause(
@@ -87,7 +98,7 @@ CAUSES = (
         "STORE_THROTTLED",
         r"SlowDown|educe your request rate|ServerBusy|QpsLimitExceeded|AWSServiceThrottled"
         r"|exceeded the rate limit for object"
-        rf"|\A{_OF_STORE}[\s\S]*?(?:[Ss]low [Dd]own|OperationTimedOut|{_THROTTLED})",
+        rf"|{_of_store(rf'[Ss]low [Dd]own|OperationTimedOut|{_THROTTLED}')}",
         message("the object store throttles requests"),
         message(
             "Fewer and larger files: raise state.storage.fs.memory-threshold, merge files "
@@ -113,9 +124,8 @@ CAUSES = (
     ),
     FailureCause(
         "STORE_POOL_EXHAUSTED",
-        r"\A(?=[\s\S]*(?:amazon|[Ss]3|obs|oss|aliyun))(?![\s\S]*(?i:kinesis|dynamodb|elasticsearch))"
-        r"[\s\S]*?(?:Timeout waiting for connection from pool|Acquire operation took longer"
-        r"|ConnectionPoolTimeoutException)",
+        rf"\A(?=[\s\S]*?(?:{_NO_CONNECTION}))(?=[\s\S]*(?:amazon|[Ss]3|obs|oss|aliyun))"
+        rf"(?![\s\S]*(?i:kinesis|dynamodb|elasticsearch))[\s\S]*?(?:{_NO_CONNECTION})",
         message("the client of the object store has no free connection"),
         message(
             "Raise its pool (fs.s3a.connection.maximum; s3.connection.max of the native S3 file "
@@ -130,7 +140,7 @@ CAUSES = (
         "STORE_REFUSED",
         r"AuthorizationFailure|AuthorizationPermissionMismatch|NoAuthWithAWSException"
         r"|AccessControlException|Permission denied|权限不够|Keine Berechtigung|does not have storage\."
-        rf"|\A{_OF_STORE}[\s\S]*?(?:{_REFUSED})",
+        rf"|{_of_store(_REFUSED)}",
         message("access to the storage is refused"),
         message(
             "See which identity the process uses (instance role, service account, keys) and "
