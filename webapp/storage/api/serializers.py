@@ -188,4 +188,3 @@ class XrayAnswer(serializers.Serializer[Any]):
     self_contained = serializers.BooleanField()
     relocatable = serializers.BooleanField()
     resolvable = serializers.BooleanField(allow_null=True)
-    compared_with = serializers.DictField(allow_null=True)

@@ -145,9 +145,6 @@ class XrayParameters(ListFilters):
     path = LongText(about="its directory or `_metadata`, as Flink names it")
 
 
-XrayParameters.base_filters["with"] = LongText("with", about="another one to compare with")
-
-
 class XrayView(APIView):
     """Reads the `_metadata` of one checkpoint, where a registered root holds it."""
 
@@ -162,11 +159,6 @@ class XrayView(APIView):
         try:
             file = located(named.get("path", ""))
             xray = xray_cache.xray(file)
-            compared = (
-                asdict(xray_cache.comparison(file, located(named["with"])))
-                if named.get("with")
-                else None
-            )
         except (NotLocated, FileNotFoundError) as error:
             raise Http404(str(error)) from error
         except (IngestError, OSError) as error:
@@ -184,6 +176,5 @@ class XrayView(APIView):
                 "self_contained": xray.self_contained,
                 "relocatable": xray.relocatable,
                 "resolvable": audited.resolvable if audited else None,
-                "compared_with": compared,
             }
         )
