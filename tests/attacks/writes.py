@@ -131,7 +131,7 @@ FORMS: dict[str, Write] = {
     "alert-setting": operators(lambda: {"rule": "checkpoint.expired", "severity": "critical"}),
     "alert-setting-remove": operators(),
     "threshold-save": operators(
-        lambda: {"scope": "all", "cluster": "c", "job_id": "j", "rule": "pressure.root", KEY: "0.6"}
+        lambda: {"cluster": "", "job_id": "", "rule": "pressure.root", KEY: "0.6"}
     ),
     "threshold-remove": operators(),
     "endpoint-add": operators(lambda: _endpoint("new")),
