@@ -10,11 +10,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from ingest.flink_logs.event_parser import event_of, located
+from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.files import records_of
 from spark_jobs.serving import FINDING_OCCURRENCE
 from tests.first_cycles import served
 from tests.fold.recorded import in_ms
+from tests.task_locations import located
 
 BEGUN = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 JOB = "26eb676de8b3e133f9078fabe3704eb6"

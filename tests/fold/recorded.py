@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ingest.flink_logs.event_parser import event_of, located
+from ingest.flink_logs.event_parser import event_of
 from ingest.lake.rows import group_by_table, to_arrow
 from ingest.lake.tables import TABLES
 from ingest.recordings.recording import Recording
@@ -18,6 +18,7 @@ from spark_jobs.fold.rows import Row, grouped
 from spark_jobs.transforms.plain_rows import plain
 from tests.fold.rows import UNREAD, events
 from tests.ingest.recorded import RECORDINGS
+from tests.task_locations import located
 
 CLUSTER = "c"
 PLACEMENT = ("job_id", "vertex_id", "ts", "host", "attempt")
