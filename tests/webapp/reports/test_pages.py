@@ -254,10 +254,10 @@ def test_a_report_that_is_not_there_is_not_found(viewer, uid):
     assert viewer.get(f"/reports/{uid}/").status_code == 404
 
 
-def test_a_report_of_another_version_says_so_and_its_files_stay(viewer, made):
+def test_a_report_of_another_version_says_so(viewer, made):
     made.document["version"] = 99
     made.save()
     assert "Another version of Weir made this report" in text_of(
         viewer.get(reverse("report", args=(made.uid,)))
     )
-    assert viewer.get(reverse("report-download", args=(made.uid, "md"))).status_code == 200
+    assert viewer.get(reverse("report-download", args=(made.uid, "md"))).status_code == 404
