@@ -23,7 +23,6 @@ RECORDED = {
         "why": [
             "slow-enrich back-pressures Source: clicks and parse",
             "9 checkpoints expired",
-            "2 checkpoints uploaded at the same time, more than the limit of 1",
         ],
         "cost": "No checkpoint completed for ",
         "next": [

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from tests.e2e.stored import CHECKPOINT, OTHER, ROOT
+from tests.e2e.stored import CHECKPOINT, ROOT
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.models import Finding
 from webapp.lib.instants import epoch_ms
@@ -46,7 +46,6 @@ PAGES = (
     "/clusters/add/",
     "/pipeline/",
     "/account/",
-    "/api/v1/docs/",
     "/clusters/prod-eu/pushed-logs/",
     "/hosts/",
     f"/hosts/{HOST}/",
@@ -55,7 +54,6 @@ PAGES = (
     f"/storage/root/?uri={ROOT}",
     f"/storage/files/?uri={ROOT}",
     f"/storage/xray/?path={CHECKPOINT}",
-    f"/storage/xray/?path={CHECKPOINT}&with={OTHER}",
     f"/storage/retention/?uri={ROOT}",
     f"/storage/missing-file/?path={CHECKPOINT}/_metadata",
 )

@@ -104,9 +104,9 @@ def test_the_api_and_downloads_speak_english_whatever_is_asked() -> None:
     english, chinese = ({"Authorization": f"Bearer {token}", **more} for more in ({}, CHINESE))
     for path in ("/api/v1/findings/?limit=x", "/api/v1/nothing/", "/api/v1/schema/"):
         assert text(client, path, **chinese) == text(client, path, **english)
-    answer = client.get("/growth.csv", headers=CHINESE)
+    answer = client.get("/fleet.csv", headers=CHINESE)
     assert b"".join(answer.streaming_content) == b"".join(
-        client.get("/growth.csv").streaming_content
+        client.get("/fleet.csv").streaming_content
     )  # type: ignore[attr-defined]
     assert "Content-Language" not in answer.headers
 

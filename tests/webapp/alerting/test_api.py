@@ -71,17 +71,6 @@ def test_an_alert_is_acknowledged_once(writer, reader, firing):
     assert writer.post(of(firing, "take-back"), {}, format="json").json()["acknowledged_at"] is None
 
 
-def test_a_note_joins_the_story(writer, firing):
-    writer.post(of(firing, "comment"), {"comment": "disk ordered"}, format="json")
-    story = writer.get(of(firing, "detail")).json()["events"]
-    assert (story[-1]["kind"], story[-1]["who"], story[-1]["comment"]) == (
-        "comment",
-        "write-True",
-        "disk ordered",
-    )
-    assert writer.post(of(firing, "comment"), {"comment": " "}, format="json").status_code == 400
-
-
 def test_a_silence_is_made_and_ended(writer):
     until = (timezone.now() + timedelta(hours=1)).isoformat()
     answer = writer.post(

@@ -50,6 +50,7 @@ def test_a_canary_is_in_no_dump_log_page_admin_or_api(
         "pagerduty",
         "dingtalk",
         "feishu",
+        "weir",
     ]
     try:
         for path, name in zip(paths, names, strict=True):
