@@ -10,7 +10,7 @@ from ingest.flink_rest.client import Gates, RestClient, client_of
 from ingest.flink_rest.collector import Collected
 from ingest.flink_rest.limits import RequestLimits
 from ingest.records import Observed, Skip
-from ingest.source_declaration import SourceRead
+from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource
 
 CollectorCursor = dict[str, Any]

@@ -13,7 +13,8 @@ from ingest.errors import IngestError
 from ingest.flink_rest.client import Gates
 from ingest.flink_rest.limits import RequestLimits
 from ingest.messages import message
-from ingest.source_declaration import ProbeNotes, Source
+from ingest.source_declaration import Source
+from ingest.source_read import ProbeNotes
 from ingest.source_registry import sources
 from ingest.sources import ClusterSource
 

@@ -11,7 +11,7 @@ from ingest.cluster_run import ClusterRun
 from ingest.discovery.operator_report import MAX_EVENTS, OperatorEvent
 from ingest.flink_ids import is_flink_id
 from ingest.records import LogRecord, Observed
-from ingest.source_declaration import SourceRead
+from ingest.source_read import SourceRead
 
 SOURCE = "operator"
 PROCESS, LOGGER, FILE = "kubernetes-operator", "org.apache.flink.kubernetes.operator", "kubernetes"

@@ -5,41 +5,11 @@ A declaration imports nothing that reads; the collector imports what ``reader`` 
 
 import pkgutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Literal
 
-from ingest.records import Observed, Record, Skip
-
-
-@dataclass(frozen=True, slots=True)
-class SourceRead:
-    """``reachable`` is ``None`` where nothing was due, or where it does not say whether the cluster
-    is there.
-
-    ``cursor`` is to be saved after the records are safe. ``behind``: more is waiting than one cycle
-    reads.
-    """
-
-    observed: tuple[Observed, ...]
-    cursor: dict[str, Any]
-    skips: tuple[Skip, ...] = ()
-    reachable: bool | None = None
-    error: str | None = None
-    jobs_seen: int = 0
-    behind: bool = False
-
-
-@dataclass(slots=True)
-class ProbeNotes:
-    """``sees`` and ``misses`` are short sentences for a person."""
-
-    sees: list[str] = field(default_factory=list)
-    misses: list[str] = field(default_factory=list)
-    flink_version: str | None = None
-    jobs: int | None = None
-    taskmanagers: int | None = None
-
+from ingest.records import Record
 
 if TYPE_CHECKING:
     from ingest.cluster_run import ClusterRun
@@ -74,10 +44,10 @@ class Setting:
 class Source:
     """``name`` is that of its part of a cursor. ``tables``: records that it writes. ``reader`` is
     ``module:function``, which gets a :class:`ingest.cluster_run.ClusterRun` and returns a
-    :class:`ingest.source_declaration.SourceRead`, or None where nothing was due: a coroutine where it asks
+    :class:`ingest.source_read.SourceRead`, or None where nothing was due: a coroutine where it asks
     over a network, a function where it reads ``files``. The first of its settings declares it;
     ``suffices``: a cluster may have this source alone. ``probe``: as ``reader`` for a connection
-    test; it gets :class:`ingest.source_declaration.ProbeNotes`, too. ``subject``: what did not answer.
+    test; it gets :class:`ingest.source_read.ProbeNotes`, too. ``subject``: what did not answer.
     """
 
     name: str

@@ -15,7 +15,7 @@ from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import age_order, day_of, process_of
 from ingest.records import LogRecord, Observed, Skip
-from ingest.source_declaration import SourceRead
+from ingest.source_read import SourceRead
 from ingest.sources import LogSource
 
 SOURCE = "log_endpoint"

@@ -9,7 +9,7 @@ from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import is_packed, process_of
 from ingest.messages import message, plural
-from ingest.source_declaration import ProbeNotes
+from ingest.source_read import ProbeNotes
 from ingest.sources import LogSource
 
 MAX_FILES_PROBED = 20

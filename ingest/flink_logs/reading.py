@@ -11,7 +11,7 @@ from ingest.flink_logs.endpoint import Transfer
 from ingest.flink_rest.faults import BadAnswer, Unanswered
 from ingest.messages import message
 from ingest.records import Observed, Skip
-from ingest.source_declaration import SourceRead
+from ingest.source_read import SourceRead
 
 SHARD_LOG_BYTES = 512 * 1024 * 1024
 

@@ -14,7 +14,7 @@ from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import age_order, day_of, is_packed, is_rotated, process_of
 from ingest.garbage_collection import without_garbage_collection
 from ingest.records import LogRecord, Observed, Skip
-from ingest.source_declaration import SourceRead
+from ingest.source_read import SourceRead
 from ingest.sources import LogSource
 
 QUIET_CYCLES = 2

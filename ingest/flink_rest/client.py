@@ -213,10 +213,6 @@ CONNECT_AGAIN_AFTER_S = 0.4
 ATTEMPTS = 3
 SAME_ADDRESS_REDIRECTS = 3
 ERROR_BODY_BYTES = 16 * 1024
-MAX_PATH_BYTES = 3_900
-"""Flink refuses request lines above 4,096 bytes; this leaves room for method, prefix and
-protocol.
-"""
 
 
 OnAnswer = Callable[[str, int, Any], None]

@@ -15,7 +15,7 @@ from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate
 from ingest.flink_rest.session import RestSession
 from ingest.messages import message
 from ingest.records import Observed, Skip
-from ingest.source_declaration import SourceRead
+from ingest.source_read import SourceRead
 
 INTERVAL_S = 60
 """A History Server itself looks for new archives every ten seconds at most."""

@@ -3,6 +3,11 @@
 import math
 from dataclasses import dataclass, replace
 
+MAX_PATH_BYTES = 3_900
+"""Flink refuses request lines above 4,096 bytes; this leaves room for method, prefix and
+protocol.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from ingest.flink_rest.client import MAX_PATH_BYTES
+from ingest.flink_rest.limits import MAX_PATH_BYTES
 from ingest.flink_rest.versions import major
 
 Names = dict[str, tuple[str, ...]]

@@ -16,7 +16,7 @@ from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.payloads.jobs import TERMINAL, state_in
 from ingest.flink_rest.versions import has_time_metrics, is_known, is_version
 from ingest.messages import message, plural
-from ingest.source_declaration import ProbeNotes
+from ingest.source_read import ProbeNotes
 from ingest.sources import LogSource
 
 GATHERING_PAUSE_S = 2

@@ -6,7 +6,7 @@ from ingest.cluster_run import ClusterRun
 from ingest.flink_rest import thread_dumps
 from ingest.flink_rest.collector import collect_cluster
 from ingest.flink_rest.history_server import read_history
-from ingest.source_declaration import SourceRead
+from ingest.source_read import SourceRead
 
 
 async def read_jobmanager(run: ClusterRun) -> SourceRead:

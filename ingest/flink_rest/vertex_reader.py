@@ -8,9 +8,8 @@ from urllib.parse import quote
 from ingest.errors import Skipped
 from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.assembly import ParseResults, attempts_checksum, plan_answer
-from ingest.flink_rest.client import MAX_PATH_BYTES
 from ingest.flink_rest.cursor import JobCursor
-from ingest.flink_rest.limits import Budget, RequestLimits
+from ingest.flink_rest.limits import MAX_PATH_BYTES, Budget, RequestLimits
 from ingest.flink_rest.metric_names import (
     chosen_subtasks,
     names_for,

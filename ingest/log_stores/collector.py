@@ -22,7 +22,7 @@ from ingest.messages import message
 from ingest.pushed.entries import Entry
 from ingest.pushed.spool import Spool
 from ingest.records import Skip
-from ingest.source_declaration import SourceRead
+from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource, LogStoreSource, Tls
 
 TIMEOUT_S = 20.0

@@ -6,7 +6,7 @@ from ingest.cluster_run import ClusterRun
 from ingest.log_stores.collector import SLICE_NS, ask, client_of, store_of
 from ingest.messages import message, plural
 from ingest.pushed.entries import Entry
-from ingest.source_declaration import ProbeNotes
+from ingest.source_read import ProbeNotes
 
 LINES = 100
 

@@ -23,7 +23,7 @@ from ingest.metadata.references import references
 from ingest.metadata.snapshot_selection import SnapshotSelection
 from ingest.metadata.snapshots import snapshot
 from ingest.records import Observed, Record, Reference, Skip, Snapshot
-from ingest.source_declaration import SourceRead
+from ingest.source_read import SourceRead
 from ingest.sources import MetadataRoot, MetadataSource
 from ingest.storage import tree
 from ingest.storage.instants import modified_at

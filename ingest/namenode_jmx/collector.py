@@ -10,7 +10,7 @@ from ingest.flink_rest.faults import BadAnswer, Unanswered
 from ingest.messages import message
 from ingest.namenode_jmx.beans import QUERIES, sample
 from ingest.records import Observed, Skip
-from ingest.source_declaration import SourceRead
+from ingest.source_read import SourceRead
 from ingest.sources import Tls
 
 SOURCE = "namenode_jmx"

@@ -15,7 +15,7 @@ from ingest.prometheus.gauges import gauge_rows, gauges_query
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, selector
 from ingest.prometheus.rows import Series, series
 from ingest.records import Job, Observed, Record, Skip
-from ingest.source_declaration import SourceRead
+from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource, PrometheusSource, Tls
 
 TENANT_HEADERS = ("X-Scope-OrgID", "THANOS-TENANT")

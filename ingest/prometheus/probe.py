@@ -8,7 +8,7 @@ from ingest.messages import message, plural
 from ingest.prometheus.collector import prometheus_client
 from ingest.prometheus.names import JOB_NAMES, TASK, selector, spelled
 from ingest.prometheus.rows import series
-from ingest.source_declaration import ProbeNotes
+from ingest.source_read import ProbeNotes
 from ingest.sources import PrometheusSource
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ingest.cluster_run import ClusterRun
 from ingest.prometheus.collector import SOURCE, prometheus_client, read_metrics
-from ingest.source_declaration import SourceRead
+from ingest.source_read import SourceRead
 
 
 async def read_prometheus(run: ClusterRun) -> SourceRead | None:

@@ -15,7 +15,7 @@ from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES
 from ingest.prometheus.rows import Series
 from ingest.pushed.metrics_spool import BEHIND_S, MetricsSpool
 from ingest.records import Observed, Record
-from ingest.source_declaration import SourceRead
+from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource
 
 SOURCE = "pushed_metrics"

@@ -10,7 +10,7 @@ from tests.bench.paged_fleet import Size, root_uri
 from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent
 from webapp.fleet.sorting import FLEET_SORTS
-from webapp.growth.filters import SORTS as GROWTH_SORTS
+from webapp.growth.sorting import SORTS as GROWTH_SORTS
 from webapp.hosts.filters import HostsFilters
 from webapp.hosts.lookup import ANY, COUNTED
 from webapp.hosts.lookup import SORTS as HOST_SORTS

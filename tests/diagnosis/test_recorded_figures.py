@@ -31,20 +31,6 @@ def test_processors_used_are_the_same_in_cause_and_evidence(name):
     assert compared
 
 
-@pytest.mark.parametrize(("bound", "confidence"), [(0.01, "high"), (0.000001, "medium")])
-def test_a_chance_above_its_bound_is_never_beside_high_confidence(bound, confidence):
-    """Full uploads after savepoints of a release that has the bug, without the names of files that
-    would prove it.
-    """
-    own = limits({f"{FULL}.chance": bound})
-    judged = [one for one in found("1.12.5-G", own, uploads=()) if one.rule == FULL]
-    assert len(judged) == 3
-    for one in judged:
-        (chance,) = [it for it in one.evidence if it.name == "chance that compaction did it"]
-        assert (chance.value <= bound) is (confidence == "high")
-        assert one.confidence == confidence
-
-
 def test_names_of_files_prove_it_and_no_chance_stands_beside_them():
     judged = [one for one in found("1.12.5-G") if one.rule == FULL]
     assert {one.confidence for one in judged} == {"high"}

@@ -16,7 +16,7 @@ from typing import Any
 from ingest.flink_rest.client import client_of
 from ingest.flink_rest.collector import collect_cluster
 from ingest.prometheus.collector import read_metrics
-from ingest.source_declaration import SourceRead
+from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource, PrometheusSource
 from tests.lab.cluster import start
 from tests.lab.prometheus import Prometheus

@@ -42,10 +42,7 @@ class EndpointForm(forms.Form):
         max_length=LONGEST_CREDENTIAL,
         label=_("Key or sign-in"),
         widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "new-password"}),
-        help_text=_(
-            "PagerDuty: the integration key. Feishu, DingTalk: the signing key. Alertmanager: "
-            "user:password or a token."
-        ),
+        help_text=_("PagerDuty: the integration key. Feishu, DingTalk: the signing key."),
     )
     forget_credential = forms.BooleanField(required=False, label=_("Remove the stored key"))
     emails = forms.CharField(

@@ -1,59 +1,15 @@
 """What the growth of jobs, and how they meet objectives, can be narrowed by."""
 
-from dataclasses import dataclass
 from typing import Any
 
-from django.db import models
-from django.db.models import F, Q, QuerySet
-from django.db.models.expressions import Combinable, RawSQL
-from django.db.models.functions import Coalesce
+from django.db.models import Q, QuerySet
 
 from webapp.fleet.filters import LABEL, NoFilter
+from webapp.growth.sorting import SORTS, GrowthSort
 from webapp.growth.trends import WINDOWS
 from webapp.lib.filter_sets import SORT, ListFilters, OfJob
 from webapp.lib.keysets import KeysetColumn
 from webapp.lib.query_parameters import Choice, Flag, Text
-
-FAR = 1e18
-
-
-@dataclass(frozen=True)
-class GrowthSort:
-    """``unknown`` is beyond everything that can be known, so that it comes last."""
-
-    name: str
-    field: str
-    unknown: float = -FAR
-    descending: bool = True
-
-    @property
-    def key(self) -> Combinable:
-        # Written into the statement: SQLite does not find an index over an expression by its
-        # parameters.
-        # a number of ours
-        unknown = RawSQL(f"{self.unknown:.0e}", (), output_field=models.FloatField())  # noqa: S611
-        return Coalesce(F(self.field), unknown)
-
-    @property
-    def keys(self) -> tuple[KeysetColumn, KeysetColumn]:
-        return KeysetColumn("sort_key", self.descending, self.key), KeysetColumn(
-            "id", self.descending
-        )
-
-    def index(self) -> models.Index:
-        return models.Index(F("window_days"), self.key, F("id"), name=f"growth_by_{self.name}")
-
-
-SORTS: dict[str, GrowthSort] = {
-    sort.name: sort
-    for sort in (
-        GrowthSort("growth", "state_bytes_per_day"),
-        GrowthSort("state", "state_bytes"),
-        GrowthSort("uploaded", "uploaded_bytes"),
-        GrowthSort("unreferenced", "unreferenced_bytes"),
-        GrowthSort("timeout", "days_to_timeout", FAR, descending=False),
-    )
-}
 
 DEFAULT_DAYS = 30
 

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from webapp.growth.filters import SORTS
+from webapp.growth.sorting import SORTS
 from webapp.lib.scoped_rows import scoped
 
 

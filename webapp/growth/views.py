@@ -14,8 +14,9 @@ from webapp.charts.answers import answer
 from webapp.charts.growth import MOST_NAMED, by_day
 from webapp.checkpoints.models import CheckpointRollup
 from webapp.fleet.list_controls import clusters_control
-from webapp.growth.filters import SORTS, GrowthFilters, GrowthSort
+from webapp.growth.filters import GrowthFilters
 from webapp.growth.models import JobGrowth, StoredDay
+from webapp.growth.sorting import SORTS, GrowthSort
 from webapp.growth.trends import LEAST_DAYS, LEAST_SHARE, WINDOWS, Until, filled, total
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, filter_form, searched

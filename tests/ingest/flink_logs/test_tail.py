@@ -11,7 +11,7 @@ import pytest
 from ingest.flink_logs import tail
 from ingest.flink_logs.tail import read_new
 from ingest.records import LogRecord
-from ingest.source_declaration import SourceRead
+from ingest.source_read import SourceRead
 from ingest.sources import LogSource
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)

@@ -3,7 +3,7 @@
 import pytest
 
 from ingest.errors import Skipped
-from ingest.flink_rest.client import MAX_PATH_BYTES
+from ingest.flink_rest.limits import MAX_PATH_BYTES
 from ingest.flink_rest.payloads.gauges import MOST_NAMES, gauges, joined, listed, wanted
 from ingest.flink_rest.vertex_reader import _asked
 

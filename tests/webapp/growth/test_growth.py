@@ -8,8 +8,8 @@ from django.utils import timezone
 from tests.webapp.builders import cluster, job
 from tests.webapp.growth.days import MIB, NOW, audited, day, rolled
 from webapp.fleet.models import Cluster
-from webapp.growth.filters import SORTS
 from webapp.growth.models import JobGrowth, StoredDay
+from webapp.growth.sorting import SORTS
 from webapp.growth.summing import sum_cluster
 from webapp.lib.quantities import bytes_text
 from webapp.storage.models import StorageRoot

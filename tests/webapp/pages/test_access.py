@@ -23,7 +23,6 @@ def _pages():
         reverse("checkpoint", args=(of.cluster, of.job_id, 1, epoch_ms(one.trigger_time))),
         reverse("fleet-export", args=("csv",)),
         reverse("job-checkpoints-export", args=(of.cluster, of.job_id, "json")),
-        reverse("pipeline-skipped-export", args=("csv",)),
     ]
 
 

@@ -2,7 +2,6 @@
 
 import os
 import time
-from datetime import timedelta
 from io import StringIO
 
 import pytest
@@ -143,16 +142,3 @@ def test_so_does_a_command(played):
     assert f"{len(CLUSTERS)} clusters are no longer watched" in said.getvalue()
     assert demo.is_removed()
     assert not Cluster.objects.exists()
-
-
-def test_where_nothing_is_open_what_closed_in_the_last_day_is_shown(viewer):
-    now = timezone.now()
-    cluster(at=now)
-    of = job(at=now)
-    late = finding(of, title="closed now")
-    old = finding(of, title="closed long ago", subject_id="other")
-    for one, closed_at in ((late, now - timedelta(hours=2)), (old, now - timedelta(days=2))):
-        Finding.objects.filter(pk=one.pk).update(state="closed", closed_at=closed_at)
-    page = viewer.get("/findings/").content.decode()
-    assert "closed now" in page
-    assert "closed long ago" not in page

@@ -23,7 +23,6 @@ WRONG = (
     ("findings", "findings", "cluster", "a\x00", "without NUL"),
     ("alerts", "alerts", "acknowledged", "perhaps", "true or false"),
     ("alerts", "alerts", "state", "x", "firing"),
-    ("deliveries", "deliveries", "endpoint", "all", "whole number"),
     ("reports", "reports", "kind", "x", "digest"),
     ("cleanup-plans", "cleanup-plans", "state", "x", "approved"),
     ("pipeline", "pipeline-runs", "state", "x", "abandoned"),
@@ -86,10 +85,9 @@ def test_a_list_that_nobody_narrowed_by_time_shows_no_range_as_chosen(viewer, no
     )
 
 
-@pytest.mark.parametrize("page", ["fleet", "alerts", "deliveries", "reports"])
-def test_a_download_with_a_wrong_value_is_refused(viewer, page):
+def test_a_download_with_a_wrong_value_is_refused(viewer):
     answer = viewer.get(
-        reverse(f"{page}-export", args=("csv",)), {"state": "x" * 501, "status": "gone"}
+        reverse("fleet-export", args=("csv",)), {"state": "x" * 501, "status": "gone"}
     )
     assert answer.status_code == 400
     assert "cannot be used" in answer.content.decode() and answer.headers[

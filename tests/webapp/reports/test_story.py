@@ -19,7 +19,6 @@ from tests.webapp.reports.stories import (
     table,
     told,
 )
-from tests.webapp.storage.builders import audit, job_storage, root_figures
 from webapp.accounts.models import User
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert
@@ -27,7 +26,6 @@ from webapp.checkpoints.models import CheckpointRollup
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.reports.gathering.incident import gather
 from webapp.reports.report_scope import BadScope, JobKey, checked
-from webapp.storage.models import StorageRoot
 
 pytestmark = pytest.mark.django_db
 COST, HAPPENED = "What it cost", "What happened"
@@ -312,36 +310,6 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(jobs, hours, said):
             [JobKey("c", str(number)) for number in range(jobs)], T0, T0 + timedelta(hours=hours)
         )
     assert str(refused.value) == said
-
-
-def test_the_jobs_directories_are_reported_by_their_newest_audit():
-    of = job(at=T0)
-    assert any(
-        "No audit" in one.reason for one in part(told(of), "job-").blocks if one.kind == "not_known"
-    )
-    for name, at, orphans in (("old", T0 - timedelta(hours=6), 1), ("new", T0, 500)):
-        made = audit(name, as_of=at)
-        root_figures(made, "hdfs://ns/flink")
-        job_storage(
-            made, of.job_id, cluster=of.cluster, orphan_bytes=orphans, uri="hdfs://ns/flink"
-        )
-    (place,) = rows(part(told(of), "job-"), "storage")
-    assert (place["orphan_bytes"], place["as_of"], place["raw_bytes"]) == (500, T0, None)
-    StorageRoot.objects.create(uri="hdfs://ns/flink", replication=3)
-    (place,) = rows(part(told(of), "job-"), "storage")
-    assert place["raw_bytes"] == 3 * place["bytes"]
-
-
-def test_configuration_is_reported_with_its_time_and_without_secrets():
-    of = job(
-        at=T0,
-        configuration={"s3.secret-key": "canary", "state.backend": "rocksdb"},
-        last_seen_at=T0 + timedelta(days=1),
-    )
-    report = told(of)
-    settings = {row["option"]: row["value"] for row in rows(part(report, "job-"), "configuration")}
-    assert settings["s3.secret-key"] == "******"
-    assert any("whether it was the same before is not known" in line for line in unknown(report))
 
 
 def test_a_savepoint_is_a_line_of_its_own_and_no_failure_of_a_checkpoint():

@@ -58,7 +58,7 @@ class Migration(migrations.Migration):
                     models.TextField(
                         blank=True,
                         editable=False,
-                        help_text="routing key of PagerDuty, signing key of a bot, sign-in of an Alertmanager",
+                        help_text="routing key of PagerDuty, signing key of a bot",
                     ),
                 ),
                 (

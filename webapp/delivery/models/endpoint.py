@@ -31,7 +31,7 @@ class Endpoint(models.Model):
     credential_encrypted = models.TextField(
         blank=True,
         editable=False,
-        help_text="routing key of PagerDuty, signing key of a bot, sign-in of an Alertmanager",
+        help_text="routing key of PagerDuty, signing key of a bot",
     )
     secret_encrypted = models.TextField(blank=True, editable=False, help_text="signs what is sent")
     previous_secret_encrypted = models.TextField(blank=True, editable=False)

@@ -3,7 +3,8 @@ from pathlib import Path
 from ingest.cluster_run import ClusterRun
 from ingest.flink_rest.client import RestClient
 from ingest.records import LogRecord, Observed
-from ingest.source_declaration import ProbeNotes, Setting, Source, SourceRead, Turn
+from ingest.source_declaration import Setting, Source, Turn
+from ingest.source_read import ProbeNotes, SourceRead
 
 
 async def read(run: ClusterRun) -> SourceRead:

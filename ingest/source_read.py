@@ -1,0 +1,35 @@
+"""What one cycle read of one source of a cluster, and what a connection test saw of it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ingest.records import Observed, Skip
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRead:
+    """``reachable`` is ``None`` where nothing was due, or where it does not say whether the cluster
+    is there.
+
+    ``cursor`` is to be saved after the records are safe. ``behind``: more is waiting than one cycle
+    reads.
+    """
+
+    observed: tuple[Observed, ...]
+    cursor: dict[str, Any]
+    skips: tuple[Skip, ...] = ()
+    reachable: bool | None = None
+    error: str | None = None
+    jobs_seen: int = 0
+    behind: bool = False
+
+
+@dataclass(slots=True)
+class ProbeNotes:
+    """``sees`` and ``misses`` are short sentences for a person."""
+
+    sees: list[str] = field(default_factory=list)
+    misses: list[str] = field(default_factory=list)
+    flink_version: str | None = None
+    jobs: int | None = None
+    taskmanagers: int | None = None
