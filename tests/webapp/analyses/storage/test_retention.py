@@ -11,6 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from spark_jobs.diagnosis import registry
 from tests import played_trees
 from tests.played import FOLDER
 from tests.spark_jobs.storage.audits import Auditor
@@ -32,15 +33,17 @@ from tests.webapp.storage.builders import (
 from webapp.analyses.storage.root_retention import root_retention
 from webapp.lib.quantities import duration_text
 from webapp.storage.models import RootFigures
+from webapp.storage.samples import root_samples
 from webapp.storage.table_models import AUDIT_MODELS
 
 pytestmark = pytest.mark.django_db
+RULE = "storage.idle_snapshots"
 SAVEPOINTS = "1.20.5-G"
 
 
 @pytest.fixture(scope="module")
 def aged(tmp_path_factory):
-    """A tree with savepoints, audited 40 days after its last file was written."""
+    """A tree with savepoints, audited 5 and 40 days after its last file was written."""
     folder = tmp_path_factory.mktemp("aged")
     tree = lay_out(SAVEPOINTS, folder / "tree")
     root = {
@@ -49,7 +52,7 @@ def aged(tmp_path_factory):
         "clusters": ["lab"],
         "attested": False,
     }
-    times = [tree.newest + timedelta(days=40)]
+    times = [tree.newest + timedelta(days=days) for days in (5, 40)]
     auditor = Auditor(folder)
     asked = [
         {
@@ -74,9 +77,14 @@ def loaded(aged, number):
     return RootFigures.objects.get(audit=of)
 
 
+def judged(figures):
+    (sample,) = root_samples(figures.audit, [figures])
+    return registry.diagnose(sample, registry.limits(), only=[RULE]).findings
+
+
 def test_savepoints_are_told_by_age_and_size_as_the_listing_has_them(aged):
     tree = aged[0]
-    figures = loaded(aged, 1)
+    figures = loaded(aged, 2)
     found = root_retention(figures)
     folders = {
         file.path.rpartition("/")[0] for file in tree.files if "/savepoint-" in f"/{file.path}"
@@ -96,13 +104,30 @@ def test_savepoints_are_told_by_age_and_size_as_the_listing_has_them(aged):
         assert one.bytes == sum(file.bytes for file in inside if file is not own)
 
 
+def test_after_forty_days_they_are_found_and_after_five_they_are_not(aged):
+    (finding,) = judged(loaded(aged, 2))
+    found = root_retention(RootFigures.objects.get())
+    idle = [one.bytes for one in found.savepoints if one.standing in ("superseded", "last")]
+    left = [one.bytes for one in found.ended if one.standing != "needed"]
+    assert (finding.data["savepoints"], finding.data["ended_jobs"]) == (len(idle), len(left))
+    assert finding.data["savepoints"] > 0
+    assert finding.data["bytes"] == sum(idle) + sum(left)
+
+
+def test_after_five_days_nobody_is_told(aged):
+    assert judged(loaded(aged, 1)) == ()
+
+
 def test_a_savepoint_that_a_running_job_came_from_is_needed_and_left_out(aged):
-    figures = loaded(aged, 1)
+    figures = loaded(aged, 2)
+    (before,) = judged(figures)
     first = root_retention(figures).savepoints[0]
     directory = first.path.removesuffix("/_metadata").replace("file:/", "file:///")
     job("lab", at=figures.as_of, job_id="f" * 32, terminal=False, restored_path=directory)
     (found, *_) = root_retention(figures).savepoints
     assert (found.standing, found.needed_by) == ("needed", ("f" * 32,))
+    after = judged(figures)
+    assert sum(one.data["savepoints"] for one in after) == before.data["savepoints"] - 1
 
 
 def test_the_oldest_file_of_the_running_job_is_that_of_its_metadata(lost_file):  # noqa: F811
