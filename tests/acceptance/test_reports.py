@@ -28,7 +28,6 @@ RECORDED = {
         "next": [
             "Take a flame graph or thread dump of slow-enrich",
             "Find out why slow-enrich is slow",
-            "Relieve the storage",
         ],
     },
     "1.20.5/E": {
