@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from spark_jobs.diagnosis.storage_samples import OperatorStatePoint, OperatorStateTrend
 
-OFFSET_BYTES = 8
-"""Of each element, in the ``_metadata`` and on the JobManager's heap."""
 _NEAR = 0.05
 
 

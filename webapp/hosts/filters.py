@@ -58,16 +58,3 @@ class HostsFilters(ListFilters):
         """By what, and whether downwards."""
         sort = self.values.get(SORT) or WORST_FIRST
         return sort.removeprefix("-"), sort.startswith("-")
-
-
-class HostsOfTimeFilters(HostsFilters):
-    """Pages have a time range of their own."""
-
-    time_field = "at"
-
-
-class HostFilters(ListFilters):
-    """Of one host."""
-
-    cluster = Text()
-    time_field = "at"

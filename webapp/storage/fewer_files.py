@@ -116,7 +116,6 @@ def _read(row: dict[str, Any], table: str) -> ReadMetadata:
     return ReadMetadata(path, row["checkpoint_id"], row["metadata_modified"], handles, files)
 
 
-MERGING = "execution.checkpointing.file-merging.enabled"
 _LARGEST_FILE = "execution.checkpointing.file-merging.max-file-size"
 _THRESHOLD = ("state.storage.fs.memory-threshold", "execution.checkpointing.data-inline-threshold")
 _RETAINED = ("state.checkpoints.num-retained", "execution.checkpointing.num-retained")
