@@ -215,14 +215,14 @@ def test_hints_arrive_again_once_it_answers(site: Site) -> None:
         "evaluation_hint.hint()\n"
         f"os.kill({site.redis.pid}, signal.SIGCONT)\n"
         f"time.sleep({breaker.OPEN_S + 1})\n"
+        "import redis\n"
+        f"queue = redis.Redis(unix_socket_path='{site.socket}')\n"
+        "before = queue.llen('alerts')\n"
         "hints.send(evaluation_hint.TASK, evaluation_hint.KEY)\n"
-        "print('sent')\n"
+        "print(queue.llen('alerts') - before)\n"
     )
-    assert site.python(script).split()[-1] == "sent"
-    import redis
-
-    queued = redis.Redis(unix_socket_path=str(site.socket)).llen("alerts")
-    assert queued >= 11
+    # How many came before depends on the machine: the breaker opens where Redis is slow, too.
+    assert site.python(script).split()[-1] == "1"
 
 
 def test_the_breaker_lets_one_try_for_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.e2e.conftest import browser as browser
 from tests.webapp.builders import person
-from tests.webapp.reports.stories import HOSTILE, expiring, scope, seen, told
+from tests.webapp.reports.stories import HOSTILE, expiring, restarting, scope, seen, told
 from webapp.reports import orders, work_keys
 from webapp.reports.document import Report
 from webapp.reports.renderers import html
@@ -97,6 +97,16 @@ def test_a_script_that_slipped_in_would_not_run(browser, document, tmp_path):
     page.goto(file.as_uri())
     page.wait_for_selector(".js-plotly-plot .main-svg")
     assert page.title() != "pwned"
+
+
+def test_it_is_printed_on_two_sheets_with_what_is_opened_of_the_appendix(browser, tmp_path):
+    seen()
+    page, _noted = opened(browser, told(expiring(), expiring("orders"), restarting()), tmp_path)
+    page.set_viewport_size({"width": 688, "height": 1000})
+    assert len(PAGE.findall(page.pdf(prefer_css_page_size=True))) == 2
+    for summary in page.locator("#appendix summary").all():
+        summary.click()
+    assert len(PAGE.findall(page.pdf(prefer_css_page_size=True))) > 2
 
 
 def test_a_report_opens_on_our_site_in_a_sandbox_with_its_charts(

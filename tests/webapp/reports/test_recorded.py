@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.http import QueryDict
-from webapp.reports.gathering.scope import JobKey, checked
 
 from spark_jobs.serving import CHECKPOINT_FACT, FAILED_OUTCOMES, JOB_ANNOTATION, JOB_CURRENT
 from tests.acceptance.recount import figures, has_one_size, recount
@@ -24,6 +23,7 @@ from webapp.fleet.models import JobAnnotation, JobCurrent
 from webapp.lib.quantities import bytes_text
 from webapp.reports.document import Report
 from webapp.reports.gathering.incident import gather
+from webapp.reports.report_scope import JobKey, checked
 
 pytestmark = pytest.mark.django_db
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
