@@ -10,8 +10,7 @@ from itertools import pairwise
 import plotly.graph_objects as go
 from django.utils.translation import gettext
 
-from webapp.charts.shares import share_map
-from webapp.charts.theme import plain
+from webapp.charts.theme import USAGE_RAMP, figure, plain, plot_time, time_axis
 from webapp.lib.quantities import usage_text
 
 MOST_SLICES = 120
@@ -48,7 +47,34 @@ def heat_map(rows: Sequence[PoolRow], start: datetime, end: datetime) -> go.Figu
         for label, of_row in zip(labels, cells, strict=True)
     ]
     edges = [start + width * position for position in range(slices + 1)]
-    return share_map(labels, cells, hover_texts, edges, (start, end), _ROW_PX)
+    # One edge more than cells: a lone column were else as wide as the chart.
+    heat = go.Heatmap(
+        z=cells,
+        x=[plot_time(edge) for edge in edges],
+        y=list(range(len(labels))),
+        zmin=0,
+        zmax=1,
+        colorscale=USAGE_RAMP,
+        showscale=False,
+        xgap=1 if len(edges) <= 81 else 0,
+        ygap=2,
+        hoverongaps=False,
+        customdata=hover_texts,
+        hovertemplate="%{customdata}<br>%{x|%Y-%m-%d %H:%M:%S} UTC<extra></extra>",
+    )
+    return figure(
+        [heat],
+        _ROW_PX * len(labels) + 48,
+        margin={"l": 8, "r": 12, "t": 8, "b": 28},
+        xaxis=time_axis(start, end),
+        yaxis={
+            "tickvals": list(range(len(labels))),
+            "ticktext": list(labels),
+            "range": [len(labels) - 0.5, -0.5],
+            "showgrid": False,
+            "rangemode": "normal",
+        },
+    )
 
 
 def _cells(row: PoolRow, start: datetime, end: datetime, slices: int) -> list[float | None]:

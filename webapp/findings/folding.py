@@ -24,6 +24,7 @@ from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.episodes import FindingEpisode, Span, closed_at, episodes
 from webapp.findings.models import Finding, FindingOccurrence, JobJudgement, WithdrawnFinding
 from webapp.findings.occurrences import Changed, Identity, Job
+from webapp.findings.settling import TEXTS
 from webapp.fleet.attempts import ids_by_first_attempt
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import OVER, Cluster, JobCurrent, RemovedCluster
@@ -31,20 +32,7 @@ from webapp.lib.chunks import chunks
 
 OCCURRENCES_KEPT = timedelta(days=2)
 JOBS_AT_ONCE = 50
-OCCURRENCE_FIELDS = (
-    "job_id",
-    "job_name",
-    "severity",
-    "confidence",
-    "subject_kind",
-    "subject",
-    "title",
-    "cause",
-    "next_step",
-    "evidence",
-    "related",
-    "data",
-)
+OCCURRENCE_FIELDS = ("job_id", "job_name", *TEXTS)
 FOR_EVER = datetime.max.replace(tzinfo=UTC)
 
 

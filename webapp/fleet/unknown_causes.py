@@ -12,11 +12,11 @@ from ingest.redaction.texts import redact
 from spark_jobs.diagnosis.failure_causes.table import cause_of_failure
 from spark_jobs.diagnosis.root_exceptions import RootException, root_of
 from webapp.fleet.models import JobCurrent, JobException
-from webapp.fleet.unread_lines import CLUSTERS_NAMED as JOBS_NAMED
 from webapp.fleet.unread_lines import MOST_SHOWN, WITHIN
 
 MOST_FAILURES = 500
 EXAMPLE_CHARS = 300
+JOBS_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)

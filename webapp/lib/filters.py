@@ -73,12 +73,6 @@ def seconds(duration_s: float | None) -> str:
 
 
 @register.filter
-def add_px(position: float, pixels: int) -> str:
-    """A coordinate in a drawing, moved: 12.34 → '18.3' by 6."""
-    return f"{position + pixels:.1f}"
-
-
-@register.filter
 def known(value: Any) -> Any:
     """A dash for unknown; nothing else is changed (0 stays 0)."""
     return quantities.UNKNOWN if value is None or value == "" else value

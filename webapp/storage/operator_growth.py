@@ -46,7 +46,7 @@ def operator_trends(
     """
     counts = Q(audit__state=AuditState.LOADED) | (Q(audit=audit) if audit else Q(pk__in=[]))
     ids = [job_id, *_ancestors(job_id)]
-    # Where nobody knows who wrote them, a given id tells it no more than the directory.
+    # Where nobody knows who wrote them, a given id says no more than the directory.
     drawn = Q(cluster="", job_id__in=[one for one in ids if not is_given(one)])
     kept = OperatorStateSize.objects.filter(counts, Q(cluster=cluster, job_id__in=ids) | drawn)
     # An audit has a row for each checkpoint that is retained: one checkpoint comes many times.
@@ -133,7 +133,7 @@ def _point(row: dict[str, Any]) -> OperatorStatePoint:
 
 def _ancestors(job_id: str) -> list[str]:
     """Ids of the jobs that it was restored from, as audits know them: each one a query, and few
-    have any. Of a given id nobody knows whose restore a link tells.
+    have any. With a given id nobody knows whose restore a link is.
     """
     ancestors: list[str] = []
     at: str | None = job_id

@@ -4,17 +4,12 @@ Bounded in memory: jobs go by in chunks, and only those a rule could speak of.
 """
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
-from ingest.metadata.owners import owner_directory
-from ingest.uris import BadUri, canonical
 from spark_jobs.diagnosis.storage_samples import (
     Dependence,
     IdleSnapshots,
@@ -28,8 +23,8 @@ from spark_jobs.storage_words import NOT_CLEANABLE, ORPHAN
 from webapp.fleet.models import JobCurrent
 from webapp.lib.chunks import chunks
 from webapp.lib.instants import epoch_ms
-from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.fewer_files import FewerFiles, fewer_files
+from webapp.storage.idle_snapshots import LAST, NEEDED, SUPERSEDED, ended_jobs, kept_savepoints
 from webapp.storage.models import (
     ChainLink,
     CheckpointStorage,
@@ -40,183 +35,7 @@ from webapp.storage.models import (
     VerdictFigures,
 )
 from webapp.storage.models.audits import MISSING_PATH_LENGTH
-
-MOST_ROWS = 500
-MOST_JOBS = 5_000
-NEEDED, SUPERSEDED, LAST, UNKNOWN = "needed", "superseded", "last", "unknown"
-
-
-@dataclass(frozen=True)
-class KeptSavepoint:
-    """``standing``: needed (a job that has not ended was restored from it), superseded (a newer
-    snapshot of its job is whole), last (none is), unknown (whose it is). ``needed_by``: ids of
-    those jobs.
-    """
-
-    path: str
-    cluster: str
-    job_id: str
-    checkpoint_id: int | None
-    written: datetime | None
-    age_ms: float | None
-    files: int
-    bytes: int
-    standing: str
-    needed_by: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class EndedJob:
-    """Checkpoints of a job that has ended, which Flink does not delete any more.
-
-    ``needed_by``: jobs whose snapshots refer to its files.
-    """
-
-    directory: str
-    cluster: str
-    job_id: str
-    name: str | None
-    state: str | None
-    last_written: datetime | None
-    idle_ms: float | None
-    checkpoints: int
-    files: int
-    bytes: int
-    standing: str
-    needed_by: tuple[str, ...]
-
-
-def kept_savepoints(figures: RootFigures) -> tuple[KeptSavepoint, ...]:
-    """Oldest first."""
-    rows = CheckpointStorage.objects.filter(
-        audit=figures.audit, root=figures.root, is_savepoint=True
-    ).order_by("modified", "id")[:MOST_ROWS]
-    storages = list(rows)
-    sources = _restored_from()
-    newer = _newest_whole(figures, {row.job_id for row in storages if row.job_id})
-    made = []
-    for row in storages:
-        needed = tuple(sources.get(row.metadata_path.rpartition("/")[0], ()))
-        last = newer.get((row.cluster, row.job_id)) if row.job_id else None
-        is_older = last is not None and row.modified is not None and last > row.modified
-        standing = (
-            NEEDED if needed else UNKNOWN if not row.job_id else SUPERSEDED if is_older else LAST
-        )
-        age = age_ms(figures.as_of, row.modified)
-        made.append(
-            KeptSavepoint(
-                row.metadata_path,
-                row.cluster,
-                row.job_id,
-                row.checkpoint_id,
-                row.modified,
-                age,
-                row.files,
-                row.bytes,
-                standing,
-                needed,
-            )
-        )
-    return tuple(made)
-
-
-def ended_jobs(figures: RootFigures) -> tuple[EndedJob, ...]:
-    """Those that keep live files, idle longest first."""
-    rows = JobStorage.objects.filter(
-        audit=figures.audit, root=figures.root, terminal=True, checkpoints__gt=0, live_files__gt=0
-    )
-    storages = list(rows.order_by("newest_modified", "id")[:MOST_ROWS])
-    ids = [row.job_id for row in storages]
-    directories = {row.directory for row in storages}
-    links = ChainLink.objects.filter(
-        audit=figures.audit, kind="refers", other_directory__in=directories
-    ).values_list("other_directory", "job_id")
-    needed = defaultdict(set)
-    for other, by in links:
-        needed[other].add(by)
-    for snapshot, jobs in _restored_from().items():
-        if (origin := owner_directory(snapshot)) in directories:
-            needed[origin] |= set(jobs)
-    states = {
-        (job.cluster, job.job_id): job.state
-        for job in JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "state")
-    }
-    return tuple(
-        EndedJob(
-            directory=row.directory,
-            cluster=row.cluster,
-            job_id=row.job_id,
-            name=row.job_name,
-            state=states.get((row.cluster, row.job_id)),
-            last_written=row.newest_modified,
-            idle_ms=age_ms(figures.as_of, row.newest_modified),
-            checkpoints=row.checkpoints,
-            files=row.live_files,
-            bytes=row.live_bytes,
-            standing=NEEDED if needed[row.directory] else LAST,
-            needed_by=tuple(sorted(needed[row.directory])),
-        )
-        for row in storages
-    )
-
-
-def _restored_from() -> dict[str, list[str]]:
-    paths_by_snapshot: dict[str, list[str]] = defaultdict(list)
-    rows = (
-        JobCurrent.objects.exclude(terminal=True)
-        .exclude(restored_path=None)
-        .order_by("-as_of", "-id")
-    )
-    for job_id, path in rows.values_list("job_id", "restored_path")[:MOST_JOBS]:
-        try:
-            paths_by_snapshot[canonical(path or "", spellings()).removesuffix("/_metadata")].append(
-                job_id
-            )
-        except BadUri:
-            continue
-    return paths_by_snapshot
-
-
-def _newest_whole(figures: RootFigures, ids: set[str]) -> dict[tuple[str, str], datetime]:
-    rows = CheckpointStorage.objects.filter(
-        audit=figures.audit, job_id__in=ids, missing_files=0, modified__isnull=False
-    )
-    instants: dict[tuple[str, str], datetime] = {}
-    for cluster, job_id, at in (
-        rows.order_by("modified").values_list("cluster", "job_id", "modified").iterator(2_000)
-    ):
-        if at is not None:
-            instants[cluster, job_id] = at
-    return instants
-
-
-def age_ms(as_of: datetime, at: datetime | None) -> float | None:
-    return None if at is None else (as_of - at) / timedelta(milliseconds=1)
-
-
-_CHECKPOINT = re.compile(r"/chk-(\d+)/_metadata$")
-
-
-def files_by_directory(checkpoints: "QuerySet[CheckpointStorage]") -> dict[str, float]:
-    """By canonical job directory, beside its ``_metadata``: what is new in its newest checkpoint
-    against the retained one before, shared over the checkpoints between; all that it refers to
-    where there is none before.
-    """
-    counts_by_directory: dict[str, tuple[int, float]] = {}
-    names = ("metadata_path", "checkpoint_id", "files", "new_files", "previous_path")
-    for path, checkpoint, files, new, before in checkpoints.filter(is_savepoint=False).values_list(
-        *names
-    ):
-        directory = _CHECKPOINT.sub("", path)
-        earlier = _CHECKPOINT.search(before or "")
-        between = max((checkpoint or 0) - int(earlier[1]), 1) if earlier else 1
-        if (checkpoint or 0) >= counts_by_directory.get(directory, (-1, 0.0))[0]:
-            counts_by_directory[directory] = (
-                checkpoint or 0,
-                files if new is None else new / between,
-            )
-    return {directory: files for directory, (_checkpoint, files) in counts_by_directory.items()}
-
+from webapp.storage.written_files import files_by_directory
 
 JOBS_AT_ONCE = 500
 FEW_FILES = 50

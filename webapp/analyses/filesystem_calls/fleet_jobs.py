@@ -20,7 +20,7 @@ from webapp.checkpoints.views import address_of
 from webapp.fleet.models import JobCurrent
 from webapp.storage.models import CheckpointStorage
 from webapp.storage.newest_audits import latest_audits
-from webapp.storage.samples import files_by_directory
+from webapp.storage.written_files import files_by_directory
 
 WINDOW = timedelta(minutes=10)
 MOST_FACTS, MOST_JOBS = 100_000, 1_000

@@ -39,9 +39,9 @@ from webapp.fleet.models import OVER, JobCurrent
 from webapp.replication.models import Replica
 from webapp.replication.storages import CopyRate, copy_rates, storage_of
 from webapp.storage.auditing.audit_request import spellings
+from webapp.storage.idle_snapshots import age_ms
 from webapp.storage.models import CheckpointStorage
 from webapp.storage.newest_audits import latest_audits
-from webapp.storage.samples import age_ms
 
 State = Literal["none", "same_storage", "late", "unknown", "ready"]
 WORST_FIRST: Sequence[State] = ("none", "same_storage", "late", "unknown", "ready")

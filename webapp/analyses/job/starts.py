@@ -232,13 +232,6 @@ def about_state_requests(troubles: RpcTroubles) -> str:
     )
 
 
-def straggler(start: Start) -> str:
-    """The slowest of the tasks that others waited for, and where it ran; empty where they did
-    not.
-    """
-    return " on ".join(filter(None, _straggler(start)))
-
-
 def _held_up(start: Start) -> str:
     task, place = _straggler(start)
     if not task:

@@ -20,8 +20,8 @@ from webapp.analyses.document import (
 )
 from webapp.analyses.storage.root_retention import Retention, root_retention
 from webapp.lib.quantities import duration_text
+from webapp.storage.idle_snapshots import LAST, NEEDED, SUPERSEDED, UNKNOWN
 from webapp.storage.models import RootFigures
-from webapp.storage.samples import LAST, NEEDED, SUPERSEDED, UNKNOWN
 
 STANDING = {
     NEEDED: message("needed"),

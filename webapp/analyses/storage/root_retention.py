@@ -19,8 +19,7 @@ from spark_jobs.audit_tables import STORAGE_LIVE, STORAGE_REFERENCE
 from spark_jobs.manifest import BadManifest, Manifest
 from webapp.fleet.models import JobCurrent
 from webapp.storage.auditing import loading
-from webapp.storage.models import JobStorage, RootFigures, StorageAudit
-from webapp.storage.samples import (
+from webapp.storage.idle_snapshots import (
     MOST_ROWS,
     EndedJob,
     KeptSavepoint,
@@ -28,6 +27,7 @@ from webapp.storage.samples import (
     ended_jobs,
     kept_savepoints,
 )
+from webapp.storage.models import JobStorage, RootFigures, StorageAudit
 from webapp.work.run_files import file_uris
 
 MOST_READ = 500_000

@@ -382,7 +382,7 @@ class ChainLink(OfAudit):
 
     @property
     def end(self) -> str:
-        """What tells the depending job from all others: its directory, else its id."""
+        """What distinguishes the depending job: its directory, else its id."""
         return self.directory or self.job_id
 
 

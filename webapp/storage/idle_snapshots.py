@@ -1,0 +1,165 @@
+"""Snapshots of one audit that Flink will not delete by itself: savepoints, and checkpoints of jobs
+that have ended. Bounded.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ingest.metadata.owners import owner_directory
+from ingest.uris import BadUri, canonical
+from webapp.fleet.models import JobCurrent
+from webapp.storage.auditing.audit_request import spellings
+from webapp.storage.models import ChainLink, CheckpointStorage, JobStorage, RootFigures
+
+MOST_ROWS = 500
+MOST_JOBS = 5_000
+NEEDED, SUPERSEDED, LAST, UNKNOWN = "needed", "superseded", "last", "unknown"
+
+
+@dataclass(frozen=True)
+class KeptSavepoint:
+    """``standing``: needed (a job that has not ended was restored from it), superseded (a newer
+    snapshot of its job is whole), last (none is), unknown (whose it is). ``needed_by``: ids of
+    those jobs.
+    """
+
+    path: str
+    cluster: str
+    job_id: str
+    checkpoint_id: int | None
+    written: datetime | None
+    age_ms: float | None
+    files: int
+    bytes: int
+    standing: str
+    needed_by: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EndedJob:
+    """Checkpoints of a job that has ended, which Flink does not delete any more.
+
+    ``needed_by``: jobs whose snapshots refer to its files.
+    """
+
+    directory: str
+    cluster: str
+    job_id: str
+    name: str | None
+    state: str | None
+    last_written: datetime | None
+    idle_ms: float | None
+    checkpoints: int
+    files: int
+    bytes: int
+    standing: str
+    needed_by: tuple[str, ...]
+
+
+def kept_savepoints(figures: RootFigures) -> tuple[KeptSavepoint, ...]:
+    """Oldest first."""
+    rows = CheckpointStorage.objects.filter(
+        audit=figures.audit, root=figures.root, is_savepoint=True
+    ).order_by("modified", "id")[:MOST_ROWS]
+    storages = list(rows)
+    sources = _restored_from()
+    newer = _newest_whole(figures, {row.job_id for row in storages if row.job_id})
+    made = []
+    for row in storages:
+        needed = tuple(sources.get(row.metadata_path.rpartition("/")[0], ()))
+        last = newer.get((row.cluster, row.job_id)) if row.job_id else None
+        is_older = last is not None and row.modified is not None and last > row.modified
+        standing = (
+            NEEDED if needed else UNKNOWN if not row.job_id else SUPERSEDED if is_older else LAST
+        )
+        age = age_ms(figures.as_of, row.modified)
+        made.append(
+            KeptSavepoint(
+                row.metadata_path,
+                row.cluster,
+                row.job_id,
+                row.checkpoint_id,
+                row.modified,
+                age,
+                row.files,
+                row.bytes,
+                standing,
+                needed,
+            )
+        )
+    return tuple(made)
+
+
+def ended_jobs(figures: RootFigures) -> tuple[EndedJob, ...]:
+    """Those that keep live files, idle longest first."""
+    rows = JobStorage.objects.filter(
+        audit=figures.audit, root=figures.root, terminal=True, checkpoints__gt=0, live_files__gt=0
+    )
+    storages = list(rows.order_by("newest_modified", "id")[:MOST_ROWS])
+    ids = [row.job_id for row in storages]
+    directories = {row.directory for row in storages}
+    links = ChainLink.objects.filter(
+        audit=figures.audit, kind="refers", other_directory__in=directories
+    ).values_list("other_directory", "job_id")
+    needed = defaultdict(set)
+    for other, by in links:
+        needed[other].add(by)
+    for snapshot, jobs in _restored_from().items():
+        if (origin := owner_directory(snapshot)) in directories:
+            needed[origin] |= set(jobs)
+    states = {
+        (job.cluster, job.job_id): job.state
+        for job in JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "state")
+    }
+    return tuple(
+        EndedJob(
+            directory=row.directory,
+            cluster=row.cluster,
+            job_id=row.job_id,
+            name=row.job_name,
+            state=states.get((row.cluster, row.job_id)),
+            last_written=row.newest_modified,
+            idle_ms=age_ms(figures.as_of, row.newest_modified),
+            checkpoints=row.checkpoints,
+            files=row.live_files,
+            bytes=row.live_bytes,
+            standing=NEEDED if needed[row.directory] else LAST,
+            needed_by=tuple(sorted(needed[row.directory])),
+        )
+        for row in storages
+    )
+
+
+def _restored_from() -> dict[str, list[str]]:
+    paths_by_snapshot: dict[str, list[str]] = defaultdict(list)
+    rows = (
+        JobCurrent.objects.exclude(terminal=True)
+        .exclude(restored_path=None)
+        .order_by("-as_of", "-id")
+    )
+    for job_id, path in rows.values_list("job_id", "restored_path")[:MOST_JOBS]:
+        try:
+            paths_by_snapshot[canonical(path or "", spellings()).removesuffix("/_metadata")].append(
+                job_id
+            )
+        except BadUri:
+            continue
+    return paths_by_snapshot
+
+
+def _newest_whole(figures: RootFigures, ids: set[str]) -> dict[tuple[str, str], datetime]:
+    rows = CheckpointStorage.objects.filter(
+        audit=figures.audit, job_id__in=ids, missing_files=0, modified__isnull=False
+    )
+    instants: dict[tuple[str, str], datetime] = {}
+    for cluster, job_id, at in (
+        rows.order_by("modified").values_list("cluster", "job_id", "modified").iterator(2_000)
+    ):
+        if at is not None:
+            instants[cluster, job_id] = at
+    return instants
+
+
+def age_ms(as_of: datetime, at: datetime | None) -> float | None:
+    return None if at is None else (as_of - at) / timedelta(milliseconds=1)
