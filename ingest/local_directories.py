@@ -1,7 +1,8 @@
 """Which local files Weir reads for a cluster: logs. Weir's own folders hold secrets, the database
-and the lake: nothing of them is read in this way, except what
-the demo plays, and lines that Weir itself put aside for this cluster (``LogSource.own_globs``).
-Where ``WEIR_READ_DIRS`` lists directories, nothing outside of them is read.
+and the lake: nothing of them is read in this way, except what the demo plays, and lines that Weir
+itself put aside for this cluster (``LogSource.own_globs``). Where ``WEIR_READ_DIRS`` lists
+directories, nothing outside of them is read.
+
 :func:`refusal_of_entry` helps people who enter a path; what counts is :func:`refusal_of_file`.
 """
 

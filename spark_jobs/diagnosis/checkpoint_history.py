@@ -26,7 +26,7 @@ COUNTED_REASONS = frozenset(
 """Reasons that use up one of ``tolerable-failed-checkpoints``."""
 
 INCREMENTAL_SIZE_SINCE = (1, 15)
-"""From this release REST tells full and uploaded size apart."""
+"""From this release REST reports full and uploaded size apart."""
 
 NO_ID = 0
 """Of a checkpoint that failed before it got one; Flink counts from 1."""

@@ -1,5 +1,5 @@
 """How much of its state each checkpoint uploaded, and which come right after a savepoint. From 1.15
-on REST tells the full size and the uploaded one; before, an incremental checkpoint reports its
+on REST reports the full size and the uploaded one; before, an incremental checkpoint reports its
 upload alone, and the full size is that of the newest savepoint or of the files of its `_metadata`.
 """
 

@@ -68,7 +68,7 @@ def is_completed_checkpoint(fact: Row) -> bool:
 
 
 def points(completed: Iterable[Row]) -> list[Point]:
-    # Of a checkpoint that only the log tells of, one size is known: beside those that REST tells
+    # Of a checkpoint that only the log has, one size is known: beside those that REST reports
     # of, it would look like a jump.
     return [
         (

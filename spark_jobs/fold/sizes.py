@@ -1,4 +1,4 @@
-"""Full size and uploaded size of a checkpoint. From Flink 1.15 on REST tells both, and the log the
+"""Full size and uploaded size of a checkpoint. From Flink 1.15 on REST reports both, and the log the
 full one. Before, both tell the uploaded one: of an incremental checkpoint a part of the state, of a
 savepoint the whole. What both leave unknown, a ``_metadata`` that was read may tell.
 """
@@ -39,7 +39,7 @@ def sizes(figures: Row, logged: CheckpointLog, is_savepoint: bool | None, job: "
 def sizes_in_rest(
     state_bytes: int | None, checkpointed_bytes: int | None, *, is_whole: bool = False
 ) -> Sizes:
-    """As REST tells them: one size is the uploaded one, and the full one where all of the state was
+    """As REST reports them: one size is the uploaded one, and the full one where all of the state was
     written (``is_whole``).
     """
     if checkpointed_bytes is not None:

@@ -51,7 +51,7 @@ def job_starts(life: Life, new_rows: Iterable[Row], known: Sequence[Row]) -> lis
     ):
         for at, tasks in tasks_of.items():
             before = by_instant.get(at)
-            # After the restart of a region REST tells of the other tasks' start again.
+            # After the restart of a region REST reports the start of the other tasks again.
             if before is None or (source, len(tasks)) > (before["reported_by"], before["tasks"]):
                 by_instant[at] = {"at": at, "reported_by": source, **summary(tasks, life.names)}
     kept = sorted(by_instant.values(), key=lambda entry: int(entry["at"]))[-STARTS:]

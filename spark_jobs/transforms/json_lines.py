@@ -1,5 +1,5 @@
-"""Lines of a JSON log of which nothing is kept, recognised for a whole column at once by what
-:mod:`ingest.flink_logs.json_records` tells of them.
+"""Lines of a JSON log of which nothing is kept, recognised for a whole column at once, by the rule
+of :func:`ingest.flink_logs.json_records.is_routine`.
 """
 
 from functools import cache

@@ -1,5 +1,5 @@
 """The first checkpoint after a savepoint uploads the whole state again although checkpoints are
-incremental. Compaction of RocksDB does so too: it is told apart by the files that `_metadata`
+incremental. Compaction of RocksDB does so too: it is recognised by the files that `_metadata`
 names, else by whether the release has the fault.
 """
 

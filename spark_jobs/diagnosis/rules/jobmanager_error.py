@@ -54,10 +54,12 @@ MESSAGE_CHARS = 300
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)
-    told = [event for event in window.events if event.at_ms > since_ms and _is_error(window, event)]
-    if not told:
+    errors = [
+        event for event in window.events if event.at_ms > since_ms and _is_error(window, event)
+    ]
+    if not errors:
         return
-    newest = next((event for event in reversed(told) if event.kind in NOT_RUN), told[-1])
+    newest = next((event for event in reversed(errors) if event.kind in NOT_RUN), errors[-1])
     is_down = newest.kind in NOT_RUN and window.state != "RUNNING"
     root, cause = root_of(newest.message or "", newest.detail), _cause(newest)
     what = cause.title if cause else root.group
@@ -81,9 +83,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             "the program, its classes, or an outside system that it calls before it submits the job."
         ),
         seen_at_ms=newest.at_ms,
-        began_at_ms=told[0].at_ms,
+        began_at_ms=errors[0].at_ms,
         evidence=(
-            Evidence(message("errors in logs"), len(told), "count", at_ms=newest.at_ms),
+            Evidence(message("errors in logs"), len(errors), "count", at_ms=newest.at_ms),
             Evidence(message("root exception"), root.group, at_ms=newest.at_ms),
         ),
         data={"cause": code_of(cause), "event": newest.kind},

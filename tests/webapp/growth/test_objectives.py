@@ -310,7 +310,7 @@ def test_what_is_promised_of_other_clusters_is_shown_to_nobody_who_does_not_see_
     objective("freshness", limit_s="60", matchers='cluster=~"prod|their-secret"\njob=~"secret.*"')
     objective("availability", matchers='cluster=~"prod|their-secret"')
     played(2, running_but(set()))
-    told = [viewer.get(path).content.decode() for path in ("/objectives/", "/api/v1/objectives/")]
+    texts = [viewer.get(path).content.decode() for path in ("/objectives/", "/api/v1/objectives/")]
 
-    assert not any("secret" in text for text in told)
-    assert "orders" in told[0] and "99 %" in told[0]
+    assert not any("secret" in text for text in texts)
+    assert "orders" in texts[0] and "99 %" in texts[0]

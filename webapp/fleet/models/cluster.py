@@ -66,7 +66,7 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
         )
 
     def without_running_jobs(self) -> Self:
-        """Live clusters whose source tells of jobs that ended alone: a History Server."""
+        """Live clusters whose source reports only jobs that ended: a History Server."""
         logs = (
             ~models.Q(log_globs=[]) | ~models.Q(log_store_kind="") | models.Q(logs_are_pushed=True)
         )
