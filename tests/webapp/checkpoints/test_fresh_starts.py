@@ -6,10 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from tests.webapp.builders import T0, annotation, fact, job
+from ingest.replay.shipped import PREFIX
+from tests.webapp.builders import T0, annotation, cluster, fact, job
 from webapp.checkpoints.fresh_starts import take_up
 from webapp.findings import marks
 from webapp.findings.models import Finding
+from webapp.fleet import demo
 
 pytestmark = pytest.mark.django_db
 PATH = "s3://lake/ck/a/chk-9"
@@ -94,6 +96,13 @@ def test_a_restore_that_the_log_alone_tells_of_counts():
 def test_an_earlier_attempt_without_checkpoints_had_nothing_to_lose():
     earlier(checkpoint=False)
     comes_back()
+    assert not found()
+
+
+def test_a_recording_that_the_demo_plays_again_has_lost_nothing():
+    cluster(f"{PREFIX}1.20", at=T0, labels={demo.LABEL: demo.LABEL_VALUE})
+    earlier(cluster=f"{PREFIX}1.20")
+    comes_back(cluster=f"{PREFIX}1.20")
     assert not found()
 
 
