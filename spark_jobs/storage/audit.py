@@ -316,7 +316,10 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
             {*inputs.shared, *(owner["job_directory"] for owner in owned if owner["shared"])}
         ),
         remembered=table_of(remembered, carried.REMEMBERED),
-        restores=table_of(carried.restores(weaned, settled), carried.RESTORES),
+        restores=table_of(
+            carried.restores(weaned, settled, max(root["as_of"] for root in roots)),
+            carried.RESTORES,
+        ),
         needed=pa.table(
             {
                 "job_id": pa.array(
