@@ -150,10 +150,16 @@ def remembered(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Ro
     return rows
 
 
+_PLACES = ("restored_path", "written_directory")
+
+
 def restores(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
     rows = plain_rows(Here().read(state_files(previous, ("storage_restores",)), RESTORES))
     for spellings in spellings_of(audits).values():
-        rows = [row | {"restored_path": canonical(row["restored_path"], spellings)} for row in rows]
+        rows = [
+            row | {name: canonical(row[name], spellings) for name in _PLACES if row[name]}
+            for row in rows
+        ]
     return rows
 
 

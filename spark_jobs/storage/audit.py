@@ -197,9 +197,10 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         doubts.copied_snapshots(retained),
     )
     chains = _chains(sums, jobs_of.keys, roots)
-    unlisted = plain_rows(engine.collected(of_paths["unlisted_metadata"]))
+    known_metadata = plain_rows(engine.collected(of_paths["known_metadata"]))
     unread_rows = sums.rows("unread_checkpoints")
-    unread = history.unread(unread_rows, metadata, unlisted, jobs, sole, roots)
+    read_now = keys(retained, "audit_id", "metadata_path")
+    unread = history.unread(unread_rows, metadata, read_now, known_metadata, jobs, sole, roots)
     unfound = checkpoints.last_unfound(of_jobs, weaned, jobs, sole, remembered)
     elsewhere = history.elsewhere(unread_rows, unread, sums.rows("vanished_checkpoints"))
     family = lineage.Family(jobs, all_restores, chains, sole, unfound, set(dead.since))
@@ -316,7 +317,10 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
             {*inputs.shared, *(owner["job_directory"] for owner in owned if owner["shared"])}
         ),
         remembered=table_of(remembered, carried.REMEMBERED),
-        restores=table_of(carried.restores(weaned, settled), carried.RESTORES),
+        restores=table_of(
+            carried.restores(weaned, settled, max(root["as_of"] for root in roots)),
+            carried.RESTORES,
+        ),
         needed=pa.table(
             {
                 "job_id": pa.array(

@@ -65,13 +65,21 @@ RESTORES = pa.schema(
         ("restored_at", INSTANT),
         ("settled", pa.bool_()),
         ("needs", pa.bool_()),
+        ("written_directory", pa.string()),
+        ("known_at", INSTANT),
     ]
 )
 """``storage_restores``: of jobs that had neither ended nor completed a checkpoint of their own
 since: that a job is forgotten, or was restored again, does not say that it has. Of the others, which
-are ``settled``: those that go on and may lose it, and those that lost it.
+are ``settled``: those that have one and may lose it, and those that lost it.
 
 ``needs``: it has no whole checkpoint of its own, and would have to be restored from there again.
+``known_at``: the newest audit that knew a row of the job.
+"""
+_STATES = ("settled", "needs")
+FORGOTTEN_AFTER_D = 400
+"""How long a settled restore of a job that nobody reports counts: longer than files ever wait to be
+purged (``WEIR_QUARANTINE_H``: at most a year).
 """
 APPEARS_WITHIN_H = 24
 """How long after its time of modification a file may appear: an object store gives the time at
@@ -343,19 +351,26 @@ def remembered(before: Iterable[Row], owners: Iterable[Row], snapshots: Iterable
     return rows
 
 
-def restores(weaned: Iterable[Row], settled: Iterable[Row]) -> list[Row]:
+def restores(weaned: Iterable[Row], settled: Iterable[Row], as_of: int) -> list[Row]:
     """``RESTORES`` after an audit, each once; ``settled``: of restores that audits before knew."""
     rows: dict[Key, Row] = {}
+    oldest = as_of - FORGOTTEN_AFTER_D * 24 * US_PER_H
     for before, of in ((False, weaned), (True, settled)):
         for job in of:
             is_over = before or job["ended"]
             is_whole = job["weaned"] or (is_over and job["has_whole"])
+            known_at = (job.get("forgotten") and job["known_at"]) or as_of
             row = {name: job[name] for name in RESTORES.names if name in job} | {
                 "settled": is_over or job["weaned"],
                 "needs": not is_whole and not (job["ended"] and job["left_nothing"]),
+                "known_at": known_at,
             }
-            if row["needs"] or not row["settled"] or not job["terminal"]:
-                rows.setdefault(key_of(row, RESTORES.names), row)
+            key = key_of(row, ("cluster", "job_id", "restored_path", "restored_at", *_STATES))
+            may_lose = job["has_whole"] or not job["terminal"]
+            is_over_for_good = row["settled"] and not (row["needs"] or may_lose)
+            is_forgotten = before and known_at < oldest
+            if not is_over_for_good and not is_forgotten:
+                rows[key] = max(row, rows.get(key, row), key=lambda one: one["known_at"])
     return list(rows.values())
 
 

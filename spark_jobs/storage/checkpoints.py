@@ -232,17 +232,21 @@ def weaned_restores(
     what it was restored from. ``ended``: it cannot run, and its last checkpoint was read, or is
     known to be gone: one that was not found may refer to what the job was restored from.
     ``is_own``: restored from a directory it writes itself. ``has_whole``: it has one, of whatever
-    time. ``left_nothing``: Flink deleted its last checkpoint, another job took it over, or there was
-    none.
+    time; also one that nobody reports any more (``forgotten``). ``left_nothing``: Flink deleted its
+    last checkpoint, another job took it over, or there was none.
     """
     own = by((row for row in checkpoints if not row["is_savepoint"] and row["claims"] == 1), *JOB)
     homes = keys(sole, *JOB, "job_directory")
+    written = by((row for row in checkpoints if not row["is_savepoint"]), "audit_id", "job_id")
     weaned = []
     for job in restores:
         of_job = own.get(key_of(job, JOB), [])
         whole = [
             row for row in of_job if row["seen"] and row["self_contained"] and row["resolvable"]
         ]
+        if job.get("forgotten"):
+            of_its_id = written.get((job["audit_id"], job["job_id"]), ())
+            whole = [row for row in of_its_id if _is_whole_of_forgotten(row, job)]
         reads_on = job["recorded"] or (job["reads_restored"] and not job["terminal"])
         weaned.append(
             job
@@ -265,6 +269,16 @@ def weaned_restores(
         }
         for job in weaned
     ]
+
+
+def _is_whole_of_forgotten(row: Row, job: Row) -> bool:
+    """Of an id that was given, others may have one: what lies where the job wrote, and is of nobody
+    who is known, is its own.
+    """
+    is_its_own = not is_given(job["job_id"]) or (
+        row["job_directory"] == job["written_directory"] and not row["claims"]
+    )
+    return bool(is_its_own and row["self_contained"] and row["resolvable"])
 
 
 def last_unfound(

@@ -1,6 +1,6 @@
 """What the audit before knew of referrers that are gone, and what the next one has to know."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -27,22 +27,28 @@ class Unread(NamedTuple):
 def unread(
     checkpoints: Iterable[Row],
     metadata: Iterable[Row],
-    unlisted: Iterable[Row],
+    read: Set[Key],
+    known: Iterable[Row],
     jobs: Iterable[Row],
     sole: Iterable[Row],
     roots: Sequence[Row],
 ) -> Unread:
     """One may still be there where it was listed, or its root was not listed whole, or not at all.
+    Where one was ``read`` that does not name the same files, it took the place of one that is gone.
 
     What a cluster says it discarded lay in directories it writes. Numbers repeat where a job starts
     again under its id, so what an audit read has to be of the time of what was discarded.
-    ``unlisted`` says when those that are gone were written; of what was read without having been
+    ``known`` says when those that are gone were written; of what was read without having been
     listed nobody knows, and then nothing proves that it was discarded.
     """
     whole = [root for root in roots if root["unlisted"] == 0]
     listed = keys(metadata, "audit_id", "path")
-    missed = sorted(keys(checkpoints, "audit_id", "metadata_path") - listed)
-    gone = [(audit_id, path) for audit_id, path in missed if root_around(audit_id, path, whole)]
+    earlier = keys(checkpoints, "audit_id", "metadata_path")
+    missed = ((audit_id, path) for audit_id, path in earlier - listed - read)
+    gone = sorted(
+        {(audit_id, path) for audit_id, path in missed if root_around(audit_id, path, whole)}
+        | (earlier & read)
+    )
     where = placed(pa.array([path for _, path in gone], pa.string()))
     places = zip(
         gone, where.job_directory.to_pylist(), where.checkpoint_id.to_pylist(), strict=True
@@ -57,7 +63,7 @@ def unread(
                         (job["audit_id"], home["job_directory"], end["checkpoint_id"]), []
                     ).append(end)
     written: dict[Key, list[int | None]] = {}
-    for row in unlisted:
+    for row in known:
         written.setdefault((row["audit_id"], row["path"]), []).append(row["modified"])
 
     def was_discarded(checkpoint_key: Key, directory: str | None, number: int | None) -> bool:

@@ -37,6 +37,7 @@ _FORGOTTEN = dict.fromkeys([*JOB_SCHEMA.names, "written_directory"]) | {
     "terminal": False,
     "seen": False,
 }
+_OF_RESTORE = ("restored_path", "restored_at", "settled", "needs")
 NOBODY = {
     **dict.fromkeys(
         (
@@ -99,8 +100,7 @@ def earlier_restores(
     before: Iterable[Row], jobs: Sequence[Row], audit_ids: Iterable[str], *, settled: bool = False
 ) -> list[Row]:
     """Restores that audits before knew (``carried.RESTORES``) and that no row of a job says any
-    more, as :func:`restores` has them. A job that nobody reports may run, but for those that are
-    ``settled``.
+    more, as :func:`restores` has them. A job that nobody reports may run.
     """
     before = [restore for restore in before if bool(restore["settled"]) == settled]
     known = {key_of(job, JOB): job for job in jobs}
@@ -109,9 +109,9 @@ def earlier_restores(
         for restore in before:
             job = known.get((audit_id, restore["cluster"], restore["job_id"]))
             if job is None:
-                rows += [] if settled else [_FORGOTTEN | {"audit_id": audit_id} | restore]
+                rows.append(_FORGOTTEN | {"audit_id": audit_id, "forgotten": True} | restore)
             elif job["restored_path"] != restore["restored_path"]:
-                rows.append(job | restore)
+                rows.append(job | {name: restore[name] for name in _OF_RESTORE})
     return restores(rows)
 
 

@@ -107,14 +107,14 @@ SCHEMAS = {
     "not_found_of": pa.schema([("audit_id", _TEXT), ("not_found", _INT)]),
     "unread_checkpoints": _CHECKPOINT,
     "vanished_checkpoints": _CHECKPOINT,
-    "unlisted_metadata": pa.schema([("audit_id", _TEXT), ("path", _TEXT), ("modified", INSTANT)]),
+    "known_metadata": pa.schema([("audit_id", _TEXT), ("path", _TEXT), ("modified", INSTANT)]),
     "missing": pa.schema(
         [("checkpoint_no", _INT), ("path", _TEXT), ("root_no", _INT), ("bytes", _INT)]
     ),
 }
 """``files`` is judged next, with ``unread``: earlier references of checkpoints that were not read
-this time, and whether the file was listed under a whole root now, or before, when something
-referred to it.
+this time, or that another one took the place of, and whether the file was listed under a whole
+root now, or before, when something referred to it.
 """
 
 
@@ -133,8 +133,15 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
         arrays.found_at(arrays.joined(earlier.mine, "audit_id", "metadata_path"), checkpoint_keys)
         >= 0
     )
-    unread = earlier.mine.filter(pa.array(~is_read)).select(["audit_id", *REFERRED.names])
     listing, references, segments = parts["listing"], parts["storage_reference"], parts["segments"]
+    pair = ("audit_id", "metadata_path", "path")
+    # What is read there now and names it no more is another checkpoint of that number.
+    is_named = (
+        arrays.found_at(arrays.joined(earlier.mine, *pair), arrays.joined(references, *pair)) >= 0
+    )
+    unread = earlier.mine.filter(pa.array(~(is_read & is_named))).select(
+        ["audit_id", *REFERRED.names]
+    )
     tables = (listing, references, segments, unread, before.mine)
     # Long texts: of one audit they are not copied to be told from those of another.
     key = ("audit_id", "path") if len(by_audit) > 1 else ("path",)
@@ -173,9 +180,7 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
             _vanished_referrers(before.mine), _vanished_referrers(before.others), by_audit
         ),
         "listed_metadata": _listed_metadata(files, roots),
-        "unlisted_metadata": before.mine.filter(
-            pc.and_(is_metadata(before.mine.column("path")), pa.array(~is_listed))
-        ),
+        "known_metadata": before.mine.filter(is_metadata(before.mine.column("path"))),
         "held": _held(files),
         "compared": compared(resolved, segments, at_segments, paths, checkpoints),
         **sums,

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from webapp.alerting import evaluation_hint, notifications
+from webapp.alerting import clocks, evaluation_hint, notifications
 from webapp.alerting.finding_intake import changed_texts, copy_changed, take_marked
 from webapp.alerting.hold_times import chunks_held, hold
 from webapp.alerting.incident_alerts import gather_unnotified
@@ -64,6 +64,9 @@ def evaluate(now: datetime, lease: WriteGuard | None = None) -> Evaluated:
     if stale := stale_titles():
         with writing():
             retitle(stale)
+    if clocks.any_ahead(now):
+        with writing():
+            clocks.mend(now)
     for pks in chunks_held(now):
         with writing():
             held += hold(pks, policies, now)

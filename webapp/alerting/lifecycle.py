@@ -234,7 +234,7 @@ def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now
     life, events = _fire(life, first, now)
     if not policy.hold_before:
         # The wait of its group counts from the first evidence, however long that took to get here.
-        life = replace(life, notify_since=first)
+        life = replace(life, notify_since=min(first, now))
     if not episode.is_open:
         return replace(_later_step(*_quiet(life, episode, events, now), policy, now), is_new=True)
     return replace(_step(None, life, events, now), is_new=True)

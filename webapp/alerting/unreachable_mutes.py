@@ -3,7 +3,8 @@ notified of it instead.
 
 A cluster that is not seen holds back only what was not seen since either, and half of all clusters
 at once hold back nothing: then it is Weir itself that does not see. An alert that is pending, or
-muted itself, holds back nothing either: nobody would be notified of anything.
+muted itself, holds back nothing either: nobody would be notified of anything. Nor does one that a
+clock which was set back dates ahead: what was seen since cannot be told from what was not.
 """
 
 from collections import defaultdict
@@ -18,6 +19,7 @@ from webapp.delivery.models import Endpoint
 from webapp.delivery.outbox import Wants, wants_of
 from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.fleet.models import Cluster
+from webapp.work.models import CLOCK_SLACK
 
 JUDGED_AGAIN_AFTER = timedelta(seconds=60)
 """So long after a cluster is seen again its jobs are judged by what is new: what is no longer seen
@@ -43,7 +45,11 @@ class UnreachableMutes:
             row.cluster: row for row in open_rows.defer("title", "cause", "next_step", "evidence")
         }
         notified = [
-            row for row in rows.values() if row.state == AlertState.FIRING and not is_muted(row)
+            row
+            for row in rows.values()
+            if row.state == AlertState.FIRING
+            and row.episode_at <= now + CLOCK_SLACK
+            and not is_muted(row)
         ]
         self.by_cluster: dict[str, Alert] = (
             {} if _is_weirs_own(rows.values()) else {alert.cluster: alert for alert in notified}

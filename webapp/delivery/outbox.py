@@ -11,12 +11,14 @@ from webapp.config import schedule
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Delivery, DeliveryAlert, Endpoint
 from webapp.delivery.notices import Notice, NoticeAlert
+from webapp.delivery.retries import LONGEST_PAUSE
 from webapp.delivery.titles import title_of
 from webapp.findings.choices import SEVERITY_RANK
 from webapp.lib.labels import Labelled, matched_labels
 from webapp.lib.matchers import BadMatcher, Matcher, match_all, match_each
 from webapp.lib.uids import new_uid
 from webapp.work import hints
+from webapp.work.models import CLOCK_SLACK
 
 logger = logging.getLogger(__name__)
 
@@ -161,11 +163,16 @@ def hint(after: timedelta = timedelta()) -> None:
 
 
 def wake(now: datetime) -> None:
-    """Hint where something waits, also for what a process that is gone still holds.
+    """Hint where something waits, also for what a process that is gone still holds, or a clock that
+    was set back since left far ahead.
 
     Asked by every tick.
     """
     Delivery.objects.release_from_the_dead()
+    Delivery.objects.mend(now)
+    Endpoint.objects.filter(paused_until__gt=now + LONGEST_PAUSE + CLOCK_SLACK).update(
+        paused_until=None
+    )
     if oldest_waiting(now) is not None:
         hint()
 

@@ -11,6 +11,7 @@ from webapp.delivery import outbox
 from webapp.findings import unreachable_clusters, weir_behind
 from webapp.findings.models import Finding
 from webapp.findings.signals import findings_changed
+from webapp.fleet.models import Cluster
 from webapp.fleet.pipeline_status import alarms, writability
 from webapp.work import registry
 from webapp.work.hints import hint
@@ -35,6 +36,7 @@ def tick() -> None:
             "The clock was set back: %d entries of due work lay too far ahead and are due again",
             mended,
         )
+    Cluster.objects.mend(now)
     DueWork.objects.release_from_the_dead()
     DueWork.objects.exclude(key__in=intervals).filter(lease_until__isnull=True).delete()
     until_next_tick = now + timedelta(seconds=schedule.TICK_S)

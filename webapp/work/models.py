@@ -46,12 +46,14 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
         )
 
     def mend(self, now: datetime) -> int:
-        """Bring back what a clock that was set back since left far ahead: work is due, and a lease
-        ends unless its holder still renews it.
+        """Bring back what a clock that was set back since left far ahead: work is due, a lease ends
+        unless its holder still renews it, and its last success is no reason to call it timely.
 
         Returns how many rows. Nothing is ever put off for longer than its interval or the longest
         delay after a failure.
         """
+        # As if it had succeeded now, so that it is soon late again where it does not.
+        self.filter(last_success_at__gt=now + CLOCK_SLACK).update(last_success_at=now)
         mended = 0
         for row in self.filter(models.Q(next_attempt_at__gt=now) | models.Q(lease_until__gt=now)):
             longest = max(timedelta(seconds=row.interval_s), LONGEST_BACKOFF) + CLOCK_SLACK

@@ -96,6 +96,23 @@ def test_what_an_audit_of_one_root_alone_found_is_not_forgotten(home: Path) -> N
     assert not fleet.clean_up_all()
 
 
+def test_what_a_checkpoint_referred_to_stays_when_another_one_of_its_number_took_its_place(
+    home: Path,
+) -> None:
+    """The first was put elsewhere, and a run of the same id counted that far again."""
+    fleet = Fleet(home)
+    one, needed = write_ended_job(fleet, "app-a", 5)
+    last = one.checkpoint(5, 14, needed, at=OLD)
+    audit(30)
+    last.rename(home / "put-elsewhere")
+    later = OLD + timedelta(days=40)
+    one.checkpoint(5, 14, [one.file(one.job(5) / "shared", at=later)], at=later)
+    tell("app-a", **completed(one, 14, later, 5), start_time=OLD, end_time=later)
+    audit(10)
+    run("audit_storage")
+    assert not fleet.clean_up_all()
+
+
 def test_files_stay_of_a_dead_job_whose_last_checkpoint_lies_where_nobody_looks(home: Path) -> None:
     fleet = Fleet(home)
     one, _ = write_ended_job(fleet, "app-a", 5)

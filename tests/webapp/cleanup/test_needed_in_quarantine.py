@@ -16,11 +16,11 @@ from tests.webapp.cleanup.test_hidden_handles import FINISHED, NEVER_RESTORED, w
 from tests.webapp.cleanup.test_repeated_job_ids import OLD, Fleet, completed, restored, tell
 from tests.webapp.cleanup.test_two_plans import approve_plan, do
 from tests.webapp.cleanup.test_unseen_needs import NOTHING_COMPLETED, forked
-from tests.webapp.cleanup.test_whole import home
+from tests.webapp.cleanup.test_whole import home, run
 from tests.webapp.cleanup.worlds import name_of_job
 from webapp.cleanup.fresh_audits import FreshAudits
 from webapp.cleanup.recheck import FreshAudit
-from webapp.fleet.models import Cluster
+from webapp.fleet.models import Cluster, JobCurrent
 from webapp.storage.models import StorageRoot
 
 __all__ = ["home"]
@@ -114,6 +114,50 @@ def test_a_checkpoint_is_not_purged_whose_heir_has_no_whole_one_of_its_own_any_m
         do(plan, "purge")
     do(plan, "undo")
     assert origin.all_files() == files
+
+
+@pytest.mark.parametrize("forgotten", ["job", "cluster", "ended", "since long"])
+@pytest.mark.parametrize("how", ["lost", "deleted"])
+def test_it_is_not_purged_whose_heir_is_forgotten_and_has_no_whole_one_any_more(
+    home: Path, forgotten: str, how: str
+) -> None:
+    fleet = Fleet(home)
+    origin = forked(fleet)
+    heir = fleet.worlds["app-c"]
+    if forgotten == "ended":
+        tell("app-c", state="CANCELED", terminal=True, end_time=timezone.now())
+    fleet.audit_twice()
+    files = origin.all_files()
+    plan = do(approve_plan(), "apply")
+    forget(forgotten)
+    if forgotten == "since long":
+        run("audit_storage")
+    if how == "lost":
+        next(path for path in heir.all_files() if path.name != "_metadata").unlink()
+    else:
+        shutil.rmtree(heir.job(7))
+    with pytest.raises(CommandError, match="no whole checkpoint of its own"):
+        do(plan, "purge")
+    do(plan, "undo")
+    assert origin.all_files() == files
+
+
+@pytest.mark.parametrize("forgotten", ["job", "cluster"])
+def test_it_is_purged_whose_heir_is_forgotten_and_has_a_whole_one(
+    home: Path, forgotten: str
+) -> None:
+    fleet = Fleet(home)
+    forked(fleet)
+    fleet.audit_twice()
+    plan = do(approve_plan(), "apply")
+    forget(forgotten)
+    assert do(plan, "purge").done("purge")["purged"] == 3
+
+
+def forget(what: str) -> None:
+    JobCurrent.objects.filter(cluster="app-c").delete()
+    if what == "cluster":
+        Cluster.objects.get(name="app-c").delete()
 
 
 def test_it_is_purged_where_its_heir_was_restored_from_its_own_since_and_has_a_whole_one(

@@ -121,6 +121,13 @@ def test_a_clock_set_back_puts_nothing_off(hours: int) -> None:
     assert DueWork.objects.claim(KEY, now) is not None
 
 
+def test_what_succeeded_by_such_a_clock_is_late_as_soon_as_anything_else() -> None:
+    now = timezone.now()
+    DueWork.objects.filter(key=KEY).update(last_success_at=now + timedelta(hours=9))
+    DueWork.objects.mend(now)
+    assert DueWork.objects.get(key=KEY).last_success_at == now
+
+
 def test_a_lease_of_a_clock_that_was_set_back_since_is_not_held_for_hours(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

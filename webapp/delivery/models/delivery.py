@@ -11,6 +11,7 @@ from webapp.delivery.models.endpoint import Endpoint
 from webapp.delivery.notices import Notice
 from webapp.lib.scoped_rows import scoped, scoped_as
 from webapp.work.lease import is_dead
+from webapp.work.models import CLOCK_SLACK
 
 ALWAYS_SENT = ("test", "endpoint_disabled")
 LEASE = timedelta(seconds=60)
@@ -82,6 +83,19 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
             .select_related("endpoint")
             .order_by("id")
         )
+
+    def mend(self, now: datetime) -> int:
+        """Bring back what a clock that was set back since left far ahead: what was made or tried
+        last by that clock is due, and a lease ends in its time. Returns how many rows.
+        """
+        latest, pending = now + CLOCK_SLACK, self.pending()
+        last_tried = Attempt.objects.filter(
+            delivery=models.OuterRef("pk"), number=models.OuterRef("attempts"), at__gt=latest
+        )
+        mended = pending.filter(lease_until__gt=latest + LEASE).update(lease_until=now + LEASE)
+        ahead = pending.filter(next_attempt_at__gt=latest)
+        mended += ahead.filter(models.Exists(last_tried)).update(next_attempt_at=now)
+        return mended + pending.filter(made_at__gt=latest).update(made_at=now, next_attempt_at=now)
 
     def release_from_the_dead(self) -> int:
         held = self.pending().filter(lease_until__isnull=False).exclude(leased_by="")

@@ -30,6 +30,7 @@ from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.messages.rendering import localised
 from webapp.lib.scoped_rows import scoped
 from webapp.lib.translations import gettext_lazy as _
+from webapp.work.models import CLOCK_SLACK
 
 HOW_READ = frozenset({"metrics_interval_s", "time_zone", "log_layout"})
 """Of the fields that people enter, those that change how something is read, not what."""
@@ -52,6 +53,13 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
     def meant_to_run(self) -> Self:
         """Those that the collector asks and that nobody has suspended: their silence is judged."""
         return self.collected().exclude(operator_state=OperatorState.SUSPENDED)
+
+    def mend(self, now: datetime) -> int:
+        """A cluster that answered by a clock that was set back since is not seen until then, but
+        for as long as silence is allowed from now on. Returns how many rows.
+        """
+        ahead = self.live().filter(last_success_at__gt=now + CLOCK_SLACK)
+        return ahead.update(last_success_at=now)
 
     def unseen(self, now: datetime) -> Self:
         """Live clusters whose jobs' state cannot be known now: unreachable, silent, paused, never

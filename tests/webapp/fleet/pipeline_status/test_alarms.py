@@ -9,8 +9,10 @@ from django.template import Context, Template
 from django.test import Client
 from django.utils import translation
 
+from tests.webapp.builders import cluster
 from tests.weir_settings import WeirSettings
 from webapp.accounts.models import ApiToken, User
+from webapp.fleet.freshness import silence_allowed
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.fleet.pipeline_status import alarms
 from webapp.fleet.pipeline_status.status import recent_status, status
@@ -221,3 +223,11 @@ def test_a_tick_makes_the_rows_that_are_needed_and_drops_those_of_empty_shards(
     }
     assert set(DueWork.objects.values_list("key", flat=True)) == {"collect/2", *always}
     assert "collect/2" in hinted
+
+
+def test_a_cluster_that_answered_by_a_clock_that_was_set_back_is_soon_not_seen(db: None) -> None:
+    now = datetime.now(UTC)
+    cluster(at=now + timedelta(days=1))
+    tasks.tick()
+    assert not Cluster.objects.unseen(now).exists()
+    assert Cluster.objects.unseen(now + silence_allowed() + timedelta(minutes=1)).exists()

@@ -1,0 +1,34 @@
+"""Instants that a clock left far ahead, of Weir or of a JobManager, and that would hold a notice
+back until then, are brought back to now: an alert too many is better than one that nobody hears of.
+"""
+
+from datetime import datetime
+
+from django.db.models import Exists, Q
+
+from webapp.alerting.choices import OPEN, AlertState
+from webapp.alerting.models import Alert, AlertGroup
+from webapp.work.models import CLOCK_SLACK
+
+_WAITED_FOR = ("notified_at", "notify_since", "quiet_since", "milder_since")
+
+
+def any_ahead(now: datetime) -> bool:
+    """One query."""
+    latest = now + CLOCK_SLACK
+    waits = Q(state__in=OPEN) | Q(notify_since__isnull=False)
+    ahead = Q(episode_at__gt=latest, state=AlertState.PENDING)
+    for name in _WAITED_FOR:
+        ahead |= Q(**{f"{name}__gt": latest})
+    groups = Q(last_notified_at__gt=latest) | Exists(Alert.objects.filter(waits, ahead))
+    return AlertGroup.objects.filter(groups).exists()
+
+
+def mend(now: datetime) -> None:
+    """Call it in a transaction."""
+    latest = now + CLOCK_SLACK
+    AlertGroup.objects.filter(last_notified_at__gt=latest).update(last_notified_at=now, recent=[])
+    for name in _WAITED_FOR:
+        Alert.objects.filter(**{f"{name}__gt": latest}).update(**{name: now})
+    pending = Alert.objects.filter(state=AlertState.PENDING, episode_at__gt=latest)
+    pending.update(episode_at=now)
