@@ -2,7 +2,7 @@
 database; ``FILE_TABLES`` have a row for each file or reference and stay Parquet in the run
 directory. Texts are codes of :mod:`spark_jobs.storage_words`. ``cluster`` and ``job_id`` are empty
 in a key where nobody knows them. A new column: its line here, what fills it
-(``spark_jobs/storage/``), and the field of the same name in ``webapp/storage/models/``; what the
+(``spark_jobs/storage/``), and the field of the same name in ``webapp/storage/models.py``; what the
 next audit has to know of a file is in ``KNOWN_OF_FILE`` (``spark_jobs/storage/carried.py``).
 """
 

@@ -26,7 +26,7 @@ from webapp.cleanup.filters import PlanFilters
 from webapp.cleanup.journal import VERBS, Journal
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.paging import files_page, journal_page
-from webapp.cleanup.plan_reader import PlanReader
+from webapp.cleanup.plan_reader import reader_of
 from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 
@@ -73,7 +73,7 @@ class PlanRequestSerializer(serializers.Serializer[Any]):
 
 
 class OrderSerializer(serializers.Serializer[Any]):
-    verb = serializers.ChoiceField(choices=("apply", "undo", "purge", "withdraw"))
+    verb = serializers.ChoiceField(choices=orders.ORDERS)
 
 
 class PlannedFileSerializer(serializers.Serializer[Any]):
@@ -197,15 +197,12 @@ class CleanupPlanViews(ListView):
         wanted.is_valid(raise_exception=True)
         if not may_operate(request.user):
             raise exceptions.PermissionDenied
-        plan, name, now = _plan(pk), request.user.get_username(), timezone.now()
-        acts = {"apply": orders.start_apply, "undo": orders.start_undo, "purge": orders.start_purge}
-        verb = wanted.validated_data["verb"]
-        act = (
-            (lambda: orders.withdraw(plan, name))
-            if verb == "withdraw"
-            else (lambda: acts[verb](plan, name, now))
+        plan, verb, name = _plan(pk), wanted.validated_data["verb"], request.user.get_username()
+        return _ordered(
+            plan,
+            lambda: orders.order(plan, verb, name, timezone.now()),
+            status.HTTP_202_ACCEPTED,
         )
-        return _ordered(plan, act, status.HTTP_202_ACCEPTED)
 
     @extend_schema(
         summary="Files of a plan, with the proof for each",
@@ -219,7 +216,7 @@ class CleanupPlanViews(ListView):
             return Response({"next": "", "previous": "", "results": []})
         return _answer(
             PlannedFilesAnswer,
-            lambda: files_page(_reader(plan), request.query_params.get("at", "")),
+            lambda: files_page(reader_of(plan), request.query_params.get("at", "")),
         )
 
     @extend_schema(
@@ -246,10 +243,6 @@ class CleanupPlanViews(ListView):
 
 def _plan(pk: str) -> CleanupPlan:
     return get_object_or_404(CleanupPlan, pk=int(pk))
-
-
-def _reader(plan: CleanupPlan) -> PlanReader:
-    return PlanReader(PlanFolder(plan.folder), plan.name or "")
 
 
 def _ordered(plan: CleanupPlan, act: Any, code: int = status.HTTP_200_OK) -> Response:

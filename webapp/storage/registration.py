@@ -87,7 +87,7 @@ def _refuse_second_name(row: StorageRoot, root: Root) -> None:
     if before == row.read_at:
         return
     for other in StorageRoot.objects.exclude(pk=row.pk):
-        place = Root(other.uri, other.read_at or None).reading
+        place = other.place.reading
         if same_directory(root.reading, place):
             why = gettext(
                 "%(reading)s and %(place)s, where the root %(uri)s is read, are the same "

@@ -11,7 +11,6 @@ from datetime import datetime
 from django.utils.translation import gettext
 
 from ingest.metadata.owners import owner_directory
-from ingest.storage.roots import Root
 from spark_jobs.manifest import BadManifest
 from webapp.cleanup.missing_files import audited_files, journal
 from webapp.cleanup.missing_files.audited_files import History, Listed, TooMany
@@ -136,7 +135,7 @@ def triage(written: str) -> Triage:
         gettext("The journal of plan %(name)s cannot be read.") % {"name": name}
         for name in unreadable
     ]
-    roots = [Root(root.uri, root.read_at or None) for root in StorageRoot.objects.all()]
+    roots = [root.place for root in StorageRoot.objects.all()]
     return Triage(
         path=file.path,
         place=file.place,

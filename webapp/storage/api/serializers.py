@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import Model
 from rest_framework import serializers
 
 from webapp.storage.models import (
@@ -72,52 +73,27 @@ class _Amplified(_OfAudit):
     )
 
 
-class RootFiguresSerializer(_Amplified):
-    """One root in one audit: files and bytes of each verdict."""
-
-    class Meta:
-        model = RootFigures
-        exclude = _NOT_OURS
+def _serializer(model: type[Model], about: str, base: Any = _OfAudit) -> Any:
+    meta = type("Meta", (), {"model": model, "exclude": _NOT_OURS})
+    return type(f"{model.__name__}Serializer", (base,), {"__doc__": about, "Meta": meta})
 
 
-class VerdictFiguresSerializer(_OfAudit):
-    """Files of one root by verdict, reason and kind."""
-
-    class Meta:
-        model = VerdictFigures
-        exclude = _NOT_OURS
-
-
-class JobStorageSerializer(_Amplified):
-    """The directories of one job in one root."""
-
-    class Meta:
-        model = JobStorage
-        exclude = _NOT_OURS
-
-
-class CheckpointStorageSerializer(_Amplified):
-    """One retained checkpoint or savepoint."""
-
-    class Meta:
-        model = CheckpointStorage
-        exclude = _NOT_OURS
-
-
-class ChainLinkSerializer(_OfAudit):
-    """`job_id` depends on `other_job_id`."""
-
-    class Meta:
-        model = ChainLink
-        exclude = _NOT_OURS
-
-
-class MissingFileSerializer(_OfAudit):
-    """A file that a checkpoint refers to and that is not there."""
-
-    class Meta:
-        model = MissingFile
-        exclude = _NOT_OURS
+RootFiguresSerializer = _serializer(
+    RootFigures, "One root in one audit: files and bytes of each verdict.", _Amplified
+)
+VerdictFiguresSerializer = _serializer(
+    VerdictFigures, "Files of one root by verdict, reason and kind."
+)
+JobStorageSerializer = _serializer(
+    JobStorage, "The directories of one job in one root.", _Amplified
+)
+CheckpointStorageSerializer = _serializer(
+    CheckpointStorage, "One retained checkpoint or savepoint.", _Amplified
+)
+ChainLinkSerializer = _serializer(ChainLink, "`job_id` depends on `other_job_id`.")
+MissingFileSerializer = _serializer(
+    MissingFile, "A file that a checkpoint refers to and that is not there."
+)
 
 
 class AuditDoubtSerializer(_OfAudit):

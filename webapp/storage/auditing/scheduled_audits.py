@@ -15,10 +15,6 @@ def audit_all(lease: Lease, record: RunRecord) -> None:
     rows = list(StorageRoot.objects.audited().prefetch_related("clusters"))
     if not rows:
         return
-    request = audit_request.AuditRequest(
-        roots=audit_request.registered(rows, audit_request.unreachable_clusters()),
-        age_guard_h=settings.WEIR.storage_age_guard_h,
-        purpose=AuditPurpose.SCHEDULED,
-        spellings=audit_request.spellings(),
-    )
+    guard_h = settings.WEIR.storage_age_guard_h
+    request = audit_request.of_registered(rows, guard_h, AuditPurpose.SCHEDULED)
     audit(request, lease, record)

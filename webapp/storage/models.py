@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from ingest.storage.instants import CLOCK_SKEW
+from ingest.storage.roots import Root
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import fleet_wide, of_every, scoped, scoped_as
 from webapp.lib.translations import gettext_lazy as _
@@ -148,6 +149,10 @@ class StorageRoot(models.Model):
                     % {"most_replication": MOST_REPLICATION}
                 }
             )
+
+    @property
+    def place(self) -> Root:
+        return Root(self.uri, self.read_at or None)
 
     @property
     def is_attested(self) -> bool:
