@@ -15,7 +15,6 @@ def _key(*names: str) -> tuple[Column, ...]:
 
 
 def _counts(*prefixes: str) -> tuple[Column, ...]:
-    """``<prefix>_files`` and ``<prefix>_bytes``, never null."""
     return tuple(
         Column(f"{prefix}_{unit}", "int", required=True)
         for prefix in prefixes

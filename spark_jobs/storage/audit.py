@@ -330,8 +330,6 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
 
 
 class _Numbered:
-    """Numbers of keys, in the order in which they are met."""
-
     def __init__(self) -> None:
         self._numbers: dict[Key, int] = {}
 
@@ -521,7 +519,6 @@ def _keyed(keys: Iterable[Key], name: str) -> pa.Table:
 def _missing(
     missing: pa.Table, judged: Sequence[Row], superseded: set[Key], roots: Sequence[Row]
 ) -> pa.Table:
-    """``storage_missing``."""
     at = pa.array(missing.column("checkpoint_no").to_numpy().astype(np.int64))
     root = pa.array([root["root"] for root in roots], pa.string()).take(
         missing.column("root_no").combine_chunks()

@@ -248,7 +248,6 @@ def _fresh_audits(
 
 
 def _begin_purge(plan: CleanupPlan, lease: Lease) -> CleanupPlan:
-    """Its time of grace is over."""
     with lease.writing():
         CleanupPlan.objects.due(timezone.now()).filter(
             pk=plan.pk, state=PlanState.QUARANTINED

@@ -117,8 +117,6 @@ class CleanupPlan(models.Model):
 
 @fleet_wide()
 class CleanupPart(models.Model):
-    """One Parquet part of a plan, as its manifest has it."""
-
     plan = models.ForeignKey(CleanupPlan, on_delete=models.CASCADE, related_name="parts")
     number = models.PositiveIntegerField()
     name = models.CharField(max_length=100)

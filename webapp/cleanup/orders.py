@@ -64,7 +64,6 @@ def approve(plan: CleanupPlan, user: Any, at: datetime, *, through: str = "page"
 
 
 def withdraw(plan: CleanupPlan, name: str, at: datetime) -> None:
-    """Nobody can apply it any more."""
     open_ = (PlanState.PLANNED, PlanState.APPROVED)
     _move(
         plan,

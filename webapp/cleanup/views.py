@@ -60,7 +60,6 @@ def plans(request: HttpRequest) -> HttpResponse:
 @operators_only
 @require_POST
 def make(request: HttpRequest) -> HttpResponse:
-    """Ask the workers for a plan of the newest audit."""
     roots = [root[:1000] for root in request.POST.getlist("root") if "\x00" not in root]
     try:
         plan = planning.request_plan(
@@ -101,7 +100,6 @@ def progress(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def approve(request: HttpRequest, pk: int) -> HttpResponse:
-    """Approved by the signed-in user, who typed the plan's name."""
     shown_plan = _plan(pk)
     if request.POST.get("name", "").strip() != shown_plan.short_name:
         messages.error(
@@ -139,7 +137,6 @@ def order(request: HttpRequest, pk: int | str, verb: str) -> HttpResponse:
 
 @require_GET
 def export(request: HttpRequest, pk: int | str, form: str) -> HttpResponseBase:
-    """All files of the plan with their proof."""
     shown_plan = _plan(pk)
     return export_response(
         form,
@@ -151,7 +148,6 @@ def export(request: HttpRequest, pk: int | str, form: str) -> HttpResponseBase:
 
 @require_GET
 def journal_export(request: HttpRequest, pk: int | str, verb: str, form: str) -> HttpResponseBase:
-    """What became of every file."""
     shown_plan = _plan(pk)
     return export_response(
         form,

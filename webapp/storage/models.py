@@ -21,8 +21,6 @@ MISSING_PATH_LENGTH = 600
 
 
 class OfAudit(models.Model):
-    """A row of one audit; it goes with it."""
-
     audit = models.ForeignKey(
         "storage.StorageAudit", to_field="audit_id", on_delete=models.CASCADE, related_name="+"
     )
@@ -32,8 +30,6 @@ class OfAudit(models.Model):
 
 
 class VerdictCounts(models.Model):
-    """Files and bytes of each verdict."""
-
     live_files = models.BigIntegerField()
     live_bytes = models.BigIntegerField()
     retained_waste_files = models.BigIntegerField()
@@ -75,7 +71,6 @@ MOST_REPLICATION = 512
 
 class StorageRootQuerySet(models.QuerySet["StorageRoot"]):
     def audited(self) -> Self:
-        """Those that the schedule looks at."""
         return self.filter(enabled=True)
 
 
@@ -156,7 +151,6 @@ class StorageRoot(models.Model):
 
     @property
     def is_attested(self) -> bool:
-        """Whether an operator attests that every reader of this root is known."""
         return self.attested_at is not None
 
 
@@ -352,7 +346,6 @@ class JobStorage(OfAudit, VerdictCounts, Amplified):
 
     @property
     def below_root(self) -> str:
-        """Its directory as a path relative to the root."""
         return self.directory.removeprefix(self.root).lstrip("/")
 
 
@@ -549,7 +542,6 @@ class StorageStatement(models.Model):
 
     @property
     def named(self) -> str:
-        """What it is about."""
         return self.subject or f"{self.cluster}/{self.job_id}"
 
     @property

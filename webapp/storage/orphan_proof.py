@@ -69,7 +69,6 @@ def unreferenced(
 
 
 def together(of_roots: Iterable[Unreferenced]) -> Unreferenced | None:
-    """Of several roots."""
     parts = list(of_roots)
     if not parts:
         return None

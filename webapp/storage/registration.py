@@ -68,7 +68,6 @@ def save(row: StorageRoot, clusters: Iterable[Cluster]) -> StorageRoot:
 
 
 def attest(row: StorageRoot, name: str, user: User | None = None) -> None:
-    """An operator attests that every reader of the root is known to Weir."""
     row.attested_at, row.attested_name, row.attested_by = timezone.now(), name[:200], user
     row.save(update_fields=["attested_at", "attested_name", "attested_by"])
 

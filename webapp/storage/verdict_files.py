@@ -73,7 +73,6 @@ class VerdictFiles:
         return cls(file_uris(manifest, STORAGE_FILE.name))
 
     def matching(self, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """All rows that fit, in order, however many."""
         for batch in self._batches(wanted):
             yield from _rows(batch.filter(wanted.mask(batch)))
 

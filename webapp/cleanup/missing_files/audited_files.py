@@ -35,8 +35,6 @@ class TooMany(Exception):
 
 @dataclass(frozen=True)
 class Listed:
-    """The file as an audit listed it."""
-
     audit_id: str
     as_of: datetime
     bytes: int | None

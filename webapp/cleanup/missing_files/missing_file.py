@@ -95,7 +95,6 @@ class Triage:
 
     @property
     def summary(self) -> Badge:
-        """One sentence for the head of the page."""
         if self.present:
             there = gettext("The file is there now: the next attempt to restore finds it.")
             return Badge(there, "●", "ok")

@@ -11,7 +11,6 @@ from webapp.work.runs import RunRecord
 
 
 def audit_all(lease: Lease, record: RunRecord) -> None:
-    """One audit of every root that is not paused."""
     rows = list(StorageRoot.objects.audited().prefetch_related("clusters"))
     if not rows:
         return

@@ -33,7 +33,6 @@ def metadata_path(written: str) -> str:
 
 
 def root_of(path: str) -> StorageRoot | None:
-    """The registered root that a canonical path lies below."""
     return next((root for root in StorageRoot.objects.all() if is_below(path, root.uri)), None)
 
 

@@ -48,8 +48,6 @@ def read(file: MetadataFile) -> Xray:
 
 
 class Seen:
-    """What the walk finds beside handles."""
-
     def __init__(self) -> None:
         self.header: Header | None = None
         self.end: End | None = None

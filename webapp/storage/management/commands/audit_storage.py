@@ -134,7 +134,6 @@ def _json_lines(row: StorageAudit) -> Iterator[str]:
 
 
 def root_line(root: RootFigures) -> dict[str, Any]:
-    """Counts and bytes of each verdict of one root, and whether a plan can be made."""
     verdicts = {
         name: {"files": getattr(root, f"{name}_files"), "bytes": getattr(root, f"{name}_bytes")}
         for name in (*VERDICTS, "missing")
