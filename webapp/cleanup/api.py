@@ -21,6 +21,7 @@ from webapp.accounts.permissions import noted
 from webapp.accounts.roles import may_operate
 from webapp.cleanup import orders, planning
 from webapp.cleanup.choices import IN_PLACE
+from webapp.cleanup.entries import VERDICT_COLUMNS
 from webapp.cleanup.errors import CleanupError
 from webapp.cleanup.filters import PlanFilters
 from webapp.cleanup.journal import VERBS, Journal
@@ -29,6 +30,7 @@ from webapp.cleanup.paging import files_page, journal_page
 from webapp.cleanup.plan_reader import reader_of
 from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.storage.api.serializers import file_fields
 
 AT = OpenApiParameter("at", OpenApiTypes.STR, description="`next` or `previous` of an answer.")
 
@@ -76,25 +78,15 @@ class OrderSerializer(serializers.Serializer[Any]):
     verb = serializers.ChoiceField(choices=orders.ORDERS)
 
 
-class PlannedFileSerializer(serializers.Serializer[Any]):
-    """One file with its proof."""
-
-    root: Any = serializers.CharField()
-    path = serializers.CharField()
-    listed_path = serializers.CharField()
-    bytes = serializers.IntegerField()
-    modified = serializers.DateTimeField()
-    verdict = serializers.CharField()
-    reason = serializers.CharField()
-    kind = serializers.CharField(allow_null=True)
-    place = serializers.CharField()
-    cluster = serializers.CharField(allow_null=True)
-    job_id = serializers.CharField(allow_null=True)
-    checkpoint_id = serializers.IntegerField(allow_null=True)
-    first_seen_at = serializers.DateTimeField()
-    unreferenced_since = serializers.DateTimeField(allow_null=True)
-    last_referrer = serializers.CharField(allow_null=True)
-    age_ms = serializers.IntegerField()
+PlannedFileSerializer: Any = type(
+    "PlannedFileSerializer",
+    (serializers.Serializer,),
+    {
+        "__doc__": "One file with its proof.",
+        **file_fields(VERDICT_COLUMNS),
+        "age_ms": serializers.IntegerField(),
+    },
+)
 
 
 class JournalRowSerializer(serializers.Serializer[Any]):
