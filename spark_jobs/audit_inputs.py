@@ -137,42 +137,40 @@ def spellings_of(audits: Sequence[Audit]) -> dict[str, Spellings]:
 
 
 def listed(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
-    rows = plain_rows(Here().read(state_files(previous, ("storage_listed",)), LISTED_WHOLE))
-    for spellings in spellings_of(audits).values():
-        rows = [row | {"root": canonical(row["root"], spellings)} for row in rows]
-    return rows
+    return _state_rows("storage_listed", LISTED_WHOLE, ("root",), previous, audits)
 
 
 def remembered(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
-    rows = plain_rows(Here().read(state_files(previous, ("storage_remembered",)), REMEMBERED))
-    for spellings in spellings_of(audits).values():
-        rows = [row | {"job_directory": canonical(row["job_directory"], spellings)} for row in rows]
-    return rows
+    return _state_rows("storage_remembered", REMEMBERED, ("job_directory",), previous, audits)
 
 
 _PLACES = ("restored_path", "written_directory")
 
 
 def restores(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
-    rows = plain_rows(Here().read(state_files(previous, ("storage_restores",)), RESTORES))
-    for spellings in spellings_of(audits).values():
-        rows = [
-            row | {name: canonical(row[name], spellings) for name in _PLACES if row[name]}
-            for row in rows
-        ]
-    return rows
+    return _state_rows("storage_restores", RESTORES, _PLACES, previous, audits)
 
 
 def job_directories(name: str, previous: Sequence[Manifest], audits: Sequence[Audit]) -> set[str]:
-    directories = set(
-        Here()
-        .read(state_files(previous, (name,)), JOB_DIRECTORIES)
-        .column("job_directory")
-        .to_pylist()
-    )
+    rows = _state_rows(name, JOB_DIRECTORIES, ("job_directory",), previous, audits)
+    return {row["job_directory"] for row in rows}
+
+
+def _state_rows(
+    name: str,
+    schema: pa.Schema,
+    places: Sequence[str],
+    previous: Sequence[Manifest],
+    audits: Sequence[Audit],
+) -> list[Row]:
+    """With the columns ``places`` by the names that places have now."""
+    rows = plain_rows(Here().read(state_files(previous, (name,)), schema))
     for spellings in spellings_of(audits).values():
-        directories = {canonical(directory, spellings) for directory in directories}
-    return directories
+        rows = [
+            row | {place: canonical(row[place], spellings) for place in places if row[place]}
+            for row in rows
+        ]
+    return rows
 
 
 def state_files(previous: Sequence[Manifest], names: Sequence[str]) -> list[str]:

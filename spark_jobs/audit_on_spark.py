@@ -86,8 +86,6 @@ class Frame:
 
 @dataclass(frozen=True)
 class Files:
-    """Parquet files with the tasks that wrote them."""
-
     written: tuple[tuple[str, str, int], ...]
     """(task, address, rows), of what is ordered in order."""
     schema: pa.Schema

@@ -25,7 +25,6 @@ MADE = pa.schema(
 _ROOT_DIGITS = 9
 
 PartsOf = Callable[[Iterable[pa.RecordBatch]], Iterator[dict[str, pa.Table]]]
-"""Makes tables of the batches of one partition, for one call of a step or for several."""
 
 
 def worked(

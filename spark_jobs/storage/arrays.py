@@ -50,7 +50,6 @@ def later(left: Numbers, other: Numbers) -> Flags:
 
 
 def optional(array: Numbers, kind: pa.DataType) -> pa.Array:
-    """Back to a column, null where unknown."""
     return pa.array(array, pa.int64(), mask=~known(array)).cast(kind)
 
 
@@ -188,6 +187,5 @@ def summed(
 
 
 def without_repeated(rows: pa.Table, key: Sequence[str]) -> pa.Table:
-    """One row for each key."""
     _, at = grouped(rows, key)
     return rows.take(pa.array(np.unique(at, return_index=True)[1]))

@@ -30,7 +30,6 @@ from spark_jobs.storage import (
     doubts,
     history,
     lineage,
-    operator_states,
     owners,
     partial_sums,
     path_facts,
@@ -293,9 +292,6 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         "storage_verdict": totals.of_verdicts(cube, of_directories),
         "storage_job": totals.of_jobs(cube, of_directories, judged, reached, owned),
         "storage_checkpoint": rows,
-        "storage_operator_state": operator_states.of_checkpoints(
-            engine.collected(read["operators"]).to_pylist(), rows
-        ),
         "storage_chain": lineage.chain_rows(chains, restores, sole, roots),
         "storage_doubt": doubts.doubt_rows(
             all_doubts, reached_by, totals.withheld_by_doubt(cube, of_directories)
@@ -334,8 +330,6 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
 
 
 class _Numbered:
-    """Numbers of keys, in the order in which they are met."""
-
     def __init__(self) -> None:
         self._numbers: dict[Key, int] = {}
 
@@ -525,7 +519,6 @@ def _keyed(keys: Iterable[Key], name: str) -> pa.Table:
 def _missing(
     missing: pa.Table, judged: Sequence[Row], superseded: set[Key], roots: Sequence[Row]
 ) -> pa.Table:
-    """``storage_missing``."""
     at = pa.array(missing.column("checkpoint_no").to_numpy().astype(np.int64))
     root = pa.array([root["root"] for root in roots], pa.string()).take(
         missing.column("root_no").combine_chunks()

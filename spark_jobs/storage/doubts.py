@@ -154,7 +154,6 @@ def _of_both(root: str | None, other_root: str | None, *directories: str) -> Rea
 
 
 def void_attestations(statements: Iterable[Row]) -> list[Row]:
-    """Of dead jobs that live."""
     detail = message("It no longer counts: from this audit on, no verdict is based on it.")
     return [
         _doubt(

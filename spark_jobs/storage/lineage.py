@@ -223,7 +223,6 @@ def _descents(
 
 
 def ancestors(holders: Iterable[Key], above: dict[Key, list[Key]]) -> set[Key]:
-    """``holders`` and all above them."""
     reached = set(holders)
     left = list(reached)
     while left:
@@ -236,7 +235,6 @@ def ancestors(holders: Iterable[Key], above: dict[Key, list[Key]]) -> set[Key]:
 def chain_rows(
     chains: Iterable[Row], restores: Iterable[Row], sole: Iterable[Row], roots: Sequence[Row]
 ) -> list[Row]:
-    """``storage_chain``."""
     refers = [
         chain
         | {

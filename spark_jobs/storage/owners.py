@@ -245,7 +245,6 @@ def _failed(ended: Iterable[Row]) -> list[Row]:
 
 
 def sole_writers(owners: Iterable[Row]) -> list[Row]:
-    """Owners of directories with one known writer."""
     return [owner for owner in owners if owner["claims"] == 1]
 
 

@@ -217,7 +217,6 @@ def _vanished_referrers(files: pa.Table) -> pa.Table:
 
 
 def _are_below_whole(referred: pa.Table, roots: pa.Table) -> Flags:
-    """Which paths lie below a root that was listed whole."""
     is_below_whole = np.zeros(referred.num_rows, np.bool_)
     paths, audit_ids = column(referred, "path"), column(referred, "audit_id")
     for root in roots.to_pylist() if referred.num_rows else ():

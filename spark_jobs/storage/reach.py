@@ -104,7 +104,6 @@ class Index:
         self._paths = sorted(self._by_path)
 
     def reached(self, audit_id: str, reach: Reach) -> set[int]:
-        """Numbers of directories."""
         if reach.code == ALL_ROOTS:
             return self._of_audit.get(audit_id, set())
         numbers: set[int] = set()

@@ -21,14 +21,16 @@ from webapp.accounts.permissions import noted
 from webapp.accounts.roles import may_operate
 from webapp.cleanup import orders, planning
 from webapp.cleanup.choices import IN_PLACE
+from webapp.cleanup.entries import VERDICT_COLUMNS
 from webapp.cleanup.errors import CleanupError
 from webapp.cleanup.filters import PlanFilters
 from webapp.cleanup.journal import VERBS, Journal
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.paging import files_page, journal_page
-from webapp.cleanup.plan_reader import PlanReader
+from webapp.cleanup.plan_reader import reader_of
 from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.storage.api.serializers import file_fields
 
 AT = OpenApiParameter("at", OpenApiTypes.STR, description="`next` or `previous` of an answer.")
 
@@ -73,28 +75,18 @@ class PlanRequestSerializer(serializers.Serializer[Any]):
 
 
 class OrderSerializer(serializers.Serializer[Any]):
-    verb = serializers.ChoiceField(choices=("apply", "undo", "purge", "withdraw"))
+    verb = serializers.ChoiceField(choices=orders.ORDERS)
 
 
-class PlannedFileSerializer(serializers.Serializer[Any]):
-    """One file with its proof."""
-
-    root: Any = serializers.CharField()
-    path = serializers.CharField()
-    listed_path = serializers.CharField()
-    bytes = serializers.IntegerField()
-    modified = serializers.DateTimeField()
-    verdict = serializers.CharField()
-    reason = serializers.CharField()
-    kind = serializers.CharField(allow_null=True)
-    place = serializers.CharField()
-    cluster = serializers.CharField(allow_null=True)
-    job_id = serializers.CharField(allow_null=True)
-    checkpoint_id = serializers.IntegerField(allow_null=True)
-    first_seen_at = serializers.DateTimeField()
-    unreferenced_since = serializers.DateTimeField(allow_null=True)
-    last_referrer = serializers.CharField(allow_null=True)
-    age_ms = serializers.IntegerField()
+PlannedFileSerializer: Any = type(
+    "PlannedFileSerializer",
+    (serializers.Serializer,),
+    {
+        "__doc__": "One file with its proof.",
+        **file_fields(VERDICT_COLUMNS),
+        "age_ms": serializers.IntegerField(),
+    },
+)
 
 
 class JournalRowSerializer(serializers.Serializer[Any]):
@@ -197,15 +189,12 @@ class CleanupPlanViews(ListView):
         wanted.is_valid(raise_exception=True)
         if not may_operate(request.user):
             raise exceptions.PermissionDenied
-        plan, name, now = _plan(pk), request.user.get_username(), timezone.now()
-        acts = {"apply": orders.start_apply, "undo": orders.start_undo, "purge": orders.start_purge}
-        verb = wanted.validated_data["verb"]
-        act = (
-            (lambda: orders.withdraw(plan, name))
-            if verb == "withdraw"
-            else (lambda: acts[verb](plan, name, now))
+        plan, verb, name = _plan(pk), wanted.validated_data["verb"], request.user.get_username()
+        return _ordered(
+            plan,
+            lambda: orders.order(plan, verb, name, timezone.now()),
+            status.HTTP_202_ACCEPTED,
         )
-        return _ordered(plan, act, status.HTTP_202_ACCEPTED)
 
     @extend_schema(
         summary="Files of a plan, with the proof for each",
@@ -219,7 +208,7 @@ class CleanupPlanViews(ListView):
             return Response({"next": "", "previous": "", "results": []})
         return _answer(
             PlannedFilesAnswer,
-            lambda: files_page(_reader(plan), request.query_params.get("at", "")),
+            lambda: files_page(reader_of(plan), request.query_params.get("at", "")),
         )
 
     @extend_schema(
@@ -246,10 +235,6 @@ class CleanupPlanViews(ListView):
 
 def _plan(pk: str) -> CleanupPlan:
     return get_object_or_404(CleanupPlan, pk=int(pk))
-
-
-def _reader(plan: CleanupPlan) -> PlanReader:
-    return PlanReader(PlanFolder(plan.folder), plan.name or "")
 
 
 def _ordered(plan: CleanupPlan, act: Any, code: int = status.HTTP_200_OK) -> Response:

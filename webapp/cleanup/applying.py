@@ -153,7 +153,6 @@ class Applying:
                 self._watch.read(_metadata_of(planned[row.path]))
 
     def _refuse_future(self) -> None:
-        """What a plan rests on has happened."""
         for audit in self._run.reader.manifest.audits:
             if audit.as_of and instant_of(audit.as_of) > self._run.at() + CLOCK_SKEW:
                 raise Halted(

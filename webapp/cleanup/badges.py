@@ -22,7 +22,6 @@ STATES: dict[str, Badge] = {
     PlanState.WITHDRAWN: Badge(_("withdrawn"), "■", "unknown"),
 }
 EMPTY = Badge(_("holds no file"), "■", "unknown")
-"""There is nothing to approve."""
 EXPIRED = Badge(_("expired"), "■", "unknown")
 OUTCOMES: dict[str, Badge] = {
     FileOutcome.QUARANTINED: Badge(_("quarantined"), "●", "ok"),

@@ -9,7 +9,6 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from ingest.storage.roots import Root
 from webapp.cleanup import planning
 from webapp.cleanup.applying import Applying
 from webapp.cleanup.choices import PlanState
@@ -237,7 +236,7 @@ def _watch(reader: PlanReader) -> Watch:
 
 
 def _storage() -> Storage:
-    return Storage([Root(row.uri, row.read_at or None) for row in StorageRoot.objects.all()])
+    return Storage([row.place for row in StorageRoot.objects.all()])
 
 
 def _fresh_audits(
@@ -249,7 +248,6 @@ def _fresh_audits(
 
 
 def _begin_purge(plan: CleanupPlan, lease: Lease) -> CleanupPlan:
-    """Its time of grace is over."""
     with lease.writing():
         CleanupPlan.objects.due(timezone.now()).filter(
             pk=plan.pk, state=PlanState.QUARANTINED

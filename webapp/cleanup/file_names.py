@@ -17,7 +17,6 @@ _OF_JOB = re.compile(r".*/([0-9a-f]{32}/.+)\Z", re.DOTALL)
 
 
 def names_of(paths: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """``name_of`` of a column."""
     last = pc.replace_substring_regex(paths, r"(?s)^.*/", "")
     metadata = pc.equal(last, "_metadata")
     if pc.any(metadata).as_py():
@@ -30,7 +29,6 @@ def names_of(paths: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def name_of(path: str) -> str:
-    """Of a canonical path."""
     last = path.rpartition("/")[2]
     return ("/".join(path.split("/")[-3:]) if last == "_metadata" else last).lower()
 
@@ -76,7 +74,6 @@ def met_places(paths: pa.Array | pa.ChunkedArray, places: Iterable[str]) -> set[
 
 
 def below(paths: pa.Array | pa.ChunkedArray, directories: Set[str]) -> set[str]:
-    """Files below any of the directories."""
     if not directories:
         return set()
     return {path for path in paths.to_pylist() if not directories.isdisjoint(_above(path))}

@@ -40,13 +40,8 @@ class FreshAudits:
                 "No root is registered any more, so nothing says who needs these files: register "
                 "it again, or undo the plan."
             )
-        asked = audit_request.AuditRequest(
-            roots=audit_request.registered(rows, audit_request.unreachable_clusters()),
-            age_guard_h=max(self.age_guard_h, settings.WEIR.storage_age_guard_h),
-            purpose=AuditPurpose.PLAN,
-            fresh=True,
-            spellings=audit_request.spellings(),
-        )
+        guard_h = max(self.age_guard_h, settings.WEIR.storage_age_guard_h)
+        asked = audit_request.of_registered(rows, guard_h, AuditPurpose.PLAN, fresh=True)
         return fresh_of(audit(asked, self.lease, self.record), self.roots)
 
 

@@ -8,16 +8,16 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ingest.parquet_stream import ParquetStream
 from ingest.storage.layout import METADATA_NAME, TASK_OWNED
 from webapp.cleanup.file_names import Places, below
 from webapp.cleanup.plan_reader import Chunk
 from webapp.cleanup.recheck import FreshAudit
+from webapp.work.run_files import parquet_batches
 
+BATCH_ROWS = 50_000
 _JOB = re.compile(r"/([0-9a-f]{32})/chk-\d+/_metadata\Z")
 
 
@@ -66,7 +66,5 @@ class HiddenNeeds:
 
 
 def _rows(files: Iterable[str]) -> Iterator[dict[str, Any]]:
-    for file in files:
-        with fsspec.open(file, "rb") as stream:
-            for batch in ParquetStream(stream).iter_batches():
-                yield from batch.to_pylist()
+    for batch in parquet_batches(files, BATCH_ROWS):
+        yield from batch.to_pylist()

@@ -33,7 +33,6 @@ class Hiding:
         self._run, self._bucket = run, bucket
 
     def look(self, files: Sequence[Planned]) -> tuple[list[Planned], list[Row]]:
-        """Those whose planned version is current, with its id; rows of the others."""
         going, rows = [], []
         for file, versions in self._versions(files):
             current = next((version for version in versions if version.is_latest), None)
@@ -51,7 +50,6 @@ class Hiding:
     def settle(
         self, files: Sequence[Planned], intended: Mapping[str, Collection[str]]
     ) -> list[Row]:
-        """What was hidden before the process died; what was not is decided again."""
         found = []
         for file, versions in self._versions(files):
             meant = [one for one in versions if one.id in intended[file.path]]
@@ -186,7 +184,6 @@ class Tagging:
         self._run, self._bucket, self._plan = run, bucket, run.reader.name
 
     def look(self, files: Sequence[Planned]) -> tuple[list[Planned], list[Row]]:
-        """Those that are as planned; rows of the others."""
         rows = [row for file, stat in self._stats(files) if (row := self._spared(file, stat))]
         spared = {row.path for row in rows}
         return [file for file in files if file.path not in spared], rows
@@ -197,7 +194,6 @@ class Tagging:
     def settle(
         self, files: Sequence[Planned], intended: Mapping[str, Collection[str]]
     ) -> list[Row]:
-        """What was tagged before the process died; what was not is decided again."""
         done = self._side_by_side(files, lambda file: self._tags(file).get(TAG) == self._plan)
         tagged = [file for file in files if done[file.path] is True]
         return [row for row in self._judged(tagged) if row.outcome == FileOutcome.QUARANTINED]

@@ -230,7 +230,6 @@ class Journal:
         )
 
     def counts(self) -> Counter[str]:
-        """Of all effects together."""
         total: Counter[str] = Counter()
         for chunk in self.done():
             total.update(self.read(chunk).counts)

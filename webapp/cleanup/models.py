@@ -12,7 +12,7 @@ from django.db import models
 from webapp.cleanup.choices import PlanState
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import fleet_wide
-from webapp.storage.models.audits import URI_LENGTH
+from webapp.storage.models import URI_LENGTH
 
 AT_WORK = (PlanState.BUILDING, PlanState.APPLYING, PlanState.UNDOING, PlanState.PURGING)
 """States in which something is to be done until another one is reached."""
@@ -117,8 +117,6 @@ class CleanupPlan(models.Model):
 
 @fleet_wide()
 class CleanupPart(models.Model):
-    """One Parquet part of a plan, as its manifest has it."""
-
     plan = models.ForeignKey(CleanupPlan, on_delete=models.CASCADE, related_name="parts")
     number = models.PositiveIntegerField()
     name = models.CharField(max_length=100)

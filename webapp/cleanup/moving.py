@@ -12,8 +12,6 @@ from webapp.cleanup.run import Run
 
 
 class Moving:
-    """Of one root."""
-
     def __init__(self, run: Run, quarantine: str) -> None:
         self._run, self._bucket = run, Bucket.of(quarantine)
 

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 from django.utils.translation import gettext
 
 from webapp.accounts.roles import Role, role_of
@@ -64,8 +63,7 @@ def approve(plan: CleanupPlan, user: Any, at: datetime, *, through: str = "page"
     _move(plan, (PlanState.PLANNED,), PlanState.APPROVED, gettext("approved"), **decision)
 
 
-def withdraw(plan: CleanupPlan, name: str) -> None:
-    """Nobody can apply it any more."""
+def withdraw(plan: CleanupPlan, name: str, at: datetime) -> None:
     open_ = (PlanState.PLANNED, PlanState.APPROVED)
     _move(
         plan,
@@ -73,8 +71,13 @@ def withdraw(plan: CleanupPlan, name: str) -> None:
         PlanState.WITHDRAWN,
         gettext("withdrawn"),
         ordered_name=name[:200],
-        finished_at=timezone.now(),
+        finished_at=at,
     )
+
+
+def order(plan: CleanupPlan, verb: str, name: str, at: datetime) -> None:
+    """``apply``, ``undo``, ``purge`` or ``withdraw``. Raises :class:`PlanActionRefused`."""
+    _ORDERS[verb](plan, name, at)
 
 
 def start_apply(plan: CleanupPlan, name: str, at: datetime) -> None:
@@ -135,6 +138,10 @@ def start_purge(plan: CleanupPlan, name: str, at: datetime) -> None:
         name,
         at,
     )
+
+
+_ORDERS = {APPLY: start_apply, UNDO: start_undo, PURGE: start_purge, "withdraw": withdraw}
+ORDERS = tuple(_ORDERS)
 
 
 def wake(plan: CleanupPlan, at: datetime) -> None:

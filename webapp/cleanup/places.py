@@ -124,8 +124,6 @@ class Planned:
 
 
 class Places:
-    """Of the roots of one plan."""
-
     def __init__(self, manifest: PlanManifest, plan: str) -> None:
         self._roots = {root.uri: root for root in manifest.roots}
         self._bases = {root.uri: root.read_at.rstrip("/") for root in manifest.roots}

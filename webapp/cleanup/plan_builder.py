@@ -188,8 +188,6 @@ def _counted(
 
 @dataclass
 class _Writer:
-    """Gathers rows until they fill a part."""
-
     folder: PlanFolder
     most_files: int
     say: Say

@@ -80,13 +80,11 @@ class PlanReader:
         return (self.part(number) for number in range(len(self.manifest.parts)))
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Every file of the plan, in order."""
         for part in self.parts():
             for batch in part.to_batches(1_000):
                 yield from batch.to_pylist()
 
     def verify(self) -> None:
-        """Read and hash everything."""
         for _ in self.parts():
             pass
 
@@ -104,7 +102,6 @@ class PlanReader:
                 )
 
     def chunk_rows(self) -> Iterator[int]:
-        """How many files each chunk has."""
         for part in self.manifest.parts:
             for place in range(part.chunks):
                 yield min(CHUNK_ROWS, part.rows - place * CHUNK_ROWS)
@@ -144,5 +141,4 @@ class PlanReader:
 
 
 def reader_of(plan: "CleanupPlan") -> PlanReader:
-    """Of a plan that was made."""
     return PlanReader(PlanFolder(plan.folder), plan.name or "")

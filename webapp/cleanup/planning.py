@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from ingest.storage.instants import CLOCK_SKEW
 from ingest.storage.plan_folder import PlanFolder
-from ingest.storage.roots import Root, local_path
+from ingest.storage.roots import local_path
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage_words import ALL_ROOTS, DEAD_JOB, NOT_CLEANABLE, TWO_NAMES, VOID_ATTESTATION
 from webapp.cleanup import quarantine
@@ -33,13 +33,13 @@ from webapp.cleanup.plan_builder import PlanRequest, Say, build
 from webapp.cleanup.ways import way_in_place
 from webapp.storage.auditing import loading
 from webapp.storage.models import (
+    URI_LENGTH,
     AuditDoubt,
     RootFigures,
     StorageAudit,
     StorageRoot,
     StorageStatement,
 )
-from webapp.storage.models.audits import URI_LENGTH
 from webapp.storage.presentation import text_of
 from webapp.work.lease import Lease
 from webapp.work.run_files import file_uris
@@ -157,15 +157,12 @@ def quoted_statements(audit: StorageAudit) -> list[QuotedStatement]:
 def scanned_places() -> list[str]:
     """All registered roots, as they are named and as they are read."""
     rows = StorageRoot.objects.all()
-    return [
-        place for row in rows for place in (row.uri, Root(row.uri, row.read_at or None).reading)
-    ]
+    return [place for row in rows for place in (row.uri, row.place.reading)]
 
 
 def sort_roots(
     audit: StorageAudit, asked: Sequence[str]
 ) -> tuple[list[PlannedRoot], list[WithheldRoot]]:
-    """Those that may be cleaned, and the others with why not."""
     figures = {row.root: row for row in RootFigures.objects.filter(audit=audit)}
     rows = {row.uri: row for row in StorageRoot.objects.filter(uri__in=asked)}
     everywhere = AuditDoubt.objects.filter(audit=audit, reach=ALL_ROOTS).exists()
@@ -207,7 +204,7 @@ def _reasons(
 
 
 def _planned(row: StorageRoot) -> PlannedRoot:
-    read_at = Root(row.uri, row.read_at or None).reading
+    read_at = row.place.reading
     waits_at = local_path(row.quarantine_uri) if row.quarantine_uri else quarantine.beside(read_at)
     return PlannedRoot(
         uri=row.uri,

@@ -7,17 +7,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ingest.parquet_stream import ParquetStream
 from ingest.storage import tree
 from ingest.storage.roots import Root, local_path
 from ingest.uris import canonical, is_below
 from webapp.cleanup.file_names import name_of
 from webapp.cleanup.recheck import FreshAudit
 from webapp.cleanup.watching import PlannedPaths, Reference
+from webapp.work.run_files import parquet_batches
 
 BATCH_ROWS = 50_000
 
@@ -34,21 +33,15 @@ def references_in(
     """
     references_by_path: dict[str, dict[str, Reference]] = {}
     going = pa.array(sorted(leaving), pa.string())
-    for file in (*audit.reference_files, *audit.pending_files):
-        with fsspec.open(file, "rb") as stream:
-            for batch in ParquetStream(stream).iter_batches(
-                BATCH_ROWS, columns=["metadata_path", "path"]
-            ):
-                batch = batch.filter(
-                    pc.invert(pc.is_in(batch["metadata_path"].cast("string"), going))
-                )
-                paths = batch["path"].cast("string")
-                for row in batch.filter(
-                    pc.is_in(paths, pa.array(planned.among(paths), pa.string()))
-                ).to_pylist():
-                    references_by_path.setdefault(name_of(row["path"]), {})[row["path"]] = (
-                        Reference(row["path"], row["metadata_path"])
-                    )
+    files = (*audit.reference_files, *audit.pending_files)
+    for batch in parquet_batches(files, BATCH_ROWS, ("metadata_path", "path")):
+        batch = batch.filter(pc.invert(pc.is_in(batch["metadata_path"].cast("string"), going)))
+        paths = batch["path"].cast("string")
+        met = pc.is_in(paths, pa.array(planned.among(paths), pa.string()))
+        for row in batch.filter(met).to_pylist():
+            references_by_path.setdefault(name_of(row["path"]), {})[row["path"]] = Reference(
+                row["path"], row["metadata_path"]
+            )
     return {name: list(references.values()) for name, references in references_by_path.items()}
 
 
@@ -75,7 +68,6 @@ class Storage:
         return None if None in answers or not answers else False
 
     def _places(self, path: str) -> Iterator[tuple[str, str | None]]:
-        """Each with the root that it is looked for in."""
         within = [root for root in self.roots if is_below(path, root.uri)]
         yield from ((root.readable(path), root.reading) for root in within)
         if path.startswith("file:"):

@@ -60,7 +60,6 @@ def plans(request: HttpRequest) -> HttpResponse:
 @operators_only
 @require_POST
 def make(request: HttpRequest) -> HttpResponse:
-    """Ask the workers for a plan of the newest audit."""
     roots = [root[:1000] for root in request.POST.getlist("root") if "\x00" not in root]
     try:
         plan = planning.request_plan(
@@ -101,7 +100,6 @@ def progress(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def approve(request: HttpRequest, pk: int) -> HttpResponse:
-    """Approved by the signed-in user, who typed the plan's name."""
     shown_plan = _plan(pk)
     if request.POST.get("name", "").strip() != shown_plan.short_name:
         messages.error(
@@ -121,29 +119,24 @@ def approve(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_POST
 def order(request: HttpRequest, pk: int | str, verb: str) -> HttpResponse:
-    """``apply``, ``undo``, ``purge`` or ``withdraw``."""
-    shown_plan, name, now = _plan(pk), request.user.get_username(), timezone.now()
-    acts: dict[str, tuple[Callable[[], None], str]] = {
-        "apply": (
-            lambda: orders.start_apply(shown_plan, name, now),
-            gettext("is being applied: first everything is audited again"),
-        ),
-        "undo": (lambda: orders.start_undo(shown_plan, name, now), gettext("is being undone")),
-        "purge": (
-            lambda: orders.start_purge(shown_plan, name, now),
-            gettext("is being purged: first everything is audited again"),
-        ),
-        "withdraw": (
-            lambda: orders.withdraw(shown_plan, name),
-            gettext("is withdrawn; nobody can apply it any more"),
-        ),
+    """One of ``orders.ORDERS``."""
+    shown_plan, name = _plan(pk), request.user.get_username()
+    words = {
+        "apply": gettext("is being applied: first everything is audited again"),
+        "undo": gettext("is being undone"),
+        "purge": gettext("is being purged: first everything is audited again"),
+        "withdraw": gettext("is withdrawn; nobody can apply it any more"),
     }
-    return _ordered(request, shown_plan, *acts[verb])
+    return _ordered(
+        request,
+        shown_plan,
+        lambda: orders.order(shown_plan, verb, name, timezone.now()),
+        words[verb],
+    )
 
 
 @require_GET
 def export(request: HttpRequest, pk: int | str, form: str) -> HttpResponseBase:
-    """All files of the plan with their proof."""
     shown_plan = _plan(pk)
     return export_response(
         form,
@@ -155,7 +148,6 @@ def export(request: HttpRequest, pk: int | str, form: str) -> HttpResponseBase:
 
 @require_GET
 def journal_export(request: HttpRequest, pk: int | str, verb: str, form: str) -> HttpResponseBase:
-    """What became of every file."""
     shown_plan = _plan(pk)
     return export_response(
         form,
@@ -186,7 +178,6 @@ def _state(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
     now = timezone.now()
     expired = shown_plan.is_expired(now)
     operates = may_operate(request.user)
-    open_ = shown_plan.state in (PlanState.PLANNED, PlanState.APPROVED)
     done = [
         (verb, shown_plan.done(verb), _outcomes(shown_plan.done(verb)))
         for verb in VERBS
@@ -210,18 +201,43 @@ def _state(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
             "files": applied.get(FileOutcome.QUARANTINED, 0),
             "bytes": applied.get(f"{FileOutcome.QUARANTINED}_bytes", 0),
         },
-        "may_apply": operates
-        and not expired
-        and shown_plan.approved_at
-        and shown_plan.state in (PlanState.APPROVED, PlanState.HALTED),
-        "may_undo": operates
-        and shown_plan.state in (PlanState.APPLYING, PlanState.HALTED, PlanState.QUARANTINED),
-        "may_purge": operates
-        and over
-        and bool(shown_plan.trouble)
-        and shown_plan.state == PlanState.QUARANTINED,
-        "may_withdraw": operates and open_ and not expired,
+        "orders": list(_orders(shown_plan, over=over, expired=expired)) if operates else [],
     }
+
+
+def _orders(
+    shown_plan: CleanupPlan, *, over: bool, expired: bool
+) -> Iterator[tuple[str, str, str, str, str]]:
+    """Verb, tone, name, button and meaning of what may be ordered now."""
+    state = shown_plan.state
+    if state in (PlanState.APPROVED, PlanState.HALTED) and shown_plan.approved_at and not expired:
+        means = gettext(
+            "First everything is audited again. Files that may still be removed are moved to "
+            "quarantine, at most %(files_per_s)s a second; what changed is skipped."
+        )
+        pace = f"{shown_plan.files_per_s:,.0f}"
+        yield (
+            "apply",
+            "primary",
+            gettext("Apply"),
+            gettext("Apply the plan"),
+            means % {"files_per_s": pace},
+        )
+    if state in (PlanState.APPLYING, PlanState.HALTED, PlanState.QUARANTINED):
+        means = gettext(
+            "Everything that is in quarantine is put back where it was. The plan cannot be "
+            "applied again."
+        )
+        yield "undo", "", gettext("Undo"), gettext("Undo the plan"), means
+    if state == PlanState.QUARANTINED and over and shown_plan.trouble:
+        means = gettext(
+            "After a fresh audit, what is in quarantine is deleted for good unless a checkpoint "
+            "refers to any of it."
+        )
+        yield "purge", "danger", gettext("Purge again"), gettext("Purge the quarantine"), means
+    if state in (PlanState.PLANNED, PlanState.APPROVED) and not expired:
+        means = gettext("Nobody can apply it any more. Nothing else happens.")
+        yield "withdraw", "", gettext("Withdraw"), gettext("Withdraw the plan"), means
 
 
 def _outcomes(done: dict[str, Any]) -> list[tuple[Any, str, int, int]]:

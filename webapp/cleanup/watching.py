@@ -142,7 +142,6 @@ class Watch:
         )
 
     def references(self, name: str) -> list[Reference]:
-        """That appeared to files of this name."""
         return [Reference(path, by) for path, by in self.referred.get(name, {}).items()]
 
     def _keep(self, batch: pa.RecordBatch, by: str) -> None:

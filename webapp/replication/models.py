@@ -7,7 +7,7 @@ from django.db import models
 
 from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import scoped, scoped_as
-from webapp.storage.models.audits import URI_LENGTH
+from webapp.storage.models import URI_LENGTH
 
 
 @scoped()

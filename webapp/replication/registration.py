@@ -151,7 +151,7 @@ def _refuse_interval(every_s: int) -> None:
 def _refuse_taken(place: Root, others: QuerySet[Replica]) -> None:
     with scopes.everything():
         taken = [
-            *(Root(root.uri, root.read_at or None) for root in StorageRoot.objects.all()),
+            *(root.place for root in StorageRoot.objects.all()),
             *places_of(others),
         ]
     if any(overlapping(place, root, spellings()) for root in taken):

@@ -50,7 +50,6 @@ def is_late(root: StorageRoot | None, figures: RootFigures, now: datetime) -> bo
 
 
 def root_badge(root: StorageRoot | None, figures: RootFigures | None, now: datetime) -> Badge:
-    """Whether it can be cleaned, as of its newest audit."""
     if figures is None:
         return NOT_AUDITED
     return as_far_as_known(

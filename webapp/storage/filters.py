@@ -25,8 +25,6 @@ class AuditFilters(ListFilters):
 
 
 class RootFiguresFilters(ListFilters):
-    """Over all audits."""
-
     audit_id = Text(about="of this audit")
     root = Text(about="its canonical URI")
     time_field = "as_of"

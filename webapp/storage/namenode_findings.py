@@ -61,7 +61,6 @@ def judge(guard: WriteGuard, now: datetime) -> dict[str, int]:
 
 
 def open_findings() -> list[Finding]:
-    """Those that are open, worst first."""
     return list(_open().order_by("-severity_rank", "cluster", "id"))
 
 

@@ -9,7 +9,7 @@ from webapp.fleet.badges import VISIBILITY_BADGES
 from webapp.fleet.models import Cluster
 from webapp.lib.badges import UNKNOWN, Badge
 from webapp.storage.models import JobStorage, StorageRoot
-from webapp.storage.newest_audits import latest_audits, loaded_figures
+from webapp.storage.newest_audits import latest_audits
 
 
 @dataclass(frozen=True)
@@ -37,18 +37,3 @@ def known_readers(root: StorageRoot, now: datetime) -> list[Reader]:
     return [
         Reader(name, name in declared, jobs.get(name, 0), seen.get(name, UNKNOWN)) for name in names
     ]
-
-
-def counts_since(root: StorageRoot) -> datetime | None:
-    """The first audit that the present attestation counted in; None where none has been made since,
-    or it was withheld.
-    """
-    if root.attested_at is None:
-        return None
-    since = (
-        loaded_figures()
-        .filter(root=root.uri, as_of__gte=root.attested_at)
-        .select_related("audit")
-        .order_by("as_of", "id")
-    )
-    return next((row.as_of for row in since[:50] if "not_attested" not in row.not_cleanable), None)

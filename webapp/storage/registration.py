@@ -68,7 +68,6 @@ def save(row: StorageRoot, clusters: Iterable[Cluster]) -> StorageRoot:
 
 
 def attest(row: StorageRoot, name: str, user: User | None = None) -> None:
-    """An operator attests that every reader of the root is known to Weir."""
     row.attested_at, row.attested_name, row.attested_by = timezone.now(), name[:200], user
     row.save(update_fields=["attested_at", "attested_name", "attested_by"])
 
@@ -87,7 +86,7 @@ def _refuse_second_name(row: StorageRoot, root: Root) -> None:
     if before == row.read_at:
         return
     for other in StorageRoot.objects.exclude(pk=row.pk):
-        place = Root(other.uri, other.read_at or None).reading
+        place = other.place.reading
         if same_directory(root.reading, place):
             why = gettext(
                 "%(reading)s and %(place)s, where the root %(uri)s is read, are the same "

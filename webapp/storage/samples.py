@@ -26,6 +26,7 @@ from webapp.lib.instants import epoch_ms
 from webapp.storage.fewer_files import FewerFiles, fewer_files
 from webapp.storage.idle_snapshots import LAST, NEEDED, SUPERSEDED, ended_jobs, kept_savepoints
 from webapp.storage.models import (
+    MISSING_PATH_LENGTH,
     ChainLink,
     CheckpointStorage,
     JobStorage,
@@ -34,7 +35,6 @@ from webapp.storage.models import (
     StorageAudit,
     VerdictFigures,
 )
-from webapp.storage.models.audits import MISSING_PATH_LENGTH
 from webapp.storage.written_files import files_by_directory
 
 JOBS_AT_ONCE = 500

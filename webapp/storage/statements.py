@@ -19,13 +19,13 @@ from webapp.lib.chunks import chunks
 from webapp.lib.refusals import InputRefused
 from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import (
+    URI_LENGTH,
     AuditDoubt,
     JobStorage,
     StorageAudit,
     StorageRoot,
     StorageStatement,
 )
-from webapp.storage.models.audits import URI_LENGTH
 from webapp.storage.newest_audits import latest_audits
 
 JOBS_AT_ONCE = 500

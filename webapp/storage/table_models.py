@@ -8,7 +8,6 @@ from webapp.storage.models import (
     CheckpointStorage,
     JobStorage,
     MissingFile,
-    OperatorStateSize,
     RootFigures,
     VerdictFigures,
 )
@@ -18,7 +17,6 @@ AUDIT_MODELS: dict[str, type[models.Model]] = {
     "storage_verdict": VerdictFigures,
     "storage_job": JobStorage,
     "storage_checkpoint": CheckpointStorage,
-    "storage_operator_state": OperatorStateSize,
     "storage_chain": ChainLink,
     "storage_missing": MissingFile,
     "storage_doubt": AuditDoubt,

@@ -72,15 +72,7 @@ class VerdictFiles:
     def of(cls, manifest: Manifest) -> "VerdictFiles":
         return cls(file_uris(manifest, STORAGE_FILE.name))
 
-    def stream(self) -> Iterator[dict[str, Any]]:
-        """All of them, in order."""
-        for part in in_order(self.parts):
-            with fsspec.open(part, "rb") as stream:
-                for batch in ParquetStream(stream).iter_batches(BATCH_ROWS, columns=list(COLUMNS)):
-                    yield from _rows(batch)
-
     def matching(self, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """All rows of one root that fit, in order, however many."""
         for batch in self._batches(wanted):
             yield from _rows(batch.filter(wanted.mask(batch)))
 

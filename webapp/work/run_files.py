@@ -1,11 +1,13 @@
 """The files of a Spark run: the manifest checked, its Parquet tables read in batches."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+import fsspec
 import pyarrow as pa
 
+from ingest.parquet_stream import ParquetStream
 from spark_jobs import manifest as manifests
 from spark_jobs.manifest import BadManifest
 from spark_jobs.run_rows import retracted_of, rows_of
@@ -62,6 +64,18 @@ def file_uris(manifest: manifests.Manifest, table: str) -> list[str]:
 def state_uris(manifest: manifests.Manifest, name: str) -> list[str]:
     """Parquet files of what the next run starts from; none where the run left none of this name."""
     return [f"{manifest.run_dir.rstrip('/')}/{file}" for file in manifest.state.get(name, ())]
+
+
+def parquet_batches(
+    files: Iterable[str], rows: int, columns: Sequence[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Of all files, one after the other; ``columns`` that a file lacks are left out."""
+    for file in files:
+        with fsspec.open(file, "rb") as stream:
+            parquet = ParquetStream(stream)
+            held = parquet.schema_arrow.names
+            names = None if columns is None else [name for name in columns if name in held]
+            yield from parquet.iter_batches(rows, columns=names)
 
 
 def retracted_keys(manifest: manifests.Manifest, table: str) -> Iterator[list[dict[str, Any]]]:

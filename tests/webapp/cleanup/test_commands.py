@@ -14,7 +14,7 @@ from tests.webapp.cleanup.worlds import World, date
 from webapp.cleanup import orders
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.errors import PlanActionRefused
-from webapp.cleanup.management.commands import apply_cleanup, approve_cleanup
+from webapp.cleanup.management.commands import approve_cleanup
 from webapp.cleanup.models import CleanupPlan
 
 Run = Callable[..., str]
@@ -133,7 +133,7 @@ def test_a_purge_that_a_worker_ends_after_the_plan_was_read_is_no_error(
         CleanupPlan.objects.update(state=PlanState.PURGED)
         raise PlanActionRefused("Plan cannot be purged: it is purged.")
 
-    monkeypatch.setitem(apply_cleanup.VERBS, "purge", too_late)
+    monkeypatch.setitem(orders._ORDERS, "purge", too_late)
     assert (
         json.loads(run("apply_cleanup", plan.short_name, "--purge", "--json"))["state"] == "purged"
     )
@@ -146,7 +146,7 @@ def test_doubt_that_stopped_a_worker_is_exit_code_1(
         of.state, of.trouble = PlanState.HALTED, "A checkpoint cannot be read."
         of.save()
 
-    monkeypatch.setitem(apply_cleanup.VERBS, "apply", stopped)
+    monkeypatch.setitem(orders._ORDERS, "apply", stopped)
     assert code_of(run, "apply_cleanup", plan.short_name, "--apply") == (
         1,
         "A checkpoint cannot be read.",

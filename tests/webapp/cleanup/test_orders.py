@@ -110,7 +110,7 @@ def test_an_expired_plan_is_neither_approved_nor_applied(audited: World, orphan:
 
 def test_a_withdrawn_plan_stays_withdrawn(audited: World) -> None:
     plan = approved(audited)
-    orders.withdraw(plan, "olga")
+    orders.withdraw(plan, "olga", timezone.now())
     with pytest.raises(PlanActionRefused, match="withdrawn"):
         orders.start_apply(plan, "olga", timezone.now())
 

@@ -57,7 +57,7 @@ def test_a_page_that_has_looked_at_enough_says_so_and_goes_on_from_there(files):
 
 
 def test_the_stream_has_every_file_of_every_root(files):
-    assert [row["path"] for row in files.stream()] == [*PATHS, "s3://other/1"]
+    assert [row["path"] for row in files.matching(Wanted())] == [*PATHS, "s3://other/1"]
 
 
 def test_a_list_that_was_written_before_a_column_was_added_is_read(tmp_path) -> None:
@@ -66,7 +66,7 @@ def test_a_list_that_was_written_before_a_column_was_added_is_read(tmp_path) -> 
         pa.Table.from_pylist([{"root": ROOT, "path": PATHS[0], "verdict": "orphan"}]), path
     )
     files = VerdictFiles([str(path)])
-    (row,) = files.stream()
+    (row,) = files.matching(Wanted())
     assert (
         [row] == files.page(Wanted(root=ROOT), 10).rows == list(files.matching(Wanted(root=ROOT)))
     )

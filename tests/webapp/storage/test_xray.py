@@ -13,7 +13,6 @@ from tests.storage_trees import RecordedTree, lay_out
 from tests.webapp.storage.builders import audit, checkpoint_storage, root, root_figures
 from webapp.storage.models import StorageRoot
 from webapp.storage.xray import location, xray_reader
-from webapp.storage.xray.measures import gini
 
 METADATA = Path(__file__).parents[2] / "fixtures" / "metadata"
 RECORDED = sorted(path.name.removesuffix(".metadata.gz") for path in METADATA.glob("*.metadata.gz"))
@@ -86,12 +85,6 @@ def test_union_state_is_read_by_every_subtask_at_a_restore(tmp_path):
     split = next(state for state in xray.states if state.mode == "SPLIT_DISTRIBUTE")
     assert union.restore_bytes == operator.parallelism * union.handle_bytes
     assert split.restore_bytes == split.handle_bytes
-
-
-def test_skew_is_0_for_alike_and_near_1_for_one_alone():
-    assert gini([5, 5, 5, 5]) == pytest.approx(0)
-    assert gini([0] * 99 + [7]) == pytest.approx(0.99)
-    assert (gini([3]), gini([0, 0])) == (None, None)
 
 
 def test_a_file_larger_than_allowed_is_refused(tmp_path, monkeypatch):

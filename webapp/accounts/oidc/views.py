@@ -117,11 +117,11 @@ def _back(request: HttpRequest) -> HttpResponse:
 
 
 def own(request: HttpRequest, after: str) -> str:
-    """``after`` where it leads to a page of ours; else ""."""
-    is_own = len(after) <= _LONGEST_NEXT and url_has_allowed_host_and_scheme(
-        after, {request.get_host()}, request.is_secure()
-    )
-    return after if is_own else ""
+    """``after`` where it is the path of a page of ours; else ""."""
+    is_own = after.startswith("/") and len(after) <= _LONGEST_NEXT
+    hosts = {request.get_host()}
+    safe = is_own and url_has_allowed_host_and_scheme(after, hosts, request.is_secure())
+    return after if safe else ""
 
 
 def _refused(request: HttpRequest, why: str, after: str) -> HttpResponse:

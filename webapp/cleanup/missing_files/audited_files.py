@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
-import fsspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ingest.parquet_stream import ParquetStream
 from ingest.uris import is_below
 from spark_jobs.audit_tables import STORAGE_FILE, STORAGE_LIVE, STORAGE_REFERENCE
 from spark_jobs.manifest import Manifest
 from webapp.storage.auditing import loading
 from webapp.storage.models import StorageAudit
-from webapp.work.run_files import file_uris
+from webapp.work.run_files import file_uris, parquet_batches
 
 MOST_AUDITS = 12
 MOST_SCANNED = 5_000_000
@@ -35,8 +33,6 @@ class TooMany(Exception):
 
 @dataclass(frozen=True)
 class Listed:
-    """The file as an audit listed it."""
-
     audit_id: str
     as_of: datetime
     bytes: int | None
@@ -138,20 +134,11 @@ def _rows(
     if table in manifest.tables and manifest.tables[table].rows > MOST_SCANNED:
         raise TooMany
     values = pa.array(sorted(wanted), pa.string())
-    for uri in file_uris(manifest, table):
-        with fsspec.open(uri, "rb") as stream:
-            parquet = ParquetStream(stream)
-            names = [
-                name
-                for name in dict.fromkeys(("audit_id", column, *columns))
-                if name in parquet.schema_arrow.names
-            ]
-            for batch in parquet.iter_batches(BATCH_ROWS, columns=names):
-                fits = pc.and_(
-                    pc.is_in(batch[column].cast(pa.string()), values),
-                    pc.equal(batch["audit_id"].cast(pa.string()), audit.audit_id),
-                )
-                if pc.any(fits).as_py():
-                    yield from (
-                        dict.fromkeys(columns) | row for row in batch.filter(fits).to_pylist()
-                    )
+    names = tuple(dict.fromkeys(("audit_id", column, *columns)))
+    for batch in parquet_batches(file_uris(manifest, table), BATCH_ROWS, names):
+        fits = pc.and_(
+            pc.is_in(batch[column].cast(pa.string()), values),
+            pc.equal(batch["audit_id"].cast(pa.string()), audit.audit_id),
+        )
+        if pc.any(fits).as_py():
+            yield from (dict.fromkeys(columns) | row for row in batch.filter(fits).to_pylist())

@@ -1,21 +1,23 @@
-"""What has deleted a file: each way by which files of checkpoints go, held against what is known."""
+"""What may have deleted a file: the ways by which files of checkpoints go that fit what is known."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.utils.translation import gettext
 
-from webapp.cleanup.missing_files.removals import Removals
-from webapp.lib.instants import minute_text
+from webapp.lib.badges import Badge
 from webapp.lib.quantities import count_text, duration_text
 from webapp.lib.translations import gettext_lazy as _
 
-CERTAIN = "certain"
-LIKELY = "likely"
-POSSIBLE = "possible"
-RULED_OUT = "ruled_out"
-UNKNOWN = "unknown"
-RANK = (CERTAIN, LIKELY, POSSIBLE, UNKNOWN, RULED_OUT)
+CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"
+VERDICTS = {
+    CERTAIN: Badge(_("certain"), "▲", "crit"),
+    LIKELY: Badge(_("likely"), "◆", "warn"),
+    POSSIBLE: Badge(_("possible"), "◆", "warn"),
+}
+"""Best founded first."""
 CLEAN_UP = "clean_up"
 AGE_RULE = "age_rule"
 DIRECTORY = "directory_removed"
@@ -35,6 +37,70 @@ LEAST_GONE = 2
 
 
 @dataclass(frozen=True)
+class Removals:
+    """Files of jobs that had ended by the first of two audits: in their directories Flink itself
+    deletes nothing any more. ``before`` have ``path``, ``modified`` and ``job_id``; ``left`` are
+    paths that the second audit still listed.
+    """
+
+    files: int
+    gone: int
+    jobs: int
+    lost_jobs: int
+    own_files: int
+    own_gone: int
+    out_of_order: int
+    """Files left that are as old as the newest that is gone."""
+    idle_went: bool
+    """All that lost files lost every one, and each was idle for longer than any that is left."""
+    least_age: timedelta | None
+    """A rule that took the newest gone and left the oldest left deletes what is older than this at
+    least …
+    """
+    most_age: timedelta | None
+    """… and than this at most."""
+
+    @classmethod
+    def between(
+        cls,
+        before: Iterable[Mapping[str, Any]],
+        left: set[str],
+        own_job: str,
+        first: datetime,
+        second: datetime,
+    ) -> "Removals":
+        rows = [row for row in before if row["modified"] is not None]
+        gone = [row for row in rows if row["path"] not in left]
+        stay = [row for row in rows if row["path"] in left]
+        idle_since: dict[str, datetime] = {}
+        for row in rows:
+            known = idle_since.get(row["job_id"], row["modified"])
+            idle_since[row["job_id"]] = max(row["modified"], known)
+        lost, kept = ({row["job_id"] for row in of} for of in (gone, stay))
+        newest_gone = max((row["modified"] for row in gone), default=None)
+        oldest_left = min((row["modified"] for row in stay), default=None)
+        last_of_lost = max((idle_since[job] for job in lost), default=None)
+        return cls(
+            files=len(rows),
+            gone=len(gone),
+            jobs=len(idle_since),
+            lost_jobs=len(lost),
+            own_files=sum(row["job_id"] == own_job for row in rows),
+            own_gone=sum(row["job_id"] == own_job for row in gone),
+            out_of_order=sum(row["modified"] <= newest_gone for row in stay) if newest_gone else 0,
+            idle_went=last_of_lost is not None
+            and not lost & kept
+            and all(idle_since[job] > last_of_lost for job in kept),
+            least_age=max(first - oldest_left, timedelta(0)) if oldest_left else None,
+            most_age=second - newest_gone if newest_gone else None,
+        )
+
+    @property
+    def own_went(self) -> bool:
+        return self.own_gone == self.own_files > 0
+
+
+@dataclass(frozen=True)
 class Cause:
     key: str
     verdict: str
@@ -43,254 +109,93 @@ class Cause:
 
 @dataclass(frozen=True)
 class Circumstances:
-    """``moved``: what the journal of a plan says of the file, "" for nothing; ``owner_ended`` None
-    where its job is not known.
-
-    ``retained``: whether its checkpoints outlive a cancelled job. ``foreign``: a snapshot of
-    another job refers to the file; ``own``: one of its own. ``claimers``: other jobs that were
-    restored from the owner's snapshots; ``superseded``: each referrer has a later checkpoint that
-    is whole. ``compared``: None where two audits with lists of files are not there. ``unread``:
-    journals of plans that cannot be read.
+    """``moved``: what the journal of a plan says of the file, "" for nothing. ``owner_ended``: None
+    where its job is not known. ``retained``: whether its checkpoints outlive a cancelled job.
+    ``foreign``: a snapshot of another job refers to the file. ``claimers``: other jobs that were
+    restored from the owner's snapshots. ``superseded``: each referrer has a later checkpoint that
+    is whole. ``compared``: None where two audits with lists of files are not there.
     """
 
     moved: str
-    owner: str | None
     owner_ended: bool | None
     owner_state: str | None
     owner_end: datetime | None
     retained: bool | None
     foreign: bool
-    own: bool
     claimers: tuple[str, ...]
     superseded: bool
     seen_at: datetime | None
     compared: Removals | None
-    unread: int = 0
 
 
 def causes(known: Circumstances) -> tuple[Cause, ...]:
-    """Best founded first."""
-    candidates = [
-        _clean_up(known),
-        _age(known),
-        _directory(known),
-        _end(known),
-        _claim(known),
-        _running(known),
-    ]
-    return tuple(sorted(candidates, key=lambda cause: RANK.index(cause.verdict)))
+    """Those that fit, best founded first."""
+    ranks = list(VERDICTS)
+    return tuple(sorted(_causes(known), key=lambda cause: ranks.index(cause.verdict)))
 
 
-def _clean_up(known: Circumstances) -> Cause:
+def _causes(known: Circumstances) -> Iterator[Cause]:
     if known.moved:
-        return Cause(CLEAN_UP, CERTAIN, known.moved)
-    if known.unread:
-        return Cause(
-            CLEAN_UP,
-            UNKNOWN,
-            gettext("%(unread)s journals of plans cannot be read; no other names it.")
-            % {"unread": count_text(known.unread)},
+        yield Cause(CLEAN_UP, CERTAIN, known.moved)
+    if known.compared is not None:
+        yield from _removed(known.compared)
+    was_there = known.owner_end and known.seen_at and known.owner_end < known.seen_at
+    discards = known.owner_ended and known.retained is False and known.owner_state != "FAILED"
+    if discards and not was_there:
+        because = gettext(
+            "It ended as %(owner_state)s under DELETE_ON_CANCELLATION: Flink then discards its "
+            "checkpoints with all their files, also those that other jobs refer to."
         )
-    return Cause(CLEAN_UP, RULED_OUT, gettext("No journal of a plan names it."))
+        yield Cause(FLINK_END, LIKELY, because % {"owner_state": known.owner_state})
+    if known.superseded:
+        because = gettext(
+            "Later checkpoints of the chain are whole: after a CLAIM, Flink discards what newer "
+            "checkpoints no longer need."
+        )
+        yield Cause(FLINK_CLAIM, LIKELY, because)
+    elif known.claimers:
+        because = gettext(
+            "%(jobs)s: restored from snapshots of that job; in CLAIM mode Flink may delete their "
+            "files."
+        )
+        yield Cause(FLINK_CLAIM, POSSIBLE, because % {"jobs": ", ".join(known.claimers[:3])})
+    ended_later = known.owner_end and known.seen_at and known.owner_end > known.seen_at
+    if known.foreign and (known.owner_ended is False or (known.owner_ended and ended_later)):
+        because = gettext(
+            "That job continued to run after another was restored from it; its Flink does not "
+            "know of the other's checkpoints."
+        )
+        yield Cause(FLINK_RUNNING, POSSIBLE, because)
 
 
-def _age(known: Circumstances) -> Cause:
-    seen = known.compared
-    if seen is None or not seen.gone:
-        return Cause(AGE_RULE, UNKNOWN, _not_compared(known))
+def _removed(seen: Removals) -> Iterator[Cause]:
     went = gettext("%(gone)s of %(files)s files of ended jobs went between the two audits") % {
         "gone": count_text(seen.gone),
         "files": count_text(seen.files),
     }
-    span = gettext("%(least_age)s to %(most_age)s") % {
-        "least_age": _days(seen.least_age),
-        "most_age": _days(seen.most_age),
-    }
-    if seen.whole_directories and seen.gone_directories >= LEAST_GONE and seen.gone < seen.files:
-        return Cause(
-            AGE_RULE,
-            LIKELY,
-            gettext(
-                "%(went)s, in whole directories: the %(gone_directories)s that were idle longest. "
-                "That is what a rule by the age of directories does."
-            )
-            % {"went": went, "gone_directories": count_text(seen.gone_directories)},
-        )
-    if seen.gone == seen.files:
-        return Cause(
-            AGE_RULE,
-            POSSIBLE,
-            gettext("%(went)s: none is left to compare their age with.") % {"went": went},
-        )
-    if seen.out_of_order:
-        return Cause(
-            AGE_RULE,
-            RULED_OUT,
-            gettext(
-                "%(went)s, but %(out_of_order)s files that are as old or older are still there."
-            )
-            % {"went": went, "out_of_order": count_text(seen.out_of_order)},
-        )
-    if seen.gone < LEAST_GONE or (seen.whole_own_directory and seen.gone_directories == 1):
-        return Cause(
-            AGE_RULE,
-            POSSIBLE,
-            gettext("%(went)s, and all that are left are younger; so few show no order by age.")
-            % {"went": went},
-        )
-    return Cause(
-        AGE_RULE,
-        LIKELY,
-        gettext("%(went)s: exactly the oldest. A rule “older than N” fits with N from %(span)s.")
-        % {"went": went, "span": span},
-    )
-
-
-def _directory(known: Circumstances) -> Cause:
-    seen = known.compared
-    if seen is None or not seen.own_files:
-        return Cause(DIRECTORY, UNKNOWN, _not_compared(known))
-    if not seen.whole_own_directory:
-        left = seen.own_files - seen.own_gone
-        return Cause(
+    if seen.idle_went and seen.lost_jobs >= LEAST_GONE and seen.gone < seen.files:
+        because = gettext("%(went)s: whole directories, those that were idle longest.")
+        yield Cause(AGE_RULE, LIKELY, because % {"went": went})
+    elif seen.gone and not seen.out_of_order:
+        shows_order = LEAST_GONE <= seen.gone < seen.files
+        if shows_order and not (seen.own_went and seen.lost_jobs == 1):
+            because = gettext(
+                "%(went)s: exactly the oldest. A rule “older than N” fits with N from %(least)s to "
+                "%(most)s."
+            ) % {"went": went, "least": _days(seen.least_age), "most": _days(seen.most_age)}
+            yield Cause(AGE_RULE, LIKELY, because)
+        else:
+            because = gettext("%(went)s: too few to show an order by age.") % {"went": went}
+            yield Cause(AGE_RULE, POSSIBLE, because)
+    if seen.own_went:
+        because = gettext("All %(own_files)s files of that directory went together.")
+        alone = seen.lost_jobs == 1 and seen.jobs > 1
+        yield Cause(
             DIRECTORY,
-            RULED_OUT,
-            gettext("%(left)s of %(own_files)s files of that directory are still there.")
-            % {"left": count_text(left), "own_files": count_text(seen.own_files)},
+            LIKELY if alone else POSSIBLE,
+            because % {"own_files": count_text(seen.own_files)},
         )
-    if seen.gone_directories == 1 and seen.directories > 1:
-        return Cause(
-            DIRECTORY,
-            LIKELY,
-            gettext(
-                "All %(own_files)s files of that directory went, and none of the others of ended "
-                "jobs."
-            )
-            % {"own_files": count_text(seen.own_files)},
-        )
-    return Cause(
-        DIRECTORY,
-        POSSIBLE,
-        gettext("All %(own_files)s files of that directory went together.")
-        % {"own_files": count_text(seen.own_files)},
-    )
 
 
-def _end(known: Circumstances) -> Cause:
-    if known.owner_ended is None:
-        return Cause(
-            FLINK_END,
-            UNKNOWN,
-            gettext("No cluster has reported the job whose directory it was in."),
-        )
-    if not known.owner_ended:
-        return Cause(FLINK_END, RULED_OUT, gettext("That job has not ended."))
-    if known.owner_end and known.seen_at and known.owner_end < known.seen_at:
-        return Cause(
-            FLINK_END,
-            RULED_OUT,
-            gettext("It ended at %(owner_end)s, and an audit listed the file after that.")
-            % {"owner_end": minute_text(known.owner_end)},
-        )
-    if known.retained is None:
-        return Cause(
-            FLINK_END, UNKNOWN, gettext("Whether that job retained its checkpoints is not known.")
-        )
-    if known.owner_state == "FAILED" or known.retained:
-        kept = (
-            gettext("its checkpoints are retained when it is cancelled")
-            if known.retained
-            else gettext("a job that fails keeps its checkpoints")
-        )
-        return Cause(
-            FLINK_END,
-            RULED_OUT,
-            gettext("It ended as %(owner_state)s, and %(kept)s.")
-            % {"owner_state": known.owner_state, "kept": kept},
-        )
-    return Cause(
-        FLINK_END,
-        LIKELY,
-        gettext(
-            "It ended as %(owner_state)s under DELETE_ON_CANCELLATION: Flink then discards its "
-            "checkpoints with all their files, also those that other jobs refer to."
-        )
-        % {"owner_state": known.owner_state},
-    )
-
-
-def _claim(known: Circumstances) -> Cause:
-    if known.superseded:
-        return Cause(
-            FLINK_CLAIM,
-            LIKELY,
-            gettext(
-                "Later checkpoints of the chain are whole: after a CLAIM, Flink discards what "
-                "newer checkpoints no longer need."
-            ),
-        )
-    if not known.claimers:
-        return Cause(
-            FLINK_CLAIM,
-            RULED_OUT,
-            gettext("No other job is known to have been restored from snapshots of that job."),
-        )
-    several = (
-        gettext("%(claimers)s other jobs were") % {"claimers": count_text(len(known.claimers))}
-        if len(known.claimers) > 1
-        else gettext("Job %(claimers)s was") % {"claimers": known.claimers[0]}
-    )
-    return Cause(
-        FLINK_CLAIM,
-        POSSIBLE,
-        gettext(
-            "%(several)s restored from snapshots of that job; in CLAIM mode Flink may delete their "
-            "files."
-        )
-        % {"several": several},
-    )
-
-
-def _running(known: Circumstances) -> Cause:
-    if known.owner_ended is None:
-        return Cause(
-            FLINK_RUNNING,
-            UNKNOWN,
-            gettext("No cluster has reported the job whose directory it was in."),
-        )
-    if known.owner_ended and not (
-        known.owner_end and known.seen_at and known.owner_end > known.seen_at
-    ):
-        return Cause(FLINK_RUNNING, RULED_OUT, gettext("That job has ended."))
-    if not known.foreign:
-        return Cause(
-            FLINK_RUNNING,
-            RULED_OUT,
-            gettext("Only its own snapshots refer to the file, and Flink keeps what those need."),
-        )
-    return Cause(
-        FLINK_RUNNING,
-        POSSIBLE,
-        gettext(
-            "That job continued to run after another was restored from it; its Flink does not "
-            "know of the other's checkpoints."
-        ),
-    )
-
-
-def _not_compared(known: Circumstances) -> str:
-    if known.owner_ended is False:
-        return gettext(
-            "That job has not ended: Flink deletes files there itself, so their age shows nothing."
-        )
-    if known.seen_at is None:
-        return gettext("No audit with a stored list of files has listed it.")
-    return gettext(
-        "There are no two audits, with lists of files, of which the first listed the file and the "
-        "second did not."
-    )
-
-
-def _days(age: object) -> str:
-    seconds = getattr(age, "total_seconds", lambda: None)()
-    return "unknown" if seconds is None else duration_text(seconds * 1000)
+def _days(age: timedelta | None) -> str:
+    return "?" if age is None else duration_text(age.total_seconds() * 1000)

@@ -1,28 +1,43 @@
-"""The triage of one file: all that Weir knows of it, put together from paths, audits,
-``_metadata``, journals and jobs.
+"""The triage of one file: all that Weir knows of it, put together from paths, audits, journals and
+jobs.
 """
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils.translation import gettext
 
 from ingest.metadata.owners import owner_directory
-from ingest.storage.roots import Root
 from spark_jobs.manifest import BadManifest
 from webapp.cleanup.missing_files import audited_files, journal
 from webapp.cleanup.missing_files.audited_files import History, Listed, TooMany
-from webapp.cleanup.missing_files.causes import Cause, Circumstances, causes
-from webapp.cleanup.missing_files.handles import Handle, handles
+from webapp.cleanup.missing_files.causes import (
+    CERTAIN,
+    LABELS,
+    LIKELY,
+    Cause,
+    Circumstances,
+    Removals,
+    causes,
+)
 from webapp.cleanup.missing_files.journal import Deed
-from webapp.cleanup.missing_files.referrers import Referrer, referrers
-from webapp.cleanup.missing_files.removals import Removals, removals
 from webapp.cleanup.missing_files.written_paths import NamedFile, named_file
 from webapp.cleanup.references import Storage
+from webapp.fleet.models import JobCurrent
+from webapp.lib.badges import Badge
+from webapp.lib.quantities import count_text
 from webapp.storage.directory_owners import owner_of
-from webapp.storage.models import ChainLink, JobStorage, StorageAudit, StorageRoot
+from webapp.storage.models import (
+    ChainLink,
+    CheckpointStorage,
+    JobStorage,
+    MissingFile,
+    StorageAudit,
+    StorageRoot,
+)
 from webapp.storage.newest_audits import latest_audits
 
 log = logging.getLogger(__name__)
@@ -33,47 +48,41 @@ MOST_QUIET = 500
 
 
 @dataclass(frozen=True)
-class Owner:
-    """The job in whose directory the file was.
+class Referrer:
+    """A retained checkpoint or savepoint that needs the file. ``ended`` is about its job."""
 
-    ``name`` and what follows None where no cluster reported it.
-    """
-
+    metadata_path: str
+    cluster: str
     job_id: str
-    cluster: str | None = None
-    name: str | None = None
-    state: str | None = None
-    ended: bool | None = None
-    end_time: datetime | None = None
-    retained_on_cancellation: bool | None = None
+    job_name: str | None
+    ended: bool | None
+    checkpoint_id: int | None
+    is_savepoint: bool
+    superseded: bool
 
 
 @dataclass(frozen=True)
 class Triage:
-    """``present``: None where the storage cannot be asked.
-
-    ``referrers`` by the newest audit that could know them, ``referrers_as_of``.
+    """``present``: None where the storage cannot be asked. ``owner``: the job in whose directory
+    ``owner_id`` the file was, None where no cluster reported it. ``referrers`` by the newest audit
+    that could know them, ``referrers_as_of``.
     """
 
     path: str
     place: str
     root_uri: str | None
     present: bool | None
-    owner: Owner | None
+    owner_id: str | None
+    owner: JobCurrent | None
     referrers: tuple[Referrer, ...]
     more_referrers: int
     referrers_as_of: datetime | None
-    handles: tuple[Handle, ...]
     seen: Listed | None
     gone_by: datetime | None
     audits: int
     deeds: tuple[Deed, ...]
     causes: tuple[Cause, ...]
     unknown: tuple[str, ...]
-
-    @property
-    def cause(self) -> Cause:
-        return self.causes[0]
 
     @property
     def in_danger(self) -> tuple[Referrer, ...]:
@@ -83,6 +92,30 @@ class Triage:
             for referrer in self.referrers
             if referrer.ended is False and not referrer.superseded
         )
+
+    @property
+    def summary(self) -> Badge:
+        if self.present:
+            there = gettext("The file is there now: the next attempt to restore finds it.")
+            return Badge(there, "●", "ok")
+        jobs = len({(referrer.cluster, referrer.job_id) for referrer in self.in_danger})
+        others = (
+            gettext(" Jobs that have not ended and need it at the next restore: %(jobs)s.")
+            % {"jobs": count_text(jobs)}
+            if jobs
+            else ""
+        )
+        if self.causes and self.causes[0].verdict in (CERTAIN, LIKELY):
+            told = gettext("%(verdict)s deleted by: %(key)s.%(others)s") % {
+                "verdict": gettext("Certainly")
+                if self.causes[0].verdict == CERTAIN
+                else gettext("Likely"),
+                "key": LABELS[self.causes[0].key],
+                "others": others,
+            }
+            return Badge(told, "▲", "crit")
+        told = gettext("What has deleted it is not known.%(others)s") % {"others": others}
+        return Badge(told, "?", "unknown")
 
 
 def triage(written: str) -> Triage:
@@ -94,34 +127,35 @@ def triage(written: str) -> Triage:
         else [gettext("The file lies below no registered storage root: audits do not look there.")]
     )
     known = _history(file, unknown)
-    owner = _owner(file)
-    needing, as_of = referrers(file, known, unknown)
+    owner = owner_of(file.directory) if file.directory else None
+    needing, as_of = _referrers(file, known, unknown)
     deeds, unreadable = journal.deeds(file.path)
     unknown += [
         gettext("The journal of plan %(name)s cannot be read.") % {"name": name}
         for name in unreadable
     ]
+    roots = [root.place for root in StorageRoot.objects.all()]
     return Triage(
         path=file.path,
         place=file.place,
         root_uri=file.root.uri if file.root else None,
-        present=_present(file),
+        present=Storage(roots).has(file.path) if file.root else None,
+        owner_id=file.job_id,
         owner=owner,
         referrers=needing[:MOST_REFERRERS],
         more_referrers=max(len(needing) - MOST_REFERRERS, 0),
         referrers_as_of=as_of,
-        handles=handles(file, needing, unknown),
         seen=known.seen,
         gone_by=known.gone.as_of if known.gone else None,
         audits=known.looked,
         deeds=tuple(deeds),
-        causes=causes(
-            replace(
-                _circumstances(file, owner, needing, deeds, known, unknown), unread=len(unreadable)
-            )
-        ),
+        causes=causes(_circumstances(file, owner, needing, deeds, known, unknown)),
         unknown=tuple(unknown),
     )
+
+
+def retained_on_cancellation(job: JobCurrent | None) -> bool | None:
+    return ((job.checkpoint_config if job else None) or {}).get("retained_on_cancellation")
 
 
 def _history(file: NamedFile, unknown: list[str]) -> History:
@@ -143,35 +177,79 @@ def _history(file: NamedFile, unknown: list[str]) -> History:
     return History(None, None, 0, None)
 
 
-def _owner(file: NamedFile) -> Owner | None:
-    if file.job_id is None:
-        return None
-    job = owner_of(file.directory) if file.directory else None
-    if job is None:
-        return Owner(file.job_id)
-    retained = (job.checkpoint_config or {}).get("retained_on_cancellation")
-    return Owner(
-        file.job_id, job.cluster, job.name, job.state, bool(job.terminal), job.end_time, retained
+def _referrers(
+    file: NamedFile, known: History, unknown: list[str]
+) -> tuple[tuple[Referrer, ...], datetime | None]:
+    """By the references that an audit kept, and by the files that the newest audits found missing.
+
+    Those of live jobs first.
+    """
+    audit, paths = known.newest, set()
+    if audit is not None:
+        try:
+            paths = set(audited_files.referrers(audit, file.path))
+        except (TooMany, OSError, BadManifest):
+            unknown.append(
+                gettext("What refers to the file could not be read from the newest audit.")
+            )
+    lacking = MissingFile.objects.filter(audit__in=latest_audits(), path=file.path[:600])
+    superseded = dict(lacking.values_list("metadata_path", "superseded"))
+    rows = CheckpointStorage.objects.filter(
+        audit__in=latest_audits(), metadata_path__in=paths | superseded.keys()
     )
+    storages = {row.metadata_path: row for row in rows.select_related("audit").order_by("id")}
+    jobs = _reported_jobs((row.cluster, row.job_id) for row in storages.values())
+    made = []
+    for row in storages.values():
+        job = jobs.get((row.cluster, row.job_id))
+        made.append(
+            Referrer(
+                metadata_path=row.metadata_path,
+                cluster=row.cluster,
+                job_id=row.job_id,
+                job_name=job.name if job else None,
+                ended=bool(job.terminal) if job else None,
+                checkpoint_id=row.checkpoint_id,
+                is_savepoint=row.is_savepoint,
+                superseded=superseded.get(row.metadata_path, False),
+            )
+        )
+    made.sort(
+        key=lambda referrer: (
+            referrer.superseded,
+            referrer.ended is not False,
+            -(referrer.checkpoint_id or 0),
+            referrer.metadata_path,
+        )
+    )
+    times = [row.audit.as_of for row in storages.values() if row.audit.as_of]
+    return tuple(made), audit.as_of if audit else max(times, default=None)
 
 
-def _present(file: NamedFile) -> bool | None:
-    if file.root is None:
-        return None
-    return Storage(
-        [Root(root.uri, root.read_at or None) for root in StorageRoot.objects.all()]
-    ).has(file.path)
+def _reported_jobs(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], JobCurrent]:
+    """By (cluster, job id).
+
+    Where the cluster is not known, the only job of that id, if it is one.
+    """
+    wanted = {key for key in keys if key[1]}
+    ids = {job_id for _cluster, job_id in wanted}
+    rows = list(
+        JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "name", "terminal")
+    )
+    of_id = Counter(row.job_id for row in rows)
+    jobs = {(row.cluster, row.job_id): row for row in rows}
+    sole = {("", row.job_id): row for row in rows if of_id[row.job_id] == 1}
+    return {key: job for key, job in (sole | jobs).items() if key in wanted}
 
 
 def _circumstances(
     file: NamedFile,
-    owner: Owner | None,
+    owner: JobCurrent | None,
     referrers: Sequence[Referrer],
     deeds: Sequence[Deed],
     known: History,
     unknown: list[str],
 ) -> Circumstances:
-    of_owner = owner.job_id if owner else None
     needing = {referrer.job_id for referrer in referrers}
     directories = {
         owner_directory(referrer.metadata_path.rpartition("/")[0]) for referrer in referrers
@@ -179,16 +257,13 @@ def _circumstances(
     claimers = ChainLink.objects.filter(
         audit__in=latest_audits(), other_directory=file.directory or "", kind="restored_from"
     ).exclude(directory__in=directories)
-    last = deeds[-1] if deeds else None
     return Circumstances(
-        moved=last.sentence if last and last.taken else "",
-        owner=of_owner,
-        owner_ended=owner.ended if owner else None,
+        moved=deeds[-1].sentence if deeds and deeds[-1].taken else "",
+        owner_ended=bool(owner.terminal) if owner else None,
         owner_state=owner.state if owner else None,
         owner_end=owner.end_time if owner else None,
-        retained=owner.retained_on_cancellation if owner else None,
+        retained=retained_on_cancellation(owner),
         foreign=bool(directories - {file.directory}),
-        own=file.directory in directories,
         claimers=tuple(sorted(set(claimers.values_list("job_id", flat=True)) - needing)),
         superseded=bool(referrers) and all(referrer.superseded for referrer in referrers),
         seen_at=known.seen.as_of if known.seen else None,
@@ -197,9 +272,10 @@ def _circumstances(
 
 
 def _compared(
-    file: NamedFile, owner: Owner | None, known: History, unknown: list[str]
+    file: NamedFile, owner: JobCurrent | None, known: History, unknown: list[str]
 ) -> Removals | None:
-    if known.seen is None or known.gone is None or owner is None or owner.ended is False:
+    is_live = owner is not None and not owner.terminal
+    if known.seen is None or known.gone is None or file.job_id is None or is_live:
         return None
     first = StorageAudit.objects.get(audit_id=known.seen.audit_id)
     second = known.gone
@@ -211,7 +287,7 @@ def _compared(
         job_id=""
     )
     quiet = {
-        owner.job_id,
+        file.job_id,
         *ended.order_by("-newest_modified", "-id").values_list("job_id", flat=True)[:MOST_QUIET],
     }
     try:
@@ -223,4 +299,4 @@ def _compared(
     except (OSError, BadManifest):
         unknown.append(gettext("The lists of files before and after could not be compared."))
         return None
-    return removals(before, left, owner.job_id, first.as_of, second.as_of)
+    return Removals.between(before, left, file.job_id, first.as_of, second.as_of)

@@ -5,8 +5,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from ingest.uris import BadUri
-from webapp.cleanup.missing_files.missing_file import triage
-from webapp.cleanup.missing_files.words import LABELS, VERDICTS, summary
+from webapp.cleanup.missing_files.causes import LABELS, VERDICTS
+from webapp.cleanup.missing_files.missing_file import retained_on_cancellation, triage
 from webapp.storage.views.parameters import parameter
 
 
@@ -26,5 +26,6 @@ def missing_file(request: HttpRequest) -> HttpResponse:
                 (VERDICTS[cause.verdict], LABELS[cause.key], cause.because)
                 for cause in triaged.causes
             ]
-            context |= {"triage": triaged, "summary": summary(triaged), "causes": causes}
+            retained = retained_on_cancellation(triaged.owner)
+            context |= {"triage": triaged, "causes": causes, "retained": retained}
     return render(request, "cleanup/missing_file.html", context, status=status)

@@ -25,9 +25,8 @@ from webapp.analyses.document import (
 from webapp.analyses.job.starts import PHASES
 from webapp.analyses.registry import all_analyses
 from webapp.checkpoints import querysets as facts_of
-from webapp.cleanup.missing_files.causes import RULED_OUT
+from webapp.cleanup.missing_files.causes import LABELS, VERDICTS
 from webapp.cleanup.missing_files.missing_file import triage
-from webapp.cleanup.missing_files.words import LABELS, VERDICTS, summary
 from webapp.findings.models import Finding
 from webapp.fleet.log_kinds import ROUTINE_KINDS
 from webapp.fleet.models import JobCurrent, LogEvent
@@ -294,16 +293,17 @@ def _missing(path: str) -> Iterator[tuple[Value, ...]]:
         return
     about = (
         found.path,
-        texts.name(found.owner.name, found.owner.job_id) if found.owner else None,
+        texts.name(found.owner.name if found.owner else None, found.owner_id)
+        if found.owner_id
+        else None,
         len(found.referrers) + found.more_referrers,
         found.seen.as_of if found.seen else None,
         found.gone_by,
     )
-    causes = [cause for cause in found.causes if cause.verdict != RULED_OUT]
-    for cause in causes:
+    for cause in found.causes:
         yield *about, LABELS[cause.key], VERDICTS[cause.verdict].english, str(cause.because)
-    if not causes:
-        yield *about, None, None, summary(found).english
+    if not found.causes:
+        yield *about, None, None, found.summary.english
 
 
 def _checkpoints(job: JobCurrent, scope: ReportScope) -> Table:

@@ -1,9 +1,12 @@
 """What the API says of storage."""
 
+from collections.abc import Iterable
 from typing import Any
 
+from django.db.models import Model
 from rest_framework import serializers
 
+from spark_jobs.audit_tables import STORAGE_FILE
 from webapp.storage.models import (
     AuditDoubt,
     ChainLink,
@@ -20,6 +23,23 @@ from webapp.storage.presentation import as_seen, doubt_shown
 from webapp.storage.replication_factor import ReplicationFactor, factors_of
 
 _NOT_OURS = ("id", "audit")
+_OF_FILE = (
+    "root",
+    "path",
+    "listed_path",
+    "bytes",
+    "modified",
+    "first_seen_at",
+    "verdict",
+    "reason",
+    "kind",
+    "place",
+    "cluster",
+    "job_id",
+    "checkpoint_id",
+    "unreferenced_since",
+    "last_referrer",
+)
 _BLOCKED = "null where it reaches into roots that you do not see"
 
 
@@ -72,52 +92,27 @@ class _Amplified(_OfAudit):
     )
 
 
-class RootFiguresSerializer(_Amplified):
-    """One root in one audit: files and bytes of each verdict."""
-
-    class Meta:
-        model = RootFigures
-        exclude = _NOT_OURS
+def _serializer(model: type[Model], about: str, base: Any = _OfAudit) -> Any:
+    meta = type("Meta", (), {"model": model, "exclude": _NOT_OURS})
+    return type(f"{model.__name__}Serializer", (base,), {"__doc__": about, "Meta": meta})
 
 
-class VerdictFiguresSerializer(_OfAudit):
-    """Files of one root by verdict, reason and kind."""
-
-    class Meta:
-        model = VerdictFigures
-        exclude = _NOT_OURS
-
-
-class JobStorageSerializer(_Amplified):
-    """The directories of one job in one root."""
-
-    class Meta:
-        model = JobStorage
-        exclude = _NOT_OURS
-
-
-class CheckpointStorageSerializer(_Amplified):
-    """One retained checkpoint or savepoint."""
-
-    class Meta:
-        model = CheckpointStorage
-        exclude = _NOT_OURS
-
-
-class ChainLinkSerializer(_OfAudit):
-    """`job_id` depends on `other_job_id`."""
-
-    class Meta:
-        model = ChainLink
-        exclude = _NOT_OURS
-
-
-class MissingFileSerializer(_OfAudit):
-    """A file that a checkpoint refers to and that is not there."""
-
-    class Meta:
-        model = MissingFile
-        exclude = _NOT_OURS
+RootFiguresSerializer = _serializer(
+    RootFigures, "One root in one audit: files and bytes of each verdict.", _Amplified
+)
+VerdictFiguresSerializer = _serializer(
+    VerdictFigures, "Files of one root by verdict, reason and kind."
+)
+JobStorageSerializer = _serializer(
+    JobStorage, "The directories of one job in one root.", _Amplified
+)
+CheckpointStorageSerializer = _serializer(
+    CheckpointStorage, "One retained checkpoint or savepoint.", _Amplified
+)
+ChainLinkSerializer = _serializer(ChainLink, "`job_id` depends on `other_job_id`.")
+MissingFileSerializer = _serializer(
+    MissingFile, "A file that a checkpoint refers to and that is not there."
+)
 
 
 class AuditDoubtSerializer(_OfAudit):
@@ -148,24 +143,30 @@ class StorageStatementSerializer(serializers.ModelSerializer[StorageStatement]):
         exclude = ("id", "stated_by")
 
 
-class StorageFileSerializer(serializers.Serializer[Any]):
-    """One file that is not live."""
+_FIELDS: dict[str, Any] = {
+    "text": serializers.CharField,
+    "int": serializers.IntegerField,
+    "instant": serializers.DateTimeField,
+}
 
-    root: Any = serializers.CharField()
-    path = serializers.CharField()
-    listed_path = serializers.CharField(allow_null=True)
-    bytes = serializers.IntegerField(allow_null=True)
-    modified = serializers.DateTimeField(allow_null=True)
-    first_seen_at = serializers.DateTimeField(allow_null=True)
-    verdict = serializers.CharField()
-    reason = serializers.CharField()
-    kind = serializers.CharField(allow_null=True)
-    place = serializers.CharField()
-    cluster = serializers.CharField(allow_null=True)
-    job_id = serializers.CharField(allow_null=True)
-    checkpoint_id = serializers.IntegerField(allow_null=True)
-    unreferenced_since = serializers.DateTimeField(allow_null=True)
-    last_referrer = serializers.CharField(allow_null=True)
+
+def file_fields(names: Iterable[str]) -> dict[str, Any]:
+    """Fields of these columns of ``storage_file``."""
+    columns = STORAGE_FILE.by_name
+    return {
+        name: _FIELDS[columns[name].kind](
+            allow_null=not columns[name].required, help_text=columns[name].about
+        )
+        for name in names
+    }
+
+
+_ABOUT_FILE = "One file that is not live."
+StorageFileSerializer: Any = type(
+    "StorageFileSerializer",
+    (serializers.Serializer,),
+    {"__doc__": _ABOUT_FILE, **file_fields(_OF_FILE)},
+)
 
 
 class StorageFilesAnswer(serializers.Serializer[Any]):

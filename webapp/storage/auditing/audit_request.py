@@ -119,6 +119,14 @@ def registered(
     )
 
 
+def of_registered(
+    rows: Sequence[StorageRoot], age_guard_h: int, purpose: str, *, fresh: bool = False
+) -> AuditRequest:
+    """An audit of ``rows``, with their clusters."""
+    roots = registered(rows, unreachable_clusters())
+    return AuditRequest(roots, age_guard_h, purpose, fresh, spellings=spellings())
+
+
 def _is_late(now: datetime) -> bool:
     """Whether the cycle is late that loads what was collected of jobs."""
     cycle = DueWork.objects.filter(key=CYCLE).first()
@@ -179,7 +187,7 @@ def _of_row(
     # Where none is named, any may write there.
     unreachable = unseen.intersection(names) if names else unseen
     return RequestedRoot(
-        root=Root(row.uri, row.read_at or None),
+        root=row.place,
         clusters=names,
         unreachable=tuple(sorted(unreachable)),
         unreachable_elsewhere=tuple(sorted(may_start_jobs - unreachable)),

@@ -19,7 +19,6 @@ from webapp.storage.models import (
     CheckpointStorage,
     JobStorage,
     MissingFile,
-    OperatorStateSize,
     RootFigures,
     StorageAudit,
     VerdictFigures,
@@ -87,7 +86,6 @@ def too_old(now: datetime) -> "Iterator[QuerySet[Any]]":
         JobStorage,
         ChainLink,
         CheckpointStorage,
-        OperatorStateSize,
         MissingFile,
         AuditDoubt,
     ):

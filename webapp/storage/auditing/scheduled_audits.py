@@ -11,14 +11,9 @@ from webapp.work.runs import RunRecord
 
 
 def audit_all(lease: Lease, record: RunRecord) -> None:
-    """One audit of every root that is not paused."""
     rows = list(StorageRoot.objects.audited().prefetch_related("clusters"))
     if not rows:
         return
-    request = audit_request.AuditRequest(
-        roots=audit_request.registered(rows, audit_request.unreachable_clusters()),
-        age_guard_h=settings.WEIR.storage_age_guard_h,
-        purpose=AuditPurpose.SCHEDULED,
-        spellings=audit_request.spellings(),
-    )
+    guard_h = settings.WEIR.storage_age_guard_h
+    request = audit_request.of_registered(rows, guard_h, AuditPurpose.SCHEDULED)
     audit(request, lease, record)

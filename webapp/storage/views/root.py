@@ -33,9 +33,8 @@ from webapp.storage.models import (
     VerdictFigures,
 )
 from webapp.storage.newest_audits import latest_of
-from webapp.storage.orphan_proof import forecast, unreferenced
+from webapp.storage.orphan_proof import unreferenced
 from webapp.storage.presentation import doubt_shown, parts, reasons, text_of, why_not_cleanable
-from webapp.storage.readers import counts_since
 from webapp.storage.replication_factor import factor_of
 from webapp.storage.views.parameters import parameter
 
@@ -148,8 +147,10 @@ def _found(
         ],
         "reasons": reasons(verdicts),
         "unreferenced": unreferenced(audit, verdicts, every_h),
-        "forecast": forecast(audit, verdicts, every_h),
-        "attested_since": counts_since(registered) if registered else None,
+        "counts": registered is not None
+        and registered.attested_at is not None
+        and registered.attested_at <= figures.as_of
+        and "not_attested" not in figures.not_cleanable,
         "jobs": job_page,
         "job_rows": [(job, parts(job)) for job in job_page.rows],
         "sort": sort,

@@ -18,8 +18,8 @@ class OperatorContents:
     """``largest`` are at most ``MOST_SUBTASKS`` subtasks, most state first; the figures beside it
     count all of them.
 
-    ``gini`` and ``max_over_median`` are over all running subtasks, those without any state as 0;
-    ``None`` for fewer than two.
+    ``max_over_median`` is over all running subtasks, those without any state as 0; ``None`` for
+    fewer than two.
     """
 
     operator_id: str
@@ -32,9 +32,7 @@ class OperatorContents:
     files: int
     inline_bytes: int
     largest: tuple[SubtaskBytes, ...]
-    rest_bytes: int
     max_over_median: float | None
-    gini: float | None
     kinds: dict[str, int]
     """Kind of state (as :mod:`ingest.metadata.pieces` names it) → bytes."""
 

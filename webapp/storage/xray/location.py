@@ -11,7 +11,6 @@ from django.utils.translation import gettext
 
 from ingest.metadata.files import NAME, MetadataFile
 from ingest.storage import tree
-from ingest.storage.roots import Root
 from ingest.uris import BadUri, canonical, is_below
 from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import StorageRoot
@@ -34,7 +33,6 @@ def metadata_path(written: str) -> str:
 
 
 def root_of(path: str) -> StorageRoot | None:
-    """The registered root that a canonical path lies below."""
     return next((root for root in StorageRoot.objects.all() if is_below(path, root.uri)), None)
 
 
@@ -61,7 +59,7 @@ def _file_at(path: str) -> MetadataFile:
             gettext("%(path)s lies below no registered storage root; add one to have it read.")
             % {"path": path}
         )
-    root = Root(row.uri, row.read_at or None)
+    root = row.place
     reading = root.readable(path)
     try:
         status = tree.stat(reading, root.reading)

@@ -178,9 +178,7 @@ def _operator(
         files=files.get(key, 0),
         inline_bytes=inline.get(key, 0),
         largest=tuple(SubtaskBytes(*item) for item in largest[:MOST_SUBTASKS]),
-        rest_bytes=sum(size for _number, size in largest[MOST_SUBTASKS:]),
         max_over_median=_max_over_median(spread),
-        gini=gini(spread),
         kinds=dict(kinds.get(key, {})),
     )
 
@@ -188,15 +186,6 @@ def _operator(
 def _max_over_median(sizes: Sequence[int]) -> float | None:
     middle = statistics.median(sizes) if len(sizes) > 1 else 0
     return max(sizes) / middle if middle > 0 else None
-
-
-def gini(sizes: Sequence[int]) -> float | None:
-    """0: all alike … towards 1: all with one; ``None`` for fewer than two or nothing at all."""
-    whole, count = sum(sizes), len(sizes)
-    if count < 2 or not whole:
-        return None
-    ranked = sum(rank * size for rank, size in enumerate(sorted(sizes), start=1))
-    return 2 * ranked / (count * whole) - (count + 1) / count
 
 
 def listed_states(

@@ -5,7 +5,6 @@ than allowed raises.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,8 +15,6 @@ from ingest.metadata import columns
 from ingest.metadata.files import MetadataFile
 from ingest.metadata.owners import owner_directory
 from ingest.metadata.pieces import End, Handle, Header, KeyedState, Operator, Piece, Subtask
-from ingest.uris import canonical_column
-from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.xray import measures
 from webapp.storage.xray.contents import Xray
 
@@ -50,45 +47,7 @@ def read(file: MetadataFile) -> Xray:
     return _xray(file, *_table(file))
 
 
-def paths(file: MetadataFile) -> pa.Table:
-    """Its distinct files: ``path`` and ``bytes`` (of the file, or of the segments referred to).
-
-    Raises as :func:`read`.
-    """
-    _seen, table = _table(file)
-    return measures.distinct_files(table)
-
-
-def segments(file: MetadataFile) -> dict[tuple[str, int], int]:
-    """Segments of merged files that it refers to: physical file and offset → bytes; empty without
-    merged files. Raises as :func:`read`.
-    """
-    _seen, table = _table(file)
-    segment_rows = table.filter(
-        pc.and_(pc.is_valid(table["path"]), pc.is_valid(table["offset_bytes"]))
-    )
-    rows = zip(
-        segment_rows["path"].to_pylist(),
-        segment_rows["offset_bytes"].to_pylist(),
-        segment_rows["size_bytes"].to_pylist(),
-        strict=True,
-    )
-    return {(path, offset): size for path, offset, size in rows}
-
-
-def handles_of(file: MetadataFile, path: str) -> list[dict[str, Any]]:
-    """Handles in one canonical path: ``operator_id``, ``operator_name``, ``subtask``, ``kind``,
-    ``state_bytes``. Raises as :func:`read`.
-    """
-    seen, table = _table(file)
-    handle_rows = table.filter(pc.equal(canonical_column(table["path"], spellings()), path))
-    rows = handle_rows.select(["operator_id", "subtask", "kind", "state_bytes"]).to_pylist()
-    return [row | {"operator_name": seen.operators[row["operator_id"]].name or ""} for row in rows]
-
-
 class Seen:
-    """What the walk finds beside handles."""
-
     def __init__(self) -> None:
         self.header: Header | None = None
         self.end: End | None = None

@@ -2,7 +2,6 @@
 themselves.
 """
 
-import re
 import tarfile
 from datetime import UTC, datetime
 
@@ -52,7 +51,11 @@ def test_the_file_is_found_in_every_source(version, lost_file, django_assert_max
         root,
         False,
     )
-    assert (found.owner.job_id, found.owner.ended, found.owner.state) == (owner, True, "CANCELED")
+    assert (found.owner.job_id, found.owner.terminal, found.owner.state) == (
+        owner,
+        True,
+        "CANCELED",
+    )
     listed = before[f"file:{path}"]
     assert found.seen.bytes == listed.bytes
     assert found.seen.modified == datetime.fromtimestamp(listed.modified, UTC)
@@ -69,12 +72,8 @@ def test_the_file_is_found_in_every_source(version, lost_file, django_assert_max
 def test_the_rule_by_age_is_told_from_a_hand_and_from_flink(version, lost_file):
     lost_file(version)
     found = triage(missed(version))
-    by_key = {one.key: one for one in found.causes}
-    assert (found.cause.key, found.cause.verdict) == ("age_rule", "likely")
-    assert {key: one.verdict for key, one in by_key.items() if key != "age_rule"} == {
-        "clean_up": "ruled_out", "directory_removed": "ruled_out", "flink_end_of_job": "ruled_out",
-        "flink_claim": "ruled_out", "flink_owner_runs": "ruled_out",
-    }  # fmt: skip
+    [cause] = found.causes
+    assert (cause.key, cause.verdict) == ("age_rule", "likely")
     before, after = (played_trees.listed(f"{version}/lost-file", at) for at in (BEFORE, AFTER))
     own = [file for file in before if file.path.startswith(found.owner.job_id)]
     left = {file.path for file in after}
@@ -83,25 +82,7 @@ def test_the_rule_by_age_is_told_from_a_hand_and_from_flink(version, lost_file):
     assert max(file.modified for file in gone) < min(
         file.modified for file in own if file.path in left
     )
-    assert f"{len(gone)} of {len(own)} files of ended jobs went" in found.cause.because
-    assert (
-        f"{len(own) - len(gone)} of {len(own)} files of that directory are still there"
-        in by_key["directory_removed"].because
-    )
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_the_operator_is_the_one_with_keyed_state(version, lost_file):
-    lost_file(version)
-    found = triage(missed(version))
-    assert {one.kind for one in found.handles} == {"shared"}
-    assert {one.metadata_path for one in found.handles} <= {
-        one.metadata_path for one in found.referrers
-    }
-    assert all(
-        re.fullmatch("[0-9a-f]{32}", one.operator_id) and one.subtask in (0, 1)
-        for one in found.handles
-    )
+    assert f"{len(gone)} of {len(own)} files of ended jobs went" in cause.because
 
 
 def test_without_lists_of_files_the_newest_audit_still_says_who_lacks_it(lost_file):
@@ -109,9 +90,7 @@ def test_without_lists_of_files_the_newest_audit_still_says_who_lacks_it(lost_fi
     found = triage(missed("1.20.5"))
     assert found.seen is None
     assert {one.metadata_path for one in found.referrers}
-    assert {
-        one.verdict for one in found.causes if one.key in ("age_rule", "directory_removed")
-    } == {"unknown"}
+    assert not {one.key for one in found.causes} & {"age_rule", "directory_removed"}
     assert "No audit of its root has kept its list of files." in found.unknown
 
 

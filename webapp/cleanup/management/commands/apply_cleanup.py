@@ -29,7 +29,6 @@ NOT_ALLOWED = 3
 LOOK_AGAIN_S = 1
 MOST_FILES_PER_S = 100_000
 """As of ``WEIR_CLEANUP_FILES_PER_S``."""
-VERBS = {"apply": orders.start_apply, "undo": orders.start_undo, "purge": orders.start_purge}
 
 
 class Command(PreparedCommand):
@@ -80,7 +79,7 @@ class Command(PreparedCommand):
                 "letters.",
                 returncode=REFUSED,
             )
-        verb = next((name for name in VERBS if options[name]), "")
+        verb = next((name for name in orders.STATE_OF if options[name]), "")
         if verb and options["files_per_s"] is not None:
             self._set_pace(plan, options["files_per_s"])
         try:
@@ -144,7 +143,7 @@ class Command(PreparedCommand):
     def _order(self, plan: CleanupPlan, verb: str) -> None:
         if plan.state != orders.STATE_OF[verb] and not self._is_done(plan, verb):
             try:
-                VERBS[verb](plan, command_line_name(), timezone.now())
+                orders.order(plan, verb, command_line_name(), timezone.now())
             except PlanActionRefused:
                 # A worker may have come to the end of it since the plan was read.
                 plan.refresh_from_db()

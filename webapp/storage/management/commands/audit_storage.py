@@ -21,7 +21,7 @@ from webapp.storage.auditing.audit_run import audit, by_hand
 from webapp.storage.choices import AuditPurpose
 from webapp.storage.models import RootFigures, StorageAudit, StorageRoot, VerdictFigures
 from webapp.storage.presentation import text_of
-from webapp.storage.verdict_files import VerdictFiles
+from webapp.storage.verdict_files import VerdictFiles, Wanted
 
 
 class Command(PreparedCommand):
@@ -129,12 +129,11 @@ def _instant(text: str) -> datetime | None:
 def _json_lines(row: StorageAudit) -> Iterator[str]:
     for root in RootFigures.objects.filter(audit=row).order_by("root"):
         yield json.dumps(root_line(root), ensure_ascii=False)
-    for file in VerdictFiles.of(loading.read_manifest(row)).stream():
+    for file in VerdictFiles.of(loading.read_manifest(row)).matching(Wanted()):
         yield json.dumps(file, ensure_ascii=False, default=_iso)
 
 
 def root_line(root: RootFigures) -> dict[str, Any]:
-    """Counts and bytes of each verdict of one root, and whether a plan can be made."""
     verdicts = {
         name: {"files": getattr(root, f"{name}_files"), "bytes": getattr(root, f"{name}_bytes")}
         for name in (*VERDICTS, "missing")

@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from ingest.storage.instants import CLOCK_SKEW
+from ingest.storage.roots import Root
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import fleet_wide, of_every, scoped, scoped_as
 from webapp.lib.translations import gettext_lazy as _
@@ -20,8 +21,6 @@ MISSING_PATH_LENGTH = 600
 
 
 class OfAudit(models.Model):
-    """A row of one audit; it goes with it."""
-
     audit = models.ForeignKey(
         "storage.StorageAudit", to_field="audit_id", on_delete=models.CASCADE, related_name="+"
     )
@@ -31,8 +30,6 @@ class OfAudit(models.Model):
 
 
 class VerdictCounts(models.Model):
-    """Files and bytes of each verdict."""
-
     live_files = models.BigIntegerField()
     live_bytes = models.BigIntegerField()
     retained_waste_files = models.BigIntegerField()
@@ -74,7 +71,6 @@ MOST_REPLICATION = 512
 
 class StorageRootQuerySet(models.QuerySet["StorageRoot"]):
     def audited(self) -> Self:
-        """Those that the schedule looks at."""
         return self.filter(enabled=True)
 
 
@@ -150,8 +146,11 @@ class StorageRoot(models.Model):
             )
 
     @property
+    def place(self) -> Root:
+        return Root(self.uri, self.read_at or None)
+
+    @property
     def is_attested(self) -> bool:
-        """Whether an operator attests that every reader of this root is known."""
         return self.attested_at is not None
 
 
@@ -347,7 +346,6 @@ class JobStorage(OfAudit, VerdictCounts, Amplified):
 
     @property
     def below_root(self) -> str:
-        """Its directory as a path relative to the root."""
         return self.directory.removeprefix(self.root).lstrip("/")
 
 
@@ -467,42 +465,6 @@ class MissingFile(OfAudit):
         return self.path
 
 
-@scoped()
-class OperatorStateSize(OfAudit):
-    """Serving table ``storage_operator_state``: one operator in one checkpoint; operators with
-    little operator state have none.
-    """
-
-    metadata_path = models.CharField(max_length=URI_LENGTH)
-    operator_id = models.CharField(max_length=64)
-    root = models.CharField(max_length=URI_LENGTH)
-    cluster = models.CharField(max_length=100, blank=True)
-    job_id = models.CharField(max_length=64, blank=True)
-    checkpoint_id = models.BigIntegerField(null=True)
-    is_savepoint = models.BooleanField()
-    modified = models.DateTimeField(null=True)
-    operator_name = models.TextField(null=True)
-    subtasks = models.BigIntegerField()
-    operator_bytes = models.BigIntegerField()
-    keyed_bytes = models.BigIntegerField()
-    files = models.BigIntegerField()
-    elements = models.BigIntegerField()
-    union_elements = models.BigIntegerField()
-    broadcast_elements = models.BigIntegerField()
-    states = models.JSONField()
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["audit", "metadata_path", "operator_id"], name="storage_operator_state_key"
-            )
-        ]
-        indexes = [models.Index(fields=["job_id", "audit"], name="storage_operator_state_of_job")]
-
-    def __str__(self) -> str:
-        return f"{self.operator_id} in {self.metadata_path}"
-
-
 class StorageStatementQuerySet(models.QuerySet["StorageStatement"]):
     def counting(self) -> Self:
         """Neither taken back nor contradicted."""
@@ -544,7 +506,6 @@ class StorageStatement(models.Model):
 
     @property
     def named(self) -> str:
-        """What it is about."""
         return self.subject or f"{self.cluster}/{self.job_id}"
 
     @property
