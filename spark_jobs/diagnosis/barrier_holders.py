@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ingest.messages import brief
-from spark_jobs.diagnosis.findings import NotJudged
+from spark_jobs.diagnosis.findings import Limits, NotJudged
 from spark_jobs.diagnosis.origins import pressure_of
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.thresholds import Limits
 
 PAST_WINDOW_MS = 60_000
 """The grid on which windows are judged."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ingest.messages import message
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.findings import Limits, Threshold
 
 INTERVAL = "checkpoint.too_frequent.fleet_minimum_interval_s"
 PAUSE = "checkpoint.too_frequent.fleet_minimum_pause_s"

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ingest.messages import message
-from spark_jobs.diagnosis.findings import Evidence
+from spark_jobs.diagnosis.findings import Evidence, Limits, Threshold
 from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample, VertexWindow
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 LEAST_MS = 5_000
 """Two samples closer than that say little."""

@@ -14,9 +14,8 @@ from spark_jobs.diagnosis.checkpoint_history import (
     outcomes_of,
     recent,
 )
-from spark_jobs.diagnosis.findings import Evidence, Severity
+from spark_jobs.diagnosis.findings import Evidence, Limits, Severity, Threshold
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 NEVER = 2**31 - 1
 """What Flink reports as tolerable failures where lost checkpoints never fail the job."""

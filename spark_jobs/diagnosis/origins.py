@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ingest.messages import message
-from spark_jobs.diagnosis.findings import NotJudged
+from spark_jobs.diagnosis.findings import Limits, NotJudged
 from spark_jobs.diagnosis.last_asked import remembers_the_last
 from spark_jobs.diagnosis.pressure import Subtasks, held_subtasks, output_bounds, typical, value
 from spark_jobs.diagnosis.pressure_walk import Holders, LeastWork, Origin, Walk, WalkLimits
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.diagnosis.topology import POINTWISE, Topology
 
 BACKPRESSURED = "pressure.root.backpressured_ratio"

@@ -3,12 +3,12 @@ The asynchronous part of an unaligned checkpoint lasts until the alignment is ov
 start delay (before 1.11) holds the alignment: both are taken without it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from ingest.messages import message, plural, share_text, subtask_text
+from ingest.messages import brief, message, plural, share_text, subtask_text
 from spark_jobs.diagnosis.barrier_holders import Holder, holder_between
 from spark_jobs.diagnosis.checkpoint_history import (
     FLINK_TIMEOUT_MS,
@@ -16,13 +16,20 @@ from spark_jobs.diagnosis.checkpoint_history import (
     completed,
     recent,
 )
-from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
+from spark_jobs.diagnosis.findings import (
+    Confidence,
+    Evidence,
+    Finding,
+    Limits,
+    NotJudged,
+    Related,
+    Threshold,
+)
 from spark_jobs.diagnosis.jvm_load import JvmCause, gc_threshold, jvm_cause, taskmanager_of
 from spark_jobs.diagnosis.last_asked import remembers_the_last
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import quantile
-from spark_jobs.diagnosis.subjects import job_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 PHASES = ("start_delay", "alignment", "sync", "async")
 SYNC_TIMEOUT_SINCE = (2, 4)
@@ -40,9 +47,110 @@ HOLD_S = 900
 NEWEST = 20
 
 
-def phase_thresholds(
-    rule_id: str, phase: str, default_ms: float, reason: str
-) -> tuple[Threshold, ...]:
+@dataclass(frozen=True, slots=True)
+class PhaseCost:
+    """``p95_ms`` of the phase and ``end_to_end_p95_ms`` over the newest completed checkpoints;
+    ``slow`` are those it dominates.
+    """
+
+    window: JobWindow
+    rule_id: str
+    phase: str
+    limits: Limits
+    p95_ms: float
+    end_to_end_p95_ms: float
+    slow: tuple[CheckpointSample, ...]
+    checkpoints: int
+    largest_over_all: bool
+
+    @property
+    def slowest_task(self) -> str:
+        return brief(self.slow[-1].slowest_vertex_name or message("the slowest task"))
+
+
+def phase_ms(checkpoint: CheckpointSample, phase: str) -> float | None:
+    """The phase of its slowest subtask, of the whole checkpoint where that is not known; None is
+    unknown.
+    """
+    of_slowest = "" if checkpoint.slowest_end_to_end_ms is None else "slowest_"
+    parts: dict[str, int | None] = {
+        name: getattr(checkpoint, f"{of_slowest}{name}_ms") for name in PHASES
+    }
+    own, alignment = parts[phase], parts["alignment"] or 0
+    if own is None:
+        return None
+    if phase == "async" and checkpoint.unaligned:
+        return max(0, own - alignment)
+    if phase == "start_delay" and checkpoint.phases_derived:
+        return max(0, own - alignment)
+    return own
+
+
+def end_to_end_ms(checkpoint: CheckpointSample) -> int | None:
+    return (
+        checkpoint.end_to_end_ms
+        if checkpoint.end_to_end_ms is not None
+        else checkpoint.slowest_end_to_end_ms
+    )
+
+
+def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
+    known = [(phase, took) for phase in PHASES if (took := phase_ms(checkpoint, phase)) is not None]
+    return max(known, key=lambda pair: pair[1]) if known else None
+
+
+def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> PhaseCost | None:
+    """None where the phase costs nothing worth a finding.
+
+    Raises NotJudged where no phases of completed checkpoints are known.
+    """
+    threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
+    if anything_known(window) and _slowest_ms(window.checkpoints) < threshold_ms:
+        return None
+    done = completed(recent(window, limits[f"{rule_id}.look_back_s"]))[-NEWEST:]
+    if not done:
+        return None
+    durations = [took for sample in done if (took := end_to_end_ms(sample)) is not None]
+    if durations and max(durations) < threshold_ms:
+        return None
+    phases = [part for sample in done if (part := phase_ms(sample, phase)) is not None]
+    if not phases or not durations:
+        raise NotJudged(message("no durations of the phases of a completed checkpoint are known"))
+    p95_ms, whole_ms = quantile(phases, 0.95), quantile(durations, 0.95)
+    slow = tuple(sample for sample in done if _is_slow(sample, phase, threshold_ms, share))
+    if p95_ms < threshold_ms or p95_ms < share * whole_ms or not slow:
+        return None
+    over_all = all(sample.slowest_end_to_end_ms is None for sample in slow)
+    cost = PhaseCost(window, rule_id, phase, limits, p95_ms, whole_ms, slow, len(done), over_all)
+    explained = phase in BARRIER_PHASES and holder_of(cost) is not None
+    return cost if explained or len(slow) >= limits[f"{rule_id}.minimum"] else None
+
+
+def phase_rule(
+    phase: str, title: str, summary: str, *, fed_by: str, slow_ms: float, because: str
+) -> Callable[[Callable[[PhaseCost], Finding]], None]:
+    """Register ``checkpoint.<phase>``: what is decorated makes the finding of a phase that costs too
+    much, from ``slow_ms`` on.
+    """
+    rule_id = f"checkpoint.{phase}"
+
+    def register(finding: Callable[[PhaseCost], Finding]) -> None:
+        @rule(
+            rule_id,
+            title,
+            summary,
+            fed_by=fed_by,
+            hold_s=HOLD_S,
+            thresholds=_thresholds(rule_id, phase, slow_ms, because),
+        )
+        def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+            if cost := _cost_of(window, rule_id, phase, limits):
+                yield finding(cost)
+
+    return register
+
+
+def _thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -> tuple[Threshold, ...]:
     return (
         Threshold(f"{rule_id}.{phase}_ms", default_ms, "ms", 1, 86_400_000, reason),
         Threshold(
@@ -88,81 +196,6 @@ def phase_thresholds(
         ),
         gc_threshold(rule_id),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class PhaseCost:
-    """``p95_ms`` of the phase and ``end_to_end_p95_ms`` over the newest completed checkpoints;
-    ``slow`` are those it dominates.
-    """
-
-    window: JobWindow
-    rule_id: str
-    phase: str
-    limits: Limits
-    p95_ms: float
-    end_to_end_p95_ms: float
-    slow: tuple[CheckpointSample, ...]
-    checkpoints: int
-    largest_over_all: bool
-
-
-def phase_ms(checkpoint: CheckpointSample, phase: str) -> float | None:
-    """The phase of its slowest subtask, of the whole checkpoint where that is not known; None is
-    unknown.
-    """
-    of_slowest = "" if checkpoint.slowest_end_to_end_ms is None else "slowest_"
-    parts: dict[str, int | None] = {
-        name: getattr(checkpoint, f"{of_slowest}{name}_ms") for name in PHASES
-    }
-    own, alignment = parts[phase], parts["alignment"] or 0
-    if own is None:
-        return None
-    if phase == "async" and checkpoint.unaligned:
-        return max(0, own - alignment)
-    if phase == "start_delay" and checkpoint.phases_derived:
-        return max(0, own - alignment)
-    return own
-
-
-def end_to_end_ms(checkpoint: CheckpointSample) -> int | None:
-    return (
-        checkpoint.end_to_end_ms
-        if checkpoint.end_to_end_ms is not None
-        else checkpoint.slowest_end_to_end_ms
-    )
-
-
-def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
-    known = [(phase, took) for phase in PHASES if (took := phase_ms(checkpoint, phase)) is not None]
-    return max(known, key=lambda pair: pair[1]) if known else None
-
-
-def cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> PhaseCost | None:
-    """None where the phase costs nothing worth a finding.
-
-    Raises NotJudged where no phases of completed checkpoints are known.
-    """
-    threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
-    if anything_known(window) and _slowest_ms(window.checkpoints) < threshold_ms:
-        return None
-    done = completed(recent(window, limits[f"{rule_id}.look_back_s"]))[-NEWEST:]
-    if not done:
-        return None
-    durations = [took for sample in done if (took := end_to_end_ms(sample)) is not None]
-    if durations and max(durations) < threshold_ms:
-        return None
-    phases = [part for sample in done if (part := phase_ms(sample, phase)) is not None]
-    if not phases or not durations:
-        raise NotJudged(message("no durations of the phases of a completed checkpoint are known"))
-    p95_ms, whole_ms = quantile(phases, 0.95), quantile(durations, 0.95)
-    slow = tuple(sample for sample in done if _is_slow(sample, phase, threshold_ms, share))
-    if p95_ms < threshold_ms or p95_ms < share * whole_ms or not slow:
-        return None
-    over_all = all(sample.slowest_end_to_end_ms is None for sample in slow)
-    cost = PhaseCost(window, rule_id, phase, limits, p95_ms, whole_ms, slow, len(done), over_all)
-    explained = phase in BARRIER_PHASES and holder_of(cost) is not None
-    return cost if explained or len(slow) >= limits[f"{rule_id}.minimum"] else None
 
 
 @remembers_the_last()

@@ -7,10 +7,9 @@ from itertools import islice
 from typing import Any
 
 from ingest.messages import brief, list_text, message, plural
-from spark_jobs.diagnosis.findings import Evidence, Related
+from spark_jobs.diagnosis.findings import Evidence, Limits, Related
 from spark_jobs.diagnosis.origins import BACKPRESSURED, Held, Pressure, Way
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.thresholds import Limits
 
 MOST_SUBTASKS = 50
 """Hot subtasks kept in a finding's data; their true count stands beside them."""

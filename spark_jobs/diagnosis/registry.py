@@ -8,10 +8,9 @@ from pkgutil import iter_modules
 
 from ingest.messages import message
 from spark_jobs.diagnosis import rules
-from spark_jobs.diagnosis.findings import Diagnosis, Finding, NotJudged, Unknown
+from spark_jobs.diagnosis.findings import Diagnosis, Finding, Limits, NotJudged, Threshold, Unknown
 from spark_jobs.diagnosis.rule import RULES, Rule, Sample
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 logger = logging.getLogger(__name__)
 

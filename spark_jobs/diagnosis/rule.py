@@ -1,18 +1,28 @@
-"""What a rule is: each registers itself where it is defined. A rule sees the log events that it
+"""What a rule is: each registers itself where it is defined, and makes findings about a subject: a
+job, a vertex, a checkpoint, a root of the checkpoint storage. A rule sees the log events that it
 declares (``reads``) and no others.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Required, TypedDict, TypeVar, Unpack
 
-from spark_jobs.diagnosis.findings import Finding
+from ingest.messages import message
+from spark_jobs.diagnosis.findings import (
+    Confidence,
+    Evidence,
+    Finding,
+    Limits,
+    Related,
+    Severity,
+    SubjectKind,
+    Threshold,
+)
 from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
 from spark_jobs.diagnosis.objective_samples import ObjectiveBurn
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
-from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.weir_samples import StageProgress
 
 Sample = (
@@ -122,3 +132,160 @@ def rule(
         return judge
 
     return register
+
+
+class Words(TypedDict, total=False):
+    """``seen_at_ms`` is the instant of judging where it is left out; a later one (clocks differ) is
+    brought back to it. ``began_at_ms``: see :class:`Finding`.
+    """
+
+    title: Required[str]
+    cause: Required[str]
+    next_step: Required[str]
+    evidence: Required[Iterable[Evidence]]
+    related: Iterable[Related]
+    data: Mapping[str, Any]
+    seen_at_ms: int
+    began_at_ms: int
+
+
+def job_finding(
+    window: JobWindow, rule: str, severity: Severity, confidence: Confidence, **words: Unpack[Words]
+) -> Finding:
+    return _finding(
+        rule,
+        severity,
+        confidence,
+        ("job", "job", window.job_name or window.job_id),
+        window.at_ms,
+        words,
+    )
+
+
+def vertex_finding(
+    window: JobWindow,
+    vertex_id: str,
+    rule: str,
+    severity: Severity,
+    confidence: Confidence,
+    **words: Unpack[Words],
+) -> Finding:
+    return _finding(
+        rule,
+        severity,
+        confidence,
+        ("vertex", vertex_id, window.vertex_name(vertex_id)),
+        window.at_ms,
+        words,
+    )
+
+
+def checkpoint_finding(
+    window: JobWindow,
+    checkpoint: CheckpointSample,
+    rule: str,
+    severity: Severity,
+    confidence: Confidence,
+    **words: Unpack[Words],
+) -> Finding:
+    name = message("checkpoint {checkpoint_id:number}", checkpoint_id=checkpoint.checkpoint_id)
+    words["seen_at_ms"] = words["began_at_ms"] = checkpoint.ended_ms
+    return _finding(
+        rule,
+        severity,
+        confidence,
+        ("checkpoint", f"{name} @ {checkpoint.trigger_time_ms}", name),
+        window.at_ms,
+        words,
+    )
+
+
+def store_finding(
+    window: JobWindow,
+    subject_id: str,
+    store: str,
+    rule: str,
+    severity: Severity,
+    confidence: Confidence,
+    **words: Unpack[Words],
+) -> Finding:
+    subject: _Subject = ("store", subject_id, store)
+    return _finding(rule, severity, confidence, subject, window.at_ms, words)
+
+
+def root_finding(
+    sample: StorageRootSample, rule: str, severity: Severity, **words: Unpack[Words]
+) -> Finding:
+    words["data"] = {"root": sample.root, **words.get("data", {})}
+    return _finding(
+        rule, severity, "high", ("root", sample.root, sample.root), sample.audited_at_ms, words
+    )
+
+
+def stored_job_finding(
+    sample: StorageJobSample, rule: str, severity: Severity, **words: Unpack[Words]
+) -> Finding:
+    """A job that no cluster has reported has no page of its own: there the subject is its
+    directory.
+    """
+    directory = f"{sample.root}/{sample.job_id}"
+    subject: _Subject = (
+        ("job", sample.root, sample.job_name or sample.job_id)
+        if sample.cluster
+        else ("root", directory, directory)
+    )
+    words["data"] = {"root": sample.root, "job_id": sample.job_id, **words.get("data", {})}
+    return _finding(rule, severity, "high", subject, sample.audited_at_ms, words)
+
+
+def replica_finding(
+    sample: ReplicaSample, rule: str, severity: Severity, **words: Unpack[Words]
+) -> Finding:
+    return _finding(
+        rule,
+        severity,
+        "high",
+        ("job", "copy", sample.job_name or sample.job_id),
+        sample.at_ms,
+        words,
+    )
+
+
+def namenode_finding(
+    sample: NameNodeReadings, rule: str, severity: Severity, **words: Unpack[Words]
+) -> Finding:
+    return _finding(
+        rule,
+        severity,
+        "high",
+        ("cluster", "namenode", message("{cluster:name}: NameNode", cluster=sample.cluster)),
+        sample.at_ms,
+        words,
+    )
+
+
+_Subject = tuple[SubjectKind, str, str]
+
+
+def _finding(
+    rule: str,
+    severity: Severity,
+    confidence: Confidence,
+    subject: _Subject,
+    at_ms: int,
+    words: Words,
+) -> Finding:
+    return Finding(
+        rule,
+        severity,
+        confidence,
+        *subject,
+        title=words["title"],
+        cause=words["cause"],
+        next_step=words["next_step"],
+        seen_at_ms=min(words.get("seen_at_ms", at_ms), at_ms),
+        evidence=tuple(words["evidence"]),
+        related=tuple(words.get("related", ())),
+        data=words.get("data", {}),
+        began_at_ms=words.get("began_at_ms"),
+    )

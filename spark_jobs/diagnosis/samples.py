@@ -260,7 +260,6 @@ class JobStart:
     at_ms: int
     kind: str
     running_at_ms: int
-    begun_at_ms: int | None = None
     total_ms: int | None = None
     graph_ms: int | None = None
     cancel_ms: int | None = None

@@ -5,9 +5,8 @@ say so.
 from collections.abc import Iterator
 
 from ingest.messages import join_messages, message, plural
-from spark_jobs.diagnosis.findings import Evidence, Severity
+from spark_jobs.diagnosis.findings import Evidence, Limits, Severity, Threshold
 from spark_jobs.diagnosis.storage_samples import Share, StorageRootSample
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 
 def space_thresholds(

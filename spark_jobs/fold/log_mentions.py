@@ -7,7 +7,6 @@ from ingest.messages import message
 from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.fold.downtime import words_of
 from spark_jobs.fold.mentions import Mention, by_log, restore_words
-from spark_jobs.fold.operator_mentions import operator_mentions
 from spark_jobs.fold.rows import Row, grouped, iso, rank
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 
@@ -82,3 +81,42 @@ def _restarted(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mentio
                     "downtime_at_least_ms": following["ts"] - at,
                 }
             yield by_log("restart", "", label, detail, event)
+
+
+KIND = "operator"
+"""Of the annotation; its subject is the operator's own word (``EventRecorder.Reason``, or one of
+:mod:`ingest.discovery`).
+"""
+
+WORDS = {
+    "SpecChanged": message("operator began an upgrade"),
+    "Reconciled": message("operator reconciled the job"),
+    "Rollback": message("operator rolled back"),
+    "Suspended": message("operator suspended the job"),
+    "Submit": message("operator deployed the job"),
+    "RecoverDeployment": message("operator recovered the JobManager"),
+    "RestartUnhealthyJob": message("operator restarted the job"),
+    "Scaling": message("operator rescales the job"),
+    "Missing": message("operator misses the JobManager"),
+    "SavepointCompleted": message("operator took a savepoint"),
+    "SavepointFailed": message("savepoint of the operator failed"),
+    "SavepointError": message("savepoint of the operator failed"),
+}
+"""Reasons that change a job; others, such as JobStatusChanged, say what REST says, too, and remain
+events of its log.
+"""
+_KINDS_OF_CHANGE = {
+    "SCALE": message("operator rescales the job"),
+    "SAVEPOINT_REDEPLOY": message("operator redeploys from a savepoint"),
+}
+
+
+def operator_mentions(event: Row) -> Iterator[Mention]:
+    reason, text = event["to_state"], event["reason_text"] or ""
+    change = text.partition(" ")[0]
+    if reason not in WORDS or (reason == "SpecChanged" and change == "IGNORE"):
+        return
+    label = (
+        _KINDS_OF_CHANGE.get(change, WORDS[reason]) if reason == "SpecChanged" else WORDS[reason]
+    )
+    yield by_log(KIND, reason, label, {"said": text, "path": event["path"]}, event)

@@ -4,10 +4,9 @@ from dataclasses import InitVar, dataclass, field, replace
 from typing import Any
 
 from spark_jobs.diagnosis import registry
-from spark_jobs.diagnosis.findings import Finding, Unknown
+from spark_jobs.diagnosis.findings import Finding, Limits, Unknown
 from spark_jobs.diagnosis.plain import finding_to_plain, recovery_point_from_plain
 from spark_jobs.diagnosis.samples import JobWindow, RecoveryPoint
-from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 
 logger = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ingest.flink_rest.versions import release
 from spark_jobs.diagnosis import registry
-from spark_jobs.diagnosis.findings import Finding
+from spark_jobs.diagnosis.findings import Finding, Limits
 from spark_jobs.diagnosis.samples import (
     Annotation,
     CheckpointConfig,
@@ -20,7 +20,6 @@ from spark_jobs.diagnosis.samples import (
     VertexPast,
     VertexWindow,
 )
-from spark_jobs.diagnosis.thresholds import Limits
 
 START_MS = 1_790_000_000_000 - 1_790_000_000_000 % 60_000
 MIB = 1 << 20

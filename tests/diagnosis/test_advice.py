@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.diagnosis.advice import settings_advice
+from spark_jobs.diagnosis.advice import (
+    InForce,
+    interval_advice,
+    pause_advice,
+    settings_advice,
+    timeout_advice,
+)
 from spark_jobs.diagnosis.duration_history import (
     HOUR_MS,
     Took,
@@ -14,8 +20,6 @@ from spark_jobs.diagnosis.duration_history import (
     rounded_down_ms,
     rounded_up_ms,
 )
-from spark_jobs.diagnosis.interval_advice import InForce, interval_advice, pause_advice
-from spark_jobs.diagnosis.timeout_advice import timeout_advice
 from tests.diagnosis.jobs import checkpoint, minutely, savepoint
 
 DAY_MS = 24 * HOUR_MS

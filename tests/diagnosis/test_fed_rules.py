@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.diagnosis import registry
-from spark_jobs.diagnosis.rule import RULES, rule
+from spark_jobs.diagnosis.rule import RULES, job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.subjects import job_finding
 from tests.diagnosis.jobs import LIMITS, window
 from tests.diagnosis.test_field import found
 from tests.played import of_rule

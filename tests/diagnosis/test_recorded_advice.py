@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.diagnosis.advice import settings_advice
-from spark_jobs.diagnosis.interval_advice import InForce
+from spark_jobs.diagnosis.advice import InForce, settings_advice
 from tests import windows
 
 RECORDINGS = Path(__file__).parents[1] / "fixtures" / "recordings"

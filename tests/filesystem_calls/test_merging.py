@@ -3,7 +3,7 @@
 import pytest
 
 from spark_jobs.filesystem_calls.checkpoint_files import checkpoint_files
-from spark_jobs.filesystem_calls.merging import most_merged_files
+from spark_jobs.filesystem_calls.inlining import most_merged_files
 from tests.played_calls import calls_by_checkpoint, metadata_rows
 
 

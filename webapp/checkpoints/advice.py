@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from spark_jobs.diagnosis import fleet_policy
-from spark_jobs.diagnosis.advice import SettingsAdvice, settings_advice
-from spark_jobs.diagnosis.interval_advice import InForce
+from spark_jobs.diagnosis.advice import InForce, SettingsAdvice, settings_advice
 from spark_jobs.diagnosis.samples import CheckpointSample
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.overrides import limits_of

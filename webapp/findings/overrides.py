@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from spark_jobs.diagnosis.thresholds import Limits
+from spark_jobs.diagnosis.findings import Limits
 from spark_jobs.fold.rule_evaluation import Settings
 from webapp.findings.models import ThresholdOverride
 

@@ -2,8 +2,8 @@
 
 from django.utils.translation import pgettext
 
+from spark_jobs.diagnosis.findings import Threshold
 from spark_jobs.diagnosis.registry import all_rules
-from spark_jobs.diagnosis.thresholds import Threshold
 
 CONTEXT = "threshold"
 _UNITS = ("s", "ms", "h", "bytes", "ratio")

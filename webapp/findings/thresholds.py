@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext
 
+from spark_jobs.diagnosis.findings import Threshold
 from spark_jobs.diagnosis.rule import Rule
-from spark_jobs.diagnosis.thresholds import Threshold
 from webapp.findings.figures import figure_text
 from webapp.findings.models import ThresholdOverride
 from webapp.findings.threshold_names import threshold_name

@@ -13,10 +13,10 @@ from django.conf import settings
 
 from ingest.sources import MetadataRoot, MetadataSource
 from spark_jobs.diagnosis import registry
+from spark_jobs.diagnosis.findings import Limits
 from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.diagnosis.rule import Sample
 from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
-from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.fold.rule_evaluation import Settings
 from webapp.findings.models import Finding
 from webapp.findings.overrides import as_plain

@@ -15,8 +15,14 @@ from ingest.lake.derived import with_same_rows
 from ingest.lake.tables import REFERENCES
 from ingest.metadata.owners import owner_directory
 from spark_jobs.filesystem_calls.checkpoint_files import COLUMNS, CheckpointFiles, checkpoint_files
-from spark_jobs.filesystem_calls.inlining import DEFAULT_BYTES, inlined, knee
-from spark_jobs.filesystem_calls.merging import LARGEST_FILE_BYTES, THREADS, most_merged_files
+from spark_jobs.filesystem_calls.inlining import (
+    DEFAULT_BYTES,
+    LARGEST_FILE_BYTES,
+    THREADS,
+    inlined,
+    knee,
+    most_merged_files,
+)
 from webapp.fleet.models import JobCurrent
 from webapp.lib import scopes
 from webapp.lib.flink_values import size_bytes, whole

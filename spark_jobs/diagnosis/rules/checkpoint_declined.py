@@ -11,7 +11,7 @@ from ingest.messages import brief, list_text, message, plural, subtask_text
 from spark_jobs.diagnosis.checkpoint_history import name_of
 from spark_jobs.diagnosis.checkpoint_reasons import ReasonWords, words_of
 from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
-from spark_jobs.diagnosis.findings import Evidence, Finding, Related
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.losses import (
     HOLD_S,
     Losses,
@@ -23,12 +23,10 @@ from spark_jobs.diagnosis.losses import (
     losses,
     severity_of,
 )
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.stack_traces import condensed, without_middle
 from spark_jobs.diagnosis.statistics import counts_of, largest_group
-from spark_jobs.diagnosis.subjects import job_finding
-from spark_jobs.diagnosis.thresholds import Limits
 
 RULE = "checkpoint.declined"
 DECLINES_SHOWN = 20

@@ -4,11 +4,9 @@ from collections.abc import Iterator
 
 from ingest.messages import message
 from spark_jobs.diagnosis.checkpoint_history import checkpoints_are_off
-from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.subjects import job_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "checkpoint.deleted_on_cancel"
 SAVEPOINT = f"{RULE}.savepoint_s"

@@ -9,7 +9,7 @@ from ingest.messages import message
 from spark_jobs.diagnosis.checkpoint_history import COUNTED_REASONS, NO_ID, name_of
 from spark_jobs.diagnosis.checkpoint_reasons import LOST_WITH_JOB, words_of
 from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
-from spark_jobs.diagnosis.findings import Evidence, Finding
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits
 from spark_jobs.diagnosis.losses import (
     HOLD_S,
     Losses,
@@ -21,12 +21,10 @@ from spark_jobs.diagnosis.losses import (
     losses,
     severity_of,
 )
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, LogEvent
 from spark_jobs.diagnosis.stack_traces import condensed
 from spark_jobs.diagnosis.statistics import counts_of
-from spark_jobs.diagnosis.subjects import job_finding
-from spark_jobs.diagnosis.thresholds import Limits
 
 RULE = "checkpoint.failed"
 NO_REASON = message("no reason reported")

@@ -8,11 +8,17 @@ from collections.abc import Iterator
 
 from ingest.messages import brief, message
 from spark_jobs.diagnosis.checkpoint_history import INCREMENTAL_SIZE_SINCE, by_time, completed
-from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.findings import (
+    Confidence,
+    Evidence,
+    Finding,
+    Limits,
+    NotJudged,
+    Related,
+    Threshold,
+)
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow, SizeTrend
-from spark_jobs.diagnosis.subjects import job_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "checkpoint.size_growth"
 HOUR_MS = 3_600_000

@@ -14,12 +14,18 @@ from spark_jobs.diagnosis.checkpoint_history import (
     completed,
     name_of,
 )
-from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Severity
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.findings import (
+    Confidence,
+    Evidence,
+    Finding,
+    Limits,
+    NotJudged,
+    Severity,
+    Threshold,
+)
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import counts_of, median
-from spark_jobs.diagnosis.subjects import job_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "checkpoint.stalled"
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ingest.messages import join_messages, message
 from spark_jobs.diagnosis import fleet_policy
+from spark_jobs.diagnosis.advice import interval_for
 from spark_jobs.diagnosis.barrier_holders import holder_between, pressure_is_known
 from spark_jobs.diagnosis.checkpoint_history import (
     anything_known,
@@ -11,14 +12,11 @@ from spark_jobs.diagnosis.checkpoint_history import (
     completed,
     recent,
 )
-from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
-from spark_jobs.diagnosis.interval_advice import interval_for
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.phases import BARRIER_PHASES, dominating_phase
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import median, quantile
-from spark_jobs.diagnosis.subjects import job_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "checkpoint.too_frequent"
 

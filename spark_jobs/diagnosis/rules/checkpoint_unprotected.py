@@ -6,11 +6,9 @@ from collections.abc import Iterator
 
 from ingest.messages import bytes_text, message, plural
 from spark_jobs.diagnosis.checkpoint_history import checkpoints_are_off
-from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.subjects import job_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "checkpoint.unprotected"
 

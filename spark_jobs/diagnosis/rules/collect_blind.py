@@ -7,11 +7,10 @@ not unreachable.
 from collections.abc import Iterator
 
 from ingest.messages import message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Threshold
 from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import JobWindow, SourceGap
 from spark_jobs.diagnosis.stack_traces import without_middle
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "collect.blind"
 

@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 
 from ingest.messages import bytes_text, list_text, message
 from spark_jobs.diagnosis.checkpoint_history import completed
-from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.meters import holds_start, meters_agree, meters_are_of_now
 from spark_jobs.diagnosis.origins import pressure_of
 from spark_jobs.diagnosis.pressure import value
 from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.record_rates import Rates, records_in, records_out
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
-from spark_jobs.diagnosis.subjects import vertex_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.unevenness import REPORTING_SHARE, Spread, spread
 
 RULE = "data.skew"

@@ -6,13 +6,11 @@ from collections.abc import Iterator
 
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
-from spark_jobs.diagnosis.findings import Evidence, Finding
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Threshold
 from spark_jobs.diagnosis.root_exceptions import root_of
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.stack_traces import without_middle
-from spark_jobs.diagnosis.subjects import job_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "data.unread"
 FAILURES, WINDOW = f"{RULE}.failures", f"{RULE}.window_s"

@@ -10,13 +10,11 @@ from datetime import datetime
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 from spark_jobs.diagnosis.failure_causes.table import cause_of_failure, code_of
-from spark_jobs.diagnosis.findings import Evidence, Finding
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits
 from spark_jobs.diagnosis.root_exceptions import RootException, root_of
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobFailure, JobWindow, LogEvent
 from spark_jobs.diagnosis.stack_traces import without_middle
-from spark_jobs.diagnosis.subjects import job_finding
-from spark_jobs.diagnosis.thresholds import Limits
 
 RULE = "job.failed"
 FAILED = "FAILED"

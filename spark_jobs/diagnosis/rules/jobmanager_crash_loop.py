@@ -7,14 +7,12 @@ from itertools import pairwise
 
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
-from spark_jobs.diagnosis.findings import Evidence, Finding, Related
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
 from spark_jobs.diagnosis.missing_files import missing_file
 from spark_jobs.diagnosis.root_exceptions import root_of
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.stack_traces import without_middle
-from spark_jobs.diagnosis.subjects import job_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "jobmanager.crash_loop"
 ENDS, WINDOW = f"{RULE}.ends", f"{RULE}.window_s"

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from ingest.messages import bytes_text, join_messages, message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.restart_episodes import READS, SAME_MS, episodes
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample
 from spark_jobs.diagnosis.statistics import median
-from spark_jobs.diagnosis.subjects import job_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "memory.step_after_restart"
 STEP = f"{RULE}.step_bytes"

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from statistics import median
 
 from ingest.messages import list_text, message
-from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
-from spark_jobs.diagnosis.rule import rule
-from spark_jobs.diagnosis.subjects import namenode_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.rule import namenode_finding, rule
 
 RULE = "namenode.queue_time"
 WAIT, LONG_WAIT = f"{RULE}.wait_ms", f"{RULE}.long_wait_ms"

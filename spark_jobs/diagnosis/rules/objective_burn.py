@@ -5,7 +5,7 @@
 from collections.abc import Callable, Iterator
 
 from ingest.messages import message
-from spark_jobs.diagnosis.findings import Evidence, Finding
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Threshold
 from spark_jobs.diagnosis.objective_samples import (
     BURN_WINDOWS,
     HOUR,
@@ -15,7 +15,6 @@ from spark_jobs.diagnosis.objective_samples import (
     ObjectiveKind,
 )
 from spark_jobs.diagnosis.rule import rule
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 
 def _judge_of(kind: ObjectiveKind) -> Callable[[ObjectiveBurn, Limits], Iterator[Finding]]:

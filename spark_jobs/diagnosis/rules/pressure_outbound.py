@@ -5,7 +5,14 @@ itself is too narrow.
 from collections.abc import Iterator
 
 from ingest.messages import list_text, message
-from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.findings import (
+    Confidence,
+    Evidence,
+    Finding,
+    Limits,
+    NotJudged,
+    Threshold,
+)
 from spark_jobs.diagnosis.origins import NO_METRICS, Outbound, Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import typical
 from spark_jobs.diagnosis.pressure_words import (
@@ -15,10 +22,8 @@ from spark_jobs.diagnosis.pressure_words import (
     hot_data,
     waiting_evidence,
 )
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.subjects import vertex_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "pressure.outbound"
 OUTPUT_LEVEL = f"{RULE}.output_level"

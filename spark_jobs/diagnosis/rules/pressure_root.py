@@ -5,7 +5,15 @@ those before it wait for it.
 from collections.abc import Iterator, Sequence
 
 from ingest.messages import list_text, message
-from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Severity
+from spark_jobs.diagnosis.findings import (
+    Confidence,
+    Evidence,
+    Finding,
+    Limits,
+    NotJudged,
+    Severity,
+    Threshold,
+)
 from spark_jobs.diagnosis.jvm_load import gc_threshold, jvm_cause
 from spark_jobs.diagnosis.origins import BACKPRESSURED, NO_METRICS, Held, Pressure, Way, pressure_of
 from spark_jobs.diagnosis.pressure import Subtasks, typical, value
@@ -20,11 +28,9 @@ from spark_jobs.diagnosis.pressure_words import (
     subtasks_text,
     waiting_evidence,
 )
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.slow_hosts import slow_host
-from spark_jobs.diagnosis.subjects import vertex_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "pressure.root"
 BUSY = f"{RULE}.busy_ratio"

@@ -5,7 +5,15 @@ mostly idle under the same upstream.
 from collections.abc import Iterator
 
 from ingest.messages import list_text, message, plural
-from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
+from spark_jobs.diagnosis.findings import (
+    Confidence,
+    Evidence,
+    Finding,
+    Limits,
+    NotJudged,
+    Related,
+    Threshold,
+)
 from spark_jobs.diagnosis.meters import holds_start
 from spark_jobs.diagnosis.origins import NO_METRICS, Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import Subtasks, typical
@@ -17,11 +25,9 @@ from spark_jobs.diagnosis.pressure_words import (
     subtasks_text,
 )
 from spark_jobs.diagnosis.record_rates import records_in
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.slow_hosts import UNEVEN, is_ordinary, slow_host
-from spark_jobs.diagnosis.subjects import vertex_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "pressure.skew"
 HOT_SHARE, SIBLINGS = f"{RULE}.hot_share", f"{RULE}.sibling_working_ratio"

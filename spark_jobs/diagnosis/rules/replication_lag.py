@@ -5,13 +5,11 @@ original, so much work would be lost.
 from collections.abc import Iterator
 
 from ingest.messages import message
-from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import replica_finding, rule
 from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S
-from spark_jobs.diagnosis.subjects import replica_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "replication.lag"
 BEHIND, FAR_BEHIND = f"{RULE}.behind_s", f"{RULE}.far_behind_s"

@@ -14,7 +14,7 @@ from spark_jobs.diagnosis.failure_causes.table import (
     code_of,
     of_code,
 )
-from spark_jobs.diagnosis.findings import Evidence, Finding, Related
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
 from spark_jobs.diagnosis.restart_episodes import (
     READS,
     SAME_MS,
@@ -29,7 +29,7 @@ from spark_jobs.diagnosis.root_exceptions import (
     lost_taskmanager,
     root_of,
 )
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobFailure, JobWindow
 from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.diagnosis.statistics import (
@@ -37,8 +37,6 @@ from spark_jobs.diagnosis.statistics import (
     counts_of,
     largest_group,
 )
-from spark_jobs.diagnosis.subjects import job_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 
 RULE = "restart.loop"

@@ -3,13 +3,11 @@
 from collections.abc import Iterator
 
 from ingest.messages import list_text, message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Related
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
 from spark_jobs.diagnosis.restart_episodes import READS, Episode, episodes
 from spark_jobs.diagnosis.root_exceptions import is_lost_taskmanager, lost_taskmanager
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.subjects import job_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "restart.taskmanager_lost"
 LOOK_BACK_MS = 600_000

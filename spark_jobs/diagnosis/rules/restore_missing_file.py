@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ingest.messages import message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Related
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
 from spark_jobs.diagnosis.missing_files import is_on_local_disk, missing_at_restore
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow, LogEvent
-from spark_jobs.diagnosis.subjects import job_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "restore.missing_file"
 FAILURES, WINDOW = f"{RULE}.failures", f"{RULE}.window_s"

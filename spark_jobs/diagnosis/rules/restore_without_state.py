@@ -11,11 +11,9 @@ from itertools import pairwise
 
 from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.checkpoint_history import by_time
-from spark_jobs.diagnosis.findings import Evidence, Finding, Related
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, EarlierAttempt, JobWindow
-from spark_jobs.diagnosis.subjects import job_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "restore.without_state"
 WINDOW = f"{RULE}.window_s"

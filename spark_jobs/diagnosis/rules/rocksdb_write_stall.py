@@ -6,11 +6,9 @@ lag.
 from collections.abc import Iterator, Sequence
 
 from ingest.messages import brief, bytes_text, message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Threshold
+from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, VertexGauges
-from spark_jobs.diagnosis.subjects import vertex_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "rocksdb.write_stall"
 SHARE, SAMPLES, WINDOW = f"{RULE}.stalled_share", f"{RULE}.samples", f"{RULE}.window_s"

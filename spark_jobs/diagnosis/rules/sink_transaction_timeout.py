@@ -5,11 +5,9 @@ hold is lost. The time-out is what sinks log, or what an operator sets for the j
 from collections.abc import Iterator
 
 from ingest.messages import message, plural
-from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Severity
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Limits, Severity, Threshold
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.subjects import job_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.transactions import BROKER_MAX_MS, TOLD, Transactions, transactions_of
 
 RULE = "sink.transaction_timeout"

@@ -4,12 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ingest.messages import message
-from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Severity
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Severity, Threshold
 from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, subtasks_text
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, Reals, VertexWindow
-from spark_jobs.diagnosis.subjects import vertex_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "source.idle"
 LACKING = message(

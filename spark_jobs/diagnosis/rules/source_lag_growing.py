@@ -6,14 +6,12 @@ from itertools import pairwise
 from typing import Literal
 
 from ingest.messages import message
-from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.pressure_words import brief_name
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, Reals, VertexPast, VertexWindow
 from spark_jobs.diagnosis.source_lag import LagTrend, lag_trend
 from spark_jobs.diagnosis.statistics import median
-from spark_jobs.diagnosis.subjects import vertex_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 
 RULE = "source.lag_growing"

@@ -7,11 +7,9 @@ from statistics import median_low
 from typing import Any
 
 from ingest.messages import join_messages, message, plural, subtask_text
-from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
+from spark_jobs.diagnosis.rule import job_finding, rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobStart, JobWindow
-from spark_jobs.diagnosis.subjects import job_finding, vertex_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "start.slow_phase"
 HELD_UP, RATIO, LONGER = f"{RULE}.held_up_ms", f"{RULE}.over_earlier", f"{RULE}.longer_ms"

@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from ingest.messages import list_text, message
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
-from spark_jobs.diagnosis.findings import Evidence, Finding, Related
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
+from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 from spark_jobs.diagnosis.stack_traces import without_middle
-from spark_jobs.diagnosis.subjects import job_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "start.workers_lost"
 WORKERS, WINDOW = f"{RULE}.workers", f"{RULE}.window_s"

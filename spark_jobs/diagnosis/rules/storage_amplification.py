@@ -8,11 +8,9 @@ until the last of them is gone.
 from collections.abc import Iterator
 
 from ingest.messages import message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Severity
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Severity, Threshold
+from spark_jobs.diagnosis.rule import rule, stored_job_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageJobSample
-from spark_jobs.diagnosis.subjects import stored_job_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "storage.amplification"
 KEYS = "execution.checkpointing.file-merging"

@@ -8,11 +8,9 @@ be deleted by hand or by age: it may be the only place of files that a running j
 from collections.abc import Iterator
 
 from ingest.messages import brief, list_text, message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Related, Severity
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Severity, Threshold
+from spark_jobs.diagnosis.rule import rule, stored_job_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, Dependence, StorageJobSample
-from spark_jobs.diagnosis.subjects import stored_job_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "storage.cross_job"
 MOST_SHOWN = 10

@@ -9,12 +9,10 @@ back, so it only names them.
 from collections.abc import Iterator
 
 from ingest.messages import join_messages, message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Related
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
+from spark_jobs.diagnosis.rule import root_finding, rule
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, IdleSnapshots, Share, StorageRootSample
 from spark_jobs.diagnosis.storage_space import severity_of_space, space_evidence, space_thresholds
-from spark_jobs.diagnosis.subjects import root_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "storage.idle_snapshots"
 DAYS = f"{RULE}.days"

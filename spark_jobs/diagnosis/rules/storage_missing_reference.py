@@ -5,11 +5,9 @@ Information only where a later checkpoint of the chain is whole, as CLAIM leaves
 from collections.abc import Iterator
 
 from ingest.messages import message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Related, Severity
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Severity, Threshold
+from spark_jobs.diagnosis.rule import rule, stored_job_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, IncompleteSnapshot, StorageJobSample
-from spark_jobs.diagnosis.subjects import stored_job_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "storage.missing_reference"
 MOST_SHOWN = 10

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from ingest.messages import list_text, message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Related, Severity
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Severity
+from spark_jobs.diagnosis.rule import root_finding, rule
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageRootSample
 from spark_jobs.diagnosis.storage_space import (
     clean_up_step,
@@ -12,8 +12,6 @@ from spark_jobs.diagnosis.storage_space import (
     space_evidence,
     space_thresholds,
 )
-from spark_jobs.diagnosis.subjects import root_finding
-from spark_jobs.diagnosis.thresholds import Limits
 
 RULE = "storage.orphans"
 

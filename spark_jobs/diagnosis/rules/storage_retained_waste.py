@@ -5,8 +5,8 @@ deletes a retained checkpoint only where a job has claimed it.
 from collections.abc import Iterator
 
 from ingest.messages import message
-from spark_jobs.diagnosis.findings import Finding, Related
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.findings import Finding, Limits, Related
+from spark_jobs.diagnosis.rule import root_finding, rule
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageRootSample
 from spark_jobs.diagnosis.storage_space import (
     clean_up_step,
@@ -14,8 +14,6 @@ from spark_jobs.diagnosis.storage_space import (
     space_evidence,
     space_thresholds,
 )
-from spark_jobs.diagnosis.subjects import root_finding
-from spark_jobs.diagnosis.thresholds import Limits
 
 RULE = "storage.retained_waste"
 

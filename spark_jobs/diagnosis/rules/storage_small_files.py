@@ -6,11 +6,9 @@ prefix.
 from collections.abc import Iterator
 
 from ingest.messages import join_messages, message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Severity
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Severity, Threshold
+from spark_jobs.diagnosis.rule import rule, stored_job_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageJobSample
-from spark_jobs.diagnosis.subjects import stored_job_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "storage.small_files"
 CALLS_PER_S = f"{RULE}.calls_per_s"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from ingest.messages import join_messages, list_text, message, plural
 from spark_jobs.diagnosis.failure_causes.table import of_code
-from spark_jobs.diagnosis.findings import Evidence, Finding, Related
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
+from spark_jobs.diagnosis.rule import rule, store_finding
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.statistics import counts_of
 from spark_jobs.diagnosis.store_faults import (
@@ -24,8 +24,6 @@ from spark_jobs.diagnosis.store_faults import (
     StoreFault,
     store_faults,
 )
-from spark_jobs.diagnosis.subjects import store_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
 RULE = "store.faults"
 WINDOW, LOGGED_LINES = f"{RULE}.window_s", f"{RULE}.logged"

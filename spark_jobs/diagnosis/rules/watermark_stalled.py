@@ -4,12 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ingest.messages import list_text, message, subtask_text
-from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Related
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Related, Threshold
 from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, brief_names, names
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, VertexPast, VertexWindow
-from spark_jobs.diagnosis.subjects import vertex_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.topology import Topology
 
 RULE = "watermark.stalled"

@@ -5,10 +5,9 @@ anything.
 from collections.abc import Iterator
 
 from ingest.messages import message, ms_text
-from spark_jobs.diagnosis.findings import Evidence, Finding
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Threshold
 from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.stack_traces import without_middle
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.weir_samples import StageProgress
 
 RULE = "weir.behind"

@@ -13,9 +13,9 @@ from ingest.messages import message, plural
 from ingest.metadata.files import NAME
 from ingest.uris import BadUri, canonical
 from spark_jobs.diagnosis import fleet_policy
+from spark_jobs.diagnosis.findings import Limits
 from spark_jobs.diagnosis.fleet_policy import Breach
 from spark_jobs.diagnosis.rules.replication_lag import BEHIND
-from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.fold.rule_evaluation import Settings
 from webapp.analyses.declaration import fleet_analysis
 from webapp.analyses.document import (

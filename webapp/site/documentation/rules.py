@@ -5,9 +5,9 @@ from itertools import groupby
 
 from django.template.loader import render_to_string
 
+from spark_jobs.diagnosis.findings import Threshold
 from spark_jobs.diagnosis.registry import all_rules
 from spark_jobs.diagnosis.rule import Rule
-from spark_jobs.diagnosis.thresholds import Threshold
 from webapp.findings.runbooks import runbook
 from webapp.findings.views.rules import FAMILIES
 from webapp.site.documentation.markdown import table
