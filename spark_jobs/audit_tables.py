@@ -185,6 +185,58 @@ STORAGE_CHECKPOINT = ServingTable(
     ),
 )
 
+STORAGE_OPERATOR_STATE = ServingTable(
+    "storage_operator_state",
+    (
+        "operator state of one operator in one retained checkpoint; operators with little of it "
+        "left out"
+    ),
+    ("audit_id", "metadata_path", "operator_id"),
+    (
+        *_key("audit_id", "metadata_path", "operator_id"),
+        Column("root", "text", required=True),
+        Column("cluster", "text", "empty where unknown", required=True),
+        Column("job_id", "text", "empty where unknown", required=True),
+        Column("checkpoint_id", "int"),
+        Column("is_savepoint", "flag", required=True),
+        Column("modified", "instant", "of the _metadata"),
+        Column("operator_name", "text", "2.0 and later"),
+        Column("subtasks", "int", "that have operator state", required=True),
+        Column("operator_bytes", "int", "of operator state", required=True),
+        Column("keyed_bytes", "int", "of keyed state of the same operator", required=True),
+        Column(
+            "files",
+            "int",
+            "distinct files of its operator state; what lies in the _metadata is in none",
+            required=True,
+        ),
+        Column(
+            "elements",
+            "int",
+            "of all named lists; each has an offset of 8 bytes in the _metadata",
+            required=True,
+        ),
+        Column(
+            "union_elements",
+            "int",
+            "of them those that a restore hands to every subtask",
+            required=True,
+        ),
+        Column(
+            "broadcast_elements",
+            "int",
+            "of them those of which each subtask has all",
+            required=True,
+        ),
+        Column(
+            "states",
+            "json",
+            "[{name, mode, elements, most}], most of one subtask; ten at most",
+            required=True,
+        ),
+    ),
+)
+
 STORAGE_CHAIN = ServingTable(
     "storage_chain",
     "one job depends on another",
@@ -262,6 +314,7 @@ AUDIT_TABLES: dict[str, ServingTable] = {
         STORAGE_VERDICT,
         STORAGE_JOB,
         STORAGE_CHECKPOINT,
+        STORAGE_OPERATOR_STATE,
         STORAGE_CHAIN,
         STORAGE_MISSING,
         STORAGE_DOUBT,

@@ -88,6 +88,43 @@ class Dependence:
 
 
 @dataclass(frozen=True, slots=True)
+class OperatorStatePoint:
+    """Operator state of one operator in one checkpoint.
+
+    ``elements`` of its named lists, of them ``union_elements``.
+    """
+
+    at_ms: int
+    checkpoint_id: int | None
+    job_id: str
+    subtasks: int
+    operator_bytes: int
+    keyed_bytes: int
+    elements: int
+    union_elements: int
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorStateTrend:
+    """Operator state of one operator over the checkpoints of its job and of those that it was
+    restored from, oldest first; never empty.
+
+    ``states``: its named lists in the newest one, as (name, mode, elements), most elements first.
+    ``files``: that hold them.
+    """
+
+    operator_id: str
+    name: str
+    points: tuple[OperatorStatePoint, ...]
+    states: tuple[tuple[str, str, int], ...] = ()
+    files: int = 0
+
+    @property
+    def newest(self) -> OperatorStatePoint:
+        return self.points[-1]
+
+
+@dataclass(frozen=True, slots=True)
 class StorageJobSample:
     """The directory of one job in one root. ``cluster`` is empty where no registered cluster has
     reported the job.

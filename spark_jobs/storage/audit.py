@@ -30,6 +30,7 @@ from spark_jobs.storage import (
     doubts,
     history,
     lineage,
+    operator_states,
     owners,
     partial_sums,
     path_facts,
@@ -292,6 +293,9 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         "storage_verdict": totals.of_verdicts(cube, of_directories),
         "storage_job": totals.of_jobs(cube, of_directories, judged, reached, owned),
         "storage_checkpoint": rows,
+        "storage_operator_state": operator_states.of_checkpoints(
+            engine.collected(read["operators"]).to_pylist(), rows
+        ),
         "storage_chain": lineage.chain_rows(chains, restores, sole, roots),
         "storage_doubt": doubts.doubt_rows(
             all_doubts, reached_by, totals.withheld_by_doubt(cube, of_directories)

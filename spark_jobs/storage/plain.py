@@ -5,7 +5,7 @@ What is compared with something unknown is not true, as in SQL; where unknown co
 says so.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -61,6 +61,10 @@ def largest(values: Iterable[Any]) -> Any:
 
 def smallest(values: Iterable[Any]) -> Any:
     return min((value for value in values if value is not None), default=None)
+
+
+def first_by(rows: Iterable[Row], order: Callable[[Row], Any], most: int) -> list[Row]:
+    return sorted(rows, key=order)[:most]
 
 
 def is_less(left: Any, other: Any, *, unknown: bool = False) -> bool:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ingest.uris import Spellings
 from spark_jobs.arrow_schemas import INSTANT, arrow_schema
 from spark_jobs.audit_tables import STORAGE_REFERENCE
-from spark_jobs.storage import arrays, parsing
+from spark_jobs.storage import arrays, operator_states, parsing
 from spark_jobs.storage.arrays import Numbers, column
 from spark_jobs.storage.plain import by
 
@@ -25,14 +25,20 @@ _READ = (
     "metadata_bytes",
     "metadata_modified",
     "ordinal",
+    "kind",
     "checkpoint_id",
     "path",
     "written_path",
     "offset_bytes",
     "size_bytes",
+    "state_bytes",
     "inline_at",
     "task_owned_directory",
     "shared_directory",
+    "operator_id",
+    "operator_name",
+    "subtask",
+    "states",
     "failure",
     "failure_detail",
     "head_sha256",
@@ -71,6 +77,7 @@ SCHEMAS = {
     ),
     "storage_reference": arrow_schema(STORAGE_REFERENCE),
     "segments": pa.schema([*_CHECKPOINT, ("path", _TEXT), ("offset_bytes", _INT), ("bytes", _INT)]),
+    "operators": operator_states.OPERATORS,
     "bad_paths": pa.schema(
         [*_CHECKPOINT, ("root", _TEXT), ("written_path", _TEXT), ("named_jobs", pa.list_(_TEXT))]
     ),
@@ -101,6 +108,7 @@ def read_checkpoints(
             rows.filter(repeated), ["audit_id", "metadata_path", "ordinal"]
         )
         rows = pa.concat_tables([rows.filter(pc.invert(repeated)), once])
+    operators = operator_states.notable_operators(rows)
     rows = rows.set_column(
         rows.schema.get_field_index("path"),
         "path",
@@ -112,6 +120,7 @@ def read_checkpoints(
     unplaced = pc.and_(pc.is_null(rows.column("path")), pc.is_valid(rows.column("written_path")))
     tables = {
         "snapshots": _snapshots(rows, code, size, unplaced),
+        "operators": operators,
         "bad_paths": _bad_paths(rows.filter(unplaced)),
         "failed": failed,
         **_referred(

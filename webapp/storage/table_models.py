@@ -8,6 +8,7 @@ from webapp.storage.models import (
     CheckpointStorage,
     JobStorage,
     MissingFile,
+    OperatorStateSize,
     RootFigures,
     VerdictFigures,
 )
@@ -17,6 +18,7 @@ AUDIT_MODELS: dict[str, type[models.Model]] = {
     "storage_verdict": VerdictFigures,
     "storage_job": JobStorage,
     "storage_checkpoint": CheckpointStorage,
+    "storage_operator_state": OperatorStateSize,
     "storage_chain": ChainLink,
     "storage_missing": MissingFile,
     "storage_doubt": AuditDoubt,

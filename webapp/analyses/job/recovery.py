@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from ingest.messages import message
+from ingest.messages import join_messages, message
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
@@ -18,6 +18,7 @@ from webapp.analyses.document import (
     Link,
     NotKnown,
     Table,
+    Tone,
     Verdict,
 )
 from webapp.analyses.recovery.job_restores import (
@@ -26,6 +27,7 @@ from webapp.analyses.recovery.job_restores import (
     SAVEPOINT,
     Choice,
     JobRestores,
+    OperatorState,
     job_restores,
 )
 from webapp.fleet.models import JobCurrent
@@ -81,12 +83,24 @@ def _blocks(restores: JobRestores) -> Iterator[Block]:
     yield _observed(restores)
     if restores.unions:
         yield _unions(restores)
+    if restores.operator_states:
+        yield _operator_states(restores)
 
 
 def _verdict(restores: JobRestores) -> Verdict:
-    newest = _newest(restores)
-    is_known = newest is not None and newest.estimate is not None
-    return Verdict("ok" if is_known else "unknown", _sentence(restores))
+    grown = next((state for state in restores.operator_states if state.restores), None)
+    if grown is None:
+        newest = _newest(restores)
+        is_known = newest is not None and newest.estimate is not None
+        return Verdict("ok" if is_known else "unknown", _sentence(restores))
+    tone: Tone = "warn"
+    multiplied = message(
+        "Restores multiplied the union state of {operator:name} by its subtasks, {restores:count} "
+        "times at least.",
+        operator=_name(grown),
+        restores=grown.restores,
+    )
+    return Verdict(tone, join_messages((_sentence(restores), multiplied), " "))
 
 
 def _newest(restores: JobRestores) -> Choice | None:
@@ -256,3 +270,51 @@ def _unions(restores: JobRestores) -> Table:
             "subtask."
         ),
     )
+
+
+def _operator_states(restores: JobRestores) -> Table:
+    growth = message(
+        "against the oldest checkpoint with as many subtasks: elements or bytes, whichever grew "
+        "more"
+    )
+    handed_out = message("union elements times subtasks: what one restore gives to all of them")
+    return Table(
+        "operator-state",
+        message("Operator state"),
+        (
+            Column("operator", message("Operator")),
+            Column("states", message("States")),
+            Column("subtasks", message("Subtasks"), "count"),
+            Column("elements", message("Elements"), "count"),
+            Column("operator_bytes", message("Operator state"), "bytes"),
+            Column("keyed_bytes", message("Keyed state"), "bytes", message("of the same operator")),
+            Column("growth", message("Growth"), "factor", growth),
+            Column("since", message("Since checkpoint"), "checkpoint"),
+            Column("restores", message("By restores"), "count"),
+            Column("handed_out", message("Handed out by a restore"), "count", handed_out),
+        ),
+        tuple(
+            (
+                _name(state),
+                ", ".join(state.states[:3]),
+                state.subtasks,
+                state.elements,
+                state.operator_bytes,
+                state.keyed_bytes,
+                state.ratio,
+                state.since,
+                state.restores,
+                state.handed_out,
+            )
+            for state in restores.operator_states
+        ),
+        subtitle=message("lists, union lists and broadcast state, as audits read them"),
+        note=message(
+            "Of retained checkpoints and savepoints of the job, and of those that it was restored "
+            "from, in the audits of seven days."
+        ),
+    )
+
+
+def _name(operator_state: OperatorState) -> str:
+    return operator_state.name or operator_state.operator_id

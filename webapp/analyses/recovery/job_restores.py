@@ -12,11 +12,14 @@ from typing import Any
 from ingest.errors import IngestError
 from ingest.flink_rest.versions import release
 from ingest.messages import message
+from spark_jobs.diagnosis.operator_growth import growth
+from spark_jobs.diagnosis.storage_samples import OperatorStateTrend
 from webapp.analyses.starts.job_starts import Restored, job_starts
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.outages import outages
 from webapp.fleet.models import JobCurrent, JobStart
 from webapp.lib.outage import Outage
+from webapp.storage.operator_growth import operator_trends
 from webapp.storage.xray import xray_cache
 from webapp.storage.xray.contents import Xray
 from webapp.storage.xray.location import NotLocated, located
@@ -159,6 +162,51 @@ class UnionReads:
     read_bytes: int
 
 
+@dataclass(frozen=True)
+class OperatorState:
+    """In the newest checkpoint that an audit read. ``restores``: that multiplied its union
+    elements, at least.
+
+    ``ratio`` against the oldest checkpoint with as many subtasks, ``since``; both None where there
+    is none. ``handed_out``: union elements that one restore gives to all subtasks together.
+    ``keyed_bytes`` of the same operator.
+    """
+
+    operator_id: str
+    name: str
+    states: tuple[str, ...]
+    subtasks: int
+    elements: int
+    operator_bytes: int
+    keyed_bytes: int
+    handed_out: int
+    ratio: float | None
+    since: int | None
+    restores: int
+
+
+def operator_states(job: JobCurrent) -> tuple[OperatorState, ...]:
+    """Those with most elements first; empty where no audit has met operator state worth a row."""
+    return tuple(_state(trend) for trend in operator_trends(job.cluster, job.job_id))
+
+
+def _state(trend: OperatorStateTrend) -> OperatorState:
+    grown, newest = growth(trend), trend.newest
+    return OperatorState(
+        operator_id=trend.operator_id,
+        name=trend.name,
+        states=tuple(name for name, _mode, _elements in trend.states),
+        subtasks=newest.subtasks,
+        elements=newest.elements,
+        operator_bytes=newest.operator_bytes,
+        keyed_bytes=newest.keyed_bytes,
+        handed_out=newest.union_elements * newest.subtasks,
+        ratio=grown.ratio if grown else None,
+        since=grown.since.checkpoint_id if grown else None,
+        restores=grown.restores if grown else 0,
+    )
+
+
 log = logging.getLogger(__name__)
 
 _LOCAL_SETTINGS = ("execution.state-recovery.from-local", "state.backend.local-recovery")
@@ -202,6 +250,7 @@ class JobRestores:
     unions: tuple[UnionReads, ...]
     unions_of: int | None
     unknown: tuple[str, ...]
+    operator_states: tuple[OperatorState, ...]
 
 
 def job_restores(job: JobCurrent, until: datetime) -> JobRestores:
@@ -243,9 +292,9 @@ def job_restores(job: JobCurrent, until: datetime) -> JobRestores:
         if setting == _LOCAL_SETTINGS[0]
         else ""
     )
-    local_setting = f"{setting}: true{written}"
+    states, local_setting = operator_states(job), f"{setting}: true{written}"
     return JobRestores(
-        job, local, local_setting, observed, tuple(choices), unions, of, tuple(unknown)
+        job, local, local_setting, observed, tuple(choices), unions, of, tuple(unknown), states
     )
 
 

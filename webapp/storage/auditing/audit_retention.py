@@ -19,6 +19,7 @@ from webapp.storage.models import (
     CheckpointStorage,
     JobStorage,
     MissingFile,
+    OperatorStateSize,
     RootFigures,
     StorageAudit,
     VerdictFigures,
@@ -86,6 +87,7 @@ def too_old(now: datetime) -> "Iterator[QuerySet[Any]]":
         JobStorage,
         ChainLink,
         CheckpointStorage,
+        OperatorStateSize,
         MissingFile,
         AuditDoubt,
     ):

@@ -161,6 +161,43 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name="OperatorStateSize",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("metadata_path", models.CharField(max_length=1000)),
+                ("operator_id", models.CharField(max_length=64)),
+                ("root", models.CharField(max_length=1000)),
+                ("cluster", models.CharField(blank=True, max_length=100)),
+                ("job_id", models.CharField(blank=True, max_length=64)),
+                ("checkpoint_id", models.BigIntegerField(null=True)),
+                ("is_savepoint", models.BooleanField()),
+                ("modified", models.DateTimeField(null=True)),
+                ("operator_name", models.TextField(null=True)),
+                ("subtasks", models.BigIntegerField()),
+                ("operator_bytes", models.BigIntegerField()),
+                ("keyed_bytes", models.BigIntegerField()),
+                ("files", models.BigIntegerField()),
+                ("elements", models.BigIntegerField()),
+                ("union_elements", models.BigIntegerField()),
+                ("broadcast_elements", models.BigIntegerField()),
+                ("states", models.JSONField()),
+                (
+                    "audit",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="storage.storageaudit",
+                        to_field="audit_id",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
             name="MissingFile",
             fields=[
                 (
@@ -534,6 +571,16 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="rootfigures",
             constraint=models.UniqueConstraint(fields=("audit", "root"), name="storage_root_key"),
+        ),
+        migrations.AddIndex(
+            model_name="operatorstatesize",
+            index=models.Index(fields=["job_id", "audit"], name="storage_operator_state_of_job"),
+        ),
+        migrations.AddConstraint(
+            model_name="operatorstatesize",
+            constraint=models.UniqueConstraint(
+                fields=("audit", "metadata_path", "operator_id"), name="storage_operator_state_key"
+            ),
         ),
         migrations.AddIndex(
             model_name="missingfile",
