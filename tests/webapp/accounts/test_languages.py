@@ -37,6 +37,13 @@ def test_a_browser_gets_the_first_language_that_it_asks_for_and_weir_has() -> No
     assert '<html lang="zh-hans"' in text(Client(), **CHINESE)
 
 
+@pytest.mark.parametrize(
+    "then", ["{}", "fleet", "//elsewhere.example/", "https://elsewhere.example/"]
+)
+def test_a_form_leads_back_to_a_path_of_ours_and_to_nothing_else(then: str) -> None:
+    assert choose(Client(), "en", then) == (302, "/")
+
+
 def test_the_choice_outweighs_what_the_browser_asks_for_and_leads_back_to_the_page() -> None:
     client = Client()
     assert choose(client, "zh-hans", "/sign-in/?next=/findings/") == (
