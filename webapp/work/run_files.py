@@ -1,5 +1,3 @@
-"""The files of a Spark run: the manifest checked, its Parquet tables read in batches."""
-
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
