@@ -1,5 +1,3 @@
-"""What the signed-in user may do, for every page."""
-
 from functools import cache
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Signing in."""
-
 from typing import Any
 
 from django.contrib.auth.forms import AuthenticationForm

@@ -1,5 +1,3 @@
-"""Views that only some people may use."""
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any

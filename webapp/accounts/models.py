@@ -1,5 +1,3 @@
-"""People, their API tokens, failed sign-ins, and who did what."""
-
 import unicodedata
 from datetime import datetime, timedelta
 from typing import Any, ClassVar

@@ -1,5 +1,3 @@
-"""What API clients may do."""
-
 from typing import TYPE_CHECKING
 
 from rest_framework.exceptions import Throttled

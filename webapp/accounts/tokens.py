@@ -1,5 +1,3 @@
-"""API tokens as pages show them."""
-
 from dataclasses import dataclass
 
 from webapp.accounts.models import ApiToken

@@ -1,5 +1,3 @@
-"""Signing in and out, and a person's own account."""
-
 from django.urls import path
 
 from webapp.accounts import languages, time_zones, views

@@ -1,5 +1,3 @@
-"""Alerting listens to the signal of changed findings."""
-
 from django.apps import AppConfig
 
 

@@ -1,5 +1,3 @@
-"""How states of alerts and mutes look."""
-
 from datetime import datetime
 
 from webapp.alerting.choices import AlertState, Mute

@@ -1,5 +1,3 @@
-"""Stored values of alerts with their words."""
-
 from django.db import models
 
 from webapp.findings.choices import SEVERITY_RANK, Severity
@@ -39,8 +37,6 @@ class Mute(models.TextChoices):
 
 
 class Happened(models.TextChoices):
-    """What the history of an alert is made of."""
-
     PENDING = "pending", _("seen")
     FIRED = "fired", _("fired")
     FIRED_AGAIN = "fired_again", _("fired again")

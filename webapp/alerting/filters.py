@@ -1,5 +1,3 @@
-"""What alerts can be narrowed by."""
-
 from typing import Any
 
 from django.db.models import Case, QuerySet, Value, When

@@ -14,8 +14,6 @@ from webapp.lib.badges import Badge
 
 @dataclass(frozen=True)
 class Notification:
-    """The newest delivery to one receiver."""
-
     uid: str
     receiver: str
     at: datetime

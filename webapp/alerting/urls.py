@@ -1,5 +1,3 @@
-"""Addresses of alerts, silences and settings."""
-
 from django.urls import path, re_path
 
 from webapp.alerting import open_count

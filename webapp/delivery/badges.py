@@ -1,5 +1,3 @@
-"""How endpoints and deliveries look."""
-
 from datetime import datetime
 
 from webapp.delivery.choices import DeliveryState

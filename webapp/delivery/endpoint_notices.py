@@ -1,5 +1,3 @@
-"""Notices that are about an endpoint itself: what Weir has to say of its own deliveries."""
-
 from datetime import datetime
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""What endpoints and deliveries can be narrowed by."""
-
 from webapp.delivery.choices import DeliveryState
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.keysets import NEWEST_ROWS_FIRST

@@ -30,8 +30,6 @@ TASK = hints.Task("alerts.deliver", schedule.ALERTS, 300)
 
 @dataclass(frozen=True)
 class Wants:
-    """Which alerts an endpoint is notified of."""
-
     matchers: tuple[Matcher, ...]
     min_rank: int
 

@@ -1,5 +1,3 @@
-"""Addresses of endpoints and deliveries."""
-
 from django.urls import path
 
 from webapp.accounts.guards import fleet_wide_only

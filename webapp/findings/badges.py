@@ -1,5 +1,3 @@
-"""How severity and state of findings look, and what confidence means."""
-
 from webapp.findings.choices import FindingState, Severity
 from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.translations import gettext_lazy as _

@@ -1,5 +1,3 @@
-"""Controls that the filters of findings and of alerts have."""
-
 from collections.abc import Collection
 
 from spark_jobs.diagnosis.registry import all_rules

@@ -1,5 +1,3 @@
-"""What others may hear of findings."""
-
 from django.dispatch import Signal
 
 findings_changed = Signal()

@@ -1,5 +1,3 @@
-"""Addresses of findings and of the rules that make them."""
-
 from django.urls import path
 
 from webapp.findings.views import findings, rules

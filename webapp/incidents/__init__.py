@@ -1,1 +1,0 @@
-"""Findings of one cause as one incident."""

@@ -1,5 +1,3 @@
-"""How states of incidents look."""
-
 from webapp.findings.badges import severity_badge
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident

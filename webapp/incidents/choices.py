@@ -1,5 +1,3 @@
-"""Stored values of incidents with their words."""
-
 from django.db import models
 
 

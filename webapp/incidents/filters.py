@@ -1,5 +1,3 @@
-"""What incidents can be narrowed by."""
-
 from typing import Any
 
 from django.db.models import QuerySet

@@ -1,5 +1,3 @@
-"""Rows in pieces of bounded size."""
-
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeVar

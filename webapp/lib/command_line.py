@@ -1,5 +1,3 @@
-"""Who asks at a command line."""
-
 import getpass
 
 

@@ -101,8 +101,6 @@ class ListFilters(FilterSet):
 
 
 class OfJob(ListFilters):
-    """Rows of jobs."""
-
     cluster = Text()
     job_id = Text(about="also taken as job")
     aliases = {"job": "job_id"}

@@ -1,5 +1,3 @@
-"""Values of Flink's settings, as people write them."""
-
 import re
 from typing import Any
 

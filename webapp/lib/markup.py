@@ -104,7 +104,6 @@ def table(parser: Parser, token: Token) -> Node:
 
 @register.simple_tag
 def th(name: str, css: str = "", title: str = "") -> SafeString:
-    """The head of a column."""
     given = {"class": css, "title": title}
     attributes = _attributes({name: value for name, value in given.items() if value})
     return format_html('<th scope="col"{}>{}</th>', attributes, name)

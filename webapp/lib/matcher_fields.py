@@ -1,5 +1,3 @@
-"""Entering matchers, one a line, in forms."""
-
 from typing import Any
 
 from django import forms

@@ -1,5 +1,3 @@
-"""Numbers of rows, as addresses carry them."""
-
 LARGEST = 2**63 - 1
 
 

@@ -1,5 +1,3 @@
-"""What reports can be narrowed by."""
-
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.keysets import NEWEST_ROWS_FIRST
 from webapp.lib.query_parameters import Choice, Text

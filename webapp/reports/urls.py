@@ -1,5 +1,3 @@
-"""Addresses of reports."""
-
 from django.urls import path, re_path
 
 from webapp.accounts.guards import whole_fleet_only

@@ -122,7 +122,6 @@ def progress(request: HttpRequest, uid: str) -> HttpResponse:
 @operators_only
 @require_POST
 def again(request: HttpRequest, uid: str) -> HttpResponse:
-    """Make one that was not made."""
     if not orders.again(_report(uid), timezone.now()):
         messages.error(
             request,

@@ -1,5 +1,3 @@
-"""Addresses of what the pipeline does below /api/v1/."""
-
 from webapp.lib.api.routes import Routes
 from webapp.work.api.views import PipelineRunViews, SkippedInputViews
 

@@ -1,5 +1,3 @@
-"""What runs of the pipeline and skipped inputs can be narrowed by."""
-
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.query_parameters import Choice, Text
 from webapp.work.models import PipelineRun

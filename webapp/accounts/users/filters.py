@@ -1,5 +1,3 @@
-"""What the list of people can be narrowed by."""
-
 from typing import Any
 
 from django.db.models import Q, QuerySet

@@ -1,5 +1,3 @@
-"""What administrators enter about a person."""
-
 from typing import Any
 
 from django import forms

@@ -1,5 +1,3 @@
-"""People as the page and its downloads show them."""
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +33,6 @@ def listed() -> QuerySet[User]:
 
 
 def person(user: Any) -> Person:
-    """Of :func:`listed`."""
     role = role_in({group.name for group in user.groups.all()}, user.is_superuser)
     return Person(user, role, seen(user), user.token_count)
 

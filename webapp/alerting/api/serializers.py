@@ -1,5 +1,3 @@
-"""Alerts and what people set about them, as machines read and write them."""
-
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field

@@ -1,5 +1,3 @@
-"""Alerts with their history, groups, mutes and settings."""
-
 from webapp.alerting.models.alert import Alert, AlertEvent
 from webapp.alerting.models.group import AlertGroup
 from webapp.alerting.models.mutes import Silence

@@ -1,5 +1,3 @@
-"""Mail with a plain and an HTML body."""
-
 from datetime import datetime
 
 from django.template.loader import render_to_string

@@ -1,5 +1,3 @@
-"""Endpoints, the deliveries to each, and every attempt of them."""
-
 from webapp.delivery.models.delivery import Attempt, Delivery, DeliveryAlert
 from webapp.delivery.models.endpoint import Endpoint
 

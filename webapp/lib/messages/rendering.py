@@ -1,5 +1,3 @@
-"""A message in the language of the page."""
-
 import re
 from collections.abc import Mapping
 

@@ -1,5 +1,3 @@
-"""Runs of the pipeline and what they passed over, over the API."""
-
 from rest_framework import serializers
 
 from spark_jobs.serving import SKIPPED_INPUT

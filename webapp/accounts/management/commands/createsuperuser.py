@@ -1,0 +1,14 @@
+from typing import Any
+
+from django.contrib.auth.management.commands import createsuperuser
+from django.core.management.base import CommandError
+from django.db import IntegrityError
+
+
+class Command(createsuperuser.Command):
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Django looks whether a name is taken before it folds some spellings (NFKC) into one."""
+        try:
+            super().handle(*args, **options)
+        except IntegrityError as error:
+            raise CommandError("Somebody has this name already. Choose another.") from error
