@@ -36,7 +36,6 @@ ON CONFLICT (cluster, host, day) DO UPDATE SET
 
 
 def record_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
-    """After rows of the serving table ``host_event`` were loaded."""
     # As the loader writes them.
     sum_again(
         (row["cluster"], bounded(row["host"], HOST_LENGTH, unique=True) or "", day_of(row["at"]))

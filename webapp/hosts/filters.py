@@ -55,6 +55,5 @@ class HostsFilters(ListFilters):
 
     @property
     def sorting(self) -> tuple[str, bool]:
-        """By what, and whether downwards."""
         sort = self.values.get(SORT) or WORST_FIRST
         return sort.removeprefix("-"), sort.startswith("-")

@@ -26,7 +26,6 @@ ON CONFLICT (cluster, host) DO UPDATE SET
 
 
 def record_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
-    """After rows of the serving table ``job_host`` were loaded."""
     # As the loader writes them.
     sum_again(
         (row["cluster"], bounded(row["host"], HOST_LENGTH, unique=True) or "") for row in rows

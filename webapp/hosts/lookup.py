@@ -119,7 +119,6 @@ def concentration(
 
 
 def counted(kind: str, total: int) -> str:
-    """'2 declines'."""
     return (
         str(ngettext(*_FORMS[kind], total) % {"count": f"{total:,}"})
         if kind in _FORMS
@@ -361,7 +360,6 @@ def jobs_called(jobs: Collection[tuple[str, str]]) -> dict[tuple[str, str], JobC
 
 
 def called(known: Mapping[tuple[str, str], JobCurrent], row: JobHost | HostEvent) -> str:
-    """Its name, else its id."""
     job = known.get((row.cluster, row.job_id))
     return (job.name if job else "") or row.job_id
 
