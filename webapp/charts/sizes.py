@@ -219,15 +219,18 @@ def _one_size_only(sizes: Sizes) -> str:
     return ""
 
 
-def bytes_axis(highest: float) -> dict[str, Any]:
-    """From nothing to a little above the highest, with about four round ticks."""
-    step = step_bytes(highest)
+def round_axis(highest: float, step: float, words: Callable[[float], str]) -> dict[str, Any]:
+    """From nothing to a little above the highest, with a tick each ``step``."""
     ticks = [step * position for position in range(int(highest / step) + 2)]
     return {
         "tickvals": ticks,
-        "ticktext": [bytes_text(tick) if tick else "0" for tick in ticks],
+        "ticktext": [words(tick) if tick else "0" for tick in ticks],
         "range": [0, highest * 1.08 or 1],
     }
+
+
+def bytes_axis(highest: float) -> dict[str, Any]:
+    return round_axis(highest, step_bytes(highest), bytes_text)
 
 
 def step_bytes(highest: float) -> float:

@@ -29,12 +29,6 @@ from webapp.lib.instants import begin_of_day
 from webapp.lib.recent_answers import STEP, answer_key, end_of_step
 from webapp.lib.translations import ngettext_noop
 
-WORDS = {
-    "decline": "decline",
-    "expired": "expired checkpoint",
-    "failure": "failed task",
-    "taskmanager_lost": "lost TaskManager",
-}
 MANY = {
     "decline": gettext_noop("declines"),
     "expired": gettext_noop("expired checkpoints"),
@@ -433,7 +427,7 @@ def concentrations(
         concentrated,
         key=lambda one: (
             not one.is_notable,
-            [*WORDS].index(one.kind) if one.kind in WORDS else len(WORDS),
+            [*MANY].index(one.kind) if one.kind in MANY else len(MANY),
         ),
     )
 
