@@ -228,36 +228,26 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
         if first < last
         else events
     )
-    since = (
-        beside.order_by("-at", "-id")
-        .values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1]
-        .first()
-    )
+    since = _first_counted(beside)
     if since and first < last:
         first, beside = last, events
-        since = (
-            events.order_by("-at", "-id")
-            .values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1]
-            .first()
-        )
+        since = _first_counted(events)
     counted = beside.filter(at__gte=since) if since else beside
     running = (
         HostLoad.objects.filter(**of)
         .order_by()
         .values("host", "cluster", "jobs", "subtasks", "slots")
     )
-    named = (
-        FindingHost.objects.filter(**of, finding__state=FindingState.OPEN)
-        .order_by()
-        .values("host", "cluster")
-    )
-    worst = named.annotate(findings=Count("pk"), worst_rank=Max("finding__severity_rank"))
-    for row in chain(running[: MOST_HOSTS + 1], worst[: MOST_HOSTS + 1]):
+    named = FindingHost.objects.filter(**of, finding__state=FindingState.OPEN)
+    worst = _by_host(named, findings=Count("pk"), worst_rank=Max("finding__severity_rank"))
+    for row in chain(running[: MOST_HOSTS + 1], worst):
         facts_by_host.setdefault((row["host"], row["cluster"]), {}).update(row)
+    days = HostDay.objects.filter(**of, day__gte=first, day__lt=last)
+    losses = lost(since or start, end).filter(**of)
     for row in chain(
-        _by_day(HostDay.objects.filter(**of, day__gte=first, day__lt=last)),
-        _happened(counted),
-        _lost(lost(since or start, end).filter(**of)),
+        _by_host(days, **{name: Sum(name) for name in COUNTS}, newest=Max("last_at")),
+        _by_host(counted, **COUNTS, newest=Max("at")),
+        _by_host(losses, losses=Count("pk"), newest=Max("ended_at")),
     ):
         _add(facts_by_host.setdefault((row["host"], row["cluster"]), {}), row)
     rows = [HostRow(**row) for row in islice(facts_by_host.values(), MOST_HOSTS)]
@@ -276,29 +266,14 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
     return answer
 
 
-def _by_day(days: "QuerySet[HostDay]") -> Any:
-    counts = {name: Sum(name) for name in COUNTS}
-    return (
-        days.order_by()
-        .values("host", "cluster")
-        .annotate(**counts, newest=Max("last_at"))[: MOST_HOSTS + 1]
-    )
+def _first_counted(events: "QuerySet[HostEvent]") -> datetime | None:
+    """From when on the newest are counted; None where all are."""
+    newest = events.order_by("-at", "-id").values_list("at", flat=True)
+    return newest[MOST_EVENTS : MOST_EVENTS + 1].first()
 
 
-def _happened(events: "QuerySet[HostEvent]") -> Any:
-    return (
-        events.order_by()
-        .values("host", "cluster")
-        .annotate(**COUNTS, newest=Max("at"))[: MOST_HOSTS + 1]
-    )
-
-
-def _lost(losses: "QuerySet[TaskManagerLife]") -> Any:
-    return (
-        losses.order_by()
-        .values("host", "cluster")
-        .annotate(losses=Count("pk"), newest=Max("ended_at"))[: MOST_HOSTS + 1]
-    )
+def _by_host(rows: "QuerySet[Any]", **figures: Any) -> Any:
+    return rows.order_by().values("host", "cluster").annotate(**figures)[: MOST_HOSTS + 1]
 
 
 def _add(to: dict[str, Any], row: Mapping[str, Any]) -> None:
