@@ -1,5 +1,6 @@
 """Analyses over the API: one list, one document, whose schema follows from the dataclasses."""
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from types import UnionType
@@ -25,12 +26,13 @@ from webapp.lib.query_parameters import LongText
 from webapp.storage.newest_audits import audited_or_404
 
 ANY_VALUE = {"nullable": True, "description": "in the unit of its column or fact; null is unknown"}
+LISTED_FIELDS = ("name", "title", "summary", "tab")
 LISTED = {
     "type": "array",
     "items": {
         "type": "object",
-        "properties": {name: {"type": "string"} for name in ("name", "title", "summary", "tab")},
-        "required": ["name", "title", "summary", "tab"],
+        "properties": {name: {"type": "string"} for name in LISTED_FIELDS},
+        "required": list(LISTED_FIELDS),
     },
 }
 
@@ -40,7 +42,6 @@ class RootParameters(ListFilters):
 
 
 def answered(analysis: Declaration[Any, Any], asked: Asked, document: Document) -> dict[str, Any]:
-    """The document as JSON takes it."""
     blocks: dict[str, Any] = plain(document)
     return {
         "analysis": analysis.name,
@@ -51,7 +52,6 @@ def answered(analysis: Declaration[Any, Any], asked: Asked, document: Document) 
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
-    """JSON schema of a dataclass of documents."""
     origin, of = get_origin(kind), get_args(kind)
     if kind is Link:
         return {"type": "string"}
@@ -110,100 +110,83 @@ class AnalysesView(APIView):
     )
     def get(self, request: Request, cluster: str, job_id: str) -> Response:
         job_or_404(cluster, job_id)
-        every = all_analyses().values()
         return Response(
             [
-                {
-                    "name": analysis.name,
-                    "title": analysis.title,
-                    "summary": analysis.summary,
-                    "tab": analysis.tab,
-                }
-                for analysis in every
+                {name: getattr(analysis, name) for name in LISTED_FIELDS}
+                for analysis in all_analyses().values()
             ]
         )
 
 
-def view_of(analysis: Analysis) -> type[APIView]:
-    """A view each, so that the OpenAPI document has its parameters."""
+def _of_job(
+    request: Request, analysis: Analysis, cluster: str, job_id: str
+) -> tuple[tuple[Any, ...], Asked]:
+    job = job_or_404(cluster, job_id)
+    return (job,), asked_of_job(job, given(analysis.parameters, request))
+
+
+def _of_fleet(request: Request, analysis: FleetAnalysis) -> tuple[tuple[Any, ...], Asked]:
+    return (), asked_of_fleet(given(analysis.parameters, request))
+
+
+def _of_root(request: Request, analysis: RootAnalysis) -> tuple[tuple[Any, ...], Asked]:
+    figures = audited_or_404(given(RootParameters, request).values.get("root", ""))
+    return (figures,), asked_of_root(figures, given(analysis.parameters, request))
+
+
+def view_of(
+    analysis: Declaration[Any, Any],
+    kind: str,
+    look_up: Callable[..., tuple[tuple[Any, ...], Asked]],
+    responses: Mapping[Any, Any],
+    parameters: Iterable[Any] = (),
+) -> Callable[..., Any]:
+    """A view each, so that the OpenAPI document has its parameters. ``look_up``: of what it is
+    asked, with what.
+    """
 
     class AnalysisView(APIView):
         @extend_schema(
             summary=f"{analysis.title}: {analysis.summary}",
-            operation_id=f"job_analysis_{analysis.name.replace('-', '_')}",
-            parameters=described(analysis.parameters),
-            responses={200: document_schema(), **ERRORS, **NOT_FOUND},
+            operation_id=f"{kind}_analysis_{analysis.name.replace('-', '_')}",
+            parameters=[*parameters, *described(analysis.parameters)],
+            responses={200: document_schema(), **responses},
         )
-        def get(self, request: Request, cluster: str, job_id: str) -> Response:
-            job = job_or_404(cluster, job_id)
-            asked = asked_of_job(job, given(analysis.parameters, request))
-            return Response(answered(analysis, asked, analysis.answer(job, asked)))
+        def get(self, request: Request, **of: str) -> Response:
+            subject, asked = look_up(request, analysis, **of)
+            return Response(answered(analysis, asked, analysis.answer(*subject, asked)))
 
-    return AnalysisView
-
-
-def fleet_view_of(analysis: FleetAnalysis) -> type[APIView]:
-    class FleetAnalysisView(APIView):
-        @extend_schema(
-            summary=f"{analysis.title}: {analysis.summary}",
-            operation_id=f"fleet_analysis_{analysis.name.replace('-', '_')}",
-            parameters=described(analysis.parameters),
-            responses={200: document_schema(), **ERRORS},
-        )
-        def get(self, request: Request) -> Response:
-            asked = asked_of_fleet(given(analysis.parameters, request))
-            return Response(answered(analysis, asked, analysis.answer(asked)))
-
-    return FleetAnalysisView
-
-
-def root_view_of(analysis: RootAnalysis) -> type[APIView]:
-    class RootAnalysisView(APIView):
-        @extend_schema(
-            summary=f"{analysis.title}: {analysis.summary}",
-            operation_id=f"root_analysis_{analysis.name.replace('-', '_')}",
-            parameters=[
-                *described(RootParameters, required=("root",)),
-                *described(analysis.parameters),
-            ],
-            responses={200: document_schema(), **ERRORS, **NOT_FOUND},
-        )
-        def get(self, request: Request) -> Response:
-            figures = audited_or_404(given(RootParameters, request).values.get("root", ""))
-            asked = asked_of_root(figures, given(analysis.parameters, request))
-            return Response(answered(analysis, asked, analysis.answer(figures, asked)))
-
-    return RootAnalysisView
+    return AnalysisView.as_view()
 
 
 def urlpatterns() -> list[URLPattern]:
     of_job = "jobs/<name:cluster>/<name:job_id>/analyses"
-    of_fleet = [
-        path(
-            f"analyses/{analysis.name}/",
-            fleet_view_of(analysis).as_view(),
-            name=f"api-analysis-{analysis.name}",
-        )
-        for analysis in all_fleet_analyses().values()
-    ]
-    of_root = [
-        path(
-            f"storage-analyses/{analysis.name}/",
-            root_view_of(analysis).as_view(),
-            name=f"api-storage-analysis-{analysis.name}",
-        )
-        for analysis in all_root_analyses().values()
-    ]
+    of_one = {**ERRORS, **NOT_FOUND}
+    root = described(RootParameters, required=("root",))
     return [
-        *of_fleet,
-        *of_root,
+        *(
+            path(
+                f"analyses/{name}/",
+                view_of(analysis, "fleet", _of_fleet, ERRORS),
+                name=f"api-analysis-{name}",
+            )
+            for name, analysis in all_fleet_analyses().items()
+        ),
+        *(
+            path(
+                f"storage-analyses/{name}/",
+                view_of(analysis, "root", _of_root, of_one, root),
+                name=f"api-storage-analysis-{name}",
+            )
+            for name, analysis in all_root_analyses().items()
+        ),
         path(f"{of_job}/", AnalysesView.as_view(), name="api-job-analyses"),
         *(
             path(
-                f"{of_job}/{analysis.name}/",
-                view_of(analysis).as_view(),
-                name=f"api-job-analysis-{analysis.name}",
+                f"{of_job}/{name}/",
+                view_of(analysis, "job", _of_job, of_one),
+                name=f"api-job-analysis-{name}",
             )
-            for analysis in all_analyses().values()
+            for name, analysis in all_analyses().items()
         ),
     ]

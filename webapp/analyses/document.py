@@ -35,8 +35,6 @@ Unit = Literal[
 
 @dataclass(frozen=True)
 class Link:
-    """A value that leads to its own page."""
-
     text: str
     url: str
 

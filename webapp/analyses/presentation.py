@@ -110,7 +110,6 @@ class ShownTable:
 
 
 def blocks(document: Document) -> Iterator[tuple[str, Any]]:
-    """A template for each block, and what it draws."""
     for block in document.blocks:
         yield f"analyses/_{block.kind}.html", _shown(block)
 

@@ -33,12 +33,10 @@ def all_analyses() -> Mapping[str, Analysis]:
 
 
 def all_fleet_analyses() -> Mapping[str, FleetAnalysis]:
-    """By name, in the order of the alphabet."""
     _imported()
     return dict(sorted(OF_FLEET.items()))
 
 
 def all_root_analyses() -> Mapping[str, RootAnalysis]:
-    """By name, in the order of the alphabet."""
     _imported()
     return dict(sorted(OF_ROOT.items()))

@@ -12,15 +12,7 @@ from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_GET
 
 from webapp.analyses.asking import asked_of_fleet, asked_of_root
-from webapp.analyses.declaration import (
-    Analysis,
-    Declaration,
-    Draw,
-    FleetAnalysis,
-    FleetDraw,
-    RootAnalysis,
-    RootDraw,
-)
+from webapp.analyses.declaration import Analysis, Declaration, FleetAnalysis, RootAnalysis
 from webapp.analyses.document import Asked, Document, Drawn
 from webapp.analyses.presentation import blocks
 from webapp.analyses.registry import all_analyses, all_fleet_analyses, all_root_analyses
@@ -33,6 +25,8 @@ from webapp.storage.newest_audits import audited_or_404
 from webapp.storage.views.parameters import parameter
 
 register = Library()
+OfAnswer = tuple[Any, ...]
+"""What an analysis is asked with: of what, where it is not the fleet, and an ``Asked``."""
 
 
 @register.simple_tag
@@ -48,9 +42,9 @@ def urlpatterns() -> list[URLPattern]:
     ``storage-``, and the root is their parameter ``uri``, since it has slashes.
     """
     return [
-        *_addresses(all_analyses(), "jobs/<name:cluster>/<name:job_id>/", "", page, chart),
-        *_addresses(all_fleet_analyses(), "", "fleet-", fleet_page, fleet_chart),
-        *_addresses(all_root_analyses(), "storage/", "storage-", root_page, root_chart),
+        *_addresses(all_analyses(), "jobs/<name:cluster>/<name:job_id>/", "", page, _of_job),
+        *_addresses(all_fleet_analyses(), "", "fleet-", fleet_page, _of_fleet),
+        *_addresses(all_root_analyses(), "storage/", "storage-", root_page, _of_root),
     ]
 
 
@@ -59,13 +53,13 @@ def _addresses(
     folder: str,
     prefix: str,
     show: Callable[..., HttpResponse],
-    show_chart: Callable[..., HttpResponse],
+    of_answer: Callable[..., OfAnswer],
 ) -> Iterator[URLPattern]:
     for name, declaration in declared.items():
         view = require_GET(partial(show, analysis=declaration))
         yield path(f"{folder}{name}/", view, name=f"{prefix}{name}")
         for key, draw in declaration.charts.items():
-            view = require_GET(partial(show_chart, analysis=declaration, draw=draw))
+            view = require_GET(partial(chart, analysis=declaration, draw=draw, of_answer=of_answer))
             yield path(f"{folder}{name}/{key}.json", view, name=f"{prefix}{name}-chart-{key}")
 
 
@@ -89,15 +83,14 @@ def page(request: HttpRequest, cluster: str, job_id: str, analysis: Analysis) ->
 
 
 def fleet_page(request: HttpRequest, analysis: FleetAnalysis) -> HttpResponse:
-    asked = asked_of_fleet(analysis.parameters.from_page(request.GET))
+    (asked,) = _of_fleet(request, analysis)
     address = reverse(f"fleet-{analysis.name}")
     context = {"layout": "fleet/page_of_fleet.html", "address": address}
     return _page(request, analysis, asked, context, lambda: analysis.answer(asked))
 
 
 def root_page(request: HttpRequest, analysis: RootAnalysis) -> HttpResponse:
-    figures = audited_or_404(parameter(request, "uri"))
-    asked = asked_of_root(figures, analysis.parameters.from_page(request.GET))
+    figures, asked = _of_root(request, analysis)
 
     def answer() -> Document:
         registered = StorageRoot.objects.filter(uri=figures.root).first()
@@ -130,25 +123,28 @@ def _page(
     return render(request, "analyses/_blocks.html" if is_part else "analyses/page.html", context)
 
 
-def chart(
-    request: HttpRequest, cluster: str, job_id: str, analysis: Analysis, draw: Draw
-) -> HttpResponse:
+def _of_job(request: HttpRequest, analysis: Analysis, cluster: str, job_id: str) -> OfAnswer:
     view = look_up(request, cluster, job_id)
-    return _figure(draw(view.job, asked_of(request, view, analysis)))
+    return view.job, asked_of(request, view, analysis)
 
 
-def fleet_chart(request: HttpRequest, analysis: FleetAnalysis, draw: FleetDraw) -> HttpResponse:
-    return _figure(draw(asked_of_fleet(analysis.parameters.from_page(request.GET))))
+def _of_fleet(request: HttpRequest, analysis: FleetAnalysis) -> OfAnswer:
+    return (asked_of_fleet(analysis.parameters.from_page(request.GET)),)
 
 
-def root_chart(request: HttpRequest, analysis: RootAnalysis, draw: RootDraw) -> HttpResponse:
+def _of_root(request: HttpRequest, analysis: RootAnalysis) -> OfAnswer:
     figures = audited_or_404(parameter(request, "uri"))
-    return _figure(
-        draw(figures, asked_of_root(figures, analysis.parameters.from_page(request.GET)))
-    )
+    return figures, asked_of_root(figures, analysis.parameters.from_page(request.GET))
 
 
-def _figure(drawn: Drawn) -> JsonResponse:
+def chart(
+    request: HttpRequest,
+    analysis: Declaration[Any, Any],
+    draw: Callable[..., Drawn],
+    of_answer: Callable[..., OfAnswer],
+    **address: str,
+) -> HttpResponse:
+    drawn = draw(*of_answer(request, analysis, **address))
     if drawn.figure is None:
         empty = {"title": localised(drawn.empty_title), "text": localised(drawn.empty_text)}
         return JsonResponse({"figure": None, "empty": empty})

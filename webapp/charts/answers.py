@@ -56,7 +56,6 @@ def answer(figure: go.Figure, note: str) -> dict[str, Any]:
 
 
 def answer_or_nothing(figure: go.Figure | None) -> dict[str, Any]:
-    """Of a figure that may have nothing to show."""
     if figure is not None and figure.data:
         return answer(figure, "")
     title, text = gettext("Nothing was seen in this time"), gettext("Choose a longer time range.")

@@ -133,8 +133,6 @@ _TICK_STEPS_MS = (
 
 @dataclass(frozen=True)
 class CheckpointBar(CheckpointPoint):
-    """What the timeline draws of one checkpoint, and where a click leads."""
-
     url: str = ""
 
     @property

@@ -30,7 +30,6 @@ class Geometry:
 
     @property
     def along(self) -> int:
-        """Extent of a node in the direction of flow."""
         return self.node_height if self.downwards else self.node_width
 
     @property
@@ -45,8 +44,6 @@ COMPACT = Geometry(150, 40, 40, 12)
 
 @dataclass(frozen=True)
 class Node:
-    """Top left corner."""
-
     key: str
     x: int
     y: int
@@ -77,8 +74,6 @@ class Layout:
 
 @dataclass(frozen=True)
 class _Lane:
-    """Where an edge passes a layer that it has no vertex in."""
-
     source: str
     target: str
     layer: int

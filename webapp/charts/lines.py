@@ -6,7 +6,7 @@ from datetime import datetime
 
 import plotly.graph_objects as go
 
-from webapp.charts.sizes import step_bytes
+from webapp.charts.sizes import round_axis, step_bytes
 from webapp.charts.theme import figure, plain, plot_time
 
 _HEIGHT_PX = 120
@@ -32,8 +32,6 @@ def lines(
     highest = max(
         (value for line in drawn for value in line.values if value is not None), default=0
     )
-    step = step_of(highest)
-    ticks = [step * position for position in range(int(highest / step) + 2)]
     traces = [
         go.Scatter(
             name=line.name,
@@ -47,12 +45,4 @@ def lines(
         )
         for line in drawn
     ]
-    return figure(
-        traces,
-        _HEIGHT_PX,
-        yaxis={
-            "tickvals": ticks,
-            "ticktext": [words(tick) if tick else "0" for tick in ticks],
-            "range": [0, highest * 1.08 or 1],
-        },
-    )
+    return figure(traces, _HEIGHT_PX, yaxis=round_axis(highest, step_of(highest), words))

@@ -38,7 +38,6 @@ class SizePoint:
 
     @property
     def at(self) -> datetime:
-        """When it completed."""
         return ms_after(self.trigger_time, self.end_to_end_ms)
 
 
@@ -80,7 +79,6 @@ def size_over_time(
     events: Sequence[annotated.Annotation] = (),
     link: Link = lambda job_id, checkpoint_id, trigger_time: "",
 ) -> tuple[go.Figure, str]:
-    """The figure and what it left out."""
     bars, line = sizes.uploads, sizes.line
     layout, events_note = annotated.drawn(events, start, end)
     span_ms = (end - start) / timedelta(milliseconds=1)
@@ -221,15 +219,18 @@ def _one_size_only(sizes: Sizes) -> str:
     return ""
 
 
-def bytes_axis(highest: float) -> dict[str, Any]:
-    """From nothing to a little above the highest, with about four round ticks."""
-    step = step_bytes(highest)
+def round_axis(highest: float, step: float, words: Callable[[float], str]) -> dict[str, Any]:
+    """From nothing to a little above the highest, with a tick each ``step``."""
     ticks = [step * position for position in range(int(highest / step) + 2)]
     return {
         "tickvals": ticks,
-        "ticktext": [bytes_text(tick) if tick else "0" for tick in ticks],
+        "ticktext": [words(tick) if tick else "0" for tick in ticks],
         "range": [0, highest * 1.08 or 1],
     }
+
+
+def bytes_axis(highest: float) -> dict[str, Any]:
+    return round_axis(highest, step_bytes(highest), bytes_text)
 
 
 def step_bytes(highest: float) -> float:

@@ -99,7 +99,6 @@ TEMPLATE = go.layout.Template(
 
 
 def figure(traces: list[Any], height_px: int, **layout: Any) -> go.Figure:
-    """A figure in the one template."""
     return go.Figure(data=traces, layout={"template": TEMPLATE, "height": height_px, **layout})
 
 

@@ -22,8 +22,6 @@ class CheckpointFilters(OfAttempts):
 
 
 class JobCheckpointFilters(ListFilters):
-    """Of the page of a job, where ``failed`` are all that did not succeed."""
-
     outcome = Choice((*OUTCOMES, SAVEPOINTS), method="in_group")
     order = newest_first("trigger_time")
 

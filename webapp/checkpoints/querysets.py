@@ -63,12 +63,10 @@ WORST_FIRST = (
 
 
 def of_job(cluster: str, job_id: str, start: datetime, end: datetime) -> Any:
-    """Facts triggered within the range."""
     return of_attempts(cluster, [job_id], start, end)
 
 
 def of_attempts(cluster: str, job_ids: Sequence[str], start: datetime, end: datetime) -> Any:
-    """Facts of a job under any of these ids, triggered within the range."""
     # Equality where there is one id: with "in", databases may sort what an index has in order.
     own = {"job_id": job_ids[0]} if len(job_ids) == 1 else {"job_id__in": job_ids}
     return CheckpointFact.objects.filter(

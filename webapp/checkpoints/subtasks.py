@@ -48,7 +48,6 @@ class SubtaskPart:
 
 
 def in_order(parts: Iterable[SubtaskPart]) -> list[SubtaskPart]:
-    """Those that never acknowledged first, then the slowest."""
     return sorted(
         parts, key=lambda part: (not part.is_silent, -part.known_ms, part.vertex_name, part.subtask)
     )

@@ -57,8 +57,6 @@ LOG_STORE_BADGES: dict[str, Badge] = {
 
 @dataclass(frozen=True)
 class StatusGroup:
-    """States that the fleet page filters by together."""
-
     slug: str
     title: str
     states: tuple[str, ...]

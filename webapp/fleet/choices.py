@@ -32,8 +32,6 @@ class LogStoreSignIn(models.TextChoices):
 
 
 class LogStoreState(models.TextChoices):
-    """Of the store that holds a cluster's logs."""
-
     NEW = "new", _("not read yet")
     READ = "read", _("read")
     BEHIND = "behind", _("behind")

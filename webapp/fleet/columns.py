@@ -5,9 +5,9 @@ at the same place of ``templates/fleet/_jobs.html``, a ``Sort`` in ``sorting`` w
 is an index), and a name in ``EXPORT_COLUMNS`` of ``webapp/site/views/fleet.py``.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from webapp.fleet.sorting import Sort
 from webapp.lib.translations import gettext_lazy as _
 
 
@@ -113,14 +113,17 @@ class Heading:
     direction: str = ""
 
 
-def headings(sort: Sort, descending: bool) -> list[Heading]:
-    return [_heading(column, sort, descending) for column in FLEET_COLUMNS]
+def headings(columns: Iterable[Column], sort: str, descending: bool) -> list[Heading]:
+    """A click sorts figures downwards first, names upwards, and turns the order round where it is
+    sorted so already.
+    """
+    return [_heading(column, sort, descending) for column in columns]
 
 
-def _heading(column: Column, sort: Sort, descending: bool) -> Heading:
+def _heading(column: Column, sort: str, descending: bool) -> Heading:
     if not column.sort:
         return Heading(column)
-    if sort.name != column.sort:
+    if sort != column.sort:
         return Heading(
             column, f"-{column.sort}" if column.numeric or column.sort == "failed" else column.sort
         )

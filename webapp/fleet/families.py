@@ -13,5 +13,4 @@ def family_of(name: str | None) -> str:
 
 
 def family(job: Mapping[str, Any]) -> str:
-    """Of a row of the serving table ``job_current``."""
     return family_of(job["name"])

@@ -84,8 +84,6 @@ class SourceFilters(ListFilters):
 
 
 class JobFilters(ListFilters):
-    """Of jobs with their ``status``."""
-
     cluster = Text()
     label = LABEL
     state = Text(about="as Flink reports it, e.g. RUNNING")

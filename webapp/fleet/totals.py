@@ -19,7 +19,6 @@ FAILED = "failed"
 
 
 def in_band() -> Case:
-    """The group of health of a job with its ``status``."""
     return Case(
         *(When(group.condition, then=Value(slug)) for slug, group in HEALTH_GROUPS.items()),
         default=Value("unknown"),

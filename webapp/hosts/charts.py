@@ -50,7 +50,6 @@ Samples = Sequence[Mapping[str, Any]]
 
 @require_GET
 def host_events(request: HttpRequest, host: str) -> HttpResponse:
-    """Declines, expired checkpoints, failed tasks and lost TaskManagers, by slice of the time."""
     time_range = last_day(request, timezone.now())
     start, end = time_range.from_time, time_range.to_time
     _, clusters = clusters_of_page(request, host)

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from django.db import connection, transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db import connection
+from django.db.models import QuerySet
 
+from webapp.hosts.loads import HOSTS_AT_ONCE, SAME_HOST, write_sums
 from webapp.hosts.models import HOST_LENGTH, HostDay, HostEvent
 from webapp.lib.chunks import chunks
 from webapp.lib.instants import begin_of_day, day_of, drawable
 from webapp.work.texts import bounded
 
-HOSTS_AT_ONCE = 1_000
 _SUMS = """
 INSERT INTO hosts_hostday (cluster, host, day, declines, expired, failures, last_at)
 SELECT cluster, host, %s,
@@ -36,7 +36,6 @@ ON CONFLICT (cluster, host, day) DO UPDATE SET
 
 
 def record_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
-    """After rows of the serving table ``host_event`` were loaded."""
     # As the loader writes them.
     sum_again(
         (row["cluster"], bounded(row["host"], HOST_LENGTH, unique=True) or "", day_of(row["at"]))
@@ -54,24 +53,15 @@ def sum_again(places: Iterable[tuple[str, str, date]]) -> None:
         of_days[day].add((cluster, host))
     for day, of_day in sorted(of_days.items()):
         for part in chunks(sorted(of_day), HOSTS_AT_ONCE):
-            _sum_day(
-                day, sorted({cluster for cluster, _ in part}), sorted({host for _, host in part})
-            )
+            _sum_day(day, part)
 
 
-def _sum_day(day: date, clusters: list[str], hosts: list[str]) -> None:
+def _sum_day(day: date, places: Iterable[tuple[str, str]]) -> None:
     start, end = begin_of_day(day), begin_of_day(day) + timedelta(days=1)
-    known = HostDay.objects.filter(day=day, cluster__in=clusters, host__in=hosts)
-    events = HostEvent.objects.filter(
-        cluster=OuterRef("cluster"), host=OuterRef("host"), at__gte=start, at__lt=end
-    )
-    with transaction.atomic(), connection.cursor() as cursor:
-        # The events are counted once nobody else writes the days of these hosts.
-        list(known.select_for_update().order_by("cluster", "host").values_list("pk"))
-        span = [connection.ops.adapt_datetimefield_value(at) for at in (start, end)]
-        query = _SUMS.format(clusters=_gaps(clusters), hosts=_gaps(hosts))
-        cursor.execute(query, [connection.ops.adapt_datefield_value(day), *span, *clusters, *hosts])
-        known.exclude(Exists(events)).delete()
+    events = HostEvent.objects.filter(**SAME_HOST, at__gte=start, at__lt=end)
+    span = [connection.ops.adapt_datetimefield_value(at) for at in (start, end)]
+    values = [connection.ops.adapt_datefield_value(day), *span]
+    write_sums(HostDay.objects.filter(day=day), _SUMS, values, places, events)
 
 
 def places_of(rows: "QuerySet[HostEvent]") -> list[tuple[str, str, date]]:
@@ -92,7 +82,3 @@ def whole_days(start: datetime, end: datetime) -> tuple[date, date]:
         day_of(start) if begin_of_day(day_of(start)) == start else day_of(start) + timedelta(days=1)
     )
     return first, max(day_of(end), first)
-
-
-def _gaps(values: list[str]) -> str:
-    return ", ".join(["%s"] * len(values))

@@ -2,7 +2,7 @@
 
 from spark_jobs.serving import HOST_EVENT_KINDS, TASKMANAGER_ENDS
 from webapp.fleet.filters import LABEL, NoFilter
-from webapp.hosts.lookup import ANY, COUNTED, SORTS, WORDS
+from webapp.hosts.lookup import ANY, COUNTED, MANY, SORTS
 from webapp.lib.filter_sets import SORT, ListFilters, OfJob
 from webapp.lib.keysets import KeysetColumn
 from webapp.lib.query_parameters import Choice, Text, Whole
@@ -20,7 +20,7 @@ class HostEventFilters(OfJob):
 class HostPageFilters(HostEventFilters):
     """Lost TaskManagers are no events of jobs."""
 
-    kind = Choice(tuple(WORDS))
+    kind = Choice(tuple(MANY))
     time_field = "at"
 
 
@@ -55,6 +55,5 @@ class HostsFilters(ListFilters):
 
     @property
     def sorting(self) -> tuple[str, bool]:
-        """By what, and whether downwards."""
         sort = self.values.get(SORT) or WORST_FIRST
         return sort.removeprefix("-"), sort.startswith("-")

@@ -5,7 +5,7 @@ Whoever writes or deletes rows of :class:`JobHost` calls :func:`sum_again` for t
 same transaction.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db import connection, transaction
@@ -16,6 +16,7 @@ from webapp.lib.chunks import chunks
 from webapp.work.texts import bounded
 
 HOSTS_AT_ONCE = 1_000
+SAME_HOST = {"cluster": OuterRef("cluster"), "host": OuterRef("host")}
 _SUMS = """
 INSERT INTO hosts_hostload (cluster, host, jobs, subtasks, slots)
 SELECT cluster, host, COUNT(*), SUM(subtasks), SUM(slots) FROM hosts_jobhost
@@ -26,7 +27,6 @@ ON CONFLICT (cluster, host) DO UPDATE SET
 
 
 def record_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
-    """After rows of the serving table ``job_host`` were loaded."""
     # As the loader writes them.
     sum_again(
         (row["cluster"], bounded(row["host"], HOST_LENGTH, unique=True) or "") for row in rows
@@ -38,29 +38,34 @@ def sum_again(places: Iterable[tuple[str, str]]) -> None:
 
     Hosts of the same names on the other clusters among them are summed as well, to the same.
     """
+    running = JobHost.objects.filter(**SAME_HOST, left_at__isnull=True)
     for part in chunks(sorted(set(places)), HOSTS_AT_ONCE):
-        clusters = sorted({cluster for cluster, _ in part})
-        hosts = sorted({host for _, host in part})
-        known = HostLoad.objects.filter(cluster__in=clusters, host__in=hosts)
-        with transaction.atomic(), connection.cursor() as cursor:
-            # The sums are read once nobody else writes those of these hosts.
-            list(known.select_for_update().order_by("cluster", "host").values_list("pk"))
-            cursor.execute(
-                _SUMS.format(clusters=_gaps(clusters), hosts=_gaps(hosts)), [*clusters, *hosts]
-            )
-            known.exclude(_running()).delete()
+        write_sums(HostLoad.objects.all(), _SUMS, [], part, running)
+
+
+def write_sums(
+    sums: "QuerySet[Any]",
+    query: str,
+    values: Sequence[Any],
+    places: Iterable[tuple[str, str]],
+    source: "QuerySet[Any]",
+) -> None:
+    """``query`` sums what hosts have, after ``values`` with the clusters and hosts of ``places`` as
+    parameters; ``sums`` of which there is no ``source`` any more go.
+    """
+    clusters = sorted({cluster for cluster, _ in places})
+    hosts = sorted({host for _, host in places})
+    known = sums.filter(cluster__in=clusters, host__in=hosts)
+    with transaction.atomic(), connection.cursor() as cursor:
+        # The sums are read once nobody else writes those of these hosts.
+        list(known.select_for_update().order_by("cluster", "host").values_list("pk"))
+        gaps = {"clusters": _gaps(clusters), "hosts": _gaps(hosts)}
+        cursor.execute(query.format(**gaps), [*values, *clusters, *hosts])
+        known.exclude(Exists(source)).delete()
 
 
 def places_of(rows: "QuerySet[JobHost]") -> list[tuple[str, str]]:
     return list(rows.order_by().values_list("cluster", "host").distinct())
-
-
-def _running() -> Exists:
-    return Exists(
-        JobHost.objects.filter(
-            cluster=OuterRef("cluster"), host=OuterRef("host"), left_at__isnull=True
-        )
-    )
 
 
 def _gaps(values: list[str]) -> str:

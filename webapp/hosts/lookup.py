@@ -29,12 +29,6 @@ from webapp.lib.instants import begin_of_day
 from webapp.lib.recent_answers import STEP, answer_key, end_of_step
 from webapp.lib.translations import ngettext_noop
 
-WORDS = {
-    "decline": "decline",
-    "expired": "expired checkpoint",
-    "failure": "failed task",
-    "taskmanager_lost": "lost TaskManager",
-}
 MANY = {
     "decline": gettext_noop("declines"),
     "expired": gettext_noop("expired checkpoints"),
@@ -119,7 +113,6 @@ def concentration(
 
 
 def counted(kind: str, total: int) -> str:
-    """'2 declines'."""
     return (
         str(ngettext(*_FORMS[kind], total) % {"count": f"{total:,}"})
         if kind in _FORMS
@@ -235,36 +228,26 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
         if first < last
         else events
     )
-    since = (
-        beside.order_by("-at", "-id")
-        .values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1]
-        .first()
-    )
+    since = _first_counted(beside)
     if since and first < last:
         first, beside = last, events
-        since = (
-            events.order_by("-at", "-id")
-            .values_list("at", flat=True)[MOST_EVENTS : MOST_EVENTS + 1]
-            .first()
-        )
+        since = _first_counted(events)
     counted = beside.filter(at__gte=since) if since else beside
     running = (
         HostLoad.objects.filter(**of)
         .order_by()
         .values("host", "cluster", "jobs", "subtasks", "slots")
     )
-    named = (
-        FindingHost.objects.filter(**of, finding__state=FindingState.OPEN)
-        .order_by()
-        .values("host", "cluster")
-    )
-    worst = named.annotate(findings=Count("pk"), worst_rank=Max("finding__severity_rank"))
-    for row in chain(running[: MOST_HOSTS + 1], worst[: MOST_HOSTS + 1]):
+    named = FindingHost.objects.filter(**of, finding__state=FindingState.OPEN)
+    worst = _by_host(named, findings=Count("pk"), worst_rank=Max("finding__severity_rank"))
+    for row in chain(running[: MOST_HOSTS + 1], worst):
         facts_by_host.setdefault((row["host"], row["cluster"]), {}).update(row)
+    days = HostDay.objects.filter(**of, day__gte=first, day__lt=last)
+    losses = lost(since or start, end).filter(**of)
     for row in chain(
-        _by_day(HostDay.objects.filter(**of, day__gte=first, day__lt=last)),
-        _happened(counted),
-        _lost(lost(since or start, end).filter(**of)),
+        _by_host(days, **{name: Sum(name) for name in COUNTS}, newest=Max("last_at")),
+        _by_host(counted, **COUNTS, newest=Max("at")),
+        _by_host(losses, losses=Count("pk"), newest=Max("ended_at")),
     ):
         _add(facts_by_host.setdefault((row["host"], row["cluster"]), {}), row)
     rows = [HostRow(**row) for row in islice(facts_by_host.values(), MOST_HOSTS)]
@@ -283,29 +266,14 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
     return answer
 
 
-def _by_day(days: "QuerySet[HostDay]") -> Any:
-    counts = {name: Sum(name) for name in COUNTS}
-    return (
-        days.order_by()
-        .values("host", "cluster")
-        .annotate(**counts, newest=Max("last_at"))[: MOST_HOSTS + 1]
-    )
+def _first_counted(events: "QuerySet[HostEvent]") -> datetime | None:
+    """From when on the newest are counted; None where all are."""
+    newest = events.order_by("-at", "-id").values_list("at", flat=True)
+    return newest[MOST_EVENTS : MOST_EVENTS + 1].first()
 
 
-def _happened(events: "QuerySet[HostEvent]") -> Any:
-    return (
-        events.order_by()
-        .values("host", "cluster")
-        .annotate(**COUNTS, newest=Max("at"))[: MOST_HOSTS + 1]
-    )
-
-
-def _lost(losses: "QuerySet[TaskManagerLife]") -> Any:
-    return (
-        losses.order_by()
-        .values("host", "cluster")
-        .annotate(losses=Count("pk"), newest=Max("ended_at"))[: MOST_HOSTS + 1]
-    )
+def _by_host(rows: "QuerySet[Any]", **figures: Any) -> Any:
+    return rows.order_by().values("host", "cluster").annotate(**figures)[: MOST_HOSTS + 1]
 
 
 def _add(to: dict[str, Any], row: Mapping[str, Any]) -> None:
@@ -361,7 +329,6 @@ def jobs_called(jobs: Collection[tuple[str, str]]) -> dict[tuple[str, str], JobC
 
 
 def called(known: Mapping[tuple[str, str], JobCurrent], row: JobHost | HostEvent) -> str:
-    """Its name, else its id."""
     job = known.get((row.cluster, row.job_id))
     return (job.name if job else "") or row.job_id
 
@@ -435,7 +402,7 @@ def concentrations(
         concentrated,
         key=lambda one: (
             not one.is_notable,
-            [*WORDS].index(one.kind) if one.kind in WORDS else len(WORDS),
+            [*MANY].index(one.kind) if one.kind in MANY else len(MANY),
         ),
     )
 

@@ -20,6 +20,7 @@ from webapp.findings.badges import severity_badge
 from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding
 from webapp.fleet.badges import JOB_BADGES
+from webapp.fleet.columns import Column, headings
 from webapp.fleet.filters import ClusterLabels
 from webapp.fleet.list_controls import clusters_control
 from webapp.fleet.models import Cluster, JobCurrent
@@ -35,6 +36,7 @@ from webapp.lib.instants import epoch_ms
 from webapp.lib.list_pages import Control, filter_form
 from webapp.lib.messages.rendering import localised
 from webapp.lib.timeranges import last_day
+from webapp.lib.translations import gettext_lazy as _
 
 MOST_MOMENTS = 200
 SEVERE = {"critical": "crit", "warning": "warn"}
@@ -212,69 +214,28 @@ def clusters_of_page(request: HttpRequest, host: str) -> tuple[list[str], list[s
     return known, known
 
 
-@dataclass(frozen=True)
-class Heading:
-    """``sort`` is what a click asks for; ``direction`` is empty where the table is not sorted by
-    it; ``css`` says where it goes.
-    """
-
-    title: str
-    sort: str
-    direction: str
-    css: str
-    hint: str
-
-
-_COLUMNS = (
-    (
-        gettext_noop("Host"),
-        "host",
-        "",
-        gettext_noop("host, pod or container of a TaskManager, as Flink names it"),
-    ),
-    (gettext_noop("Findings"), "findings", "n", gettext_noop("open ones that name it")),
-    (
-        gettext_noop("Lost"),
+HOSTS_COLUMNS = (
+    Column(_("Host"), "host", hint=_("host, pod or container of a TaskManager, as Flink names it")),
+    Column(_("Findings"), "findings", numeric=True, hint=_("open ones that name it")),
+    Column(
+        _("Lost"),
         "losses",
-        "n",
-        gettext_noop("TaskManagers that were lost, by heartbeats or otherwise"),
+        numeric=True,
+        hint=_("TaskManagers that were lost, by heartbeats or otherwise"),
     ),
-    (gettext_noop("Declines"), "declines", "n", gettext_noop("of checkpoints, by subtasks on it")),
-    (
-        gettext_noop("Expired"),
+    Column(_("Declines"), "declines", numeric=True, hint=_("of checkpoints, by subtasks on it")),
+    Column(
+        _("Expired"),
         "expired",
-        "n medium",
-        gettext_noop("checkpoints of which subtasks on it, and few others, had not acknowledged"),
+        "medium",
+        numeric=True,
+        hint=_("checkpoints of which subtasks on it, and few others, had not acknowledged"),
     ),
-    (gettext_noop("Failed tasks"), "failures", "n medium", gettext_noop("root failures")),
-    (gettext_noop("Jobs"), "jobs", "n wide", gettext_noop("that run there now")),
-    (gettext_noop("Subtasks"), "subtasks", "n wide", gettext_noop("that run there now")),
-    (
-        gettext_noop("Last"),
-        "last_at",
-        "n medium",
-        gettext_noop("when any of this last happened"),
-    ),
+    Column(_("Failed tasks"), "failures", "medium", numeric=True, hint=_("root failures")),
+    Column(_("Jobs"), "jobs", "wide", numeric=True, hint=_("that run there now")),
+    Column(_("Subtasks"), "subtasks", "wide", numeric=True, hint=_("that run there now")),
+    Column(_("Last"), "last_at", "medium", numeric=True, hint=_("when any of this last happened")),
 )
-
-
-def headings(sort: str, downwards: bool) -> list[Heading]:
-    """A click sorts figures downwards first, names upwards, and turns the order round where it is
-    sorted so already.
-    """
-    shown = []
-    for title, key, css, hint in _COLUMNS:
-        first_down = key != "host"
-        down_next = not downwards if key == sort else first_down
-        direction = ("descending" if downwards else "ascending") if key == sort else ""
-        shown.append(
-            Heading(
-                gettext(title), f"{'-' if down_next else ''}{key}", direction, css, gettext(hint)
-            )
-        )
-    return shown
-
-
 PAGE_SIZE = 50
 LIVES_SHOWN = 20
 SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
@@ -308,7 +269,7 @@ def hosts(request: HttpRequest) -> HttpResponse:
             clusters_control(),
             Control("name", "Part of the name", id="filter-search"),
         ),
-        "headings": headings(*filters.sorting),
+        "headings": headings(HOSTS_COLUMNS, *filters.sorting),
         "is_worst_first": filters.sorting == ("trouble", True),
         "rows": matching[first : first + PAGE_SIZE],
         "matching": len(matching),
@@ -364,11 +325,10 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
 
 @require_GET
 def taskmanagers(request: HttpRequest, host: str) -> HttpResponse:
-    """The part of the page that takes longer, after the rest."""
     time_range = last_day(request, timezone.now())
     start, end = time_range.from_time, time_range.to_time
-    _, clusters = clusters_of_page(request, host)
-    jobs, _ = lookup.jobs_of(host, clusters)
+    clusters = clusters_of_page(request, host)[1]
+    jobs = lookup.jobs_of(host, clusters)[0]
     of_host = taskmanagers_of(host, clusters, start, end)
     context = {
         "name": host,
@@ -385,7 +345,6 @@ def taskmanagers(request: HttpRequest, host: str) -> HttpResponse:
 
 @require_GET
 def taskmanager(request: HttpRequest, cluster: str, taskmanager_id: str) -> HttpResponse:
-    """Its lives, and what happened on it; charts come from :mod:`webapp.hosts.charts`."""
     time_range = last_day(request, timezone.now())
     start, end = time_range.from_time, time_range.to_time
     of_it = {"cluster": cluster, "taskmanager_id": taskmanager_id}

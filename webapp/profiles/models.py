@@ -8,8 +8,6 @@ from webapp.lib.translations import gettext_lazy as _
 
 
 class ThreadDumpState(models.TextChoices):
-    """What became of the last request."""
-
     WANTED = "wanted", _("not answered yet")
     TAKEN = "taken", _("taken")
     FAILED = "failed", _("no answer")

@@ -79,7 +79,6 @@ def wanted_of(clusters: Iterable[str], now: datetime) -> dict[str, tuple[str, ..
 
 
 def keep(cluster: str, answered: Sequence[ThreadDumpAnswer]) -> None:
-    """What became of the requests of a cycle."""
     for answer in answered:
         row = ThreadDump.objects.filter(
             cluster=cluster, taskmanager_id=answer.taskmanager_id

@@ -250,8 +250,6 @@ class Measure:
 
 @dataclass(frozen=True)
 class Tally:
-    """How often something happened in each window."""
-
     name: str
     before: int
     after: int

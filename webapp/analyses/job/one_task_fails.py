@@ -42,7 +42,6 @@ class RegionalParameters(ListFilters):
 
     @property
     def limits(self) -> tuple[float, int]:
-        """Share and times."""
         share, reuse = (self.values.get(name) for name in ("share", "reuse"))
         return (
             PROPOSED_LIMITS[0] if share is None else min(share, 100) / 100,

@@ -66,7 +66,6 @@ class Source:
 
     @property
     def has_lag(self) -> bool:
-        """Whether its connector reports any."""
         return (
             self.is_of_records
             or self.now.emit_lag_ms is not None
@@ -102,7 +101,6 @@ class Source:
 
     @property
     def arrives_per_s(self) -> float | None:
-        """What it reads and what its lag grows by."""
         if not self.is_of_records or self.trend is None or self.reads_per_s is None:
             return None
         return max(0.0, self.reads_per_s + self.trend.per_s)
@@ -146,7 +144,6 @@ class JobSources:
 
     @property
     def silent(self) -> list[str]:
-        """Names of sources whose connector reports no lag."""
         return [*(source.name for source in self.sources if not source.has_lag), *self.unmeasured]
 
 

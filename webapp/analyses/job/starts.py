@@ -145,7 +145,6 @@ def _doing(start: Start, phase: Phase) -> str:
 
 
 def about_jars(downloads: JarDownloads) -> str:
-    """What a deployment fetched, and from where."""
     if downloads.downloads:
         longest, processes = downloads.downloads[0].at_most_ms, len(downloads.downloads)
         took = (
@@ -250,7 +249,6 @@ def _held_up(start: Start) -> str:
 
 
 def _straggler(start: Start) -> tuple[str, str]:
-    """Task and place, each empty where there is none."""
     slowest = next((one for one in start.detail.get("slowest") or () if one["straggles"]), None)
     if slowest is None or start.held_up_ms < HELD_UP_MS:
         return "", ""

@@ -20,8 +20,6 @@ class SourceReadingQuerySet(models.QuerySet["SourceReading"]):
 
 @fleet_wide()
 class SourceReading(models.Model):
-    """One row for each declared source, and one for the file that declares them."""
-
     name = models.CharField(max_length=100, unique=True)
     kind = models.CharField(max_length=16)
     place = models.TextField(help_text="where it is read")

@@ -26,8 +26,6 @@ DEFAULT_BACKFILL_H = 24
 
 
 class LogStoreFields(models.Model):
-    """Columns of a cluster."""
-
     log_store_kind = models.CharField(
         max_length=16, blank=True, choices=LogStoreKind.choices, default=LogStoreKind.NONE
     )

@@ -50,7 +50,6 @@ def kept_bytes() -> int:
 
 
 def problems() -> list[Problem]:
-    """Why nothing is taken in; empty where there is room."""
     listed = []
     least = settings.WEIR.least_free_mb * 1_000_000
     for folder, free_bytes in disks():

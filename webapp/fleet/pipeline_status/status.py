@@ -113,7 +113,6 @@ def _judged_to(now: datetime) -> datetime | None:
 
 
 def recent_status() -> PipelineStatus:
-    """The same, at most five seconds old."""
     known = cache.get(CACHE_KEY)
     if isinstance(known, PipelineStatus):
         return known

@@ -14,7 +14,7 @@ from webapp.findings.reasons import reasons
 from webapp.fleet import demo
 from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS, job_badge
 from webapp.fleet.choices import UNWATCHED_STATUS
-from webapp.fleet.columns import headings
+from webapp.fleet.columns import FLEET_COLUMNS, headings
 from webapp.fleet.filters import FleetFilters
 from webapp.fleet.groups import CLUSTER, FAMILY, MOST_SHOWN, groups
 from webapp.fleet.job_lookup import as_of
@@ -124,12 +124,13 @@ def _jobs(
         jobs, matching = searched(jobs)
     shown = page(jobs.defer(*HEAVY), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     span = time_range.from_time, time_range.to_time
+    sort, descending = filters.sorting
     why, healths = reasons(shown.rows), health_trends(shown.rows, *span)
     sizes = state_trends(shown.rows, *span)
     return {
         "page": shown,
         "matching": matching,
-        "headings": headings(*filters.sorting),
+        "headings": headings(FLEET_COLUMNS, sort.name, descending),
         "rows": [
             (
                 job,
