@@ -118,6 +118,7 @@ def settings_for(
     rest = NETWORK if TASK_HEAP in configuration else HEAP
     most = {**rounded, rest: rounded[rest] + len(rounded) * MIB}
     sizes = {name: configuration[name] for name in _SIZE_OPTIONS if name in configuration}
+    own = _read_sizes(configuration, version)
     changed: dict[str, int] = {}
     if PROCESS in sizes:
         changed[PROCESS] = sum(rounded.values())
@@ -126,15 +127,12 @@ def settings_for(
     pins = {
         METASPACE: {_METASPACE: rounded[METASPACE]},
         OVERHEAD: {f"{_OVERHEAD}.min": rounded[OVERHEAD], f"{_OVERHEAD}.max": rounded[OVERHEAD]},
-        OFF_HEAP: {
-            _TASK_OFF_HEAP: rounded[OFF_HEAP] - _own(configuration, version, _FRAMEWORK_OFF_HEAP)
-        },
+        OFF_HEAP: {_TASK_OFF_HEAP: rounded[OFF_HEAP] - own[_FRAMEWORK_OFF_HEAP]},
         MANAGED: {MANAGED_SIZE: rounded[MANAGED]},
         NETWORK: {f"{_NETWORK}.min": rounded[NETWORK], f"{_NETWORK}.max": rounded[NETWORK]},
     }
     if TASK_HEAP in sizes:
-        own_heap = _own(configuration, version, _FRAMEWORK_HEAP)
-        changed[TASK_HEAP] = rounded[HEAP] - own_heap
+        changed[TASK_HEAP] = rounded[HEAP] - own[_FRAMEWORK_HEAP]
     for name, settings in pins.items():
         if not _is_as_wanted(configuration, version, changed, name, wanted, most):
             changed |= settings
@@ -171,10 +169,6 @@ def _is_as_wanted(
     except Refused:
         return False
     return wanted[name] <= size <= most[name]
-
-
-def _own(configuration: Mapping[str, Any], version: str | None, option: str) -> int:
-    return _read_sizes(configuration, version)[option]
 
 
 def _read_sizes(configuration: Mapping[str, Any], version: str | None) -> dict[str, int]:
