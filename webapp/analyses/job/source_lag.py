@@ -322,9 +322,9 @@ def lag(job: JobCurrent, asked: Asked) -> Drawn:
         job_id=job.job_id,
         window_start__gt=start,
         window_start__lte=asked.until,
-    ).order_by("window_start")
+    ).order_by("-window_start")
     by_vertex: dict[str, list[PressureWindow]] = {}
-    for window in rows[:5_000]:
+    for window in reversed(rows[:MOST_WINDOWS]):
         by_vertex.setdefault(window.vertex_id, []).append(window)
     if not by_vertex:
         return Drawn(empty_title=message("No lag was reported"), empty_text=NOT_REPORTED)
