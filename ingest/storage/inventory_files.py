@@ -306,8 +306,8 @@ def _of_azure(name: str, says: Mapping[str, Any]) -> Inventory | None:
         _instant(says["inventorystarttime"]),
         completed and _instant(completed) + CLOCK_SKEW,
         rows=_count(says.get("summary", {}).get("objectCount")),
-        prefixes=tuple(filters.get("prefixMatch") or ()),
-        left_out=("",) if recent else tuple(filters.get("excludePrefix") or ()),
+        prefixes=_texts(filters.get("prefixMatch")),
+        left_out=("",) if recent else _texts(filters.get("excludePrefix")),
     )
 
 
@@ -328,7 +328,7 @@ def _of_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
         tuple(InventoryFile(str(shard)) for shard in shards),
         at,
         at and at + CLOCK_SKEW,
-        columns=tuple(fields) if fields and options.get("headerrequired") is False else None,
+        columns=_texts(fields) if fields and options.get("headerrequired") is False else None,
         delimiter=options.get("delimiter"),
         rows=_count(says.get("recordsprocessed")),
     )
@@ -378,6 +378,15 @@ def letters(name: str) -> str:
 def _count(value: Any) -> int | None:
     """Google writes 64 bits as text."""
     return None if value is None else int(value)
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    """Raises ``TypeError`` for what is no list of texts: of one text each letter would be one."""
+    if not isinstance(values, list | None) or not all(
+        isinstance(text, str) for text in values or ()
+    ):
+        raise TypeError
+    return tuple(values or ())
 
 
 def _instant(value: str) -> datetime:

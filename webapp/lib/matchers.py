@@ -105,7 +105,7 @@ def matcher(label: str, operator: str, value: str) -> Matcher:
                 % {"label": label}
             )
         try:
-            _fits(value, [""])
+            _check(value)
         except ValueError:  # Arrow's, and what is no UTF-8
             raise BadMatcher(
                 gettext("%(value)s for %(label)s is not a regular expression that RE2 understands.")
@@ -203,7 +203,7 @@ def _fits(pattern: str, texts: Collection[str]) -> dict[str, bool]:
     cached = {text: known.get(text) for text in texts}
     new = [text for text, fits in cached.items() if fits is None]
     if new:
-        fresh = dict(zip(new, _match(pattern, new), strict=True))
+        fresh = dict(zip(new, _match(rf"\A(?:{pattern})\z", new), strict=True))
         short = {text: fits for text, fits in fresh.items() if len(text) <= LONGEST_REMEMBERED}
         if len(known) + len(short) > MOST_REMEMBERED:
             known.clear()
@@ -211,6 +211,16 @@ def _fits(pattern: str, texts: Collection[str]) -> dict[str, bool]:
             known.update(short)
         cached |= fresh
     return {text: bool(fits) for text, fits in cached.items()}
+
+
+@lru_cache(maxsize=512)
+def _check(pattern: str) -> None:
+    """By itself, too: ``a)|(?:b`` is no expression, but one that leaves its anchors between them.
+
+    Raises ``ValueError``.
+    """
+    _match(pattern, [""])
+    _fits(pattern, [""])
 
 
 @lru_cache(maxsize=512)
@@ -224,6 +234,6 @@ def _match(pattern: str, texts: list[str]) -> list[bool]:
     import pyarrow.compute as pc
 
     matches: list[bool] = pc.match_substring_regex(
-        pa.array(texts, pa.string()), rf"\A(?:{pattern})\z"
+        pa.array(texts, pa.string()), pattern
     ).to_pylist()
     return matches

@@ -44,7 +44,9 @@ class Scope:
 
     @cached_property
     def clusters(self) -> frozenset[str]:
-        """Names of those that there are, or were: of removed ones the name is all that is left."""
+        """Names of those that there are, or were. Of removed ones the name is all that is left: a
+        matcher of any other label accepts none of them, not even ``team!="payments"``.
+        """
         if not any(self.must):
             return frozenset()
         known = dict(apps.get_model("fleet", "Cluster")._base_manager.values_list("name", "labels"))
@@ -55,12 +57,15 @@ class Scope:
         rows = [{**_texts(own), "cluster": name} for name, own in labels.items()]
         accepted = set(labels)
         for grants in self.must:
-            matching = [match_each(grant, rows) for grant in grants]
-            accepted &= {
-                row["cluster"]
-                for row, *matches in zip(rows, *matching, strict=True)
-                if any(matches)
-            }
+            of_grants: set[str] = set()
+            for grant in grants:
+                by_name = all(matcher.label == "cluster" for matcher in grant)
+                of_grants |= {
+                    row["cluster"]
+                    for row, matches in zip(rows, match_each(grant, rows), strict=True)
+                    if matches and (by_name or row["cluster"] in known)
+                }
+            accepted &= of_grants
         return frozenset(accepted)
 
     def holds(self, cluster: str | None) -> bool:

@@ -395,6 +395,18 @@ def test_the_rule_of_an_inventory_covers_the_root(
         refused(given, AZURE, tmp_path, why)
 
 
+@pytest.mark.parametrize("name", ["prefixMatch", "excludePrefix"])
+@pytest.mark.parametrize("said", ["cont/flink", ["cont/flink", 5], [None], {"cont/flink": 1}])
+def test_a_rule_that_is_no_list_of_prefixes_covers_nothing(
+    name: str, said: Any, tmp_path: Path
+) -> None:
+    """Of a text each letter would be a prefix: ``c`` covers any root of the container."""
+    file = tmp_path / "daily.csv"
+    file.write_text("Name,Content-Length\ncont/flink/a,1\n")
+    given = writers.azure_manifest(tmp_path, [file], 1, ruleDefinition={"filters": {name: said}})
+    refused(given, AZURE, tmp_path, "not a whole manifest")
+
+
 @pytest.mark.parametrize(
     "root",
     [

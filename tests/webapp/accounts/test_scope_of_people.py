@@ -9,6 +9,8 @@ from django.utils import timezone
 
 from tests.webapp.builders import cluster, job, person
 from webapp.accounts.models import ApiToken, User
+from webapp.accounts.viewers import scope_of
+from webapp.fleet.models import Cluster
 
 pytestmark = pytest.mark.django_db
 
@@ -81,3 +83,25 @@ def test_a_token_is_narrowed_within_what_its_person_sees() -> None:
     with pytest.raises(CommandError, match="is not a matcher"):
         call_command("create_token", "ann", "--sees", "search")
     assert ApiToken.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "written", ['team!="payments"', 'team=""', 'team!~"pay.*"', 'cluster=~"of-.*", secret!="yes"']
+)
+def test_a_cluster_is_not_seen_once_it_is_removed_since_its_labels_are_gone(written: str) -> None:
+    ann, at = person("ann"), timezone.now()
+    said("ann", written)
+    cluster("secret", at=at, labels={"team": "payments", "secret": "yes"})
+    ann.refresh_from_db()
+    before = scope_of(ann).clusters
+    Cluster.objects.get(name="of-payments").delete()
+    Cluster.objects.get(name="secret").delete()
+    assert scope_of(ann).clusters <= before
+
+
+def test_a_cluster_that_is_seen_by_its_name_is_seen_once_it_is_removed() -> None:
+    ann = person("ann")
+    said("ann", 'cluster=~"of-pay.*"')
+    ann.refresh_from_db()
+    Cluster.objects.get(name="of-payments").delete()
+    assert scope_of(ann).clusters == {"of-payments"}

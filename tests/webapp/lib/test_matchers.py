@@ -98,3 +98,23 @@ def test_every_door_refuses_what_is_long(operator, text: str) -> None:
         assert operator.post(reverse(name), told).status_code == 200, name
     preview = operator.get(reverse("silence-matching"), {"matchers": text})
     assert preview.status_code == 200 and preview.context["wrong"]
+
+
+@pytest.mark.parametrize("operator", ["=~", "!~"])
+@pytest.mark.parametrize("pattern", ["a)|(?:b", "a)|(b", "a)|(?:", ")(", "a)(?:b", ")|(.*"])
+def test_no_pattern_leaves_its_anchors(pattern: str, operator: str) -> None:
+    """Each would be whole between ``\\A(?:`` and ``)\\z``, and mute or show what it does not name."""
+    with pytest.raises(BadMatcher, match="not a regular expression"):
+        matcher("cluster", operator, pattern)
+
+
+@given(st.text("ab()|?:^$\\*.[]QE{1,}", min_size=1, max_size=12))
+def test_a_pattern_that_is_taken_is_matched_as_a_whole(pattern: str) -> None:
+    try:
+        taken = matcher("job", "=~", pattern)
+    except BadMatcher:
+        return
+    for text in ("a", "ab", "ba", "b"):
+        # A letter that stands in no pattern ends each match, whatever was matched before it.
+        if not set("^.[") & set(pattern):
+            assert not taken.accepts(f"{text}~") and not taken.accepts(f"~{text}")
