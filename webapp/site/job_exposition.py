@@ -11,20 +11,23 @@ Nothing is exposed that is not known now: a sample is missing where its job cann
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count
+from django.db.models import Count, Q
 
 from webapp.findings.models import Finding
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.fleet.models.job import OVER
 from webapp.growth.models import ObjectiveRecord
+from webapp.pressure.models import PressureWindow
 from webapp.site.exposition import Sample, metric_text
 
 TEAM = "team"
+LAG_WITHIN = timedelta(minutes=5)
+"""Older windows say nothing of how far a source is behind now."""
 READ = (
     "cluster",
     "name",
@@ -122,6 +125,17 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     for name, meaning, figure in FIGURES:
         figures = ((labels[_key(job)], figure(job, now)) for job in seen)
         yield name, meaning, [(of, float(value)) for of, value in figures if value is not None]
+    pending, behind_s = _source_lags({_key_of(job): _key(job) for job in seen}, now)
+    yield (
+        "weir_job_source_pending_records",
+        "Records that its sources have yet to read, of the connectors that report them.",
+        [(labels[key], records) for key, records in pending.items()],
+    )
+    yield (
+        "weir_job_source_lag_seconds",
+        "Largest lag of event time behind the clock where a source emits; missing if unreported.",
+        [(labels[key], seconds) for key, seconds in behind_s.items()],
+    )
     yield (
         "weir_job_findings",
         "Open findings, by rule and severity; of a cluster where job_name is empty.",
@@ -157,6 +171,41 @@ def _is_seen(job: Job) -> bool:
 
 def _key(job: Job) -> JobKey:
     return job.cluster, job.first_attempt_id or job.job_id
+
+
+def _key_of(job: Job) -> JobKey:
+    return job.cluster, job.job_id
+
+
+def _source_lags(
+    jobs: dict[JobKey, JobKey], now: datetime
+) -> tuple[dict[JobKey, float], dict[JobKey, float]]:
+    """Pending records and seconds behind of ``jobs``, which are attempts with their jobs: of each
+    source the newest window.
+    """
+    reported = PressureWindow.objects.filter(
+        Q(pending_records__isnull=False) | Q(emit_lag_ms__isnull=False),
+        cluster__in={cluster for cluster, _job_id in jobs},
+        window_start__gt=now - LAG_WITHIN,
+        window_start__lte=now,
+    ).order_by("window_start")
+    newest = {
+        (cluster, job_id, vertex_id): (records, lag_ms)
+        for cluster, job_id, vertex_id, records, lag_ms in reported.values_list(
+            "cluster", "job_id", "vertex_id", "pending_records", "emit_lag_ms"
+        ).iterator()
+    }
+    pending: dict[JobKey, float] = {}
+    behind_s: dict[JobKey, float] = {}
+    for (cluster, job_id, _vertex_id), (records, lag_ms) in newest.items():
+        key = jobs.get((cluster, job_id))
+        if key is None:
+            continue
+        if records is not None:
+            pending[key] = pending.get(key, 0.0) + records
+        if lag_ms is not None:
+            behind_s[key] = max(behind_s.get(key, lag_ms / 1000), lag_ms / 1000)
+    return pending, behind_s
 
 
 def _teams() -> dict[str, str]:

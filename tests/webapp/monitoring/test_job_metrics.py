@@ -15,11 +15,12 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from tests.webapp.builders import cluster, finding, job, person
+from tests.webapp.builders import cluster, finding, job, person, window
 from tests.webapp.monitoring.exposed import asked_by, labels_by_name
 from tests.webapp.monitoring.prometheus import running_prometheus, until
 from tests.weir_settings import WeirSettings
 from webapp.accounts.models import ApiToken
+from webapp.fleet.models import JobCurrent
 from webapp.lib.grants import as_json, parse
 from webapp.site.views.monitoring import FOLDER
 
@@ -50,6 +51,11 @@ def samples(text: str) -> dict[tuple[str, str], float]:
         (name, re.search(r'job_name="([^"]*)"', labels)[1]): float(value)  # type: ignore[index]
         for name, labels, value in LINE.findall(text)
     }
+
+
+def reports_lag(of: JobCurrent) -> None:
+    at = timezone.now() - timedelta(minutes=1)
+    window(of, "a", at, pending_records=40.0, emit_lag_ms=3_000.0)
 
 
 def test_a_running_job_has_its_health_recovery_point_and_sizes() -> None:
@@ -83,6 +89,32 @@ def test_nothing_is_exposed_of_a_job_that_cannot_be_seen() -> None:
     known = samples(scraped(token_of("prometheus")))
 
     assert known == {("weir_job_seen", "orders"): 0}
+
+
+def test_source_lag_is_that_of_the_newest_windows_and_missing_where_nobody_reports_it() -> None:
+    now = timezone.now()
+    cluster("prod", at=now)
+    orders, quiet = job("prod", at=now, name="orders"), job("prod", at=now, name="quiet")
+    for vertex, minutes_ago, records, lag_ms in (
+        ("a", 2, 900.0, 90_000.0),
+        ("a", 1, 40.0, 3_000.0),
+        ("b", 1, 2.0, None),
+        ("c", 30, 7_000.0, 700_000.0),
+    ):
+        window(
+            orders,
+            vertex,
+            now - timedelta(minutes=minutes_ago),
+            pending_records=records,
+            emit_lag_ms=lag_ms,
+        )
+    window(quiet, "a", now - timedelta(minutes=1))
+    known = samples(scraped(token_of("prometheus")))
+
+    assert known["weir_job_source_pending_records", "orders"] == 42
+    assert known["weir_job_source_lag_seconds", "orders"] == 3
+    assert ("weir_job_source_pending_records", "quiet") not in known
+    assert ("weir_job_source_lag_seconds", "quiet") not in known
 
 
 def test_findings_are_counted_by_rule_and_severity() -> None:
@@ -138,7 +170,7 @@ def test_queries_do_not_grow_with_jobs(
     for number in range(9):
         finding(job("prod", at=now, name=f"job-{number}"), at=now)
     scraped(headers)
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         scraped(headers)
 
 
@@ -174,6 +206,7 @@ def test_a_real_prometheus_scrapes_the_jobs_and_answers_the_dashboard_and_the_ru
     cluster("prod", at=now, labels={"team": "payments"})
     orders = job("prod", at=now, name="orders", orphan_bytes=5)
     finding(orders, rule="restart.loop", severity="critical", at=now)
+    reports_lag(orders)
     target = live_server.url.removeprefix("http://")
     scrape = {
         "job_name": "weir-jobs",
@@ -212,7 +245,9 @@ def test_a_real_prometheus_scrapes_the_jobs_and_answers_the_dashboard_and_the_ru
 def test_rules_and_dashboard_ask_for_what_is_exposed() -> None:
     now = timezone.now()
     cluster("prod", at=now)
-    finding(job("prod", at=now, orphan_bytes=5), at=now)
+    orders = job("prod", at=now, orphan_bytes=5)
+    finding(orders, at=now)
+    reports_lag(orders)
     exposed = labels_by_name(scraped(token_of("prometheus")))
     asked = [*(rule["expr"] for rule in rules()), *queries()]
 
