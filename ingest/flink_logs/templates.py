@@ -36,7 +36,7 @@ ATTEMPT = f"{INT:attempt}"
 TASK_ATTEMPT = rf"{TASK} \({SUBTASK}\)(?:#{ATTEMPT})?"
 CONTAINER = r"(?P<container>[^ (\n]+)"
 HOST = r"(?P<host>[^:)\n]+)"
-WORKER = rf"{CONTAINER}(?:\({HOST}[^)\n]*\))?"
+WORKER = rf"{CONTAINER}(?:\({HOST}(?::[^)\n]*)?\))?"
 """A process by its resource id, behind which YARN's have a node: ``container_1(node-4:8041)``."""
 LOCATION_OR_NONE = (
     rf"(?:{WORD:container} @ {WORD:host} \(dataPort=-?[0-9]+\)|\[?unassigned "

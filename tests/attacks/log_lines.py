@@ -73,6 +73,7 @@ CATASTROPHES = (
         b"' at ",
         b"\\" * 3,
         b"((",
+        b"a(",
         b"))",
         b", ",
         b". ",

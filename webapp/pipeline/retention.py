@@ -22,6 +22,7 @@ from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, Checkpoi
 from webapp.config.row_retention import audit, notable, routine, runs, sums
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
+from webapp.findings.choices import FindingState
 from webapp.findings.folding import OCCURRENCES_KEPT
 from webapp.findings.models import Finding, FindingOccurrence, JobJudgement, WithdrawnFinding
 from webapp.fleet.choices import ClusterKind
@@ -119,7 +120,7 @@ RULES = (
         "window_start",
         occurrences,
     ),
-    Rule(Finding, "last_seen", notable),
+    Rule(Finding, "last_seen", notable, ~Q(state=FindingState.OPEN)),
     Rule(WithdrawnFinding, "withdrawn_at", routine),
     Rule(JobJudgement, "as_of", notable),
     Rule(StoredDay, "day", sums),
@@ -174,6 +175,7 @@ def _recordings() -> QuerySet[Any, Any]:
 def _too_old(now: datetime) -> Iterator[QuerySet[Any]]:
     for rule in RULES:
         yield rule.old(now)
+    yield _open_of_no_job(now)
     yield from audit_retention.too_old(now)
     yield Silence.objects.over(now - notable())
     newest = Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").values("id")[:1]
@@ -182,6 +184,23 @@ def _too_old(now: datetime) -> Iterator[QuerySet[Any]]:
     )
     for rule in RULES_OF_WEIR:
         yield rule.old(now)
+
+
+def _open_of_no_job(now: datetime) -> QuerySet[Any]:
+    """Findings that nothing will close any more. Others are open, and their alerts fire, however
+    long ago they were seen: that nothing is seen of a cluster is no end of its troubles.
+    """
+    unseen = Cluster.objects.unseen(now).values("name")
+    return (
+        Rule(
+            Finding,
+            "last_seen",
+            notable,
+            Q(state=FindingState.OPEN) & ~Q(job_id="") & ~Exists(_JOB),
+        )
+        .old(now)
+        .exclude(cluster__in=unseen)
+    )
 
 
 def _delete(old: QuerySet[Any], lease: Lease) -> int:
