@@ -30,7 +30,7 @@ def in_microseconds(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_list(kind):
         return pa.list_(in_microseconds(kind.value_type))
     if pa.types.is_struct(kind):
-        return pa.struct([(one.name, in_microseconds(one.type)) for one in kind])
+        return pa.struct([(field.name, in_microseconds(field.type)) for field in kind])
     return INSTANT if pa.types.is_timestamp(kind) else kind
 
 
@@ -39,6 +39,7 @@ def batch_from_rows(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.
     flat schema.
     """
     in_ms = [
-        (one.name, pa.timestamp("ms", "UTC") if one.type == INSTANT else one.type) for one in schema
+        (field.name, pa.timestamp("ms", "UTC") if field.type == INSTANT else field.type)
+        for field in schema
     ]
     return pa.RecordBatch.from_pylist(list(rows), pa.schema(in_ms)).cast(schema)

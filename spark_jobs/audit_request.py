@@ -204,8 +204,8 @@ def _root(raw: Mapping[str, Any], folder: str, spellings: Spellings) -> AuditedR
         unreachable_elsewhere=tuple(raw.get("unreachable_elsewhere") or ()),
         attested=bool(raw.get("attested")),
         unlisted=tuple(
-            UnlistedDirectory(**{name: str(text or "") for name, text in one.items()})
-            for one in raw.get("unlisted") or ()
+            UnlistedDirectory(**{name: str(text or "") for name, text in entry.items()})
+            for entry in raw.get("unlisted") or ()
         ),
     )
 

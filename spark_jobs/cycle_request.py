@@ -54,7 +54,7 @@ def _list(
     uri: str, raw: Mapping[str, Any], name: str, read_one: Callable[[Scoped], Scoped]
 ) -> list[Scoped]:
     try:
-        return [read_one(one) for one in raw.get(name, ())]
+        return [read_one(entry) for entry in raw.get(name, ())]
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise Refused(
             f"{name} in the request at {uri} must be a list of {EXAMPLE[name]} "

@@ -1,5 +1,5 @@
 """Checkpoint facts of runs, kept in the lake, for roll-ups of late facts. Each run is taken up
-once, in the order of the chain. The Delta transactions of the table's commits say how far it got:
+once, in the order of the chain. The Delta transactions of the table's commits say how far that is:
 ``cycle``: the commits at which the last run ended, as their sum, ``UNFINISHED`` while parts are
 missing; ``run``, ``part``: that run and how many parts are there; ``first``: the run with which its
 chain began. A run that reads the lake from its beginning takes the place of all that is there.
@@ -154,13 +154,13 @@ def _parts(run: Manifest) -> Iterator[tuple[list[pa.RecordBatch], bool]]:
     """The run's rows some at a time, always the same ones, and whether these are the last; one part
     without rows where it has none.
     """
-    held: list[pa.RecordBatch] = []
+    pending: list[pa.RecordBatch] = []
     for batch in _rows(run):
-        if held and sum(one.num_rows for one in held) + batch.num_rows > ROWS_A_PART:
-            yield held, False
-            held = []
-        held.append(batch)
-    yield held, True
+        if pending and sum(part.num_rows for part in pending) + batch.num_rows > ROWS_A_PART:
+            yield pending, False
+            pending = []
+        pending.append(batch)
+    yield pending, True
 
 
 def _rows(run: Manifest) -> Iterator[pa.RecordBatch]:

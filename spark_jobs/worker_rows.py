@@ -93,14 +93,14 @@ def write_batches(
 
 
 def _row_groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
-    held: list[pa.RecordBatch] = []
+    pending: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
         if batch.num_rows:
-            held.append(batch)
+            pending.append(batch)
             size += batch.nbytes
         if size >= ROW_GROUP_BYTES:
-            yield pa.Table.from_batches(held, schema)
-            held, size = [], 0
-    if held:
-        yield pa.Table.from_batches(held, schema)
+            yield pa.Table.from_batches(pending, schema)
+            pending, size = [], 0
+    if pending:
+        yield pa.Table.from_batches(pending, schema)

@@ -91,7 +91,7 @@ class OperatorReport:
 
 
 def events_of(plain: Any) -> tuple[OperatorEvent, ...]:
-    """Of what :meth:`OperatorReport.plain` gave, by whatever version; what is none is left out."""
+    """The events in what any version of :meth:`OperatorReport.plain` gave; others are left out."""
     listed = plain.get("events") if isinstance(plain, dict) else None
     events = (
         _event(entry)

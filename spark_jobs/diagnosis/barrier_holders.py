@@ -83,7 +83,9 @@ def _holder_now(window: JobWindow, limits: Limits) -> Holder | None:
     if not pressure.roots:
         return None
     held = {
-        vertex_id: tuple(sorted(one.vertex_id for one in pressure.held_by(vertex_id)))
+        vertex_id: tuple(
+            sorted(held_vertex.vertex_id for held_vertex in pressure.held_by(vertex_id))
+        )
         for vertex_id in pressure.roots
     }
     vertex_id = min(held, key=lambda id: (-len(held[id]), id))

@@ -54,9 +54,12 @@ class Rule:
     """``hold_s``: occurrences no further apart than this belong to one episode. ``judges``: the
     class of sample that ``judge`` takes. ``reads``: kinds of log events. ``needs``: fields of the
     sample; where all of them are empty the rule is not asked, and lacks ``lacking`` unless the job
-    has ended. ``outlives_job``: what it finds stays open until a later attempt runs. ``fed_by``: a
-    recording of a real Flink in which it fires, below ``tests/fixtures``, the test below ``tests``
-    that plays it, or a case made after public reports; without, findings are information only.
+    has ended. ``outlives_job``: what it finds stays open until a later attempt runs.
+
+    ``fed_by``: where it fires; without it, findings are information only. It is a path below
+    ``tests/fixtures``: a recording of a real Flink (``incidents/…``, ``windows/…``, ``audits/…``,
+    ``recordings/…``) or a case made after public reports (``field/…``); or a test below ``tests``
+    (``diagnosis/…``, ``integration/…``).
     """
 
     id: str

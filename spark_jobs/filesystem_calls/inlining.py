@@ -67,7 +67,8 @@ def knee(curve: Sequence[Inlined]) -> Inlined | None:
     if len(curve) < 3:
         return None
     heap, count = (
-        np.array([getattr(one, name) for one in curve], float) for name in ("heap_bytes", "files")
+        np.array([getattr(point, name) for point in curve], float)
+        for name in ("heap_bytes", "files")
     )
     if heap[-1] == heap[0] or count[0] == count[-1]:
         return None

@@ -36,7 +36,9 @@ def annotations(
     logged = log_mentions(events, outages, types)
     recreated = list(recreated_restarts(jobs))
     restarted = [mention.at_ms for mention in logged if mention.kind == "restart"]
-    failed = list(failed_restarts(jobs, failures, restarted, [one.at_ms for one in recreated]))
+    failed = list(
+        failed_restarts(jobs, failures, restarted, [recreation.at_ms for recreation in recreated])
+    )
     restarted += [mention.at_ms for mention in failed]
     recreated = [mention for mention in recreated if not _is_logged(mention, logged, events)]
     mentions = [*rest_mentions(jobs, types, restarted), *failed, *recreated, *logged, *lost]

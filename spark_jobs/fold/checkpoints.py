@@ -134,7 +134,7 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
     recomputed = {key: fact for key, fact in every.items() if key in touched}
     retracted = {key for key in stand_ins & touched if key not in recomputed}
     remembered = {key: fact for fact in before.facts if (key := key_of(fact)) not in retracted}
-    known = {**_of_found(every, update, known_triggers), **remembered, **recomputed}
+    known = {**_facts_looked_up(every, update, known_triggers), **remembered, **recomputed}
     return Checkpoints(
         recomputed,
         sorted(retracted),
@@ -291,7 +291,7 @@ def _placed_by_now(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
     return {key_of(row) for row in before.unplaced if row["execution_id"] in known}
 
 
-def _of_found(
+def _facts_looked_up(
     every: Mapping[CheckpointKey, Row], update: JobUpdate, known: Mapping[CheckpointKey, Any]
 ) -> dict[CheckpointKey, Row]:
     if update.found is None:

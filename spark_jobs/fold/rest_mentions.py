@@ -110,8 +110,10 @@ def failed_restarts(
     as_of = {row["ts"]: row["as_of"] for row in failures if row["is_root"]}
     roots = sorted(as_of)
     for at, following in pairwise([*roots, inf]):
-        is_dated = any(at - SAME_FAILURE_MS <= one <= at + SWITCHED_WITHIN_MS for one in known)
-        is_recreated = any(at <= one < following for one in recreated)
+        is_dated = any(
+            at - SAME_FAILURE_MS <= instant_ms <= at + SWITCHED_WITHIN_MS for instant_ms in known
+        )
+        is_recreated = any(at <= instant_ms < following for instant_ms in recreated)
         if not is_dated and not is_recreated and _survived(jobs, at):
             yield Mention("restart", "", at, False, "restart", None, as_of[at])
     instants = [*known, *roots, *recreated]

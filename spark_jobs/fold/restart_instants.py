@@ -24,7 +24,7 @@ def restart_instants(
     # Those from before are exact, or were annotated while the log was not read.
     unread = set(logged).difference(before)
     exact = {*logged, *(at for at in before if not unread or at in with_others(unread, [at]))}
-    marks = (one["at"] for one in annotated if one["kind"] == "restart")
+    marks = (annotation["at"] for annotation in annotated if annotation["kind"] == "restart")
     return with_others(exact, marks)[-RESTARTS_KEPT:]
 
 

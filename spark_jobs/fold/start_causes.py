@@ -25,8 +25,8 @@ def with_causes(
     starts: Iterable[Row], annotated: Iterable[Row], failures: Sequence[Failure]
 ) -> list[dict[str, Any]]:
     in_order = sorted(annotated, key=itemgetter("at", "subject"))
-    lost = [one["at"] for one in in_order if one["kind"] == TASKMANAGER_LOST]
-    restores = [one for one in in_order if one["kind"] == "restore"]
+    lost = [annotation["at"] for annotation in in_order if annotation["kind"] == TASKMANAGER_LOST]
+    restores = [annotation for annotation in in_order if annotation["kind"] == "restore"]
     completed: list[dict[str, Any]] = []
     ended_before = 0
     for start in starts:
@@ -44,9 +44,9 @@ def with_causes(
             counted = bisect_right(lost, start["running_at"]) - bisect_right(lost, since)
             known["lost_taskmanagers"] = max(counted, known["lost_taskmanagers"] or 0)
         restored = [
-            one["detail"]
-            for one in restores
-            if begun_at - DATED_WITHIN_MS < one["at"] <= start["running_at"]
+            annotation["detail"]
+            for annotation in restores
+            if begun_at - DATED_WITHIN_MS < annotation["at"] <= start["running_at"]
         ]
         if restored:
             snapshot = restored[-1]

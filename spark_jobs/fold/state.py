@@ -58,8 +58,10 @@ class JobState:
     judged_runs: Sequence[Row] = ()
 
     def packed(self) -> bytes:
-        written = {one.name: getattr(self, one.name) for one in fields(self)}
-        written["older"] = {one.name: getattr(self.older, one.name) for one in fields(self.older)}
+        written = {part.name: getattr(self, part.name) for part in fields(self)}
+        written["older"] = {
+            part.name: getattr(self.older, part.name) for part in fields(self.older)
+        }
         # Answers of one job repeat its plan and its settings word for word.
         return ZstdCompressor(level=1).compress(
             orjson.dumps({name: _table(value) for name, value in written.items()})
@@ -82,8 +84,8 @@ def unpacked(packed: bytes | None) -> JobState:
     return JobState(**known)
 
 
-_FIELDS = frozenset(one.name for one in fields(JobState))
-_OLDER_FIELDS = frozenset(one.name for one in fields(OlderFacts))
+_FIELDS = frozenset(part.name for part in fields(JobState))
+_OLDER_FIELDS = frozenset(part.name for part in fields(OlderFacts))
 
 
 def _table(value: Any) -> Any:

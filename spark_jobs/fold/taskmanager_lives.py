@@ -142,7 +142,7 @@ def lives(
             _end(life, known_as, sampled_at)
             _inform(life, known_as, ran.get(name, ()), ended_before)
             every.append(life)
-    return _kept(every)
+    return _retain_newest(every)
 
 
 def reason_of(loss: Row) -> str:
@@ -421,7 +421,7 @@ def _inform(
     life |= {"changed": changed, "to_inform": sorted(to_inform)}
 
 
-def _kept(every: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _retain_newest(every: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
     def newest(life: Row) -> int:
         return int(largest(life["ended_at"], life["seen_at"], life["born_at"]) or 0)

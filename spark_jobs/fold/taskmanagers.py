@@ -1,7 +1,7 @@
-"""Samples of the TaskManagers that a job has slots on, by the restarts of the job between them.
+"""Samples of the TaskManagers on which a job has slots, by the job's restarts between them.
 
-Memory that a restart leaves behind stays in a JVM until that ends: of each spell between two
-restarts the newest sample is kept.
+Memory that a restart leaves behind stays in a JVM until the JVM ends, so the newest sample of each
+spell between two restarts is kept.
 """
 
 from bisect import bisect_left, bisect_right
@@ -33,7 +33,7 @@ COLUMNS = (
 )
 """Of the lake table ``taskmanagers``."""
 RECENT_MS = 180_000
-"""Within it one of each minute is kept: counters are compared from minute to minute."""
+"""Of this time one sample a minute is kept: counters are compared from minute to minute."""
 SPELLS_KEPT, TASKMANAGERS_KEPT = 12, 40
 GONE_AFTER_MS = HOUR_MS
 SAME_WITHIN_MS = 1000
@@ -50,8 +50,8 @@ def restarts_of(states: Iterable[tuple[int, str]]) -> list[int]:
 
 
 class TaskManagerHistory:
-    """What windows see: samples before their end, of each minute recently, and before that the last
-    of each spell between restarts.
+    """What a window sees: samples before its end, one of each recent minute, and before those the
+    last one of each spell between restarts.
     """
 
     def __init__(self, rows: Iterable[Row] = (), restarts: Sequence[int] = ()) -> None:
@@ -89,10 +89,10 @@ class TaskManagerHistory:
         )[:TASKMANAGERS_KEPT]
         names = {name for _, name in present}
         recent = self._thinned[bisect_left(self._instants, end_ms - RECENT_MS) : self._read]
-        every = [row for name in names for row in self._last_of_spell[name].values()]
-        every += [row for row in recent if row["taskmanager_id"] in names]
-        kept = {(row["ts"], row["taskmanager_id"]): row for row in every}
-        return [kept[key] for key in sorted(kept)]
+        retained = [row for name in names for row in self._last_of_spell[name].values()]
+        retained += [row for row in recent if row["taskmanager_id"] in names]
+        rows_by_key = {(row["ts"], row["taskmanager_id"]): row for row in retained}
+        return [rows_by_key[key] for key in sorted(rows_by_key)]
 
 
 def _thinned(rows: Iterable[Row], restarts: Sequence[int]) -> list[Row]:

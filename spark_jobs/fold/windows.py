@@ -104,8 +104,8 @@ def job_windows(
                 ),
                 past=past_before(history.past, start_ms, floor_ms(start_ms, CHUNK_MS) - PAST_MS),
                 checkpoints=tuple(
-                    as_known_at(one, end_ms)
-                    for one in newest(history.checkpoints, end_ms, CHECKPOINTS)
+                    as_known_at(checkpoint, end_ms)
+                    for checkpoint in newest(history.checkpoints, end_ms, CHECKPOINTS)
                 ),
                 vertex_states=_vertex_states(history, start_ms),
                 annotations=newest_of_kinds(history.annotations, end_ms, ANNOTATIONS),

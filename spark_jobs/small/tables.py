@@ -1,4 +1,4 @@
-"""What Spark does with rows between two steps, over Arrow tables."""
+"""What Spark does with rows between two steps, done here with Arrow tables."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -22,7 +22,7 @@ def in_order(parts: Mapping[str, pa.Table], by: Sequence[str] = JOB) -> pa.Table
         fields = [column for column in rows.column_names if column not in ("cluster", "date")]
         whole = rows.combine_chunks()
         struct = pa.StructArray.from_arrays(
-            [_one(whole[column]) for column in fields], names=fields
+            [_single_chunk(whole[column]) for column in fields], names=fields
         )
         nested.append(pa.table({**{column: whole[column] for column in by}, name: struct}))
     every = pa.concat_tables(nested, promote_options="default").combine_chunks()
@@ -33,5 +33,5 @@ def in_order(parts: Mapping[str, pa.Table], by: Sequence[str] = JOB) -> pa.Table
     )
 
 
-def _one(column: pa.ChunkedArray) -> pa.Array:
+def _single_chunk(column: pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)

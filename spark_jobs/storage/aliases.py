@@ -75,7 +75,7 @@ def ends_of_paths(
     candidates = files.filter(pc.and_(is_candidate(place), pc.not_equal(place, "metadata")))
     asked = pa.concat_tables([candidates, files.filter(pc.equal(place, "savepoint"))])
     asked = asked.filter(pc.is_in(asked.column("audit_id"), value_set=audits))
-    of_job = arrays.found_at(
+    of_job = arrays.find_places(
         arrays.joined(candidates, "audit_id", "job_id"),
         arrays.joined(known["spread"], "audit_id", "job_id"),
     )
@@ -87,7 +87,7 @@ def ends_of_paths(
             pc.is_valid(column(named, "last_referred_at")),
         ),
     )
-    was_referred = arrays.found_at(
+    was_referred = arrays.find_places(
         arrays.joined(named, "audit_id", "path"), arrays.joined(parts["unread"], "audit_id", "path")
     )
     is_needed = pc.or_(is_needed, pa.array(was_referred >= 0))
@@ -156,7 +156,7 @@ def _other_spellings(listed: pa.Table, referred: pa.Table) -> pa.Table:
     no file was found.
     """
     meant = referred.group_by(["audit_id", "end"]).aggregate([("path", "min")])
-    at = arrays.found_at(
+    at = arrays.find_places(
         arrays.joined(listed, "audit_id", "end"), arrays.joined(meant, "audit_id", "end")
     )
     other_spellings = listed.append_column(
@@ -182,7 +182,7 @@ def _twins(named: pa.Table, known: Mapping[str, pa.Table]) -> tuple[pa.Table, pa
     path = column(named, "path")
     other = pc.if_else(pc.equal(path, first), last, first)
     audit_id = column(named, "audit_id")
-    place_of_other = arrays.places(
+    place_of_other = arrays.require_places(
         pc.binary_join_element_wise(audit_id, other, "\0"), arrays.joined(named, "audit_id", "path")
     )
     sides = {name: column(named, name) for name in ("root_no", "job_directory")}
@@ -202,7 +202,9 @@ def _speaks(named: pa.Table, at: Numbers, known: Mapping[str, pa.Table]) -> Flag
     directories = arrays.joined(named, *JOB_DIRECTORIES.names)
 
     def is_in(name: str) -> Flags:
-        return arrays.found_at(directories, arrays.joined(known[name], *JOB_DIRECTORIES.names)) >= 0
+        return (
+            arrays.find_places(directories, arrays.joined(known[name], *JOB_DIRECTORIES.names)) >= 0
+        )
 
     root_no = arrays.numbers(column(named, "root_no"))
     is_whole = arrays.flags(column(known["roots"], "is_whole"))[root_no]

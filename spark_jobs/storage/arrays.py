@@ -72,7 +72,7 @@ def coded(*texts: pa.Array) -> tuple[list[Numbers], int]:
     return list(np.split(codes, ends)), len(encoded.dictionary)
 
 
-def found_at(texts: pa.Array, among: pa.Array) -> Numbers:
+def find_places(texts: pa.Array, among: pa.Array) -> Numbers:
     """The place of each text in ``among``, -1 where it is not there."""
     at: Numbers = (
         pc.fill_null(pc.index_in(texts, value_set=among, skip_nulls=True), -1)
@@ -82,11 +82,11 @@ def found_at(texts: pa.Array, among: pa.Array) -> Numbers:
     return at
 
 
-def places(texts: pa.Array, among: pa.Array) -> Numbers:
-    """The place of each text in ``among``, where each has to be: a place that is guessed would
-    judge a file by what is known of another.
+def require_places(texts: pa.Array, among: pa.Array) -> Numbers:
+    """The place of each text in ``among``. Raises ``LookupError`` where one is missing: a guessed
+    place would judge a file by what is known of another.
     """
-    at = found_at(texts, among)
+    at = find_places(texts, among)
     if (at < 0).any():
         raise LookupError(
             f"{texts[int(np.argmin(at))].as_py()!r} is not among those that it should be one of."

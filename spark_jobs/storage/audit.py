@@ -213,7 +213,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     # Of a cluster that cannot be seen, nobody knows from what its jobs stem.
     all_needed |= {root["audit_id"] for root in roots if root["any_unreachable"]}
     alike = _alike(engine, of_paths, sums, held, roots, _used(owned), excluded)
-    newest = doubts.newest_found(writers, retained)
+    newest = doubts.newest_checkpoints(writers, retained)
     reaches = Reaches(lineage.Origins(family, held), dead.since)
     unread_doubts = doubts.of_completed(missed.doubts, owned, metadata)
     all_doubts = doubts.distinct(
@@ -260,7 +260,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         return engine.run(step, parts, schemas, together, facts | of_checkpoints)
 
     if any(row["verdict"] != LIVE for row in judged):
-        namers = run(verdicts.namers_of_kept, {"namers": verdicts.NAMERS})["namers"]
+        namers = run(verdicts.find_namers, {"namers": verdicts.NAMERS})["namers"]
         judged = checkpoints.with_namers(judged, engine.collected(namers).to_pylist())
     files = run(verdicts.judged_files, verdicts.SCHEMAS)
     lost_now = engine.collected(files["storage_lost"]).column("job_directory").to_pylist()

@@ -180,7 +180,11 @@ def files_of_roots(files: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
 
     def below(root: str) -> Flags:
         nested = np.array(
-            [one == root or is_below(one, root) or is_below(root, one) for one in before], np.bool_
+            [
+                other_root == root or is_below(other_root, root) or is_below(root, other_root)
+                for other_root in before
+            ],
+            np.bool_,
         )
         is_inside: Flags = nested[at] if len(at) else np.zeros(0, np.bool_)
         if is_inside.any():
@@ -272,7 +276,7 @@ def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table
     if Weir saw them for the first time, or as if nothing had ever referred to them. ``roots`` are
     those of ``path_facts.ROOTS``.
     """
-    at = arrays.places(
+    at = arrays.require_places(
         arrays.joined(files, "audit_id", "root"), arrays.joined(roots, "audit_id", "root")
     )
     as_of = numbers(column(roots, "as_of"))[at]
@@ -304,8 +308,10 @@ def unlisted_at(listing: pa.Table, root_no: Numbers, roots: pa.Table, listed: pa
     for root, as_of in zip(
         column(listed, "root").to_pylist(), numbers(column(listed, "as_of")), strict=True
     ):
-        whole = np.array([one == root or is_below(one, root) for one in audited], np.bool_)
-        inside = np.array([is_below(root, one) for one in audited], np.bool_)
+        whole = np.array(
+            [other_root == root or is_below(other_root, root) for other_root in audited], np.bool_
+        )
+        inside = np.array([is_below(root, other_root) for other_root in audited], np.bool_)
         since = whole[root_no]
         partly = np.flatnonzero(inside[root_no])
         since[partly] = arrays.flags(are_below(paths.take(pa.array(partly)), root))
@@ -370,7 +376,9 @@ def restores(weaned: Iterable[Row], settled: Iterable[Row], as_of: int) -> list[
             is_over_for_good = row["settled"] and not (row["needs"] or may_lose)
             is_forgotten = before and known_at < oldest
             if not is_over_for_good and not is_forgotten:
-                rows[key] = max(row, rows.get(key, row), key=lambda one: one["known_at"])
+                rows[key] = max(
+                    row, rows.get(key, row), key=lambda candidate: candidate["known_at"]
+                )
     return list(rows.values())
 
 

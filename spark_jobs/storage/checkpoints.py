@@ -143,12 +143,12 @@ def with_namers(judged: Iterable[Row], namers: Sequence[Row]) -> list[Row]:
     """A checkpoint stays whole as long as a file that it refers to is kept: without its
     ``_metadata`` nothing would say any more what that file is. ``namers``: ``verdicts.NAMERS``.
     """
-    goes, names_kept = (
+    goes, stays = (
         {row["checkpoint_no"] for row in namers if row["goes"] == which} for which in (True, False)
     )
     return [
         row | {"verdict": LIVE, "is_attested": False, "successor_job_id": None}
-        if number in goes & names_kept
+        if number in goes & stays
         else row
         for number, row in enumerate(judged)
     ]

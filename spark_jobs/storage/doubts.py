@@ -344,7 +344,7 @@ def restored_from_gone(
 
     Until their next checkpoint. Of a checkpoint of another job that has to be read, for it may
     refer to the same files; a database in checkpoint storage reads on from there. ``newest``:
-    :func:`newest_found`.
+    :func:`newest_checkpoints`.
     """
     read = keys(snapshots, "audit_id", "directory")
     doubts = []
@@ -385,7 +385,7 @@ def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> lis
     one.
 
     Flink does not always report the path. One with a checkpoint of its own since stands on that.
-    ``newest``: :func:`newest_found`.
+    ``newest``: :func:`newest_checkpoints`.
     """
     doubts = []
     for job in may_run(jobs):
@@ -502,7 +502,7 @@ def no_checkpoint_found(
     return doubts
 
 
-def newest_found(writers: Sequence[Row], snapshots: Iterable[Row]) -> dict[Key, Row]:
+def newest_checkpoints(writers: Sequence[Row], snapshots: Iterable[Row]) -> dict[Key, Row]:
     """(audit_id, cluster, job_id) → id and ``modified`` of the newest checkpoint read below what a
     job writes, by its time.
 

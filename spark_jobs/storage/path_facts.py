@@ -130,14 +130,17 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     earlier = carried.references_of_roots(parts["earlier"], by_audit)
     checkpoint_keys = arrays.joined(checkpoints, "audit_id", "metadata_path")
     is_read = (
-        arrays.found_at(arrays.joined(earlier.mine, "audit_id", "metadata_path"), checkpoint_keys)
+        arrays.find_places(
+            arrays.joined(earlier.mine, "audit_id", "metadata_path"), checkpoint_keys
+        )
         >= 0
     )
     listing, references, segments = parts["listing"], parts["storage_reference"], parts["segments"]
     pair = ("audit_id", "metadata_path", "path")
     # What is read there now and names it no more is another checkpoint of that number.
     is_named = (
-        arrays.found_at(arrays.joined(earlier.mine, *pair), arrays.joined(references, *pair)) >= 0
+        arrays.find_places(arrays.joined(earlier.mine, *pair), arrays.joined(references, *pair))
+        >= 0
     )
     unread = earlier.mine.filter(pa.array(~(is_read & is_named))).select(
         ["audit_id", *REFERRED.names]
@@ -149,10 +152,10 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     of_listing, of_references, of_segments, of_unread, of_known = codes
     paths = Paths(of_listing, of_references, of_segments, of_unread, of_known, count)
     file_bytes = arrays.maxima(paths.listing, arrays.numbers(column(listing, "bytes"), 0), count)
-    at_references = arrays.places(
+    at_references = arrays.require_places(
         arrays.joined(references, "audit_id", "metadata_path"), checkpoint_keys
     )
-    at_segments = arrays.places(
+    at_segments = arrays.require_places(
         arrays.joined(segments, "audit_id", "metadata_path"), checkpoint_keys
     )
     resolved = resolve(references, at_references, paths, file_bytes, roots, checkpoints)
@@ -181,7 +184,7 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
         ),
         "listed_metadata": _listed_metadata(files, roots),
         "known_metadata": before.mine.filter(is_metadata(before.mine.column("path"))),
-        "held": _held(files),
+        "held": _job_directories(files),
         "compared": compared(resolved, segments, at_segments, paths, checkpoints),
         **sums,
         "not_found": not_found,
@@ -251,7 +254,7 @@ def _files(
         at = at_known[codes[: listing.num_rows]]
     else:
         at = at_known[paths.listing]
-    root_no = arrays.places(
+    root_no = arrays.require_places(
         arrays.joined(listing, "audit_id", "root"), arrays.joined(roots, "audit_id", "root")
     )
     of_before = {name: arrays.taken(column(before, name), at) for name in KNOWN_OF_FILE}
@@ -305,7 +308,7 @@ def _listed_metadata(files: pa.Table, roots: pa.Table) -> pa.Table:
     )
 
 
-def _held(files: pa.Table) -> pa.Table:
+def _job_directories(files: pa.Table) -> pa.Table:
     """Directories of jobs with the number of their files, and when the newest of them was written
     or first seen (µs); one row without a job stands for all files of a root that lie in none.
     """

@@ -159,7 +159,9 @@ def judged_files(
     """
     rows, directories, checkpoints = parts["files"], facts["directories"], facts["checkpoints"]
     files = _Files(
-        rows, directories, arrays.places(_directory_keys(rows), _directory_keys(directories))
+        rows,
+        directories,
+        arrays.require_places(_directory_keys(rows), _directory_keys(directories)),
     )
     unread = parts["unread"]
     unread_at = arrays.joined(unread, "audit_id", "metadata_path")
@@ -226,17 +228,17 @@ def judged_files(
     }
 
 
-def namers_of_kept(
+def find_namers(
     parts: Mapping[str, pa.Table], facts: Mapping[str, pa.Table]
 ) -> dict[str, pa.Table]:
-    """``NAMERS``, by a first judgement of what waste refers to."""
+    """``NAMERS``, from a first judgement of the files to which waste refers."""
     rows, checkpoints = parts["files"], facts["checkpoints"]
     row, number = _referrers(rows, _at_snapshots(rows, checkpoints))
     of_waste = ~arrays.flags(column(checkpoints, "is_live"))[number]
     row, number = row[of_waste], number[of_waste]
     judged = rows.take(pa.array(np.unique(row)))
     not_live = judged_files({**parts, "files": judged}, facts)["not_live"]
-    at = arrays.found_at(
+    at = arrays.find_places(
         arrays.joined(rows.take(pa.array(row)), "audit_id", "path"),
         arrays.joined(not_live, "audit_id", "path"),
     )
@@ -255,7 +257,7 @@ def _lost(of_gone: pa.Table, rows: pa.Table) -> pa.Table:
     paths = of_gone.select(PATHS.names)
     if paths.num_rows:
         is_listed = (
-            arrays.found_at(
+            arrays.find_places(
                 arrays.joined(paths, "audit_id", "path"), arrays.joined(rows, "audit_id", "path")
             )
             >= 0
@@ -312,22 +314,22 @@ def _facts(
             column(rows, "audit_id"), directories_of(column(rows, "path")), "\0"
         )
         restored_from = (
-            arrays.found_at(inside, arrays.joined(restored, "audit_id", "directory")) >= 0
+            arrays.find_places(inside, arrays.joined(restored, "audit_id", "directory")) >= 0
         )
     gone_of = of_gone.group_by(["audit_id", "path"]).aggregate([("metadata_path", "max")])
     return _Facts(
         live=np.maximum(arrays.maxima(of[is_live], number[is_live], size), -1),
         waste=np.maximum(arrays.maxima(of[~is_live], number[~is_live], size), -1),
         snapshot=snapshot >= 0,
-        other_spelling=arrays.found_at(keys, arrays.joined(alike, "audit_id", "path")) >= 0,
+        other_spelling=arrays.find_places(keys, arrays.joined(alike, "audit_id", "path")) >= 0,
         gone=_at_snapshots(rows, facts["gone"]) >= 0,
-        unread_referrer=arrays.found_at(keys, arrays.joined(pending, "audit_id", "path")) >= 0,
+        unread_referrer=arrays.find_places(keys, arrays.joined(pending, "audit_id", "path")) >= 0,
         restored_from=restored_from,
         attested=arrays.marked(of[is_attested], size),
         excluded=excluded,
         newly_vanished=arrays.taken(
             column(gone_of, "metadata_path_max"),
-            arrays.found_at(keys, arrays.joined(gone_of, "audit_id", "path")),
+            arrays.find_places(keys, arrays.joined(gone_of, "audit_id", "path")),
         ),
     )
 
@@ -338,7 +340,7 @@ def _at_snapshots(rows: pa.Table, snapshots: pa.Table) -> Numbers:
     """
     found = np.full(rows.num_rows, -1)
     at = np.flatnonzero(arrays.flags(is_metadata(column(rows, "path"))))
-    found[at] = arrays.found_at(
+    found[at] = arrays.find_places(
         arrays.joined(rows.take(pa.array(at)), "audit_id", "path"),
         arrays.joined(snapshots, "audit_id", "metadata_path"),
     )

@@ -52,19 +52,19 @@ def with_windows(groups: Iterable[Group]) -> Iterator[Group]:
     """The groups in their order; instead of ``samples`` they have ``windows``, those that hold a
     new sample, and ``placements``.
     """
-    held: list[Group] = []
+    pending: list[Group] = []
     rows = 0
     for group in groups:
-        held.append(group)
+        pending.append(group)
         rows += group.size
         if rows >= SAMPLES_AT_ONCE:
-            yield from _made(held)
-            held, rows = [], 0
-    yield from _made(held)
+            yield from _made(pending)
+            pending, rows = [], 0
+    yield from _made(pending)
 
 
-def _made(held: Sequence[Group]) -> Sequence[Group]:
-    sampled = [group for group in held if PART in group.parts or FOUND_PART in group.parts]
+def _made(pending: Sequence[Group]) -> Sequence[Group]:
+    sampled = [group for group in pending if PART in group.parts or FOUND_PART in group.parts]
     reported = [(group, rows) for group in sampled if len(rows := _samples(group))]
     for group in sampled:
         group.parts.pop(PART, None)
@@ -85,7 +85,7 @@ def _made(held: Sequence[Group]) -> Sequence[Group]:
         groups = [group for group, _ in reported]
         _give(groups, "windows", *_windows(ordered), WINDOW)
         _give(groups, "placements", *_placements(ordered), PLACEMENT)
-    return held
+    return pending
 
 
 def _samples(group: Group) -> pa.StructArray:

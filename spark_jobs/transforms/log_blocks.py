@@ -107,7 +107,7 @@ class BlockReader(LogReader):
     """The records that begin in a block."""
 
     def __init__(self, block: Block, layout: Layout, zone: ZoneInfo, keep: Keep) -> None:
-        self._held: list[pa.RecordBatch] = []
+        self._pending: list[pa.RecordBatch] = []
         self._one_by_one = False
         # Whether a line begins with the block shows in the byte before it.
         begin = FileCursor(block.path, offset=max(block.begin - 1, 0), mid_record=block.begin > 0)
@@ -204,10 +204,10 @@ class BlockReader(LogReader):
     def _batch(self, end: int = sys.maxsize) -> pa.RecordBatch:
         self.hold([(process, record) for process, record in self._out if record[-1] < end])
         self._out = []
-        held, self._held = self._held, []
+        pending, self._pending = self._pending, []
         return (
-            pa.Table.from_batches(held, RECORDS).combine_chunks().to_batches()[0]
-            if held
+            pa.Table.from_batches(pending, RECORDS).combine_chunks().to_batches()[0]
+            if pending
             else _NO_RECORDS
         )
 
@@ -224,7 +224,7 @@ class BlockReader(LogReader):
                 _array(values, field.type, rows)
                 for values, field in zip(every, RECORDS, strict=True)
             ]
-            self._held.append(pa.RecordBatch.from_arrays(arrays, schema=RECORDS))
+            self._pending.append(pa.RecordBatch.from_arrays(arrays, schema=RECORDS))
 
 
 class ColumnSplitter(RecordSplitter):

@@ -1,5 +1,5 @@
-"""Instants cut to windows, without the session's time zone having a say, and the stretches of time
-that the rows of a frame touch.
+"""Instants cut to UTC windows, whatever the session's time zone, and the spans of time that the rows
+of a frame touch.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -10,7 +10,7 @@ from spark_jobs.spans import Span, instant, merged
 DAY_S = 24 * 3600
 
 MOST_SPANS = 400
-"""Beyond it the whole time between them is as good: each is a part of every filter."""
+"""Each span is a part of every filter: with more of them, one span over all is as good."""
 
 
 def floor_to(at: str | Column, seconds: int) -> Column:
@@ -19,13 +19,13 @@ def floor_to(at: str | Column, seconds: int) -> Column:
 
 
 def spans(rows: DataFrame, instant_column: str | Column, length_s: int) -> list[Span]:
-    """The windows of ``length_s`` that hold an instant of any row, neighbours merged: a few,
-    whatever the number of rows.
+    """The windows of ``length_s`` that hold the instant of any row, neighbours merged: few, however
+    many rows there are.
     """
     starts = rows.select(F.unix_seconds(floor_to(instant_column, length_s)).alias("start"))
-    spans_read = [
+    starts_of_windows = [
         (row.start, row.start) for row in starts.distinct().limit(MOST_SPANS + 1).collect()
     ]
-    if len(spans_read) > MOST_SPANS:
-        spans_read = [tuple(starts.agg(F.min("start"), F.max("start")).collect()[0])]
-    return merged((instant(first), instant(last + length_s)) for first, last in spans_read)
+    if len(starts_of_windows) > MOST_SPANS:
+        starts_of_windows = [tuple(starts.agg(F.min("start"), F.max("start")).collect()[0])]
+    return merged((instant(first), instant(last + length_s)) for first, last in starts_of_windows)

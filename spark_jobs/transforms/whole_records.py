@@ -93,10 +93,10 @@ def columns_of(
         cut.take(pa.array(np.arange(2, 3 * count, 3))),
     ]
     if keep == "events":
-        kept = _kept(level, columns[-1])
-        if not kept.all():
-            columns = [column.filter(pa.array(kept)) for column in columns]
-    kept_pieces, ts, level, logger, message = columns
+        retained = _retained_flags(level, columns[-1])
+        if not retained.all():
+            columns = [column.filter(pa.array(retained)) for column in columns]
+    retained_pieces, ts, level, logger, message = columns
     try:
         messages = message.cast(pa.string())
     except pa.ArrowInvalid:
@@ -107,17 +107,17 @@ def columns_of(
         level,
         logger,
         messages,
-        [sha256(opening + piece).hexdigest()[:32] for piece in kept_pieces.to_pylist()],
+        [sha256(opening + piece).hexdigest()[:32] for piece in retained_pieces.to_pylist()],
     )
 
 
-def _kept(level: pa.Array, message: pa.BinaryArray) -> np.ndarray:
-    kept: np.ndarray = pc.is_in(level, pa.array(KEPT_LEVELS)).to_numpy(
+def _retained_flags(level: pa.Array, message: pa.BinaryArray) -> np.ndarray:
+    retained: np.ndarray = pc.is_in(level, pa.array(KEPT_LEVELS)).to_numpy(
         zero_copy_only=False
     ) | holds(message, f"^(?:{any_of(starts())})")
-    others = np.flatnonzero(~kept)
-    kept[others] = holds(message.take(pa.array(others)), f"^[^\\n]*(?:{any_of(contained())})")
-    return kept
+    others = np.flatnonzero(~retained)
+    retained[others] = holds(message.take(pa.array(others)), f"^[^\\n]*(?:{any_of(contained())})")
+    return retained
 
 
 def _instants(

@@ -37,4 +37,4 @@ def test_every_rule_and_threshold_explains_itself(rule) -> None:  # type: ignore
     assert rule.title and rule.summary.endswith(".")
     for threshold in rule.thresholds:
         assert threshold.key.startswith(f"{rule.id}.")
-        assert len(threshold.reason.split()) >= 5, threshold.key
+        assert len(threshold.reason.split()) >= 5, f"{threshold.key}: its reason is no sentence"

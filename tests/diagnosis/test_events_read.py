@@ -4,7 +4,7 @@ tasks log them.
 
 import pytest
 
-from ingest.flink_logs.patterns import PATTERNS, STORE_KINDS
+from ingest.flink_logs.patterns import PATTERNS, TRACE_PATTERNS
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.restart_episodes import episodes
 from spark_jobs.diagnosis.rule import Rule
@@ -12,47 +12,15 @@ from spark_jobs.diagnosis.window_contents import BRIEFLY_MS, EVENTS, newest_even
 from tests.diagnosis.jobs import LIMITS, checkpoint, event, ms, restart, window
 from tests.windows import recorded, recorded_windows
 
-NOT_RECORDED = {"trigger_failed"}
-"""No recording has a storage that does not answer; since 1.14 ``checkpoint_failed`` is logged
-beside it.
-"""
-ONLY_IN_INCIDENTS = {
-    "partition_state_request",
-    "slot_request_failed",
-    "transaction_lost",
-    "transaction_open",
-    "transaction_timeout_set",
-}
-"""Played for one rule each, whose own tests read them."""
-ONLY_IN_FIELD = {
-    "association_quarantined",
-    "cluster_shut_down",
-    "enumeration_failed",
-    "jobmanager_fatal",
-    "leadership_granted",
-    "leadership_lost",
-    "program_failed",
-    "registration_failed",
-    "restore_requested",
-    "restored",
-    "rpc_too_large",
-    "slots_missing",
-    "state_skipped",
-    "submission_ignored",
-    "taskmanager_fatal",
-    "worker_request_failed",
-    "worker_terminated",
-    "worker_unregistered",
-    *STORE_KINDS,
-}
-"""Of reports from the field, which ``test_field``, ``test_field_stories`` and ``test_store_faults``
-read.
-"""
-READ = sorted(
-    (rule.id, told)
+ONLY_IN_FIELD = {"slots_missing", "taskmanager_fatal"}
+"""No recording has them; ``test_field`` and ``test_field_reports`` read them."""
+RECORDED = sorted(
+    (rule.id, kind)
     for rule in registry.all_rules().values()
-    for told in rule.reads - NOT_RECORDED - ONLY_IN_INCIDENTS - ONLY_IN_FIELD
+    for kind in rule.reads - ONLY_IN_FIELD
+    if rule.fed_by.startswith("windows/")
 )
+"""Rules fed by something else are held to that: ``test_fed_rules``."""
 
 
 def state(at, to, **values):
@@ -69,9 +37,9 @@ def seen():
     }
 
 
-@pytest.mark.parametrize(("rule", "told"), READ)
-def test_what_a_rule_reads_occurs_in_windows_of_real_recordings(seen, rule, told):
-    assert told in seen
+@pytest.mark.parametrize(("rule", "kind"), RECORDED)
+def test_what_a_rule_reads_occurs_in_the_recordings_that_feed_it(seen, rule, kind):
+    assert kind in seen
 
 
 def test_windows_hold_nothing_that_no_rule_reads(seen):
@@ -79,7 +47,8 @@ def test_windows_hold_nothing_that_no_rule_reads(seen):
 
 
 def test_what_rules_read_is_in_the_pattern_table():
-    assert {told.split(" ")[0] for _, told in READ} <= {pattern.kind for pattern in PATTERNS}
+    known = {pattern.kind for pattern in (*PATTERNS, *TRACE_PATTERNS)}
+    assert {kind.split(" ")[0] for kind in registry.events_read()} <= known
 
 
 def test_a_rule_sees_the_kinds_that_it_declares_and_no_others(monkeypatch):

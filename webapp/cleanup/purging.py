@@ -1,5 +1,5 @@
-"""Delete for good what has waited in quarantine, once more after everything was audited afresh:
-nothing may miss it.
+"""Delete for good what has waited in quarantine, after one more audit of everything: nothing may
+miss it.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from webapp.cleanup.undoing import quarantined
 from webapp.cleanup.watching import Reference, Watch
 from webapp.cleanup.ways import each_way
 
-NAMED = 3
+MOST_NAMED = 3
 
 
 def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = None) -> None:
-    """Raises :class:`Halted` where a checkpoint refers to any of the files by now, by whatever
-    name, or a job may need one that it does not name: none of those is deleted.
+    """Raises :class:`Halted` and deletes none of the files concerned, where a checkpoint refers to
+    one of them by now, by whatever name, or a job may need one that it does not name.
     """
     manifest, storage = run.reader.manifest, storage or Storage()
     refuse_unsafe(manifest.roots, manifest.searched_roots)
@@ -32,29 +32,29 @@ def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = No
     for journal_file in (applied, journal):
         run.verify(journal_file)
     close_open_chunks(run)
-    wanted, done = set(applied.done()), set(journal.done())
+    applied_chunks, purged_chunks = set(applied.done()), set(journal.done())
     watch.begin()
     audit = recheck.fresh()
     refuse_doubt(audit, [root.uri for root in manifest.roots if root.files])
     watch.look(at_once=True)
     referred = references_in(audit, watch.planned)
     needs = HiddenNeeds(audit, [statement.subject for statement in manifest.statements])
-    left = wanted - done
+    remaining = applied_chunks - purged_chunks
     for chunk in run.reader.chunks():
-        if chunk.number in left and (needed := needs.among(chunk)):
+        if chunk.number in remaining and (needed := needs.among(chunk)):
             _refuse_needed(
                 [file for file in quarantined(run, applied, chunk) if file.path in needed]
             )
     if referred or watch.referred:
         # Before anything is deleted: usually nothing has a name of the plan any more.
         for chunk in run.reader.chunks():
-            if chunk.number in left:
+            if chunk.number in remaining:
                 _refuse_missed(quarantined(run, applied, chunk), referred, watch, storage)
     for chunk in run.reader.chunks():
-        if chunk.number in left and chunk.is_metadata:
+        if chunk.number in remaining and chunk.is_metadata:
             _refuse_inherited(quarantined(run, applied, chunk), needs)
     for chunk in run.reader.chunks():
-        if chunk.number not in left:
+        if chunk.number not in remaining:
             continue
         files = quarantined(run, applied, chunk)
         watch.look()
@@ -90,8 +90,8 @@ def _refuse_needed(files: Sequence[Planned]) -> None:
 def _refuse_missed(
     files: Sequence[Planned], referred: References, watch: Watch, storage: Storage
 ) -> None:
-    """A reference by another path may be to a copy that is there; then nobody misses this one,
-    unless what is there is what lies in quarantine.
+    """A reference by another path may lead to a copy that still exists: then nobody misses this
+    file, unless that copy is the file in quarantine itself.
     """
     hits: list[Reference] = []
     for file in files:
@@ -103,7 +103,7 @@ def _refuse_missed(
             if reference.path == file.path or not storage.has(reference.path, besides=file.target)
         ][:1]
     if hits:
-        named = "; ".join(map(str, hits[:NAMED]))
+        named = "; ".join(map(str, hits[:MOST_NAMED]))
         raise Halted(
             f"{len(hits):,} files in quarantine are referred to by now: {named}. None of these was "
             "purged: undo the plan."

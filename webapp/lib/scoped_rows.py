@@ -226,7 +226,7 @@ def _held_to(rule: Rule, manager: type[Any]) -> type[Any]:
 
 
 def rule_of(model: type[models.Model]) -> Rule | None:
-    """``None`` where nothing says whose rows are."""
+    """``None`` for a model that does not declare whose its rows are."""
     return getattr(model._default_manager, "rule", None)
 
 

@@ -78,7 +78,7 @@ def collect_shard_of(shard: int, lease: Lease, record: RunRecord) -> None:
 
 
 def collect_slow(lease: Lease, record: RunRecord) -> None:
-    """Those that take long to answer, of all shards; first those that were asked longest ago."""
+    """The slow clusters of all shards, beginning with those that were asked longest ago."""
     oldest = slow_clusters().order_by(F("last_collected_at").asc(nulls_first=True), "pk")[
         :MAX_SHARD_SIZE
     ]

@@ -23,7 +23,7 @@ TOO_LARGE, QUARANTINED, UNREGISTERED = (
     "registration_failed",
 )
 FATAL = "taskmanager_fatal"
-"""Of these only what Flink ends a TaskManager with that cannot register."""
+"""Of these events only the one with which Flink ends a TaskManager that cannot register."""
 MESSAGE_CHARS = 300
 
 

@@ -192,12 +192,14 @@ def _admit_unknown(window: JobWindow, pressure: Pressure) -> None:
 def _finding(
     window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, ways: Sequence[Way]
 ) -> Finding:
-    held = [one for one, _path in ways]
+    held = [held_vertex for held_vertex, _path in ways]
     name = brief_name(window, origin.vertex_id)
     vertex = pressure.vertices[origin.vertex_id]
     confidence = _confidence(pressure, origin, held)
     hot = subtasks_text(origin.subtasks, vertex.parallelism)
-    held_names = list_text(dict.fromkeys(brief_name(window, one.vertex_id) for one in held))
+    held_names = list_text(
+        dict.fromkeys(brief_name(window, held_vertex.vertex_id) for held_vertex in held)
+    )
     jvm = jvm_cause(window, limits, RULE, _busy_threads(vertex, origin))
     works = _works(vertex, origin, hot, name)
     return vertex_finding(
@@ -283,7 +285,9 @@ def _evidence(
             at_ms,
             message("{on:text}, median", on=on),
         )
-    yield waiting_evidence(window, limits, pressure, max(held, key=lambda one: one.ratio))
+    yield waiting_evidence(
+        window, limits, pressure, max(held, key=lambda held_vertex: held_vertex.ratio)
+    )
     own = typical(vertex.backpressured(index) for index in origin.subtasks)
     if own is not None:
         yield limits.compared(
@@ -339,14 +343,15 @@ def _confidence(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Con
 def _is_one_sample(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> bool:
     seen = (
         pressure.vertices[origin.vertex_id],
-        *(pressure.vertices[one.vertex_id] for one in held),
+        *(pressure.vertices[held_vertex.vertex_id] for held_vertex in held),
     )
     return min(vertex.window.samples for vertex in seen) < 2
 
 
 def _severity(limits: Limits, pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Severity:
     reaches_source = any(
-        one.ratio >= limits[CRITICAL] and pressure.topology.is_source(one.vertex_id) for one in held
+        held_vertex.ratio >= limits[CRITICAL] and pressure.topology.is_source(held_vertex.vertex_id)
+        for held_vertex in held
     )
     return (
         "critical" if reaches_source and not _is_one_sample(pressure, origin, held) else "warning"

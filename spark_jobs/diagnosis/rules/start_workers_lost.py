@@ -56,7 +56,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal or len(lost) < limits[WORKERS]:
         return
     newest = lost[-1]
-    if any(one.trigger_time_ms > newest.at_ms for one in window.checkpoints):
+    if any(checkpoint.trigger_time_ms > newest.at_ms for checkpoint in window.checkpoints):
         return  # all tasks run: enough others came
     cause, reason = _cause(newest), without_middle(_reason(newest), REASON_CHARS)
     names = list(dict.fromkeys(event.container for event in lost if event.container))
