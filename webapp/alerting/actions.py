@@ -16,6 +16,7 @@ from webapp.alerting import evaluation_hint
 from webapp.alerting.choices import OPEN, Happened
 from webapp.alerting.models import Alert, AlertEvent, Silence
 from webapp.alerting.models.alert import AlertQuerySet
+from webapp.lib.labels import OF_EACH_ALERT
 from webapp.lib.matchers import Matcher
 from webapp.lib.refusals import ActionRefused, InputRefused
 
@@ -89,6 +90,15 @@ def silence(
             gettext(
                 "Give at least one matcher: a silence of everything would hide all that happens."
             )
+        )
+    if all(one.label not in OF_EACH_ALERT and one.accepts("") for one in matchers):
+        # Such as clutser!="test", or team="" where nobody has set teams.
+        raise InputRefused(
+            gettext(
+                "These matchers accept all that lacks the label %(label)s, which may be everything; "
+                "add one that names a cluster, a job or a rule."
+            )
+            % {"label": matchers[0].label}
         )
     if not text:
         raise InputRefused(gettext("Give a reason: it is shown with the alert."))

@@ -31,6 +31,12 @@ class Labelled(Protocol):
     def incident_id(self) -> str | None: ...
 
 
+OF_EACH_ALERT = (
+    *("cluster", "job", "job_id", "rule", "family", "severity", "confidence"),
+    *("subject", "subject_kind", "incident"),
+)
+
+
 def matched_labels(alert: Labelled) -> dict[str, str]:
     """The same names for all of them, so that a matcher can be moved from one to another."""
     return {
