@@ -20,7 +20,7 @@ RECORDED = sorted(
     for kind in rule.reads - ONLY_IN_FIELD
     if rule.fed_by.startswith("windows/")
 )
-"""Rules fed by something else are held to that: ``test_fed_rules``."""
+"""Of rules fed by anything else, only the names of the kinds are checked here."""
 
 
 def state(at, to, **values):
@@ -38,7 +38,7 @@ def seen():
 
 
 @pytest.mark.parametrize(("rule", "kind"), RECORDED)
-def test_what_a_rule_reads_occurs_in_the_recordings_that_feed_it(seen, rule, kind):
+def test_what_a_rule_fed_by_windows_reads_occurs_in_windows_of_real_recordings(seen, rule, kind):
     assert kind in seen
 
 
