@@ -196,7 +196,7 @@ def _open_of_no_job(now: datetime) -> QuerySet[Any]:
             Finding,
             "last_seen",
             notable,
-            Q(state=FindingState.OPEN) & ~Q(job_id="") & ~Exists(_JOB),
+            Q(~Exists(_JOB), ~Q(job_id=""), state=FindingState.OPEN),
         )
         .old(now)
         .exclude(cluster__in=unseen)

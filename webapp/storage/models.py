@@ -1,6 +1,6 @@
 """One audit: a listing joined with every reference, and where its files are."""
 
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -9,11 +9,13 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from ingest.storage.instants import CLOCK_SKEW
-from ingest.storage.roots import Root
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import fleet_wide, of_every, scoped, scoped_as
 from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.choices import AuditPurpose, AuditState, RootKind, StatementKind
+
+if TYPE_CHECKING:
+    from ingest.storage.roots import Root
 
 URI_LENGTH = 1000
 MISSING_PATH_LENGTH = 600
@@ -146,7 +148,10 @@ class StorageRoot(models.Model):
             )
 
     @property
-    def place(self) -> Root:
+    def place(self) -> "Root":
+        # Loads Arrow, which most commands do without.
+        from ingest.storage.roots import Root
+
         return Root(self.uri, self.read_at or None)
 
     @property
