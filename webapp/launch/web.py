@@ -32,6 +32,8 @@ ANSWER_BYTES = 256 * 1024 * 1024
 for it.
 """
 
+STOPS = (signal.SIGTERM, signal.SIGINT)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
@@ -55,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     scopes.close()
     parent, children = os.getpid(), list[int]()
+    # Whoever asks to stop while processes are still being started is heard once all can obey.
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     for _ in range(chosen.processes):
         child = os.fork()
         if child == 0:
@@ -78,6 +82,7 @@ def _listening(host: str, port: int) -> socket.socket:
 
 def _serve(application: AccessLog, listening: socket.socket, threads: int) -> None:
     signal.signal(signal.SIGTERM, _leave)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     server = waitress.create_server(
         application,
         sockets=[listening],
@@ -107,8 +112,9 @@ def _keep(children: Sequence[int]) -> int:
         asked = True
         _end(children)
 
-    for each in (signal.SIGTERM, signal.SIGINT):
+    for each in STOPS:
         signal.signal(each, stop)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     ended, _status = os.wait()
     left = [child for child in children if child != ended]
     _end(left)
