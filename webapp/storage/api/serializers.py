@@ -161,11 +161,10 @@ def file_fields(names: Iterable[str]) -> dict[str, Any]:
     }
 
 
-_ABOUT_FILE = "One file that is not live."
 StorageFileSerializer: Any = type(
     "StorageFileSerializer",
     (serializers.Serializer,),
-    {"__doc__": _ABOUT_FILE, **file_fields(_OF_FILE)},
+    {"__doc__": "One file that is not live.", **file_fields(_OF_FILE)},
 )
 
 

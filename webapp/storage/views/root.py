@@ -33,7 +33,7 @@ from webapp.storage.models import (
     VerdictFigures,
 )
 from webapp.storage.newest_audits import latest_of
-from webapp.storage.orphan_proof import unreferenced
+from webapp.storage.orphan_proof import forecast, unreferenced
 from webapp.storage.presentation import doubt_shown, parts, reasons, text_of, why_not_cleanable
 from webapp.storage.replication_factor import factor_of
 from webapp.storage.views.parameters import parameter
@@ -147,6 +147,7 @@ def _found(
         ],
         "reasons": reasons(verdicts),
         "unreferenced": unreferenced(audit, verdicts, every_h),
+        "forecast": forecast(audit, verdicts, every_h),
         "counts": registered is not None
         and registered.attested_at is not None
         and registered.attested_at <= figures.as_of
