@@ -33,6 +33,7 @@ class Hiding:
         self._run, self._bucket = run, bucket
 
     def look(self, files: Sequence[Planned]) -> tuple[list[Planned], list[Row]]:
+        """Those whose planned version is current, with its id; rows of the others."""
         going, rows = [], []
         for file, versions in self._versions(files):
             current = next((version for version in versions if version.is_latest), None)

@@ -102,6 +102,7 @@ class PlanReader:
                 )
 
     def chunk_rows(self) -> Iterator[int]:
+        """How many files each chunk has."""
         for part in self.manifest.parts:
             for place in range(part.chunks):
                 yield min(CHUNK_ROWS, part.rows - place * CHUNK_ROWS)

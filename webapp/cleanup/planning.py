@@ -163,6 +163,7 @@ def scanned_places() -> list[str]:
 def sort_roots(
     audit: StorageAudit, asked: Sequence[str]
 ) -> tuple[list[PlannedRoot], list[WithheldRoot]]:
+    """Those that may be cleaned, and the others with why not."""
     figures = {row.root: row for row in RootFigures.objects.filter(audit=audit)}
     rows = {row.uri: row for row in StorageRoot.objects.filter(uri__in=asked)}
     everywhere = AuditDoubt.objects.filter(audit=audit, reach=ALL_ROOTS).exists()

@@ -68,6 +68,7 @@ class Storage:
         return None if None in answers or not answers else False
 
     def _places(self, path: str) -> Iterator[tuple[str, str | None]]:
+        """Each with the root that it is looked for in."""
         within = [root for root in self.roots if is_below(path, root.uri)]
         yield from ((root.readable(path), root.reading) for root in within)
         if path.startswith("file:"):

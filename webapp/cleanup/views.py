@@ -25,7 +25,7 @@ from webapp.cleanup.choices import PlanState
 from webapp.cleanup.entries import SCHEMA
 from webapp.cleanup.errors import CleanupError
 from webapp.cleanup.filters import PlanFilters
-from webapp.cleanup.journal import APPLY, VERBS, Journal, Row
+from webapp.cleanup.journal import APPLY, PURGE, UNDO, VERBS, Journal, Row
 from webapp.cleanup.manifest import PlanManifest
 from webapp.cleanup.models import AT_WORK, CleanupPlan
 from webapp.cleanup.outcomes import SENTENCES, WITHHELD, FileOutcome
@@ -178,10 +178,11 @@ def _state(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
     now = timezone.now()
     expired = shown_plan.is_expired(now)
     operates = may_operate(request.user)
+    words = {APPLY: gettext("Applied"), UNDO: gettext("Undone"), PURGE: gettext("Purged")}
     done = [
-        (verb, shown_plan.done(verb), _outcomes(shown_plan.done(verb)))
+        (words[verb], counts, _outcomes(counts))
         for verb in VERBS
-        if shown_plan.done(verb)
+        if (counts := shown_plan.done(verb))
     ]
     applied = shown_plan.done(APPLY)
     over = shown_plan.state in (PlanState.QUARANTINED, PlanState.HALTED) and (

@@ -1,6 +1,7 @@
 """Pages of clean-up plans: what they show, and who may press what."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,8 @@ def test_progress_asks_again_while_it_is_at_work_and_then_fetches_the_page(
         progress={"apply": {"quarantined": 3, "chunks": 9, "chunks_done": 4}},
     )
     working = viewer.get(address(plan, "cleanup-plan-progress"))
+    table = re.search(r"<table.*?</table>", working.content.decode(), re.DOTALL)
+    assert table and "Applied</caption>" in table[0] and table[0].count("<tbody>") == 1
     assert (
         b"every 3s" in working.content
         and b"4 of 9" in working.content

@@ -185,7 +185,7 @@ def _removed(seen: Removals) -> Iterator[Cause]:
             ) % {"went": went, "least": _days(seen.least_age), "most": _days(seen.most_age)}
             yield Cause(AGE_RULE, LIKELY, because)
         else:
-            because = gettext("%(went)s: too few to show an order by age.") % {"went": went}
+            because = gettext("%(went)s, which shows no order by age.") % {"went": went}
             yield Cause(AGE_RULE, POSSIBLE, because)
     if seen.own_went:
         because = gettext("All %(own_files)s files of that directory went together.")

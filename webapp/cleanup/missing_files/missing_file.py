@@ -106,16 +106,16 @@ class Triage:
             else ""
         )
         if self.causes and self.causes[0].verdict in (CERTAIN, LIKELY):
-            told = gettext("%(verdict)s deleted by: %(key)s.%(others)s") % {
+            sentence = gettext("%(verdict)s deleted by: %(key)s.%(others)s") % {
                 "verdict": gettext("Certainly")
                 if self.causes[0].verdict == CERTAIN
                 else gettext("Likely"),
                 "key": LABELS[self.causes[0].key],
                 "others": others,
             }
-            return Badge(told, "▲", "crit")
-        told = gettext("What has deleted it is not known.%(others)s") % {"others": others}
-        return Badge(told, "?", "unknown")
+            return Badge(sentence, "▲", "crit")
+        sentence = gettext("What has deleted it is not known.%(others)s") % {"others": others}
+        return Badge(sentence, "?", "unknown")
 
 
 def triage(written: str) -> Triage:
