@@ -18,8 +18,8 @@ def remember(response: HttpResponseBase, cookie: str, choice: str) -> None:
     )
 
 
-def back(request: HttpRequest) -> HttpResponseRedirect:
-    """To the page that a form names as ``next``, where that is one of Weir's; else to the first
-    page.
-    """
-    return redirect(own(request, request.POST.get("next", "")) or settings.LOGIN_REDIRECT_URL)
+def back(
+    request: HttpRequest, otherwise: str = settings.LOGIN_REDIRECT_URL
+) -> HttpResponseRedirect:
+    """To the page that a form names as ``next``, where that is one of Weir's."""
+    return redirect(own(request, request.POST.get("next", "")) or otherwise)

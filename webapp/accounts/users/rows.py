@@ -33,6 +33,7 @@ def listed() -> QuerySet[User]:
 
 
 def person(user: Any) -> Person:
+    """Of a row of :func:`listed`."""
     role = role_in({group.name for group in user.groups.all()}, user.is_superuser)
     return Person(user, role, seen(user), user.token_count)
 

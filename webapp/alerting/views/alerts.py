@@ -6,15 +6,15 @@ from typing import Any, cast
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_GET, require_POST
 
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.accounts.guards import operators_only
+from webapp.accounts.kept_choices import back
 from webapp.accounts.roles import may_operate
 from webapp.alerting import actions, incident_actions
 from webapp.alerting.badges import badges, state_badge
@@ -153,7 +153,7 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
             messages.warning(
                 request, gettext("Nothing to acknowledge: somebody was quicker, or it is resolved.")
             )
-    return redirect(_back(request))
+    return back(request, reverse("alerts"))
 
 
 def _with_incidents(uids: list[str], user: Any, comment: str, now: datetime) -> int:
@@ -230,10 +230,3 @@ def _about(request: HttpRequest, shown: Alert) -> dict[str, Any]:
 
 def _muted_until(shown: Alert) -> datetime | None:
     return shown.silence.ends_at if shown.muted_by == Mute.SILENCE and shown.silence else None
-
-
-def _back(request: HttpRequest) -> str:
-    """Where the form stood; never anywhere else."""
-    given = request.POST.get("next", "")
-    safe = url_has_allowed_host_and_scheme(given, allowed_hosts=None) and given.startswith("/")
-    return given if safe else reverse("alerts")
