@@ -1,6 +1,6 @@
 """Labels of alerts: what the matchers of silences and endpoints see."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 
@@ -31,24 +31,21 @@ class Labelled(Protocol):
     def incident_id(self) -> str | None: ...
 
 
-OF_EACH_ALERT = (
-    *("cluster", "job", "job_id", "rule", "family", "severity", "confidence"),
-    *("subject", "subject_kind", "incident"),
-)
+_OF_ALERT: dict[str, Callable[[Labelled], str]] = {
+    "cluster": lambda alert: alert.cluster,
+    "job": lambda alert: alert.job_name or "",
+    "job_id": lambda alert: alert.job_id,
+    "rule": lambda alert: alert.rule,
+    "family": lambda alert: alert.family,
+    "severity": lambda alert: alert.severity,
+    "confidence": lambda alert: alert.confidence,
+    "subject": lambda alert: alert.subject,
+    "subject_kind": lambda alert: alert.subject_kind,
+    "incident": lambda alert: alert.incident_id or "",
+}
+OF_EACH_ALERT = frozenset(_OF_ALERT)
 
 
 def matched_labels(alert: Labelled) -> dict[str, str]:
     """The same names for all of them, so that a matcher can be moved from one to another."""
-    return {
-        **alert.labels,
-        "cluster": alert.cluster,
-        "job": alert.job_name or "",
-        "job_id": alert.job_id,
-        "rule": alert.rule,
-        "family": alert.family,
-        "severity": alert.severity,
-        "confidence": alert.confidence,
-        "subject": alert.subject,
-        "subject_kind": alert.subject_kind,
-        "incident": alert.incident_id or "",
-    }
+    return {**alert.labels, **{name: label(alert) for name, label in _OF_ALERT.items()}}
