@@ -43,7 +43,8 @@ class Advised:
 
 
 def interval_advice(took: Durations, now: InForce) -> Advised:
-    """Advice on ``execution.checkpointing.interval``.
+    """Advice on ``execution.checkpointing.interval``: lengthened to twice the 99th percentile of the
+    duration, or the fleet's minimum; shortened only for a recovery-time target.
 
     Raises ValueError for a history without a percentile.
     """

@@ -1,4 +1,4 @@
-"""Which phase of its checkpoints costs a job the time: phases of each checkpoint's slowest subtask.
+"""What a phase costs the checkpoints of a job, for the rules of phases: that of the slowest subtask.
 The asynchronous part of an unaligned checkpoint lasts until the alignment is over, and a derived
 start delay (before 1.11) holds the alignment: both are taken without it.
 """

@@ -83,12 +83,12 @@ def _restarted(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mentio
             yield by_log("restart", "", label, detail, event)
 
 
-KIND = "operator"
+OPERATOR = "operator"
 """Of the annotation; its subject is the operator's own word (``EventRecorder.Reason``, or one of
 :mod:`ingest.discovery`).
 """
 
-WORDS = {
+OPERATOR_WORDS = {
     "SpecChanged": message("operator began an upgrade"),
     "Reconciled": message("operator reconciled the job"),
     "Rollback": message("operator rolled back"),
@@ -114,9 +114,11 @@ _KINDS_OF_CHANGE = {
 def operator_mentions(event: Row) -> Iterator[Mention]:
     reason, text = event["to_state"], event["reason_text"] or ""
     change = text.partition(" ")[0]
-    if reason not in WORDS or (reason == "SpecChanged" and change == "IGNORE"):
+    if reason not in OPERATOR_WORDS or (reason == "SpecChanged" and change == "IGNORE"):
         return
     label = (
-        _KINDS_OF_CHANGE.get(change, WORDS[reason]) if reason == "SpecChanged" else WORDS[reason]
+        _KINDS_OF_CHANGE.get(change, OPERATOR_WORDS[reason])
+        if reason == "SpecChanged"
+        else OPERATOR_WORDS[reason]
     )
-    yield by_log(KIND, reason, label, {"said": text, "path": event["path"]}, event)
+    yield by_log(OPERATOR, reason, label, {"said": text, "path": event["path"]}, event)

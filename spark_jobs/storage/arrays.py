@@ -50,6 +50,7 @@ def later(left: Numbers, other: Numbers) -> Flags:
 
 
 def optional(array: Numbers, kind: pa.DataType) -> pa.Array:
+    """Back to a column, null where unknown."""
     return pa.array(array, pa.int64(), mask=~known(array)).cast(kind)
 
 

@@ -223,6 +223,7 @@ def _descents(
 
 
 def ancestors(holders: Iterable[Key], above: dict[Key, list[Key]]) -> set[Key]:
+    """``holders`` and all above them."""
     reached = set(holders)
     left = list(reached)
     while left:

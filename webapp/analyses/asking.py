@@ -10,6 +10,7 @@ from webapp.storage.models import RootFigures
 
 
 def asked_of_job(job: JobCurrent, parameters: ListFilters) -> Asked:
+    """Over its whole life."""
     at = job.last_seen_at or job.as_of
     return Asked(whole_life(job, at).from_time, at, timezone.now(), parameters)
 

@@ -44,6 +44,8 @@ COMPACT = Geometry(150, 40, 40, 12)
 
 @dataclass(frozen=True)
 class Node:
+    """``x`` and ``y`` of its top left corner."""
+
     key: str
     x: int
     y: int

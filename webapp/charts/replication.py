@@ -12,6 +12,7 @@ HEIGHT_PX = 220
 
 
 def lag_over_time(points: Sequence[tuple[datetime, float]]) -> go.Figure:
+    """``points``: instant and seconds, oldest first."""
     line = go.Scatter(
         x=[plot_time(at) for at, _ in points],
         y=[lag_s for _, lag_s in points],

@@ -79,6 +79,7 @@ def size_over_time(
     events: Sequence[annotated.Annotation] = (),
     link: Link = lambda job_id, checkpoint_id, trigger_time: "",
 ) -> tuple[go.Figure, str]:
+    """The figure and what it left out."""
     bars, line = sizes.uploads, sizes.line
     layout, events_note = annotated.drawn(events, start, end)
     span_ms = (end - start) / timedelta(milliseconds=1)

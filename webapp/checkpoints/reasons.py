@@ -122,6 +122,7 @@ _OF_PHASE = {
 
 
 def next_step(reason: str | None, dominant_phase: str | None) -> str:
+    """By reason, then by the phase that took longest; empty where neither is known."""
     if reason in _NEXT_STEPS:
         return str(_NEXT_STEPS[reason])
     words = words_of(reason)

@@ -6,7 +6,7 @@ days in the same transaction.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -56,7 +56,7 @@ def sum_again(places: Iterable[tuple[str, str, date]]) -> None:
             _sum_day(day, part)
 
 
-def _sum_day(day: date, places: Iterable[tuple[str, str]]) -> None:
+def _sum_day(day: date, places: Sequence[tuple[str, str]]) -> None:
     start, end = begin_of_day(day), begin_of_day(day) + timedelta(days=1)
     events = HostEvent.objects.filter(**SAME_HOST, at__gte=start, at__lt=end)
     span = [connection.ops.adapt_datetimefield_value(at) for at in (start, end)]

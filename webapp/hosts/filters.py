@@ -55,5 +55,6 @@ class HostsFilters(ListFilters):
 
     @property
     def sorting(self) -> tuple[str, bool]:
+        """By what, and whether downwards."""
         sort = self.values.get(SORT) or WORST_FIRST
         return sort.removeprefix("-"), sort.startswith("-")

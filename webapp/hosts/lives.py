@@ -96,5 +96,6 @@ def ended_before(at: datetime, since: datetime, cluster: str | None = None) -> s
 
 
 def ended_words(life: TaskManagerLife) -> str:
+    """Empty while it lives."""
     code = life.ended_by or ""
     return localised(WORDS[code]) if code in WORDS else code.replace("_", " ")

@@ -47,7 +47,7 @@ def write_sums(
     sums: "QuerySet[Any]",
     query: str,
     values: Sequence[Any],
-    places: Iterable[tuple[str, str]],
+    places: Sequence[tuple[str, str]],
     source: "QuerySet[Any]",
 ) -> None:
     """``query`` sums what hosts have, after ``values`` with the clusters and hosts of ``places`` as

@@ -140,6 +140,7 @@ def budget(samples: Samples) -> TaskManagerBudget:
 
 
 def cpu_used(samples: Samples) -> float | None:
+    """Cores, on average."""
     used = _rate(samples, "cpu_ms")
     loads = [
         row["cpu_load"] * row["cpu_cores"]

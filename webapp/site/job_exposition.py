@@ -125,7 +125,7 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     for name, meaning, figure in FIGURES:
         figures = ((labels[_key(job)], figure(job, now)) for job in seen)
         yield name, meaning, [(of, float(value)) for of, value in figures if value is not None]
-    pending, behind_s = _source_lags({_key_of(job): _key(job) for job in seen}, now)
+    pending, behind_s = _source_lags({(job.cluster, job.job_id): _key(job) for job in seen}, now)
     yield (
         "weir_job_source_pending_records",
         "Records that its sources have yet to read, of the connectors that report them.",
@@ -171,10 +171,6 @@ def _is_seen(job: Job) -> bool:
 
 def _key(job: Job) -> JobKey:
     return job.cluster, job.first_attempt_id or job.job_id
-
-
-def _key_of(job: Job) -> JobKey:
-    return job.cluster, job.job_id
 
 
 def _source_lags(

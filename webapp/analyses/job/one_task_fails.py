@@ -42,6 +42,7 @@ class RegionalParameters(ListFilters):
 
     @property
     def limits(self) -> tuple[float, int]:
+        """Share of regions, and how often in a row."""
         share, reuse = (self.values.get(name) for name in ("share", "reuse"))
         return (
             PROPOSED_LIMITS[0] if share is None else min(share, 100) / 100,

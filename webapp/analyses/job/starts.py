@@ -249,6 +249,7 @@ def _held_up(start: Start) -> str:
 
 
 def _straggler(start: Start) -> tuple[str, str]:
+    """Task and place, each empty where there is none."""
     slowest = next((one for one in start.detail.get("slowest") or () if one["straggles"]), None)
     if slowest is None or start.held_up_ms < HELD_UP_MS:
         return "", ""

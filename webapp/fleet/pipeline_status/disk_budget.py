@@ -50,6 +50,7 @@ def kept_bytes() -> int:
 
 
 def problems() -> list[Problem]:
+    """Empty where there is room."""
     listed = []
     least = settings.WEIR.least_free_mb * 1_000_000
     for folder, free_bytes in disks():

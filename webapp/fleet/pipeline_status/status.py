@@ -113,6 +113,7 @@ def _judged_to(now: datetime) -> datetime | None:
 
 
 def recent_status() -> PipelineStatus:
+    """At most five seconds old."""
     known = cache.get(CACHE_KEY)
     if isinstance(known, PipelineStatus):
         return known

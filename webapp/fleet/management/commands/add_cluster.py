@@ -222,6 +222,7 @@ def _add(parser: ArgumentParser, option: str, field: "models.Field[Any, Any]") -
 
 
 def _sign_in(option: str, text: str, variable: str, whose: str) -> tuple[str, str, str]:
+    """Scheme, user and secret."""
     scheme, _, user = text.partition(":")
     if scheme not in AuthScheme.values or bool(user) != (scheme == AuthScheme.BASIC):
         raise CommandError(f"{option} must be basic:USER, bearer or kerberos.", returncode=REFUSED)
