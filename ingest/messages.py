@@ -272,7 +272,7 @@ def _translated(
     if kind == "bytes" and abs(value) < 1000:
         return rendered(plural(value, "{count:count} byte", "{count:count} bytes"), translate, fill)
     if kind == "names":
-        names = [rendered(one, translate, fill) for one in value]
+        names = [rendered(item, translate, fill) for item in value]
         return fill(translate(message(", ")), {}).join(names)
     if isinstance(value, Message):
         return rendered(value, translate, fill)
@@ -286,13 +286,13 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, Message):
         plain = {
             _TEMPLATE: value.template,
-            "values": {name: to_plain(one) for name, one in value.values.items()},
+            "values": {name: to_plain(item) for name, item in value.values.items()},
         }
         return plain | {_PLURAL: value.plural, _NUMBER: value.number} if value.plural else plain
     if isinstance(value, Mapping):
-        return {name: to_plain(one) for name, one in value.items()}
+        return {name: to_plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [to_plain(one) for one in value]
+        return [to_plain(item) for item in value]
     return value
 
 
@@ -340,7 +340,7 @@ def _check(template: str, name: str, kind: str, value: Any) -> None:
     if kind in _FIGURES:
         fits = isinstance(value, int | float) and not isinstance(value, bool)
     elif kind == "names":
-        fits = isinstance(value, list) and all(isinstance(one, str) for one in value)
+        fits = isinstance(value, list) and all(isinstance(item, str) for item in value)
     elif kind == "message":
         fits = isinstance(value, Message) or value == ""
     else:

@@ -32,7 +32,7 @@ def applications(document: Any) -> list[Target]:
     if listed is None:
         return []
     apps = listed.get("app") if isinstance(listed, dict) else None
-    if not isinstance(apps, list) or not all(isinstance(one, dict) for one in apps):
+    if not isinstance(apps, list) or not all(isinstance(app, dict) for app in apps):
         raise Skipped(
             "it must be {'apps': {'app': [...]}}, as a ResourceManager lists applications"
         )
@@ -41,7 +41,7 @@ def applications(document: Any) -> list[Target]:
             message("it lists more than {max_targets:count} applications", max_targets=MAX_TARGETS)
         )
     return [
-        _target(one) for one in apps if one.get("state") == "RUNNING" and one.get("trackingUrl")
+        _target(app) for app in apps if app.get("state") == "RUNNING" and app.get("trackingUrl")
     ]
 
 

@@ -126,7 +126,7 @@ def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
         for vertex_id, answer in reading.vertices.items()
     }
     if not all(starts.values()) or any(
-        one.running_at is None for of_vertex in starts.values() for one in of_vertex.values()
+        start.running_at is None for of_vertex in starts.values() for start in of_vertex.values()
     ):
         return
     for vertex_id, of_vertex in starts.items():
@@ -143,7 +143,9 @@ def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
                 for name in _PLACE
             },
             **{
-                name: by_index({at: getattr(one, name) for at, one in of_vertex.items()}, length)
+                name: by_index(
+                    {at: getattr(start, name) for at, start in of_vertex.items()}, length
+                )
                 for name in _ENTERED
             },
         )

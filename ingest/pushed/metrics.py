@@ -45,7 +45,7 @@ def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) 
     records_by_instant: dict[datetime, list[Record]] = defaultdict(list)
     series = spool.read(after, newest, step_s)
     jobs = _take(records_by_instant, series, is_alone=not source.url)
-    last = max((int(sample[0]) for one in series for sample in one.samples), default=None)
+    last = max((int(sample[0]) for single in series for sample in single.samples), default=None)
     seen = last if last is not None else _whole(cursor.get("seen_s"), newest)
     if newest - seen > FORGOTTEN_AFTER_S:
         spool.discard()
@@ -83,7 +83,9 @@ def _take(
     subtasks = {job_id: rows.Subtasks(of_job) for job_id, of_job in of_tasks.items()}
     jobs = {
         job.job_id: (moment, job)
-        for moment, job in rows.jobs(one for one in series if one.labels["__name__"] in JOB_NAMES)
+        for moment, job in rows.jobs(
+            single for single in series if single.labels["__name__"] in JOB_NAMES
+        )
     }
     for job_id, of_job in subtasks.items():
         for moment, sample in of_job.rows(job_id, placed=is_alone):
@@ -97,7 +99,7 @@ def _take(
                 rows.with_vertices(job, subtasks.get(job_id) or rows.Subtasks(()))
             )
         for moment, manager in rows.taskmanagers(
-            one for one in series if one.labels["__name__"] in TASKMANAGER_NAMES
+            single for single in series if single.labels["__name__"] in TASKMANAGER_NAMES
         ):
             records_by_instant[moment].append(manager)
     return len(jobs)

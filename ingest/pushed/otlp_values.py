@@ -46,7 +46,7 @@ def value(of: AnyValue, parts: Count, depth: int = 0) -> Any:
             return attributes(of.kvlist_value.values, parts, depth + 1)
         case "array_value":
             parts.add(len(of.array_value.values))
-            return [value(one, parts, depth + 1) for one in of.array_value.values]
+            return [value(item, parts, depth + 1) for item in of.array_value.values]
     return None
 
 
@@ -66,8 +66,8 @@ def value_of_json(of: Any, parts: Count, depth: int = 0) -> Any:
         return attributes_of_json(of["kvlistValue"], "values", parts, depth + 1)
     if "arrayValue" in of:
         return [
-            value_of_json(one, parts, depth + 1)
-            for one in listed(of["arrayValue"], "values", parts)
+            value_of_json(item, parts, depth + 1)
+            for item in listed(of["arrayValue"], "values", parts)
         ]
     value = next((of[kind] for kind in _KINDS if isinstance(of.get(kind), str | int | bytes)), None)
     if not isinstance(value, bytes):

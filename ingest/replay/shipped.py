@@ -88,8 +88,8 @@ SHIPPED = (
     Shipped("1.20.5/M", "imports", {"lab-M-finished": "partner-import"}, NOW_AND_THEN_S),
 )
 
-CLUSTERS = frozenset(one.name for one in SHIPPED)
-ROOTS = {one.written_to: one for one in SHIPPED}
+CLUSTERS = frozenset(shipped.name for shipped in SHIPPED)
+ROOTS = {shipped.written_to: shipped for shipped in SHIPPED}
 
 
 def recordings() -> Path:

@@ -133,9 +133,9 @@ def rest_service(resource: dict[str, Any]) -> dict[str, Any] | None:
         return None
     ports = spec.get("ports")
     numbers = {
-        _text(one.get("name")): port
-        for one in (ports if isinstance(ports, list) else [])[:50]
-        if (port := _port(one.get("port")))
+        _text(port_spec.get("name")): port
+        for port_spec in (ports if isinstance(ports, list) else [])[:50]
+        if (port := _port(port_spec.get("port")))
     }
     port = numbers.get("rest") or (next(iter(numbers.values())) if len(numbers) == 1 else None)
     return kept | {
