@@ -126,7 +126,7 @@ def rounded_down_ms(duration_ms: float) -> int:
 
 
 def _worst(took: Iterable[Took], hours: Iterable[HourOfDay]) -> tuple[float, int | None]:
-    overall_ms = quantile((one.end_to_end_ms for one in took), 0.99)
+    overall_ms = quantile((sample.end_to_end_ms for sample in took), 0.99)
     p99_ms, hour = max(
         ((hour.p99_ms, -hour.hour) for hour in hours if hour.p99_ms is not None), default=(0.0, 0)
     )

@@ -90,7 +90,7 @@ def _sent_ms(samples: Sequence[VertexGauges], at_ms: int) -> int | None:
 def _why_unknown(
     received_ms: int, sent_on_ms: int | None, sent: Mapping[str, int | None]
 ) -> UnknownBecause | None:
-    known = [one for one in sent.values() if one is not None]
+    known = [edge_value for edge_value in sent.values() if edge_value is not None]
     if len(known) < len(sent) or sent_on_ms is None:
         return "no_watermark"
     slow_ms, fast_ms = min(known), max(known)

@@ -111,7 +111,9 @@ def _worth_asking(sample: Sample) -> Sequence[Rule]:
     key = type(sample), empty
     if (known := _asked.get(key)) is None:
         known = _asked[key] = [
-            one for one in rules if not one.needs or one.lacking or not empty.issuperset(one.needs)
+            rule
+            for rule in rules
+            if not rule.needs or rule.lacking or not empty.issuperset(rule.needs)
         ]
     return known
 

@@ -82,7 +82,9 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
         _episode(window, restarts, ends.get(restarts[0], ended_ms), _next_begin(groups, index))
         for index, (restarts, ended_ms) in enumerate(groups)
     ]
-    return [one for one in found if one.restarts[-1] >= since_ms or one.ended_ms is None]
+    return [
+        episode for episode in found if episode.restarts[-1] >= since_ms or episode.ended_ms is None
+    ]
 
 
 def first_attempt(window: JobWindow) -> Episode | None:
@@ -105,7 +107,9 @@ def chain_begin(starts: Sequence[int]) -> int:
 
 def last_attempt(episode: Episode) -> Episode:
     for at_ms in reversed(episode.restarts):
-        failed = tuple(one for one in episode.failures if one.at_ms >= at_ms - BEFORE_MS)
+        failed = tuple(
+            failure for failure in episode.failures if failure.at_ms >= at_ms - BEFORE_MS
+        )
         if failed:
             return replace(episode, restarts=(at_ms,), failures=failed, lost=())
     return episode
@@ -149,7 +153,9 @@ def restart_instants(window: JobWindow) -> list[int]:
         for event in window.events
         if event.kind == "job_state" and event.fields.get("to_state") == RESTARTING
     ]
-    annotated = [one.at_ms for one in window.annotations if one.kind == "restart"]
+    annotated = [
+        annotation.at_ms for annotation in window.annotations if annotation.kind == "restart"
+    ]
     every = with_others(with_others(reported, annotated), window.restarts)
     return [at_ms for at_ms in every if at_ms <= window.at_ms]
 
@@ -258,9 +264,10 @@ def _next_begin(groups: list[tuple[list[int], int | None]], index: int) -> int |
 def _within(happenings: Iterable[Happening], begun_ms: int, next_ms: int | None) -> list[Happening]:
     until_ms = next_ms - BEFORE_MS if next_ms is not None else None
     return [
-        one
-        for one in happenings
-        if one.at_ms >= begun_ms - BEFORE_MS and (until_ms is None or one.at_ms < until_ms)
+        happening
+        for happening in happenings
+        if happening.at_ms >= begun_ms - BEFORE_MS
+        and (until_ms is None or happening.at_ms < until_ms)
     ]
 
 

@@ -94,7 +94,7 @@ def store_faults(window: JobWindow, since_ms: int) -> tuple[list[StoreFault], in
             near = [(code, report.came_of, place.path, report.at_ms)]
         if not any(key in faults for key in near):
             faults[near[0]] = StoreFault(report.at_ms, code, report.came_of, place, is_assumed)
-    return sorted(faults.values(), key=lambda one: (one.at_ms, one.code)), len(unplaced)
+    return sorted(faults.values(), key=lambda fault: (fault.at_ms, fault.code)), len(unplaced)
 
 
 def _code_of(report: _Report) -> str | None:
@@ -148,8 +148,12 @@ def _is_of_checkpoint(text: str) -> bool:
 
 def _checkpoint_directory(window: JobWindow) -> StorePlace | None:
     newest = max(
-        (one for one in window.checkpoints if one.external_path and not one.is_savepoint),
-        key=lambda one: one.trigger_time_ms,
+        (
+            checkpoint
+            for checkpoint in window.checkpoints
+            if checkpoint.external_path and not checkpoint.is_savepoint
+        ),
+        key=lambda checkpoint: checkpoint.trigger_time_ms,
         default=None,
     )
     if newest:

@@ -54,9 +54,9 @@ class Transactions:
     @property
     def open_ms(self) -> int | None:
         known = [
-            one
-            for one in (self.longest.open_ms if self.longest else None, self.pending_ms)
-            if one is not None
+            duration_ms
+            for duration_ms in (self.longest.open_ms if self.longest else None, self.pending_ms)
+            if duration_ms is not None
         ]
         return max(known, default=None)
 

@@ -211,7 +211,10 @@ def checkpoint_phases(
         ),
         durations_ms=tuple(chain.from_iterable(duration.end_to_end_ms for duration in durations)),
         missing=tuple(
-            sorted(missing, key=lambda one: (one.vertex_id, one.count, one.indexes, one.hosts))
+            sorted(
+                missing,
+                key=lambda vertex: (vertex.vertex_id, vertex.count, vertex.indexes, vertex.hosts),
+            )
         ),
         as_of=as_of,
     )
@@ -267,9 +270,15 @@ def not_acknowledged(
     """
     if phases.missing:
         return [
-            _entry(one.vertex_id, names.get(one.vertex_id), one.indexes, one.count, one.hosts)
-            | ({"late": one.late, "late_phase": one.late_phase} if one.late_phase else {})
-            for one in phases.missing
+            _entry(
+                vertex.vertex_id,
+                names.get(vertex.vertex_id),
+                vertex.indexes,
+                vertex.count,
+                vertex.hosts,
+            )
+            | ({"late": vertex.late, "late_phase": vertex.late_phase} if vertex.late_phase else {})
+            for vertex in phases.missing
         ]
     if (
         phases.missing is None

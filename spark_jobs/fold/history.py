@@ -108,7 +108,7 @@ def in_order(dated: list[tuple[int, Any]], most: int = HISTORY_PER_RUN) -> Timed
         if dated and isinstance(dated[0][1], samples.VertexPast)
         else sorted_dated[-most:]
     )
-    return [at_ms for at_ms, _ in kept], [one for _, one in kept]
+    return [at_ms for at_ms, _ in kept], [row for _, row in kept]
 
 
 def _by_content(tied: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
@@ -116,7 +116,7 @@ def _by_content(tied: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
         return tied
     names = _NAMES[type(tied[0][1])]
     first = attrgetter(names[0])
-    if len({first(one) for _, one in tied}) == len(tied):
+    if len({first(row) for _, row in tied}) == len(tied):
         return sorted(tied, key=lambda pair: rank(first(pair[1])))
     return sorted(tied, key=lambda pair: rank([getattr(pair[1], name) for name in names]))
 
@@ -212,14 +212,16 @@ def plan_of(
     plan = graph or {}
     vertices = (
         samples.Vertex(
-            one["vertex_id"], one.get("name") or one["vertex_id"], one.get("parallelism")
+            vertex["vertex_id"],
+            vertex.get("name") or vertex["vertex_id"],
+            vertex.get("parallelism"),
         )
-        for one in plan.get("vertices") or ()
-        if one.get("vertex_id")
+        for vertex in plan.get("vertices") or ()
+        if vertex.get("vertex_id")
     )
     edges = (
-        samples.Edge(str(one.get("source")), str(one.get("target")), one.get("ship_strategy"))
-        for one in plan.get("edges") or ()
+        samples.Edge(str(edge.get("source")), str(edge.get("target")), edge.get("ship_strategy"))
+        for edge in plan.get("edges") or ()
     )
     return tuple(vertices), tuple(edges)
 

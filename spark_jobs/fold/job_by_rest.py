@@ -118,7 +118,10 @@ def _newest(
 def _graph(plan: dict[str, Any]) -> dict[str, Any] | None:
     if not plan:
         return None
-    groups = {one["vertex_id"]: one["slot_sharing_group_id"] for one in plan["slot_sharing"] or ()}
+    groups = {
+        vertex["vertex_id"]: vertex["slot_sharing_group_id"]
+        for vertex in plan["slot_sharing"] or ()
+    }
     return {
         "vertices": [
             {

@@ -89,7 +89,7 @@ def events(in_order: Sequence[Row], first: Span | None = None) -> list[Row]:
         if kind in REMEMBERED:
             kept += of_kind[-EVENTS_KEPT:]
         if kind == FAILED and first:
-            kept += [one for one in of_kind if first[0] <= one["ts"] <= first[1]][:FIRSTS]
+            kept += [event for event in of_kind if first[0] <= event["ts"] <= first[1]][:FIRSTS]
     every = sorted({id(event): event for event in kept}.values(), key=_line_order)
     return [
         event

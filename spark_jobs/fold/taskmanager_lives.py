@@ -410,7 +410,7 @@ def _inform(
             if ended_before < since <= at <= left_at + NOTICED_WITHIN_MS
         }
         slots = life["slot_jobs"] or ()
-        to_inform |= {one["job_id"] for one in slots if at - one["at"] <= NOTICED_WITHIN_MS}
+        to_inform |= {slot["job_id"] for slot in slots if at - slot["at"] <= NOTICED_WITHIN_MS}
         informed = set(life["informed_jobs"] or ())
         ending = ("ended_at", "ended_by", "exit_code", "detail", "host")
         if before is None or any(life[name] != before[name] for name in ending):

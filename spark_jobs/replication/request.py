@@ -41,7 +41,7 @@ class Request:
         try:
             written = json.loads(text)
             for name in ("roots", "aliases", "taken"):
-                written[name] = tuple((str(one), other) for one, other in written.get(name, ()))
+                written[name] = tuple((str(uri), other) for uri, other in written.get(name, ()))
             written["withheld"] = tuple(map(str, written.get("withheld", ())))
             return cls(**written)
         except (ValueError, TypeError, AttributeError) as error:

@@ -116,8 +116,8 @@ class SmallCycle(Cycle):
                     self._of_clusters(snapshot.iter_batches(columns=there)), kinds
                 )
                 columns = [
-                    rows[one.name] if one.name in there else pa.nulls(rows.num_rows, one.type)
-                    for one in schema
+                    rows[field.name] if field.name in there else pa.nulls(rows.num_rows, field.type)
+                    for field in schema
                 ]
                 read.append(pa.table(columns, schema.names).cast(schema))
         tables = pa.concat_tables(read)

@@ -133,9 +133,9 @@ class SmallLake:
     def _read(self, table: str, files: Iterable[DataFile], condition: pc.Expression) -> pa.Table:
         schema = pa.schema(
             [
-                pa.field(one.name, in_microseconds(one.type))
-                for one in ALL_TABLES[table].schema
-                if one.name != "date"
+                pa.field(column.name, in_microseconds(column.type))
+                for column in ALL_TABLES[table].schema
+                if column.name != "date"
             ]
         )
         paths = []

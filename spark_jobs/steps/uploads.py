@@ -126,7 +126,14 @@ class Uploads:
             before, size = files.get(name, (file, None))
             files[name] = (
                 max(file, before),
-                max((one for one in (size, row["size_bytes"]) if one is not None), default=None),
+                max(
+                    (
+                        known_size
+                        for known_size in (size, row["size_bytes"])
+                        if known_size is not None
+                    ),
+                    default=None,
+                ),
             )
 
     def rows(self) -> Iterator[Row]:

@@ -58,8 +58,8 @@ def progress_of(expired: Sequence[CheckpointSample]) -> Progress:
     """``expired``: oldest first, at least one. Of the newest that all subtasks came late of, else
     of the newest: what comes late of that one may still be on its way.
     """
-    every = [_late(one) for one in expired]
-    newest = next((one for one in reversed(every) if one.complete), every[-1])
+    every = [_late(sample) for sample in expired]
+    newest = next((late for late in reversed(every) if late.complete), every[-1])
     return newest if newest.complete else replace(newest, hung=_hung(expired))
 
 
@@ -69,7 +69,11 @@ def _late(newest: CheckpointSample) -> Progress:
         if newest.subtasks and newest.acknowledged is not None
         else None
     )
-    late_ms = [int(one["late_ms"]) for one in newest.late_messages if one.get("late_ms")]
+    late_ms = [
+        int(late_message["late_ms"])
+        for late_message in newest.late_messages
+        if late_message.get("late_ms")
+    ]
     lacking = (newest.subtasks or 0) - (newest.acknowledged or 0)
     complete = bool(late_ms) and 0 < lacking <= (newest.late_message_count or len(late_ms))
     return Progress(newest, ratio, max(late_ms, default=None), complete)
@@ -78,12 +82,12 @@ def _late(newest: CheckpointSample) -> Progress:
 def _hung(expired: Sequence[CheckpointSample]) -> tuple[Subtask, ...]:
     if len(expired) < HUNG_TIMES:
         return ()
-    never = set.intersection(*(_never_came(one) for one in expired[-HUNG_TIMES:]))
+    never = set.intersection(*(_never_came(sample) for sample in expired[-HUNG_TIMES:]))
     return tuple(sorted(never)) if len(never) <= HUNG_AT_MOST else ()
 
 
 def _never_came(expired: CheckpointSample) -> set[Subtask]:
-    late = {(one.get("vertex_name"), one.get("subtask")) for one in expired.late_messages}
+    late = {(sample.get("vertex_name"), sample.get("subtask")) for sample in expired.late_messages}
     return {
         (str(part.get("vertex_name") or part.get("vertex_id") or ""), index)
         for part in expired.not_acknowledged

@@ -384,7 +384,7 @@ def _evidence(
         at_ms,
         source,
     )
-    usual = median(_share_of(one, upload.full_bytes or 1) for one in before)
+    usual = median(_share_of(sample, upload.full_bytes or 1) for sample in before)
     over = message(
         "median of the {before:message} before",
         before=plural(len(before), "{count:count} checkpoint", "{count:count} checkpoints"),

@@ -229,7 +229,11 @@ def _rates(vertex: VertexWindow, is_source: bool) -> Rates:
         emitted = records_out(vertex)
         return replace(emitted, per_s=tuple(rate or None for rate in emitted.per_s))
     rates, busy = records_in(vertex), vertex.busy_ratio
-    if rates.counted_ms is None and None in busy and any(one is not None for one in busy):
+    if (
+        rates.counted_ms is None
+        and None in busy
+        and any(busy_value is not None for busy_value in busy)
+    ):
         # Zeros of a subtask that has not begun are no measurement.
         return replace(
             rates,

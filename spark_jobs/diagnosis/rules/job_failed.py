@@ -167,7 +167,11 @@ def _usable(window: JobWindow, cause: FailureCause | None) -> Snapshot | None:
         and not checkpoint.discarded
         and (checkpoint.is_savepoint or window.config.externalized is not False)
     ]
-    newest = max(kept, key=lambda one: (one.trigger_time_ms, one.checkpoint_id), default=None)
+    newest = max(
+        kept,
+        key=lambda checkpoint: (checkpoint.trigger_time_ms, checkpoint.checkpoint_id),
+        default=None,
+    )
     return _of_checkpoint(newest) if newest else _restored(window)
 
 
@@ -183,8 +187,8 @@ def _of_checkpoint(checkpoint: CheckpointSample) -> Snapshot:
 def _restored(window: JobWindow) -> Snapshot | None:
     found: list[tuple[str, int | None]] = [
         (str(path), None)
-        for one in window.annotations
-        if one.kind == "restore" and (path := one.detail.get("path"))
+        for annotation in window.annotations
+        if annotation.kind == "restore" and (path := annotation.detail.get("path"))
     ]
     found += [
         (str(path), _taken_ms(event))

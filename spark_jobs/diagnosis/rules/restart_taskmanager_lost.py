@@ -48,11 +48,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _fails_otherwise(last: Episode) -> bool:
-    late = [one for one in last.failures if one.at_ms > last.begun_ms + CASCADES_WITHIN_MS]
+    late = [
+        failure for failure in last.failures if failure.at_ms > last.begun_ms + CASCADES_WITHIN_MS
+    ]
     return any(
-        not is_lost_taskmanager(one.name, one.stacktrace)
-        and "NoResourceAvailable" not in f"{one.name}{(one.stacktrace or '')[:4000]}"
-        for one in late
+        not is_lost_taskmanager(failure.name, failure.stacktrace)
+        and "NoResourceAvailable" not in f"{failure.name}{(failure.stacktrace or '')[:4000]}"
+        for failure in late
     )
 
 

@@ -122,7 +122,7 @@ def _finding(
 ) -> Finding:
     holds = start.held_up_ms >= limits[HELD_UP]
     slowest = (
-        next((one for one in start.detail.get("slowest") or () if one["straggles"]), None)
+        next((vertex for vertex in start.detail.get("slowest") or () if vertex["straggles"]), None)
         if holds
         else None
     )
