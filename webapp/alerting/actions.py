@@ -91,7 +91,7 @@ def silence(
                 "Give at least one matcher: a silence of everything would hide all that happens."
             )
         )
-    if all(one.label not in OF_EACH_ALERT and one.accepts("") for one in matchers):
+    if all(matcher.label not in OF_EACH_ALERT and matcher.accepts("") for matcher in matchers):
         # Such as clutser!="test", or team="" where nobody has set teams.
         raise InputRefused(
             gettext(

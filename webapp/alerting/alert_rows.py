@@ -62,7 +62,7 @@ SEVERITY_OF_RANK = {rank: str(severity) for severity, rank in SEVERITY_RANK.item
 
 
 def life_of(row: Alert) -> Life:
-    fired = tuple(datetime.fromisoformat(one) for one in row.fired)
+    fired = tuple(datetime.fromisoformat(instant) for instant in row.fired)
     return Life(
         **{name: getattr(row, name) for name in SAME},
         fired=fired,

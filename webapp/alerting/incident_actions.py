@@ -109,7 +109,7 @@ def assign(incident: Incident, owner: str, user: Any, now: datetime) -> None:
 
     Raises :class:`InputRefused` for who cannot work on it, :class:`ActionRefused` where it is over.
     """
-    able = next((one for one in people(incident) if one.username == owner), None)
+    able = next((person for person in people(incident) if person.username == owner), None)
     if owner and able is None:
         raise InputRefused(
             gettext("Choose an operator who sees this cluster: %(owner)s is none.")

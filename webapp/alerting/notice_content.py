@@ -56,7 +56,9 @@ class Facts:
     def cause_of(self, finding: Finding | Alert) -> str:
         """With the known bugs that explain it, unless it names them itself."""
         beside = self.known_bugs.get(finding.pk, ()) if isinstance(finding, Finding) else ()
-        unnamed = [one.sentence for one in beside if one.bug.issue not in finding.cause]
+        unnamed = [
+            exposure.sentence for exposure in beside if exposure.bug.issue not in finding.cause
+        ]
         return join_messages((finding.cause, *unnamed), " ") if unnamed else finding.cause
 
     def in_order(self, rows: Sequence[Alert]) -> list[Alert]:

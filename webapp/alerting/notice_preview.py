@@ -37,7 +37,11 @@ def notice_text(alert: Alert, deliveries: Sequence[Delivery], now: datetime) -> 
         # Endpoints are of the whole fleet.
         all_seen = scopes.current().is_everything
         endpoints = Endpoint.objects.filter(enabled=True).order_by("name") if all_seen else ()
-        takers = [one.name for one in endpoints if part_for(notice, wants_of(one)) is not None]
+        takers = [
+            endpoint.name
+            for endpoint in endpoints
+            if part_for(notice, wants_of(endpoint)) is not None
+        ]
         return NoticeText(_text(notice), None, takers)
     sent = Delivery.objects.select_related("endpoint").get(pk=deliveries[0].pk)
     try:
@@ -47,6 +51,6 @@ def notice_text(alert: Alert, deliveries: Sequence[Delivery], now: datetime) -> 
 
 
 def _text(notice: Notice) -> str:
-    seen = tuple(one for one in notice.alerts if scopes.current().holds(one.cluster))
+    seen = tuple(alert for alert in notice.alerts if scopes.current().holds(alert.cluster))
     with translation.override(LANGUAGE), shown_zone.within(lambda: UTC):
         return text_of(notice.without_secrets().of(seen, are_chosen=True))

@@ -22,8 +22,8 @@ def shared_homes(causes: dict[str, tuple[str, str]]) -> dict[str, tuple[str, str
     """
     family = RULE.partition(".")[0]
     uids = [uid for uid, (_cluster, of_cause) in causes.items() if of_cause == family]
-    shared = [one for one in store_troubles() if len(one.clusters) > 1] if uids else []
-    group_of = {finding.pk: _group(one) for one in shared for finding in one.findings}
+    shared = [trouble for trouble in store_troubles() if len(trouble.clusters) > 1] if uids else []
+    group_of = {finding.pk: _group(trouble) for trouble in shared for finding in trouble.findings}
     members = IncidentMember.objects.filter(incident__uid__in=uids, finding__in=list(group_of))
     return {
         uid: (NO_CLUSTER, group_of[finding])

@@ -102,7 +102,9 @@ def what_resolves(row: Alert, policies: Policies) -> str:
     elif row.flapping:
         after = max(after, FLAP_QUIET)
     hold = duration_text((hold_of(row.rule) + after).total_seconds() * 1_000)
-    crossed = next((one for one in figures(row.evidence) if one.compared and one.is_passed), None)
+    crossed = next(
+        (figure for figure in figures(row.evidence) if figure.compared and figure.is_passed), None
+    )
     if crossed is None:
         return gettext("When its rule has not found it for %(hold)s.") % {"hold": hold}
     words = " ".join((localised(crossed.name), crossed.compared, localised(crossed.note)))

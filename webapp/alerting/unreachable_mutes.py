@@ -69,7 +69,7 @@ class UnreachableMutes:
         if (
             unreachable is None
             or (row.rule == UNREACHABLE and not row.job_id)
-            or any(one.takes(row) for one in self._unaware[unreachable.pk])
+            or any(mute.takes(row) for mute in self._unaware[unreachable.pk])
         ):
             return None
         last_seen = row.finding.last_seen if row.finding else row.episode_at

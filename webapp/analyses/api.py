@@ -58,7 +58,7 @@ def schema_of(kind: Any) -> dict[str, Any]:
     if origin is Literal:
         return {"type": "string", "enum": list(of)}
     if origin in (Union, UnionType):
-        options = [one for one in of if one is not type(None)]
+        options = [option for option in of if option is not type(None)]
         if str in options:
             return dict(ANY_VALUE)
         if len(options) == 1:

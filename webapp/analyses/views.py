@@ -113,7 +113,7 @@ def _page(
     context |= {
         "analysis": analysis,
         "query": request.GET.urlencode(),
-        "parameters": [(name, one, request.GET.get(name, "")) for name, one in parameters],
+        "parameters": [(name, choices, request.GET.get(name, "")) for name, choices in parameters],
         "wrong": "" if asked.parameters.is_valid() else asked.parameters.explanation,
     }
     is_part = "HX-Request" in request.headers

@@ -71,7 +71,7 @@ def _moved(part: Any, ahead: timedelta, named: str) -> Any:
             for key, value in part.items()
         }
     if isinstance(part, list):
-        return [_moved(one, ahead, named) for one in part]
+        return [_moved(item, ahead, named) for item in part]
     if isinstance(part, str) and _PLOT_TIME.fullmatch(part):
         return (datetime.fromisoformat(part) + ahead).isoformat(sep=" ", timespec="milliseconds")
     return part

@@ -58,8 +58,8 @@ def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ..
     triggers = _triggers(job, {number for _, number in restored})
     following = [outage.at for outage in read_outages[1:]]
     return tuple(
-        _restored(one, until, restored, triggers)
-        for one, until in itertools.zip_longest(read_outages, following)
+        _restored(episode, until, restored, triggers)
+        for episode, until in itertools.zip_longest(read_outages, following)
     )
 
 

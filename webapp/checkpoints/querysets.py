@@ -116,7 +116,9 @@ def sizes(facts: Any) -> Sizes | None:
     uploads_only = not of_line.total and completed.filter(OWN).exists()
     if not points and not completed.exists():
         return None
-    bars, line = ([points[pk] for pk in one.ids if pk in points] for one in (of_uploads, of_line))
+    bars, line = (
+        [points[pk] for pk in series.ids if pk in points] for series in (of_uploads, of_line)
+    )
     return Sizes(bars, line, of_uploads.total, uploads_only)
 
 

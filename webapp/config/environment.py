@@ -191,7 +191,7 @@ class Environment:
         """a JSON object such as {"payments": "team=\\"payments\\"", "sre": "*"}""",
     )
     oidc_allowed: list[str] = _read(
-        words, "WEIR_OIDC_ALLOWED", [], "mail addresses or @domains", lambda one: "@" in one
+        words, "WEIR_OIDC_ALLOWED", [], "mail addresses or @domains", lambda word: "@" in word
     )
     lake_root: str = _read(_place, "WEIR_LAKE_ROOT", "lake")
     runs_root: str = _read(_place, "WEIR_RUNS_ROOT", "runs")

@@ -111,7 +111,9 @@ class Notice:
             "changed": frozenset(raw["changed"]),
             "made_at": _instant(raw["made_at"]),
         }
-        return cls(**{one.name: given[one.name] for one in fields(cls) if one.name in given})
+        return cls(
+            **{column.name: given[column.name] for column in fields(cls) if column.name in given}
+        )
 
     def without_secrets(self) -> "Notice":
         """Fit to leave the house: names, texts and figures come from users' jobs and their logs.
@@ -188,7 +190,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if isinstance(value, (NoticeAlert, Notice)):
-        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+        return {column.name: _plain(getattr(value, column.name)) for column in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, frozenset):
@@ -208,7 +210,11 @@ def _alert(raw: dict[str, Any]) -> NoticeAlert:
     }
     # What an earlier version of Weir queued has no incident.
     return NoticeAlert(
-        **{one.name: given[one.name] for one in fields(NoticeAlert) if one.name in given}
+        **{
+            column.name: given[column.name]
+            for column in fields(NoticeAlert)
+            if column.name in given
+        }
     )
 
 

@@ -73,8 +73,8 @@ def shown(finding: Finding) -> PresentedFinding:
 
 def with_known_bugs(presented: Iterable[PresentedFinding]) -> list[PresentedFinding]:
     known = list(presented)
-    beside = bugs_beside(one.finding for one in known)
-    return [replace(one, known_bugs=beside.get(one.finding.pk, ())) for one in known]
+    beside = bugs_beside(row.finding for row in known)
+    return [replace(row, known_bugs=beside.get(row.finding.pk, ())) for row in known]
 
 
 def matters(findings: Iterable[Finding]) -> list[PresentedFinding]:

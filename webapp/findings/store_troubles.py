@@ -69,31 +69,33 @@ class StoreTrouble:
     @property
     def jobs(self) -> frozenset[Job]:
         """Each by its first attempt."""
-        return frozenset((one.cluster, one.first_attempt_id) for one in self.findings)
+        return frozenset((finding.cluster, finding.first_attempt_id) for finding in self.findings)
 
     @property
     def clusters(self) -> frozenset[str]:
-        return frozenset(one.cluster for one in self.findings)
+        return frozenset(finding.cluster for finding in self.findings)
 
     @property
     def first_seen(self) -> datetime:
-        return min(one.first_seen for one in self.findings)
+        return min(finding.first_seen for finding in self.findings)
 
     @property
     def last_seen(self) -> datetime:
-        return max(one.last_seen for one in self.findings)
+        return max(finding.last_seen for finding in self.findings)
 
     @property
     def is_open(self) -> bool:
-        return any(one.state == "open" for one in self.findings)
+        return any(finding.state == "open" for finding in self.findings)
 
     @property
     def prefixes(self) -> list[str]:
-        return sorted({str(name) for one in self.findings for name in one.data.get("prefixes", ())})
+        return sorted(
+            {str(name) for finding in self.findings for name in finding.data.get("prefixes", ())}
+        )
 
     def count(self, *came_of: str) -> int:
         """Of the newest ten minutes of each finding."""
-        counts = [one.data.get("counts", {}) for one in self.findings]
+        counts = [finding.data.get("counts", {}) for finding in self.findings]
         return sum(int(of_one.get(name, 0)) for of_one in counts for name in came_of)
 
 
@@ -106,26 +108,37 @@ def store_troubles(since: datetime | None = None) -> list[StoreTrouble]:
 
 def troubles_of(findings: Iterable[Finding]) -> list[StoreTrouble]:
     known = [
-        one
-        for one in findings
-        if isinstance(one.data, dict) and one.data.get("store") and one.data.get("fault")
+        finding
+        for finding in findings
+        if isinstance(finding.data, dict)
+        and finding.data.get("store")
+        and finding.data.get("fault")
     ]
     settings = _settings(known)
     alike: dict[tuple[str, str], list[Finding]] = defaultdict(list)
-    for one in known:
-        resource = _resource(one, settings.get((one.cluster, one.job_id)))
-        alike[resource, str(one.data["fault"])].append(one)
+    for row in known:
+        resource = _resource(row, settings.get((row.cluster, row.job_id)))
+        alike[resource, str(row.data["fault"])].append(row)
     troubles = [
         StoreTrouble(
             *key,
             tuple(near),
-            {(one.cluster, one.job_id): settings.get((one.cluster, one.job_id)) for one in near},
+            {
+                (finding.cluster, finding.job_id): settings.get((finding.cluster, finding.job_id))
+                for finding in near
+            },
         )
         for key, of_key in alike.items()
         for near in _near_in_time(of_key)
     ]
     return sorted(
-        troubles, key=lambda one: (not one.is_open, -len(one.jobs), one.first_seen, one.resource)
+        troubles,
+        key=lambda trouble: (
+            not trouble.is_open,
+            -len(trouble.jobs),
+            trouble.first_seen,
+            trouble.resource,
+        ),
     )
 
 
@@ -133,12 +146,12 @@ def _near_in_time(findings: Sequence[Finding]) -> list[list[Finding]]:
     lasts = max(LEAST_NEAR, hold_of(RULE))
     groups: list[list[Finding]] = []
     reaches: datetime | None = None
-    for one in sorted(findings, key=lambda one: (one.first_seen, one.pk)):
-        if reaches is None or one.first_seen > reaches + lasts:
+    for finding in sorted(findings, key=lambda member: (member.first_seen, member.pk)):
+        if reaches is None or finding.first_seen > reaches + lasts:
             groups.append([])
-            reaches = one.last_seen
-        groups[-1].append(one)
-        reaches = max(reaches, one.last_seen)
+            reaches = finding.last_seen
+        groups[-1].append(finding)
+        reaches = max(reaches, finding.last_seen)
     return groups
 
 
@@ -163,7 +176,7 @@ def first_set(settings: Settings, names: Iterable[str]) -> str | None:
 
 def _settings(findings: Iterable[Finding]) -> dict[Job, Settings | None]:
     """One query for 500 jobs, of whatever clusters; of each job the few settings alone."""
-    wanted = {(one.cluster, one.job_id) for one in findings}
+    wanted = {(finding.cluster, finding.job_id) for finding in findings}
     texts = [Cast(KT(f"configuration__{name}"), CharField()) for name in SETTINGS]
     settings: dict[Job, Settings | None] = {}
     for some in chunks(sorted(wanted), JOBS_AT_ONCE):

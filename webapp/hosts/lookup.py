@@ -400,9 +400,9 @@ def concentrations(
     ]
     return sorted(
         concentrated,
-        key=lambda one: (
-            not one.is_notable,
-            [*MANY].index(one.kind) if one.kind in MANY else len(MANY),
+        key=lambda share: (
+            not share.is_notable,
+            [*MANY].index(share.kind) if share.kind in MANY else len(MANY),
         ),
     )
 

@@ -153,9 +153,9 @@ def links(shown: Shown, tab: str) -> list[Link]:
         return f"{reverse(name, args=(job.cluster, job.job_id, *more))}{query and '?'}{query}"
 
     found = [
-        Link(one.title, one.summary, address(one.name))
-        for one in all_analyses().values()
-        if one.tab == tab
+        Link(declared.title, declared.summary, address(declared.name))
+        for declared in all_analyses().values()
+        if declared.tab == tab
     ]
     if tab == "state":
         summary = gettext(

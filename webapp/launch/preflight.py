@@ -202,8 +202,8 @@ def program_of(pid: str) -> str:
         words = file.read().decode("utf-8", "replace").split("\0")
     options = [number for number, word in enumerate(words) if word.startswith("-") and word != "-m"]
     return "".join(
-        one if one.isprintable() else "?"
-        for one in " ".join(words[: options[0] if options else None]).strip()[:100]
+        letter if letter.isprintable() else "?"
+        for letter in " ".join(words[: options[0] if options else None]).strip()[:100]
     )
 
 

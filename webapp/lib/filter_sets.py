@@ -65,7 +65,11 @@ class ListFilters(FilterSet):
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
-        return {name: one for name, one in cls.base_filters.items() if isinstance(one, Parameter)}
+        return {
+            name: filter_
+            for name, filter_ in cls.base_filters.items()
+            if isinstance(filter_, Parameter)
+        }
 
     @property
     def values(self) -> dict[str, Any]:

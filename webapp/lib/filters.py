@@ -104,10 +104,10 @@ def counted(value: Any) -> str:
     """
     if isinstance(value, Mapping):
         return ", ".join(
-            f"{counted(one)} {words(name)}" for name, one in value.items() if _counts_any(one)
+            f"{counted(item)} {words(name)}" for name, item in value.items() if _counts_any(item)
         ) or gettext("none")
     if isinstance(value, list | tuple):
-        return ", ".join(counted(one) for one in value) or gettext("none")
+        return ", ".join(counted(item) for item in value) or gettext("none")
     if value is None or isinstance(value, bool):
         return quantities.UNKNOWN if value is None else gettext("yes") if value else gettext("no")
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -56,6 +56,6 @@ def as_json(grants: Grants) -> list[list[dict[str, str]]]:
 def grants_from_json(kept: Any) -> Grants:
     """What cannot be read any more grants nothing."""
     try:
-        return tuple(grant for grant in (from_json(one) for one in kept) if grant)
+        return tuple(grant for grant in (from_json(written) for written in kept) if grant)
     except (BadMatcher, TypeError):
         return ()

@@ -163,12 +163,16 @@ def as_entered(items: Iterable[Mapping[str, str]]) -> tuple[Matcher, ...]:
 
 def named_cluster(matchers: Iterable[Matcher]) -> str:
     """The cluster that they name outright; empty where they may match rows of several."""
-    of_cluster = (one.value for one in matchers if (one.label, one.operator) == ("cluster", EQUAL))
+    of_cluster = (
+        condition.value
+        for condition in matchers
+        if (condition.label, condition.operator) == ("cluster", EQUAL)
+    )
     return next(of_cluster, "")[:100]
 
 
 def as_lines(matchers: Iterable[Matcher]) -> str:
-    return "\n".join(str(one) for one in matchers)
+    return "\n".join(str(condition) for condition in matchers)
 
 
 def match_all(matchers: Sequence[Matcher], labels: Mapping[str, str]) -> bool:

@@ -29,7 +29,7 @@ def silence_address(
         _exactly("rule", rule),
         _exactly("subject", subject),
     )
-    return f"{reverse('silence-new')}?{urlencode({'matchers': as_lines(one for one in wanted if one)})}"
+    return f"{reverse('silence-new')}?{urlencode({'matchers': as_lines(filter(None, wanted))})}"
 
 
 @register.simple_tag

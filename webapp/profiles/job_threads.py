@@ -89,9 +89,9 @@ def job_threads(
     With a vertex: the TaskManagers that run it, and of them its threads alone.
     """
     vertices = {
-        str(one["vertex_id"]): one
-        for one in (job.graph or {}).get("vertices") or ()
-        if one.get("vertex_id")
+        str(planned["vertex_id"]): planned
+        for planned in (job.graph or {}).get("vertices") or ()
+        if planned.get("vertex_id")
     }
     tasks = sum(int(vertex.get("parallelism") or 0) for vertex in vertices.values())
     try:
@@ -119,8 +119,8 @@ def job_threads(
         )
         return JobThreads(None, (), why)
     names = {
-        _text(one.get("name")): key
-        for key, one in vertices.items()
+        _text(of_plan.get("name")): key
+        for key, of_plan in vertices.items()
         if not vertex_id or key == vertex_id
     }
     chosen = sorted(where)[:MOST_TASKMANAGERS]

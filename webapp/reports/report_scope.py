@@ -76,7 +76,11 @@ def with_attempts(scope: ReportScope, jobs: Iterable[JobCurrent]) -> ReportScope
     keys = dict.fromkeys(scope.jobs)
     for job in jobs:
         if JobKey(job.cluster, job.job_id) in keys:
-            lived = [one for one in other_attempts(job) if lived_in(one, scope.start, scope.end)]
+            lived = [
+                attempt
+                for attempt in other_attempts(job)
+                if lived_in(attempt, scope.start, scope.end)
+            ]
             keys.update(dict.fromkeys(JobKey(job.cluster, job.job_id) for job in lived))
     return replace(scope, jobs=tuple(keys)[:MOST_JOBS])
 

@@ -26,8 +26,8 @@ from webapp.storage.table_models import AUDIT_MODELS
 from webapp.work.lease import Lease
 from webapp.work.runs import RunRecord
 
-OF_PAST = tuple(one for one in SHIPPED if one.has_past)
-PAST_ROOTS = [one.written_to for one in OF_PAST]
+OF_PAST = tuple(shipped for shipped in SHIPPED if shipped.has_past)
+PAST_ROOTS = [shipped.written_to for shipped in OF_PAST]
 AFTER_THE_PAST = timedelta(hours=1)
 """When the first audit looked: once all of then was over."""
 
@@ -90,7 +90,7 @@ def later_audits() -> list[StorageAudit]:
         .filter(files_kept=True)
         .order_by("-as_of", "-id")[:20]
     )
-    return [one for one in audits if set(PAST_ROOTS) <= set(one.roots)]
+    return [past for past in audits if set(PAST_ROOTS) <= set(past.roots)]
 
 
 def remove(now: datetime) -> None:

@@ -58,7 +58,7 @@ def matters(members: Iterable[Member]) -> list[Matter]:
 def with_bugs(shown: Sequence[Matter]) -> list[Matter]:
     """With the known bugs that explain them."""
     known = with_known_bugs(matter.shown for matter in shown)
-    return [replace(matter, shown=one) for matter, one in zip(shown, known, strict=True)]
+    return [replace(matter, shown=bugs) for matter, bugs in zip(shown, known, strict=True)]
 
 
 def cost(

@@ -220,7 +220,7 @@ def _about(request: HttpRequest, shown: Alert) -> dict[str, Any]:
         "muted_count": muted_count,
         "muted": muted,
         "muted_until": _muted_until(shown),
-        "beside": [(one, state_badge(one)) for one in beside[:MOST_BESIDE]],
+        "beside": [(sibling, state_badge(sibling)) for sibling in beside[:MOST_BESIDE]],
         "silence_url": silence_address(
             shown.cluster, shown.job_name, shown.job_id, shown.rule, shown.subject
         ),

@@ -279,8 +279,8 @@ def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
     config = job.checkpoint_config or {}
     rows = _rows(job, at)
     names = {
-        one["vertex_id"]: one.get("name") or one["vertex_id"]
-        for one in (job.graph or {}).get("vertices") or ()
+        vertex["vertex_id"]: vertex.get("name") or vertex["vertex_id"]
+        for vertex in (job.graph or {}).get("vertices") or ()
     }
     feeders = _feeders(job)
     fed = _fed(feeders, names, rows or {})
@@ -338,7 +338,7 @@ def _fed(
         if (feds := fed_samples(target, sources, samples))
     ]
     return sorted(
-        (_fed_vertex(one, names) for one in newest),
+        (_fed_vertex(window, names) for window in newest),
         key=lambda vertex: (-(vertex.apart_ms or 0), vertex.name),
     )
 

@@ -331,7 +331,7 @@ def job_change(job: JobCurrent, at: datetime, length: timedelta, now: datetime) 
 def marks_of(job: JobCurrent, start: datetime, end: datetime) -> list[Mark]:
     """What may be asked about, the newest first."""
     return _marks(
-        job.cluster, [job.job_id, *(one.job_id for one in other_attempts(job))], start, end
+        job.cluster, [job.job_id, *(attempt.job_id for attempt in other_attempts(job))], start, end
     )[::-1]
 
 

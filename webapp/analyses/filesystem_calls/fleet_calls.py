@@ -91,7 +91,7 @@ def namenode_memory(known: Sequence[NameNode]) -> NameNodeMemory:
         row for row in rows.order_by("-files", "id")[: MOST_JOBS * 2] if _of_audit(row) in audits
     ]
     return NameNodeMemory(
-        sorted(roots, key=lambda one: -one.namespace.files), jobs[:MOST_JOBS], rows.count()
+        sorted(roots, key=lambda root: -root.namespace.files), jobs[:MOST_JOBS], rows.count()
     )
 
 
@@ -214,7 +214,7 @@ def _of_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> FileSyst
         ]
         for job, calls in known
     }
-    seconds = by_second((one for of_job in written.values() for one in of_job), SECONDS)
+    seconds = by_second((call for of_job in written.values() for call in of_job), SECONDS)
     worst = int(seconds.argmax())
     shares = [(job, float(by_second(written[id(job)], SECONDS)[worst])) for job, _calls in known]
     together = [
@@ -228,7 +228,7 @@ def _of_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> FileSyst
         sum(job.per_s or 0.0 for job in jobs),
         peak,
         start + timedelta(seconds=worst) if peak else None,
-        sorted(together, key=lambda one: (-one.calls, one.name)),
+        sorted(together, key=lambda operation: (-operation.calls, operation.name)),
         seconds.tolist(),
     )
 

@@ -100,8 +100,8 @@ def by_bug(jobs: Iterable[JobBugs]) -> list[BugJobs]:
         )
         for bug in KNOWN_BUGS
     ]
-    concerned = [one for one in counted if one.shows or one.can_hit or one.unknown or one.left]
-    return sorted(concerned, key=lambda one: (-one.shows, -one.can_hit, -one.unknown))
+    concerned = [bug for bug in counted if bug.shows or bug.can_hit or bug.unknown or bug.left]
+    return sorted(concerned, key=lambda bug: (-bug.shows, -bug.can_hit, -bug.unknown))
 
 
 def _bugs_of(job: JobCurrent, showing: dict[Key, set[str]], target: str | None) -> JobBugs:
@@ -144,7 +144,11 @@ def _showing() -> dict[Key, set[str]]:
     for some in chunks(small.iterator(FINDINGS_AT_ONCE), FINDINGS_AT_ONCE):
         beside = bugs_beside(some)
         for finding in some:
-            proved = {one.bug.issue for one in beside.get(finding.pk, ()) if one.shown == "shows"}
+            proved = {
+                exposure.bug.issue
+                for exposure in beside.get(finding.pk, ())
+                if exposure.shown == "shows"
+            }
             if proved:
                 key = (finding.cluster, finding.first_attempt_id)
                 showing.setdefault(key, set()).update(proved)
@@ -273,21 +277,21 @@ def _bugs(bugs: Sequence[BugJobs], target: str | None) -> Table:
         "bugs",
         message("Bugs"),
         tuple(columns),
-        tuple(_bug(one, target) for one in bugs),
+        tuple(_bug(bug, target) for bug in bugs),
         subtitle=message("those that show first"),
         empty=message("No known bug concerns a job."),
     )
 
 
-def _bug(one: BugJobs, target: str | None) -> tuple[Value, ...]:
-    changes = (one.gone, one.left) if target else ()
-    bug = one.bug
+def _bug(bug_jobs: BugJobs, target: str | None) -> tuple[Value, ...]:
+    changes = (bug_jobs.gone, bug_jobs.left) if target else ()
+    bug = bug_jobs.bug
     return (
         Link(bug.issue, bug.address),
         bug.effect,
-        one.shows,
-        one.can_hit,
-        one.unknown,
+        bug_jobs.shows,
+        bug_jobs.can_hit,
+        bug_jobs.unknown,
         *changes,
         bug.needs,
         bug.releases.text,

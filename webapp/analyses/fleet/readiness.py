@@ -326,7 +326,7 @@ def _by_storage(
         )
         for name, of in by_storage.items()
     ]
-    return sorted(storages, key=lambda one: (-one.size_bytes, one.storage))
+    return sorted(storages, key=lambda storage: (-storage.size_bytes, storage.storage))
 
 
 MOST_JOBS, ADVISED = 1_000, 5
@@ -427,7 +427,9 @@ def _unknown(fleet: FleetReadiness) -> Iterator[NotKnown]:
                 "snapshot in directories that are theirs alone.",
             )
         )
-    if unmeasured := [one.storage for one in fleet.storages if one.storage and not one.rate]:
+    if unmeasured := [
+        storage.storage for storage in fleet.storages if storage.storage and not storage.rate
+    ]:
         yield NotKnown(
             message(
                 "How fast checkpoints are copied off {storages:names} was not measured in the last "
@@ -519,16 +521,16 @@ def _storages(storages: Sequence[StorageReadiness]) -> Table:
         ),
         tuple(
             (
-                one.storage or None,
-                one.jobs,
-                one.ready,
-                one.known,
-                one.files,
-                one.size_bytes,
-                one.rate.bytes_per_s if one.rate else None,
-                one.move_ms,
+                storage.storage or None,
+                storage.jobs,
+                storage.ready,
+                storage.known,
+                storage.files,
+                storage.size_bytes,
+                storage.rate.bytes_per_s if storage.rate else None,
+                storage.move_ms,
             )
-            for one in storages
+            for storage in storages
         ),
         subtitle=message("most bytes to move first"),
     )

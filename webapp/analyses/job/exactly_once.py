@@ -96,7 +96,7 @@ def _lines(log_events: Any) -> list[Any]:
     names = ("ts", "kind", "fields")
     lost = log_events.filter(kind=LOST).values_list(*names)[:MOST_LINES]
     others = log_events.exclude(kind=LOST).values_list(*names)[:MOST_LINES]
-    return sorted([*lost, *others], key=lambda one: one[0], reverse=True)
+    return sorted([*lost, *others], key=lambda line: line[0], reverse=True)
 
 
 @analysis(

@@ -92,7 +92,7 @@ class Source:
         recent = [window for window in self.windows if window.window_start >= since]
         if not self.is_of_records:
             return None if self.now.source_idle_ms else lag_trend(_points(recent, "emit_lag_ms"))
-        same = [one for one in recent if one.pending_subtasks == self.now.pending_subtasks]
+        same = [sample for sample in recent if sample.pending_subtasks == self.now.pending_subtasks]
         return lag_trend(_points(same, "pending_records"))
 
     @property
@@ -165,7 +165,9 @@ def job_sources(job: JobCurrent, until: datetime) -> JobSources:
         .values_list("vertex_id")
         .annotate(Max("records_out_per_s_max"))
     )
-    figures = {one.vertex_id: one.newest for one in job_backend(job, until).having(OF_SOURCES)}
+    figures = {
+        vertex.vertex_id: vertex.newest for vertex in job_backend(job, until).having(OF_SOURCES)
+    }
     started_at = (
         JobStart.objects.filter(**own, running_at__lte=until)
         .order_by("-running_at")
@@ -177,7 +179,7 @@ def job_sources(job: JobCurrent, until: datetime) -> JobSources:
             vertex_id,
             (names or {}).get(vertex_id) or of_vertex[-1].vertex_name or vertex_id,
             of_vertex,
-            _most((fastest.get(vertex_id), *(one.records_out_per_s for one in of_vertex))),
+            _most((fastest.get(vertex_id), *(sample.records_out_per_s for sample in of_vertex))),
             figures.get(vertex_id, {}),
             started_at,
         )
@@ -202,9 +204,9 @@ def _source_names(job: JobCurrent) -> dict[str, str] | None:
         return None
     fed = {edge.get("target") for edge in edges}
     return {
-        one["vertex_id"]: one.get("name") or one["vertex_id"]
-        for one in graph["vertices"]
-        if one.get("vertex_id") and one["vertex_id"] not in fed
+        vertex["vertex_id"]: vertex.get("name") or vertex["vertex_id"]
+        for vertex in graph["vertices"]
+        if vertex.get("vertex_id") and vertex["vertex_id"] not in fed
     }
 
 
@@ -252,9 +254,12 @@ def _spare_per_s(sources: Sequence[Source], arriving: float | None) -> float | N
 
 def _points(windows: Iterable[PressureWindow], column: str) -> list[Point]:
     return [
-        (epoch_ms(min(one.as_of, one.window_start + timedelta(seconds=one.window_s))), value)
-        for one in windows
-        if (value := getattr(one, column)) is not None
+        (
+            epoch_ms(min(window.as_of, window.window_start + timedelta(seconds=window.window_s))),
+            value,
+        )
+        for window in windows
+        if (value := getattr(window, column)) is not None
     ]
 
 
@@ -329,20 +334,20 @@ def lag(job: JobCurrent, asked: Asked) -> Drawn:
     if not by_vertex:
         return Drawn(empty_title=message("No lag was reported"), empty_text=NOT_REPORTED)
     records = [
-        (of[-1].vertex_name or vertex_id, [(one.as_of, one.pending_records) for one in of])
+        (of[-1].vertex_name or vertex_id, [(sample.as_of, sample.pending_records) for sample in of])
         for vertex_id, of in by_vertex.items()
-        if any(one.pending_records is not None for one in of)
+        if any(sample.pending_records is not None for sample in of)
     ]
     event_time = [
         (
             of[-1].vertex_name or vertex_id,
             [
-                (one.as_of, None if one.emit_lag_ms is None else one.emit_lag_ms / 1000)
-                for one in of
+                (sample.as_of, None if sample.emit_lag_ms is None else sample.emit_lag_ms / 1000)
+                for sample in of
             ],
         )
         for vertex_id, of in by_vertex.items()
-        if any(one.emit_lag_ms is not None for one in of)
+        if any(sample.emit_lag_ms is not None for sample in of)
     ]
     note = message("At the end of each minute; the event-time lag is that of the last record.")
     return Drawn(lag_lines(records, event_time, start, asked.until), note)
@@ -583,7 +588,7 @@ def _throughput(job: JobCurrent, asked: Asked) -> Table:
             emitted_max=Max("records_out_per_s_max"),
         )
     }
-    order = [one.get("vertex_id") for one in (job.graph or {}).get("vertices") or ()]
+    order = [vertex.get("vertex_id") for vertex in (job.graph or {}).get("vertices") or ()]
     ids = list(dict.fromkeys([*order, *recent, *months]))
     nothing: dict[str, None] = {}
     return Table(

@@ -250,7 +250,9 @@ def _held_up(start: Start) -> str:
 
 def _straggler(start: Start) -> tuple[str, str]:
     """Task and place, each empty where there is none."""
-    slowest = next((one for one in start.detail.get("slowest") or () if one["straggles"]), None)
+    slowest = next(
+        (vertex for vertex in start.detail.get("slowest") or () if vertex["straggles"]), None
+    )
     if slowest is None or start.held_up_ms < HELD_UP_MS:
         return "", ""
     name = (
@@ -438,17 +440,17 @@ def _slowest(newest: Start) -> Table:
         ),
         tuple(
             (
-                one["name"],
-                one["subtask"],
-                one["host"],
-                one["taskmanager_id"],
-                one["slots_ms"],
-                one["deploy_ms"],
-                one["restore_ms"],
-                one["own_ms"],
-                bool(one["straggles"]),
+                vertex["name"],
+                vertex["subtask"],
+                vertex["host"],
+                vertex["taskmanager_id"],
+                vertex["slots_ms"],
+                vertex["deploy_ms"],
+                vertex["restore_ms"],
+                vertex["own_ms"],
+                bool(vertex["straggles"]),
             )
-            for one in slowest
+            for vertex in slowest
         ),
         subtitle=message(
             "of the newest start: the slowest 1 %, and those that straggled, at most 100; "

@@ -352,7 +352,10 @@ def _vertices(plan: Plan, spread: Spread, now: Sequence[Indices]) -> list[Vertex
                 unknown=int((where < 0).sum()),
             )
         )
-    return sorted(spreads, key=lambda one: -(one.most / one.even if one.even else 0))
+    return sorted(
+        spreads,
+        key=lambda each: -(each.most / each.even if each.even else 0),
+    )
 
 
 log = logging.getLogger(__name__)

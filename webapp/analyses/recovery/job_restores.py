@@ -57,8 +57,8 @@ def recent_outages(job: JobCurrent, until: datetime) -> list[tuple[Outage, int]]
         cluster=job.cluster, job_id=job.job_id, begun_at__gte=start, lost_taskmanagers__gt=0
     )
     losses = [
-        (one.begun_at, one.lost_taskmanagers or 0)
-        for one in lost.only("begun_at", "lost_taskmanagers").order_by("-at")[:MOST_OBSERVED]
+        (outage.begun_at, outage.lost_taskmanagers or 0)
+        for outage in lost.only("begun_at", "lost_taskmanagers").order_by("-at")[:MOST_OBSERVED]
     ]
     return [
         (outage, sum(dead for at, dead in losses if at and abs(at - outage.at) < DATED_WITHIN))
@@ -391,7 +391,8 @@ def _times(observed: Iterable[ObservedRestore], kind: str) -> list[tuple[float, 
 
 def _unions(xray: Xray, job: JobCurrent) -> tuple[UnionReads, ...]:
     names = {
-        one.get("vertex_id"): one.get("name") for one in ((job.graph or {}).get("vertices") or ())
+        vertex.get("vertex_id"): vertex.get("name")
+        for vertex in ((job.graph or {}).get("vertices") or ())
     }
     of_operator = defaultdict(list)
     for state in xray.states:
@@ -415,4 +416,6 @@ def _unions(xray: Xray, job: JobCurrent) -> tuple[UnionReads, ...]:
                 read_bytes=read_bytes,
             )
         )
-    return tuple(sorted(unions, key=lambda one: (-one.reads, -one.read_bytes, one.operator_id)))
+    return tuple(
+        sorted(unions, key=lambda union: (-union.reads, -union.read_bytes, union.operator_id))
+    )

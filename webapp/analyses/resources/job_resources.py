@@ -246,7 +246,7 @@ def resources_of(
 def together(budgets: Sequence[TaskManagerBudget]) -> list[MemoryPart]:
     """Parts of TaskManagers that have one configuration: it has to suit the one that needs most."""
     memory_parts = []
-    for same in zip(*(one.parts for one in budgets), strict=True):
+    for same in zip(*(each.parts for each in budgets), strict=True):
         state = min((part.state for part in same), key=STATES.index)
         used = [part.used_bytes for part in same if part.used_bytes is not None]
         configured = [part.configured_bytes for part in same if part.configured_bytes is not None]

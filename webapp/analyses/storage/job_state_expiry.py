@@ -100,8 +100,8 @@ def job_state_expiry(job: JobCurrent) -> StateExpiry:
                 )
             )
         names = {
-            one["vertex_id"]: one.get("name") or ""
-            for one in (job.graph or {}).get("vertices") or ()
+            vertex["vertex_id"]: vertex.get("name") or ""
+            for vertex in (job.graph or {}).get("vertices") or ()
         }
         return StateExpiry(_states(file, names), newest.checkpoint_id)
     except (NotLocated, MetadataError) as error:

@@ -103,8 +103,8 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
         "job": job,
         "hosts": hosts_of(withdrawn_finding.data, withdrawn_finding.related),
         "beside": [
-            shown(one)
-            for one in beside.exclude(pk=withdrawn_finding.pk).worst_first()[:MOST_BESIDE]
+            shown(earlier)
+            for earlier in beside.exclude(pk=withdrawn_finding.pk).worst_first()[:MOST_BESIDE]
         ]
         if withdrawn_finding.job_id
         else [],

@@ -220,9 +220,9 @@ def _of_jobs(hours: Any, attempts: Mapping[JobId, Sequence[str]]) -> dict[JobId,
 
 def _by_rule(reported: Iterable[PresentedFinding]) -> list[list[PresentedFinding]]:
     groups: dict[str, list[PresentedFinding]] = defaultdict(list)
-    for one in reported:
-        groups[one.finding.rule].append(one)
-    times = {rule: sum(one.episodes for one in group) for rule, group in groups.items()}
+    for presented in reported:
+        groups[presented.finding.rule].append(presented)
+    times = {rule: sum(finding.episodes for finding in group) for rule, group in groups.items()}
     return sorted(
         groups.values(),
         key=lambda group: (-group[0].finding.severity_rank, -times[group[0].finding.rule]),
@@ -390,8 +390,8 @@ def _happened(week: Week) -> Iterator[str]:
 
 def _causes(week: Week) -> Iterator[str]:
     for group in week.by_rule[:MOST_RULES]:
-        times = sum(one.episodes for one in group)
-        jobs = len({found.job_of(one) for one in group})
+        times = sum(presented.episodes for presented in group)
+        jobs = len({found.job_of(presented) for presented in group})
         often = message(
             "{count:message} on {jobs:message}. The worst: {title:text}.",
             count=plural(times, "{count:count} time", "{count:count} times"),
@@ -442,7 +442,7 @@ def _appendix(week: Week) -> Iterator[Part]:
         ended_count=count_text(week.ended_count),
         open_count=count_text(week.open_count),
     )
-    began = (one.finding for one in week.began[:MOST_ROWS])
+    began = (presented.finding for presented in week.began[:MOST_ROWS])
     new = (
         (
             row.severity,

@@ -48,7 +48,7 @@ def gather(
     known = [key for key in scope.jobs if key in rows]
     progress(5, message("reading findings and alerts"))
     findings, left_out = found.gathered(scope)
-    notable = [one for one in findings if one.is_notable]
+    notable = [finding for finding in findings if finding.is_notable]
     alerts = _alerts(scope)
     figures = []
     for number, key in enumerate(known):
@@ -62,7 +62,7 @@ def gather(
     jobs = pages.worst_first(figures, notable)
     names = {job.key: job.name for job in jobs}
     missing = [key for key in scope.jobs if key not in rows]
-    titles = {one.finding.title for one in notable}
+    titles = {presented.finding.title for presented in notable}
     happened = [
         *map(_of_finding, notable),
         *(moment for alert in alerts for moment in _of_alert(alert, titles)),
@@ -130,16 +130,16 @@ def _timeline(happened: Sequence[Moment]) -> Part:
     return Part("timeline", table.title, Document(Verdict("done", count), (table,)))
 
 
-def _of_finding(one: PresentedFinding) -> Moment:
-    row = one.finding
+def _of_finding(presented: PresentedFinding) -> Moment:
+    row = presented.finding
     return Moment(
         row.first_seen,
         row.severity,
         TONES.get(row.severity, "done"),
         message("Found: {title:text}", title=row.title),
-        one.rule_title,
+        presented.rule_title,
         row.last_seen if row.last_seen > row.first_seen else None,
-        found.job_name(one),
+        found.job_name(presented),
     )
 
 

@@ -194,7 +194,7 @@ def _word(code: str) -> str:
 
 
 def _outages(figures: JobFigures) -> Table:
-    had = [name for name in PARTS if any(name in dict(one.parts) for one in figures.outages)]
+    had = [name for name in PARTS if any(name in dict(outage.parts) for outage in figures.outages)]
     return Table(
         "outages",
         message("Outages"),
@@ -209,15 +209,15 @@ def _outages(figures: JobFigures) -> Table:
         ),
         tuple(
             (
-                one.at,
-                one.downtime_ms,
-                one.at_least_ms,
-                one.restarts,
-                *(one.part_ms[name] for name in had),
-                one.restored_id,
-                one.reprocessed_ms,
+                outage.at,
+                outage.downtime_ms,
+                outage.at_least_ms,
+                outage.restarts,
+                *(outage.part_ms[name] for name in had),
+                outage.restored_id,
+                outage.reprocessed_ms,
             )
-            for one in figures.outages
+            for outage in figures.outages
         ),
         subtitle=message("from a restart until all tasks ran again"),
     )

@@ -30,7 +30,7 @@ def wrong(english: str, plural: str, text: str) -> str:
 
 
 def _placeholders(text: str) -> set[str]:
-    return {one for one in _PLACEHOLDER.findall(text) if one != "%%"} | (
+    return {placeholder for placeholder in _PLACEHOLDER.findall(text) if placeholder != "%%"} | (
         {"%%"} if "%%" in text else set()
     )
 

@@ -105,7 +105,7 @@ def messages_in_code(path: str, source: str) -> Iterator[Message]:
             yield from (Message(text, paths=[path]) for text in _declared(call, name))
         if name not in _CALLS:
             continue
-        if any(isinstance(one, ast.JoinedStr) for one in call.args):
+        if any(isinstance(argument, ast.JoinedStr) for argument in call.args):
             raise NoPlainText(
                 f"{path}:{call.lineno}: {name}() of an f-string; use a plain text with %(name)s"
             )

@@ -140,7 +140,7 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         "incident": row,
         "state": state_badge(row),
         "severity": severity_badge(row.severity),
-        "cause": next((one.shown for one in matters_first if one.member.is_cause), None),
+        "cause": next((matter.shown for matter in matters_first if matter.member.is_cause), None),
         "cost": cost(
             of_it,
             row.began_at,
