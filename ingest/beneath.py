@@ -45,7 +45,7 @@ def folder(root: str | Path, names: tuple[str, ...] = (), *, make: Make = None) 
     """A descriptor to name files by, of the directory that ``names`` lead to. It cannot be listed.
 
     With ``make`` directories that are not there are made, but for the root. Raises
-    ``LeadsElsewhere`` where one is a link, else ``OSError``.
+    ``LeadsElsewhere`` if one is a link, else ``OSError``.
     """
     here = os.open(root, _PASSING | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -61,7 +61,7 @@ def folder(root: str | Path, names: tuple[str, ...] = (), *, make: Make = None) 
 def refuse_link(within: int, name: str, path: str | Path) -> os.stat_result:
     """What is known of the entry itself.
 
-    Raises ``LeadsElsewhere`` where it is a link, ``OSError`` where it is not there.
+    Raises ``LeadsElsewhere`` if it is a link, ``OSError`` if it is not there.
     """
     link = os.stat(name, dir_fd=within, follow_symlinks=False)
     if stat.S_ISLNK(link.st_mode):

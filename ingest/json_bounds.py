@@ -49,7 +49,7 @@ def values_in(content: bytes) -> int:
 def number_hooks(content: bytes) -> dict[str, Any]:
     """How a decoder of this document reads numbers, so that long ones stay texts.
 
-    Empty where it holds none, since calls take time.
+    Empty if it holds none, since calls take time.
     """
     if _LONG_NUMBER not in content.translate(_OF_NUMBERS):
         return {}
@@ -80,8 +80,8 @@ def decoded(
     hooks: Callable[[bytes], dict[str, Any]] = number_hooks,
 ) -> tuple[Any, int]:
     """The document and about how many bytes it takes now. Raises ``TooManyValues``, and
-    ``ValueError`` or ``RecursionError`` where it is no JSON. ``lenient``: bytes that are no UTF-8
-    are replaced. ``cut_deep``: what is nested too deep becomes null.
+    ``ValueError`` or ``RecursionError`` if it is no JSON. ``lenient``: bytes that are no UTF-8 are
+    replaced. ``cut_deep``: what is nested too deep becomes null.
     """
     values = values_in(content)
     if values > most:
@@ -104,7 +104,7 @@ def decoded(
 def _shallow(content: bytes) -> bytes:
     """The same text with ``null`` for whatever is nested deeper than ``KEPT_DEPTH``.
 
-    Raises ``ValueError`` where it holds too much.
+    Raises ``ValueError`` if it holds too much.
     """
     made, depth, kept_to = bytearray(), 0, 0
     for number, token in enumerate(_NESTING.finditer(content)):

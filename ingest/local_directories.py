@@ -89,8 +89,8 @@ def local_path(uri: str) -> str | None:
 
 
 def refusal_of_chain(uri: str) -> str:
-    """Of a URI that is no path in one storage, but may lead to local files by way of another; ""
-    where it is opened.
+    """Of a URI that is no path in one storage, but may lead to local files by way of another; "" if
+    it is opened.
     """
     if "::" in _IPV6.sub("", uri):
         return message("Give one path or URI, not a chain of them.")
@@ -104,7 +104,7 @@ def refusal_of_chain(uri: str) -> str:
 
 
 def refusal_of_entry(pattern: str, environment: Mapping[str, str] = os.environ) -> str:
-    """A sentence; "" where they may enter it."""
+    """A sentence; "" if they may enter it."""
     if refused := refusal_of_chain(pattern):
         return refused
     path = local_path(pattern)
@@ -112,7 +112,7 @@ def refusal_of_entry(pattern: str, environment: Mapping[str, str] = os.environ) 
 
 
 def refusal_of_file(path: str, environment: Mapping[str, str] = os.environ) -> str:
-    """A sentence, wherever links lead; "" where it is read."""
+    """A sentence, wherever links lead; "" if it is read."""
     resolved = os.path.realpath(path)
     if refused := refusal_of_own(resolved, environment):
         return refused
@@ -165,7 +165,7 @@ def refusal_of_tree(uri: str, environment: Mapping[str, str] = os.environ) -> st
 
 
 def refusal_of_own(path: str, environment: Mapping[str, str] = os.environ) -> str:
-    """A sentence; "" where it is of none."""
+    """A sentence; "" if it is of none."""
     resolved = os.path.realpath(path)
     if not _is_within(resolved, f"{_home(environment)}/{_PLAYED}") and any(
         _is_within(resolved, own) for own in _own(environment)

@@ -75,7 +75,7 @@ def share_figure(share: float) -> str:
 
 
 def short_figure(value: float) -> str:
-    """One decimal below 1,000, none above, and none where it is zero."""
+    """One decimal below 1,000, none above, and none if it is zero."""
     return f"{value:.1f}".removesuffix(".0") if abs(value) < 1000 else f"{value:,.0f}"
 
 
@@ -114,7 +114,7 @@ class Message(str):
     """A sentence, or a part of one: equal to its English text. Made by :func:`message` and
     :func:`plural`.
 
-    ``plural`` and ``number``: the other form, and what is counted; empty and 1 where nothing is.
+    ``plural`` and ``number``: the other form, and what is counted; empty and 1 if nothing is.
     """
 
     __slots__ = ("number", "plural", "template", "values")
@@ -168,7 +168,7 @@ class Message(str):
 
 
 def message(template: str, /, **values: Value) -> Message:
-    """Raises ValueError or TypeError where the values are not those of the template."""
+    """Raises ValueError or TypeError if the values are not those of the template."""
     return Message(template, values)
 
 

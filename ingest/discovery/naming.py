@@ -69,7 +69,7 @@ def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = 
 
 
 def filled(template: str, labels: Mapping[str, str]) -> str:
-    """``{label}`` becomes its value, "" where there is none."""
+    """``{label}`` becomes its value, "" if there is none."""
     return _PLACE.sub(lambda place: labels.get(place[1], ""), template)
 
 

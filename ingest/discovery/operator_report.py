@@ -40,7 +40,7 @@ class ReportedJob:
 
 @dataclass(frozen=True, slots=True)
 class OperatorReport:
-    """Words are those of the operator's status, upper case; "" where it says none."""
+    """Words are those of the operator's status, upper case; "" if it says none."""
 
     resource: str
     lifecycle: str
@@ -53,7 +53,7 @@ class OperatorReport:
 
     @property
     def state(self) -> State:
-        """``broken`` where no JobManager is up and none is on its way, ``suspended`` where none is
+        """``broken`` where no JobManager is up and none is on its way, ``suspended`` if none is
         meant to be. Beside a JobManager that is ready REST is believed: the operator reports
         refused changes as errors, too.
         """

@@ -2,7 +2,7 @@
 through its tracking URL.
 
 ``GET /ws/v1/cluster/apps`` of Hadoop's documentation of the ResourceManager REST API; ``{"apps":
-null}`` where none runs.
+null}`` if none runs.
 """
 
 import re
@@ -27,7 +27,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def applications(document: Any) -> list[Target]:
-    """Raises ``Skipped`` where the document is none of a ResourceManager."""
+    """Raises ``Skipped`` if the document is none of a ResourceManager."""
     listed = document.get("apps", document) if isinstance(document, dict) else document
     if listed is None:
         return []

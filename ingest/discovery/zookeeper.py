@@ -108,7 +108,7 @@ def _clusters(client: KazooClient, root: str) -> Iterator[str]:
 
 
 def _leader(client: KazooClient, path: str) -> str:
-    """ "" where nobody leads. Raises ``ValueError`` where something else stands there."""
+    """ "" if nobody leads. Raises ``ValueError`` if something else stands there."""
     try:
         content = _answer(client.get_async(path))[0]
     except NoNodeError:

@@ -16,7 +16,7 @@ COLOURS = re.compile(rb"\x1b\[[0-9;]*m")
 
 
 class Stripped(NamedTuple):
-    """``process`` names who printed the line, as far as its envelope says; ``whole`` is false where
+    """``process`` names who printed the line, as far as its envelope says; ``whole`` is false if
     the rest of the line is to come.
 
     ``stamp`` is the time that the envelope gives, as ISO-8601 text.

@@ -113,10 +113,10 @@ class JsonRecord(NamedTuple):
 
 
 def read(line: bytes, zone: ZoneInfo, stamp: bytes = b"") -> JsonRecord | Stripped | None:
-    """What a line is; ``None`` where it is some other object. ``stamp``: the time that stands
-    around it, for a record that has none.
+    """What a line is; ``None`` if it is some other object. ``stamp``: the time that stands around
+    it, for a record that has none.
 
-    Raises ``ValueError`` with the reason where it is no JSON that is read.
+    Raises ``ValueError`` with the reason if it is no JSON that is read.
     """
     if len(line) > MAX_JSON_BYTES:
         raise ValueError(f"it is longer than {MAX_JSON_BYTES} bytes")

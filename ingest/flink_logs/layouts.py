@@ -44,7 +44,7 @@ class Layout:
         return re.compile(self.second_regex)
 
     def instant(self, second: str, zone: ZoneInfo) -> datetime | None:
-        """UTC instant of a second as printed; ``None`` where it is no valid time. In the hour that
+        """UTC instant of a second as printed; ``None`` if it is no valid time. In the hour that
         daylight saving repeats the first pass is meant.
         """
         match = self._second.fullmatch(second)
@@ -170,8 +170,8 @@ _FLINK_PATTERN = re.compile(
 
 
 def layout_of(spec: str) -> Layout:
-    """The layout for ``flink`` or a log4j pattern; raises :class:`Refused` where it has no date or
-    no message, or parts without an end.
+    """The layout for ``flink`` or a log4j pattern; raises :class:`Refused` if it has no date or no
+    message, or parts without an end.
     """
     if spec in ("", "flink") or _FLINK_PATTERN.fullmatch(spec):
         return FLINK

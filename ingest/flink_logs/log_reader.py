@@ -66,7 +66,7 @@ class EnvelopeStripper:
         return _WRAPPED_JSON(block) is not None
 
     def stripped(self, line: bytes, within: tuple[str, ...] = ()) -> Stripped | None:
-        """The line without all that is around it, ``None`` where that is nothing.
+        """The line without all that is around it, ``None`` if that is nothing.
 
         None stands in one of its kind.
         """
@@ -387,7 +387,7 @@ class LogReader:
     ) -> Iterable[tuple[bytes, int]]:
         """Lines with their places.
 
-        Such as are counted and not kept may be left out, where nothing is around any object.
+        Such as are counted and not kept may be left out, if nothing is around any object.
         """
         lines = block[:-1].split(b"\n")
         return zip(lines, _places(lines, at), strict=True)

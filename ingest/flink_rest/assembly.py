@@ -247,7 +247,7 @@ def _measured(
 
 
 def by_index(values: Mapping[int, Any], length: int) -> tuple[Any, ...] | None:
-    """One element per subtask; the whole is ``None`` where no subtask has a value."""
+    """One element per subtask; the whole is ``None`` if no subtask has a value."""
     if all(value is None for value in values.values()):
         return None
     return tuple(values.get(index) for index in range(length))

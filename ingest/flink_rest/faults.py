@@ -5,7 +5,7 @@ from ingest.messages import message
 
 
 class Unanswered(Retryable):
-    """``reason`` is unreachable, timeout or http_error. ``connected`` is false where not even a
+    """``reason`` is unreachable, timeout or http_error. ``connected`` is false if not even a
     connection came about; ``refused`` where no process listens at this port.
     """
 

@@ -32,7 +32,7 @@ from ingest.records import Checkpoint, Skip
 @dataclass(frozen=True, slots=True)
 class ListedJob:
     """One entry of ``/jobs/overview``, which is the body of ``answer``; times are epoch ms, 0 or
-    less where unknown.
+    less if unknown.
     """
 
     job_id: str

@@ -48,8 +48,8 @@ SOURCE_METRICS: Names = {
     "watermark_lag_ms": ("watermarkLag",),
     "source_idle_ms": ("sourceIdleTime",),
 }
-"""Of the operator of a source, as far as its connector reports them: an id is the operator's name, a
-point and one of these. They are -1 or lower where nothing is known yet: ``currentEmitEventTimeLag``
+"""Of the operator of a source, as far as its connector reports them: an id is the operator's name,
+a point and one of these. They are -1 or lower if nothing is known yet: ``currentEmitEventTimeLag``
 before the first record with a timestamp. Source: FLIP-33, ``MetricNames`` and
 ``InternalSourceReaderMetricGroup`` of Flink 1.14 to 2.3, ``KafkaSourceReaderMetrics``.
 """

@@ -67,7 +67,7 @@ class RestSession:
         """Skip what of ``asked`` Flink cannot tell yet, where it could not ``since_s`` either (0:
         it could), for too long.
 
-        Returns since when it cannot (epoch s), 0 where it can.
+        Returns since when it cannot (epoch s), 0 if it can.
         """
         waiting = [path for path in asked if path in self.not_yet]
         now_s = self.at().timestamp()

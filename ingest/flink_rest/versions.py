@@ -16,8 +16,8 @@ KNOWN_RELEASES = frozenset((1, minor) for minor in range(12, 21)) | frozenset(
 
 
 def release(version: str | None) -> tuple[int, ...] | None:
-    """(1, 20, 5) of ``1.20.5-rc1``, (1, 14) of ``1.14-csa1.7.0.0``, ``None`` where the text does
-    not begin with a release.
+    """(1, 20, 5) of ``1.20.5-rc1``, (1, 14) of ``1.14-csa1.7.0.0``, ``None`` if the text does not
+    begin with a release.
 
     A snapshot or candidate counts as the release that it is to become; what a vendor appends is no
     part of it. Compare with (1, 13): a release of two numbers is any patch of it.

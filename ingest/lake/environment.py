@@ -16,7 +16,7 @@ def lake_place(
     """``root``, else ``WEIR_LAKE_ROOT``, else ``$WEIR_HOME/lake``; and storage options from
     ``WEIR_LAKE_OPTIONS`` (JSON).
 
-    Raises ``Refused`` where the options are not a JSON object of texts.
+    Raises ``Refused`` if the options are not a JSON object of texts.
     """
     home = environment.get("WEIR_HOME") or "var"
     chosen = root or environment.get("WEIR_LAKE_ROOT") or str(Path(home) / "lake")

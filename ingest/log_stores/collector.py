@@ -317,7 +317,7 @@ class _Reading:
         self._limit = min(10 * self._limit, self._store.usual_lines)
 
     async def _page_or_less(self, begin: int, end: int) -> Page | None:
-        """``None`` where it cannot be read: fewer lines are asked for next, or the one line that
+        """``None`` if it cannot be read: fewer lines are asked for next, or the one line that
         cannot be read was stepped over.
         """
         try:

@@ -46,10 +46,10 @@ class Store(Protocol):
     def page(self, body: object) -> Page:
         """The lines of a decoded answer.
 
-        Raises :class:`IngestError` where it is none of this store, or not whole.
+        Raises :class:`IngestError` if it is none of this store, or not whole.
         """
         ...
 
     def advice(self, status: int) -> str:
-        """What to do about an answer with this HTTP status; "" where nothing special."""
+        """What to do about an answer with this HTTP status; "" if nothing special."""
         ...

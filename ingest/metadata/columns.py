@@ -24,7 +24,7 @@ SCHEMA = pa.schema(
         ("kind", _CODED),  # see ingest.metadata.pieces
         ("state_class", _CODED),
         ("handle_class", _CODED),
-        ("path", pa.string()),  # absolute; null where the bytes are in no file
+        ("path", pa.string()),  # absolute; null if the bytes are in no file
         ("written_path", pa.string()),  # as in the file
         ("offset_bytes", pa.int64()),  # of a segment in its physical file
         ("size_bytes", pa.int64()),  # of the file, segment or inline state

@@ -16,8 +16,8 @@ Three releases wrote version 3 in different ways. Nothing in the header distingu
 are tried in turn, and the one whose reading ends exactly at the end of the file is right.
 
 A new handle is one function and its tag in the registry of its place (``streams``, ``keyed``,
-``operator_states``, ``channels``). Raise ``READER_VERSION`` where known bytes read differently.
-Test it with bytes written by hand and with what Flink's own loader sees.
+``operator_states``, ``channels``). Raise ``READER_VERSION`` if known bytes read differently. Test
+it with bytes written by hand and with what Flink's own loader sees.
 """
 
 from dataclasses import dataclass

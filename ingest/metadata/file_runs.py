@@ -44,9 +44,7 @@ class RawRun(tuple[int, int, int, bytes]):
 
 
 def take_run(window: Window, limit: int) -> RawRun | None:
-    """The longest run at the window's place, at most ``limit`` entries; ``None`` where there is
-    none.
-    """
+    """The longest run at the window's place, at most ``limit`` entries; ``None`` if there is none."""
     if window.available(2) < 2:
         return None
     data, at = window.data, window.at

@@ -23,7 +23,7 @@ NAME = "_metadata"
 
 @dataclass(frozen=True, slots=True)
 class MetadataFile:
-    """``path`` as given or found; ``size`` in bytes and ``modified`` (UTC) are ``None`` where the
+    """``path`` as given or found; ``size`` in bytes and ``modified`` (UTC) are ``None`` if the
     storage does not say.
 
     Where Weir reads another tree than the one Flink wrote to (a mount, a copy), ``path`` is

@@ -57,7 +57,7 @@ def _range(reading: Reading) -> tuple[int, int]:
 
 
 def _known_size(reading: Reading, expected: str) -> int | None:
-    """``None`` where Flink wrote -1."""
+    """``None`` if Flink wrote -1."""
     size = reading.window.int64(expected)
     return None if size < 0 else size
 

@@ -30,7 +30,7 @@ class DescribedState(NamedTuple):
 
 
 def described_states(content: bytes) -> list[DescribedState]:
-    """In the order of the description; empty where there is none. Timers are not among them."""
+    """In the order of the description; empty if there is none. Timers are not among them."""
     matches = [
         (name[1], name[0], match)
         for match in _KIND.finditer(content)

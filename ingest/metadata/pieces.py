@@ -37,9 +37,7 @@ class Header(NamedTuple):
 
 
 class Operator(NamedTuple):
-    """``name`` and ``uid`` are ``None`` where the format has none (before 2.0) and where none was
-    set.
-    """
+    """``name`` and ``uid`` are ``None`` if the format has none (before 2.0) and where none was set."""
 
     operator_id: str
     name: str | None
@@ -85,7 +83,7 @@ class Stream(NamedTuple):
 
 
 class Keyed(NamedTuple):
-    """What all files of one keyed state have in common; ``None`` where the format does not say."""
+    """What all files of one keyed state have in common; ``None`` if the format does not say."""
 
     state_class: str
     first_key_group: int
@@ -94,7 +92,7 @@ class Keyed(NamedTuple):
     checkpoint_id: int | None = None
     handle_id: str | None = None
     checkpointed_bytes: int | None = None
-    """Uploaded by this checkpoint; ``None`` where the format does not say."""
+    """Uploaded by this checkpoint; ``None`` if the format does not say."""
     total_bytes: int | None = None
     """As written in handles that carry their own total (increments of a changelog), else
     ``None``.

@@ -20,8 +20,8 @@ _JOB = re.compile(rb"/([0-9a-f]{32})(?=/)")
 
 @dataclass(frozen=True)
 class Content:
-    """``named_jobs``: ids of jobs whose directories occur in it, None where it is too long to look
-    for them, or a part of it is gone. ``is_foreign``: it is complete, and Parquet or JSON.
+    """``named_jobs``: ids of jobs whose directories occur in it, None if it is too long to look for
+    them, or a part of it is gone. ``is_foreign``: it is complete, and Parquet or JSON.
     ``has_magic``: it begins as Flink begins one.
     """
 

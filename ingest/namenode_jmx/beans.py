@@ -33,7 +33,7 @@ _JVM, _MIB = "JvmMetrics", 1 << 20
 def sample(bodies: list[Any], at: datetime) -> NameNodeSample:
     """Of the answers to ``QUERIES``.
 
-    Raises ``Skipped`` where they are none of a NameNode: no bean of any of them.
+    Raises ``Skipped`` if they are none of a NameNode: no bean of any of them.
     """
     beans = [bean for body in bodies for bean in _beans(body)]
     rpc = [bean for name, bean in beans if name.startswith(_RPC)]

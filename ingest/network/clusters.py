@@ -85,7 +85,7 @@ class RefusedAddress(OSError):
 def allowed_networks(environment: Mapping[str, str] = os.environ) -> tuple[Network, ...]:
     """As the environment says; none means everywhere.
 
-    Raises ``Refused`` where that makes no sense.
+    Raises ``Refused`` if that makes no sense.
     """
     try:
         return tuple(
@@ -103,7 +103,7 @@ def allowed_networks(environment: Mapping[str, str] = os.environ) -> tuple[Netwo
 
 
 def refusal(text: str) -> str:
-    """The end of a sentence; "" where it may be."""
+    """The end of a sentence; "" if it may be."""
     address = ipaddress.ip_address(text.partition("%")[0])
     networks = allowed_networks()
     for inner in unwrapped(address):

@@ -26,7 +26,7 @@ async def authorization(host: str) -> str:
 def _negotiate(host: str) -> str:
     try:
         import gssapi
-    except (ImportError, OSError) as error:  # the second where there is no Kerberos on the machine
+    except (ImportError, OSError) as error:  # the second if there is no Kerberos on the machine
         raise Refused(
             message(
                 "Signing in by Kerberos needs the library gssapi: pip install 'weir[kerberos]'."

@@ -22,7 +22,7 @@ _AZURE = frozenset({"abfs", "abfss", "az"})
 
 
 def check_uri(uri: str) -> None:
-    """Raises ``RefusedAddress`` where a host in it is refused; also in chains such as
+    """Raises ``RefusedAddress`` if a host in it is refused; also in chains such as
     ``simplecache::http://…``.
     """
     for part in _PART.finditer(uri):

@@ -142,7 +142,7 @@ class _Reading:
         self.jobs: list[str] = []
 
     async def run(self) -> None:
-        """Raises where Prometheus does not answer for the jobs; of a single job that is a skip."""
+        """Raises if Prometheus does not answer for the jobs; of a single job that is a skip."""
         jobs = list(rows.jobs(await self._series(JOB_NAMES)))
         newest = {job.job_id: (at, job) for at, job in jobs}
         self.jobs = list(newest)[:MAX_JOBS]

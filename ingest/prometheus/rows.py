@@ -37,7 +37,7 @@ class Series:
 
 
 def series(body: Any) -> Iterator[Series]:
-    """Raises :class:`Skipped` where the answer is no matrix; a series of odd form is passed over."""
+    """Raises :class:`Skipped` if the answer is no matrix; a series of odd form is passed over."""
     match body:
         case {"status": "success", "data": {"resultType": "matrix", "result": list(result)}}:
             pass

@@ -31,7 +31,7 @@ class MetricsSpool:
     def take(self, samples: Iterable[Sample], now_s: float) -> int:
         """How many are kept: those of the last hour.
 
-        Raises :class:`Behind` where too much waits; then none is.
+        Raises :class:`Behind` if too much waits; then none is.
         """
         by_minute: dict[int, list[str]] = defaultdict(list)
         for sample in samples:

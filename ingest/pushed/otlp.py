@@ -32,7 +32,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 class _Record(NamedTuple):
     at: str
-    """Nanoseconds since 1970; empty where it has none."""
+    """Nanoseconds since 1970; empty if it has none."""
     observed_at: str
     level: Any
     body: Any
@@ -40,7 +40,7 @@ class _Record(NamedTuple):
 
 
 def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
-    """Raises :class:`Refused` where the body is no such message, once that is known."""
+    """Raises :class:`Refused` if the body is no such message, once that is known."""
     try:
         yield from _of_protobuf(body, bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts())
     except (DecodeError, ValueError) as error:
@@ -48,7 +48,7 @@ def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
 
 
 def from_json(body: bytes) -> Iterator[Entry | Skip]:
-    """Raises :class:`Refused` where the body is no such message."""
+    """Raises :class:`Refused` if the body is no such message."""
     try:
         document, _ = decoded(
             body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks

@@ -42,7 +42,7 @@ def contents(body: bytes, tag: int, parts: Count) -> Iterator[bytes]:
 def message_of(content: bytes, kind: Any, parts: Count) -> Any:
     """A message of the class ``kind``.
 
-    Raises ``DecodeError`` or ``ValueError`` where it is no such message.
+    Raises ``DecodeError`` or ``ValueError`` if it is no such message.
     """
     if len(content) <= MAX_UNSEEN_BYTES:
         with suppress(DecodeError):

@@ -81,7 +81,7 @@ class Spool:
         """Remove what was read to its end. ``read`` is the collector's cursor of these logs,
         ``now_s`` the time as of files.
 
-        Raises :class:`Behind` where too much is left.
+        Raises :class:`Behind` if too much is left.
         """
         cursor = TailCursor.from_json(dict(read) if read else None)
         with self._locked():

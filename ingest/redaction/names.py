@@ -99,7 +99,7 @@ _FAULTY = frozenset(
 
 
 def sort_of(name: str) -> Sort | None:
-    """Of a name in running text; ``None`` where what follows it is no secret."""
+    """Of a name in running text; ``None`` if what follows it is no secret."""
     if _CLASS.fullmatch(name):
         return None
     if _LINE.search(name):

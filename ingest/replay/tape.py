@@ -111,7 +111,7 @@ class _Answers:
 
 
 class Tape:
-    """Raises ``Refused`` where there is no ``rest.jsonl`` in which a job is listed.
+    """Raises ``Refused`` if there is no ``rest.jsonl`` in which a job is listed.
 
     ``began_ms`` is the first answer that lists a job, ``ended_ms`` the last one; ``jobs`` are names
     by id.

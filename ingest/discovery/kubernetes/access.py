@@ -25,7 +25,7 @@ MAX_FILE_BYTES = 1024 * 1024
 class ApiServer:
     """``tls`` is None for plain HTTP.
 
-    ``namespace``: of the service account or the context; "" where none is given.
+    ``namespace``: of the service account or the context; "" if none is given.
     """
 
     url: str

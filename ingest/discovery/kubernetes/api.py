@@ -25,7 +25,7 @@ PAGE_VALUES = 1_500_000
 
 
 class ApiFault(Skipped):
-    """``status`` is 0 where no answer came."""
+    """``status`` is 0 if no answer came."""
 
     def __init__(self, text: str, status: int = 0) -> None:
         super().__init__(text)

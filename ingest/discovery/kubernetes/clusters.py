@@ -27,7 +27,7 @@ Kept = Mapping[str, Any]
 
 @dataclass(slots=True)
 class Found:
-    """What was listed, by kind. ``events`` is None where they may not be read."""
+    """What was listed, by kind. ``events`` is None if they may not be read."""
 
     deployments: list[Kept] = field(default_factory=list)
     session_jobs: list[Kept] = field(default_factory=list)

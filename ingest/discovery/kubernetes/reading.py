@@ -22,7 +22,7 @@ FLINK, CORE = "/apis/flink.apache.org/v1beta1", "/api/v1"
 
 Kept = dict[str, Any]
 Reader = Callable[[dict[str, Any]], Kept | None]
-"""An object → what is kept of it, or None where it is none of ours."""
+"""An object → what is kept of it, or None if it is none of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +157,8 @@ def _left_out(
     *,
     is_there: bool,
 ) -> list[RefusedTarget]:
-    """What is said of a resource that is left out. Raises where the reading means nothing without
-    it: ``is_there`` where objects of it are known.
+    """What is said of a resource that is left out. Raises if the reading means nothing without it:
+    ``is_there`` if objects of it are known.
     """
     # A CustomResourceDefinition that is not installed; while an API server starts it may also just
     # not know of it yet.

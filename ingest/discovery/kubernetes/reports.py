@@ -29,7 +29,7 @@ def report_of(
 ) -> OperatorReport:
     """All of one cluster.
 
-    ``events`` is None where they may not be read: then the status alone tells when something was
+    ``events`` is None if they may not be read: then the status alone tells when something was
     reconciled.
     """
     own = [deployment, *session_jobs] if deployment["has_job"] else list(session_jobs)
@@ -102,8 +102,8 @@ def _events(
 
 
 def _job_at(of: Kept, at_ms: int) -> str | None:
-    """The job that an event belongs to; "" where the operator knows none yet, None where it is one
-    of a job before.
+    """The job that an event belongs to; "" if the operator knows none yet, None if it is one of a
+    job before.
     """
     if of["started_at_ms"] is not None and at_ms < of["started_at_ms"] - STARTS_WITHIN_MS:
         return None

@@ -57,8 +57,8 @@ def is_of_event_time(name: str) -> bool:
 
 
 def last_of(name: str, operators: Collection[str]) -> str | None:
-    """The operator, as metrics call it, that the chain ends with; None where it ends with several,
-    or with one of two namesakes.
+    """The operator, as metrics call it, that the chain ends with; None if it ends with several, or
+    with one of two namesakes.
     """
     return _at_end(name.split(_ARROW), operators, first=False)
 

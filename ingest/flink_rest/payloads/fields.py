@@ -76,7 +76,7 @@ class Fields:
         return self._of_type(names, bool, message("true or false"))
 
     def whole(self, *names: str) -> int | None:
-        """A count, size or duration: a whole number, ``None`` where negative or Long.MAX."""
+        """A count, size or duration: a whole number, ``None`` if negative or Long.MAX."""
         return self._read(names, whole, message("a whole number"))
 
     def duration_ms(self, *names: str) -> int | None:
@@ -84,11 +84,11 @@ class Fields:
         return duration if duration is None or duration <= LONGEST_MS else None
 
     def real(self, *names: str) -> float | None:
-        """A number that is never negative; ``None`` where NaN, infinite or negative."""
+        """A number that is never negative; ``None`` if NaN, infinite or negative."""
         return self._read(names, real, message("a number"))
 
     def instant(self, *names: str) -> datetime | None:
-        """Epoch milliseconds as UTC; ``None`` where 0 or negative (never happened) or Long.MAX."""
+        """Epoch milliseconds as UTC; ``None`` if 0 or negative (never happened) or Long.MAX."""
         return self._read(names, instant, message("a time in epoch milliseconds"))
 
     def the_text(self, *names: str) -> str:
@@ -115,7 +115,7 @@ class Fields:
         return self._required(fields, names, message("an object"))
 
     def items(self, *names: str) -> list[tuple[str, Any]]:
-        """Elements of a list with their places; empty where absent. Elements are not looked at."""
+        """Elements of a list with their places; empty if absent. Elements are not looked at."""
         name, value = self._find(names)
         return [] if value is None else elements(value, self._at(name))
 
@@ -192,7 +192,7 @@ def elements(value: Any, place: str = "") -> list[tuple[str, Any]]:
 
 
 def whole(value: Any) -> int | None:
-    """Whole number, ``None`` where unknown. Raises ``ValueError`` for anything that is none."""
+    """Whole number, ``None`` if unknown. Raises ``ValueError`` for anything that is none."""
     if type(value) is int and 0 <= value <= LARGEST_WHOLE:
         # Nearly all of them, and answers about subtasks hold tens of thousands.
         return value
@@ -217,13 +217,13 @@ def signed(value: Any) -> int | None:
 
 
 def real(value: Any) -> float | None:
-    """Number, ``None`` where unknown. Raises ``ValueError`` for anything that is none."""
+    """Number, ``None`` if unknown. Raises ``ValueError`` for anything that is none."""
     number = _number(value)
     return None if number is None or not 0 <= number <= LARGEST_REAL else float(number)
 
 
 def instant(value: Any) -> datetime | None:
-    """UTC instant of epoch milliseconds, ``None`` where unknown or 0.
+    """UTC instant of epoch milliseconds, ``None`` if unknown or 0.
 
     Raises ``ValueError`` for anything that is none.
     """

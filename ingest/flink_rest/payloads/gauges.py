@@ -63,7 +63,7 @@ LARGEST = 1e17
 
 
 def is_known(column: str, value: float) -> bool:
-    """Neither a watermark that has not come nor, where nothing is below zero, a connector's -1."""
+    """Neither a watermark that has not come nor, if nothing is below zero, a connector's -1."""
     return abs(value) < LARGEST and (value >= 0 or column in SIGNED)
 
 

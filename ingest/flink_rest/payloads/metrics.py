@@ -46,7 +46,7 @@ def pick(
     spellings: Iterable[str],
     read: Callable[[Any], Number | None] = real,
 ) -> Number | None:
-    """The first known spelling that has a value; ``None`` where Flink sends none, NaN or -1."""
+    """The first known spelling that has a value; ``None`` if Flink sends none, NaN or -1."""
     for spelling in spellings:
         try:
             value = read(values_by_name.get(spelling))
