@@ -66,14 +66,13 @@ did; null counts as true. ``terminal``: seen FINISHED, CANCELED or FAILED. ``see
 not unreachable. ``recorded``: a recording tells of it where what runs now counts; null counts as
 false. ``started_at`` and ``ended_at``: of its present run, which one of the same id may have gone
 before. ``redeployed_at``: when Flink last began to deploy all of its tasks, so that none of its
-attempts is older; null where nobody knows. ``completed_unread``: it may have completed later ones,
-of which nobody read. ``restore_unread``: nobody has read whether it was restored.
-``reads_restored``: as long as it runs its database may read the files of what it was restored from,
-whatever its checkpoints refer to; null counts as false. ``in_flight_since``: when the oldest
-pending checkpoint was triggered. ``checkpoints_ended``: only checkpoints known to have never
-completed (``completed`` false) or to have been discarded; ``triggered_at``, ``ended_at`` and
-``reason`` (Flink's CheckpointFailureReason) tell which of them left a file in ``shared/``, and may
-be null.
+attempts is older; null if nobody knows. ``completed_unread``: it may have completed later ones, of
+which nobody read. ``restore_unread``: nobody has read whether it was restored. ``reads_restored``:
+as long as it runs its database may read the files of what it was restored from, whatever its
+checkpoints refer to; null counts as false. ``in_flight_since``: when the oldest pending checkpoint
+was triggered. ``checkpoints_ended``: only checkpoints known to have never completed (``completed``
+false) or to have been discarded; ``triggered_at``, ``ended_at`` and ``reason`` (Flink's
+CheckpointFailureReason) tell which of them left a file in ``shared/``, and may be null.
 """
 
 

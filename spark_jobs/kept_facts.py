@@ -62,10 +62,10 @@ class Run(Protocol):
 
 
 def keep(lake: LakeReader, run: Manifest) -> int:
-    """Take up a complete run; returns how many rows that brought, 0 where it is there already.
+    """Take up a complete run; returns how many rows that brought, 0 if it is there already.
 
-    Raises :class:`PreviousLost` where the table does not hold what came before the run, or the
-    run's files are damaged: then everything has to be read again from the lake.
+    Raises :class:`PreviousLost` if the table does not hold what came before the run, or the run's
+    files are damaged: then everything has to be read again from the lake.
     """
     if is_kept(taken(lake), run):
         return 0

@@ -76,8 +76,8 @@ def write(manifest: Manifest, run_dir: str) -> str:
 
 
 def read(uri: str) -> Manifest:
-    """Read a manifest by its own address; raises BadManifest where it is missing, torn or of
-    another format.
+    """Read a manifest by its own address; raises BadManifest if it is missing, torn or of another
+    format.
     """
     filesystem, path = fsspec.core.url_to_fs(uri)
     try:

@@ -41,7 +41,7 @@ def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
 
 
 def check(run: Manifest, *, every_byte: bool = False) -> None:
-    """Raises :class:`PreviousLost` where a file of its state is gone or torn; with ``every_byte``,
+    """Raises :class:`PreviousLost` if a file of its state is gone or torn; with ``every_byte``,
     where a page of one is damaged.
     """
     filesystem, root = fsspec.core.url_to_fs(run.run_dir)

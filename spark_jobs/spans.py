@@ -61,7 +61,7 @@ def floor(at: datetime, length: timedelta) -> datetime:
 def windows_between(
     times: Sequence[tuple[datetime | None, datetime | None]], length: timedelta
 ) -> list[Span] | None:
-    """The windows of ``length`` that first and last instants of a few files touch; None where those
+    """The windows of ``length`` that first and last instants of a few files touch; None if those
     lie too far apart to tell.
     """
     known = [(first, last) for first, last in times if first is not None and last is not None]

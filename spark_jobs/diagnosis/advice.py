@@ -34,8 +34,8 @@ class InForce:
 
 @dataclass(frozen=True, slots=True)
 class Advised:
-    """``value_ms`` is what is set now where nothing speaks for a change, None where nothing can be
-    said; ``why`` in words for people.
+    """``value_ms`` is what is set now if nothing speaks for a change, None if nothing can be said;
+    ``why`` in words for people.
     """
 
     value_ms: int | None

@@ -42,7 +42,7 @@ def by_time(checkpoint: CheckpointSample) -> tuple[int, int]:
 def anything_known(window: JobWindow) -> bool:
     """Whether checkpoints are there to be judged.
 
-    Raises NotJudged where none is known although they may be on.
+    Raises NotJudged if none is known although they may be on.
     """
     if not window.checkpoints and not checkpoints_are_off(window):
         raise NotJudged(message("no checkpoint of this job has been seen"))
@@ -50,7 +50,7 @@ def anything_known(window: JobWindow) -> bool:
 
 
 def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
-    """By time of trigger. Raises NotJudged where no checkpoint of the job is known at all."""
+    """By time of trigger. Raises NotJudged if no checkpoint of the job is known at all."""
     if not anything_known(window):
         return []
     since_ms = window.at_ms - look_back_s * 1000

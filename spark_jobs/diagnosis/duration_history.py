@@ -53,7 +53,7 @@ class Took:
 
 @dataclass(frozen=True, slots=True)
 class HourOfDay:
-    """``hour`` is UTC; ``p99_ms`` None where too few were seen in it."""
+    """``hour`` is UTC; ``p99_ms`` None if too few were seen in it."""
 
     hour: int
     checkpoints: int
@@ -63,8 +63,8 @@ class HourOfDay:
 @dataclass(frozen=True, slots=True)
 class Durations:
     """``p99_ms``: of completed checkpoints in the worst hour of the day, or of all where that is
-    more. ``p99_at_least_ms`` counts expired checkpoints with the time they were given. None where
-    too few completed.
+    more. ``p99_at_least_ms`` counts expired checkpoints with the time they were given. None if too
+    few completed.
     """
 
     checkpoints: tuple[int, ...]

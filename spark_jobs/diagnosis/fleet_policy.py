@@ -16,7 +16,7 @@ THRESHOLDS = tuple(Threshold(key, 0, "s", 0, 86_400, _REASON) for key in (INTERV
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """``set_ms``: what is in force, below ``least_ms``; None where it is not known."""
+    """``set_ms``: what is in force, below ``least_ms``; None if it is not known."""
 
     threshold: str
     option: str

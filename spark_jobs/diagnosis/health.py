@@ -44,7 +44,7 @@ class Deduction(Generic[F]):
 
 @dataclass(frozen=True, slots=True)
 class Health(Generic[F]):
-    """``value`` is 0..100, None where no rule had data. Deductions may add up to more than 100."""
+    """``value`` is 0..100, None if no rule had data. Deductions may add up to more than 100."""
 
     value: int | None
     deductions: tuple[Deduction[F], ...] = ()

@@ -36,7 +36,7 @@ class JvmLoad:
 
 @dataclass(frozen=True, slots=True)
 class JvmCause:
-    """``sentence`` and ``next_step`` are empty where the JVM explains nothing; the figures are
+    """``sentence`` and ``next_step`` are empty if the JVM explains nothing; the figures are
     evidence all the same.
     """
 

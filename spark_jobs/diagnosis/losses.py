@@ -108,7 +108,7 @@ class Losses:
 
 
 def losses(window: JobWindow, outcome: str, look_back_s: float) -> Losses | None:
-    """None where none was lost this way. Raises NotJudged where no checkpoint is known."""
+    """None if none was lost this way. Raises NotJudged if no checkpoint is known."""
     if anything_known(window) and outcome not in outcomes_of(window.checkpoints):
         return None
     ended = recent(window, look_back_s)

@@ -95,8 +95,8 @@ _MISSING = (
 
 
 def missing_file(text: str | None) -> str | None:
-    """The path in one exception's message or trace, whatever looked for it; None where no file is
-    said to be missing.
+    """The path in one exception's message or trace, whatever looked for it; None if no file is said
+    to be missing.
     """
     text = text or ""
     if not any(piece in text for piece in _MISSING) and "Cannot find" not in text:

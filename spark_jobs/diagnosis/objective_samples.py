@@ -120,11 +120,11 @@ class Counts:
     total: int = 0
 
     def burn(self, target: float) -> float | None:
-        """How many times as fast as allowed; None where nothing could be judged."""
+        """How many times as fast as allowed; None if nothing could be judged."""
         return self.bad / self.total / (1 - target) if self.total else None
 
     def budget_left(self, target: float) -> float | None:
-        """1 all of it, 0 none, negative where it is overdrawn; None where nothing was judged."""
+        """1 all of it, 0 none, negative where it is overdrawn; None if nothing was judged."""
         burn = self.burn(target)
         return None if burn is None else 1 - burn
 

@@ -68,7 +68,7 @@ class Pressure:
 
     def origins_of(self, vertex_id: str) -> tuple[tuple[str, ...], ...]:
         """Paths of vertex ids from this held vertex to each origin that holds it, the shortest
-        first; of one vertex where it is its own origin, empty where none is known.
+        first; of one vertex where it is its own origin, empty if none is known.
         """
         if vertex_id not in self._paths:
             self._paths[vertex_id] = tuple(self._walked(vertex_id))
@@ -122,7 +122,7 @@ Asked = tuple[JobWindow, Limits]
 
 
 def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
-    """Raises NotJudged where no vertex of a running job reported anything in this window."""
+    """Raises NotJudged if no vertex of a running job reported anything in this window."""
     pressure = _pressure((window, limits))
     if isinstance(pressure, str):
         raise NotJudged(pressure)
@@ -190,7 +190,7 @@ def _walk_limits(limits: Limits) -> WalkLimits:
 
 
 def _silent(window: JobWindow) -> dict[str, list[int] | None]:
-    """Vertices with subtasks that did not report back-pressure, and which; None where the vertex
+    """Vertices with subtasks that did not report back-pressure, and which; None if the vertex
     reported nothing at all.
     """
     silent: dict[str, list[int] | None] = {}

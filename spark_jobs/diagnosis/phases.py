@@ -69,7 +69,7 @@ class PhaseCost:
 
 
 def phase_ms(checkpoint: CheckpointSample, phase: str) -> float | None:
-    """The phase of its slowest subtask, of the whole checkpoint where that is not known; None is
+    """The phase of its slowest subtask, of the whole checkpoint if that is not known; None is
     unknown.
     """
     of_slowest = "" if checkpoint.slowest_end_to_end_ms is None else "slowest_"
@@ -100,9 +100,9 @@ def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
 
 
 def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> PhaseCost | None:
-    """None where the phase costs nothing worth a finding.
+    """None if the phase costs nothing worth a finding.
 
-    Raises NotJudged where no phases of completed checkpoints are known.
+    Raises NotJudged if no phases of completed checkpoints are known.
     """
     threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
     if anything_known(window) and _slowest_ms(window.checkpoints) < threshold_ms:

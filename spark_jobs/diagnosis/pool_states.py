@@ -33,8 +33,8 @@ def pool_state(
     *,
     is_source: bool,
 ) -> PoolState | None:
-    """The state of one vertex by usages (0…1, above 1 with overdraft buffers); None where a usage
-    that decides is not known.
+    """The state of one vertex by usages (0…1, above 1 with overdraft buffers); None if a usage that
+    decides is not known.
 
     ``outputs_before``: usages of the outputs of those that feed it.
     """

@@ -24,7 +24,7 @@ HOT_CHANNEL_EXTRA_BUFFERS = 9
 class Subtasks:
     """One vertex in one window, by subtask.
 
-    Every figure is None where it is not known; an index nobody reported on is unknown.
+    Every figure is None if it is not known; an index nobody reported on is unknown.
     """
 
     __slots__ = ("gates", "idle_has_backpressure", "parallelism", "window")
@@ -67,7 +67,7 @@ class Subtasks:
     def input_level(self, subtask: int) -> float | None:
         """How full its input is: the larger of all buffers and floating ones.
 
-        0 says nothing where channels are local.
+        0 says nothing if channels are local.
         """
         known = [
             usage

@@ -14,8 +14,7 @@ from spark_jobs.diagnosis.topology import Topology, consumers, is_pointwise
 DEEPEST = 100
 
 Places = tuple[frozenset[str | None], ...]
-"""TaskManagers of the producers of one consumer subtask, a set for each edge; None where unknown.
-"""
+"""TaskManagers of the producers of one consumer subtask, a set for each edge; None if unknown."""
 
 Role = Literal["origin", "held", "mixed", "free", "unknown"]
 

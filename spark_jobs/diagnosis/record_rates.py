@@ -1,5 +1,5 @@
-"""Records per second of each subtask in a window: counted by Flink where known, else what its
-meters say.
+"""Records per second of each subtask in a window: counted by Flink if known, else what its meters
+say.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from spark_jobs.diagnosis.unevenness import REPORTING_SHARE
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """By subtask. ``counted_ms``: over how long they were counted; None where they are those of
+    """By subtask. ``counted_ms``: over how long they were counted; None if they are those of
     meters.
     """
 

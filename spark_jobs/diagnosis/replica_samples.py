@@ -9,8 +9,8 @@ from ingest.messages import message
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSample:
-    """``behind_ms``: at ``at_ms`` since the trigger of the checkpoint that is copied, None where
-    that is not known; ``asked_ms``: since the copy was asked for. ``every_ms`` between two tries.
+    """``behind_ms``: at ``at_ms`` since the trigger of the checkpoint that is copied, None if that
+    is not known; ``asked_ms``: since the copy was asked for. ``every_ms`` between two tries.
     ``trouble``: why the last one failed.
     """
 

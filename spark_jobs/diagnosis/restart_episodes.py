@@ -19,8 +19,7 @@ Task = tuple[str | None, int | None]
 """Vertex and subtask."""
 
 SETTLED_MS = 10_000
-"""Twice as long without another restart stands for 'all tasks run' where nothing better is known.
-"""
+"""Twice as long without another restart stands for 'all tasks run' if nothing better is known."""
 SAME_MS = 1_000
 """Annotations are dated to the full second: a state change and an annotation closer than this are
 one restart.
@@ -188,8 +187,8 @@ class _RunningAgain:
         self._not_run = sorted(_before_they_ran(window))
 
     def after(self, at_ms: int, until_ms: int) -> int | None:
-        """When all tasks ran again between this restart and ``until_ms``; None where they did not,
-        as far as is known.
+        """When all tasks ran again between this restart and ``until_ms``; None if they did not, as
+        far as is known.
         """
         proofs = [at for at in self._checkpoints if at_ms + SAME_MS < at < until_ms][:1]
         reported = [

@@ -67,7 +67,7 @@ class RootException:
 
 
 def root_of(name: str, stacktrace: str | None) -> RootException:
-    """The innermost cause of a stack trace; ``name`` alone where there is none.
+    """The innermost cause of a stack trace; ``name`` alone if there is none.
 
     Frames that a cause shares with the exception around it are not printed again ('... 17 more'):
     the own frame is then the first one of the exception around it.

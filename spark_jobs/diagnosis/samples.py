@@ -1,8 +1,7 @@
 """What a rule reads of one job at one instant: plain frozen data. Times are epoch milliseconds UTC
 (``*_ms``), sizes ``*_bytes``, ratios 0..1, rates per second. None is unknown, never zero. A tuple
-"per subtask" has one element at each subtask's index, None where it did not report, and is empty
-where nobody did. Columns of serving tables follow from fields that have their meaning beside their
-type.
+"per subtask" has one element at each subtask's index, None if it did not report, and is empty if
+nobody did. Columns of serving tables follow from fields that have their meaning beside their type.
 """
 
 from collections.abc import Mapping

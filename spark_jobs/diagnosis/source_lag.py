@@ -46,7 +46,7 @@ def lag_trend(points: Iterable[Point]) -> LagTrend | None:
 
 
 def catch_up(lag: float, trend: LagTrend | None) -> CatchUp | None:
-    """None where the lag does not fall, or nothing is known of it.
+    """None if the lag does not fall, or nothing is known of it.
 
     What is read beyond what arrives is what the lag falls by, so nothing need be known of how much
     arrives.

@@ -35,8 +35,8 @@ class IdleSnapshots:
 @dataclass(frozen=True, slots=True)
 class StorageRootSample:
     """One root. ``orphan_kinds``: why they are orphans, as :mod:`spark_jobs.storage_words` names
-    it. ``clean_up_barred_by``: codes, empty where a plan may be made. ``jobs_with_most``: names of
-    the jobs with most orphans or waste, most first.
+    it. ``clean_up_barred_by``: codes, empty if a plan may be made. ``jobs_with_most``: names of the
+    jobs with most orphans or waste, most first.
     """
 
     root: str
@@ -77,7 +77,7 @@ class IncompleteSnapshot:
 class Dependence:
     """Files of another job that checkpoints of this one refer to.
 
-    ``ended`` None where nobody has reported the other job.
+    ``ended`` None if nobody has reported the other job.
     """
 
     job_id: str
@@ -126,7 +126,7 @@ class OperatorStateTrend:
 
 @dataclass(frozen=True, slots=True)
 class StorageJobSample:
-    """The directory of one job in one root. ``cluster`` is empty where no registered cluster has
+    """The directory of one job in one root. ``cluster`` is empty if no registered cluster has
     reported the job.
 
     ``segmented`` are physical files of merged state, ``live_segment_bytes`` what of them is still

@@ -30,7 +30,7 @@ def severity_of_space(
 ) -> Severity | None:
     """By thresholds of ``rule``: minimum_bytes, share, high_share and large_bytes.
 
-    None where it is too little to tell of.
+    None if it is too little to tell of.
     """
     share = _share_of_root(sample, part)
     large = part.bytes >= limits[f"{rule}.large_bytes"]

@@ -97,7 +97,7 @@ def task_of(name: str) -> TaskName | None:
 
 
 def own_method(thread: DumpedThread) -> str | None:
-    """The innermost method of the job's own code; None where no frame that the dump has is of it."""
+    """The innermost method of the job's own code; None if no frame that the dump has is of it."""
     return next(
         (
             method_of(frame)

@@ -44,8 +44,8 @@ class Topology:
         return frozenset(seen)
 
     def path(self, start: str, end: str, through: Collection[str] | None = None) -> tuple[str, ...]:
-        """The shortest way with the stream from ``start`` to ``end``, both included; empty where
-        there is none.
+        """The shortest way with the stream from ``start`` to ``end``, both included; empty if there
+        is none.
 
         ``through`` limits the vertices passed in between.
         """

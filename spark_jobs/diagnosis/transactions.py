@@ -35,9 +35,9 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Transactions:
-    """``timeout_ms``: the shortest of the job's sinks, None where neither a log nor an operator
-    told. ``pending_ms``: for so long the oldest one is open that is not committed yet.
-    ``restart_ms``: the longest restart, None where none was seen.
+    """``timeout_ms``: the shortest of the job's sinks, None if neither a log nor an operator told.
+    ``pending_ms``: for so long the oldest one is open that is not committed yet. ``restart_ms``:
+    the longest restart, None if none was seen.
     """
 
     timeout_ms: int | None

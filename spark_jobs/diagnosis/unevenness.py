@@ -12,7 +12,7 @@ REPORTING_SHARE = 0.5
 class Spread:
     """How uneven per-subtask figures are.
 
-    ``typical`` is the median of all but the largest; ``ratio`` None where that is 0.
+    ``typical`` is the median of all but the largest; ``ratio`` None if that is 0.
     """
 
     largest: float

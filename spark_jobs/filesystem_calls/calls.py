@@ -9,7 +9,7 @@ import numpy as np
 from spark_jobs.filesystem_calls.checkpoint_files import Numbers
 
 BLOCK_BYTES = 128 << 20
-"""``dfs.blocksize`` where nobody set it."""
+"""``dfs.blocksize`` if nobody set it."""
 _PLAINLY, _SAFELY = (1, 12), (1, 20)
 _LOOKED_AT = 3
 

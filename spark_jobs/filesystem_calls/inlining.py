@@ -30,7 +30,7 @@ class Inlined:
 
 def inlined(files: CheckpointFiles, retained: int) -> list[Inlined]:
     """By threshold, ascending: each at which anything changes, at most ``MOST_POINTS``. Streams of
-    unknown writer count as written. Empty where files are merged.
+    unknown writer count as written. Empty if files are merged.
     """
     if files.merged.any() or not len(files.bytes):
         return []
@@ -61,8 +61,8 @@ def inlined_at(files: CheckpointFiles, retained: int, threshold_bytes: int) -> I
 
 def knee(curve: Sequence[Inlined]) -> Inlined | None:
     """Where heap buys most: the point farthest below the straight line from the first to the last,
-    both axes taken from 0 to 1. None where there is no such point, as where every threshold writes
-    as many files.
+    both axes taken from 0 to 1. None if there is no such point, as where every threshold writes as
+    many files.
     """
     if len(curve) < 3:
         return None
@@ -80,9 +80,9 @@ def knee(curve: Sequence[Inlined]) -> Inlined | None:
 
 
 THREADS = 4
-"""``state.backend.rocksdb.checkpoint.transfer.thread.num`` where nobody set it."""
+"""``state.backend.rocksdb.checkpoint.transfer.thread.num`` if nobody set it."""
 LARGEST_FILE_BYTES = 32 << 20
-"""``execution.checkpointing.file-merging.max-file-size`` where nobody set it."""
+"""``execution.checkpointing.file-merging.max-file-size`` if nobody set it."""
 
 
 def most_merged_files(

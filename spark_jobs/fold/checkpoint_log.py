@@ -117,7 +117,7 @@ def late_messages(
     log: CheckpointLog, names: Names, expired_at: int | None
 ) -> list[dict[str, Any]] | None:
     """Entries of the ``late_messages`` column, each with how long after ``expired_at`` it came;
-    None where none came.
+    None if none came.
     """
     reported = [{"at": event["ts"], **{name: event[name] for name in _LATE}} for event in log.late]
     return [

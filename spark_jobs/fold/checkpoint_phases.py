@@ -48,7 +48,7 @@ class HostHistory:
         return cls(known)
 
     def at(self, vertex_id: str, at_ms: int) -> Hosts:
-        """Those last known then, else the first known after it; empty where none ever were."""
+        """Those last known then, else the first known after it; empty if none ever were."""
         since, hosts = self.of_vertex.get(vertex_id, ([], []))
         return hosts[max(0, bisect_right(since, at_ms) - 1)] if hosts else ()
 
@@ -131,7 +131,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class CheckpointPhases:
-    """``missing`` is None where no vertex was seen: then nobody knows who it was.
+    """``missing`` is None if no vertex was seen: then nobody knows who it was.
 
     ``latest_source``: of the subtasks of sources, to which no barrier travels, the one that started
     its part last.
@@ -156,7 +156,7 @@ class CheckpointPhases:
 
     @property
     def dominant_phase(self) -> str | None:
-        """The longest phase of the slowest subtask, the earlier one where two are equal; None where
+        """The longest phase of the slowest subtask, the earlier one where two are equal; None if
         all are 0 or unknown.
         """
         if self.slowest is None:
@@ -266,7 +266,7 @@ def not_acknowledged(
     phases: CheckpointPhases, names: Names, subtasks: int | None, acknowledged: int | None
 ) -> list[dict[str, Any]] | None:
     """Entries of the column of that name, by vertex; a count alone where only counts are known;
-    None where nobody is missing.
+    None if nobody is missing.
     """
     if phases.missing:
         return [

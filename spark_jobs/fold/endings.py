@@ -95,7 +95,7 @@ def ending_between(every: Sequence[Ending], from_ms: int, to_ms: int) -> Ending 
 def first_ending(
     every: Sequence[Ending], trigger_time: int, logged_trigger: int | None, timeout_ms: int | None
 ) -> Ending | None:
-    """The first after the trigger; None where the job outlived the checkpoint. Where only REST
+    """The first after the trigger; None if the job outlived the checkpoint. Where only REST
     reported the trigger, the ending must come within the time-out.
     """
     within_ms = DEFAULT_TIMEOUT_MS if timeout_ms is None else timeout_ms

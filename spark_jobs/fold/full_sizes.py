@@ -36,7 +36,7 @@ class FullSizes:
     def of(self, key: CheckpointKey, path: str | None) -> int | None:
         """In bytes; ``path`` as REST reported it.
 
-        None where no file is that of the checkpoint, or several that differ may be.
+        None if no file is that of the checkpoint, or several that differ may be.
         """
         directory = directory_of(path)
         rows = (

@@ -123,7 +123,7 @@ def _by_content(tied: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
 
 def sample(part: type[SampleT], row: Row) -> SampleT:
     """The sample of one row: a field is the column of its name, an instant without the suffix
-    ``_ms``; None where the row has none.
+    ``_ms``; None if the row has none.
     """
     return part(*_values(cast(Hashable, part), tuple(row))(row))
 

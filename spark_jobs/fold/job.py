@@ -56,8 +56,8 @@ from spark_jobs.fold.windows import job_windows, judged_starts
 @dataclass(frozen=True)
 class JobResult:
     """Rows of serving tables without cluster and job, JSON columns as values; ``judgement`` is None
-    where no window was judged. ``retracted``: keys of facts that turned out to be others.
-    ``known``: all facts at hand. ``new_…``: what did not come out before as it is now.
+    if no window was judged. ``retracted``: keys of facts that turned out to be others. ``known``:
+    all facts at hand. ``new_…``: what did not come out before as it is now.
     """
 
     facts: list[dict[str, Any]]

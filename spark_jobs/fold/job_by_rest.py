@@ -32,7 +32,7 @@ _EACH_BY_ITSELF = ("name", "start_time", "restarts", "flink_version", "paralleli
 
 
 def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
-    """Lake rows of one job → what is known by REST, all None where it never said so.
+    """Lake rows of one job → what is known by REST, all None if it never said so.
 
     Each value is that of the newest answer that had it; those that only make sense together (state
     and end, a restore, the checkpoint settings, Flink's counters) come from one answer.
@@ -98,8 +98,8 @@ def _has(name: str) -> Callable[[Row], bool]:
 def _newest(
     jobs: Sequence[Row], names: Sequence[str], having: Callable[[Row], bool]
 ) -> dict[str, Any]:
-    """``names`` of the newest row where ``having`` holds, {} where none; the content decides
-    between rows of one instant.
+    """``names`` of the newest row where ``having`` holds, {} if none; the content decides between
+    rows of one instant.
     """
     kept = [row for row in jobs if having(row)]
     if not kept:

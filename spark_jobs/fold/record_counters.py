@@ -103,7 +103,7 @@ def _since(since: Row, newest: Row, row: Row) -> Mapping[str, Any]:
 def _per_second(
     newest: Row, since: Row, name: str, span_ms: int, meters: Sequence[float | None]
 ) -> tuple[float | None, ...]:
-    """By subtask; empty where nothing is known.
+    """By subtask; empty if nothing is known.
 
     Unknown where the attempt is another one, where the counter fell, and where it stood still while
     the meter moved: it was not collected in between.

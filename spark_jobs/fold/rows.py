@@ -75,8 +75,8 @@ def _is_newer(row: Row, known: Row, order: Sequence[str]) -> bool:
 def newest_known(
     rows: Iterable[Row], names: Iterable[str], order: Callable[[Row], Any]
 ) -> dict[str, Any]:
-    """For each of ``names`` the value of the newest row that has one, ties by value; None where
-    none has.
+    """For each of ``names`` the value of the newest row that has one, ties by value; None if none
+    has.
     """
     every = rows if isinstance(rows, Sequence) else list(rows)
     if len(every) == 1:
@@ -130,7 +130,7 @@ def first_known(*values: Any) -> Any:
 
 
 def percentile(values: Iterable[float | None], part: float) -> float | None:
-    """Between the two nearest ranks, of those that are known; None where none is."""
+    """Between the two nearest ranks, of those that are known; None if none is."""
     ascending = sorted(value for value in values if value is not None)
     return quantile(ascending, part)
 

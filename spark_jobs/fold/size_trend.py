@@ -35,8 +35,8 @@ Point = tuple[int, int, int]
 def size_trend(
     facts: Iterable[Row], annotations: Iterable[Row], older: OlderFacts = NONE_OLDER
 ) -> dict[str, Any] | None:
-    """Facts and annotations of one job → its ``size_trend`` row, without cluster and job; None
-    where it completed no checkpoint. ``older``: facts that are not among ``facts`` any more.
+    """Facts and annotations of one job → its ``size_trend`` row, without cluster and job; None if
+    it completed no checkpoint. ``older``: facts that are not among ``facts`` any more.
     """
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
     if not completed and older.completed_as_of is None:

@@ -48,8 +48,8 @@ def sizes_in_rest(
 
 
 class Writing(NamedTuple):
-    """What a job's sizes mean depends on its release, None where that is not known, and on its
-    state backend.
+    """What a job's sizes mean depends on its release, None if that is not known, and on its state
+    backend.
     """
 
     version: tuple[int, ...] | None = None

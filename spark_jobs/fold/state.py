@@ -71,7 +71,7 @@ class JobState:
 def unpacked(packed: bytes | None) -> JobState:
     """Names that an earlier or later version of Weir left are ignored.
 
-    Raises ValueError or an error of a decompressor where it is no state.
+    Raises ValueError or an error of a decompressor if it is no state.
     """
     if packed is None:
         return JobState()

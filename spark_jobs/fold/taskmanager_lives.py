@@ -178,7 +178,7 @@ def losses_of_job(losses: Iterable[Row], states: Sequence[tuple[int, str]]) -> l
 
 def end_of(line: Row) -> tuple[str, int | None, str | None] | None:
     """How a TaskManager ended by a line of its end, its exit code, and the line's own words; None
-    where the line is of the end of a job.
+    if the line is of the end of a job.
     """
     if line["kind"] == "tm_heartbeat_timeout":
         return "heartbeat_timeout", None, None
@@ -237,7 +237,7 @@ def _of_samples(samples: Iterable[Row]) -> Iterator[_Sign]:
         if row["ts"] is not None:
             jobs = dict.fromkeys(slot["job_id"] for slot in row["allocated_slots"] or ())
             values = {name: row[name] for name in ("host", *_SAMPLED)}
-            # 0 where none was received yet.
+            # 0 if none was received yet.
             heartbeat = row["last_heartbeat"] or row["ts"]
             sign = _sign(row, _SEEN, row["taskmanager_id"], sampled_at=row["ts"], jobs=jobs)
             yield sign._replace(at=min(heartbeat, row["ts"]), row={**sign.row, **values})

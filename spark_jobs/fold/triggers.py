@@ -29,7 +29,7 @@ key_of: Callable[[Row], CheckpointKey] = itemgetter("checkpoint_id", "trigger_ti
 def known_triggers(
     checkpoints: Iterable[Row], vertex_checkpoints: Iterable[Row], events: Iterable[Row]
 ) -> dict[CheckpointKey, int | None]:
-    """Every known trigger of one job → when the log reported it, None where only REST did.
+    """Every known trigger of one job → when the log reported it, None if only REST did.
 
     The log's time differs from the trigger time where the time zone declared for the log is wrong.
     """

@@ -42,8 +42,8 @@ def by_minute(
 def lacking_minutes(
     starts_ms: Iterable[int], update: JobUpdate, before: JobState
 ) -> tuple[int, ...]:
-    """Those of the minutes to judge that had samples which are neither new nor remembered; none
-    where they were looked up already.
+    """Those of the minutes to judge that had samples which are neither new nor remembered; none if
+    they were looked up already.
     """
     if update.found is not None or not before.pressure:
         return ()

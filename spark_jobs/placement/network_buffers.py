@@ -37,8 +37,8 @@ class BufferNeed:
 def buffers_needed(
     plan: Plan, taskmanager_of: Sequence[Indices], taskmanagers: int, settings: BufferSettings
 ) -> BufferNeed:
-    """``taskmanager_of``: by vertex, of each subtask; below 0 where unknown, which is then another
-    one than any.
+    """``taskmanager_of``: by vertex, of each subtask; below 0 if unknown, which is then another one
+    than any.
     """
     least, most = np.zeros(taskmanagers, dtype=np.int64), np.zeros(taskmanagers, dtype=np.int64)
     tasks = [np.bincount(where[where >= 0], minlength=taskmanagers) for where in taskmanager_of]

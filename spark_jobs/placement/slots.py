@@ -32,7 +32,7 @@ class Simulated:
 
 
 def simulated(plan: Plan, slots_each: Sequence[int]) -> Simulated:
-    """``slots_each`` by TaskManager; raises ``ValueError`` where they do not suffice."""
+    """``slots_each`` by TaskManager; raises ``ValueError`` if they do not suffice."""
     needed = plan.slots_needed()
     if sum(slots_each) < needed:
         raise ValueError(
@@ -130,7 +130,7 @@ def _candidates(plan: Plan, edges: Sequence[PlannedEdge], slot_of: Sequence[Indi
 
 def _beside_producers(candidates: Indices, tasks: Indices) -> Indices:
     """Consumers choose one after the other, each the emptiest of its candidates that none before it
-    took; -1 where none is left.
+    took; -1 if none is left.
 
     All choose at once and a slot keeps the first that chose it, until nobody has to choose again:
     slots prefer consumers by their index alone, so this ends where choosing one after the other

@@ -14,7 +14,7 @@ Reals = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Spread:
-    """By TaskManager: ``tasks``, ``busy_cores`` (threads at work; None where no busy time is known)
+    """By TaskManager: ``tasks``, ``busy_cores`` (threads at work; None if no busy time is known)
     and ``buffers``.
 
     ``tasks_of``: vertices × TaskManagers. Tasks whose TaskManager is unknown count nowhere.
@@ -35,7 +35,7 @@ class Spread:
 
     def concentration(self) -> Reals:
         """By vertex: its most subtasks on one TaskManager over the even share, rounded up; 1 is
-        even, 0 where none is known.
+        even, 0 if none is known.
         """
         even = -(-self.tasks_of.sum(axis=1) // max(self.tasks_of.shape[1], 1))
         most: Indices = self.tasks_of.max(axis=1, initial=0)

@@ -28,7 +28,7 @@ def directory_name(path: str) -> str:
 def names_of(needs: dict[str, Need], directory: str, moved_to: str) -> dict[str, str]:
     """Path → name. ``directory``: of the checkpoint, whose files go to ``moved_to``.
 
-    Raises :class:`Refused` where two files meet.
+    Raises :class:`Refused` if two files meet.
     """
     names: dict[str, str] = {}
     for path, need in needs.items():

@@ -25,7 +25,7 @@ def needed_files(pieces: Iterable[Piece], directory: str, spellings: Spellings) 
     """By canonical path. ``directory`` is that of the ``_metadata``, canonical, and what ``pieces``
     were read with.
 
-    Raises ``MetadataError``, ``BadUri``, and ``Refused`` where handles contradict each other.
+    Raises ``MetadataError``, ``BadUri``, and ``Refused`` if handles contradict each other.
     """
     needs: dict[str, Need] = {}
     for handle in handles(pieces):

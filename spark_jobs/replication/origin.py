@@ -61,7 +61,7 @@ class Origin:
         return root
 
     def checkpoints(self, source: str) -> Iterator[Found]:
-        """Newest first. Raises ``OSError`` where the directory cannot be listed."""
+        """Newest first. Raises ``OSError`` if the directory cannot be listed."""
         root = self.root_of(source)
         listable = directories(root.reading)
         below = root.readable(source).removeprefix(root.reading)

@@ -35,7 +35,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Plan:
-    """``metadata_name``: where its ``_metadata`` goes. ``metadata_modified``: ISO, None where the
+    """``metadata_name``: where its ``_metadata`` goes. ``metadata_modified``: ISO, None if the
     storage does not say.
 
     ``delete``: names of files of former copies.

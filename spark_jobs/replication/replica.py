@@ -79,9 +79,7 @@ class Replica:
 
     @classmethod
     def opened(cls, request: Request) -> "Replica":
-        """Raises :class:`Refused` where the place is another copy's, or holds files of somebody
-        else.
-        """
+        """Raises :class:`Refused` if the place is another copy's, or holds files of somebody else."""
         replica = cls(request)
         marker = {"format": 1, "replica": request.replica, "source": request.source}
         if not replica.records.exists(MARKER):
@@ -157,7 +155,7 @@ class Replica:
         self.write(round_, FILES, _lines(files))
 
     def ledger(self) -> Ledger:
-        """Raises :class:`BadPlan` where a record of it cannot be read."""
+        """Raises :class:`BadPlan` if a record of it cannot be read."""
         rounds = self.rounds()
         written = {number: set(self.records.names(f"rounds/{number:08}")) for number in rounds}
         base = max((number for number in rounds if FINISHED in written[number]), default=0)

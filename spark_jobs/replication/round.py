@@ -58,8 +58,8 @@ def replicate(
 
 
 def refuse_taken(request: Request) -> None:
-    """Raises :class:`Refused` where the destination lies in a registered root or another place that
-    is taken, or one in it.
+    """Raises :class:`Refused` if the destination lies in a registered root or another place that is
+    taken, or one in it.
 
     Whose that is, is nothing for whoever asked for the copy.
     """

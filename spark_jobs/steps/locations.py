@@ -38,7 +38,7 @@ OF_CLUSTER = (
     "zookeeper_lost",
 )
 """Lines of other processes: they are of the only job that the cluster is known to have; those of
-``OF_PROCESS`` too, where nobody says what runs there.
+``OF_PROCESS`` too, if nobody says what runs there.
 """
 NAMED_BY = ("execution_id", "attempt", "container", "timeout_ms", "reason_text", "reason")
 """Columns of events of which one at least is filled where it matters what ran where."""

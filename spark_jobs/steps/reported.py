@@ -53,8 +53,8 @@ def skip_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def taskmanager_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """``taskmanagers`` → ``TASKMANAGER``, one for each job with slots there; none where Flink does
-    not say whose they are (before 1.13).
+    """``taskmanagers`` → ``TASKMANAGER``, one for each job with slots there; none if Flink does not
+    say whose they are (before 1.13).
     """
     for rows in batches:
         slots = (

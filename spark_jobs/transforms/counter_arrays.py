@@ -14,11 +14,11 @@ AT = "counted_at"
 
 
 def counters(cells: Cells) -> pa.StructArray:
-    """Of each window ``newest`` and ``first``: ``at`` and an array over subtasks each, null where a
+    """Of each window ``newest`` and ``first``: ``at`` and an array over subtasks each, null if a
     task did not run or said nothing.
 
-    ``newest`` is null where no answer has any, ``first`` where no earlier one has all of its
-    subtasks in the same attempts.
+    ``newest`` is null if no answer has any, ``first`` where no earlier one has all of its subtasks
+    in the same attempts.
     """
     read = {name: cells.reals(name) for name in COUNTERS}
     counts = ~np.isnan(read["records_in"]) | ~np.isnan(read["records_out"])

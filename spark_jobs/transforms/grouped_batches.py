@@ -45,8 +45,8 @@ def groups(
     """``batches``: as many columns of the key, and a struct column for each part, of which one is
     set in a row; sorted by key.
 
-    ``read``: fields to take out of a part; all where it is not named, and no plain rows at all
-    where there are none.
+    ``read``: fields to take out of a part; all where it is not named, and no plain rows at all if
+    there are none.
     """
     current: Group | None = None
     for batch in batches:

@@ -79,7 +79,7 @@ class Cells:
         return numbers
 
     def texts(self, name: str) -> tuple[Ints, pa.Array]:
-        """Of each cell a place in the texts, -1 where there is none."""
+        """Of each cell a place in the texts, -1 if there is none."""
         values, at = self.taken(name)
         encoded = values.dictionary_encode()
         indices = np.full(len(self.slot), -1)

@@ -67,7 +67,7 @@ def unread(pieces: pa.BinaryArray) -> np.ndarray:
 def columns_of(
     pieces: pa.BinaryArray, layout: Layout, zone: ZoneInfo, keep: Keep
 ) -> Columns | None:
-    """What is kept of pieces that are records alone; None where some of them need a closer look."""
+    """What is kept of pieces that are records alone; None if some of them need a closer look."""
     count = len(pieces)
     _, offset_buffer, data = pieces.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32)[

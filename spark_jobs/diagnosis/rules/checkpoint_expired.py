@@ -38,9 +38,8 @@ Subtask = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Of one expired checkpoint. ``acknowledged_ratio``: 0…1, None where unknown.
-    ``short_ms``: the last one was so late, ``complete``: with it all had come. ``hung``: subtasks
-    that never came.
+    """Of one expired checkpoint. ``acknowledged_ratio``: 0…1, None if unknown. ``short_ms``: the
+    last one was so late, ``complete``: with it all had come. ``hung``: subtasks that never came.
     """
 
     checkpoint: CheckpointSample

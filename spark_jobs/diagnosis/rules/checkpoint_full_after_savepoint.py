@@ -247,7 +247,7 @@ def _share_of(upload: Upload, full_bytes: int) -> float:
 
 
 def _confidence(window: JobWindow, upload: Upload) -> Confidence | None:
-    """None where compaction is the better explanation."""
+    """None if compaction is the better explanation."""
     files = _files(window, upload.checkpoint)
     if files is not None:
         return "high" if _uploaded_again(files) else None

@@ -79,7 +79,7 @@ def late_source(
     start_delay_ms: float | None,
     least_share: float,
 ) -> LateSource | None:
-    """None where the sources started in time: their delay is less than ``least_share`` of the whole
+    """None if the sources started in time: their delay is less than ``least_share`` of the whole
     start delay, or is not known.
     """
     delay_ms, vertex_id = checkpoint.source_start_delay_ms, checkpoint.latest_source_id

@@ -350,9 +350,9 @@ def _finding(
 def _host(
     window: JobWindow, troubles: Sequence[_Trouble], limits: Limits
 ) -> tuple[str, float, float] | None:
-    """The host that most failures come from, its share of them, and its share of the tasks. None
-    where they are spread, where no more of them are there than of the tasks, where all come from
-    one task, and where what failed is the job's code or what that calls.
+    """The host that most failures come from, its share of them, and its share of the tasks. None if
+    they are spread, where no more of them are there than of the tasks, where all come from one
+    task, and where what failed is the job's code or what that calls.
     """
     failures = [trouble.first for trouble in troubles if trouble.first and trouble.first.host]
     hosts = [failure.host for failure in failures if failure.host]

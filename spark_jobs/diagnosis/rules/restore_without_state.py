@@ -161,7 +161,7 @@ def _way_back(earlier: EarlierAttempt) -> str:
 
 
 def _is_meant(earlier: EarlierAttempt, started_ms: int) -> str | None:
-    """Why it was meant, as far as known; "" where nothing says so, None where nothing was lost."""
+    """Why it was meant, as far as known; "" if nothing says so, None if nothing was lost."""
     if earlier.state == "FINISHED" and not (
         # Stopped with a savepoint, which nobody takes to throw it away.
         earlier.is_savepoint and earlier.over_ms - earlier.trigger_time_ms <= STOPPED_WITHIN_MS

@@ -22,8 +22,8 @@ READS_WITHIN_MS = 60_000
 @dataclass(frozen=True, slots=True)
 class Idle:
     """Subtasks of one vertex; ``missed``: records that the slowest of those that read had in the
-    time that the first of them has been idle. ``pending``: records that they do not read, None
-    where their connector does not report any.
+    time that the first of them has been idle. ``pending``: records that they do not read, None if
+    their connector does not report any.
     """
 
     subtasks: Sequence[int]

@@ -110,7 +110,7 @@ def _largest(vertex: VertexWindow) -> float | None:
 
 
 def _growing(window: JobWindow, limits: Limits, vertex: VertexWindow) -> Lag | None:
-    """None where it does not grow in all of the time that a threshold asks for, since the last
+    """None if it does not grow in all of the time that a threshold asks for, since the last
     restart: what piled up while the job was down is another matter.
     """
     pending, reporting = _sum(vertex.pending_records), _known(vertex.pending_records)
