@@ -32,7 +32,7 @@ def acknowledge(
     """Its notices are not repeated until it is resolved; that it grows worse than it is now is
     still notified.
 
-    Returns how many were not acknowledged before. ``name``: where it is no user.
+    Returns how many were not acknowledged before. ``name``: if it is no user.
     """
     comment, name = clean(comment), name or user.get_username()[:200]
     with transaction.atomic():
@@ -82,7 +82,7 @@ def silence(
 ) -> Silence:
     """Notify nobody of alerts that match, for a while.
 
-    ``name``: where it is no user's. Raises :class:`InputRefused`.
+    ``name``: if it is no user's. Raises :class:`InputRefused`.
     """
     text = clean(reason)
     if not matchers:
@@ -92,7 +92,7 @@ def silence(
             )
         )
     if all(matcher.label not in OF_EACH_ALERT and matcher.accepts("") for matcher in matchers):
-        # Such as clutser!="test", or team="" where nobody has set teams.
+        # Such as clutser!="test", or team="" if nobody has set teams.
         raise InputRefused(
             gettext(
                 "These matchers accept all that lacks the label %(label)s, which may be everything; "
@@ -123,7 +123,7 @@ def silence(
 
 
 def end_silence(silence: Silence, user: Any, now: datetime) -> None:
-    """Now instead of later. Raises :class:`ActionRefused` where it is over."""
+    """Now instead of later. Raises :class:`ActionRefused` if it is over."""
     with transaction.atomic():
         ended = Silence.objects.filter(pk=silence.pk, ends_at__gt=now)
         if not ended.update(ends_at=now, ended_name=user.get_username()[:200]):

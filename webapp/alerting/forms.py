@@ -16,7 +16,7 @@ from webapp.lib.translations import gettext_lazy as _
 
 class InstantField(forms.CharField):
     """An instant, UTC where it names no zone: ``2026-11-21 18:00`` or ``now+2h``; the value is a
-    datetime, or None where it may be empty.
+    datetime, or None if it may be empty.
 
     Its label names the zone that is shown, in which forms with a field ``zone`` are read.
     """

@@ -30,7 +30,7 @@ def acknowledge(incident: Incident, user: Any, comment: str, now: datetime) -> i
     """Alerts that join later are acknowledged with it, unless they are worse. Returns how many
     alerts were not acknowledged before.
 
-    Raises :class:`ActionRefused` where it is over, or where all of it is acknowledged.
+    Raises :class:`ActionRefused` if it is over, or if all of it is acknowledged.
     """
     comment, name = actions.clean(comment), user.get_username()[:200]
     with transaction.atomic():
@@ -65,7 +65,7 @@ def acknowledge(incident: Incident, user: Any, comment: str, now: datetime) -> i
 
 
 def take_back(incident: Incident, user: Any, now: datetime) -> int:
-    """Take the acknowledgement back, also of its alerts; raises :class:`ActionRefused` where nobody
+    """Take the acknowledgement back, also of its alerts; raises :class:`ActionRefused` if nobody
     has acknowledged anything of it.
     """
     with transaction.atomic():
@@ -107,7 +107,7 @@ def assign(incident: Incident, owner: str, user: Any, now: datetime) -> None:
     """``owner``: the name of who works on it from now on; empty for nobody. The history of each of
     its open alerts has it.
 
-    Raises :class:`InputRefused` for who cannot work on it, :class:`ActionRefused` where it is over.
+    Raises :class:`InputRefused` for who cannot work on it, :class:`ActionRefused` if it is over.
     """
     able = next((person for person in people(incident) if person.username == owner), None)
     if owner and able is None:

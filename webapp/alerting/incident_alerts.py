@@ -1,8 +1,8 @@
 """Alerts of one incident: reported in one notice, acknowledged together.
 
 Receivers fold by the group of a notice, so that an alert somebody was notified of stays in the
-group it was reported in: what was not notified yet goes there, or, where nothing of the incident
-was, into the group of its cause, or of the bucket that fails jobs of several clusters.
+group it was reported in: what was not notified yet goes there, or, if nothing of the incident was,
+into the group of its cause, or of the bucket that fails jobs of several clusters.
 """
 
 from collections.abc import Iterable

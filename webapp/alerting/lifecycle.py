@@ -113,7 +113,7 @@ Event = tuple[datetime, str]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``life`` is None where there is no alert, or none any more: one that never fired leaves no
+    """``life`` is None if there is no alert, or none any more: one that never fired leaves no
     trace.
     """
 
@@ -388,7 +388,7 @@ def _known_as(life: Life, now: datetime) -> Life:
 
 
 def _notify_since(life: Life, now: datetime) -> datetime | None:
-    """First evidence of what no notice contains yet; None where there is nothing new."""
+    """First evidence of what no notice contains yet; None if there is nothing new."""
     if life.state == AlertState.FIRING:
         is_worse = life.rank > life.notified_rank
         is_news = life.notified != Notified.FIRING or is_worse or life.has_new_cause

@@ -26,7 +26,7 @@ class NoticeText:
 
 
 def notice_text(alert: Alert, deliveries: Sequence[Delivery], now: datetime) -> NoticeText | None:
-    """``deliveries``: of the alert, the newest first; None where what was sent cannot be read.
+    """``deliveries``: of the alert, the newest first; None if what was sent cannot be read.
 
     Alerts of clusters that the viewer does not see are left out.
     """

@@ -20,14 +20,12 @@ against the last doubt.
 """
 
 Scope = tuple[str, str, str, str]
-"""rule, cluster, job id, job name; empty where it means all."""
+"""rule, cluster, job id, job name; empty if it means all."""
 
 
 @dataclass(frozen=True)
 class RulePolicy:
-    """What is in force for one rule and job; ``severity`` is empty where the finding's own
-    counts.
-    """
+    """What is in force for one rule and job; ``severity`` is empty if the finding's own counts."""
 
     severity: str = ""
     alerts: bool = True
@@ -86,7 +84,7 @@ class Policies:
         return replace(rule_policy, alerts=False) if cluster in self._removed else rule_policy
 
     def why_ended(self, cluster: str) -> str:
-        """The reason of an alert that ends now; empty where its rule sees nothing any more."""
+        """The reason of an alert that ends now; empty if its rule sees nothing any more."""
         removed = self._removed.get(cluster)
         if removed is None:
             return ""

@@ -48,7 +48,7 @@ def checked(rule: str, cluster: str, job_id: str, values: Mapping[str, Any]) -> 
 def save(wanted: RuleSetting, user: Any) -> RuleSetting:
     """In place of what was set in the same scope.
 
-    Raises :class:`InputRefused` where nothing is set at all.
+    Raises :class:`InputRefused` if nothing is set at all.
     """
     if not wanted.severity and all(getattr(wanted, name) is None for name in COLUMNS[1:]):
         raise InputRefused(

@@ -18,7 +18,7 @@ def shared_homes(causes: dict[str, tuple[str, str]]) -> dict[str, tuple[str, str
     """Uid of an incident whose cause is a bucket → cluster and family of the group of that bucket,
     where jobs of other clusters meet the same fault of it at the same time.
 
-    ``causes``: uid → cluster and family of incidents. Nothing is read where none is of a store.
+    ``causes``: uid → cluster and family of incidents. Nothing is read if none is of a store.
     """
     family = RULE.partition(".")[0]
     uids = [uid for uid, (_cluster, of_cause) in causes.items() if of_cause == family]

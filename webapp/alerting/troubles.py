@@ -31,7 +31,7 @@ MOST_ALERTS = 2_000
 @dataclass(frozen=True)
 class Trouble:
     """``cause``: the finding that it follows from, where that is another; ``more``: other alerts of
-    its incident that are listed with it; ``unnotified``: why nobody was notified, where nobody was.
+    its incident that are listed with it; ``unnotified``: why nobody was notified, if nobody was.
     """
 
     incident: Incident | None
@@ -59,7 +59,7 @@ def troubles(
 ) -> dict[int, Trouble]:
     """By numbers of alerts: some ten queries, however many there are.
 
-    ``among``: the alerts that each stands for those of its incident of; None where it stands for
+    ``among``: the alerts that each stands for those of its incident of; None if it stands for
     itself alone.
     """
     uids = {row.incident_id for row in rows if row.incident_id}

@@ -33,7 +33,7 @@ NO_LONGER_KNOWN = gettext_noop(
 class Unnotified:
     """``reasons``: of how many alerts or findings each holds, and a sentence.
 
-    ``is_known``: false where somebody may have been notified.
+    ``is_known``: false if somebody may have been notified.
     """
 
     reasons: tuple[tuple[int, str], ...]
@@ -55,7 +55,7 @@ def why_nobody(alerts: Sequence[Alert], now: datetime) -> Unnotified:
 
 
 def reasons_by_alert(alerts: Sequence[Alert], now: datetime) -> dict[int, str] | None:
-    """Number of an alert → why nobody was notified; None where that is no longer known."""
+    """Number of an alert → why nobody was notified; None if that is no longer known."""
     reasons = {row.pk: _before_its_notice(row) for row in alerts}
     due = [row for row in alerts if not reasons[row.pk] and row.notified_at is None]
     of_notice = [row for row in alerts if not reasons[row.pk] and row.notified_at is not None]
@@ -129,7 +129,7 @@ def _due(row: Alert, group: AlertGroup | None, now: datetime) -> str:
 def _sent(rows: Sequence[Alert]) -> set[int] | None:
     """Numbers of those whose notice an endpoint took, without them.
 
-    None where what an endpoint took is no longer kept.
+    None if what an endpoint took is no longer kept.
     """
     if not rows:
         return set()

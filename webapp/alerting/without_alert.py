@@ -54,7 +54,7 @@ def _why(row: Finding, policies: Policies) -> str:
 def _incident_of_their_alert(findings: Sequence[Finding]) -> str:
     """An alert that is held for long goes with the incident of its newest episode.
 
-    Empty where there is none.
+    Empty if there is none.
     """
     near = Alert.objects.filter(
         cluster__in={row.cluster for row in findings},

@@ -68,7 +68,7 @@ def worst_in_buckets(
 
 
 def note(shown: int, total: int, what: str, kept: str) -> str:
-    """What the reader must know about a thinned chart; empty where nothing was left out."""
+    """What the reader must know about a thinned chart; empty if nothing was left out."""
     return (
         gettext("%(shown)s of %(total)s %(what)s drawn: %(kept)s of each slice of time.")
         % {"shown": f"{shown:,}", "total": f"{total:,}", "what": what, "kept": kept}

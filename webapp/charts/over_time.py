@@ -78,7 +78,7 @@ def sampled(
     end: datetime,
     pick: Callable[[Sequence[float]], float] = max,
 ) -> list[Point]:
-    """At most ``MOST_POINTS``, in order of time, each ``pick`` of its slice; None where samples are
+    """At most ``MOST_POINTS``, in order of time, each ``pick`` of its slice; None if samples are
     missing.
     """
     width = (end - start) / MOST_POINTS

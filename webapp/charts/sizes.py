@@ -25,7 +25,7 @@ Link = Callable[[str, int, datetime], str]
 class SizePoint:
     """One completed checkpoint.
 
-    ``state_bytes`` is ``None`` where the version reports uploads only.
+    ``state_bytes`` is ``None`` if the version reports uploads only.
     """
 
     checkpoint_id: int

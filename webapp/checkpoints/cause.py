@@ -79,8 +79,8 @@ _NOTEWORTHY = (
 
 @dataclass(frozen=True)
 class Row:
-    """One measure then and now; ``change`` is empty where either is unknown, ``is_worse`` where it
-    at least doubled.
+    """One measure then and now; ``change`` is empty if either is unknown, ``is_worse`` where it at
+    least doubled.
     """
 
     title: str
@@ -92,7 +92,7 @@ class Row:
 
 @dataclass(frozen=True)
 class CheckpointComparison:
-    """``good`` is the last completed checkpoint before; ``None`` where none is known.
+    """``good`` is the last completed checkpoint before; ``None`` if none is known.
 
     ``slow`` and ``large`` are sentences or empty.
     """
@@ -345,7 +345,7 @@ def _sentences(
 
 
 def not_acknowledged(fact: CheckpointFact) -> int | None:
-    """How many subtasks; ``None`` where that is not known."""
+    """How many subtasks; ``None`` if that is not known."""
     known: list[Any] = [
         row.get("count") for row in fact.not_acknowledged or () if isinstance(row, Mapping)
     ]

@@ -86,9 +86,7 @@ class CheckpointFact(models.Model):
 
     @property
     def shown_phases_ms(self) -> list[tuple[str, int | None]]:
-        """Of its slowest subtask, as charts draw them; the largest of any where that is not
-        known.
-        """
+        """Of its slowest subtask, as charts draw them; the largest of any if that is not known."""
         from spark_jobs.serving import PHASES  # for pages: a command starts without
 
         of = "slowest_" if self.has_slowest else ""

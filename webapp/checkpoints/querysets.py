@@ -101,7 +101,7 @@ def bars(facts: Any, cluster: str, most: int = MOST_BARS) -> tuple[list[Checkpoi
 
 
 def sizes(facts: Any) -> Sizes | None:
-    """Of completed ones for the size chart, None where there are none. Four queries."""
+    """Of completed ones for the size chart, None if there are none. Four queries."""
     completed = facts.filter(outcome="completed")
     uploads = Wanted(
         MOST_BARS, [F("checkpointed_bytes").desc()], Q(checkpointed_bytes__isnull=False)

@@ -26,5 +26,5 @@ def register(look_up: Callable[[str], Replicated]) -> None:
 
 
 def replicated_at(path: str) -> Replicated | None:
-    """None where nobody can say, or no path is known."""
+    """None if nobody can say, or no path is known."""
     return next((look_up(path) for look_up in _look_ups), None) if path else None

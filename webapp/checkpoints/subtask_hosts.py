@@ -17,7 +17,7 @@ Place = tuple[str, int]
 
 
 def read_hosts(cluster: str, job_id: str, trigger_time: datetime) -> dict[Place, str]:
-    """Empty where nothing sampled the placement of the job. Raises what the storage raises."""
+    """Empty if nothing sampled the placement of the job. Raises what the storage raises."""
     where = {"cluster": cluster, "job_id": job_id}
     rows, _since = read_newest(
         "vertex_metrics", where, trigger_time - LOOK_BACK, trigger_time, _COLUMNS, MOST_ROWS

@@ -87,8 +87,7 @@ def read_parts(
     *,
     ended: bool,
 ) -> list[SubtaskPart]:
-    """Slowest first, those that never acknowledged before them; empty where nobody asked for
-    subtasks.
+    """Slowest first, those that never acknowledged before them; empty if nobody asked for subtasks.
 
     Of a checkpoint that has ``ended``, an observation of a vertex that was still waiting for some
     of its subtasks means nothing.

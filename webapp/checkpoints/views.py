@@ -28,7 +28,7 @@ from webapp.lib.row_numbers import LARGEST
 
 
 def address_of(path: str | None) -> str:
-    """Canonical path of the ``_metadata`` for a link; "" where Flink reported none (state in memory
+    """Canonical path of the ``_metadata`` for a link; "" if Flink reported none (state in memory
     only, or not completed).
     """
     if not path or path.startswith("<"):

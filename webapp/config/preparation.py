@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 REFUSED = 2
-"""Exit code where nothing was done because what was asked for makes no sense."""
+"""Exit code if nothing was done because what was asked for makes no sense."""
 
 
 def prepare_database() -> None:

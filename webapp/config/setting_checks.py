@@ -1,4 +1,4 @@
-"""What a setting may be: one check a kind, true where the value makes sense."""
+"""What a setting may be: one check a kind, true if the value makes sense."""
 
 import ipaddress
 import re

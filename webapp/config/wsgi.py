@@ -11,7 +11,7 @@ from webapp.config.garbage import look_for_garbage_rarely
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
 
-# Whitenoise wants the folder of collected files to exist, also where nothing was collected.
+# Whitenoise wants the folder of collected files to exist, also if nothing was collected.
 settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 
 settings.SERVES_PAGES = True

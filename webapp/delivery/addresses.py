@@ -54,7 +54,7 @@ def policy() -> Policy:
 
 
 def refusal(text: str, scheme: str, rules: Policy) -> str:
-    """Why Weir does not connect to this address by ``scheme``; "" where it does."""
+    """Why Weir does not connect to this address by ``scheme``; "" if it does."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

@@ -115,7 +115,7 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, who: Any) -
 def _target(
     endpoint: Endpoint, entered: EndpointEntry, rules: Policy, wrong: dict[str, str]
 ) -> Target | None:
-    """The new address, or ``None`` where the stored one stays or none is needed."""
+    """The new address, or ``None`` if the stored one stays or none is needed."""
     if entered.format == FormatName.EMAIL:
         if (
             not entered.emails

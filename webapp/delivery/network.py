@@ -32,7 +32,7 @@ _NAME_THREADS, _MAIL_THREADS = 16, 4
 
 @dataclass(frozen=True)
 class Answer:
-    """``error`` is a code, "" where a whole answer came; ``body`` has 64 KiB at most."""
+    """``error`` is a code, "" if a whole answer came; ``body`` has 64 KiB at most."""
 
     latency_ms: int
     status: int | None = None

@@ -96,9 +96,7 @@ def delivery_of(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Del
 
 
 def part_for(notice: Notice, wants: Wants) -> Notice | None:
-    """The notice as an endpoint that wants these gets it; ``None`` where nothing in it is new for
-    it.
-    """
+    """The notice as an endpoint that wants these gets it; ``None`` if nothing in it is new for it."""
     ranked = [alert for alert in notice.alerts if _RANK.get(alert.severity, 0) >= wants.min_rank]
     matching = match_each(wants.matchers, [matched_labels(alert) for alert in ranked])
     wanted = tuple(alert for alert, matches in zip(ranked, matching, strict=True) if matches)

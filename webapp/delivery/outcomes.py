@@ -24,7 +24,7 @@ FINAL = ("not_rendered",)
 
 
 def failure_of(row: Delivery, answer: Answer) -> str:
-    """The code of a failed attempt; "" where the notice was taken."""
+    """The code of a failed attempt; "" if the notice was taken."""
     if answer.error:
         return answer.error
     if answer.status is None or not 200 <= answer.status < 300:

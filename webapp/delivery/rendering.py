@@ -30,7 +30,7 @@ def format_of(row: Delivery) -> Format:
 
 
 def still_news(row: Delivery) -> Notice | None:
-    """The notice without what a later one contains; ``None`` where nothing is left. Raises
+    """The notice without what a later one contains; ``None`` if nothing is left. Raises
     :class:`CannotRender`.
 
     A delivery that failed and comes round again hours later still says that an alert fires. PagerDuty

@@ -15,7 +15,7 @@ GIVEN_UP_AFTER = timedelta(days=5)
 
 
 def next_attempt(tries: int, at: datetime, pause: timedelta | None = None) -> datetime | None:
-    """After ``tries`` that failed, the last at ``at``; ``None`` where the schedule is used up.
+    """After ``tries`` that failed, the last at ``at``; ``None`` if the schedule is used up.
     ``pause`` is what the receiver asked for, and is honoured where it is longer.
     """
     if tries >= len(DELAYS_S):
@@ -25,7 +25,7 @@ def next_attempt(tries: int, at: datetime, pause: timedelta | None = None) -> da
 
 
 def pause_of(header: str, at: datetime) -> timedelta | None:
-    """What ``retry-after`` asks for, seconds or a date, 24 h at most; ``None`` where it makes no
+    """What ``retry-after`` asks for, seconds or a date, 24 h at most; ``None`` if it makes no
     sense.
     """
     text = header.strip()

@@ -152,7 +152,7 @@ class CheckedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """Raises :class:`RefusedTarget`, or ``OSError`` where there is no such name."""
+        """Raises :class:`RefusedTarget`, or ``OSError`` if there is no such name."""
         loop = asyncio.get_running_loop()
         resolved = await loop.run_in_executor(
             self.pool, lambda: socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)

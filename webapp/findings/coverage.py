@@ -16,8 +16,8 @@ Gap = tuple[datetime, datetime]
 
 @dataclass(frozen=True)
 class Coverage:
-    """``gaps``: where nothing was judged, in order, between ``start`` and ``end``; ``judged`` is
-    what lies between them.
+    """``gaps``: if nothing was judged, in order, between ``start`` and ``end``; ``judged`` is what
+    lies between them.
     """
 
     start: datetime

@@ -14,7 +14,7 @@ class Span:
     """A time without a gap: one occurrence, or what is known of an episode whose occurrences are
     not looked at.
 
-    ``occurrence_id`` is the occurrence at its end, None where that is not one of those looked at.
+    ``occurrence_id`` is the occurrence at its end, None if that is not one of those looked at.
     """
 
     first: datetime

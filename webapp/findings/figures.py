@@ -79,9 +79,7 @@ def figure_text(value: Any, unit: str = "") -> str:
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of a finding's evidence, ready to be shown; ``at`` is ``None`` where it is not
-    known.
-    """
+    """One line of a finding's evidence, ready to be shown; ``at`` is ``None`` if it is not known."""
 
     name: str
     value: str

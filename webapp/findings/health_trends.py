@@ -17,7 +17,7 @@ from webapp.fleet.models import JobCurrent
 
 MOST_FINDINGS = 2_000
 Trend = list[tuple[int | None, str]]
-"""Health 0…100, None where nothing was judged, and its tone, by slice; the oldest first."""
+"""Health 0…100, None if nothing was judged, and its tone, by slice; the oldest first."""
 
 
 def health_trends(jobs: Sequence[JobCurrent], start: datetime, end: datetime) -> dict[Job, Trend]:

@@ -79,8 +79,8 @@ def by_attempt(jobs: Sequence[JobCurrent], findings: Iterable[Finding]) -> dict[
 
 
 def attempts_of(findings: Iterable[Finding]) -> dict[Job, str]:
-    """(cluster, job id) of all attempts of the jobs of these findings → the name of the job, ""
-    where it has none. One query a cluster and 500 jobs.
+    """(cluster, job id) of all attempts of the jobs of these findings → the name of the job, "" if
+    it has none. One query a cluster and 500 jobs.
     """
     names = {
         (finding.cluster, finding.first_attempt_id): finding.job_name or ""

@@ -41,7 +41,7 @@ class JobFindings:
     def deductions(self, health: int | None) -> list[tuple[int, str, Finding]]:
         """Points, reason and finding of what takes the job's health down to ``health``.
 
-        Empty where the page's range does not hold all that is open, or the job is just being judged
+        Empty if the page's range does not hold all that is open, or the job is just being judged
         again.
         """
         computed = health_of(self.all_open)

@@ -123,7 +123,7 @@ def _rank_ended(cluster: str, ended: QuerySet[JobCurrent]) -> None:
 
 
 def forget_unseen(now: datetime) -> int:
-    """Health of jobs that nobody can know now is unknown, whatever it was, and over where nobody
+    """Health of jobs that nobody can know now is unknown, whatever it was, and over if nobody
     watches or lists them; returns how many changed.
     """
     changed = 0

@@ -100,7 +100,7 @@ class Finding(models.Model):
     time.
 
     Texts and evidence are those of its newest occurrence, ``job_id`` is the attempt that it was
-    seen on; empty where the subject is a cluster.
+    seen on; empty if the subject is a cluster.
     """
 
     cluster = models.CharField(max_length=100)

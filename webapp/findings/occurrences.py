@@ -116,7 +116,7 @@ def _mark(cluster: str, touched: Mapping[Identity, datetime]) -> None:
         newest[finding.identity] = finding
     marked = []
     for (_, job_id, rule, subject), at in touched.items():
-        # None where occurrences were never folded: they come again
+        # None if occurrences were never folded: they come again
         known = newest.get((cluster, first[cluster, job_id], rule, subject))
         if known is not None and (known.refold_from is None or known.refold_from > at):
             known.refold_from = at

@@ -119,7 +119,7 @@ def relations(related: Any) -> list[Relation]:
 
 
 def rule_of(finding: Finding | WithdrawnFinding) -> Rule | None:
-    """``None`` where a later version of Weir took the rule away."""
+    """``None`` if a later version of Weir took the rule away."""
     return all_rules().get(finding.rule)
 
 

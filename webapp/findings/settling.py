@@ -29,7 +29,7 @@ TEXTS = (
 ROWS_AT_ONCE = 500
 
 Identity = tuple[str, str, str, str]
-"""cluster, job id, rule, subject id; the first two empty where the subject is a root."""
+"""cluster, job id, rule, subject id; the first two empty if the subject is a root."""
 
 
 def settle(

@@ -52,9 +52,9 @@ Settings = Mapping[str, str | None]
 
 @dataclass(frozen=True)
 class StoreTrouble:
-    """``resource``: the bucket, or the prefix that is refused, with what tells it from others of its
-    name. ``findings`` are near each other in time, the first one first. ``settings``: by job, None
-    where its configuration is not known.
+    """``resource``: the bucket, or the prefix that is refused, with what tells it from others of
+    its name. ``findings`` are near each other in time, the first one first. ``settings``: by job,
+    None if its configuration is not known.
     """
 
     resource: str

@@ -74,8 +74,8 @@ def close_unwatched(now: datetime) -> int:
 
 
 def gap_of(cluster: Cluster) -> SourceGap | None:
-    """How often in a row a cluster was asked and did not answer; None where it answered, or was
-    never asked.
+    """How often in a row a cluster was asked and did not answer; None if it answered, or was never
+    asked.
 
     What passes while Weir does not ask is no silence of the cluster: that is a problem of Weir
     itself.

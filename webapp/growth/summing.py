@@ -144,7 +144,7 @@ def _days_by_id(cluster: str, now: datetime, *, is_recording: bool) -> dict[str,
 
 def _joined(attempts: Sequence[Days], last: int) -> Days | None:
     """``attempts`` oldest first: of a day that two had, the size is the later one's and uploads are
-    both's. None where nothing is known.
+    both's. None if nothing is known.
     """
     if not attempts:
         return None

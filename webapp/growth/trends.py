@@ -61,7 +61,7 @@ class Until:
 def slope(values: Mapping[int, float], window: int, newest: int) -> Slope | None:
     """``values`` by day; of those of the window that ends with ``newest``.
 
-    None where they are too few or span too little.
+    None if they are too few or span too little.
     """
     days = [day for day in sorted(values) if newest - window < day <= newest]
     if len(days) < LEAST_DAYS or days[-1] - days[0] + 1 < LEAST_SHARE * window:

@@ -136,7 +136,7 @@ def _of_unit(drawn: Sequence[Line], start: datetime, end: datetime, key: str) ->
 
 
 def _read(where: dict[str, str | int], start: datetime, end: datetime) -> Samples | None:
-    """In order of time, the newest part of very many; None where the lake did not answer."""
+    """In order of time, the newest part of very many; None if the lake did not answer."""
     try:
         rows, _since = read_newest("taskmanagers", where, start, end, READ, MOST_SAMPLES)
     except Exception:  # The lake may be any storage, with any error.
@@ -154,7 +154,7 @@ def _heap_gib(samples: Samples) -> list[Point]:
 
 
 def _cores(samples: Samples) -> list[Point]:
-    """By its counter of CPU time; where none is reported, by the load of the machine's cores."""
+    """By its counter of CPU time; if none is reported, by the load of the machine's cores."""
     if any(row["cpu_ms"] is not None for row in samples):
         return _rates(samples, "cpu_ms")
     return [

@@ -75,7 +75,7 @@ def places_of(rows: "QuerySet[HostEvent]") -> list[tuple[str, str, date]]:
 
 def whole_days(start: datetime, end: datetime) -> tuple[date, date]:
     """The first day that lies in the range as a whole, and the first after it that does not; the
-    same where none does.
+    same if none does.
     """
     start, end = drawable(start), drawable(end)
     first = (

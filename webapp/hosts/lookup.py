@@ -54,8 +54,8 @@ Job = tuple[str, str]
 
 @dataclass(frozen=True)
 class Concentration:
-    """``here`` of ``total`` events of the jobs; ``expected``: by the share of subtasks, None where
-    no placement is known.
+    """``here`` of ``total`` events of the jobs; ``expected``: by the share of subtasks, None if no
+    placement is known.
     """
 
     kind: str
@@ -199,7 +199,7 @@ class Hosts:
 
 @dataclass(frozen=True)
 class HostJob:
-    """``called``: the job's name, else its id; ``job``: with its status, None where it is not known
+    """``called``: the job's name, else its id; ``job``: with its status, None if it is not known
     any more.
     """
 
@@ -267,7 +267,7 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
 
 
 def _first_counted(events: "QuerySet[HostEvent]") -> datetime | None:
-    """From when on the newest are counted; None where all are."""
+    """From when on the newest are counted; None if all are."""
     newest = events.order_by("-at", "-id").values_list("at", flat=True)
     return newest[MOST_EVENTS : MOST_EVENTS + 1].first()
 

@@ -52,9 +52,9 @@ LEAST_SPARE_RATIO = 0.1
 @dataclass(frozen=True)
 class MemoryPart:
     """``used_bytes``: the most in the time looked at; of heap the least of a quarter of an hour,
-    which is what a collection left, in the one that has most. None is unknown.
-    ``suggested_bytes``: what would be enough, None where unknown or where it has that. ``state``:
-    tight, ok, spare or unknown.
+    which is what a collection left, in the one that has most. None is unknown. ``suggested_bytes``:
+    what would be enough, None if unknown or where it has that. ``state``: tight, ok, spare or
+    unknown.
     """
 
     name: str
@@ -105,7 +105,7 @@ class TaskManagerBudget:
     physical_bytes: int | None = None
 
     def share(self, job_id: str) -> float | None:
-        """Of the slots that are given away; 0 where the job has none."""
+        """Of the slots that are given away; 0 if the job has none."""
         if self.job_slots is None:
             return None
         return self.job_slots.get(job_id, 0) / max(sum(self.job_slots.values()), 1)

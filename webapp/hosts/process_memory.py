@@ -112,7 +112,7 @@ def settings_for(
     wanted: Sizes, configuration: Mapping[str, Any], version: str | None
 ) -> dict[str, int] | None:
     """Settings to change, in bytes, all of whole MiB, so that each part is as large as wanted, and
-    less than a MiB larger, what is the rest a few; None where none are known.
+    less than a MiB larger, what is the rest a few; None if none are known.
     """
     rounded = {name: -(-size // MIB) * MIB for name, size in wanted.items()}
     rest = NETWORK if TASK_HEAP in configuration else HEAP

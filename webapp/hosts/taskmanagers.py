@@ -29,8 +29,8 @@ MOST_TASKMANAGERS, MOST_LOST = 50, 10_000
 
 @dataclass(frozen=True)
 class TaskManagerOnHost:
-    """``budget``: None where no sample of it is in the time; the counts are of what happened on
-    it. ``lost_by``: one of ``TASKMANAGER_LOSSES``.
+    """``budget``: None if no sample of it is in the time; the counts are of what happened on it.
+    ``lost_by``: one of ``TASKMANAGER_LOSSES``.
     """
 
     cluster: str

@@ -203,7 +203,7 @@ def clusters_of_page(request: HttpRequest, host: str) -> tuple[list[str], list[s
     """Those where a host of this name was seen, and those that are shown: the one that is asked
     for, else all.
 
-    A link from a page that names a host leads somewhere even where nothing more is known of it.
+    A link from a page that names a host leads somewhere even if nothing more is known of it.
     """
     known = lookup.clusters_of(host)
     chosen = request.GET.get("cluster", "")
@@ -376,7 +376,7 @@ LABEL_OF_CLUSTER = ClusterLabels("name")
 def host_rows(
     filters: HostsFilters, start: datetime, end: datetime
 ) -> tuple[lookup.Hosts, list[lookup.HostRow]]:
-    """Of the hosts that were counted those that match, in order; none where a parameter is wrong."""
+    """Of the hosts that were counted those that match, in order; none if a parameter is wrong."""
     if not filters.is_valid():
         return lookup.Hosts((), start), []
     asked = filters.values

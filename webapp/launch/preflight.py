@@ -159,7 +159,7 @@ def bind_fault() -> str:
 
 
 def listener_advice(port: int) -> str:
-    """Which process listens there and how to end it; "" where this user may not know, or this is no
+    """Which process listens there and how to end it; "" if this user may not know, or this is no
     Linux.
     """
     sockets = ["socket:[%s]" % inode for inode in listening_sockets(port)]

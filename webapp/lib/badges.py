@@ -32,7 +32,7 @@ UNKNOWN = Badge("unknown", "?", "unknown")
 
 
 def as_far_as_known(badge: Badge, is_known: bool) -> Badge:
-    """What was good when it was last looked at is not shown as good where nobody knows whether it
+    """What was good when it was last looked at is not shown as good if nobody knows whether it
     still is.
     """
     return (

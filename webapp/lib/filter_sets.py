@@ -40,7 +40,7 @@ class ListFilters(FilterSet):
     Where nothing is declared the newest by ``time_field`` come first.
     """
     defaults: ClassVar[Mapping[str, str]] = {}
-    """What pages show where nothing is chosen."""
+    """What pages show if nothing is chosen."""
 
     def __init_subclass__(cls) -> None:
         if "time_field" in vars(cls):
@@ -78,7 +78,7 @@ class ListFilters(FilterSet):
 
     @property
     def is_narrowed(self) -> bool:
-        """By more than pages do where nothing is chosen; an order narrows nothing."""
+        """By more than pages do if nothing is chosen; an order narrows nothing."""
         return any(
             name in self.filters and name != SORT and self.defaults.get(name) != text
             for name, text in (self.data or {}).items()

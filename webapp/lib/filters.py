@@ -88,7 +88,7 @@ def pairs(mapping: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 @register.filter
 def times_factor(value: float | None, factor: float | None) -> int | None:
-    """Bytes as often as they are stored; None where either is unknown."""
+    """Bytes as often as they are stored; None if either is unknown."""
     # A template gives "" for a name that is not there.
     return (
         None
@@ -157,7 +157,7 @@ def query(context: template.Context, **changes: Any) -> str:
 @register.simple_tag
 def query_of(*parts: str, **parameters: Any) -> str:
     """``{% query_of range_query rule=alert.rule %}``: those that have a value, as a query string;
-    empty where none has.
+    empty if none has.
     """
     known = {name: value for name, value in parameters.items() if value not in (None, "")}
     encoded = "&".join(filter(None, [*parts, urlencode(known, doseq=True)]))
@@ -166,7 +166,7 @@ def query_of(*parts: str, **parameters: Any) -> str:
 
 @register.filter
 def of(mapping: Mapping[str, Any], key: str) -> Any:
-    """``{{ totals|of:group.slug }}``; ``None`` where it is missing."""
+    """``{{ totals|of:group.slug }}``; ``None`` if it is missing."""
     return mapping.get(key)
 
 

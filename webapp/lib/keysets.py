@@ -49,7 +49,7 @@ NEWEST_ROWS_FIRST = (KeysetColumn("id", descending=True),)
 
 @dataclass(frozen=True)
 class Page(Generic[RowT]):
-    """Rows in order; a cursor is empty where there is nothing further in its direction."""
+    """Rows in order; a cursor is empty if there is nothing further in its direction."""
 
     rows: list[RowT]
     next_cursor: str = ""

@@ -162,7 +162,7 @@ def as_entered(items: Iterable[Mapping[str, str]]) -> tuple[Matcher, ...]:
 
 
 def named_cluster(matchers: Iterable[Matcher]) -> str:
-    """The cluster that they name outright; empty where they may match rows of several."""
+    """The cluster that they name outright; empty if they may match rows of several."""
     of_cluster = (
         condition.value
         for condition in matchers

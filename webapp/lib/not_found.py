@@ -1,5 +1,5 @@
-"""What is said where nothing is found: what was looked for and where to go on; the same whether it
-is not there or out of scope.
+"""What is said if nothing is found: what was looked for and where to go on; the same whether it is
+not there or out of scope.
 """
 
 import re
@@ -54,13 +54,13 @@ KINDS = {
 
 
 def kind_of(error: Http404) -> Kind | None:
-    """None where the error has its own words."""
+    """None if the error has its own words."""
     match = _OF_DJANGO.fullmatch(str(error))
     return KINDS.get(match[1]) if match else None
 
 
 def sentence(error: Http404, request: HttpRequest) -> str:
-    """Empty where no address fits at all."""
+    """Empty if no address fits at all."""
     if isinstance(error, Resolver404):
         return ""
     if not _OF_DJANGO.fullmatch(str(error)):

@@ -21,7 +21,7 @@ _LONGEST_SHOWN = 60
 
 
 class ParameterField(forms.Field):
-    """``None`` where the parameter is absent; an empty text is a value like any other."""
+    """``None`` if the parameter is absent; an empty text is a value like any other."""
 
     def __init__(self, *, read: Callable[[str], Any], **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -56,8 +56,8 @@ class Rule:
         raise NotImplementedError
 
     def check(self, row: models.Model) -> None:
-        """Raises ``PermissionDenied`` where the viewer, who does not see everything, may not have
-        such a row written.
+        """Raises ``PermissionDenied`` if the viewer, who does not see everything, may not have such
+        a row written.
         """
         raise NotImplementedError
 

@@ -156,7 +156,7 @@ def iterated(chunks: Iterable[Any], scope: Scope) -> Iterator[Any]:
 
 
 def require_everything(what: str) -> None:
-    """Raises ``PermissionDenied`` where the viewer sees only some clusters."""
+    """Raises ``PermissionDenied`` if the viewer sees only some clusters."""
     if not current().is_everything:
         raise PermissionDenied(
             f"{what} concerns the whole fleet; you see some clusters of it. Ask an administrator "
@@ -165,7 +165,7 @@ def require_everything(what: str) -> None:
 
 
 def require_cluster(name: str | None) -> None:
-    """Raises ``PermissionDenied`` where this cluster is none of the viewer's."""
+    """Raises ``PermissionDenied`` if this cluster is none of the viewer's."""
     if not current().holds(name):
         raise PermissionDenied("This is of no cluster that you see. Name one of yours.")
 

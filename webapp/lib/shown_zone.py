@@ -38,7 +38,7 @@ def within(find: Callable[[], tzinfo]) -> Iterator[None]:
 
 
 def named(name: str) -> tzinfo | None:
-    """The zone of an IANA name; ``None`` where there is none of it."""
+    """The zone of an IANA name; ``None`` if there is none of it."""
     if name in _UTC_NAMES:
         return UTC
     return zoneinfo.ZoneInfo(name) if name in names() else None

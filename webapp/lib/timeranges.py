@@ -36,7 +36,7 @@ class NoSuchTime(BadTimeRange):
 
 @dataclass(frozen=True)
 class TimeRange:
-    """``from_time`` < ``to_time``, both aware UTC. ``chosen`` is false where the page's default
+    """``from_time`` < ``to_time``, both aware UTC. ``chosen`` is false if the page's default
     applies.
 
     ``note`` says why another one is shown than was asked for, ``cut`` which part of something
@@ -264,7 +264,7 @@ def from_request(
 
 
 def last_day(request: HttpRequest, at: datetime) -> TimeRange:
-    """Of pages whose range is a day where none was chosen."""
+    """Of pages whose range is a day if none was chosen."""
     return from_request(request, at, parse({"from": "now-24h", "to": DEFAULT_TO}, at))
 
 

@@ -22,7 +22,7 @@ _OF_PAGES = """
 class TableSize:
     """With its indexes.
 
-    ``size_bytes`` is ``None`` where this database does not tell; PostgreSQL estimates ``rows``.
+    ``size_bytes`` is ``None`` if this database does not tell; PostgreSQL estimates ``rows``.
     """
 
     name: str

@@ -37,7 +37,7 @@ class Held:
 
 
 def held(place: str | Path) -> Held:
-    """Of a file, or of everything below a folder; nothing where there is none.
+    """Of a file, or of everything below a folder; nothing if there is none.
 
     Links are not followed. Raises ``OSError``.
     """

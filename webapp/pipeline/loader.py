@@ -55,7 +55,7 @@ def start_over(attempt: str, why: str, *, known: Mapping[str, int] | None = None
 
 
 def accept(manifest: RunManifest, path: str, run: PipelineRun | None, lease: Lease) -> Manifest:
-    """Register a complete run as the next to load; raises :class:`OutOfOrder` where it is not."""
+    """Register a complete run as the next to load; raises :class:`OutOfOrder` if it is not."""
     with lease.writing():
         known = Manifest.objects.filter(attempt=manifest.attempt).first()
         if known is not None:

@@ -101,8 +101,8 @@ def _load(manifest: manifests.Manifest, lease: Lease) -> int:
 
 
 def _start(opened: Lake) -> int:
-    """The commit up to which roll-ups are loaded; 0 where there are none, or those of a table that
-    was replaced since.
+    """The commit up to which roll-ups are loaded; 0 if there are none, or those of a table that was
+    replaced since.
     """
     loaded = (
         RolledUp.objects.filter(table=kept_facts.TABLE).values_list("to_seq", flat=True).first()

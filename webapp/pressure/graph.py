@@ -131,7 +131,7 @@ _MOSTLY = 0.5
 
 @dataclass(frozen=True)
 class Pool:
-    """One bar. ``ratio`` is ``None`` where the vertex has no such pool or nobody measured."""
+    """One bar. ``ratio`` is ``None`` if the vertex has no such pool or nobody measured."""
 
     title: str
     ratio: float | None
@@ -142,7 +142,7 @@ class Pool:
 @dataclass(frozen=True)
 class DrawnVertex:
     """``role`` is "origin", "held" or empty; ``url`` leads to the finding that says so, and is
-    empty where there is none.
+    empty if there is none.
     """
 
     node: Node
@@ -185,9 +185,9 @@ def drawn(
     *,
     narrow: bool = False,
 ) -> DrawnGraph | None:
-    """``graph`` as Spark serves it: ``{vertices, edges}``; ``None`` where the plan is unknown.
+    """``graph`` as Spark serves it: ``{vertices, edges}``; ``None`` if the plan is unknown.
 
-    ``narrow`` asks for the drawing from top to bottom, which is ``None`` where it would not fit a
+    ``narrow`` asks for the drawing from top to bottom, which is ``None`` if it would not fit a
     telephone.
     """
     vertices = {

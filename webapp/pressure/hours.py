@@ -29,7 +29,7 @@ _MOST_ROWS = 5_000
 def newest_windows(
     cluster: str, job_id: str, start: datetime, end: datetime
 ) -> dict[str, PressureWindow]:
-    """Vertex id → its newest window within the range; empty where none was measured."""
+    """Vertex id → its newest window within the range; empty if none was measured."""
     windows = PressureWindow.objects.filter(
         cluster=cluster, job_id=job_id, window_start__gte=start, window_start__lte=end
     )

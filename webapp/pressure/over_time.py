@@ -27,7 +27,7 @@ class OverTime:
     """By slice, each ``width`` long from its start.
 
     ``shares``: of the vertices that were back-pressured or busy most, in the order of the plan, of
-    ``vertices``. ``from_sources`` and ``into_sinks``: records per second of the job, ``None`` where
+    ``vertices``. ``from_sources`` and ``into_sinks``: records per second of the job, ``None`` if
     those of one of its sources or sinks are not known. ``pending_records``: what the sources that
     report it have not read; ``lag_ms``: the largest age of what a source emits.
     """
@@ -61,7 +61,7 @@ def over_time(
     start: datetime,
     end: datetime,
 ) -> OverTime | None:
-    """``None`` where no window is known. One query."""
+    """``None`` if no window is known. One query."""
     wanted_s = (end - start).total_seconds() / MOST_SLICES
     width_s = max(int(-(-wanted_s // _WINDOW_S)), 1) * _WINDOW_S
     rows = (

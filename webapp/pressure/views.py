@@ -79,7 +79,7 @@ class VertexSample:
 
 
 def newest_sample(cluster: str, job_id: str, vertex_id: str, until: datetime) -> VertexSample:
-    """The newest sample in the quarter of an hour before ``until``; empty where there is none.
+    """The newest sample in the quarter of an hour before ``until``; empty if there is none.
 
     Raises what the storage raises.
     """

@@ -66,7 +66,7 @@ class DumpedTaskManager:
 
 @dataclass(frozen=True)
 class JobThreads:
-    """``why``: what hinders, "" where nothing."""
+    """``why``: what hinders, "" if nothing."""
 
     at: datetime | None
     taskmanagers: Sequence[DumpedTaskManager]

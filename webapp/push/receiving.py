@@ -63,7 +63,7 @@ class Budget:
     def spend(self, token: int, work: Callable[[], Found]) -> Found:
         """What ``work`` gives or raises; its time is counted.
 
-        Raises :class:`Busy` where too much was done in this window, or is now.
+        Raises :class:`Busy` if too much was done in this window, or is now.
         """
         self._check(token)
         begun = threading.Event()

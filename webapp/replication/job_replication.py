@@ -19,7 +19,7 @@ ROUNDS_SHOWN = 200
 @dataclass(frozen=True)
 class JobReplication:
     """``lag_ms``: what a restore from the copy would have to do again, as of ``at``: since the
-    trigger of its checkpoint. None where there is no complete copy, or its instant is not known.
+    trigger of its checkpoint. None if there is no complete copy, or its instant is not known.
     ``rounds``: newest first.
     """
 
@@ -63,7 +63,7 @@ class JobReplication:
 
 
 def job_replication(job: JobCurrent, now: datetime) -> JobReplication | None:
-    """None where no copy was asked for. A job that has ended falls behind no further."""
+    """None if no copy was asked for. A job that has ended falls behind no further."""
     replica = Replica.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
     if replica is None:
         return None

@@ -61,8 +61,8 @@ def register(
     """One copy of a job; one that was stopped goes on, or makes room for one elsewhere. Raises
     :class:`InputRefused`.
 
-    ``every_s``: None leaves it as it is, and is ``DEFAULT_EVERY_S`` where there was none. What
-    whoever asks sees now is kept with it: rounds read nothing else.
+    ``every_s``: None leaves it as it is, and is ``DEFAULT_EVERY_S`` if there was none. What whoever
+    asks sees now is kept with it: rounds read nothing else.
     """
     if every_s is not None:
         _refuse_interval(every_s)

@@ -22,7 +22,7 @@ MOST_WAITING = 100
 
 
 def scope_of(report: IncidentReport) -> ReportScope:
-    """Raises :class:`BadScope` where the row does not hold one any more."""
+    """Raises :class:`BadScope` if the row does not hold one any more."""
     try:
         jobs = [JobKey(str(cluster), str(job_id)) for cluster, job_id in report.jobs]
     except (TypeError, ValueError) as error:
@@ -35,7 +35,7 @@ def request_report(
 ) -> IncidentReport:
     """An incident report.
 
-    Raises :class:`BadScope` where none of the jobs was ever seen, and :class:`ActionRefused`.
+    Raises :class:`BadScope` if none of the jobs was ever seen, and :class:`ActionRefused`.
     """
     if not rows_of(scope.jobs).exists():
         raise BadScope("None of these jobs was ever seen.")

@@ -37,7 +37,7 @@ class Stop:
 
 
 def stops(clusters: Sequence[Cluster], now: datetime, went: str = "") -> list[Stop]:
-    """Those there is something to be seen at. Empty where no demo is watched."""
+    """Those there is something to be seen at. Empty if no demo is watched."""
     names = [cluster.name for cluster in clusters if cluster.labels.get(LABEL) == LABEL_VALUE]
     if not names:
         return []

@@ -1,7 +1,7 @@
 """What Weir knows of Flink jobs as Prometheus text: ``/metrics/jobs``.
 
 Labels: ``cluster``, ``job_name`` (Flink's own word for it: ``job`` is Prometheus's name of what it
-scrapes), ``team`` (the label ``team`` of the cluster, empty where it has none), and ``rule`` and
+scrapes), ``team`` (the label ``team`` of the cluster, empty if it has none), and ``rule`` and
 ``severity`` of findings. A job is its name, so a series outlives its attempts; of jobs that share a
 name at one time each has the beginning of its first id behind it.
 
@@ -53,7 +53,7 @@ JobKey = tuple[str, str]
 
 
 def _recovery_point_age_s(job: Job, now: datetime) -> float | None:
-    """Of a job without a checkpoint since its start; None where it takes none."""
+    """Of a job without a checkpoint since its start; None if it takes none."""
     if job.checkpoint_interval_ms is None:
         return None
     newest = job.last_completed_at or job.start_time

@@ -77,7 +77,7 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
     def claim(
         self, key: str, now: datetime, *, even_if_not_due: bool = False, lease: timedelta = LEASE
     ) -> "Lease | None":
-        """Take the row, or ``None`` where it is held or its time has not come."""
+        """Take the row, or ``None`` if it is held or its time has not come."""
         self.filter(key=key).release_from_the_dead()
         holder = me()
         free = self.filter(

@@ -84,7 +84,7 @@ _WORKS: dict[str, Work] = {}
 def register(*works: Work) -> None:
     """Called by a feature's ``due_work``.
 
-    Raises ``ValueError`` where two say what one key means.
+    Raises ``ValueError`` if two say what one key means.
     """
     for work in works:
         if _WORKS.setdefault(work.prefix, work) is not work:
@@ -100,7 +100,7 @@ def works() -> tuple[Work, ...]:
 def work_of(key: str) -> Work:
     """The kind of work that a key belongs to: the longest prefix wins.
 
-    Raises ``ValueError`` where nobody knows it.
+    Raises ``ValueError`` if nobody knows it.
     """
     known = [work for work in works() if key.startswith(work.prefix)]
     if not known:
@@ -116,7 +116,7 @@ def intervals_s() -> dict[str, int]:
 def tasks() -> tuple[Task, ...]:
     """Every Celery task that does work, once.
 
-    Raises ``ValueError`` where two of one name have not the same queue and limits.
+    Raises ``ValueError`` if two of one name have not the same queue and limits.
     """
     tasks_by_name: dict[str, Task] = {}
     for work in works():

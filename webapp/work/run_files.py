@@ -20,7 +20,7 @@ ROWS_PER_BATCH = 2_000
 def read_manifest(
     path: str, attempt: str | None = None, known: Mapping[str, ServingTable] = SERVING_TABLES
 ) -> manifests.Manifest:
-    """The manifest at ``path``; raises :class:`BadManifest` where it is torn, foreign or of another
+    """The manifest at ``path``; raises :class:`BadManifest` if it is torn, foreign or of another
     attempt.
     """
     manifest = manifests.read(path)
@@ -48,21 +48,21 @@ def read_manifest(
 def batches(
     manifest: manifests.Manifest, table: str, known: Mapping[str, ServingTable] = SERVING_TABLES
 ) -> Iterator[list[dict[str, Any]]]:
-    """Rows of one serving table, at most ``ROWS_PER_BATCH`` at once; raises :class:`BadManifest`
-    where files and manifest differ.
+    """Rows of one serving table, at most ``ROWS_PER_BATCH`` at once; raises :class:`BadManifest` if
+    files and manifest differ.
     """
     for batch in rows_of(manifest, table, known[table].column_names, ROWS_PER_BATCH):
         yield _plain(manifest, table, batch)
 
 
 def file_uris(manifest: manifests.Manifest, table: str) -> list[str]:
-    """Its Parquet files; none where the run has no such table."""
+    """Its Parquet files; none if the run has no such table."""
     output = manifest.tables.get(table)
     return [f"{manifest.run_dir.rstrip('/')}/{file}" for file in output.files] if output else []
 
 
 def state_uris(manifest: manifests.Manifest, name: str) -> list[str]:
-    """Parquet files of what the next run starts from; none where the run left none of this name."""
+    """Parquet files of what the next run starts from; none if the run left none of this name."""
     return [f"{manifest.run_dir.rstrip('/')}/{file}" for file in manifest.state.get(name, ())]
 
 

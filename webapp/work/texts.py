@@ -52,7 +52,7 @@ def redacted_json(document: str | None) -> str | None:
 
 
 def clean_json(document: str | None) -> str | None:
-    """The JSON document as text; raises ``ValueError`` where it is not one.
+    """The JSON document as text; raises ``ValueError`` if it is not one.
 
     Rewritten only where it must be.
     """

@@ -48,7 +48,7 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 
     def with_names(self) -> Self:
         """Each with what its finding is ``related`` to, so that names in its title are known as
-        such; nothing where that is gone.
+        such; nothing if that is gone.
         """
         return self.annotate(related=models.F("finding__related"))
 

@@ -61,9 +61,7 @@ class Silence(models.Model):
 
     @property
     def pinned(self) -> str:
-        """The cluster that its matchers name outright; empty where they may match alerts of
-        several.
-        """
+        """The cluster that its matchers name outright; empty if they may match alerts of several."""
         return named_cluster(as_entered(self.matchers))
 
     @property

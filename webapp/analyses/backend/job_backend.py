@@ -112,7 +112,7 @@ class NativeMetric:
 
 
 def options(configuration: Mapping[str, object] | None) -> list[Option] | None:
-    """None where the configuration is not known."""
+    """None if the configuration is not known."""
     if configuration is None:
         return None
     set_options = []
@@ -143,7 +143,7 @@ _ON_HEAP = ("hashmap", "fsstate", "memorystate", "heap")
 
 
 def named(text: str | None) -> str | None:
-    """What REST names, ``None`` where it says itself that it does not know."""
+    """What REST names, ``None`` if it says itself that it does not know."""
     return None if not text or text.lower() == "unknown" else text
 
 
@@ -215,7 +215,7 @@ class VertexFigures:
 
 @dataclass(frozen=True)
 class Feeder:
-    """``behind_ms``: the one that sent the greatest watermark of them; None where the distance says
+    """``behind_ms``: the one that sent the greatest watermark of them; None if the distance says
     nothing of the inputs.
     """
 
@@ -251,8 +251,8 @@ class FedVertex:
 
 @dataclass(frozen=True)
 class JobBackend:
-    """``backend``, ``storage``: as Flink names them. ``options`` None where the configuration is
-    not known. ``vertices`` None where the lake could not be read; those with stalls first. ``fed``:
+    """``backend``, ``storage``: as Flink names them. ``options`` None if the configuration is not
+    known. ``vertices`` None if the lake could not be read; those with stalls first. ``fed``:
     vertices whose release does not tell the watermark of each input, by what feeds them; the
     farthest apart first.
     """
@@ -364,7 +364,7 @@ def _fed_vertex(fed: Fed, names: Mapping[str, str]) -> FedVertex:
 
 
 def _rows(job: JobCurrent, at: datetime) -> dict[str, Rows] | None:
-    """By vertex in order of time; None where the lake could not be read."""
+    """By vertex in order of time; None if the lake could not be read."""
     at = end_of_step(at)  # figures come some moments after the answer about the job itself
     where = {"cluster": job.cluster, "job_id": job.job_id}
     columns = ("vertex_id", "ts", *FIGURES)

@@ -41,7 +41,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Comparison:
-    """``change``: of the medians, as a ratio of the one before; None where that is nothing or not
+    """``change``: of the medians, as a ratio of the one before; None if that is nothing or not
     known.
     """
 
@@ -90,7 +90,7 @@ MOST_CHANGES = 200
 
 @dataclass(frozen=True)
 class Change:
-    """``of``: what it belongs to. ``before``, ``after``: as text; None where it was not there."""
+    """``of``: what it belongs to. ``before``, ``after``: as text; None if it was not there."""
 
     of: str
     name: str
@@ -189,7 +189,7 @@ SHORTEST = timedelta(seconds=10)
 class Windows:
     """``start`` to ``at`` and ``at`` to ``end``.
 
-    ``cut``: why they are shorter than was asked for; "" where they are not.
+    ``cut``: why they are shorter than was asked for; "" if they are not.
     """
 
     start: datetime
@@ -205,7 +205,7 @@ class Windows:
 def windows(
     at: datetime, length: timedelta, known_from: datetime, known_to: datetime
 ) -> Windows | None:
-    """None where one of the sides is not known at all."""
+    """None if one of the sides is not known at all."""
     before, after = at - known_from, known_to - at
     shortest = min(length, before, after)
     if shortest < SHORTEST:
@@ -240,7 +240,7 @@ PRESSURE = {
 
 @dataclass(frozen=True)
 class Measure:
-    """``vertex`` is empty where it is of the whole job."""
+    """``vertex`` is empty if it is of the whole job."""
 
     name: str
     unit: Unit
@@ -266,9 +266,9 @@ class Mark:
 @dataclass(frozen=True)
 class JobChange:
     """``marks``: what happened at the instant; ``others``: what else did in the windows, which is
-    in the figures too. ``windows`` is None where one side is not known. ``changes`` is None where
-    one id goes on, whose settings Flink does not change. ``uploaded``: bytes in both windows, None
-    where none completed. ``first``: the first checkpoint that completed after it.
+    in the figures too. ``windows`` is None if one side is not known. ``changes`` is None if one id
+    goes on, whose settings Flink does not change. ``uploaded``: bytes in both windows, None if none
+    completed. ``first``: the first checkpoint that completed after it.
     """
 
     windows: Windows | None

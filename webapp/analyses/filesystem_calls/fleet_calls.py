@@ -25,8 +25,8 @@ MOST_JOBS, MOST_PATHS = 50, 1_000
 
 @dataclass(frozen=True)
 class RootMemory:
-    """``namenode``: None where it is not known which one has this root. ``small_files``: of at most
-    1 MiB, ``_metadata`` left out.
+    """``namenode``: None if it is not known which one has this root. ``small_files``: of at most 1
+    MiB, ``_metadata`` left out.
     """
 
     root: str

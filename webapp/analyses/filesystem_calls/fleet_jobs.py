@@ -35,8 +35,8 @@ class Taken:
 
 @dataclass(frozen=True)
 class FleetJob:
-    """``file_system``: scheme and authority of its checkpoints, "" where unknown. ``calls``: of one
-    checkpoint, None where no audit counted its files. ``period_s``: None where it took only one.
+    """``file_system``: scheme and authority of its checkpoints, "" if unknown. ``calls``: of one
+    checkpoint, None if no audit counted its files. ``period_s``: None if it took only one.
     """
 
     cluster: str

@@ -301,7 +301,7 @@ def _broken(job: JobCurrent, limits: Limits) -> tuple[Breach, ...]:
 
 
 def _storage(path: str | None) -> str:
-    """ "" where none is known."""
+    """ "" if none is known."""
     try:
         return storage_of(canonical(path, spellings())) if path else ""
     except BadUri:

@@ -136,7 +136,7 @@ class JobSources:
     unmeasured: Sequence[str]
     replay: Replay | None
     outage_hour_s: float | None
-    """How long it takes to catch up after an hour without the job; None where that is unknown."""
+    """How long it takes to catch up after an hour without the job; None if that is unknown."""
 
     @property
     def reporting(self) -> list[Source]:
@@ -197,7 +197,7 @@ def job_sources(job: JobCurrent, until: datetime) -> JobSources:
 
 
 def _source_names(job: JobCurrent) -> dict[str, str] | None:
-    """Of the vertices that nothing feeds; None where the plan is not known."""
+    """Of the vertices that nothing feeds; None if the plan is not known."""
     graph = job.graph or {}
     edges = graph.get("edges")
     if not graph.get("vertices") or edges is None:
@@ -230,7 +230,7 @@ def _replay(
 
 
 def _read_since(source: Source, since: datetime, until: datetime) -> float | None:
-    """None where too little of the time was measured, or it began before the look-back."""
+    """None if too little of the time was measured, or it began before the look-back."""
     total_s = (until - since).total_seconds()
     if total_s <= 0:
         return 0.0
@@ -245,7 +245,7 @@ def _read_since(source: Source, since: datetime, until: datetime) -> float | Non
 
 
 def _spare_per_s(sources: Sequence[Source], arriving: float | None) -> float | None:
-    """How much more than arrives was read in the fastest minute; None where it was no more."""
+    """How much more than arrives was read in the fastest minute; None if it was no more."""
     fastest = _total(source.fastest_per_s for source in sources)
     if fastest is None or arriving is None or fastest <= arriving * 1.02:
         return None
@@ -264,7 +264,7 @@ def _points(windows: Iterable[PressureWindow], column: str) -> list[Point]:
 
 
 def _total(values: Iterable[float | None]) -> float | None:
-    """None where any is unknown, or there are none."""
+    """None if any is unknown, or there are none."""
     known = list(values)
     return (
         None if not known or None in known else sum(value for value in known if value is not None)

@@ -219,7 +219,7 @@ def about_calls(troubles: RpcTroubles) -> str:
 
 
 def about_state_requests(troubles: RpcTroubles) -> str:
-    """Empty where no line has one."""
+    """Empty if no line has one."""
     if troubles.state_requests is None:
         return ""
     worst = max(troubles.seconds, key=lambda second: second.state_requests)
@@ -249,7 +249,7 @@ def _held_up(start: Start) -> str:
 
 
 def _straggler(start: Start) -> tuple[str, str]:
-    """Task and place, each empty where there is none."""
+    """Task and place, each empty if there is none."""
     slowest = next(
         (vertex for vertex in start.detail.get("slowest") or () if vertex["straggles"]), None
     )

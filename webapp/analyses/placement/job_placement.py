@@ -136,7 +136,7 @@ class HostLoad:
 
 @dataclass(frozen=True)
 class JobPlacement:
-    """``outcomes``: now (where known), Flink's default, balanced tasks. ``regions``: parts that
+    """``outcomes``: now (if known), Flink's default, balanced tasks. ``regions``: parts that
     restart by themselves. ``unknown``: sentences on what is not known.
     """
 
@@ -231,7 +231,7 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
 
 
 def _now(plan: Plan, sampled: Sampled, names: Sequence[str]) -> list[Indices] | None:
-    """By vertex, the TaskManager of each subtask, below 0 where unknown; None where all are."""
+    """By vertex, the TaskManager of each subtask, below 0 if unknown; None if all are."""
     if not names:
         return None
     position = {name: at for at, name in enumerate(names)}
@@ -364,7 +364,7 @@ _MADE_OF = (JobPlacement, Outcome, TaskManagerLoad, HostLoad, VertexSpread)
 
 
 def look_up_placement(job: JobCurrent, until: datetime | None = None) -> JobPlacement | None:
-    """As of the last minutes in which the job was seen, up to ``until``; None where the plan is not
+    """As of the last minutes in which the job was seen, up to ``until``; None if the plan is not
     known.
 
     A lake that cannot be read makes only the present unknown.

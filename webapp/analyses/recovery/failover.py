@@ -37,7 +37,7 @@ free.
 
 @dataclass(frozen=True)
 class Phases:
-    """Medians over ``outages``, None where none of them knows it.
+    """Medians over ``outages``, None if none of them knows it.
 
     ``alone_ms``: the phases of one task that comes back alone.
     """
@@ -51,7 +51,7 @@ class Phases:
 @dataclass(frozen=True)
 class SpareSlots:
     """``saved_ms``: by how much the wait of outages in which TaskManagers were lost is longer than
-    ``usual_ms``, that of the others (or the delay of the restart strategy, where there are none).
+    ``usual_ms``, that of the others (or the delay of the restart strategy, if there are none).
     ``slots`` of one TaskManager is what has to be spare.
     """
 
@@ -76,8 +76,8 @@ def phases(outages: Iterable[Outage]) -> Phases:
 def spare_slots(
     observed: Sequence[tuple[Outage, int]], delay_ms: float | None, slots: int | None
 ) -> SpareSlots | None:
-    """``found``: outages with how many TaskManagers were lost; None where no TaskManager was, or
-    what is usual is not known.
+    """``found``: outages with how many TaskManagers were lost; None if no TaskManager was, or what
+    is usual is not known.
     """
     lost = [waited for outage, dead in observed if dead and (waited := _waited(outage)) is not None]
     others = [
@@ -121,7 +121,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class AtParallelism:
-    """``shares`` at the rate of the job, None where that is not known; ``at_least`` by its bound."""
+    """``shares`` at the rate of the job, None if that is not known; ``at_least`` by its bound."""
 
     parallelism: int
     tasks: int
@@ -133,7 +133,7 @@ class AtParallelism:
 
 @dataclass(frozen=True)
 class RegionalCheckpoints:
-    """``task_success``: of one task in one checkpoint, None where too few are known or none failed;
+    """``task_success``: of one task in one checkpoint, None if too few are known or none failed;
     ``at_least``: with 95 % confidence it is no less.
     """
 
@@ -231,7 +231,7 @@ class Failover:
     """``largest``: tasks of the largest region; ``by_plan``: regions of the plan, whatever the
     failover strategy is.
 
-    TaskManagers and hosts: those whose loss restarts most first; empty where unknown.
+    TaskManagers and hosts: those whose loss restarts most first; empty if unknown.
     """
 
     tasks: int
@@ -257,7 +257,7 @@ def failover(
 ) -> Failover | None:
     """``found``: outages with how many TaskManagers were lost; ``limits`` of regional checkpoints.
 
-    None where the plan is not known or too large.
+    None if the plan is not known or too large.
     """
     plan = plan_of(job)
     if plan is None or plan.tasks > LARGEST_MAP:
@@ -296,7 +296,7 @@ def failover(
 
 
 def restart_delay_ms(configuration: Mapping[str, Any] | None) -> float | None:
-    """Of a fixed delay that is configured; None where another strategy, or none, is."""
+    """Of a fixed delay that is configured; None if another strategy, or none, is."""
     text = str((configuration or {}).get(_DELAY) or "").strip().lower()
     match = _DURATION.fullmatch(text)
     return int(match[1]) * _UNIT_MS[match[2]] if match else None

@@ -36,8 +36,8 @@ CHECKPOINT, SAVEPOINT, LOCAL = "checkpoint", "savepoint", "local"
 class ObservedRestore:
     """The restore of a start, the last one where it took several restarts.
 
-    ``restore_ms`` is its phase from the first task that reads state until all run. ``checkpoint_id``
-    is None where nothing names it.
+    ``restore_ms`` is its phase from the first task that reads state until all run.
+    ``checkpoint_id`` is None if nothing names it.
     """
 
     at: datetime
@@ -129,8 +129,8 @@ class RestoreRange:
 def restore_range(
     observed: Sequence[tuple[float, int | None]], size_bytes: int | None
 ) -> RestoreRange | None:
-    """``observed``: milliseconds and bytes of restores of one kind; None where none is known, or
-    the sizes are not.
+    """``observed``: milliseconds and bytes of restores of one kind; None if none is known, or the
+    sizes are not.
     """
     known = [(ms, size) for ms, size in observed if size]
     if not known or size_bytes is None:
@@ -167,8 +167,8 @@ class OperatorState:
     """In the newest checkpoint that an audit read. ``restores``: that multiplied its union
     elements, at least.
 
-    ``ratio`` against the oldest checkpoint with as many subtasks, ``since``; both None where there
-    is none. ``handed_out``: union elements that one restore gives to all subtasks together.
+    ``ratio`` against the oldest checkpoint with as many subtasks, ``since``; both None if there is
+    none. ``handed_out``: union elements that one restore gives to all subtasks together.
     ``keyed_bytes`` of the same operator.
     """
 
@@ -186,7 +186,7 @@ class OperatorState:
 
 
 def operator_states(job: JobCurrent) -> tuple[OperatorState, ...]:
-    """Those with most elements first; empty where no audit has met operator state worth a row."""
+    """Those with most elements first; empty if no audit has met operator state worth a row."""
     return tuple(_state(trend) for trend in operator_trends(job.cluster, job.job_id))
 
 
@@ -220,9 +220,9 @@ _NONE_COMPLETED = {
 
 @dataclass(frozen=True)
 class Choice:
-    """One thing that the job could be restored from now. ``files`` None where its ``_metadata`` was
+    """One thing that the job could be restored from now. ``files`` None if its ``_metadata`` was
     not read; ``largest_bytes``: of the subtask with most state, which the restore waits for.
-    ``estimate`` None where no restore of this kind was observed.
+    ``estimate`` None if no restore of this kind was observed.
     """
 
     kind: str
@@ -238,7 +238,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class JobRestores:
-    """``local_recovery``: whether it is switched on, None where settings are not known;
+    """``local_recovery``: whether it is switched on, None if settings are not known;
     ``local_setting``: what switches it on.
     """
 
@@ -299,7 +299,7 @@ def job_restores(job: JobCurrent, until: datetime) -> JobRestores:
 
 
 def local_recovery(configuration: Mapping[str, Any] | None) -> bool | None:
-    """Off by default; None where nothing of the configuration is known."""
+    """Off by default; None if nothing of the configuration is known."""
     if not configuration:
         return None
     return any(str(configuration.get(key) or "").lower() == "true" for key in _LOCAL_SETTINGS)

@@ -63,8 +63,7 @@ _CONFIGURED = (
 @dataclass(frozen=True)
 class Observed:
     """``hours``: of the last day, with samples. ``peak_ratio``: CPU time of the busiest hour over
-    that of the usual one, None where unknown. ``is_cut``: a day of its cluster is more than is
-    read.
+    that of the usual one, None if unknown. ``is_cut``: a day of its cluster is more than is read.
     """
 
     hours: int
@@ -167,7 +166,7 @@ class JobResources:
     """``memory_bytes``: its share of its TaskManagers' processes, by slots in use; ``unused_bytes``
     its share of what they did not use. None is unknown. ``parts``: as large as the largest
     TaskManager has them, used by the one that uses most, with those of the last day that are gone.
-    ``observed``: None where only a moment of the day was looked at.
+    ``observed``: None if only a moment of the day was looked at.
     """
 
     cluster: str
@@ -213,7 +212,7 @@ def resources_of(
     observed: Observed | None = None,
     gone: Iterable[TaskManagerBudget] = (),
 ) -> JobResources | None:
-    """None where the job has no slot. ``gone``: TaskManagers that it had before, configured alike.
+    """None if the job has no slot. ``gone``: TaskManagers that it had before, configured alike.
 
     TaskManagers that do not say whose their slots are count as a whole.
     """
@@ -328,8 +327,8 @@ class FleetResources:
 
 
 def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobResources | None:
-    """As of the last day in which the job was seen, up to ``until``; None where no TaskManager of
-    it was sampled then.
+    """As of the last day in which the job was seen, up to ``until``; None if no TaskManager of it
+    was sampled then.
     """
     at = job.last_seen_at or job.as_of
     at = end_of_step(min(at, until) if until else at)
@@ -371,7 +370,7 @@ def groupings() -> tuple[str, ...]:
 def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources | None:
     """All jobs that have slots, most unused memory first; ``by`` one of :func:`groupings`.
 
-    None where the lake could not be read.
+    None if the lake could not be read.
     """
     at = end_of_step(now)
     key = answer_key("fleet-resources", (*_MADE_OF, FleetResources), at, by)
@@ -442,7 +441,7 @@ _COMPARED_ROOM = 0.12
 def memory_advice(
     resources: JobResources, configuration: Mapping[str, Any] | None, version: str | None
 ) -> Iterator[str]:
-    """Why, part by part, and what to set; nothing where nothing is to be changed."""
+    """Why, part by part, and what to set; nothing if nothing is to be changed."""
     settings = configuration or {}
     now = _derived_now(resources, settings, version)
     if now is None:
@@ -490,7 +489,7 @@ def memory_advice(
 def _derived_now(
     resources: JobResources, configuration: Mapping[str, Any], version: str | None
 ) -> Sizes | None:
-    """None where TaskManagers have other sizes: their configuration is not the recorded one."""
+    """None if TaskManagers have other sizes: their configuration is not the recorded one."""
     try:
         sizes = derived_sizes(configuration, version)
     except Refused:

@@ -23,8 +23,8 @@ COMPARED = 60
 
 @dataclass(frozen=True)
 class Phase:
-    """``usual_ms``: the median of this phase at earlier starts of jobs of the name; None where none
-    is known.
+    """``usual_ms``: the median of this phase at earlier starts of jobs of the name; None if none is
+    known.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Start:
     """One start of the job. ``phases``: those that it had, in order; all but detect add up to
     ``total_ms``.
 
-    ``restored``: the snapshot that it began with, None where none was seen.
+    ``restored``: the snapshot that it began with, None if none was seen.
 
     ``output_gap_ms``: from the last completed checkpoint before it to the first one after it: so
     long sinks that commit with checkpoints showed nothing new.
@@ -224,7 +224,7 @@ _TYPES = ("high-availability.type", "high-availability")
 class Download:
     """``process``: the log of the TaskManager.
 
-    ``at_most_ms``: until its first task of the job was deployed; None where that is unknown.
+    ``at_most_ms``: until its first task of the job was deployed; None if that is unknown.
     """
 
     process: str
@@ -283,7 +283,7 @@ def high_availability(job: JobCurrent) -> bool | None:
 def _lines(
     job: JobCurrent, starts: Sequence[Start], until: datetime
 ) -> list[tuple[str, datetime, str]]:
-    """Process, instant and file of each download that was logged around these starts; of all, where
+    """Process, instant and file of each download that was logged around these starts; of all, if
     there is none.
     """
     spans = [Q(ts__gte=begun, ts__lte=ended) for begun, ended in map(_span, starts)]

@@ -22,9 +22,7 @@ _TIMED = ("slots", "deploy", "restore")
 
 @dataclass
 class TroubledSecond:
-    """``phase`` of a start that is known to have been under way; None where none was seen to its
-    end.
-    """
+    """``phase`` of a start that is known to have been under way; None if none was seen to its end."""
 
     at: datetime
     phase: str | None
@@ -44,7 +42,7 @@ class RpcTroubles:
     """Of the hour up to ``until``: requests for slots and calls about tasks that timed out,
     partitions that were not found. ``seconds`` worst first. ``cut``: there were more lines than are
     read. ``is_known``: any log of the job was read for that hour. ``state_requests``: consumers
-    asked the JobManager for the state of a partition; None where no line says so: Flink logs it at
+    asked the JobManager for the state of a partition; None if no line says so: Flink logs it at
     DEBUG.
     """
 

@@ -45,7 +45,7 @@ class NamedState:
 
 @dataclass(frozen=True)
 class StateExpiry:
-    """``why``: what is missing where nothing is known, and what to do."""
+    """``why``: what is missing if nothing is known, and what to do."""
 
     states: Sequence[NamedState] = ()
     checkpoint_id: int | None = None
@@ -53,8 +53,8 @@ class StateExpiry:
 
     @property
     def sentence(self) -> str:
-        """How many live forever and which, for somebody who asks why the state grows; "" where that
-        is not known of any.
+        """How many live forever and which, for somebody who asks why the state grows; "" if that is
+        not known of any.
         """
         known = [state for state in self.states if state.expires is not None]
         forever = self.forever
@@ -152,7 +152,7 @@ def _description(file: MetadataFile, stream: Stream) -> bytes | None:
     """What a backend wrote before its state: within the ``_metadata``, or at the beginning of a
     file or of a segment of one.
 
-    None where that file is not there, lies below no root or cannot be read: what is known of other
+    None if that file is not there, lies below no root or cannot be read: what is known of other
     operators stays.
     """
     if stream.inline_at is not None:

@@ -39,7 +39,7 @@ _LISTS = (STORAGE_REFERENCE.name, STORAGE_LIVE.name)
 def oldest_files(audit: StorageAudit) -> dict[str, datetime] | None:
     """Directory of a job → when the oldest of them was written.
 
-    None where the lists of the audit are gone or too long.
+    None if the lists of the audit are gone or too long.
     """
     key = f"oldest-files:{audit.audit_id}"
     kept: dict[str, datetime] | None = cache.get(key)
@@ -101,7 +101,7 @@ RETAINED_SETTINGS = ("execution.checkpointing.num-retained", "state.checkpoints.
 
 @dataclass(frozen=True)
 class RunningJob:
-    """``oldest_file``: when the oldest file was written that its snapshots refer to; None where the
+    """``oldest_file``: when the oldest file was written that its snapshots refer to; None if the
     lists of the audit do not say.
     """
 

@@ -53,7 +53,7 @@ def taken(body: bytes) -> str:
 
 @dataclass(frozen=True)
 class Format:
-    """``refused`` reads the body of a 2xx answer: "" where the notice was taken, else why not.
+    """``refused`` reads the body of a 2xx answer: "" if the notice was taken, else why not.
 
     ``keeps_state``: the receiver holds the state of the group, so that old news after newer would
     turn it back.
@@ -68,7 +68,7 @@ class Format:
     parts; people get the number of those left out.
     """
     credential: str = ""
-    """What the other system gives us, as a form calls it; "" where there is none."""
+    """What the other system gives us, as a form calls it; "" if there is none."""
     credential_required: bool = False
     default_url: str = ""
     url_help: str = ""

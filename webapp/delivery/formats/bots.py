@@ -31,7 +31,7 @@ def widened(text: str) -> str:
 
 
 def code_is_zero(*names: str) -> Callable[[bytes], str]:
-    """A reader of answers: "" where the first of ``names`` that is there is 0."""
+    """A reader of answers: "" if the first of ``names`` that is there is 0."""
 
     def refused(body: bytes) -> str:
         try:

@@ -76,7 +76,7 @@ def job_of(presented: PresentedFinding) -> tuple[str, str]:
 
 
 def job_name(presented: PresentedFinding) -> str:
-    """The id of a job that has no name; empty where the finding is of a cluster."""
+    """The id of a job that has no name; empty if the finding is of a cluster."""
     return texts.name(presented.finding.job_name, presented.finding.job_id)
 
 

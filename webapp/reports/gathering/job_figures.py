@@ -29,8 +29,8 @@ _MS = timedelta(milliseconds=1)
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """``gap``: the longest time without a new recovery point, None where it cannot be known, or
-    there was none; ``gap_is_first``: it is that from the start of the job to its first one.
+    """``gap``: the longest time without a new recovery point, None if it cannot be known, or there
+    was none; ``gap_is_first``: it is that from the start of the job to its first one.
     ``wasted_bytes`` were uploaded for checkpoints that failed; of ``wasted_unknown`` such it is
     unknown. ``by_hours``: single checkpoints are no longer kept, counts are those of whole hours.
     """

@@ -254,8 +254,8 @@ def _first_lines(text: str | None, most: int) -> str:
 
 
 def _missing_files(job: JobCurrent, scope: ReportScope) -> Table:
-    """That restores did not find, each with what may have deleted it. One query where there are
-    none; else each looks through lists of audits.
+    """That restores did not find, each with what may have deleted it. One query if there are none;
+    else each looks through lists of audits.
     """
     findings = Finding.objects.filter(
         cluster=job.cluster,

@@ -33,7 +33,7 @@ msgstr ""
 
 
 def read(path: Path) -> Catalog:
-    """Empty where there is no file."""
+    """Empty if there is no file."""
     if not path.exists():
         return _empty()
     with path.open("rb") as file:

@@ -11,7 +11,7 @@ _SPOKEN = re.compile(r"""\s(?:title|aria-label|placeholder)=(?:"[^"]*"|'[^']*')"
 
 
 def wrong(english: str, plural: str, text: str) -> str:
-    """What a translation has lost or added, in one sentence; empty where it is right.
+    """What a translation has lost or added, in one sentence; empty if it is right.
 
     A text that counts may leave out the number only where English does so in its plural.
     """

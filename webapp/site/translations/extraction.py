@@ -32,7 +32,7 @@ class NoPlainText(Exception):
 
 @dataclass
 class Message:
-    """``text`` in English; ``plural`` and ``context`` are empty where there is none.
+    """``text`` in English; ``plural`` and ``context`` are empty if there is none.
 
     ``paths``: relative to the project.
     """
@@ -89,7 +89,7 @@ def _doubled(text: str) -> str:
 
 
 def messages_in_code(path: str, source: str) -> Iterator[Message]:
-    """Raises :class:`NoPlainText` where a text has values in it already."""
+    """Raises :class:`NoPlainText` if a text has values in it already."""
     if not any(name in source for name in ("gettext", "_(", "message(", "plural(", *_DECLARED)):
         return
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
@@ -137,7 +137,7 @@ def _words_of(node: ast.AST | None) -> Iterator[str]:
 
 
 def _of_call(name: str, texts: list[str]) -> tuple[str, str, str] | None:
-    """``None`` where a variable is given: what it may hold is marked where it is declared."""
+    """``None`` if a variable is given: what it may hold is marked where it is declared."""
     if name in _PLAIN and len(texts) == 1:
         return texts[0], "", ""
     if name in _COUNTED and len(texts) == 2:
