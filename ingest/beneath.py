@@ -1,6 +1,6 @@
-"""The way from a root to what lies below it, one directory at a time, without following a link:
-each directory is opened in the one above it (``openat`` with ``O_NOFOLLOW``), since whoever may
-write below a root can put a link there at any moment.
+"""Opens paths below a root without following a link. Each directory is opened from its parent
+(``openat`` with ``O_NOFOLLOW``), since whoever may write below a root can put a link there at any
+moment.
 """
 
 import os
@@ -30,7 +30,7 @@ class LeadsElsewhere(OSError):
 
 
 def steps(root: str | Path, path: str | Path) -> tuple[str, ...]:
-    """Names from ``root`` to ``path``, as they are spelled. Raises ``LeadsElsewhere``."""
+    """The names of the path from ``root`` to ``path``. Raises ``LeadsElsewhere``."""
     try:
         names = Path(path).relative_to(root).parts
     except ValueError:
@@ -42,10 +42,10 @@ def steps(root: str | Path, path: str | Path) -> tuple[str, ...]:
 
 @contextmanager
 def folder(root: str | Path, names: tuple[str, ...] = (), *, make: Make = None) -> Iterator[int]:
-    """A descriptor to name files by, of the directory that ``names`` lead to. It cannot be listed.
+    """A descriptor of the directory at ``names``, for ``dir_fd``; it cannot be listed. ``make``
+    creates missing directories, except the root.
 
-    With ``make`` directories that are not there are made, but for the root. Raises
-    ``LeadsElsewhere`` if one is a link, else ``OSError``.
+    Raises ``LeadsElsewhere`` if one is a link, else ``OSError``.
     """
     here = os.open(root, _PASSING | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -59,7 +59,7 @@ def folder(root: str | Path, names: tuple[str, ...] = (), *, make: Make = None) 
 
 
 def refuse_link(within: int, name: str, path: str | Path) -> os.stat_result:
-    """What is known of the entry itself.
+    """The ``stat`` of the entry itself.
 
     Raises ``LeadsElsewhere`` if it is a link, ``OSError`` if it is not there.
     """
@@ -73,7 +73,7 @@ def refuse_link(within: int, name: str, path: str | Path) -> os.stat_result:
 
 
 def like(descriptor: int, other: os.stat_result, mask: int = 0o777) -> None:
-    """Give an open file the owner of another, where that is allowed, and its mode."""
+    """Give an open file the mode of another and, if permitted, its owner."""
     with suppress(OSError):
         os.fchown(descriptor, other.st_uid, other.st_gid)
     os.fchmod(descriptor, stat.S_IMODE(other.st_mode) & mask)

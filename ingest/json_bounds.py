@@ -47,9 +47,8 @@ def values_in(content: bytes) -> int:
 
 
 def number_hooks(content: bytes) -> dict[str, Any]:
-    """How a decoder of this document reads numbers, so that long ones stay texts.
-
-    Empty if it holds none, since calls take time.
+    """Decoder hooks that keep long numbers as texts. Empty if the document has none, since calls
+    take time.
     """
     if _LONG_NUMBER not in content.translate(_OF_NUMBERS):
         return {}
@@ -65,8 +64,8 @@ def _fraction(text: str) -> float | str:
 
 
 def pushed_hooks(content: bytes) -> dict[str, Any]:
-    """As :func:`number_hooks`, where fractions stay the bytes that they are written with, which
-    ``float`` takes.
+    """As :func:`number_hooks`, but fractions stay the bytes of the document, which ``float``
+    accepts.
     """
     return number_hooks(content) | {"parse_float": str.encode}
 
@@ -79,7 +78,7 @@ def decoded(
     cut_deep: bool = False,
     hooks: Callable[[bytes], dict[str, Any]] = number_hooks,
 ) -> tuple[Any, int]:
-    """The document and about how many bytes it takes now. Raises ``TooManyValues``, and
+    """The document, and about how many bytes it takes in memory. Raises ``TooManyValues``, and
     ``ValueError`` or ``RecursionError`` if it is no JSON. ``lenient``: bytes that are no UTF-8 are
     replaced. ``cut_deep``: what is nested too deep becomes null.
     """

@@ -1,6 +1,4 @@
-"""From targets to clusters: their addresses, the names they go by, and the labels that stay with
-them.
-"""
+"""Targets → clusters: their addresses, names and labels."""
 
 import ipaddress
 import re
@@ -26,11 +24,11 @@ LONGEST_URL = 500
 
 
 class _Refused(ValueError):
-    """Why, as the end of a sentence."""
+    """The reason, as the end of a sentence."""
 
 
 def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = "") -> Listing:
-    """Clusters by name, in their order. Of two with one name the first stays."""
+    """Clusters by name, in their order; the first of two with the same name is kept."""
     clusters: dict[str, FoundCluster] = {}
     refused = []
     for target in targets:
@@ -46,7 +44,7 @@ def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = 
             }
             name = _name(source, labels)
             if labels.get("cluster") == name:
-                del labels["cluster"]  # said already
+                del labels["cluster"]  # already reported
             kept = {
                 key: text
                 for key, text in sorted(labels.items())
@@ -74,8 +72,8 @@ def filled(template: str, labels: Mapping[str, str]) -> str:
 
 
 def matchers(template: str, cluster: FoundCluster) -> str:
-    """Label matchers of a cluster's series: ``{cluster}`` is its name, ``{label}`` one that stays
-    with it, as text between quotes.
+    """Label matchers of a cluster's series. ``{cluster}`` stands for its name, ``{label}`` for one
+    of its labels, escaped for quotes.
     """
     texts = {
         name: text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
@@ -138,7 +136,7 @@ def _url(source: DiscoverySource, labels: Mapping[str, str]) -> str:
     try:
         why = refusal(str(ipaddress.ip_address(host)))
     except ValueError:
-        why = ""  # a name; where it leads to is checked when it is asked
+        why = ""  # a host name: its address is checked at each request
     if why:
         raise _Refused(message("it {why:text}", why=why))
     return url

@@ -1,7 +1,7 @@
 """A log record → its typed event, by the pattern table.
 
-``spark_jobs.transforms.event_batches`` makes columns of the same; a contract test holds both to the
-same events. Everything that is derived after the expression matched is written down here once:
+``spark_jobs.transforms.event_batches`` does the same in columns; a contract test compares both.
+What is derived after the expression matched:
 
 * ``detail``: the lines below the first one, of more than 16,384 characters their beginning and the
   innermost cause;

@@ -1,4 +1,4 @@
-"""What one cycle reads of a cluster's logs: of its files or, where it has none, of its JobManager's
+"""One cycle's reading of a cluster's logs: of its files or, if it has none, of its JobManager's
 endpoint.
 """
 

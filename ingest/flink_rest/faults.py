@@ -1,12 +1,12 @@
-"""What can be wrong with an answer, in words and as the reason code of a skip."""
+"""Faults of answers, in words and as the reason code of a skip."""
 
 from ingest.errors import Retryable, Skipped
 from ingest.messages import message
 
 
 class Unanswered(Retryable):
-    """``reason`` is unreachable, timeout or http_error. ``connected`` is false if not even a
-    connection came about; ``refused`` where no process listens at this port.
+    """``reason`` is unreachable, timeout or http_error. ``connected`` is false if no connection was
+    made; ``refused`` is true if no process listens at this port.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 
 
 def not_yet(status: int, body: str) -> str | None:
-    """Which of ``NOT_YET`` an error of Flink's is; ``said`` is how its body begins."""
+    """Which of ``NOT_YET`` an error of Flink is, by the beginning of its body (``said``)."""
     return next(
         (
             reason
@@ -83,7 +83,7 @@ def not_yet(status: int, body: str) -> str | None:
 
 
 def lasting(path: str, reason: str) -> str:
-    """That what is ``NOT_YET`` known has been so for ``KNOWN_WITHIN_S``, and what to do."""
+    """A sentence for an answer that stayed ``NOT_YET`` for ``KNOWN_WITHIN_S``, with what to do."""
     if reason == INITIALIZING:
         return message(
             "{path:name} has answered HTTP 500 for {known_within_s:number} minutes or "
@@ -102,8 +102,8 @@ def lasting(path: str, reason: str) -> str:
 
 
 def fault_of_status(status: int, path: str, body: str = "") -> Fault:
-    """``said`` is how its body begins. The body is not repeated: an address that was entered by
-    hand may lead to another server.
+    """``said`` is the beginning of the body. The message does not repeat it: the address may lead
+    to an internal server.
     """
     answered = message("{path:name} answered HTTP {status:number}", path=path, status=status)
     if status in RETRIED_STATUSES:

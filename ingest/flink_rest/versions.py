@@ -1,5 +1,5 @@
-"""What Flink says of its version, read here alone: ``1.20.5``, ``2.3-SNAPSHOT``, ``1.20.5-rc1``,
-vendors' ``1.20-vvr-8.0.11``.
+"""Parses the version that Flink reports: ``1.20.5``, ``2.3-SNAPSHOT``, ``1.20.5-rc1``, vendors'
+``1.20-vvr-8.0.11``.
 """
 
 import re
@@ -35,8 +35,8 @@ def named_release(version: str | None) -> tuple[tuple[int, ...], str] | None:
 
 
 def is_version(text: object) -> bool:
-    """Whether it is a release, with what a vendor may append, and nothing else: harmless to repeat,
-    whoever said it.
+    """Whether the text is only a release, perhaps with a vendor's suffix: safe to show, whoever
+    sent it.
     """
     return (
         isinstance(text, str)
@@ -56,6 +56,6 @@ def is_known(version: str | None) -> bool:
 
 
 def has_time_metrics(version: str | None) -> bool:
-    """Busy and back-pressured time per subtask exist from 1.13 on; assumed of an unknown release."""
+    """Busy and back-pressured time per subtask exist since 1.13; assumed for an unknown release."""
     parts = release(version)
     return parts is None or parts >= (1, 13)

@@ -1,4 +1,4 @@
-"""Reads the vertices of one job: where subtasks run, what their buffers and time are like."""
+"""Reads the vertices of one job: hosts, buffers and busy time of subtasks."""
 
 import asyncio
 from collections.abc import Mapping
@@ -38,8 +38,8 @@ async def read_gauges(
     prefix_bytes: int,
     lean: bool,
 ) -> None:
-    """``prefix_bytes``: of a reverse proxy's path. ``lean``: names are listed once. Where another
-    source measures the vertices, event time between them is asked for alone.
+    """``prefix_bytes``: of a reverse proxy's path. ``lean``: names are listed once. If another
+    source measures the vertices, only event time between them is requested.
     """
     paths = {
         vertex_id: f"/jobs/{reading.job_id}/vertices/{vertex_id}/subtasks/metrics"
@@ -147,7 +147,7 @@ class VertexReader:
     ) -> None:
         """``placed``: also where the subtasks run.
 
-        ``retry_empty``: request again after a pause what came empty.
+        ``retry_empty``: repeat requests with empty answers after a pause.
         """
         paths = {vertex_id: f"/jobs/{job_id}/vertices/{vertex_id}" for vertex_id in cursor.vertices}
         if placed:

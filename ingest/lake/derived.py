@@ -56,5 +56,5 @@ ALL_TABLES: dict[str, Table] = {**TABLES, **DERIVED}
 
 
 def with_same_rows(table: str) -> tuple[str, ...]:
-    """The table and, where Spark reads such rows itself, the derived one that holds them."""
+    """The table and, if Spark reads such rows itself, the derived table with the same rows."""
     return (table, READ_BY_SPARK[table].name) if table in READ_BY_SPARK else (table,)

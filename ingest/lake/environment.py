@@ -1,6 +1,4 @@
-"""Where the lake lies that a command means: at its option, else the environment's, else under
-``WEIR_HOME``.
-"""
+"""The place of a command's lake: its option, else the environment's, else under ``WEIR_HOME``."""
 
 import json
 import os

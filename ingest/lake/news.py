@@ -25,8 +25,8 @@ def is_news(record: Record) -> bool:
         case Checkpoint(status=status):
             return status in ("COMPLETED", "FAILED")
         case Job(vertices=vertices, state=state):
-            # Asked in full, because it changed or a sample was due; the list of jobs alone says
-            # that it is still there, or is not any more.
+            # Read in full, because it changed or a sample was due; the list of jobs alone only says
+            # whether it is still there.
             return vertices is not None or state == NOT_LISTED
         case LogRecord(level=level):
             return level.upper() in NEWS_LEVELS

@@ -56,8 +56,8 @@ class LakeReader:
         return delta.version() if delta else 0
 
     def transactions(self, table: str, names: Sequence[str]) -> list[int]:
-        """For each of these Delta transactions what the newest commit that names it says; 0 if none
-        does.
+        """For each of these Delta transactions its version in the newest commit that names it; 0 if
+        none does.
         """
         delta = self.open_or_none(ALL_TABLES[table])
         return [(delta.transaction_version(name) or 0) if delta else 0 for name in names]

@@ -48,8 +48,8 @@ def to_arrow(table: Table, rows: Sequence[tuple[Observed, Record]], commit_seq: 
     try:
         arrow = pa.table(columns, schema=table.schema)
     except UnicodeEncodeError:
-        # Half a surrogate pair, such as in the name of a file that is not UTF-8. Looking at every
-        # text would cost each cycle.
+        # Half a surrogate pair, as in a file name that is not UTF-8. Checking every text beforehand
+        # would slow each cycle.
         arrow = pa.table(
             {name: _storable(values) for name, values in columns.items()}, schema=table.schema
         )

@@ -1,7 +1,7 @@
 """The raw lake tables: rows as in :mod:`ingest.records`, with identity, partition and order.
 
-Columns follow from the fields of a table's record class; the writer, the Python reader and Spark's
-schemas from the tables.
+The fields of a record class define a table's columns; the writer, the Python reader and Spark's
+schemas follow the tables.
 """
 
 from collections.abc import Sequence

@@ -46,7 +46,7 @@ SCHEMA = pa.schema(
 
 
 def batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
-    """Raises what the pieces raise: batches before an error must not be taken for the whole file."""
+    """Raises the errors of ``pieces``: batches before an error are not the whole file."""
     batch = _Batch(0)
     for piece in pieces:
         if isinstance(piece, KeyedState):
@@ -75,8 +75,8 @@ class _Owner(NamedTuple):
 
 
 class _Batch:
-    """``owners`` are what consecutive rows share, with the row where each begins; ``singles`` are
-    (row, value). All other lists are per part.
+    """``owners``: values of consecutive rows, each with its first row; ``singles``: (row, value).
+    The other lists have one element per part.
     """
 
     def __init__(self, first: int) -> None:

@@ -1,4 +1,4 @@
-"""What a ``_metadata`` file consists of, in the order in which the walk yields it.
+"""The pieces of a ``_metadata`` file, in the order in which the walk yields them.
 
     Header, then per operator: Operator, [coordinator Handle], per subtask: Subtask, Handle and
     KeyedState …, [Origin], then End
@@ -6,9 +6,9 @@
 ``kind`` says which part of a subtask's state a handle holds: ``coordinator``, ``managed-op``,
 ``raw-op``, ``keygroups``, ``shared``, ``private``, ``meta`` (of incremental state), ``stream`` and
 ``other`` (changelog), ``changelog-handle`` (a changelog as such, no bytes of its own),
-``channel-input``, ``channel-output``. Raw keyed state has ``raw-`` before it, and what lies within
-a changelog ``changelog-materialized-`` or ``changelog-``. Class names are those of Flink 1.20, also
-for files of older releases.
+``channel-input``, ``channel-output``. The prefix ``raw-`` marks raw keyed state,
+``changelog-materialized-`` and ``changelog-`` state within a changelog. Class names are those of
+Flink 1.20, also for files of older releases.
 """
 
 from array import array
@@ -37,7 +37,7 @@ class Header(NamedTuple):
 
 
 class Operator(NamedTuple):
-    """``name`` and ``uid`` are ``None`` if the format has none (before 2.0) and where none was set."""
+    """``name`` and ``uid`` are ``None`` if not set, and before 2.0."""
 
     operator_id: str
     name: str | None
@@ -171,10 +171,7 @@ class KeyedState(NamedTuple):
 
 
 class Properties(NamedTuple):
-    """What the end of the file says since 1.16.
-
-    Booleans say when Flink itself deletes the checkpoint.
-    """
+    """The end of the file, since 1.16. The booleans say when Flink itself deletes the checkpoint."""
 
     type_class: str
     """``CheckpointType`` or ``SavepointType``."""
@@ -194,7 +191,7 @@ class Properties(NamedTuple):
 
 
 class End(NamedTuple):
-    """The exact end was reached: only now is what came before complete."""
+    """The exact end was reached: only now are the pieces before it complete."""
 
     properties: Properties | None
     bytes: int

@@ -1,6 +1,4 @@
-"""What every reader of a handle needs: the bytes, how they were written, and how deep it is in
-them.
-"""
+"""The state of a handle reader: the bytes, their dialect, and the nesting depth."""
 
 from array import array
 from collections.abc import Iterator
@@ -24,7 +22,7 @@ MOST_SINGLE_PARTS = 500_000
 
 @dataclass(slots=True)
 class Reading:
-    """``directory``: of the ``_metadata``, without a slash at its end."""
+    """``directory``: that of the ``_metadata``, without a slash at its end."""
 
     window: Window
     dialect: Dialect

@@ -1,6 +1,6 @@
-"""Tickets of Kerberos in HTTP requests (SPNEGO, RFC 4559), for what asks ``WWW-Authenticate:
-Negotiate``. Kerberos itself finds whose they are: by the keytab of ``KRB5_CLIENT_KTNAME``, else the
-credential cache of the process.
+"""Kerberos tickets in HTTP requests (SPNEGO, RFC 4559), for servers that answer ``WWW-Authenticate:
+Negotiate``. The Kerberos library finds the identity: by the keytab of ``KRB5_CLIENT_KTNAME``, else
+the credential cache of the process.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ async def authorization(host: str) -> str:
 
     Raises ``NoTicket``; ``Refused`` where the library is not installed.
     """
-    # The first ticket of a host is asked of a KDC, which may not answer.
+    # The first ticket for a host comes from a KDC, which may not answer.
     return await asyncio.to_thread(_negotiate, host)
 
 

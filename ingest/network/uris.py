@@ -1,4 +1,4 @@
-"""Which hosts the URIs of users name, and whether Weir may connect to them."""
+"""The hosts in users' URIs, and whether Weir may connect to them."""
 
 import re
 from typing import Any
@@ -45,8 +45,8 @@ def spelled_as(asked: str, filesystem: Any, name: str) -> str:
     """The URI of what ``filesystem`` lists as ``name``, where ``asked`` is the URI that it was
     opened by.
 
-    fsspec's own leaves out whose it is: the NameNode, and the account of an Azure container. The
-    default one would be asked instead.
+    fsspec's own URI lacks the NameNode, or the account of an Azure container, so the default one
+    would be asked.
     """
     scheme, colon, rest = asked.partition("://")
     authority = rest.partition("/")[0]

@@ -1,4 +1,4 @@
-"""Tests a Prometheus: whether it has series of Flink's reporter for this cluster now."""
+"""Tests a Prometheus: whether it has current series of Flink's reporter for this cluster."""
 
 from urllib.parse import urlencode
 

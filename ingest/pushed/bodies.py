@@ -28,7 +28,7 @@ class SupportsRead(Protocol):
 
 
 class UnknownEncoding(Refused):
-    """Packed in a way that is not read."""
+    """The content encoding is not supported."""
 
 
 def unpacked(stream: IO[bytes], encoding: str) -> bytes:

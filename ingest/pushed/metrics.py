@@ -1,5 +1,5 @@
-"""One cycle over the samples that a cluster pushed: every step that is complete, as the rows that a
-Prometheus gives.
+"""One cycle over a cluster's pushed samples: every complete step, as the same rows as from a
+Prometheus.
 """
 
 from collections import defaultdict
@@ -29,8 +29,8 @@ def read_new(run: ClusterRun) -> SourceRead | None:
 
 
 def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) -> SourceRead:
-    """Rows of the steps that are new. Where nothing came for long, the cluster is not seen. Jobs
-    and TaskManagers are reported where the cluster has no REST address.
+    """Rows of the new steps. After a long time without samples the cluster is not seen. Jobs and
+    TaskManagers are reported where the cluster has no REST address.
     """
     spool = MetricsSpool(Path(source.pushed_metrics))
     step_s = max(1, round(source.metrics_interval_s))

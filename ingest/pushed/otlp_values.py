@@ -26,7 +26,7 @@ def attributes(pairs: Iterable[KeyValue], parts: Count, depth: int = 0) -> dict[
 
 
 def value(of: AnyValue, parts: Count, depth: int = 0) -> Any:
-    """Of protobuf; ``None`` for what is nested deeper than ``MAX_DEPTH``."""
+    """A protobuf value; ``None`` below ``MAX_DEPTH``."""
     match of.WhichOneof("value"):
         case "string_value":
             return of.string_value
@@ -77,9 +77,7 @@ def value_of_json(of: Any, parts: Count, depth: int = 0) -> Any:
 
 
 def _count_double(parts: Count, depth: int) -> None:
-    """Within a body: if that is a record of a JSON layout, it is written, which for a double takes
-    3 µs.
-    """
+    """Count a double in a body against the limit: writing one as JSON takes 3 µs."""
     parts.add(depth > 0)
 
 

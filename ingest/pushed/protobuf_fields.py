@@ -1,5 +1,5 @@
-"""Protobuf read a level at a time, so that what is many is counted before a decoder makes anything
-of it: an empty message takes two bytes and becomes a hundred.
+"""Reads protobuf level by level, so that repeated fields are counted before they are decoded: an
+empty message of two bytes becomes a hundred.
 """
 
 import re
@@ -23,7 +23,7 @@ _NUMBER = re.compile(rb"[\x80-\xff]{0,9}[\x00-\x7f]")
 
 
 def tag_of(number: int, *, is_number: bool = False) -> int:
-    """Of a field with a length, or of one that is a whole number."""
+    """The tag of a field with a length, or of a whole number."""
     return number << 3 | (_VARINT if is_number else _LENGTH)
 
 
@@ -55,8 +55,8 @@ def message_of(content: bytes, kind: Any, parts: Count) -> Any:
 def _readable(
     body: bytes, at: int, end: int, descriptor: Descriptor, depth: int, parts: Count
 ) -> tuple[list[bytes], int]:
-    """The message with U+FFFD for what is no UTF-8 in its texts and nothing in what is too deep:
-    its pieces and its length.
+    """The message with U+FFFD for invalid UTF-8, and without fields that are too deep: its pieces
+    and its length.
     """
     parts.add()
     made: list[bytes] = []

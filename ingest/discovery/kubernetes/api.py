@@ -35,7 +35,7 @@ class ApiFault(Skipped):
 class Api:
     """Use as ``async with Api(server) as api``.
 
-    What it raises holds no secret, and nothing of what the server answered but its status.
+    Its errors hold no secret, and of the server's answer only the status.
     """
 
     def __init__(self, server: ApiServer) -> None:

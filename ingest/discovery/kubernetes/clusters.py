@@ -1,5 +1,5 @@
-"""Objects of an API server → clusters: where each is asked, its labels, and what the operator says
-of it.
+"""Objects of an API server → clusters: the address of each, its labels, and its status by the
+operator.
 """
 
 import re

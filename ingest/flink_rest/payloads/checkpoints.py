@@ -91,7 +91,7 @@ def external_path(fields: Fields) -> str | None:
 
 
 def _key_of(entry: Any) -> tuple[Any, ...]:
-    """Id and trigger time, since ids repeat where a fixed job id restarts; empty for what the
+    """Id and trigger time, since ids repeat if a fixed job id restarts; empty for objects that the
     parser will refuse.
     """
     key = (entry.get("id"), entry.get("trigger_timestamp")) if isinstance(entry, dict) else ()

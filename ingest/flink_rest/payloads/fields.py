@@ -1,8 +1,7 @@
 """Typed reading of decoded JSON: every value comes out clean, or as ``Skipped`` naming its place.
 
 Flink writes "unknown" as null, -1, "NaN", Long.MAX or Long.MIN, depending on the field: all of
-these come out as ``None``. A value of a wrong type is no unknown but a bad payload, and raises
-``Skipped``.
+these come out as ``None``. A value of a wrong type is a bad payload and raises ``Skipped``.
 """
 
 import math
@@ -64,11 +63,11 @@ class Fields:
         return clean_text(self._of_type(names, str, message("a text")))
 
     def upper(self, *names: str) -> str | None:
-        """A text that Flink writes in either case; ``None`` also where it is empty."""
+        """A text that Flink writes in either case, as upper case; ``None`` also if empty."""
         return (self.text(*names) or "").upper() or None
 
     def trace(self, *names: str) -> str | None:
-        """A stack trace: of a long one the innermost cause is kept too."""
+        """A stack trace; a long one is shortened but keeps its innermost cause."""
         written = self._of_type(names, str, message("a text"))
         return clean_text(written and shortened(written, MAX_TEXT_CHARS))
 
@@ -194,7 +193,7 @@ def elements(value: Any, place: str = "") -> list[tuple[str, Any]]:
 def whole(value: Any) -> int | None:
     """Whole number, ``None`` if unknown. Raises ``ValueError`` for anything that is none."""
     if type(value) is int and 0 <= value <= LARGEST_WHOLE:
-        # Nearly all of them, and answers about subtasks hold tens of thousands.
+        # The fast path for nearly all values: answers about subtasks hold tens of thousands.
         return value
     number = _number(value)
     if number is None or number < 0:

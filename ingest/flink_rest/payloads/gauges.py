@@ -1,8 +1,6 @@
-"""``/jobs/:id/vertices/:vid/subtasks/metrics``: figures of operators and state, put together over
-all subtasks of a vertex.
-
-Asked without names Flink lists the names that any subtask has; asked with some it answers their
-least, greatest and sum. Names begin with operator and state
+"""``/jobs/:id/vertices/:vid/subtasks/metrics``: figures of operators and state, aggregated over all
+subtasks of a vertex. Without names, Flink lists those that any subtask has; with names, it answers
+their minimum, maximum and sum. Names begin with operator and state
 (``enrich.count.rocksdb_is-write-stopped``): a figure is known by what its name ends with.
 """
 
@@ -63,7 +61,9 @@ LARGEST = 1e17
 
 
 def is_known(column: str, value: float) -> bool:
-    """Neither a watermark that has not come nor, if nothing is below zero, a connector's -1."""
+    """Whether a value is known: not a missing watermark nor, for a figure that is never negative, a
+    connector's -1.
+    """
     return abs(value) < LARGEST and (value >= 0 or column in SIGNED)
 
 
@@ -74,7 +74,7 @@ def listed(body: Any) -> list[str]:
 
 
 def wanted(names: Iterable[str]) -> list[str]:
-    """Those of any vertex that feed a column, the most important first."""
+    """The names that feed a column, the most important first."""
     ranked = ((known[0], name) for name in names if (known := _known(name)) and known[1] in GAUGES)
     return [name for _, name in sorted(ranked)[:MOST_NAMES]]
 

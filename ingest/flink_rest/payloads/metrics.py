@@ -18,7 +18,7 @@ def values(body: Any) -> dict[str, Any]:
     """Raw value by metric id; nothing for a list of names without values."""
     values_by_name = {}
     for place, item in elements(body):
-        # By far the longest lists of all answers: only what is odd takes the careful way.
+        # By far the longest lists of all answers: only unusual entries take the slow path.
         if not isinstance(item, dict) or not isinstance(item.get("id"), str):
             Fields(item, place).the_text("id")
         elif item.get("value") is not None:

@@ -52,7 +52,7 @@ class Counted:
 
 
 def counted(body: Any) -> dict[int, Counted]:
-    """Of the newest attempt by subtask index, of those that have a figure."""
+    """By subtask index, the count of the newest attempt; subtasks without a figure are left out."""
     counts_by_subtask = {}
     for subtask in Fields(body).objects("subtasks"):
         metrics = subtask.object("metrics")
