@@ -1,4 +1,4 @@
-"""What an audit starts from: the files that the request and the audit before name."""
+"""The inputs of an audit: files that the request and the previous audit name."""
 
 import posixpath
 import re
@@ -163,7 +163,7 @@ def _state_rows(
     previous: Sequence[Manifest],
     audits: Sequence[Audit],
 ) -> list[Row]:
-    """With the columns ``places`` by the names that places have now."""
+    """Rows whose columns ``places`` have the current names of places."""
     rows = plain_rows(Here().read(state_files(previous, (name,)), schema))
     for spellings in spellings_of(audits).values():
         rows = [

@@ -1,9 +1,9 @@
-"""What an audit of checkpoint storage hands to the web. ``AUDIT_TABLES`` are loaded into the
+"""The tables of a storage audit for the web application. ``AUDIT_TABLES`` are loaded into the
 database; ``FILE_TABLES`` have a row for each file or reference and stay Parquet in the run
-directory. Texts are codes of :mod:`spark_jobs.storage_words`. ``cluster`` and ``job_id`` are empty
-in a key if nobody knows them. A new column: its line here, what fills it (``spark_jobs/storage/``),
-and the field of the same name in ``webapp/storage/models.py``; what the next audit has to know of a
-file is in ``KNOWN_OF_FILE`` (``spark_jobs/storage/carried.py``).
+directory. Texts are codes of :mod:`spark_jobs.storage_words`. In keys, an unknown ``cluster`` or
+``job_id`` is empty. A new column: its line here, what fills it (``spark_jobs/storage/``), and the
+field of the same name in ``webapp/storage/models.py``; what the next audit needs of a file is in
+``KNOWN_OF_FILE`` (``spark_jobs/storage/carried.py``).
 """
 
 from spark_jobs.serving import Column, ServingTable

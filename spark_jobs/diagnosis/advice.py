@@ -18,10 +18,8 @@ from spark_jobs.diagnosis.statistics import quantile
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """What is set for the job, and what is asked of it.
-
-    ``fleet_minimum_ms`` (of the interval) and ``fleet_pause_ms`` 0, ``recovery_target_ms`` None:
-    nobody asked.
+    """The job's settings and its requirements. Without a requirement, ``fleet_minimum_ms`` (of the
+    interval) and ``fleet_pause_ms`` are 0, and ``recovery_target_ms`` is None.
     """
 
     interval_ms: int | None = None
@@ -34,8 +32,8 @@ class InForce:
 
 @dataclass(frozen=True, slots=True)
 class Advised:
-    """``value_ms`` is what is set now if nothing speaks for a change, None if nothing can be said;
-    ``why`` in words for people.
+    """``value_ms`` is the current setting if no change is advised, None without advice; ``why`` is
+    for people.
     """
 
     value_ms: int | None
@@ -251,7 +249,7 @@ def _doubt(took: Durations) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SettingsAdvice:
-    """``missing`` says what history lacks, in words for people; the advice on it is then None."""
+    """``missing`` tells people what the history lacks; the advice is then None."""
 
     took: Durations
     interval: Advised | None = None

@@ -1,4 +1,4 @@
-"""A job's last checkpoints as rules ask for them."""
+"""A job's last checkpoints, in the selections that rules need."""
 
 from collections.abc import Iterable, Sequence
 
@@ -40,9 +40,8 @@ def by_time(checkpoint: CheckpointSample) -> tuple[int, int]:
 
 
 def anything_known(window: JobWindow) -> bool:
-    """Whether checkpoints are there to be judged.
-
-    Raises NotJudged if none is known although they may be on.
+    """Whether there are checkpoints to judge. Raises NotJudged if none is known although they may
+    be enabled.
     """
     if not window.checkpoints and not checkpoints_are_off(window):
         raise NotJudged(message("no checkpoint of this job has been seen"))

@@ -1,6 +1,4 @@
-"""Lost checkpoints of one outcome: how many, in what share, how near they bring the job to
-failing.
-"""
+"""Lost checkpoints of one outcome: number, share, and how close they bring the job to failing."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

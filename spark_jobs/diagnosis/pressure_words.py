@@ -1,5 +1,5 @@
-"""What findings about pressure have in common: names, held vertices with their path, and the data
-that pages draw.
+"""Common parts of findings about pressure: names, held vertices with their path, and the data that
+pages draw.
 """
 
 from collections.abc import Iterable, Sequence
@@ -88,8 +88,8 @@ def path_data(window: JobWindow, path: Sequence[str]) -> list[dict[str, str]]:
 def hot_data(
     window: JobWindow, pressure: Pressure, vertex_id: str, hot: Sequence[int], ways: Sequence[Way]
 ) -> dict[str, Any]:
-    """Origin first in ``vertex_ids``, then what it holds; ``paths`` lead with the stream from the
-    furthest held vertices to the origin.
+    """``vertex_ids``: the origin, then what it holds; ``paths``: downstream from the farthest held
+    vertices to the origin.
     """
     vertex = pressure.vertices[vertex_id]
     paths = [path_data(window, path) for path in pressure.paths_to(vertex_id)[:MOST_PATHS]]

@@ -1,4 +1,4 @@
-"""Faults of object stores that a job met: when, which, in which bucket, and what they cost."""
+"""Faults of object stores that a job met: when, which, in which bucket, and their cost."""
 
 import re
 from collections.abc import Iterator
@@ -48,9 +48,7 @@ _WRITES_RESULTS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class StoreFault:
-    """``is_assumed``: no text names the bucket; it is the job's checkpoint directory's, where the
-    checkpoint was written.
-    """
+    """``is_assumed``: no text names the bucket, so it is taken from the job's checkpoint directory."""
 
     at_ms: int
     code: str
@@ -61,8 +59,8 @@ class StoreFault:
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """``of_checkpoint``: known to be of the files of a checkpoint itself, whatever the text says.
-    ``code`` and ``path`` as the pattern of a line read them.
+    """``of_checkpoint``: known to concern files of a checkpoint, whatever the text says. ``code``
+    and ``path``: from the pattern of the log line.
     """
 
     at_ms: int
@@ -74,9 +72,7 @@ class _Report:
 
 
 def store_faults(window: JobWindow, since_ms: int) -> tuple[list[StoreFault], int]:
-    """Since then, oldest first, each once; and how many more there were whose bucket nothing
-    names.
-    """
+    """Faults since then, oldest first, each once; and the number of others whose bucket is unknown."""
     faults: dict[tuple[str, str, str, int], StoreFault] = {}
     unplaced: set[tuple[str, str, int]] = set()
     for report in _reports(window, since_ms):
@@ -130,7 +126,7 @@ def _reports(window: JobWindow, since_ms: int) -> Iterator[_Report]:
         elif event.rule_kind == FAILURES[0]:
             yield _Report(event.at_ms, TASK, text)
         elif not event.checkpoint_id:
-            # The JobManager could not begin it.
+            # The JobManager could not begin the checkpoint.
             yield _Report(event.at_ms, CHECKPOINT, text, of_checkpoint=True)
 
 

@@ -25,8 +25,8 @@ class Spread:
 def spread(
     values: Sequence[float | None], ratio: float, least: float, reporting_share: float
 ) -> Spread | None:
-    """None unless the largest is at least ``least`` and ``ratio`` times a typical sibling, with
-    this share of subtasks reporting.
+    """None unless the largest is at least ``least`` and ``ratio`` times the typical value, and this
+    share of subtasks reports.
     """
     if len(values) < 2:
         return None

@@ -1,6 +1,5 @@
-"""Which part of a job's history one judged window gets: bounds, kinds and cuts.
-
-Windows are made by :mod:`spark_jobs.fold.windows` alone, of what is new in a cycle.
+"""Which part of a job's history a judged window gets: bounds, kinds and cuts.
+:mod:`spark_jobs.fold.windows` makes the windows.
 """
 
 from bisect import bisect_left
@@ -85,9 +84,7 @@ def newest_and_within(timed: Timed, end_ms: int, most: int, span: Span | None) -
 
 
 def newest_of_kinds(timed: Timed, end_ms: int, most: int) -> tuple[Annotation, ...]:
-    """Annotations before ``end_ms``, the last ``most`` of each kind: many of one push out none of
-    another. Oldest first.
-    """
+    """Annotations before ``end_ms``, the last ``most`` of each kind, oldest first."""
     left: dict[str, int] = {}
     kept: list[Annotation] = []
     for annotation in reversed(timed[1][: bisect_left(timed[0], end_ms)]):
@@ -98,7 +95,7 @@ def newest_of_kinds(timed: Timed, end_ms: int, most: int) -> tuple[Annotation, .
 
 
 def newest_events(timed: Timed, end_ms: int, span: Span | None = None) -> tuple[LogEvent, ...]:
-    """Of each kind those before ``end_ms``, the last ``EVENTS`` of them; those of subtasks only
+    """The last ``EVENTS`` events of each kind before ``end_ms``, those of subtasks only
     ``BRIEFLY_MS`` back; and failures of tasks within ``span``. Oldest first.
     """
     left: dict[str, int] = {}
@@ -113,8 +110,8 @@ def newest_events(timed: Timed, end_ms: int, span: Span | None = None) -> tuple[
 
 
 def whole_since(events: Iterable[LogEvent], kind: str) -> int:
-    """From when on a window holds every event of a kind: where it has as many as it may, older ones
-    were cut.
+    """Since when a window holds every event of a kind: if it has the most allowed, older ones were
+    cut.
     """
     instants = [event.at_ms for event in events if event.rule_kind == kind]
     return min(instants) + 1 if len(instants) >= EVENTS else 0
@@ -124,9 +121,7 @@ PENDING = ("is_savepoint", "checkpoint_type", "savepoint_format", "subtasks")
 
 
 def as_known_at(checkpoint: CheckpointSample, end_ms: int) -> CheckpointSample:
-    """A checkpoint that ended after the window was in progress at its time: what became of it is
-    not known yet.
-    """
+    """The checkpoint as of the window: one that ended later is in progress, without an outcome."""
     if checkpoint.end_time_ms is None or checkpoint.end_time_ms < end_ms:
         return checkpoint
     known: dict[str, Any] = {name: getattr(checkpoint, name) for name in PENDING}
@@ -139,7 +134,7 @@ def is_over(state: str | None) -> bool | None:
 
 
 def checkpoint_config(document: Mapping[str, Any]) -> CheckpointConfig:
-    """Out of the JSON of ``job_current.checkpoint_config``; names it does not know are left out."""
+    """From the JSON of ``job_current.checkpoint_config``; unknown names are left out."""
     values = {_CONFIG_NAMES.get(name, name): value for name, value in document.items()}
     return CheckpointConfig(
         **{name: value for name, value in values.items() if name in _CONFIG_FIELDS}

@@ -1,5 +1,5 @@
-"""A checkpoint took longer than its time-out: who had not acknowledged, what they were doing, and
-who held the barrier.
+"""A checkpoint took longer than its time-out: which tasks had not acknowledged, what they were
+doing, and which vertex held the barrier.
 """
 
 from collections import Counter
@@ -38,8 +38,9 @@ Subtask = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Of one expired checkpoint. ``acknowledged_ratio``: 0…1, None if unknown. ``short_ms``: the
-    last one was so late, ``complete``: with it all had come. ``hung``: subtasks that never came.
+    """How far an expired checkpoint came. ``acknowledged_ratio``: 0…1, None if unknown.
+    ``short_ms``: how late the last subtask was; ``complete``: no subtask is missing after it.
+    ``hung``: subtasks that never acknowledged.
     """
 
     checkpoint: CheckpointSample
@@ -54,8 +55,8 @@ class Progress:
 
 
 def progress_of(expired: Sequence[CheckpointSample]) -> Progress:
-    """``expired``: oldest first, at least one. Of the newest that all subtasks came late of, else
-    of the newest: what comes late of that one may still be on its way.
+    """``expired``: oldest first, at least one. Describes the newest one that all subtasks
+    acknowledged late, else the newest, whose late acknowledgements may still arrive.
     """
     every = [_late(sample) for sample in expired]
     newest = next((late for late in reversed(every) if late.complete), every[-1])
@@ -120,7 +121,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     newest = expiries.newest
     late = next((sample for sample in reversed(expiries.lost) if _late_phase(sample)), None)
     own = _late_phase(late) if late else None
-    # Where tasks say themselves that no barrier kept them, nobody held it.
+    # If tasks report that they did not wait for a barrier, nothing held it.
     holder = None if own and own not in BARRIER_PHASES else _holder(window, limits, expiries)
     missing, progress = _missing(newest), progress_of(expiries.lost)
     phase = own or _phase(window, newest, holder)

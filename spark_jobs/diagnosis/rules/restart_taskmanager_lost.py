@@ -1,4 +1,4 @@
-"""A TaskManager that ran tasks of the job is lost, and the job does not run without it."""
+"""A TaskManager that ran tasks of the job is lost, and the job does not run again."""
 
 from collections.abc import Iterator
 

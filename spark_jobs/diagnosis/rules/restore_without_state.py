@@ -1,8 +1,8 @@
 """A job was started without state, or without that of some operators, although it had completed
 checkpoints. Flink counts checkpoints on from the restored one: ids that begin at 1 without a
-restore say that there was none. Whoever cancelled the attempt before with all of its checkpoints,
-or let it finish, meant that. Where non-restored state is allowed, Flink logs which operators it
-leaves out.
+restore say that there was none. It is intended if the previous attempt finished, or was cancelled
+with all its checkpoints. If non-restored state is allowed, Flink logs which operators it leaves
+out.
 """
 
 from collections.abc import Iterator
@@ -161,9 +161,9 @@ def _way_back(earlier: EarlierAttempt) -> str:
 
 
 def _is_meant(earlier: EarlierAttempt, started_ms: int) -> str | None:
-    """Why it was meant, as far as known; "" if nothing says so, None if nothing was lost."""
+    """Why it was intended, if known; "" if nothing says so, None if nothing was lost."""
     if earlier.state == "FINISHED" and not (
-        # Stopped with a savepoint, which nobody takes to throw it away.
+        # Stopped with a savepoint, which nobody takes without a use for it.
         earlier.is_savepoint and earlier.over_ms - earlier.trigger_time_ms <= STOPPED_WITHIN_MS
     ):
         return None

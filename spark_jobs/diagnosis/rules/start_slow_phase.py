@@ -1,5 +1,5 @@
-"""A slow start: a few tasks hold all others up, or a phase takes much longer than at earlier starts
-of the job.
+"""A slow start: all tasks wait for a few, or a phase takes much longer than at earlier starts of
+the job.
 """
 
 from collections.abc import Iterator
