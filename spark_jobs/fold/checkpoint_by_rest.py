@@ -1,4 +1,4 @@
-"""What REST reported of a checkpoint, many answers folded into one."""
+"""REST's answers about a checkpoint, folded into one."""
 
 from collections.abc import Iterable
 from dataclasses import fields
@@ -26,8 +26,8 @@ NOTHING: dict[str, Any] = {**dict.fromkeys(REPORTED), "as_of": None}
 
 
 def reported(rows: Iterable[Row]) -> dict[str, Any]:
-    """For each column what the latest of these rows of ``checkpoints`` knew of it, and ``as_of``. A
-    final answer is later than any that found it in progress.
+    """The latest known value of each column of these rows of ``checkpoints``, and ``as_of``. A
+    final answer counts as later than any in-progress one.
     """
     seen = list(rows)
     if not seen:

@@ -1,4 +1,4 @@
-"""Failures of a job's tasks, and of the job itself, that took checkpoints with them."""
+"""Failures of tasks and of the job that ended pending checkpoints."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -48,7 +48,7 @@ def failures(events: Iterable[Row], exceptions: Iterable[Row]) -> list[Failure]:
 def is_failure(event: Row) -> bool:
     if event["kind"] == "task_state":
         return bool(event["to_state"] == "FAILED")
-    # The job's own line has a stack trace where no task failed before it.
+    # The job's own line has a stack trace if no task failed before it.
     return (
         event["kind"] == "job_state"
         and event["to_state"] in _FAILING
@@ -61,8 +61,7 @@ def failure_between(every: Sequence[Failure], from_ms: int, to_ms: int) -> Failu
     first = next((failure for failure in inside if failure.at >= inside[-1].at - TOGETHER_MS), None)
     if first is None:
         return None
-    # The log's cause was read from the whole trace; of traces that are kept, the longer one tells
-    # more.
+    # The log's cause was read from the whole trace; of two kept traces the longer one is better.
     same = [
         failure
         for failure in inside

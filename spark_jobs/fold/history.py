@@ -1,4 +1,4 @@
-"""What rules may look back on: rows of one job as samples, in order of time."""
+"""The history for rules: rows of one job as samples, in order of time."""
 
 import json
 import sys
@@ -58,8 +58,8 @@ _COLUMN_OF: dict[tuple[type, str], str] = {
 class History:
     """Samples by instant.
 
-    ``states``: what the job entered when; ``restarts``: when it restarted. ``vertex_states``: the
-    newest of each ten minutes.
+    ``states``: states of the job and when it entered them; ``restarts``: instants.
+    ``vertex_states``: the newest of each ten minutes.
     """
 
     checkpoints: Timed
@@ -92,12 +92,10 @@ def timed(part: type[SampleT], rows: Iterable[Row], at: str) -> Timed:
 
 
 def in_order(dated: list[tuple[int, Any]], most: int = HISTORY_PER_RUN) -> Timed:
-    """Samples of one kind by their instant, the newest; what lies at one instant is ordered by
-    content. Of past windows all are kept.
-    """
+    """The newest samples of one kind in order of time, then of content. All past windows are kept."""
     sorted_dated = sorted(dated, key=itemgetter(0))
     if len({at_ms for at_ms, _ in dated}) < len(dated):
-        # Content is only looked at where instants tie.
+        # Content is only compared if instants tie.
         sorted_dated = [
             pair
             for _, tied in groupby(sorted_dated, key=itemgetter(0))
@@ -154,7 +152,7 @@ def _values(part: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]
 
 
 def log_event(event: Row) -> samples.LogEvent:
-    """A located event as rules get it: its texts cut, and dated no later than it was read, since
+    """A located event for rules: with shortened texts, and dated no later than it was read, since
     the declared time zone may be wrong.
     """
     change = " -> ".join(

@@ -1,4 +1,4 @@
-"""What the logs tell of a job's life: submission, failures, restarts, restores, end."""
+"""Events in a job's life by the logs: submission, failures, restarts, restores, end."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,6 +1,6 @@
-"""What is remembered of a job for the next run, bounded. Each function takes rows that were kept
-and new ones, in one list, and returns what to keep, in any order of arrival: the last ones by the
-job's own time.
+"""Bounds the rows of a job that are remembered for the next run. Each function takes remembered and
+new rows in one list, and returns the last ones by the job's own time, independent of their order of
+arrival.
 """
 
 import json
@@ -73,11 +73,9 @@ def each_once(located: Iterable[Row]) -> list[Row]:
 
 
 def events(in_order: Sequence[Row], first: Span | None = None) -> list[Row]:
-    """Those that tell of the job's life or that a rule reads, the newest of each kind, and the
-    first and last line; stack traces cut.
-
-    ``in_order``: as :func:`each_once` gives them. ``first``: failures of tasks of this time are
-    kept too.
+    """Events of the job's life and those that a rule reads, the newest of each kind, and the first
+    and last line; stack traces are cut. ``in_order``: from :func:`each_once`. ``first``: task
+    failures within this time are also kept.
     """
     if not in_order:
         return []
@@ -132,8 +130,8 @@ def _by_kind(events: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def answers(jobs: Iterable[Row]) -> list[Row]:
-    """Lake rows of one job, in order of time: the first and the last of each spell in which nothing
-    that matters changed.
+    """Lake rows of one job, in order of time: the first and the last of each period without a
+    relevant change.
     """
     once = sorted(
         newest_by(jobs, ("observed_at",), ("commit_seq",)), key=lambda row: row["observed_at"]

@@ -1,5 +1,5 @@
-"""What the tasks of one start took, by vertex, TaskManager and host, and which of them the others
-waited for.
+"""Durations of one start's tasks, by vertex, TaskManager and host, and the tasks that others waited
+for.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
