@@ -1,5 +1,5 @@
-"""The manifest of a run: what came out, from which commits, and what the next run carries on with.
-It is written last: a run without one never happened.
+"""The manifest of a run: its outputs, the commits that it read, and the state for the next run. It
+is written last: a run without one is void.
 """
 
 import json
@@ -60,12 +60,12 @@ class Manifest:
 
 
 def write(manifest: Manifest, run_dir: str) -> str:
-    """Write the manifest; returns where. A reader sees the whole of it or none."""
+    """Write the manifest; returns its address. Readers see all of it or none."""
     target = f"{run_dir.rstrip('/')}/{NAME}"
     filesystem, path = fsspec.core.url_to_fs(target)
     filesystem.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
     body = json.dumps(manifest.as_json(), indent=1, sort_keys=True).encode()
-    # Object stores put a file at once; elsewhere a rename does the same.
+    # Object stores write a file atomically; elsewhere a rename does.
     if "file" in _protocols(filesystem) or "hdfs" in _protocols(filesystem):
         part = f"{path}.{manifest.attempt}.part"
         filesystem.pipe_file(part, body)
@@ -95,8 +95,8 @@ def read(uri: str) -> Manifest:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error in reading a file tells of the file, and not of the way to it: gone, torn or
-    spoilt.
+    """Whether an error of reading means that the file is missing, torn or damaged, rather than
+    unreachable.
     """
     # What Arrow cannot decode it may also report as a bare OSError.
     return isinstance(

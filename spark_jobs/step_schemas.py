@@ -1,6 +1,4 @@
-"""Arrow schemas of the rows that the steps of a cycle hand to each other: Spark and a small cycle
-take them from here.
-"""
+"""Arrow schemas of rows between the steps of a cycle, for Spark and for small cycles."""
 
 import pyarrow as pa
 

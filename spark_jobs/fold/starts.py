@@ -57,8 +57,8 @@ def job_starts(life: Life, new_rows: Iterable[Row], known: Sequence[Row]) -> lis
 
 
 def _begins(life: Life, known: Sequence[Row]) -> list[int]:
-    """When scheduling began, oldest first: each start once, with its earlier date if known, else
-    REST's.
+    """When scheduling began, oldest first: each start once, with its known date, else REST's, else
+    the log's.
     """
     by_rest = {
         entry["since"]

@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         ):
             yield from in_threads(request, round_, batches)
             return
-        # To import Spark takes longer than a small round.
+        # Importing Spark takes longer than a small round.
         from spark_jobs.replication.executors import on_executors
         from spark_jobs.session import session_of_attempt
         from spark_jobs.shipping import ship_code

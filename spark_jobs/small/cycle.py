@@ -25,9 +25,8 @@ MOST_EXECUTIONS = 100_000
 
 
 def fits(lake: LakeReader, previous: Manifest | None, run_dir: str) -> bool:
-    """Whether all lies on this machine, and what is remembered is little.
-
-    How much is new is seen while it is read.
+    """Whether the lake is on this machine and the remembered state is small. The number of new rows
+    shows while they are read.
     """
     if not lies_here(lake.root, run_dir, previous.run_dir if previous else ""):
         return False

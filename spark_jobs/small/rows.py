@@ -33,9 +33,9 @@ class TooLarge(Exception):
 
 @dataclass
 class SmallLake:
-    """A lake on this machine's disk as of one version per table. Its methods raise
-    :class:`TooLarge`. ``after`` is by table, its own and that of the derived one. ``clusters``: the
-    only ones whose rows are read; None for all.
+    """A lake on this machine's disk, at one version per table. Its methods raise :class:`TooLarge`.
+    ``after``: by table, its version and that of the derived table. ``clusters``: the only ones
+    whose rows are read; None for all.
     """
 
     lake: LakeReader

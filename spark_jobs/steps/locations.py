@@ -1,4 +1,4 @@
-"""Events completed with where their task ran."""
+"""Adds to events where their task ran."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -59,7 +59,7 @@ def located_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
 
 
 class Places:
-    """What is known of the executions of one cluster."""
+    """The known executions of one cluster."""
 
     def __init__(self, cluster: str | None) -> None:
         self.cluster = cluster
@@ -113,8 +113,8 @@ class Places:
         if event["job_id"] is not None:
             return None, ()
         if event["attempt"] is not None:
-            # The one of that name deployed last. Of two jobs of one name at once, that may be the
-            # other.
+            # The last deployed task of that name. With two jobs of one name at once, it may be the
+            # other job's.
             before = _until(self._runs.get(tuple(event[name] for name in _NAME), ()), event["ts"])
             return max(before, key=_by_deployment, default=None), _BY_NAME
         if event["kind"] in OF_PROCESS:

@@ -49,8 +49,8 @@ SAMPLES_AT_ONCE = 20_000
 
 
 def with_windows(groups: Iterable[Group]) -> Iterator[Group]:
-    """The groups in their order; instead of ``samples`` they have ``windows``, those that hold a
-    new sample, and ``placements``.
+    """The groups in their order, with ``windows`` (those with a new sample) and ``placements``
+    instead of ``samples``.
     """
     pending: list[Group] = []
     rows = 0
