@@ -10,7 +10,7 @@ LEAST_RANK = SEVERITY_RANK[Severity.WARNING]
 
 
 class AlertState(models.TextChoices):
-    """``PENDING``: seen, and not yet for as long as its hold time asks."""
+    """``PENDING``: seen, but not yet for its hold time."""
 
     PENDING = "pending", _("pending")
     FIRING = "firing", _("firing")

@@ -1,8 +1,6 @@
-"""Findings → alerts → groups → notices: one look at all of it, as due work every quarter of a
-minute and when news arrive.
-
-Each chunk is one transaction under the lease, and what it takes up it notes as taken up: killed
-anywhere, the next look goes on where this one stood, and notifies nobody twice.
+"""Findings → alerts → groups → notices, as due work every 15 s and on hints. Each chunk is one
+transaction under the lease, which also marks its findings as taken. If it is killed, the next
+evaluation continues there and notifies nobody twice.
 """
 
 from collections.abc import Callable
@@ -33,7 +31,7 @@ SOON = timedelta(seconds=20)
 
 @dataclass(frozen=True)
 class Evaluated:
-    """``taken``: findings; ``held`` and ``muted``: alerts that changed by time, or by silences and
+    """``taken``: findings; ``held`` and ``muted``: alerts changed by time, and by silences or
     unreachable clusters.
     """
 

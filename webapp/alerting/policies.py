@@ -1,4 +1,4 @@
-"""How each identity alerts: what people set, the narrowest scope first, else the defaults."""
+"""How each identity alerts: by people's settings, the narrowest scope first, else by defaults."""
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -25,7 +25,9 @@ Scope = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class RulePolicy:
-    """What is in force for one rule and job; ``severity`` is empty if the finding's own counts."""
+    """The settings in force for one rule and job; ``severity`` is empty if the finding's own
+    counts.
+    """
 
     severity: str = ""
     alerts: bool = True
@@ -45,9 +47,8 @@ class RulePolicy:
 
 
 class Policies:
-    """All that is set, read once for an evaluation: three queries.
-
-    ``instead``: a setting to suppose in its scope.
+    """All settings, read once per evaluation: three queries. ``instead``: a hypothetical setting
+    for its scope.
     """
 
     def __init__(self, instead: RuleSetting | None = None) -> None:
@@ -84,7 +85,7 @@ class Policies:
         return replace(rule_policy, alerts=False) if cluster in self._removed else rule_policy
 
     def why_ended(self, cluster: str) -> str:
-        """The reason of an alert that ends now; empty if its rule sees nothing any more."""
+        """Why an alert ends now; empty if its rule no longer finds anything."""
         removed = self._removed.get(cluster)
         if removed is None:
             return ""

@@ -1,6 +1,4 @@
-"""What Weir itself says in the story of an alert: stored in English, read in the language of the
-page.
-"""
+"""Weir's own texts in the history of an alert: stored in English, shown in the page's language."""
 
 from collections.abc import Iterable
 
@@ -20,8 +18,8 @@ def stored(kind: str, uid: str) -> str:
 
 
 def taken(comments: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Of alerts, by number, with what is ``stored``: the uid of each notice that an endpoint
-    took.
+    """(alert key, uid) of each notice that an endpoint accepted; ``comments``: (alert key, text as
+    made by :func:`stored`).
     """
     return [(alert, uid) for alert, text in comments if (uid := text.partition(_NOTICE)[2])]
 

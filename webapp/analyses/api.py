@@ -141,8 +141,8 @@ def view_of(
     responses: Mapping[Any, Any],
     parameters: Iterable[Any] = (),
 ) -> Callable[..., Any]:
-    """A view each, so that the OpenAPI document has its parameters. ``look_up``: of what it is
-    asked, with what.
+    """A view for each analysis, so that the OpenAPI document has its parameters. ``look_up``: finds
+    its subject and ``Asked``.
     """
 
     class AnalysisView(APIView):

@@ -35,8 +35,8 @@ def root_analyses() -> Iterable[RootAnalysis]:
 
 
 def urlpatterns() -> list[URLPattern]:
-    """An address and a name each, ``{% url 'starts' cluster job_id %}``, and of each chart:
-    ``starts-chart-phases``.
+    """An address and a name for each analysis, ``{% url 'starts' cluster job_id %}``, and of each
+    chart: ``starts-chart-phases``.
 
     Those of the fleet begin with ``fleet-``: ``{% url 'fleet-resources' %}``; those of roots with
     ``storage-``, and the root is their parameter ``uri``, since it has slashes.
@@ -161,9 +161,8 @@ def _as_far_as_known(document: Document, *, is_known: bool) -> Document:
 
 
 def asked_of(request: HttpRequest, view: JobView, analysis: Analysis) -> Asked:
-    """At the end of the chosen time, as far as the job was seen in it.
-
-    Wrong parameters are as none.
+    """Up to the end of the chosen range, or when the job was last seen in it. Invalid parameters
+    are ignored.
     """
     until = min(view.time_range.to_time, view.at)
     return Asked(

@@ -1,4 +1,4 @@
-"""Calls of all jobs to each file system, second by second, and how loaded its NameNodes are."""
+"""Calls of all jobs to each file system by second, and the load of its NameNodes."""
 
 from collections.abc import Iterator, Sequence
 

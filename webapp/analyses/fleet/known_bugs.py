@@ -1,4 +1,4 @@
-"""Known bugs of Flink that can hit the jobs, and which of them another release takes away."""
+"""Known bugs of Flink that can hit the jobs, and which of them another release fixes."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -41,12 +41,11 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class JobBugs:
-    """``shows``: a finding that is open proves it. ``can_hit``: release and configuration fit, and
-    nothing was seen. ``unknown``: the release has it, and something of the configuration is not
-    known. ``gone``: which of these the release that was asked for has not; ``left``: all that it
-    has and that may hit the job then. A job on a later release keeps that.
-
-    ``is_release_known``: that of the job is an Apache release that was looked at.
+    """``shows``: an open finding proves it. ``can_hit``: release and configuration match, but
+    nothing was seen. ``unknown``: the release has it, but part of the configuration is unknown.
+    ``gone``: those of them fixed in the target release; ``left``: all that may still hit the job
+    there. A job on a later release keeps its own. ``is_release_known``: the job's release is a
+    known Apache release.
     """
 
     cluster: str
@@ -67,7 +66,7 @@ class JobBugs:
 
 @dataclass(frozen=True)
 class BugJobs:
-    """How many jobs a bug concerns; ``gone``, ``left``: with the release that was asked for."""
+    """How many jobs a bug concerns; ``gone``, ``left``: with the target release."""
 
     bug: KnownBug
     shows: int
@@ -78,7 +77,7 @@ class BugJobs:
 
 
 def fleet_bugs(target: str | None) -> list[JobBugs]:
-    """Jobs with most that shows first. ``target``: the release they would be upgraded to."""
+    """Jobs, those with most bugs that show first. ``target``: the release to upgrade to."""
     showing = _showing()
     running = JobCurrent.objects.newest_attempts().exclude(OVER)
     jobs = running.only(*READ_FIELDS, "name", "first_attempt_id").order_by("cluster", "name", "id")
@@ -87,7 +86,7 @@ def fleet_bugs(target: str | None) -> list[JobBugs]:
 
 
 def by_bug(jobs: Iterable[JobBugs]) -> list[BugJobs]:
-    """Bugs that concern a job, with most jobs that they show in first."""
+    """Bugs that concern a job, those that show in most jobs first."""
     jobs = list(jobs)
     counted = [
         BugJobs(

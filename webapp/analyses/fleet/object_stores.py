@@ -1,4 +1,4 @@
-"""Buckets of object stores that fail requests: of which jobs and clusters, how, since when."""
+"""Buckets of object stores that fail requests: which jobs and clusters, how, since when."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Where the tasks of a job run, how evenly, and what Flink's own rules would make of it."""
+"""Where the tasks of a job run, how evenly, and where Flink's own rules would place them."""
 
 from collections.abc import Iterator
 
@@ -148,7 +148,7 @@ def _is_worth_balancing(job_placement: JobPlacement) -> bool:
 
 
 def _advice(job_placement: JobPlacement) -> Iterator[Block]:
-    """Where the verdict finds nothing to mend there is none."""
+    """None if the verdict is good."""
     short = [taskmanager for taskmanager in job_placement.taskmanagers if taskmanager.short_by]
     lines: list[str] = []
     if short:

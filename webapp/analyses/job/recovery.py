@@ -1,6 +1,4 @@
-"""What a restore of a job would take now, by those that were observed, and what its state makes it
-read.
-"""
+"""How long a restore of a job would take now, by observed restores, and what it would read."""
 
 from collections.abc import Iterator
 from urllib.parse import urlencode

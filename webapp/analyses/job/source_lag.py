@@ -1,5 +1,5 @@
-"""How far the sources of a job are behind, when they have caught up, and what each vertex reads and
-emits.
+"""How far the sources of a job are behind, when they will have caught up, and what each vertex
+reads and emits.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,9 +48,9 @@ REPORTS = Q(*((f"{name}__isnull", False) for name in _LAGS), _connector=Q.OR)
 
 @dataclass(frozen=True)
 class Source:
-    """One source; ``windows`` of the look-back in order of time, ``fastest_per_s`` of the last
-    month, as far as known; ``gauges``: what only some connectors have (``OF_SOURCES``).
-    ``started_at``: what piled up before that, while the job was down, is no trend.
+    """One source; ``windows`` of the look-back in order of time; ``fastest_per_s`` of the last
+    month, if known; ``gauges``: figures of some connectors (``OF_SOURCES``). ``started_at``:
+    earlier backlog, from downtime, is no trend.
     """
 
     vertex_id: str
@@ -78,13 +78,13 @@ class Source:
 
     @property
     def lag(self) -> float | None:
-        """In records, else in ms of event time."""
+        """The lag in records, else in ms of event time."""
         return self.now.pending_records if self.is_of_records else self.now.emit_lag_ms
 
     @cached_property
     def trend(self) -> LagTrend | None:
-        """Of the newest minutes, as rates change; None of a source that waits, whose event time
-        stands still.
+        """The trend of the newest minutes, since rates change; None for a waiting source, whose
+        event time stands still.
         """
         since = self.now.window_start - TREND_OVER
         if self.started_at:
@@ -111,16 +111,16 @@ class Source:
 
     @property
     def grows(self) -> bool:
-        """By more than rates differ by chance."""
+        """Whether the lag grows by more than chance."""
         per_s = (self.reads_per_s or 0) if self.is_of_records else 1000
         return self.trend is not None and self.trend.low_per_s > LEAST_EXCESS * per_s
 
 
 @dataclass(frozen=True)
 class Replay:
-    """What all sources read since the newest completed checkpoint was triggered, which a restart
-    reads again; None is unknown. ``s``: how long that takes at the pace of the fastest minute of a
-    month, while more arrives.
+    """Records since the trigger of the newest completed checkpoint, which a restart reads again;
+    None is unknown. ``s``: how long that takes at the rate of the fastest minute of a month, while
+    more arrives.
     """
 
     since: datetime
@@ -130,7 +130,7 @@ class Replay:
 
 @dataclass(frozen=True)
 class JobSources:
-    """``unmeasured``: names of sources of which no window is known."""
+    """``unmeasured``: names of sources without a known window."""
 
     sources: Sequence[Source]
     unmeasured: Sequence[str]
@@ -197,7 +197,7 @@ def job_sources(job: JobCurrent, until: datetime) -> JobSources:
 
 
 def _source_names(job: JobCurrent) -> dict[str, str] | None:
-    """Of the vertices that nothing feeds; None if the plan is not known."""
+    """Names of vertices without inputs; None if the plan is unknown."""
     graph = job.graph or {}
     edges = graph.get("edges")
     if not graph.get("vertices") or edges is None:
@@ -230,7 +230,7 @@ def _replay(
 
 
 def _read_since(source: Source, since: datetime, until: datetime) -> float | None:
-    """None if too little of the time was measured, or it began before the look-back."""
+    """Records read since then; None if too little was measured, or it began before the look-back."""
     total_s = (until - since).total_seconds()
     if total_s <= 0:
         return 0.0
@@ -245,7 +245,7 @@ def _read_since(source: Source, since: datetime, until: datetime) -> float | Non
 
 
 def _spare_per_s(sources: Sequence[Source], arriving: float | None) -> float | None:
-    """How much more than arrives was read in the fastest minute; None if it was no more."""
+    """How much faster than arrivals the fastest minute was; None if it was not faster."""
     fastest = _total(source.fastest_per_s for source in sources)
     if fastest is None or arriving is None or fastest <= arriving * 1.02:
         return None
@@ -264,7 +264,7 @@ def _points(windows: Iterable[PressureWindow], column: str) -> list[Point]:
 
 
 def _total(values: Iterable[float | None]) -> float | None:
-    """None if any is unknown, or there are none."""
+    """The sum; None if any is unknown, or there are none."""
     known = list(values)
     return (
         None if not known or None in known else sum(value for value in known if value is not None)

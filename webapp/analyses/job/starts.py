@@ -1,6 +1,4 @@
-"""Starts of a job: how long each took, phase by phase, and which tasks, calls and downloads held it
-up.
-"""
+"""Starts of a job: the duration of each phase, and which tasks, calls and downloads delayed it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -249,7 +247,7 @@ def _held_up(start: Start) -> str:
 
 
 def _straggler(start: Start) -> tuple[str, str]:
-    """Task and place, each empty if there is none."""
+    """(task, place), each empty if there is none."""
     slowest = next(
         (vertex for vertex in start.detail.get("slowest") or () if vertex["straggles"]), None
     )
@@ -283,7 +281,7 @@ DOES_NOT_LOG = message(
     in_report=True,
 )
 def starts(job: JobCurrent, asked: Asked) -> Document:
-    """Up to the end of the time: what a job took to start is asked for long afterwards."""
+    """All starts up to the end of the range, however old."""
     job_starts_read = job_starts(job, until=asked.until)
     calls, jars = (
         rpc_troubles(job, asked.until, job_starts_read.starts),
