@@ -1,6 +1,4 @@
-"""Why one checkpoint failed, was slow or was large: what is known of it and what the rules found,
-as one story.
-"""
+"""Why one checkpoint failed, was slow or was large, from its facts and the rules' findings."""
 
 import statistics
 from collections.abc import Callable, Iterator, Mapping
@@ -79,7 +77,7 @@ _NOTEWORTHY = (
 
 @dataclass(frozen=True)
 class Row:
-    """One measure then and now; ``change`` is empty if either is unknown, ``is_worse`` where it at
+    """One measure then and now; ``change`` is empty if either is unknown; ``is_worse`` if it at
     least doubled.
     """
 
@@ -107,7 +105,7 @@ class CheckpointComparison:
 
 
 def compared(fact: CheckpointFact) -> CheckpointComparison:
-    """Three queries, whatever the age of the job."""
+    """Three queries for jobs of any age."""
     own = CheckpointFact.objects.filter(
         cluster=fact.cluster, job_id=fact.job_id, trigger_time__lt=fact.trigger_time
     )
@@ -227,8 +225,8 @@ _OF_OUTCOME = {
 
 @dataclass(frozen=True)
 class Holder:
-    """Who held the barrier back; ``way`` from the farthest vertex that waited to the origin,
-    ``finding`` where one says so.
+    """The holder of the barrier; ``way``: from the farthest waiting vertex to the origin;
+    ``finding``: the one that names it, if any.
     """
 
     name: str
@@ -238,10 +236,9 @@ class Holder:
 
 @dataclass(frozen=True)
 class Cause:
-    """``headline`` is one sentence. ``lacking``: how many subtasks never acknowledged a lost
-    checkpoint, ``who``: which.
-
-    ``unheld`` says why no holder is named. ``findings`` are about this very checkpoint.
+    """``headline`` is one sentence. ``lacking``: the number of subtasks that never acknowledged a
+    lost checkpoint; ``who``: which. ``unheld``: why no holder is named. ``findings``: about this
+    checkpoint.
     """
 
     badge: Badge
@@ -345,7 +342,7 @@ def _sentences(
 
 
 def not_acknowledged(fact: CheckpointFact) -> int | None:
-    """How many subtasks; ``None`` if that is not known."""
+    """The number of subtasks; ``None`` if unknown."""
     known: list[Any] = [
         row.get("count") for row in fact.not_acknowledged or () if isinstance(row, Mapping)
     ]

@@ -1,4 +1,4 @@
-"""Why a checkpoint failed and what to do, in words for somebody who does not know Flink's code."""
+"""Why a checkpoint failed and what to do, for readers who do not know Flink's code."""
 
 from spark_jobs.diagnosis.checkpoint_reasons import JOB_NOT_LISTED, UNKNOWN_REASON, words_of
 from webapp.lib.translations import gettext_lazy as _
@@ -74,7 +74,7 @@ WORDS: dict[str, str] = {
 
 
 def in_words(reason: str | None, reason_text: str | None) -> str:
-    """Our words where the code is known, otherwise Flink's own; empty if neither says anything."""
+    """Weir's sentence for a known code, else Flink's own text; empty without either."""
     return str(WORDS.get(reason or "", "")) or reason_text or ""
 
 

@@ -1,5 +1,5 @@
-"""How often a storage keeps each byte of a checkpoint: known to what lies above, which registers
-here how to look it up.
+"""The replication factor of a checkpoint's storage. A higher layer knows it, and registers its
+look-up here.
 """
 
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Replicated(Protocol):
-    """``factor`` None: not known, or no matter of this storage; ``why`` says where it is from."""
+    """``factor`` is None if unknown, or if the storage has none; ``why`` is its source."""
 
     @property
     def factor(self) -> float | None: ...

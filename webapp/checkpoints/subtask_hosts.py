@@ -1,5 +1,5 @@
-"""On which host each subtask ran when a checkpoint was triggered, as it was sampled last before
-that. Read from the lake, bounded.
+"""The host of each subtask when a checkpoint was triggered, by the last sample before. Read from
+the lake, bounded.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ def read_hosts(cluster: str, job_id: str, trigger_time: datetime) -> dict[Place,
 
 
 def hosts_of(rows: Iterable[Mapping[str, Any]]) -> dict[Place, str]:
-    """Of several samples of a vertex the newest that knows hosts counts."""
+    """Hosts by the newest sample of each vertex that has any."""
     newest: dict[str, Mapping[str, Any]] = {}
     for row in rows:
         if row["host"] and (

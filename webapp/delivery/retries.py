@@ -15,8 +15,8 @@ GIVEN_UP_AFTER = timedelta(days=5)
 
 
 def next_attempt(tries: int, at: datetime, pause: timedelta | None = None) -> datetime | None:
-    """After ``tries`` that failed, the last at ``at``; ``None`` if the schedule is used up.
-    ``pause`` is what the receiver asked for, and is honoured where it is longer.
+    """After ``tries`` that failed, the last at ``at``; ``None`` after the last one. ``pause``:
+    requested by the receiver, used if longer.
     """
     if tries >= len(DELAYS_S):
         return None
@@ -25,9 +25,7 @@ def next_attempt(tries: int, at: datetime, pause: timedelta | None = None) -> da
 
 
 def pause_of(header: str, at: datetime) -> timedelta | None:
-    """What ``retry-after`` asks for, seconds or a date, 24 h at most; ``None`` if it makes no
-    sense.
-    """
+    """The pause in ``retry-after``, seconds or a date, at most 24 h; ``None`` if invalid."""
     text = header.strip()
     if text.isascii() and text.isdigit():
         return min(timedelta(seconds=int(text[:9])), LONGEST_PAUSE)
