@@ -1,4 +1,4 @@
-"""Figures of evidence as people read them: the value in its unit, and what it was compared with."""
+"""Figures of evidence for people: the value in its unit, and its threshold."""
 
 import math
 import operator
@@ -92,9 +92,7 @@ class Figure:
 
     @property
     def is_text(self) -> bool:
-        """A log line, an exception: to be read as one, not to be squeezed into the column of
-        figures.
-        """
+        """Whether it is a text such as a log line, which does not fit into the column of figures."""
         return len(self.value) > _MOST_IN_COLUMN and not self.compared
 
 
@@ -108,8 +106,7 @@ def _figure(row: Mapping[str, Any]) -> Figure:
     comparison = str(row.get("comparison") or "")
     sign = COMPARISONS.get(comparison, "")
     value = row.get("value")
-    # What kept a finding from being worse is evidence too, and must not read as if it had been
-    # reached.
+    # Evidence includes thresholds that were not reached; these must not read as if they were.
     unmet = (
         sign
         and isinstance(value, int | float)

@@ -1,9 +1,6 @@
-"""What several jobs, of any clusters, meet at one bucket at one time: the same kind of fault of the
-same store.
-
-A bucket of a cloud has one name for all. S3's protocol is spoken by other stores too: there the
-endpoint that the cluster configures is part of the name, and where a configuration is not known its
-cluster is.
+"""Faults that several jobs of any clusters meet at one bucket at one time. A cloud's bucket has a
+global name. Other stores also use the S3 protocol: then the cluster's configured endpoint is part
+of the name, or the cluster if the configuration is unknown.
 """
 
 from collections import defaultdict
@@ -52,9 +49,9 @@ Settings = Mapping[str, str | None]
 
 @dataclass(frozen=True)
 class StoreTrouble:
-    """``resource``: the bucket, or the prefix that is refused, with what tells it from others of
-    its name. ``findings`` are near each other in time, the first one first. ``settings``: by job,
-    None if its configuration is not known.
+    """``resource``: the bucket or the refused prefix, with what distinguishes it from others of its
+    name. ``findings`` are near each other in time, oldest first. ``settings``: by job, None if its
+    configuration is not known.
     """
 
     resource: str
@@ -94,13 +91,13 @@ class StoreTrouble:
         )
 
     def count(self, *came_of: str) -> int:
-        """Of the newest ten minutes of each finding."""
+        """The count in the newest ten minutes of each finding."""
         counts = [finding.data.get("counts", {}) for finding in self.findings]
         return sum(int(of_one.get(name, 0)) for of_one in counts for name in came_of)
 
 
 def store_troubles(since: datetime | None = None) -> list[StoreTrouble]:
-    """Of the findings that are open, and of those seen ``since`` then; with most jobs first."""
+    """Troubles of findings that are open or were seen after ``since``; those of most jobs first."""
     wanted = Q(state="open") | (Q(last_seen__gte=since) if since else Q(pk__in=[]))
     newest = Finding.objects.filter(wanted, rule=RULE).order_by("-last_seen", "-id")
     return troubles_of(newest.only(*READ)[:MOST_FINDINGS])
@@ -166,7 +163,7 @@ def _resource(finding: Finding, settings: Settings | None) -> str:
 
 
 def _host_of(endpoint: str) -> str:
-    """Of whatever somebody configured, without who asks and the password."""
+    """The host of a configured endpoint, without user and password."""
     return endpoint.rpartition("@")[2].rpartition("://")[2].partition("/")[0].lower()[:MOST_HOST]
 
 
@@ -175,7 +172,7 @@ def first_set(settings: Settings, names: Iterable[str]) -> str | None:
 
 
 def _settings(findings: Iterable[Finding]) -> dict[Job, Settings | None]:
-    """One query for 500 jobs, of whatever clusters; of each job the few settings alone."""
+    """One query per 500 jobs of any clusters; only the needed settings."""
     wanted = {(finding.cluster, finding.job_id) for finding in findings}
     texts = [Cast(KT(f"configuration__{name}"), CharField()) for name in SETTINGS]
     settings: dict[Job, Settings | None] = {}

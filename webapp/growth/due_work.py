@@ -1,4 +1,4 @@
-"""The due work of growth: it is summed up now and then, and objectives are evaluated each minute."""
+"""The due work of growth: sums from time to time, objectives each minute."""
 
 from datetime import datetime, timedelta
 

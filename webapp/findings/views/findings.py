@@ -1,4 +1,4 @@
-"""Findings: the list with its filters, one of them with all its evidence, and its figure over
+"""Pages of findings: the list with filters, one finding with its evidence, and its figure over
 time.
 """
 
@@ -142,7 +142,7 @@ def _taken_back(request: HttpRequest, gone: WithdrawnFinding) -> HttpResponse:
 
 
 def chart(request: HttpRequest, pk: int) -> HttpResponse:
-    """The first figure of its evidence in every occurrence of this subject around its time."""
+    """The first figure of its evidence, in all occurrences of this subject around its time."""
     finding = get_object_or_404(Finding, pk=row_number(pk))
     drawn = next(
         (row for row in finding.evidence or () if isinstance(row, dict) and row.get("name")), None
