@@ -24,7 +24,7 @@ class GrowthSort:
     @property
     def key(self) -> Combinable:
         # Literal in the statement: SQLite does not find an index over an expression with
-        # parameters. It is our own number
+        # parameters. The number is our own.
         unknown = RawSQL(f"{self.unknown:.0e}", (), output_field=models.FloatField())  # noqa: S611
         return Coalesce(F(self.field), unknown)
 

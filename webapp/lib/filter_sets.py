@@ -1,5 +1,4 @@
-"""What a list can be narrowed by: declared once for its page, its downloads, its API and its
-command.
+"""Filters of lists, declared once for page, downloads, API and command.
 
 A wrong value selects no rows, and the answer names the parameter, the value and what is accepted:
 the API and downloads with status 400, pages beside their filters, commands with exit code 2.
@@ -59,7 +58,7 @@ class ListFilters(FilterSet):
 
     @classmethod
     def from_page(cls, query: Mapping[str, str], queryset: QuerySet[Any] | None = None) -> Self:
-        """What forms leave empty is not chosen."""
+        """Filters from a page's parameters; empty ones are ignored."""
         chosen = {name: text.strip() for name, text in query.items() if text.strip()}
         return cls({**cls.defaults, **chosen}, queryset)
 
@@ -78,7 +77,7 @@ class ListFilters(FilterSet):
 
     @property
     def is_narrowed(self) -> bool:
-        """By more than pages do if nothing is chosen; an order narrows nothing."""
+        """Whether any filter beyond the page's defaults is set; sorting does not count."""
         return any(
             name in self.filters and name != SORT and self.defaults.get(name) != text
             for name, text in (self.data or {}).items()

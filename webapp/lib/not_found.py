@@ -1,5 +1,5 @@
-"""What is said if nothing is found: what was looked for and where to go on; the same whether it is
-not there or out of scope.
+"""The 404 page: what was not found and where to continue; the same for missing rows and those out
+of scope.
 """
 
 import re
@@ -18,9 +18,8 @@ _OF_DJANGO = re.compile(r"No (\w+) matches the given query\.")
 
 @dataclass(frozen=True)
 class Kind:
-    """``listed``: the page that lists such rows.
-
-    ``names``: parameters of an address that name one, the likeliest first.
+    """``listed``: the page that lists such rows. ``names``: address parameters that identify one,
+    most specific first.
     """
 
     words: str

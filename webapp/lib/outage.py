@@ -1,4 +1,4 @@
-"""An outage of a job, as its page and reports show it."""
+"""An outage of a job, for its page and reports."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ PARTS = ("detect", "cancel", "wait", "failed_attempts", "redeploy", "restore")
 
 @dataclass(frozen=True)
 class Outage:
-    """From a restart until all tasks ran again, by however many restarts.
+    """From a restart until all tasks ran again, over any number of restarts.
 
     ``downtime_ms`` is ``None`` if no source reported its end; ``at_least_ms`` is then what is
     certain. ``parts``: (name, ms), detection before it included. ``reprocessed_ms``: the age of the

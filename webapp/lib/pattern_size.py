@@ -1,5 +1,5 @@
-"""How much work RE2 has with compiling a pattern, before it does: repetitions are written out, and
-a class of Unicode is large.
+"""Estimates RE2's work for a pattern before it is compiled: repetitions are expanded, and Unicode
+classes are large.
 """
 
 import re
@@ -23,7 +23,7 @@ _WIDE = re.compile(r"\\[WDSC]|\\x\{|\[\^|[^\x00-\x7f]|\[:\^", re.DOTALL)
 
 
 def units_of(pattern: str) -> int:
-    """Roughly the instructions of its program; of a pattern that RE2 refuses, any number."""
+    """Roughly the instructions of its program; any number for a pattern that RE2 refuses."""
     sums = [0]
     last = 0
     for token in _TOKEN.finditer(pattern):
@@ -40,7 +40,7 @@ def units_of(pattern: str) -> int:
             sums[-1] += last
         elif (
             text not in ("?", "*", "+") and not token["flags"]
-        ):  # a repetition behind these is of what stands before them
+        ):  # a repetition behind these applies to the expression before them
             last = (
                 len(text)
                 + 2_000 * len(_UNICODE.findall(text))

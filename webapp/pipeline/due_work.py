@@ -1,4 +1,4 @@
-"""The pipeline's due work: to collect, to judge, to sum up, to keep house."""
+"""The pipeline's due work: collecting, cycles, roll-ups, maintenance."""
 
 from datetime import datetime, timedelta
 

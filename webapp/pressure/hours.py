@@ -1,8 +1,6 @@
-"""Throughput of each vertex by the hour, summed up from its windows, which are not kept for months.
-
-Summing up the same hour again leaves the same rows. A run sums up every hour that new windows fall
-into, and once more the hours that the run before it touched last: the cycle makes the newest window
-again as long as samples of it come.
+"""Sums up the throughput of each vertex by the hour from its windows, which are not kept for
+months. Repeating an hour gives the same rows. A run sums up each hour with new windows, and again
+the last hours of the previous run: the cycle updates the newest window while samples of it arrive.
 """
 
 from datetime import datetime, timedelta

@@ -1,6 +1,4 @@
-"""JSON bodies as the API takes them: of bounded size and depth, with nothing in them that no
-database could keep.
-"""
+"""JSON bodies of bounded size and depth, without texts that a database cannot store."""
 
 import json
 import math
@@ -25,7 +23,7 @@ class TooLarge(APIException):
 
 
 class BoundedJson(BaseParser):
-    """As DRF's own, which reads whatever comes and fails of brackets without end."""
+    """Like DRF's parser, which has no bounds and fails on endless brackets."""
 
     media_type = "application/json"
 
