@@ -33,7 +33,7 @@ def from_plain(report: Any) -> Report:
 
 
 def _made(kind: Any, value: Any) -> Any:
-    """``value`` as ``kind``; fields that this version does not know are left out."""
+    """``value`` as ``kind``, without fields unknown to this version."""
     if kind == Block:
         kind = _BLOCKS[value["kind"]]
     if get_origin(kind) is tuple:

@@ -1,6 +1,5 @@
-"""What the demo has to show besides its jobs: audited storage, a plan that nobody approved, an
-acknowledged alert, a silence, a report. Each is made once, as people would make it, when
-there is something to make it of.
+"""Examples in the demo besides its jobs: audited storage, an unapproved plan, an acknowledged
+alert, a silence, a report. Each is made once, like by people, when its data exist.
 """
 
 import json

@@ -1,6 +1,4 @@
-"""What somebody who was paged reads first: what an incident costs, who was notified, and each
-matter of it once.
-"""
+"""The summary of an incident for people on call: its cost, who was notified, and each matter once."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -21,8 +19,8 @@ from webapp.lib.quantities import count_text
 
 @dataclass(frozen=True)
 class Matter:
-    """Findings of one rule about one subject of one job: the cause of the incident or the newest of
-    them stands for all.
+    """Findings of one rule about one subject of one job, represented by the incident's cause or the
+    newest.
     """
 
     member: Member
@@ -64,8 +62,8 @@ def with_bugs(shown: Sequence[Matter]) -> list[Matter]:
 def cost(
     members: Sequence[Member], began_at: datetime, ended_at: datetime | None, now: datetime
 ) -> list[str]:
-    """Sentences on its jobs from its beginning to its end; four queries, none of jobs that are not
-    there.
+    """Sentences on its jobs from its beginning to its end; four queries, without jobs that no
+    longer exist.
     """
     jobs = attempts_of(member.finding for member in members)
     if not jobs:

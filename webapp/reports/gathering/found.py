@@ -1,5 +1,5 @@
-"""What the rules found of the chosen jobs and their clusters in the time: several episodes of one
-matter as one, and a part of the appendix each.
+"""Findings of the chosen jobs and their clusters in the range: episodes of one matter as one, each
+a part of the appendix.
 """
 
 from collections import Counter
@@ -34,9 +34,8 @@ _TONES: dict[str, Tone] = {Severity.CRITICAL: "crit", Severity.WARNING: "warn"}
 
 
 def gathered(scope: ReportScope) -> tuple[list[PresentedFinding], int]:
-    """The worst first, and how many were left out.
-
-    One query: findings of the jobs, and those of their clusters as a whole.
+    """Findings of the jobs and of their clusters, the worst first, and how many were left out. One
+    query.
     """
     findings = Finding.objects.filter(
         scope.rows, first_seen__lte=scope.end, last_seen__gte=scope.start
@@ -45,8 +44,8 @@ def gathered(scope: ReportScope) -> tuple[list[PresentedFinding], int]:
 
 
 def reported(findings: Collection[Finding]) -> tuple[list[PresentedFinding], int]:
-    """Findings as matters, the worst first, of two equally bad ones that which explains the other;
-    and how many were left out.
+    """Matters, the worst first, of two equal ones the one that explains the other; and how many
+    were left out.
     """
     of_job: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
@@ -76,7 +75,7 @@ def job_of(presented: PresentedFinding) -> tuple[str, str]:
 
 
 def job_name(presented: PresentedFinding) -> str:
-    """The id of a job that has no name; empty if the finding is of a cluster."""
+    """The job's name, or its id without one; empty for a finding of a cluster."""
     return texts.name(presented.finding.job_name, presented.finding.job_id)
 
 

@@ -1,6 +1,4 @@
-"""Gathering an incident report: the rows of some jobs in a stretch of time → two pages and an
-appendix.
-"""
+"""Gathers an incident report: rows of some jobs in a time range → two pages and an appendix."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -35,9 +33,8 @@ def gather(
     from_alert: str = "",
     progress: Progress = lambda done, words: None,
 ) -> Report:
-    """About thirty queries a job, each bounded.
-
-    A job that was submitted again in this time is reported under each of its ids.
+    """About thirty bounded queries per job. A job submitted again in this range is reported under
+    each of its ids.
     """
     clusters = {
         cluster.name: cluster
@@ -145,7 +142,7 @@ def _of_finding(presented: PresentedFinding) -> Moment:
 
 def _of_alert(alert: Alert, found_titles: Collection[str]) -> Iterator[Moment]:
     name = alert.job_name or alert.job_id
-    # Of a recording Weir's own clock says when it was imported, which is no part of the story.
+    # For a recording, Weir's own instants are those of the import, which do not matter here.
     fired = message("Alert fired: {title:text}", title=alert.title)
     tone = TONES.get(alert.severity, "done")
     if alert.title not in found_titles:

@@ -1,4 +1,4 @@
-"""One job in the appendix of a report: its facts and tables, and what its analyses found."""
+"""One job in the appendix of a report: its facts, tables and analyses."""
 
 from collections.abc import Iterator
 from dataclasses import fields
@@ -254,8 +254,8 @@ def _first_lines(text: str | None, most: int) -> str:
 
 
 def _missing_files(job: JobCurrent, scope: ReportScope) -> Table:
-    """That restores did not find, each with what may have deleted it. One query if there are none;
-    else each looks through lists of audits.
+    """Files that restores did not find, each with what may have deleted it. One query if there are
+    none; else each searches lists of audits.
     """
     findings = Finding.objects.filter(
         cluster=job.cluster,

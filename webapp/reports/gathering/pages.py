@@ -1,6 +1,6 @@
 """The two pages of an incident report: what happened, when, why, what it cost, what to do.
 
-Pure: from what was gathered to a document.
+Pure: gathered data → document.
 """
 
 from collections.abc import Iterator, Sequence
@@ -51,7 +51,7 @@ _ENDED = {
 
 @dataclass(frozen=True)
 class Incident:
-    """What was gathered; ``jobs`` are the worst first, ``notable`` are findings to act on."""
+    """The gathered data; ``jobs``: the worst first; ``notable``: findings to act on."""
 
     scope: ReportScope
     jobs: Sequence[JobFigures]
@@ -119,7 +119,7 @@ def timeline(moments: Sequence[Moment], *keys: str) -> Table:
 
 
 def title(incident: Incident, headline: str) -> str:
-    """Short, for lists: the job and the kind of trouble."""
+    """A short title for lists: the job and the kind of problem."""
     if not incident.jobs:
         return message("None of these jobs is known")
     first = incident.jobs[0].name
@@ -407,8 +407,8 @@ def _actions(incident: Incident) -> list[str]:
 
 
 def _first_of_each(incident: Incident) -> list[PresentedFinding]:
-    """The first of each rule, since a second one says much the same; of several jobs the first of
-    each, so that none is missed.
+    """The first finding of each rule, since others are similar; with several jobs, the first of
+    each job.
     """
     first: dict[tuple[str, ...], PresentedFinding] = {}
     for presented in incident.notable:

@@ -1,4 +1,4 @@
-"""Every operation of the API, by its OpenAPI document."""
+"""Every operation of the API, from its OpenAPI document."""
 
 from collections.abc import Iterator
 from itertools import groupby

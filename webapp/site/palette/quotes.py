@@ -1,5 +1,5 @@
-"""Open findings that quote what somebody pasted: a message of an exception or of a log line, else
-the exception alone.
+"""Open findings that quote the pasted text: the message of an exception or log line, else only the
+exception's class.
 """
 
 import re
@@ -29,7 +29,7 @@ ends it.
 
 
 def quoting(text: str) -> Iterator[Group]:
-    """Two queries at most; parts are searched as they are, never as patterns."""
+    """At most two queries; parts are searched literally."""
     if len(text) < SHORTEST:
         return
     messages = [match["message"].strip()[:LONGEST_PART] for match in _MESSAGES.finditer(text)]

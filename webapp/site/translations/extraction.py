@@ -1,6 +1,4 @@
-"""What is marked for translation, read as Django reads it: by its own template parser, and by
-Python's.
-"""
+"""Extracts messages marked for translation, with Django's template parser and Python's."""
 
 import ast
 import re
@@ -27,7 +25,7 @@ _CALLS = _PLAIN | _COUNTED | _IN_CONTEXT | _COUNTED_IN_CONTEXT
 
 
 class NoPlainText(Exception):
-    """Something is marked that is put together while it runs: no catalogue can hold it."""
+    """A marked text is composed at run time, so no catalogue can contain it."""
 
 
 @dataclass
@@ -68,7 +66,7 @@ def messages_in_template(path: str, source: str) -> Iterator[Message]:
 
 
 def _of_tag(node: TranslateNode) -> tuple[str, str, str] | None:
-    """``None`` for a variable: what it may hold is marked where it is declared."""
+    """``None`` for a variable, whose values are marked where they are declared."""
     text = getattr(node.filter_expression.var, "literal", None)
     return (_doubled(text), "", _context(node)) if isinstance(text, str) else None
 
@@ -84,7 +82,7 @@ def _context(node: TranslateNode | BlockTranslateNode) -> str:
 
 
 def _doubled(text: str) -> str:
-    """Django looks plain texts up with ``%`` doubled, since placeholders begin with one."""
+    """Django looks up plain texts with doubled ``%``, since placeholders begin with it."""
     return text.replace("%", "%%")
 
 
@@ -137,7 +135,7 @@ def _words_of(node: ast.AST | None) -> Iterator[str]:
 
 
 def _of_call(name: str, texts: list[str]) -> tuple[str, str, str] | None:
-    """``None`` if a variable is given: what it may hold is marked where it is declared."""
+    """``None`` for a variable, whose values are marked where they are declared."""
     if name in _PLAIN and len(texts) == 1:
         return texts[0], "", ""
     if name in _COUNTED and len(texts) == 2:

@@ -1,4 +1,4 @@
-"""One cluster: what it is, how its jobs are, what happened on it, and what is read of it."""
+"""The page of one cluster: its facts, jobs, events, and sources."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ OF_JOBMANAGER = {
 
 @dataclass(frozen=True)
 class ClusterEvent:
-    """``tone`` as of badges; ``url``: of what it is about."""
+    """``tone``: as in badges; ``url``: of its subject."""
 
     at: datetime
     tone: str
@@ -77,7 +77,7 @@ class ClusterEvent:
 
 @dataclass(frozen=True)
 class ReadSource:
-    """A declared source; ``state`` says how far it is read, where that is known by itself."""
+    """A declared source; ``state``: how far it is read, if known separately."""
 
     name: str
     place: str
