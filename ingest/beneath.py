@@ -12,13 +12,13 @@ from typing import Literal
 
 _WAY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 AS_AROUND = 0o7777 & ~stat.S_ISVTX & ~stat.S_IWOTH
-"""What a new directory takes over from the mode of the one that it is in."""
+"""The bits of the parent's mode that a new directory gets."""
 _PASSING = getattr(os, "O_PATH", os.O_RDONLY)
-"""Enough to go through a directory that may be entered and not listed; Linux alone has it."""
+"""Enough to pass a directory that cannot be listed; only on Linux."""
 
 
 Make = Literal["as_around", "private"] | None
-"""Who may read new directories: those of the one that they are in, or this process alone."""
+"""The mode of new directories: like their parent's, or private to this user."""
 
 
 class LeadsElsewhere(OSError):

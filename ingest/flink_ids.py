@@ -12,9 +12,7 @@ _FLINK_ID = re.compile(r"[0-9a-f]{32}")
 _GIVEN_ID = re.compile(
     "(?:(?:0{8}|f{8})[0-9a-f]{8}[0-9a-f]{16}|[0-9a-f]{16}(?:0{8}|f{8})[0-9a-f]{8})"
 )
-"""What a program makes of a hash or a number of 32 bits; a half of a drawn id looks so once in a
-billion.
-"""
+"""Ids made of a hash or a number of 32 bits; half of a random id looks so once in a billion."""
 _DIRECTORIES = frozenset({".", ".."})
 
 

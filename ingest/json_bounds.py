@@ -8,13 +8,11 @@ from typing import Any
 from ingest.messages import message
 
 MAX_VALUES = 3_000_000
-"""Of one answer: nearly four times the largest true one; at most 250 MB once decoded."""
+"""Of one answer: nearly four times the largest real one; at most 250 MB decoded."""
 
 BYTES_PER_VALUE = 64
 MAX_HELD_BYTES = 1024**3
-"""What all answers of one cluster's cycle, or all documents of one archive, may take once
-decoded.
-"""
+"""The decoded size of all answers in one cluster's cycle, or of all documents in one archive."""
 
 MAX_NUMBER_CHARACTERS = 40
 _OF_NUMBERS = bytes(

@@ -57,8 +57,8 @@ NO_STORES = frozenset(
         "wandb",
     }
 )
-"""What fsspec opens that is no storage of Flink's: other files by way of a wrapper or an archive,
-and services that hold no checkpoints or logs.
+"""Schemes of fsspec that are no storage of Flink: wrappers and archives of other files, and
+services without checkpoints or logs.
 """
 
 

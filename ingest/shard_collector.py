@@ -23,8 +23,8 @@ from ingest.sources import ClusterSource
 log = logging.getLogger(__name__)
 
 SHARD_REQUESTS = 40_000
-"""Of one cycle over all clusters of a shard: what one core asks, reads and writes in half a
-minute.
+"""Of one cycle over all clusters of a shard: as many as one core can request, read and write in
+half a minute.
 """
 
 

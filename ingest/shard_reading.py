@@ -14,11 +14,9 @@ from typing import Any, Generic, Self, TypeVar
 Run = TypeVar("Run")
 
 GROUP_S = 3.0
-"""Clusters that are done within so long of each other are one commit: ten tables take some tenths
-of a second.
-"""
+"""Clusters finished within this time are one commit: ten tables take some tenths of a second."""
 MOST_OF_THE_TIME = 0.1
-"""Spent on commits; where they are slow, groups get larger, up to what comes in within
+"""The largest share of time for commits; if they are slow, groups get larger, up to those within
 :data:`LONGEST_GROUP_S`.
 """
 LONGEST_GROUP_S = 10.0

@@ -25,7 +25,7 @@ _ONE_STORAGE = {
 """Schemes that are only other clients, or the same with TLS. Flink's Presto client is ``s3p``."""
 _DEFAULT_PORTS = {"hdfs": "8020", "viewfs": "", "abfs": "443"}
 _USER_IS_A_NAME = {"abfs"}
-"""Here ``container@account``; elsewhere what stands before ``@`` is who asks, or a secret."""
+"""Here ``container@account``; elsewhere the part before ``@`` is a user or a secret."""
 _BLOB_HOST = re.compile(r"^([a-z0-9]+(?:\.z[0-9]+)?)\.blob\.")
 """Of an account of Azure: its Blob and its Data Lake endpoint (``.dfs.``) lead to the same files."""
 _ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")

@@ -52,7 +52,7 @@ def texts(given: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
 KEYS = ("kubeconfig", "context", "namespaces", "selector", "read", "address", "leader")
 READ = ("deployments", "services", "leaders")
 MAX_NAMESPACES = 20
-"""Each is asked for by itself; more of them are better asked for as all."""
+"""Each is a separate request; for more, request all."""
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _PLACES = re.compile(r"\{(service|namespace|name|port)\}")

@@ -17,9 +17,7 @@ _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 _PATH = re.compile(r"(/[A-Za-z0-9._~%@,:+-]+)*/?")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 METRICS_PATH = "/metrics"
-"""Where Prometheus asks by default: a reporter's, so it says nothing about the REST API of a
-JobManager.
-"""
+"""Prometheus's default path: it is a reporter's, and says nothing about a JobManager's REST API."""
 LONGEST_URL = 500
 
 

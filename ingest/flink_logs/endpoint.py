@@ -21,8 +21,8 @@ from ingest.sources import LogSource
 SOURCE = "log_endpoint"
 LEAST_INTERVAL_S = 60.0
 BYTES_PER_S = 256 * 1024
-"""What following may cost on average: a log of 16 MiB is fetched about once a minute, one of 64 MiB
-every four.
+"""The average rate: a log of 16 MiB is fetched about once a minute, one of 64 MiB every four
+minutes.
 """
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_FILES = 50

@@ -163,8 +163,7 @@ _LOGGER_BEHIND = re.compile(
     r"|\[[A-Z][A-Za-z0-9_$]{0,200} [A-Za-z][^\[\] ]{0,200}\])"
 ).fullmatch
 _NOT_FILLED_IN = "{}"
-"""Flink's loggers print it where an exception takes the place of a value: the trace has the reason.
-"""
+"""Flink's loggers print it if an exception replaces a value: the trace has the reason."""
 _TRACE_OF_PIECE = {pattern.piece: pattern for pattern in TRACE_PATTERNS}
 _ANY_TRACE = re.compile(any_of(_TRACE_OF_PIECE))
 

@@ -41,7 +41,7 @@ class LogFile:
     size: int
     changed: str
     own: bool = False
-    """Whether Weir itself put it aside for this cluster, in its own folder."""
+    """Whether it is in Weir's own folder, stored for this cluster."""
 
     def open(self) -> IO[bytes]:
         return open_unpacked(self.path, self.own)

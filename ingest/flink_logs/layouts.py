@@ -17,7 +17,7 @@ from ingest.flink_logs.log4j_patterns import compiled
 from ingest.messages import message
 
 EPOCH_YEAR = 1970
-"""Flink writes no log of before; a later step may take some days from an instant."""
+"""Flink has no older logs; later steps may subtract some days from an instant."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ _BEFORE_MESSAGE = (
     rf"(?:[^\n]{{0,300}}? )?\[?{_LEVEL} *+\]? *+(?:[0-9]{{1,9}}+ ++)?(?:--- ++)?(?:{_BRACKETS})*+"
     rf"{_LOGGER}"
 )
-"""Level, thread, logger, line number and MDC, as far as they are printed, in the orders that log4j
-and logback users have.
+"""Level, thread, logger, line number and MDC, each optional, in the usual orders of log4j and
+logback.
 """
 
 DATED = Layout(
@@ -131,7 +131,7 @@ BEHIND = Layout(
     r"([0-9]{4})[-/]([0-9]{2})[-/]([0-9]{2})[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})(.*)",
     "yMdHms",
 )
-"""Kafka's default and its kin: behind the level nothing but the message, which may end with the
+"""Kafka's default and similar ones: only the message behind the level, which may end with the
 logger in brackets (:func:`ingest.flink_logs.event_parser.without_logger`).
 """
 SHORT = Layout(
@@ -219,7 +219,7 @@ _OTHERS = tuple(
 )
 _CLOCK = re.compile(CLOCK.encode()).match
 _OPENINGS = frozenset((b"[", b"T", b"D", b"I", b"W", b"E", b"F"))
-"""With digits, what a header begins with: a bracket, or a level."""
+"""First characters of headers besides digits: a bracket, or a level."""
 _FOREIGN = (
     rb"(?:\[?[0-9]{2,4}[-/:][0-9]{2}[-/:][0-9]{2}[T ,.]|\{ "
     rb"?\"|<[0-9]{1,3}>|\[pod/|\x1b\[|[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:"
@@ -227,7 +227,7 @@ _FOREIGN = (
     rb"|[a-z0-9]{1,63}+(?:-[a-z0-9]{1,63}+){1,20}+ [a-z0-9-]{1,63}+ [\x1b\[{0-9]"
     rb"|[A-Za-z0-9][A-Za-z0-9_.-]*+ *+\| )"
 )
-"""How a line begins that may need a closer look."""
+"""Beginnings of lines that may need the slow path."""
 
 
 def uncoloured(line: bytes) -> bytes:

@@ -38,8 +38,8 @@ from ingest.redaction.texts import redact
 
 MAX_DEPTH = 3
 MAX_KNOWN = 1024
-"""Kinds of prefixes with their processes, which are taken without a record behind them once one
-stood there.
+"""Known prefixes with their processes: after one record behind it, a prefix is accepted without
+one.
 """
 LONGEST_KEPT, MOST_KEPT = 300, 100
 BEFORE = -1

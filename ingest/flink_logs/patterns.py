@@ -1427,7 +1427,7 @@ PATTERNS: tuple[Pattern, ...] = (
 STORE_KINDS = frozenset(
     {"store_throttled", "store_pool_exhausted", "store_refused", "store_timeout", STORE_RETRIED}
 )
-"""Kinds whose ``path`` is where in an object store it was, as far as the text names a bucket."""
+"""Kinds whose ``path`` is the place in an object store, if the text names a bucket."""
 
 TRACE_PATTERNS: tuple[TracePattern, ...] = (
     TracePattern(
@@ -1650,8 +1650,8 @@ TRACE_PATTERNS: tuple[TracePattern, ...] = (
 )
 
 UNREAD = "unread_line"
-"""The kind of lines that begin as lines of the table do and that no entry reads: what another
-release of Flink words otherwise.
+"""The kind of lines that begin like entries of the table but match none, such as other wordings of
+another Flink release.
 """
 
 KINDS: tuple[str, ...] = tuple(
@@ -1669,10 +1669,10 @@ NOT_LOOKED_FOR: tuple[str, ...] = (
     "Checkpoint storage is set to ",
     "Encountered status code ",
 )
-"""Openings of lines that hold a piece of an entry and are known to be something else."""
+"""Beginnings of lines that contain a piece of an entry but are known to be something else."""
 
 READ_CHARS = 8192
-"""Expressions see at most so much of a line, which bounds what a hostile one can cost."""
+"""Expressions see at most this much of a line, which bounds the cost of hostile ones."""
 
 KEPT_LEVELS: tuple[str, ...] = ("WARN", "ERROR", "FATAL")
 """Records of these levels are kept whether or not an entry reads them."""

@@ -17,9 +17,7 @@ class Answer:
     at: datetime
     body: Any = field(repr=False)
     held_bytes: int = 0
-    """About what its body takes, where that is known: readers of files keep answers within
-    bounds.
-    """
+    """The approximate memory of its body, if known: readers of files bound it."""
 
     @property
     def endpoint(self) -> str:

@@ -12,9 +12,7 @@ from ingest.flink_rest.limits import RequestLimits
 from ingest.records import Checkpoint
 
 LONG_RUNNING_S = 10
-"""Details of an unfinished checkpoint are requested from this age on: who has not acknowledged
-yet?
-"""
+"""Details of an unfinished checkpoint are requested from this age on, for its missing subtasks."""
 
 MIN_SIBLINGS = 5
 SLOW_AGAINST_MEDIAN = 2

@@ -88,13 +88,13 @@ async def _read_one(session: RestSession, name: str, reading: ClusterAnswers) ->
 log = logging.getLogger(__name__)
 
 JOBS_AT_ONCE = 2
-"""Each asks several things at once, so two keep both request slots busy; more would only finish
+"""Each has several concurrent requests, so two keep both request slots busy; more would only finish
 later.
 """
 
 NO_NEW_JOB_AFTER = 0.8
-"""Of the cycle's time: what is begun should also be finished, since half a reading is thrown
-away.
+"""As a share of the cycle's time: a job that is begun should be finished, since half a reading is
+discarded.
 """
 
 VERTICES_OF_AN_UNREAD_JOB = 4

@@ -12,8 +12,8 @@ MAX_CHECKPOINTS = 120
 MAX_VERTICES = 300
 MAX_TASKMANAGERS = 5_000
 MISSING_CYCLES = 2
-"""In a row, before a job is taken for one that is listed no more: a JobManager may begin to answer
-just before it has its jobs.
+"""Consecutive cycles before a job counts as no longer listed: a JobManager may answer just before
+it has its jobs.
 """
 
 STORED, DISCARDED, DETAILED = 1, 2, 4

@@ -36,22 +36,24 @@ class BadAnswer(Skipped):
 Fault = Unanswered | BadAnswer
 
 NOT_MEASURED = "not_measured"
-"""Back-pressure of a vertex of which the JobManager has metrics, but of none of its subtasks: from
-1.18 on for some ten seconds after a start, in which ``JobVertexBackPressureHandler`` takes the
-greatest ratio of no subtasks and throws.
+"""Back-pressure of a vertex without metrics of any subtask: since 1.18, for some ten seconds after
+a start, ``JobVertexBackPressureHandler`` computes the maximum of no subtasks and throws.
 """
 INITIALIZING = "initializing"
-"""From 1.18 on, checkpoints of a job whose master does not exist yet. Flink keeps that answer for
-``web.refresh-interval`` (3 s) besides. Up to 1.12 they are not found then.
+"""From 1.18 on, checkpoints of a job whose master does not exist yet. Flink also caches that answer
+for ``web.refresh-interval`` (3 s). Up to 1.12 they are not found then.
 """
 NO_CHECKPOINTS = "no_checkpoints"
-"""What Flink says with 404 of the checkpoint settings of a job that takes none, and archives of it
-hold: ``CheckpointConfigHandler``, in all releases."""
+"""Flink's 404 for the checkpoint settings of a job that takes none, also in archives:
+``CheckpointConfigHandler``, in all releases.
+"""
 SAYS_NO_CHECKPOINTS = "Checkpointing is not enabled for this job"
 NOT_YET = frozenset({NOT_MEASURED, INITIALIZING})
-"""How starts of jobs look: nothing is wrong, unless it lasts."""
+"""Normal at the start of a job, unless they last."""
 KNOWN_WITHIN_S = 120
-"""Of its start a job is initialized and measured, unless its JobManager waits for something."""
+"""After its start a job is initialized and measured within this time, unless its JobManager waits
+for something.
+"""
 
 _SAYING = (
     (

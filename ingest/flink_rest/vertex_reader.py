@@ -27,7 +27,9 @@ from ingest.messages import message
 LISTED = "listed"
 MOST_OF_SOURCES = 12
 TIMES_LISTED, TIMES_LISTED_LEAN = 3, 1
-"""After each change of the job: what operators register when they open comes some seconds late."""
+"""After each change of the job: metrics that operators register when they open appear some seconds
+late.
+"""
 
 
 async def read_gauges(
@@ -113,9 +115,7 @@ SAMPLING_PAUSE_S = 6.5
 """Up to 1.12 Flink samples stack traces for five seconds before it reports back-pressure."""
 
 LARGE_VERTEX = 500
-"""Where more subtasks run than this, placement (600 bytes each) is read only when the job
-changed.
-"""
+"""With more subtasks, placement (600 bytes each) is only read when the job changed."""
 
 
 class VertexReader:

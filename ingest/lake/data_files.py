@@ -18,11 +18,9 @@ from pyarrow import fs
 from ingest.messages import count_text
 
 WAITS_S = 10.0
-"""For what is still read when a process ends; a storage that hangs must not keep it."""
+"""The wait for reads in progress when a process ends; a hanging storage must not block it."""
 QUIET_S = 0.1
-"""Threads that call Python no more for so long have nothing left in their queue: what is read ahead
-is bounded.
-"""
+"""Threads without a call to Python for this long have an empty queue: read-ahead is bounded."""
 
 
 def dataset(

@@ -40,7 +40,7 @@ READ_BY_SPARK: dict[str, Table] = {
     name: replace(TABLES[name], name=f"derived/{name}")
     for name in ("log_records", "references", "snapshots", "skips")
 }
-"""By the name of the raw table, which holds the same rows as collectors wrote them."""
+"""By the name of the raw table, which has the same rows as written by collectors."""
 
 DERIVED: dict[str, Table] = {
     table.name: table for table in (*READ_BY_SPARK.values(), CHECKPOINT_FACTS)

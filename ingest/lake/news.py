@@ -11,9 +11,7 @@ ROUTINE = "weir.routine"
 """In the description of a commit that brought no news."""
 
 NEWS_LEVELS = frozenset({"WARN", "WARNING", "ERROR", "FATAL", "SEVERE"})
-"""The rest of a log is read for what it says about checkpoints, which REST reports as well and
-sooner.
-"""
+"""Other log lines are read for checkpoints, which REST reports earlier."""
 
 
 def has_news(records: Iterable[Record]) -> bool:

@@ -14,8 +14,8 @@ from ingest.records import Observed, Record
 log = logging.getLogger(__name__)
 
 MAX_DAYS_A_COMMIT = 1_000
-"""Each day is a folder and a file of its own; no true reading spreads over years, and a false one
-would make a hundred thousand of them.
+"""Each day is a separate folder and file; no real reading spans years, but a false one could create
+a hundred thousand of them.
 """
 
 

@@ -58,8 +58,8 @@ LATE_S = 120
 seconds, indices refresh within thirty.
 """
 MOST_AGAIN = 20_000
-"""Lines that are read again for the sake of late ones: fewer than the spool remembers of each
-process (``REMEMBERED_LINES``).
+"""Lines that are read again to find late ones: fewer than the spool remembers of each process
+(``REMEMBERED_LINES``).
 """
 
 

@@ -24,7 +24,7 @@ from ingest.metadata.window import Window
 
 _FILE = int(StreamTag.FILE)
 _PROBE = 8
-"""Entries looked at first: where lengths alternate, the whole window is not compared for each
+"""Entries compared first, so that with alternating lengths the window is not compared for each
 entry.
 """
 

@@ -75,8 +75,7 @@ class Stream(NamedTuple):
     inline_at: int | None = None
     """Position of ``bytes`` bytes of state within the ``_metadata``; they are in no file."""
     name: str | None = None
-    """Of inline bytes (it looks like a path but no such file exists), or the logical id of a
-    segment.
+    """Name of inline bytes (like a path, but no such file exists), or the logical id of a segment.
     """
     scope: str | None = None
     """EXCLUSIVE or SHARED, for segments."""
@@ -134,7 +133,7 @@ class Handle(NamedTuple):
     state_class: str
     stream: Stream | None
     state_bytes: int
-    """What it adds to the size of its subtask's state, as Flink counts."""
+    """Its part of the size of its subtask's state, in Flink's counting."""
     local_name: str | None = None
     """Of a file of incremental state (``000025.sst``)."""
     keyed: Keyed | None = None

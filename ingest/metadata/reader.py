@@ -20,8 +20,8 @@ from ingest.metadata.walk import walk
 from ingest.metadata.window import Window
 
 READER_VERSION = 2
-"""Part of the key of cached results: to be raised whenever the same bytes read differently, or into
-more rows (2: ``snapshots``).
+"""Part of the key of cached results. Raise it when the same bytes give other or more rows (2:
+``snapshots``).
 """
 
 Open = Callable[[], BinaryIO]

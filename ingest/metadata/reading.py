@@ -29,11 +29,11 @@ class Reading:
     directory: str
     depth: int = 0
     in_doubt: bool = False
-    """Something was read that another dialect of the same version would read differently."""
+    """Another dialect of the same version would have read some bytes differently."""
 
     parts: int = 0
     places: "array[int] | None" = None
-    """Where absolute paths stand, ascending: filled where there is one."""
+    """Positions of absolute paths, ascending; filled if given."""
 
     def path(self, expected: str) -> str:
         if self.places is not None:

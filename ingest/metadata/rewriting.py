@@ -9,7 +9,7 @@ from ingest.metadata.reader import Open, read_pieces
 from ingest.metadata.window import WINDOW_BYTES, Window, decode
 
 LONGEST_PATH_BYTES = 0xFFFF
-"""What a length of Java's ``writeUTF`` can say."""
+"""The limit of Java's ``writeUTF``."""
 
 
 def rewrite(open_: Open, out: BinaryIO, moved: Callable[[str], str]) -> int:

@@ -12,9 +12,7 @@ from ingest.records import Checkpoint, Job, Observed
 
 FORGOTTEN_AFTER_S = 86_400
 OLD_RESTORE_MS = 3_600_000
-"""Of a restore longer ago than this when it is first seen, the first checkpoint has most likely
-gone by unseen.
-"""
+"""If a restore is older when first seen, the first checkpoint after it is most likely gone."""
 
 
 @dataclass(slots=True)

@@ -35,7 +35,7 @@ _NEVER = [
         "240.0.0.0/4",
     )
 ]
-"""No JobManager and no receiver of alerts is there, and the metadata of clouds hand out
+"""No JobManager or receiver has these addresses, and metadata services of clouds return
 credentials.
 """
 

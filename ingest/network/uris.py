@@ -13,9 +13,7 @@ _PART = re.compile(
 _NO_HOST = re.compile(
     r"file|local|memory|data|zip|tar|s3[anp]?|gs|gcs|abfss?|az|adl|wasbs?|oss|obs|cosn?|hf"
 )
-"""Their authority is a bucket, a container or nothing; where their service is, the machine's own
-settings say.
-"""
+"""Their authority is a bucket, a container or nothing; this machine's settings name the service."""
 
 _NAMENODES = frozenset({"hdfs", "webhdfs", "swebhdfs"})
 _AZURE = frozenset({"abfs", "abfss", "az"})

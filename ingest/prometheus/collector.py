@@ -46,7 +46,7 @@ SOURCE = "prometheus"
 MAX_STEPS = 40
 MAX_JOBS = 5_000
 FORGOTTEN_AFTER_S = 3600
-"""Where nothing was asked for longer (Weir was stopped), what lies between is not read."""
+"""After a longer pause (Weir was stopped), the time between is not read."""
 
 
 class SeriesClient(Protocol):

@@ -25,7 +25,7 @@ def _pattern(*aggregates: str) -> str:
 
 
 GAUGE_NAMES = _pattern("min", "max", "sum")
-"""Of all of them, as a Prometheus matches names."""
+"""The pattern of all their names for a Prometheus matcher."""
 _NAME = re.compile(GAUGE_NAMES, re.IGNORECASE | re.ASCII)
 _TOGETHER = "__name__, task_id"
 

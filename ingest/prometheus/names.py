@@ -37,7 +37,7 @@ STATES = {
     "cancellingTime": "CANCELLING",
     "restartingTime": "RESTARTING",
 }
-"""Each says for how long the job has been in that state, and 0 if it is in another.
+"""Each is the time that the job has been in that state, 0 if it is in another.
 
 Reported by default since 1.15.
 """

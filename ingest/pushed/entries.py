@@ -57,7 +57,7 @@ def _names(*names: str) -> _Names:
 
 
 _LOGGERS = _names("log.logger", "logger_name", "loggerName", "logger", "_logger", "LoggerName")
-"""Who has one of these is a record of a JSON layout, not a line of text."""
+"""A record with one of these is of a JSON layout, not a line of text."""
 
 _TEXTS = _names(
     "log", "message", "msg", "MESSAGE", "body", "line", "event.original", "short_message"

@@ -16,8 +16,8 @@ from ingest.records import Skip
 
 MAX_DAMAGES = 1_000
 MAX_VAIN_CHARACTERS = 2_000_000
-"""Beyond once the body: so many may be looked at again, since JSON that began before them was
-none.
+"""Characters that may be parsed again because an earlier beginning was no JSON, besides the body
+itself.
 """
 WINDOW_CHARACTERS = 256 * 1024
 

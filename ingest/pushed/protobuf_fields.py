@@ -13,11 +13,9 @@ from google.protobuf.message import DecodeError
 from ingest.pushed.bounds import Count
 
 KEPT_DEPTH = 60
-"""Decoders take 100 levels; what is deeper than this is left empty, since they would take nothing
-of the message.
-"""
+"""Decoders refuse whole messages beyond 100 levels, so deeper fields than this are left empty."""
 MAX_UNSEEN_BYTES = 64 * 1024
-"""Of what is decoded without a look at each field. Log lines are longer and have few."""
+"""Larger messages are decoded only after a check of each field; long log lines have few."""
 _VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5
 _NUMBER = re.compile(rb"[\x80-\xff]{0,9}[\x00-\x7f]")
 

@@ -54,10 +54,7 @@ NAME_WORD = re.compile(
     |mot\ de\ passe|kennwort|비밀번호""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""What a name of a secret has in it.
-
-Found first, and looked at closely after; so it has to be quick.
-"""
+"""Parts of secrets' names. Candidates are found by it and then checked, so it must be fast."""
 
 _STRONG = re.compile(
     rf"""passw(?!ordless)|passphrase|passcode|secret(?!ar)|credential|auth[-_]params

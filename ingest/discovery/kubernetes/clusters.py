@@ -18,7 +18,7 @@ from ingest.redaction.texts import redact
 
 META = "__meta_kubernetes_"
 KEPT_LABELS = ("team", "environment", "region")
-"""Of an object's own labels those that stay by themselves; others where the source names them."""
+"""Labels of objects that clusters always get; others only if the source names them."""
 
 _NOT_IN_LABELS = re.compile(r"[^A-Za-z0-9_]")
 

@@ -16,7 +16,7 @@ from ingest.messages import message
 
 PAGE = 250
 MAX_OBJECTS = 20_000
-"""Of one resource; of each only what is needed of it is kept."""
+"""Of one resource; only the needed fields of each are kept."""
 FLINK, CORE = "/apis/flink.apache.org/v1beta1", "/api/v1"
 
 
@@ -79,10 +79,10 @@ RESOURCES = {
         ((_LABELS, "configmap-type=high-availability"),),
     ),
 }
-"""By the field of :class:`Found` that it fills."""
+"""By field of :class:`Found`."""
 
 _seen: set[tuple[str, KubernetesSource, str, str]] = set()
-"""Resources of sources of which this process has listed any object."""
+"""(source, resource) of which this process has listed any object."""
 
 
 async def read_kubernetes(

@@ -12,9 +12,9 @@ from ingest.discovery.operator_report import (
 )
 
 STARTS_WITHIN_MS = 15 * 60_000
-"""An upgrade begins this long before its job at most; what is older belongs to a job before."""
+"""An upgrade begins at most this long before its job; older events belong to an earlier job."""
 SAVEPOINT, SAVEPOINT_FAILED, RECONCILED = "SavepointCompleted", "SavepointFailed", "Reconciled"
-"""Reasons of our own, for what only the status tells."""
+"""Weir's own reasons, for events that only the status shows."""
 
 Kept = Mapping[str, Any]
 
