@@ -62,7 +62,7 @@ OPTIONS = {
     "spark.sql.shuffle.partitions": "4",
 }
 ORDERED = "not_live"
-"""What comes out by root and path, of steps whose calls bring paths together."""
+"""Output that is ordered by root and path, of steps that group paths."""
 PATH = ("path",)
 PLACES = {
     ORDERED: "tables/storage_file",
@@ -71,7 +71,7 @@ PLACES = {
     "storage_absent": "state/storage_absent",
     "storage_pending": "state/storage_pending",
 }
-"""Where in the run directory lies what is not only handed to the next step."""
+"""Places in the run directory of outputs that are not only for the next step."""
 
 
 @dataclass(frozen=True)

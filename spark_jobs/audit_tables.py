@@ -253,7 +253,7 @@ STORAGE_CHAIN = ServingTable(
         Column("checkpoints", "int", "of this job that do", required=True),
     ),
 )
-"""``directory`` is that of the job that depends on the other; empty if nobody knows it."""
+"""``directory``: of the job that depends on the other; empty if unknown."""
 
 STORAGE_MISSING = ServingTable(
     "storage_missing",
@@ -383,9 +383,7 @@ STORAGE_REFERENCE = ServingTable(
 )
 
 PENDING = "storage_pending"
-"""State: (metadata_path, path) of checkpoints that were not read, and of which the next audit has
-to know.
-"""
+"""State for the next audit: (metadata_path, path) of checkpoints that were not read."""
 
 NEEDED = "storage_needed"
 """State: (job_id) of jobs whose task-owned files may be needed; null if those of all may be."""

@@ -20,7 +20,7 @@ MADE = pa.schema(
         ("rows", pa.int64()),
     ]
 )
-"""``place``: of a file among the others of an ordered part."""
+"""``place``: the position of a file in an ordered part."""
 
 _ROOT_DIGITS = 9
 

@@ -32,8 +32,7 @@ ROWS_A_PART = 500_000
 """Some hundred bytes each in memory, while they are written."""
 
 FAR_DAYS = 400
-"""A trigger this far from its observation is a false one; each day of theirs would be a folder and
-a file of its own.
+"""A trigger this far from its observation is false; each day would be a separate folder and file.
 """
 
 _KEY = ("cluster", "job_id", "checkpoint_id", "trigger_time")

@@ -39,8 +39,7 @@ class Manifest:
     started_at: datetime
     finished_at: datetime
     retracted: dict[str, Output] = field(default_factory=dict)
-    """Keys of rows that earlier runs wrote and that turned out to be others: to be removed before
-    ``tables`` are loaded.
+    """Keys of earlier runs' rows whose key has changed: to be deleted before ``tables`` are loaded.
     """
     run_dir: str = field(default="", compare=False)
 

@@ -24,7 +24,7 @@ from spark_jobs.storage.snapshots import FAILED, PARSED
 
 TABLE = REFERENCES.name
 KEPT_FOR = timedelta(days=30)
-"""Older rows are not looked at: to parse a file again costs less than to read a year of them."""
+"""Older rows are not read: parsing a file again costs less than reading a year of rows."""
 SOURCE = "metadata"
 ROUNDS = 3
 """How often checkpoints that were replaced while they were read are looked for again."""

@@ -16,9 +16,8 @@ from spark_jobs.run_files import RunFiles
 from spark_jobs.worker_rows import WorkerRows
 
 VERIFIED = {"parquet.page.verify-checksum.enabled": "true"}
-"""A flipped byte that still unpacks would otherwise be remembered for ever.
-
-Writers leave sums; readers verify them only on request.
+"""Otherwise a flipped byte that still unpacks would stay undetected. Writers add checksums; readers
+verify them only on request.
 """
 
 

@@ -13,9 +13,7 @@ from spark_jobs.nested_tables import RETRACTED, ROWS
 from spark_jobs.serving import CHECKPOINT_FACT
 
 JOB_STATE = "jobs_with_losses"
-"""Snapshot of what is remembered of each job; a run that lacks it was left by an earlier version of
-Weir.
-"""
+"""The snapshot of each job's state; a run without it is of an earlier version of Weir."""
 EXECUTIONS = "executions"
 """Snapshot of where each attempt of a subtask ran."""
 LIVES = "taskmanager_lives"

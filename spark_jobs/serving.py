@@ -396,8 +396,8 @@ LOG_EVENT_FIELDS = (
     "count",
     "timeout_ms",
 )
-"""What a line may tell beside the columns of ``log_event``: the members of ``fields``, those that
-are unknown left out.
+"""Further facts of a line besides the columns of ``log_event``: members of ``fields``, without
+unknown ones.
 """
 
 JOB_EXCEPTION = ServingTable(
@@ -586,7 +586,7 @@ TASKMANAGER_LOSSES = (
     "heartbeat_timeout",
     "unreachable",
 )
-"""How a TaskManager that is lost ended, those first that say most."""
+"""How a lost TaskManager ended, the most specific first."""
 TASKMANAGER_ENDS = (*TASKMANAGER_LOSSES, "released", "unlisted")
 
 TASKMANAGER_LIFE = ServingTable(

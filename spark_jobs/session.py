@@ -87,7 +87,7 @@ LOOKED_UP_OFTEN = (
     "PythonUtils",
     "PythonSQLUtils",
 )
-"""What PySpark asks the JVM for with every column that is written down."""
+"""Names that PySpark looks up in the JVM for every column."""
 
 _NAMESPACE = uuid.UUID("6f1c6f0e-9f0b-5e0e-8a5e-2f5b3a0d7c11")
 

@@ -12,7 +12,7 @@ Span = tuple[datetime, datetime]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LINES_AFTER_TRIGGER = timedelta(days=1)
-"""Lines about a checkpoint are looked for this long after its trigger; late messages come within
+"""Lines about a checkpoint are searched this long after its trigger; late messages arrive within
 hours.
 """
 OTHER_SIDE_WITHIN = timedelta(days=1)

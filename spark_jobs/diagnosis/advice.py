@@ -150,7 +150,7 @@ LEAST_MS = 60_000
 """A stall of a network or a pause of a garbage collector alone may take this long."""
 TIMES_CHECKPOINT, TIMES_SAVEPOINT = 5, 3
 SPAN_AT_LEAST_MS = 86_400_000
-"""Load has its day: a quiet hour says nothing about the busy one."""
+"""Load varies over a day: a quiet hour says nothing about a busy one."""
 SAVEPOINTS_AT_LEAST = 5
 
 

@@ -10,7 +10,7 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 FAILED_OUTCOMES = frozenset({"declined", "expired", "failed"})
 """Outcomes of a checkpoint that was lost.
 
-A refusal before the start (preflight) or an abort on purpose, by a cancel or stop, is none.
+Not a refusal before the start (preflight), nor an abort by a cancel or stop.
 """
 
 COUNTED_REASONS = frozenset(
@@ -26,7 +26,7 @@ COUNTED_REASONS = frozenset(
 """Reasons that use up one of ``tolerable-failed-checkpoints``."""
 
 INCREMENTAL_SIZE_SINCE = (1, 15)
-"""From this release REST reports full and uploaded size apart."""
+"""Since this release REST reports full and uploaded size separately."""
 
 NO_ID = 0
 """Of a checkpoint that failed before it got one; Flink counts from 1."""

@@ -21,7 +21,7 @@ Flink does not count it against the tolerance.
 """
 
 JOB_NOT_LISTED = "JOB_NOT_LISTED"
-"""Its job was listed no more while it was pending: whether it completed is not known."""
+"""Its job was no longer listed while it was pending, so its outcome is unknown."""
 
 _LOOK_AT_EXCEPTION = message(
     "Read the exception: it comes from the job's own code, from the state backend or from the "

@@ -7,7 +7,7 @@ from spark_jobs.diagnosis.statistics import quantile
 
 HOUR_MS = 3_600_000
 CHECKPOINTS_AT_LEAST = 100
-"""Of fewer values the 99th percentile is the largest: chance."""
+"""With fewer values the 99th percentile is the maximum, which is random."""
 
 _STEPS_S = (
     1,

@@ -9,11 +9,11 @@ from typing import Literal
 from spark_jobs.diagnosis.samples import VertexGauges
 
 PAIRED_MS = 10_000
-"""Samples of two vertices that lie so close belong together; Flink's REST API renews its figures
-every 10 s.
+"""Samples of two vertices this close belong together; Flink's REST API updates its figures every 10
+s.
 """
 SLACK_MS = 15_000
-"""So far apart figures of one event time may be by the moments they were taken at."""
+"""Figures of one event time may differ by this much, since they are taken at different moments."""
 
 UnknownBecause = Literal["no_watermark", "in_flight", "marked_idle"]
 

@@ -18,7 +18,7 @@ LEAST_NEAR = timedelta(minutes=5)
 checkpoints end late.
 """
 RECURS_WITHIN = timedelta(minutes=15)
-"""Of one rule and subject: longer than an alert that fires again and again is held."""
+"""Of one rule and subject: longer than the hold of a flapping alert."""
 MOST_COMPARED = 200
 """Findings of one incident among which the cause is looked for."""
 

@@ -11,7 +11,7 @@ from spark_jobs.diagnosis.findings import Evidence, Limits, Threshold
 from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample, VertexWindow
 
 LEAST_MS = 5_000
-"""Two samples closer than that say little."""
+"""Two closer samples say little."""
 NEARLY_ALL = 0.9
 HARDLY = 0.5
 

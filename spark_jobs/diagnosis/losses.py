@@ -16,7 +16,7 @@ from spark_jobs.diagnosis.findings import Evidence, Limits, Severity, Threshold
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 
 NEVER = 2**31 - 1
-"""What Flink reports as tolerable failures where lost checkpoints never fail the job."""
+"""Flink's number of tolerable failures if lost checkpoints never fail the job."""
 
 HOLD_S = 900
 """An episode of losses ends a quarter of an hour after the last one: several checkpoints at the

@@ -9,11 +9,9 @@ from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
 from spark_jobs.diagnosis.unevenness import REPORTING_SHARE, Spread, spread
 
 METER_MS = 70_000
-"""The JobManager collects meters every ten seconds: for so long they tell of what is over."""
+"""A meter shows the past for this long: a minute, collected every ten seconds."""
 WORKS_MORE = 1.5
-"""Times the typical sibling's time that is not idle: what the records of a hot subtask make of
-it.
-"""
+"""A hot subtask's non-idle time, in multiples of the typical sibling's."""
 STARTS = ("deploy", "restart", "restore", "rescale")
 
 

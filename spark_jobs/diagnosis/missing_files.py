@@ -31,7 +31,7 @@ _NOT_THERE = (
     "Impossibile trovare il file specificato",
     "지정된 파일을 찾을 수 없습니다",
 )
-"""As Linux and Windows say it, by their language."""
+"""Messages of Linux and Windows in several languages."""
 _SPELLINGS = (
     # Flink's own, for a checkpoint or savepoint as a whole (AbstractFsCheckpointStorageAccess).
     rf"Cannot find checkpoint or savepoint file/directory '({_PATH})'",
@@ -73,7 +73,7 @@ _RESTORING = (
     "Cannot find checkpoint or savepoint file/directory",
     "Cannot find meta data file",
 )
-"""Where state is read: a task that writes a checkpoint, or a user's function, may miss a file
+"""Classes that read state: a task that writes a checkpoint, or a user's function, may miss a file
 too.
 """
 _LOCAL_READERS = ("flink.core.fs.local.Local", "java.io.FileInputStream")

@@ -15,7 +15,7 @@ MOST_SUBTASKS = 50
 """Hot subtasks kept in a finding's data; their true count stands beside them."""
 MOST_NAMED = 4
 NEARLY_ALWAYS = 0.9
-"""Of the time: more work than that has no pause."""
+"""A share of the time: more work than this counts as without pause."""
 MOST_HELD = 50
 MOST_PATHS = 10
 

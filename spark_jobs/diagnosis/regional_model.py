@@ -7,12 +7,10 @@ from math import exp, expm1, inf, lgamma, log, log1p, sqrt
 from typing import NamedTuple
 
 PROPOSED_LIMITS = (0.3, 2)
-"""Of FLIP-600: the share of regions that may fail, and how often in a row one may be carried."""
+"""Of FLIP-600: the share of regions that may fail, and how often in a row one may be reused."""
 CONFIDENCE = 0.95
 _SPREAD = 12
-"""Standard deviations beyond which nothing is left of a binomial distribution, as far as numbers
-tell.
-"""
+"""Standard deviations beyond which a binomial distribution is numerically zero."""
 
 
 class Tried(NamedTuple):

@@ -19,13 +19,13 @@ Task = tuple[str | None, int | None]
 """Vertex and subtask."""
 
 SETTLED_MS = 10_000
-"""Twice as long without another restart stands for 'all tasks run' if nothing better is known."""
+"""Twice this time without another restart counts as 'all tasks run', if nothing better is known."""
 SAME_MS = 1_000
 """Annotations are dated to the full second: a state change and an annotation closer than this are
 one restart.
 """
 CHAIN_APART_MS = 600_000
-"""A restart so long after the one before begins another chain of them."""
+"""A restart this long after the previous one begins another chain."""
 BEFORE_MS = 2_000
 """A failure is dated a little before the restart that it causes."""
 DEPLOYED, RUNNING, FAILED = "task_deployed", "task_state RUNNING", "task_state FAILED"

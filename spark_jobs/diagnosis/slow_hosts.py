@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from spark_jobs.diagnosis.pressure import Subtasks, value
 
 UNEVEN = 1.5
-"""Times an even share of the records: less is what key groups make by chance."""
+"""In multiples of the even share of records: less may be chance of key groups."""
 
 
 def is_ordinary(share: float | None, hot: int, parallelism: int) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ingest.messages import message
 
 TWO_DAYS_S = 172_800
-"""A daily audit may come late; what one saw and the next did not is closed by that next one."""
+"""A daily audit may be late; the next audit closes findings that it does not see."""
 
 
 @dataclass(frozen=True, slots=True)

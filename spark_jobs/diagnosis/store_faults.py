@@ -17,8 +17,8 @@ THROTTLED, EXHAUSTED, REFUSED, TIMED_OUT = (
 )
 FAULTS = frozenset({THROTTLED, EXHAUSTED, REFUSED, TIMED_OUT})
 CHECKPOINT, TASK, LOGGED, RETRIED = "checkpoint", "task", "logged", "retried"
-"""What came of a fault: a checkpoint was lost, a task or the job failed, a line was logged, the
-client tried again.
+"""The effect of a fault: a lost checkpoint, a failed task or job, a logged line, a retry of the
+client.
 """
 RETRIES = "store_retried"
 LINES = (RETRIES, "store_throttled", "store_pool_exhausted", "store_refused", "store_timeout")
@@ -34,7 +34,7 @@ _OF_CHECKPOINTS = frozenset(
         "CHECKPOINT_ASYNC_EXCEPTION",
     }
 )
-"""Reasons of lost checkpoints that come of writing the checkpoint itself."""
+"""Reasons of checkpoints lost while being written."""
 _WRITES_STATE = re.compile(
     r"in order to obtain the stream state handle|runtime\.state\.filesystem|FsCheckpoint"
     r"|FsCompletedCheckpoint|StateUploader|StateDownloader|changelog\.fs\.|MetadataOutputStream"

@@ -15,11 +15,11 @@ _TASK = re.compile(
     r"Thread - )?"
     r"(?P<task>.*) \((?P<subtask>\d{1,9})/(?P<parallelism>\d{1,9})\)(?:#(?P<attempt>\d{1,9}))?$"
 )
-"""Flink names the thread of a task so since 1.12, before without the attempt; threads that serve a
-task have its name behind their own.
+"""Flink's name of a task's thread since 1.12, before without the attempt; threads that serve a task
+have its name after their own.
 """
 WAITS_FOR_WORK = "org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl.take"
-"""A task thread without anything to do stands here."""
+"""The place of a task thread without work."""
 _NATIVE_BACKEND = "org.rocksdb."
 _BUFFER = (
     "org.apache.flink.runtime.io.network.buffer.LocalBufferPool.requestMemorySegmentBlocking",

@@ -19,12 +19,10 @@ FIRSTS = 20
 FAILED = "task_state FAILED"
 TASKMANAGER_LOST = "taskmanager_lost"
 BRIEFLY_MS = 3_600_000
-"""How far back a window looks for kinds of which a job may log one for each subtask: thousands at
-once.
-"""
+"""How far back a window has kinds that a job may log for each subtask, thousands at once."""
 TREND_AHEAD_MS = 3_600_000
-"""A trend is of the time around its newest point: windows longer ago than this before it know
-nothing of it.
+"""A trend describes the time around its newest point: older windows than this before it do not get
+it.
 """
 STARTS = 12
 GAUGES_MS = 600_000
@@ -51,12 +49,11 @@ EVENT_KINDS = (
     "trigger_failed",
     "trigger_refused",
 )
-"""What tells of a job's life, for facts, annotations and roll-ups.
-
-What rules read they declare: ``registry.events_read``.
+"""Events of a job's life, for facts, annotations and roll-ups. Rules declare their own:
+``registry.events_read``.
 """
 OVER_STATES = (*TERMINAL_STATES, NOT_LISTED)
-"""Judged as over. NOT_LISTED is not terminal: for a proof of what may be deleted such a job runs."""
+"""Judged as ended. NOT_LISTED is not terminal: for the proof of deletable files such a job runs."""
 
 Span = tuple[int, int]
 Timed = tuple[list[int], list[Any]]

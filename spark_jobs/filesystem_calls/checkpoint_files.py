@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 WRITTEN, KEPT, UNKNOWN = 1, 0, -1
-"""What a checkpoint did with a stream: wrote it, took it over from an earlier one, or nobody can
-say.
-"""
+"""What a checkpoint did with a stream: wrote it, reused an earlier one's, or unknown."""
 NOT_IN_FILE = -1
 COLUMNS = (
     "kind",

@@ -19,9 +19,7 @@ FIGURES = (
     "persisted_bytes",
     "acknowledged",
 )
-"""These grow until the checkpoint ends: of one that has ended, an answer that found it in progress
-tells none of them.
-"""
+"""These grow until the checkpoint ends: for an ended one, in-progress answers do not count."""
 NOTHING: dict[str, Any] = {**dict.fromkeys(REPORTED), "as_of": None}
 
 

@@ -12,8 +12,8 @@ from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, rank
 from spark_jobs.fold.triggers import CheckpointKey, key_of
 
 HELD_MS = 120_000
-"""Before the newest trigger: rows of one checkpoint come in different runs, as sources are read one
-after the other.
+"""Before the newest trigger: rows of one checkpoint arrive in different runs, since sources are
+read one after the other.
 """
 HELD_LEAST, HELD_MOST, PENDING_HELD = 2, 32, 32
 VALUES_HELD = 1_000_000

@@ -24,14 +24,14 @@ from spark_jobs.fold.triggers import CheckpointKey, key_of
 from spark_jobs.serving import CHECKPOINT_FACT
 
 FACTS_KEPT, FACTS_KEPT_MOST = CHECKPOINTS + 4, 300
-"""One by one: at least those that a window looks back to, and all of the last minutes, which may be
-judged again.
+"""Facts kept one by one: at least the look-back of a window, and all of the last minutes, which may
+be judged again.
 """
 JUDGED_AGAIN_MS = 600_000
 WITH_TEXTS = 16
 UNPLACED_KEPT = 200
 SIZED_LATE_MS = 24 * HOUR_MS
-"""Before the facts that are kept one by one: of earlier checkpoints new files tell nothing."""
+"""Before the facts that are kept one by one: new files do not concern earlier checkpoints."""
 
 # Texts that only a fact's own page and the rules about the newest failures need.
 _BULKY = (

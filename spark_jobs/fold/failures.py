@@ -7,9 +7,7 @@ from spark_jobs.fold.checkpoint_log import root_cause
 from spark_jobs.fold.rows import Row, first_known, rank
 
 LOGGED_LATE_MS = 1_000
-"""A job's change of state is logged after the failure that caused it; sources date both with this
-much of difference.
-"""
+"""A job's change of state is logged up to this long after the failure that caused it."""
 TOGETHER_MS = 2_000
 """Failures this close are one: the first is the cause, the others follow from it."""
 SAME_MS = 100

@@ -16,7 +16,7 @@ from spark_jobs.fold.rows import Row, grouped
 
 NAME_CHARS = 300
 ONE_MOVE_MS = 10_000
-"""A restart moves all vertices; where each runs is asked for one after the other."""
+"""A restart moves all vertices, but their places are requested one after the other."""
 FEW_HOSTS = 3
 
 

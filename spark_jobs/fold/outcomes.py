@@ -18,13 +18,13 @@ from spark_jobs.fold.rows import Row, first_known
 UNKNOWN_REASON = ""
 WITH_ITS_TASK, WITH_ITS_JOB = "TASK_FAILURE", "JOB_FAILURE"
 DROPPED = ("CHECKPOINT_COORDINATOR_SHUTDOWN", "CHECKPOINT_COORDINATOR_SUSPEND")
-"""Flink's reasons for whatever is pending when its job leaves RUNNING: they do not tell a failure
-from a cancel.
+"""Flink's reasons for checkpoints pending when the job leaves RUNNING: they do not distinguish a
+failure from a cancel.
 """
 LOST_WITH_JOB = frozenset({*DROPPED, *checkpoint_reasons.LOST_WITH_JOB})
 DROPPED_WITHIN_MS = 10_000
-"""A job's change of state and the failure of the checkpoints that it drops are noted this close to
-each other.
+"""A job's change of state and the failure of its dropped checkpoints are dated this close to each
+other.
 """
 
 _DECLINED = (

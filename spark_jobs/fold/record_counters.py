@@ -13,7 +13,7 @@ WANTED_SPAN_MS, LEAST_SPAN_MS = 50_000, 30_000
 half a minute an even load may look as uneven as two to one.
 """
 MOST_SPAN_MS = 180_000
-"""Three windows. What was counted over longer tells no more of the present than a meter does."""
+"""Three windows. A longer count says no more about the present than a meter."""
 
 UNKNOWN: Mapping[str, Any] = {"counted_ms": None, "counted_in_per_s": (), "counted_out_per_s": ()}
 

@@ -29,17 +29,15 @@ EVENTS_KEPT = 500
 JUDGED_AGAIN_MS = 600_000
 """A window of ten minutes ago may be judged again."""
 OF_OUTAGES = ("task_state CANCELED", "task_state INITIALIZING")
-"""What tells the parts of a restart, besides what rules read; remembered as briefly as other lines
-of subtasks.
+"""Events that show the parts of a restart, besides those that rules read; kept as briefly as other
+lines of subtasks.
 """
 REMEMBERED = frozenset((*EVENT_KINDS, FAILED, *OF_OUTAGES, *events_read()))
 JOB_ANSWERS_KEPT = 500
 FAILURES_KEPT = 50
 WINDOWS_KEPT = 10
 MINUTES_KEPT, READINGS_KEPT = 2, 5_000
-"""What vertices did in the newest minutes, and in more where that is little: the readings of all
-subtasks.
-"""
+"""Vertices in the newest minutes, and in more minutes up to this number of subtask readings."""
 GAUGES_KEPT = 40
 _GAUGES = (
     "vertex_id",
@@ -50,7 +48,7 @@ _GAUGES = (
 PLACEMENTS_KEPT = 200
 TASKMANAGER_LOSSES_KEPT = 200
 SNAPSHOTS_KEPT = 100
-"""Of older ones the lake is asked again, with the rows of their checkpoints."""
+"""Older ones are looked up in the lake, with the rows of their checkpoints."""
 TRACE_CHARS = 4000
 
 _CHANGING = (

@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 HOUR_MS = 3_600_000
 
 LINE = ("process", "ts", "record_hash", "ordinal")
-"""What tells the log lines of one cluster apart."""
+"""The identity of a log line within a cluster."""
 
 
 def rank(value: Any) -> Any:

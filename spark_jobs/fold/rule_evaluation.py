@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 Scoped = Mapping[str, Any]
 """An override: ``key``, ``value``, and where it holds: ``cluster`` and ``job_id``, empty for all;
-with a ``job_name`` for all of it.
+with a ``job_name`` for all ids of that job.
 """
 
 COLUMNS = (

@@ -14,8 +14,7 @@ TASKS_NAMED = 100
 NAME_CHARS = 200
 """Names of vertices may run to kilobytes, and those of twelve starts are remembered."""
 STRAGGLES_RATIO, STRAGGLES_MS = 3, 1_000
-"""A task straggles that takes so many times, and so much longer, than the median task of its
-vertex.
+"""A straggler takes this many times as long as the median task of its vertex, and this much longer.
 """
 
 

@@ -25,13 +25,13 @@ NOTICED_WITHIN_MS = 300_000
 one loss is noticed: heartbeat.timeout is 50 s, and is set to some minutes.
 """
 ALIVE_AFTER_MS = 10_000
-"""A heartbeat so long after its end was suspected proves the opposite: the interval of heartbeats."""
+"""A heartbeat this long (one interval) after a suspected end proves the opposite."""
 CONFIRMED_AFTER_MS = 30_000
-"""Three heartbeats that did not come, while it is still listed."""
+"""Three missing heartbeats, while it is still listed."""
 UNLISTED_AFTER_MS = 300_000
 """Without a sample for so long, while others of its cluster have some."""
 LINGERS_MS = 2_000
-"""A sample that was under way when the end was noticed."""
+"""For a sample in progress when the end was noticed."""
 REASON_CHARS = NAME_CHARS = 300
 LIVES_KEPT, JOBS_KEPT = 2_000, 100
 KEPT_MS = 7 * 86_400_000
@@ -48,7 +48,7 @@ WORDS: Mapping[str, str] = {
     "released": message("released, since it was idle"),
     "unlisted": message("no longer listed"),
 }
-"""How a life ended, those first that say most."""
+"""How a life ended, the most specific first."""
 _CERTAINTY = {code: place for place, code in enumerate(WORDS)} | {"unreachable": 5}
 
 _BY_REASON = (
@@ -92,9 +92,9 @@ _NOTHING: dict[str, Any] = dict.fromkeys(
         "informed_jobs",
     )
 )
-"""``lost_at``, ``lost_by``: by a line. ``seen_at``: its newest heartbeat; ``sampled_at``: its newest
-sample. ``slot_jobs``: jobs that had slots there, and when last. ``informed_jobs``: those that know
-of its end as it is now.
+"""``lost_at``, ``lost_by``: by a line. ``seen_at``: its newest heartbeat; ``sampled_at``: its
+newest sample. ``slot_jobs``: jobs that had slots there, and when last. ``informed_jobs``: jobs that
+know of its current end.
 """
 
 

@@ -33,7 +33,7 @@ from spark_jobs.fold.rows import Row, floor_ms
 from spark_jobs.fold.taskmanagers import TaskManagerHistory
 
 CHUNK_MS = 600_000
-"""Windows of these ten minutes share what is kept once for each: the full state per subtask."""
+"""Windows of the same ten minutes share the full state per subtask."""
 
 WINDOWS_PER_RUN = 1440
 """Of one job; a run that brings more data judges the newest ones."""

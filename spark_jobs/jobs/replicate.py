@@ -19,7 +19,7 @@ from spark_jobs.replication.round import replicate
 JOB = "replicate"
 MOST_BYTES = 256 << 20
 MOST_FILES = 2_000
-"""Up to so much is copied in this process: a session takes as long."""
+"""Up to this many are copied in this process: starting a session takes as long."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

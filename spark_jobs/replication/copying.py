@@ -15,8 +15,7 @@ from spark_jobs.replication.request import Request
 
 FILES_A_BATCH = 200
 BYTES_A_BATCH = 1 << 30
-"""What is copied again, at most, where a process is killed, and a batch of a file that is larger.
-"""
+"""The most that is copied again after a kill; larger files are a batch each."""
 THREADS = 4
 MOST_FAILURES = 20
 """Of a batch; after so many the rest of it is not tried."""

@@ -20,7 +20,7 @@ from spark_jobs.spans import Span
 MOST_ROWS = 40_000
 """Of all files that a cycle reads: seconds of work. Beyond it Spark's planning no longer weighs."""
 MOST_BYTES = 8 << 20
-"""The same files, as they lie in the lake; rows of thousands of subtasks are long."""
+"""The stored bytes of these files; rows of thousands of subtasks are long."""
 
 
 def lies_here(*places: str) -> bool:

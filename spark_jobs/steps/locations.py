@@ -18,8 +18,8 @@ OF_PROCESS = ("transaction_open", "transaction_lost", "transaction_timeout_set",
 one job.
 """
 WORKER_ENDED = "worker_terminated"
-"""Of the ResourceManager: one on which no task was deployed is nobody's loss but of the job that
-waits for it.
+"""Of the ResourceManager: a worker without a deployed task is only a loss for the job that waits
+for it.
 """
 OF_CLUSTER = (
     WORKER_ENDED,
@@ -37,11 +37,11 @@ OF_CLUSTER = (
     "taskmanager_fatal",
     "zookeeper_lost",
 )
-"""Lines of other processes: they are of the only job that the cluster is known to have; those of
-``OF_PROCESS`` too, if nobody says what runs there.
+"""Lines of other processes belong to the cluster's only known job; those of ``OF_PROCESS`` too, if
+it is unknown what runs there.
 """
 NAMED_BY = ("execution_id", "attempt", "container", "timeout_ms", "reason_text", "reason")
-"""Columns of events of which one at least is filled where it matters what ran where."""
+"""Columns of events, at least one of which is filled if the place of a task matters."""
 
 _NAME = ("task", "subtask", "attempt")
 _BY_NAME = ("job_id", "vertex_id", "container", "host")
@@ -66,7 +66,7 @@ class Places:
         self._ran: dict[str, Row] = {}
         self._runs: dict[Any, list[Row]] = defaultdict(list)
         self._came: dict[str, list[Row]] = defaultdict(list)
-        """Those whose TaskManager logged that it received them, by log."""
+        """Executions that a TaskManager logged as received, by log."""
         self._first_of_job: dict[str, Row] = {}
         self._named: set[str] = set()
         """Jobs that any line names."""

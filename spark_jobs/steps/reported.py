@@ -17,11 +17,11 @@ STACKTRACE_CHARS = 16 * 1024
 UNNAMED = "unknown"
 EXCEPTION = arrow_schema(JOB_EXCEPTION)
 SKIP = pa.schema([*arrow_schema(SKIPPED_INPUT), ("job_id", pa.string())])
-"""They name no job."""
+"""Skipped inputs name no job."""
 
 Batches = Iterable[pa.RecordBatch]
 Wanted = Sequence[tuple[str, str, Sequence[str]]]
-"""Cluster, job and the keys of snapshots that it wants (:mod:`spark_jobs.fold.wanted_snapshots`).
+"""Cluster, job and the keys of snapshots that it needs (:mod:`spark_jobs.fold.wanted_snapshots`).
 """
 
 _READ_BY_NOBODY = ""

@@ -65,9 +65,7 @@ _PASSED_ON: Mapping[
     "exceptions": (JOB_EXCEPTION, ("ts", "task_key", "exception_name"), ("is_root", "as_of"), {}),
     "skips": (SKIPPED_INPUT, ("observed_at", "subject", "reason"), ("as_of", "detail"), {}),
 }
-"""Part → serving table whose rows it has, what tells its rows apart, which of two is newer, and
-columns under another name.
-"""
+"""Part → (its serving table, identity of a row, order of two versions, renamed columns)."""
 _MADE = (
     CHECKPOINT_FACT,
     JOB_ANNOTATION,
@@ -91,8 +89,8 @@ FOLDED = pa.schema(
         (ROWS, pa.struct([(table.name, pa.int64()) for table in _TABLES])),
     ]
 )
-"""``lookup``: the job was not folded, as rows that came longer ago are needed; nothing else of it
-counts then.
+"""``lookup``: the job was not folded, since earlier rows are needed; then nothing else of it
+counts.
 """
 
 _READ: Mapping[str, Sequence[str] | None] = {
@@ -107,8 +105,8 @@ _FOUND_BY = {
     "found_vertex_checkpoints": ("trigger_time", 0),
     "found_lines": ("ts", LINES_AFTER_TRIGGER // timedelta(milliseconds=1)),
 }
-"""Rows that were looked up are read for several jobs at once: how it is known which are in the span
-that one asked for.
+"""Looked-up rows are read for several jobs at once: these columns tell which are in the span of one
+job.
 """
 _UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)
 _AS_NEWS = (

@@ -19,7 +19,7 @@ from spark_jobs.transforms.sample_cells import begins
 
 PART = "samples"
 FOUND_PART = "found_samples"
-"""Of the minutes that the job asked for, all there are; of others, what other jobs asked for."""
+"""All samples of the minutes that the job needs; of other minutes, those that other jobs need."""
 IS_NEW = "is_new"
 SAMPLE = OF_WINDOW
 """Columns of ``vertex_metrics`` that are read of a sample. Beside them a row says whether it

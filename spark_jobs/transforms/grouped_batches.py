@@ -14,7 +14,7 @@ Key = tuple[Any, ...]
 """Cluster, or cluster and job; rows that name no job are a group of their cluster."""
 
 Piece = tuple[list[Any], pa.StructArray]
-"""Plain rows, and the same as they came."""
+"""Plain rows, and the same rows in Arrow."""
 
 
 _ALL: Mapping[str, Sequence[str] | None] = {}

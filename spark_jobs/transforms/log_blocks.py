@@ -30,15 +30,13 @@ BLOCK_BYTES = 16 * 1024 * 1024
 READ_BYTES = 2 * 1024 * 1024
 READ_ON_BYTES = 64 * 1024
 LEARNED_BYTES = 64 * 1024
-"""Of a file's beginning, and before a block, by which prefixes of lines are known to whoever reads
-from its middle.
-"""
+"""Read at a file's beginning, and before a block, to learn the prefixes of lines."""
 LEARNED_BEHIND_BYTES = 4 * 1024
 """Of the line in which a block begins."""
 
 MOST_CHANGES = 20
-"""Between parts that are records alone and others, in one reading: beyond it the way that is faster
-for many costs more.
+"""Changes between single records and other parts in one reading: with more, the batch path is
+slower.
 """
 
 RECORDS = pa.schema(

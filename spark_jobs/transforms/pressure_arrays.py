@@ -47,7 +47,7 @@ MEASURES = (*SPREAD.values(), "backpressured_ratio", "records_in_per_s", "record
 OF_TIME = ("busy_ms_per_s", "backpressured_ms_per_s", "idle_ms_per_s")
 PLACE = ("host", "taskmanager_id")
 OF_SOURCE = tuple(SOURCE_METRICS)
-"""Each subtask's newest value counts: where a lag stands, not its mean."""
+"""Each subtask's newest value counts: the current lag, not its mean."""
 PER_SUBTASK = (*MEASURES, *OF_SOURCE, "watermark_ms", "task_state", *PLACE, *COUNTERS)
 WHOLE = ("parallelism", "samples")
 ARRAYS = (

@@ -34,7 +34,7 @@ _DIGITS_WORTH_US = (10_000_000, 1_000_000, 100_000, 10_000, 1_000)
 _TIME_BYTES = len("26-11-21 04:00:00,001 ")
 _HEADER_END = b" - "
 _REPLACED = (b"\0", b"\r")
-"""What a message holds otherwise than its bytes."""
+"""Bytes that are replaced in a message."""
 
 
 Columns = tuple[pa.Array, pa.Array, pa.Array, pa.Array, list[str]]

@@ -28,9 +28,9 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.topology import Topology
 
 HUNG_AT_MOST = 4
-"""Of more missing subtasks no one is what the others wait for."""
+"""With more missing subtasks, none is the one that the others wait for."""
 HUNG_TIMES = 2
-"""Once, its acknowledgement may have been on its way."""
+"""Only once, its acknowledgement may just have been late."""
 
 Subtask = tuple[str, int]
 """Name of the vertex, and index."""
@@ -99,7 +99,7 @@ def _never_came(expired: CheckpointSample) -> set[Subtask]:
 RULE = "checkpoint.expired"
 HOSTS_SHOWN = 50
 WRITING = ("checkpoint_sync_done", "checkpoint_async_started")
-"""Only DEBUG logs of TaskManagers tell."""
+"""Only in DEBUG logs of TaskManagers."""
 
 Missing = tuple[str, int, Mapping[str, Any]]
 """A vertex, how many of its subtasks had not acknowledged, and what was reported of them."""

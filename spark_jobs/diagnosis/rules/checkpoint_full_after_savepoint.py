@@ -23,7 +23,7 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, UploadedFi
 from spark_jobs.diagnosis.statistics import median
 
 BREAKS = frozenset({"restore", "restart", "rescale", "deploy"})
-"""After these, the first upload has reasons of its own."""
+"""After these, the first upload may be full for other reasons."""
 
 
 @dataclass(frozen=True, slots=True)

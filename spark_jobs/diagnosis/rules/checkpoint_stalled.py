@@ -32,7 +32,7 @@ RULE = "checkpoint.stalled"
 NOT_STARTED = frozenset({"CREATED", "INITIALIZING", "RECONCILING"})
 TERMINAL = frozenset({"FINISHED", "CANCELED", "FAILED", "SUSPENDED", "CANCELLING"})
 TRIGGERS_AT_LEAST = 5
-"""So many tell the interval where no setting does."""
+"""Enough to derive the interval if no setting has it."""
 
 
 @rule(

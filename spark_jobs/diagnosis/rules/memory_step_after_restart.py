@@ -20,11 +20,11 @@ RESTARTS = f"{RULE}.restarts"
 LEFT = f"{RULE}.restarts_left"
 CRITICAL = f"{RULE}.critical_restarts_left"
 MOST_FALLS = 0.2
-"""Of the steps: where levels fall now and then, what was left behind is freed after all, by a
-collection that unloads classes.
+"""A share of the steps: if levels sometimes fall, a collection that unloads classes does free the
+memory.
 """
 COMPARABLE = 2.0
-"""Times longer or shorter: what a job loads and keeps grows while it runs, too."""
+"""The largest factor between running times: memory also grows while a job runs."""
 METASPACE, DIRECT = "metaspace", message("direct memory")
 _ACTION = {
     METASPACE: (

@@ -46,18 +46,20 @@ RESCALE_SEEN_MS = 90_000
 ROOT_WITHIN_MS = 2_000
 MESSAGE_CHARS = 200
 WRAPPED_WITHIN_MS = 5_000
-"""What Flink wraps is reported by another task or another source at about the same time."""
+"""A wrapped exception is reported by another task or source at about the same time."""
 FATAL = "taskmanager_fatal"
 FATAL_BEFORE_MS = 90_000
 """A TaskManager logs what ends it; others miss it by a heartbeat that times out."""
 SLOTS_REQUIRED, SLOTS_MISSING = "slots_required", "slots_missing"
 SYMPTOMS = frozenset({"RPC_TIMEOUT", "CONNECTION_BROKEN", "CONTAINER_EXITED"})
 STUCK_RESTARTS = 2
-"""So many for long without all tasks running: slots that never come allow two in ten minutes."""
+"""This many restarts over a long time without all tasks running: missing slots allow two in ten
+minutes.
+"""
 LOOK_BACK_MS = 6 * 3_600_000
-"""A restart strategy may wait for hours; what was longer ago is no present trouble."""
+"""A restart strategy may wait for hours; older restarts are no current problem."""
 MOST_CHANCE = 0.05
-"""Of as many failures on one host, were each task as likely to fail as the next one."""
+"""The probability of as many failures on one host, if all tasks were equally likely to fail."""
 
 
 @rule(

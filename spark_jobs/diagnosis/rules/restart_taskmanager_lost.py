@@ -12,7 +12,7 @@ from spark_jobs.diagnosis.samples import JobWindow
 RULE = "restart.taskmanager_lost"
 LOOK_BACK_MS = 600_000
 CASCADES_WITHIN_MS = 5_000
-"""Tasks on other TaskManagers fail with what they missed of the lost one, at about the same time."""
+"""Tasks on other TaskManagers fail at about the same time, for lack of the lost one."""
 
 
 @rule(

@@ -20,7 +20,7 @@ WINDOW = f"{RULE}.window_s"
 SKIPPED = "state_skipped"
 MOST_NAMED = 10
 RESTORED_WITHIN_MS = 60_000
-"""The log and REST date a restore apart from the start it belongs to."""
+"""The log and REST date a restore at another time than its start."""
 STOPPED_WITHIN_MS = 600_000
 """From the trigger of the savepoint that stops a job to its end."""
 LONG_AGO_MS = 86_400_000

@@ -16,7 +16,7 @@ LACKING = message(
 IDLE = f"{RULE}.idle_ms"
 MISSED = f"{RULE}.missed_records"
 READS_WITHIN_MS = 60_000
-"""Whoever had a record so recently reads."""
+"""A subtask with a record this recent is reading."""
 
 
 @dataclass(frozen=True, slots=True)

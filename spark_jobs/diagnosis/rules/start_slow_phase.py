@@ -23,7 +23,7 @@ _DOING = {
     "deploy": message("deploying the tasks"),
     "restore": message("restoring state and opening operators"),
 }
-"""Those that are compared; how long a restart waits is mostly what its restart strategy says."""
+"""The compared phases; the wait of a restart mostly depends on its restart strategy."""
 _NEXT_STEPS = {
     "graph": message(
         "Look at the size of the _metadata that it restores and at the storage that it is read "

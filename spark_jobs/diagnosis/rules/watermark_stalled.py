@@ -16,7 +16,7 @@ STILL = f"{RULE}.still_ms"
 
 PAST_WINDOW_MS = 60_000
 FINAL_WATERMARK_MS = 2**62
-"""An input that has ended sends the largest long there is: it holds nobody."""
+"""An ended input sends Long.MAX_VALUE, and holds back nothing."""
 
 
 @dataclass(frozen=True, slots=True)
