@@ -23,9 +23,9 @@ from webapp.work.lease import WriteGuard
 from webapp.work.models import Manifest
 
 CHUNKS_AT_MOST = 200
-"""A hundred thousand findings a look; the rest waits a quarter of a minute."""
+"""A hundred thousand findings per evaluation; the rest waits 15 s."""
 LOADS_FOR = timedelta(seconds=60)
-"""A run that is just being loaded is waited for so long, that what it finds is in one notice."""
+"""The longest wait for a run that is just being loaded, so that its findings are in one notice."""
 SOON = timedelta(seconds=20)
 
 

@@ -28,10 +28,10 @@ from webapp.alerting.choices import AlertState, Happened, Notified
 FLAPS = 3
 FLAP_WINDOW = timedelta(minutes=30)
 FLAP_QUIET = timedelta(minutes=10)
-"""Three firings within half an hour: from then on it fires until it was quiet for ten minutes."""
+"""After three firings within half an hour, it fires until it was quiet for ten minutes."""
 
 MILDER_FOR = timedelta(minutes=10)
-"""After so long at a lower severity than was notified, that one is what people know it by."""
+"""After this long at a lower severity than notified, the lower one counts as known."""
 
 
 @dataclass(frozen=True, slots=True)

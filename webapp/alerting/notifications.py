@@ -28,9 +28,7 @@ LISTED = 100
 UNREAD = ("fired", "finding__related", "finding__data", "finding__subject")
 WORST_FIRST = ("-severity_rank", "starts_at", "id")
 MOST_RECENT = 10
-"""Notices of a group within its interval: where one incident after the other begins, the next ones
-come together.
-"""
+"""Notices of a group within its interval: with more new incidents, the next ones are combined."""
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,7 @@ WEIR = "weir"
 """Family of the rules on Weir itself."""
 HOLD_BEFORE = timedelta()
 HOLD_AFTER = timedelta(seconds=120)
-"""A finding is closed only when its rule has not seen it for minutes; this is on top of that,
-against the last doubt.
-"""
+"""In addition to the minutes after which an unseen finding is closed."""
 
 Scope = tuple[str, str, str, str]
 """rule, cluster, job id, job name; empty if it means all."""

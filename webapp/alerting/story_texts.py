@@ -8,7 +8,7 @@ from webapp.alerting.choices import Happened
 from webapp.lib.messages.rendering import localised
 
 NOBODY = ": nobody, since no endpoint takes it"
-"""How what no endpoint took ends."""
+"""The end of the text if no endpoint accepted the notice."""
 _NOTICE = ", notice "
 
 

@@ -20,8 +20,8 @@ from webapp.fleet.models import Cluster
 from webapp.work.models import CLOCK_SLACK
 
 JUDGED_AGAIN_AFTER = timedelta(seconds=60)
-"""So long after a cluster is seen again its jobs are judged by what is new: what is no longer seen
-by then is not notified.
+"""This long after a cluster is seen again its jobs have been judged: problems unseen by then are
+not notified.
 """
 CRITICAL_RANK = SEVERITY_RANK[Severity.CRITICAL]
 
@@ -53,7 +53,7 @@ class UnreachableMutes:
         )
         self._seen_since = now - JUDGED_AGAIN_AFTER
         self._unaware: dict[int, list[Wants]] = defaultdict(list)
-        """By number of such an alert, the endpoints that are not notified of it."""
+        """Key of such an alert → the endpoints that are not notified of it."""
         for endpoint in Endpoint.objects.filter(enabled=True) if self.by_cluster else ():
             wants = wants_of(endpoint)
             for alert in self.by_cluster.values():

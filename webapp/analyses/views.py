@@ -26,7 +26,7 @@ from webapp.storage.views.parameters import parameter
 
 register = Library()
 OfAnswer = tuple[Any, ...]
-"""What an analysis is asked with: of what, where it is not the fleet, and an ``Asked``."""
+"""Arguments of an analysis: its subject, except for the fleet, and an ``Asked``."""
 
 
 @register.simple_tag

@@ -28,7 +28,7 @@ _SYMBOL_EVERY_SHARE = 0.02
 _ROW_PX = 12
 _RIGHT_EDGE = 0.85
 _WORDS_SHARE = 0.22
-"""What the words of a label cover of a narrow chart."""
+"""The share of a narrow chart that a label's words cover."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ MOST_NODES = 200
 _SWEEPS = 6
 _LANE = 14
 _MOST_LANES = 3_000
-"""Of all edges together: a graph that needs more is unreadable whatever is done."""
+"""Of all edges together: a graph that needs more is unreadable anyway."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ WORDS = {
     "kept": _("kept"),
     "missing": _("missing"),
 }
-"""The code of one of them alone would mislead."""
+"""Codes alone could mislead."""
 
 
 @dataclass(frozen=True)

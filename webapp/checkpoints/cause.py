@@ -40,7 +40,7 @@ def outcome_badge(outcome: str | None) -> Badge:
 
 BEFORE = 20
 SLOW_TIMES, SLOW_LEAST_MS = 2.0, 1_000
-"""Twice the usual, and by a second at least: below that nobody notices."""
+"""Twice the usual, and at least by a second: less is not noticeable."""
 LARGE_TIMES, LARGE_LEAST_BYTES = 3.0, 1_000_000
 """Uploads of incremental checkpoints vary by themselves; three times the usual, and a megabyte at
 least.

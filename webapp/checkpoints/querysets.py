@@ -59,7 +59,7 @@ WORST_FIRST = (
     Case(When(outcome__in=FAILED_OUTCOMES, then=Value(0)), default=Value(1)).asc(),
     Coalesce("end_to_end_ms", Value(0)).desc(),
 )
-"""Failed ones, then what took longest: a quick savepoint hides no slow checkpoint."""
+"""Failed ones, then the longest: a quick savepoint must not hide a slow checkpoint."""
 
 
 def of_job(cluster: str, job_id: str, start: datetime, end: datetime) -> Any:

@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 REFUSED = 2
-"""Exit code if nothing was done because what was asked for makes no sense."""
+"""Exit code for an invalid request, with nothing done."""
 
 
 def prepare_database() -> None:

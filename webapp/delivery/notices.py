@@ -28,7 +28,7 @@ class NoticeAlert:
 
     uid: str
     fingerprint: str
-    """Same for the same rule and subject, whatever became of it in between."""
+    """The same for all alerts of a rule and subject."""
     status: str
     """``firing`` or ``resolved``."""
     rule: str
@@ -56,7 +56,7 @@ class NoticeAlert:
     incident_id: str | None = None
     """Uid of the incident that it is part of."""
     incident_title: str = ""
-    """Title of what is its cause, where that is another finding."""
+    """The title of its cause, if that is another finding."""
     links: Mapping[str, str] = field(default_factory=dict)
     """``alert``, ``finding``, ``runbook``, ``job``, ``incident``: absolute addresses, as far as
     there are any.

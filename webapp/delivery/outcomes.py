@@ -18,7 +18,7 @@ GONE = 410
 LONGEST_EXCERPT = 4 << 10
 SUPERSEDED = "superseded"
 FINAL = ("not_rendered",)
-"""Trying again would end the same way."""
+"""A retry would fail in the same way."""
 
 
 def failure_of(row: Delivery, answer: Answer) -> str:

@@ -8,10 +8,12 @@ from random import SystemRandom
 
 DELAYS_S = (0, 5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 14 * 3600, 20 * 3600, 24 * 3600)
 JITTER = 0.1
-"""Each way, so that what failed together does not come back together."""
+"""Each way, so that deliveries that failed together are not retried together."""
 LONGEST_PAUSE = timedelta(hours=24)
 GIVEN_UP_AFTER = timedelta(days=5)
-"""An endpoint that took nothing for so long, while a delivery used up its schedule, is disabled."""
+"""An endpoint that accepted nothing for this long, while a delivery used up its schedule, is
+disabled.
+"""
 
 
 def next_attempt(tries: int, at: datetime, pause: timedelta | None = None) -> datetime | None:

@@ -36,7 +36,7 @@ MOST_AT_ONCE_EACH = 4
 """Of one endpoint, so that a slow one never holds up the others."""
 LOOKED_AT = 50
 CLAIMING_S = 240.0
-"""After this a run ends, when what is under way has; the next one follows."""
+"""After this, a run only finishes current attempts; the next run follows."""
 POLL_S = 0.5
 DATABASE_BACK_WITHIN_S = 40.0
 """Less than a lease: an outcome that cannot be written by then belongs to another holder."""

@@ -31,7 +31,7 @@ _HOLDS = {
     "=": operator.eq,
 }
 _CODE = re.compile(r"[a-z]+(_[a-z]+)+")
-"""Words of ours such as 'start_delay'; names of other people's things are left as they are."""
+"""Codes of Weir such as 'start_delay'; foreign names are left as they are."""
 _MOST_AS_PERCENT = 2
 _LONGEST_WORDS = 400
 _MOST_IN_COLUMN = 24
@@ -88,7 +88,7 @@ class Figure:
     at: datetime | None = None
     note: str = ""
     is_passed: bool = True
-    """False where what it is compared with was not reached."""
+    """False if the threshold was not reached."""
 
     @property
     def is_text(self) -> bool:

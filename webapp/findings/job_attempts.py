@@ -13,7 +13,7 @@ from webapp.lib.chunks import chunks
 
 JOBS_AT_ONCE = 500
 STORAGE_RULES = "storage."
-"""What lies in the directories of an attempt is about that attempt alone."""
+"""Findings on an attempt's directories only concern that attempt."""
 
 
 def follow_links(links: ChangedLinks) -> None:

@@ -17,7 +17,7 @@ from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent, JobException
 
 RULES = frozenset(rule for bug in KNOWN_BUGS if bug.symptom for rule in bug.symptom.rules)
-"""Findings of other rules are a symptom of none."""
+"""Findings of other rules are no symptom of a known bug."""
 READ_FIELDS = (
     "cluster",
     "job_id",
@@ -29,7 +29,7 @@ READ_FIELDS = (
 """Of a job, for its facts."""
 
 _BEFORE = timedelta(minutes=15)
-"""A finding on restarts is seen some restarts after the first failure."""
+"""A finding on restarts appears some restarts after the first failure."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from webapp.work.registry import MAINTAIN_TASK, MINUTE_S, Ended, Work, register
 
 GROWTH = "growth/days"
 RESTS_FOR = 50
-"""Times as long as it took: of a day, few minutes are spent on it."""
+"""The pause in multiples of the duration: it takes only a few minutes of a day."""
 
 
 def _next(ended: Ended) -> datetime:

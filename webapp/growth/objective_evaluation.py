@@ -46,7 +46,7 @@ from webapp.work.runs import RunRecord
 
 KEY = "objectives/evaluate"
 RECOUNTED_MIN = 10
-"""Checkpoints of so many minutes are counted again: what ended in them may come in late."""
+"""Checkpoints of so many minutes are counted again, since ended ones may arrive late."""
 FRESH = timedelta(minutes=4)
 """A window of source lag that is older says nothing of now."""
 ROWS_AT_ONCE = 500

@@ -13,10 +13,10 @@ from spark_jobs.diagnosis.statistics import median, quantile
 WINDOWS = (7, 30, 90)
 LEAST_DAYS = 4
 LEAST_SHARE = 0.5
-"""Of a window that days have to span: a week says nothing of a quarter."""
+"""The share of a window that days must span: a week says nothing about a quarter."""
 MOST_POINTS = 20
 FURTHEST_DAYS = 3_650
-"""What is reached later is not said: nobody knows that."""
+"""Later dates are not given, since they are too uncertain."""
 
 
 @dataclass(frozen=True)

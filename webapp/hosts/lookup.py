@@ -41,11 +41,11 @@ _FORMS = {
     "taskmanager_lost": ngettext_noop("%(count)s lost TaskManager", "%(count)s lost TaskManagers"),
 }
 NOTABLE = 2.0
-"""Times what its subtasks let expect; of fewer than three nothing follows."""
+"""In multiples of the number expected by its subtasks; at least three events."""
 LEAST_EVENTS = 3
 MOST_CHANCE = 0.05
-"""Of as many here, were each subtask as likely as the next one: three of three on one of two hosts
-are nothing.
+"""The probability of so many here if all subtasks were equally likely: three of three on one of two
+hosts are not notable.
 """
 
 Job = tuple[str, str]
@@ -169,8 +169,8 @@ def with_trouble(rows: Iterable[HostRow], trouble: str | None) -> list[HostRow]:
 
 MOST_HOSTS = 20_000
 MOST_EVENTS = 50_000
-"""Beside whole days, of which hosts of a time are counted; of more the newest of the whole time
-are.
+"""Events counted one by one, besides whole days; if there are more, only the newest of the whole
+range.
 """
 MOST_JOBS, MOST_FINDINGS, MOST_CLUSTERS = 100, 50, 20
 KEPT_S = 20

@@ -16,7 +16,7 @@ from webapp.hosts.taskmanager_samples import Samples
 Number = TypeVar("Number", int, float)
 HOUR = timedelta(hours=1)
 SPELL = timedelta(minutes=15)
-"""As long as a peak lasts at least, and long enough for a collection."""
+"""The shortest peak, and long enough for a collection."""
 HEAP = message("heap")
 OFF_HEAP = message("off-heap")
 NETWORK = message("network")
@@ -32,17 +32,15 @@ OPTIONS: Mapping[str, str] = {
     OVERHEAD: "taskmanager.memory.jvm-overhead.max",
 }
 TIGHT_RATIO = 0.85
-"""Of what is configured: what is left is gone with one more operator, or one more restart."""
+"""Of the configured size: the rest is used up by one more operator or restart."""
 BUSY_GC_RATIO = 0.1
-"""Of the time: a heap that costs a tenth of its threads' time is too small, however it looks."""
+"""Of the time: a heap whose collections take a tenth of the time is too small at any usage."""
 ROOM: Mapping[str, float] = {HEAP: 2.5, OFF_HEAP: 1.5, NETWORK: 1.5, METASPACE: 1.5}
-"""How many times what is used is enough.
-
-Of heap that is what a collection leaves: beside it new objects need room.
+"""The sufficient size in multiples of the used one. For heap, of the use after a collection, since
+new objects need room.
 """
 TIGHT_ROOM = 1.5
-"""How many times what is configured a part gets that is nearly used up: how much more it needs is
-not known.
+"""The new size of a nearly full part, in multiples of the configured one: its real need is unknown.
 """
 STEP_BYTES = 32 << 20
 LEAST_SPARE_RATIO = 0.1

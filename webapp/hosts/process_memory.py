@@ -25,7 +25,7 @@ from webapp.hosts.memory_budget import (
 from webapp.lib.flink_values import size_bytes
 
 Sizes = Mapping[str, int]
-"""By part of memory, in bytes; of heap and off-heap with what is Flink's own."""
+"""Bytes by part of memory; heap and off-heap include Flink's own."""
 
 MIB = 1 << 20
 PROCESS, FLINK = "taskmanager.memory.process.size", "taskmanager.memory.flink.size"

@@ -33,7 +33,7 @@ from webapp.pressure.heat import read_heat
 from webapp.pressure.over_time import over_time
 
 Noted = tuple[Part, str]
-"""A chart, and what the reader must know about it."""
+"""A chart and a note on it."""
 
 log = logging.getLogger(__name__)
 

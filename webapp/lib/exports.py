@@ -15,12 +15,10 @@ _SEPARATORS = re.compile(r"([;\r\n])")
 _FORMULA_STARTS = ("=", "+", "-", "@", "\u2212")
 _CONTROLS = ("\t", "\r", "\n")
 _UNSEEN = "CZM"
-"""General categories of Unicode that show nothing of their own: controls and formats, separators,
-marks.
-"""
+"""General categories of Unicode that are invisible: controls and formats, separators, marks."""
 
 _FILLERS = "\u115f\u1160\u3164\uffa0\u2800"
-"""Letters and a symbol that are shown as nothing."""
+"""Invisible letters and a symbol."""
 
 
 def safe_cell(value: Any) -> Any:

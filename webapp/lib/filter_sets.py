@@ -31,12 +31,11 @@ class ListFilters(FilterSet):
     """
 
     aliases: ClassVar[Mapping[str, str]] = {}
-    """Another name that a parameter is known by → its name."""
+    """Alias of a parameter → its name."""
     time_field: ClassVar[str] = ""
     order: ClassVar[tuple[KeysetColumn, ...]] = (KeysetColumn("id"),)
-    """Of the API's list, and of the page's where it has no other.
-
-    Where nothing is declared the newest by ``time_field`` come first.
+    """Of the API's list, and of the page's if it has no other. By default, newest first by
+    ``time_field``.
     """
     defaults: ClassVar[Mapping[str, str]] = {}
     """What pages show if nothing is chosen."""

@@ -11,9 +11,7 @@ from webapp.lib.quantities import UNKNOWN, duration_text
 JUST_NOW = timedelta(seconds=2)
 
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
-"""Pages reckon between these: there is room around them, so that no margin leaves Python's
-calendar.
-"""
+"""Pages use instants between these, with room for margins within Python's calendar."""
 
 
 def drawable(instant: datetime) -> datetime:

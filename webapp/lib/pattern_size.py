@@ -5,9 +5,7 @@ classes are large.
 import re
 
 MOST_UNITS = 10_000
-"""A unit takes a microsecond or less: whoever's pattern is asked with holds up others for
-milliseconds at most.
-"""
+"""A unit takes at most a microsecond, so a pattern delays others at most for milliseconds."""
 
 _TOKEN = re.compile(
     r"(?P<quoted>\\Q.*?(?:\\E|\Z))"

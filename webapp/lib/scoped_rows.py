@@ -38,7 +38,7 @@ OPEN = {
     "work.Manifest": "when data came in, which every page says",
     "work.RolledUp": "names of tables",
 }
-"""Models whose rows belong to no cluster and may be read for anybody's sake → why."""
+"""Models whose rows belong to no cluster and may be read by anybody → why."""
 
 
 ModelT = TypeVar("ModelT", bound=models.Model)

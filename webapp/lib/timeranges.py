@@ -18,7 +18,7 @@ PRESETS = (("1 h", "now-1h"), ("6 h", "now-6h"), ("24 h", "now-24h"), ("7 d", "n
 DEFAULT_FROM, DEFAULT_TO = "now-6h", "now"
 LONGEST = timedelta(days=90)
 LEAST_AIR = timedelta(seconds=2)
-"""Links carry whole seconds, so less could come out as nothing."""
+"""Links have whole seconds, so less could become an empty range."""
 
 _USED = "weir.time_range_is_used"
 _RELATIVE = re.compile(r"now(?:-([0-9]{1,6})([smhdw]))?\Z")

@@ -33,9 +33,7 @@ from webapp.work.texts import storable
 SAVED_AT_ONCE = 50
 
 SLOW_S = 5.0
-"""A JobManager that answers takes a second or two for all that is asked of it; one that does not,
-its time-out.
-"""
+"""A healthy JobManager takes a second or two for all requests; a silent one takes its time-out."""
 
 MOST_STALL_S = 2.0
 

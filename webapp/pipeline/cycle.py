@@ -31,8 +31,8 @@ from webapp.work.spark_job import PreviousLost
 
 ROUTINE_WAITS = timedelta(seconds=30)
 SLICES_FOR = timedelta(minutes=10)
-"""After an attempt that failed, and twice as long as it took: to ask for Spark again costs as much
-time once more.
+"""After a failed attempt, or twice its duration if longer: another attempt with Spark would cost as
+much again.
 """
 LEFT = "left"
 

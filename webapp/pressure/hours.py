@@ -17,8 +17,8 @@ from webapp.work.models import RolledUp
 from webapp.work.runs import RunRecord
 
 LOOK_BACK = timedelta(minutes=10)
-"""Vertices are not sampled at one instant; what is older than this beside the newest window is not
-'now'.
+"""Vertices are not sampled at the same instant; windows older than this before the newest one are
+not current.
 """
 
 _MOST_ROWS = 5_000
@@ -46,7 +46,7 @@ def newest_windows(
 TABLE = "pressure_window"
 """Its row of ``RolledUp`` names the last window that was summed up, by its primary key."""
 SETTLES_WITHIN = timedelta(minutes=15)
-"""A window that came before a run may still change as long after its minute."""
+"""A window may still change this long after its minute."""
 ROWS_AT_ONCE = 2_000
 
 _KEY = ("cluster", "job_id", "vertex_id", "period_start")

@@ -26,17 +26,17 @@ from webapp.profiles.models import ThreadDump
 from webapp.profiles.models import ThreadDumpState as State
 
 GIVEN_UP_AFTER = timedelta(hours=1)
-"""A cluster that is not collected is not asked; when it comes back, nobody waits any more."""
+"""For clusters that are not collected: when they return, nobody waits any more."""
 MOST_WANTED = 500
 NOT_BEFORE = timedelta(seconds=20)
 """After an answer: a dump stops all threads of the TaskManager for an instant."""
 AGAIN_AFTER, MOST_REQUESTS = timedelta(seconds=30), 3
 """Of a dump that failed."""
 SAME_LOOK = timedelta(minutes=15)
-"""Two dumps that lie further apart say nothing of what lasts."""
+"""Two dumps further apart do not show what lasts."""
 MOST_THREADS, MOST_FRAMES = 600, 100
 MOST_ASKED = 20
-"""Of TaskManagers at once: each stands still for its dump."""
+"""TaskManagers at once: each stops for its dump."""
 
 
 def want(cluster: str, taskmanager_id: str, now: datetime, by: str = "") -> bool:

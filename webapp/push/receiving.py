@@ -107,11 +107,11 @@ if TYPE_CHECKING:
     from ingest.pushed.otlp_metrics import Pushed  # of the extra otlp
 
 ROOM_FOR_S = 5
-"""So often what is waiting is counted and cleared; in between a cluster pushes what it can."""
+"""How often waiting data are counted and cleared; in between a cluster may push without a limit."""
 
 LEAST_REMEMBERED_LINES = 1_000
-"""Of each of many processes: to look at one line takes 0.2 µs, and a body may name hundreds of
-processes that have 65,536 each.
+"""Of each of many processes: checking a line takes 0.2 µs, and a body may name hundreds of
+processes with 65,536 lines each.
 """
 
 NOTHING = Taken(0, 0)

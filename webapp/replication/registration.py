@@ -24,7 +24,7 @@ from webapp.storage.models import StorageRoot
 
 DEFAULT_EVERY_S = 300
 LEAST_EVERY_S, MOST_EVERY_S = TICK_S, 7 * 86_400
-"""What is due is looked for once a tick: a shorter interval would not be kept."""
+"""Due work is checked once per tick, so shorter intervals are impossible."""
 
 
 def source_of(job: JobCurrent) -> str:

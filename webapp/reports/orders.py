@@ -15,7 +15,7 @@ from webapp.reports.report_scope import BadScope, JobKey, ReportScope, checked, 
 from webapp.reports.texts import name as plain_name
 
 MOST_WAITING = 100
-"""Orders that wait: a script that went wrong must not fill the queue."""
+"""Waiting requests: a broken script must not fill the queue."""
 
 
 def scope_of(report: IncidentReport) -> ReportScope:

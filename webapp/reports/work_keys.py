@@ -11,9 +11,8 @@ from webapp.work.models import DueWork
 
 TASK = Task("pipeline.make_report", schedule.DEFAULT, 600)
 PREFIX, DIGEST = "reports/", "reports/digest"
-"""``PREFIX`` and a report's number: there while it is to be made.
-
-``DIGEST`` looks whether a week is over.
+"""``PREFIX`` and a report's number: while it is unfinished. ``DIGEST`` checks whether a week is
+over.
 """
 RETRY_S, LOOK_S = 60, 900
 

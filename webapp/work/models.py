@@ -18,7 +18,7 @@ minute.
 """
 
 CLOCK_SLACK = timedelta(minutes=5)
-"""By so much the clocks of two machines may differ without anybody meddling."""
+"""Normal difference between the clocks of two machines."""
 
 
 class DueWorkQuerySet(models.QuerySet["DueWork"]):

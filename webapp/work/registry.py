@@ -23,7 +23,7 @@ from webapp.work.runs import RunRecord
 MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86_400
 
 MAINTAIN_TASK = Task("pipeline.maintain", schedule.DEFAULT, HOUR_S)
-"""For what any feature does now and then, without Spark and without a worker of its own."""
+"""For features' occasional work, without Spark and without a separate worker."""
 
 
 @dataclass(frozen=True)

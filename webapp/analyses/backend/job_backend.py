@@ -31,7 +31,7 @@ METRIC_MEANINGS = {
     "cur-size-all-mem-tables": message("write buffers in memory"),
     "total-sst-files-size": message("files on the local disk"),
 }
-"""Those that the page shows; each costs the property to be read every few seconds."""
+"""The metrics on the page; each needs a RocksDB property to be read every few seconds."""
 _SHOWN: Sequence[tuple[tuple[str, ...], str, str]] = (
     (
         ("execution.checkpointing.incremental", "state.backend.incremental"),
@@ -265,8 +265,8 @@ class JobBackend:
     vertices: Sequence[VertexFigures] | None
     fed: Sequence[FedVertex] = ()
     has_unreported_inputs: bool = False
-    """It has vertices with two inputs, its release does not report the watermark of each, and what
-    feeds them was not read either.
+    """It has vertices with two inputs whose watermarks are unknown: the release does not report
+    them, and their feeders were not read.
     """
 
     def having(self, names: Sequence[str]) -> list[VertexFigures]:

@@ -19,7 +19,7 @@ from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent
 from webapp.pressure.models import PressureWindow
 
 LEAST = 5
-"""With fewer values on either side nothing is known."""
+"""With fewer values on either side the change is unknown."""
 BEYOND_CHANCE_Z = 2.576
 MOST_PAIRS = 0.75
 LEAST_CHANGE = 0.1
@@ -232,7 +232,7 @@ PRESSURE = {
     "busy_ms_per_s_mean": (message("busy"), 1000),
     "in_pool_mean": (message("input buffers"), 1),
 }
-"""Its name, and what of it is all of the time, or of the pool."""
+"""Its name, and the value that means all of the time or of the pool."""
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,9 @@ LABELS = {
     BALANCED: message("Balanced tasks"),
 }
 EVEN = 1.1
-"""Largest over mean up to which a placement is even; and by how much another must be better to be
-worth a restart."""
+"""The largest load over the mean of an even placement; also how much better another must be to
+justify a restart.
+"""
 NO_PLAN = message("The plan of this job is not known")
 READ_FIRST = message("It is read with the first answer of its cluster.")
 

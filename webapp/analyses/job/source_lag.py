@@ -40,7 +40,7 @@ FASTEST_WITHIN = timedelta(days=30)
 LEAST_EXCESS = 0.02
 """As the rule source.lag_growing has it by default."""
 MEASURED_SHARE = 0.9
-"""Of the minutes since a checkpoint, from which on what was read meanwhile is known."""
+"""The share of minutes since a checkpoint that must be measured to know the records read."""
 MOST_WINDOWS = 5_000
 _LAGS = ("pending_records", "emit_lag_ms", "fetch_lag_ms", "source_idle_ms")
 REPORTS = Q(*((f"{name}__isnull", False) for name in _LAGS), _connector=Q.OR)

@@ -21,7 +21,7 @@ from webapp.lib.query_parameters import Text
 from webapp.profiles.job_threads import DumpedTaskManager, JobThreads, ShownThread, job_threads
 
 HELD_FROM = 3
-"""Dumps in a row at one place, blocked: a lock that is held for an instant is seen once."""
+"""Consecutive dumps in which it is blocked at one place: a briefly held lock is only seen once."""
 
 
 class ThreadParameters(ListFilters):

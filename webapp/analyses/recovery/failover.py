@@ -30,9 +30,7 @@ from webapp.lib.outage import Outage
 from webapp.pressure.hours import newest_windows
 
 ALONE = ("detect", "redeploy", "restore")
-"""Of a task that comes back by itself: nothing else is cancelled, and it takes a slot that is
-free.
-"""
+"""Phases of a task that restarts alone: nothing else is cancelled, and it takes a free slot."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +100,12 @@ def _median(values: Iterable[float | None]) -> float | None:
 
 
 HISTORY = timedelta(days=7)
-"""Of older ones only those that failed are kept one by one."""
+"""Of older checkpoints only failed ones are kept one by one."""
 FACTORS = (0.25, 0.5, 1, 2, 4, 8, 16)
 MOST_PARALLELISM = 32_768
 """Flink's own limit."""
 LEAST_CHECKPOINTS = 20
-"""Of a job; from fewer nothing is said of how often its tasks fail one."""
+"""Of a job; with fewer, the failure rate of its tasks is unknown."""
 
 
 @dataclass(frozen=True)

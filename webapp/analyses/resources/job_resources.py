@@ -43,7 +43,7 @@ from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 LEAST_HOURS = 23
 """Of 24: one may be lost with a restart of Weir."""
 PEAK = 1.5
-"""Times the usual hour: a day without such an hour may be one without its load."""
+"""In multiples of a usual hour: a day without such a peak may lack the usual load."""
 GONE = timedelta(minutes=5)
 """Without a sample for so long before the newest one, a TaskManager is not there any more."""
 ONE_LISTING = timedelta(seconds=2)
@@ -154,7 +154,7 @@ def _configured(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 STATES = ("tight", "unknown", "ok", "spare")
-"""Of TaskManagers that are configured alike, the first of these that any is in counts."""
+"""Of equally configured TaskManagers, the first of these states that any has counts."""
 _WORD = re.compile(r"[^-_./:\s]+")
 
 

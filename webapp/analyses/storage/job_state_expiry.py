@@ -20,7 +20,7 @@ SHOWN = 200
 NAMED = 5
 """States in a sentence."""
 MOST_FILES = 20
-"""Opened to learn what is described outside the ``_metadata``, one an operator."""
+"""Opened for descriptions outside the ``_metadata``, one per operator."""
 MOST_READING_S = 10
 """After that no further one is opened: a page and a report do not wait for a slow storage."""
 _DESCRIBES = tuple(

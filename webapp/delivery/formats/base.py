@@ -62,11 +62,11 @@ class Format:
     refused: Callable[[bytes], str] = taken
     keeps_state: bool = False
     for_machines: bool = False
-    """Weir makes a secret and signs. It is sent every alert of a notice, if need be in several
-    parts; people get the number of those left out.
+    """Weir creates a secret and signs. Machines get every alert of a notice, if needed in several
+    parts; people get the number of omitted ones.
     """
     credential: str = ""
-    """What the other system gives us, as a form calls it; "" if there is none."""
+    """The form's name of the receiver's credential; "" if it has none."""
     credential_required: bool = False
     default_url: str = ""
     url_help: str = ""

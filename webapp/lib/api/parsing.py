@@ -13,7 +13,7 @@ from ingest.json_bounds import values_in
 LARGEST_BODY_BYTES = 2_500_000
 DEEPEST = 64
 MAX_VALUES = 300_000
-"""As ``values_in`` counts them; each is looked at. The largest form has some thousands."""
+"""As counted by ``values_in``; each is checked. The largest form has some thousands."""
 
 
 class TooLarge(APIException):

@@ -43,7 +43,7 @@ MOST_ANALYSED = 10
 """Jobs: each analysis reads the lake and the storage, seconds for a large job."""
 MOST_ROWS = 20
 ALWAYS = ("starts", "threads")
-"""Reported without trouble, too: when it was deployed, and what its threads did."""
+"""Reported also without problems: when it was deployed, and what its threads did."""
 MOST_EVENTS, OF_A_KIND, MOST_EXCERPTS = 4_000, 2, 30
 MISSING_FILE, MOST_FILES = "restore.missing_file", 3
 _QUIET_KINDS = (
@@ -61,7 +61,7 @@ _QUIET_KINDS = (
     "scheduler_stopped",
     "job_archived",
 )
-"""What a healthy job logs as well, and what the time line says anyway."""
+"""Lines that healthy jobs also log, and events that the time line has anyway."""
 _LOUD = frozenset({"ERROR", "WARN", "FATAL"})
 _UNITS: dict[str, Unit] = {
     "checkpoint_id": "checkpoint",

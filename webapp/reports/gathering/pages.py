@@ -34,7 +34,7 @@ MOST_LINES, MOST_CAUSES, MOST_ACTIONS, MOST_MOMENTS = 5, 3, 4, 15
 LONGEST_LINE = 450
 """Letters of a line of these pages; parts of the appendix have it whole."""
 _SYMPTOMS = ("restart", "checkpoint", "storage")
-"""What people notice; findings of other families say where it comes from."""
+"""Symptoms that people notice; findings of other families are causes."""
 _LONG_GAPS = 2.5
 """Intervals without a completed checkpoint that are worth a sentence: one may always be late."""
 _FIRST_MS = 60_000

@@ -23,8 +23,7 @@ EXCEPTION = re.compile(r"(?<![\w$.])(?:[a-z][\w$]*+\.)++[A-Z][\w$]*(?:Exception|
 MOST_PARTS, LONGEST_PART, SHORTEST_PART = 6, 80, 12
 QUOTING = ("cause", "title", "evidence", "data")
 _MESSAGES = re.compile(r"(?:(?:Exception|Error): | - )(?P<message>[^\n\"\\]++)")
-"""Behind the name of an exception or the header of a line. What JSON writes otherwise than it is
-ends it.
+"""The message behind an exception's class or a line's header, up to a character that JSON escapes.
 """
 
 

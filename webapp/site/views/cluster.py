@@ -41,7 +41,7 @@ from webapp.lib.timeranges import TimeRange, around, from_request, last_day
 JOBS_SHOWN, ALERTS_SHOWN, EVENTS_SHOWN = 12, 8, 20
 MOST_LIVES = MOST_STARTS = MOST_JOBS = 5_000
 MOST_LINES = 2_000
-"""Of its log, the newest, among which those of the JobManager are looked for."""
+"""The newest of its log, among which the JobManager's are searched."""
 SILENT_AFTER = timedelta(minutes=10)
 """A living TaskManager is noted as seen every five minutes."""
 OF_JOBMANAGER = {

@@ -58,9 +58,9 @@ MOST_ALERTS, MOST_NOTIFIED = 100, 1_000
 MOST_HOSTS = 12
 MATTERS_SHOWN, ALERTS_SHOWN = 8, 8
 FIRST_MOMENTS, LAST_MOMENTS = 6, 12
-"""How an incident began, and what happened last; what lies between is folded."""
+"""The first and the last events of an incident; those in between are folded."""
 AIR = timedelta(minutes=10)
-"""What led to it came before."""
+"""Its causes came before."""
 STATES = {
     IncidentState.OPEN: _("open"),
     IncidentState.CLOSED: _("closed"),
