@@ -17,7 +17,7 @@ from ingest.errors import IngestError, Refused
 from ingest.privacy import keep_private
 
 COMMANDS = ("record", "replay", "import")
-"""Names as typed; ``import`` lives in ``import_.py`` because Python keeps that word for itself."""
+"""Names as typed; ``import`` is in ``import_.py``, since it is a keyword of Python."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,6 +1,6 @@
-"""The way from a root to what lies below it, one directory at a time, without following a link:
-each directory is opened in the one above it (``openat`` with ``O_NOFOLLOW``), since whoever may
-write below a root can put a link there at any moment.
+"""Opens paths below a root without following a link. Each directory is opened from its parent
+(``openat`` with ``O_NOFOLLOW``), since whoever may write below a root can put a link there at any
+moment.
 """
 
 import os
@@ -12,13 +12,13 @@ from typing import Literal
 
 _WAY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 AS_AROUND = 0o7777 & ~stat.S_ISVTX & ~stat.S_IWOTH
-"""What a new directory takes over from the mode of the one that it is in."""
+"""The bits of the parent's mode that a new directory gets."""
 _PASSING = getattr(os, "O_PATH", os.O_RDONLY)
-"""Enough to go through a directory that may be entered and not listed; Linux alone has it."""
+"""Enough to pass a directory that cannot be listed; only on Linux."""
 
 
 Make = Literal["as_around", "private"] | None
-"""Who may read new directories: those of the one that they are in, or this process alone."""
+"""The mode of new directories: like their parent's, or private to this user."""
 
 
 class LeadsElsewhere(OSError):
@@ -30,7 +30,7 @@ class LeadsElsewhere(OSError):
 
 
 def steps(root: str | Path, path: str | Path) -> tuple[str, ...]:
-    """Names from ``root`` to ``path``, as they are spelled. Raises ``LeadsElsewhere``."""
+    """The names of the path from ``root`` to ``path``. Raises ``LeadsElsewhere``."""
     try:
         names = Path(path).relative_to(root).parts
     except ValueError:
@@ -42,10 +42,10 @@ def steps(root: str | Path, path: str | Path) -> tuple[str, ...]:
 
 @contextmanager
 def folder(root: str | Path, names: tuple[str, ...] = (), *, make: Make = None) -> Iterator[int]:
-    """A descriptor to name files by, of the directory that ``names`` lead to. It cannot be listed.
+    """A descriptor of the directory at ``names``, for ``dir_fd``; it cannot be listed. ``make``
+    creates missing directories, except the root.
 
-    With ``make`` directories that are not there are made, but for the root. Raises
-    ``LeadsElsewhere`` where one is a link, else ``OSError``.
+    Raises ``LeadsElsewhere`` if one is a link, else ``OSError``.
     """
     here = os.open(root, _PASSING | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -59,9 +59,9 @@ def folder(root: str | Path, names: tuple[str, ...] = (), *, make: Make = None) 
 
 
 def refuse_link(within: int, name: str, path: str | Path) -> os.stat_result:
-    """What is known of the entry itself.
+    """The ``stat`` of the entry itself.
 
-    Raises ``LeadsElsewhere`` where it is a link, ``OSError`` where it is not there.
+    Raises ``LeadsElsewhere`` if it is a link, ``OSError`` if it is not there.
     """
     link = os.stat(name, dir_fd=within, follow_symlinks=False)
     if stat.S_ISLNK(link.st_mode):
@@ -73,7 +73,7 @@ def refuse_link(within: int, name: str, path: str | Path) -> os.stat_result:
 
 
 def like(descriptor: int, other: os.stat_result, mask: int = 0o777) -> None:
-    """Give an open file the owner of another, where that is allowed, and its mode."""
+    """Give an open file the mode of another and, if permitted, its owner."""
     with suppress(OSError):
         os.fchown(descriptor, other.st_uid, other.st_gid)
     os.fchmod(descriptor, stat.S_IMODE(other.st_mode) & mask)

@@ -1,4 +1,4 @@
-"""One cluster in the course of a collect cycle, and what the clusters of a shard share in it."""
+"""One cluster during a collect cycle, and what the clusters of a shard share."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -40,9 +40,7 @@ class Shard:
 
 @dataclass(slots=True)
 class ClusterRun:
-    """``cursor`` has a part for each source; ``outcome`` has fields of the outcome that a source
-    fills.
-    """
+    """``cursor`` has a part for each source; sources fill fields of ``outcome``."""
 
     cluster: ClusterSource
     cursor: CollectorCursor

@@ -35,8 +35,8 @@ class Probe:
 
 
 def probe(source: ClusterSource, timeout_s: float = 30) -> Probe:
-    """Ask a little of every source that is declared; ends in ``timeout_s`` and never raises for
-    what a source answers.
+    """Send each declared source a few requests. Ends within ``timeout_s``; no answer of a source
+    makes it raise.
     """
     return asyncio.run(_probe(source, timeout_s))
 
@@ -47,7 +47,7 @@ async def _probe(cluster: ClusterSource, timeout_s: float) -> Probe:
         cluster, {}, Shard(lambda: datetime.now(UTC), 0, RequestLimits(), gates=Gates(1))
     )
     asked = [source for source in sources() if source.probe and source.wanted(run)]
-    # Together: a source that hangs must not eat the time of those that answer.
+    # Concurrently: a source that hangs must not use up the time of the others.
     await asyncio.gather(*(_bounded(source, run, timeout_s, notes) for source in asked))
     if not asked:
         notes.misses.append(

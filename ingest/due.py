@@ -1,6 +1,4 @@
-"""Whether something is due again, by a clock that may be set back: that must not make anything wait
-for hours.
-"""
+"""Whether something is due again, by a clock that may be set back without delaying it for hours."""
 
 
 def is_due(now_s: float, last_s: float, every_s: float) -> bool:

@@ -1,7 +1,6 @@
-"""Errors of the ingest stage, by what a caller does about them.
-
-``Retryable`` may succeed later, ``Skipped`` is reported and passed over, ``Refused`` stops the
-command. No message ever carries a password, a token or the user part of a URL.
+"""Errors of the ingest stage, by the caller's reaction: retry a ``Retryable`` later, report a
+``Skipped`` and go on, stop the command for a ``Refused``. No message ever carries a password, a
+token or the user part of a URL.
 """
 
 from ingest.redaction.texts import redact
@@ -15,11 +14,11 @@ class IngestError(Exception):
 
 
 class Retryable(IngestError):
-    """The source did not answer in time or said that it cannot now; the next cycle asks again."""
+    """The source did not answer in time, or cannot now; the next cycle asks again."""
 
 
 class Skipped(IngestError):
-    """This one input is bad; it is recorded as skipped, and all others go on."""
+    """One bad input: it is recorded as skipped, the others are still read."""
 
 
 class Refused(IngestError):

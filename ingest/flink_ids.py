@@ -1,7 +1,6 @@
-"""Ids that Flink gives out, checked where they are read, since they go into paths, keys and
-addresses. Jobs, vertices and operators are 32 hex digits. TaskManagers are free text
-(``taskmanager.resource-id``, a YARN container, a host with port and hash) without slashes and
-control characters.
+"""Checks ids of Flink as they are read, since they become parts of paths, keys and addresses. Jobs,
+vertices and operators are 32 hex digits. TaskManagers are free text (``taskmanager.resource-id``, a
+YARN container, a host with port and hash) without slashes and control characters.
 """
 
 import re
@@ -13,9 +12,7 @@ _FLINK_ID = re.compile(r"[0-9a-f]{32}")
 _GIVEN_ID = re.compile(
     "(?:(?:0{8}|f{8})[0-9a-f]{8}[0-9a-f]{16}|[0-9a-f]{16}(?:0{8}|f{8})[0-9a-f]{8})"
 )
-"""What a program makes of a hash or a number of 32 bits; a half of a drawn id looks so once in a
-billion.
-"""
+"""Ids made of a hash or a number of 32 bits; half of a random id looks so once in a billion."""
 _DIRECTORIES = frozenset({".", ".."})
 
 
@@ -24,7 +21,9 @@ def is_flink_id(value: object) -> TypeGuard[str]:
 
 
 def is_given(job_id: str) -> bool:
-    """Whether the form of an id shows that it was not drawn: others may have it as well."""
+    """Whether an id was chosen rather than drawn at random, by its form; other jobs may have it as
+    well.
+    """
     return bool(_GIVEN_ID.fullmatch(job_id))
 
 

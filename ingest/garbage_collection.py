@@ -1,5 +1,5 @@
-"""Where the garbage collector would walk over the same objects again and again: many small rows at
-once, and all that is imported.
+"""Spares the garbage collector objects that it would walk over again and again: many small rows,
+and imported modules.
 """
 
 import gc
@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 
 def keep_what_is_imported() -> None:
-    """It stays as it is: the collector would otherwise touch, and so copy, every page of it in each
-    child that is forked.
+    """Freeze imported modules: the collector would otherwise touch, and so copy, every page of them
+    in each forked child.
     """
     gc.collect()
     gc.freeze()
@@ -17,7 +17,7 @@ def keep_what_is_imported() -> None:
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """For work on rows, which hold no cycles: walking them would take a fifth of its time."""
+    """For work on rows, which form no cycles: collecting would take a fifth of the time."""
     collecting = gc.isenabled()
     gc.disable()
     try:

@@ -8,13 +8,11 @@ from typing import Any
 from ingest.messages import message
 
 MAX_VALUES = 3_000_000
-"""Of one answer: nearly four times the largest true one; at most 250 MB once decoded."""
+"""Of one answer: nearly four times the largest real one; at most 250 MB decoded."""
 
 BYTES_PER_VALUE = 64
 MAX_HELD_BYTES = 1024**3
-"""What all answers of one cluster's cycle, or all documents of one archive, may take once
-decoded.
-"""
+"""The decoded size of all answers in one cluster's cycle, or of all documents in one archive."""
 
 MAX_NUMBER_CHARACTERS = 40
 _OF_NUMBERS = bytes(
@@ -47,9 +45,8 @@ def values_in(content: bytes) -> int:
 
 
 def number_hooks(content: bytes) -> dict[str, Any]:
-    """How a decoder of this document reads numbers, so that long ones stay texts.
-
-    Empty where it holds none, since calls take time.
+    """Decoder hooks that keep long numbers as texts. Empty if the document has none, since calls
+    take time.
     """
     if _LONG_NUMBER not in content.translate(_OF_NUMBERS):
         return {}
@@ -65,8 +62,8 @@ def _fraction(text: str) -> float | str:
 
 
 def pushed_hooks(content: bytes) -> dict[str, Any]:
-    """As :func:`number_hooks`, where fractions stay the bytes that they are written with, which
-    ``float`` takes.
+    """As :func:`number_hooks`, but fractions stay the bytes of the document, which ``float``
+    accepts.
     """
     return number_hooks(content) | {"parse_float": str.encode}
 
@@ -79,9 +76,9 @@ def decoded(
     cut_deep: bool = False,
     hooks: Callable[[bytes], dict[str, Any]] = number_hooks,
 ) -> tuple[Any, int]:
-    """The document and about how many bytes it takes now. Raises ``TooManyValues``, and
-    ``ValueError`` or ``RecursionError`` where it is no JSON. ``lenient``: bytes that are no UTF-8
-    are replaced. ``cut_deep``: what is nested too deep becomes null.
+    """The document, and about how many bytes it takes in memory. Raises ``TooManyValues``, and
+    ``ValueError`` or ``RecursionError`` if it is no JSON. ``lenient``: bytes that are no UTF-8 are
+    replaced. ``cut_deep``: what is nested too deep becomes null.
     """
     values = values_in(content)
     if values > most:
@@ -104,7 +101,7 @@ def decoded(
 def _shallow(content: bytes) -> bytes:
     """The same text with ``null`` for whatever is nested deeper than ``KEPT_DEPTH``.
 
-    Raises ``ValueError`` where it holds too much.
+    Raises ``ValueError`` if it holds too much.
     """
     made, depth, kept_to = bytearray(), 0, 0
     for number, token in enumerate(_NESTING.finditer(content)):

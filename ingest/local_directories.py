@@ -1,9 +1,9 @@
 """Which local files Weir reads for a cluster: logs. Weir's own folders hold secrets, the database
-and the lake: nothing of them is read in this way, except what the demo plays, and lines that Weir
-itself put aside for this cluster (``LogSource.own_globs``). Where ``WEIR_READ_DIRS`` lists
-directories, nothing outside of them is read.
+and the lake: they are not read, except the demo's logs and lines that Weir itself stored for this
+cluster (``LogSource.own_globs``). Where ``WEIR_READ_DIRS`` lists directories, nothing outside of
+them is read.
 
-:func:`refusal_of_entry` helps people who enter a path; what counts is :func:`refusal_of_file`.
+:func:`refusal_of_entry` helps people who enter a path; :func:`refusal_of_file` enforces it.
 """
 
 import os
@@ -57,8 +57,8 @@ NO_STORES = frozenset(
         "wandb",
     }
 )
-"""What fsspec opens that is no storage of Flink's: other files by way of a wrapper or an archive,
-and services that hold no checkpoints or logs.
+"""Schemes of fsspec that are no storage of Flink: wrappers and archives of other files, and
+services without checkpoints or logs.
 """
 
 
@@ -89,9 +89,7 @@ def local_path(uri: str) -> str | None:
 
 
 def refusal_of_chain(uri: str) -> str:
-    """Of a URI that is no path in one storage, but may lead to local files by way of another; ""
-    where it is opened.
-    """
+    """The refusal of a chained URI, which may lead to local files; "" if it may be opened."""
     if "::" in _IPV6.sub("", uri):
         return message("Give one path or URI, not a chain of them.")
     if refused := sorted(schemes_of(uri) & NO_STORES):
@@ -104,7 +102,7 @@ def refusal_of_chain(uri: str) -> str:
 
 
 def refusal_of_entry(pattern: str, environment: Mapping[str, str] = os.environ) -> str:
-    """A sentence; "" where they may enter it."""
+    """The refusal as a sentence; "" if the path may be entered."""
     if refused := refusal_of_chain(pattern):
         return refused
     path = local_path(pattern)
@@ -112,7 +110,7 @@ def refusal_of_entry(pattern: str, environment: Mapping[str, str] = os.environ) 
 
 
 def refusal_of_file(path: str, environment: Mapping[str, str] = os.environ) -> str:
-    """A sentence, wherever links lead; "" where it is read."""
+    """The refusal as a sentence, with links resolved; "" if the file is read."""
     resolved = os.path.realpath(path)
     if refused := refusal_of_own(resolved, environment):
         return refused
@@ -145,7 +143,7 @@ def listed_directory(path: str, environment: Mapping[str, str] = os.environ) -> 
 
 
 def refusal_of_tree(uri: str, environment: Mapping[str, str] = os.environ) -> str:
-    """A sentence: it is of Weir's own folders, or holds one."""
+    """The refusal as a sentence: the tree is one of Weir's own folders, or holds one."""
     if refused := refusal_of_chain(uri):
         return refused
     if unread := sorted(schemes_of(uri) - {*fsspec.available_protocols(), *fsspec.registry}):
@@ -165,7 +163,7 @@ def refusal_of_tree(uri: str, environment: Mapping[str, str] = os.environ) -> st
 
 
 def refusal_of_own(path: str, environment: Mapping[str, str] = os.environ) -> str:
-    """A sentence; "" where it is of none."""
+    """The refusal as a sentence; "" if the path is in none of Weir's folders."""
     resolved = os.path.realpath(path)
     if not _is_within(resolved, f"{_home(environment)}/{_PLAYED}") and any(
         _is_within(resolved, own) for own in _own(environment)

@@ -1,7 +1,5 @@
-"""Weir's own log: one line a record, as text or as JSON, and which request and run a record belongs
-to.
-
-Every process of Weir writes it so. Credentials never get into it.
+"""Weir's own log, for every process: one line a record, as text or JSON, with its request and run.
+Credentials are redacted.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Sentences for people, as a template and its values.
 
-Code that knows no web framework says what it has to say in a message::
+Code without a web framework writes sentences as messages::
 
     EXPIRED = "{count:count} checkpoints expired after {timeout_ms:duration}"
     message(EXPIRED, count=9, timeout_ms=4000)
@@ -75,7 +75,7 @@ def share_figure(share: float) -> str:
 
 
 def short_figure(value: float) -> str:
-    """One decimal below 1,000, none above, and none where it is zero."""
+    """One decimal below 1,000 unless it is zero, none above."""
     return f"{value:.1f}".removesuffix(".0") if abs(value) < 1000 else f"{value:,.0f}"
 
 
@@ -114,7 +114,7 @@ class Message(str):
     """A sentence, or a part of one: equal to its English text. Made by :func:`message` and
     :func:`plural`.
 
-    ``plural`` and ``number``: the other form, and what is counted; empty and 1 where nothing is.
+    ``plural`` and ``number``: the plural form and the count; empty and 1 if nothing is counted.
     """
 
     __slots__ = ("number", "plural", "template", "values")
@@ -168,19 +168,17 @@ class Message(str):
 
 
 def message(template: str, /, **values: Value) -> Message:
-    """Raises ValueError or TypeError where the values are not those of the template."""
+    """Raises ValueError or TypeError if the values are not those of the template."""
     return Message(template, values)
 
 
 def plural(count: int, singular: str, many: str, **values: Value) -> Message:
-    """Of two templates the one that fits ``count``, which is ``{count:count}`` unless
-    ``values`` are given.
-    """
+    """The template that fits ``count``, which fills ``{count:count}`` unless ``values`` are given."""
     return Message(singular, values or {"count": count}, many, count)
 
 
 def quoted(text: str) -> Message:
-    """What somebody else says, to stand where a message is due. A message stays what it is."""
+    """A foreign text as a message; a message is returned as it is."""
     return text if isinstance(text, Message) else Message("{text:text}", {"text": text})
 
 
@@ -192,16 +190,14 @@ def join_messages(parts: Iterable[str], separator: str = "") -> Message:
 
 
 def in_sentence(word: str) -> str:
-    """A word that was declared with a capital letter, amid a sentence; catalogues have it as it was
-    declared.
-    """
+    """A capitalised word inside a sentence; catalogues have it as declared."""
     return (
         Message(word.lower(), {}) if isinstance(word, Message) and not word.values else word.lower()
     )
 
 
 def brief(name: str) -> str:
-    """For sentences: the names of long chains and SQL plans may run to kilobytes."""
+    """A name shortened for sentences: names of long chains and SQL plans take kilobytes."""
     if isinstance(name, Message) or len(name) <= LONGEST_NAME:
         return name
     return f"{name[: LONGEST_NAME - 1].rstrip()}…"
@@ -251,8 +247,8 @@ def rendered(
     translate: Callable[[Message], str],
     fill: Callable[[str, Mapping[str, str]], str],
 ) -> str:
-    """``translate`` gives the template of a message, ``fill`` puts the values in. A plain text
-    stays.
+    """``translate`` returns the template in another language, ``fill`` inserts the values. Plain
+    texts stay as they are.
     """
     if not isinstance(shown, Message):
         return shown
@@ -272,7 +268,7 @@ def _translated(
     if kind == "bytes" and abs(value) < 1000:
         return rendered(plural(value, "{count:count} byte", "{count:count} bytes"), translate, fill)
     if kind == "names":
-        names = [rendered(one, translate, fill) for one in value]
+        names = [rendered(item, translate, fill) for item in value]
         return fill(translate(message(", ")), {}).join(names)
     if isinstance(value, Message):
         return rendered(value, translate, fill)
@@ -286,25 +282,23 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, Message):
         plain = {
             _TEMPLATE: value.template,
-            "values": {name: to_plain(one) for name, one in value.values.items()},
+            "values": {name: to_plain(item) for name, item in value.values.items()},
         }
         return plain | {_PLURAL: value.plural, _NUMBER: value.number} if value.plural else plain
     if isinstance(value, Mapping):
-        return {name: to_plain(one) for name, one in value.items()}
+        return {name: to_plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [to_plain(one) for one in value]
+        return [to_plain(item) for item in value]
     return value
 
 
 def message_document(text: str) -> str:
-    """A message, or what somebody else says, as compact JSON: what columns hold."""
+    """A message or foreign text as compact JSON, as columns store it."""
     return json.dumps(to_plain(quoted(text)), ensure_ascii=False, separators=(",", ":"))
 
 
 def with_texts(shown: Message, change: Callable[[str], str]) -> Message:
-    """The same sentence with other names and quotes in it: without secrets, or fit for a
-    database.
-    """
+    """The same sentence with ``change`` applied to its names and quotes, such as to remove secrets."""
 
     def changed(value: Any) -> Any:
         if isinstance(value, Message):
@@ -340,7 +334,7 @@ def _check(template: str, name: str, kind: str, value: Any) -> None:
     if kind in _FIGURES:
         fits = isinstance(value, int | float) and not isinstance(value, bool)
     elif kind == "names":
-        fits = isinstance(value, list) and all(isinstance(one, str) for one in value)
+        fits = isinstance(value, list) and all(isinstance(item, str) for item in value)
     elif kind == "message":
         fits = isinstance(value, Message) or value == ""
     else:

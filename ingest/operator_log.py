@@ -1,5 +1,5 @@
-"""What an operator says of jobs, as records of a log: so it reaches job pages, time lines and rules
-as every other line does.
+"""The operator's events of jobs as log records: so they reach job pages, time lines and rules like
+any log line.
 """
 
 import hashlib
@@ -29,10 +29,7 @@ def read_events(run: ClusterRun) -> SourceRead:
 def new_records(
     events: Sequence[OperatorEvent], cursor: Mapping[str, Any], at: datetime
 ) -> tuple[tuple[LogRecord, ...], dict[str, Any]]:
-    """Events that were not taken before, and the cursor with them.
-
-    Those without a job say nothing of one and are left out.
-    """
+    """New events as records, and the next cursor. Events without a job are left out."""
     taken = cursor.get("taken")
     known = [text for text in taken if isinstance(text, str)] if isinstance(taken, list) else []
     latest_ms = at.timestamp() * 1000 + AHEAD_MS

@@ -1,8 +1,8 @@
 """Ends this process with its parent. Linux only; elsewhere nothing happens.
 
-A process that is killed cannot stop what it started; the kernel can. This file run as a program,
-``PARENT COMMAND…``, becomes COMMAND and keeps what the kernel was asked to do. PARENT is a pid, or
-``parent`` for whoever started it.
+A killed process cannot stop its children; the kernel can. As a program with ``PARENT COMMAND…``,
+this file becomes COMMAND with that request to the kernel. PARENT is a pid, or ``parent`` for the
+process that started it.
 """
 
 import ctypes
@@ -16,19 +16,17 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(parent: int) -> None:
-    """From now on this process is killed when the thread that started it ends; at once where
-    ``parent`` (its pid) is gone already.
+    """From now on the kernel kills this process when the thread that started it ends; at once if
+    ``parent`` (its pid) has already ended.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # it died before the call
+    if os.getppid() != parent:  # the parent ended before the call
         sys.exit(1)
 
 
 def leashed(command: Sequence[str]) -> list[str]:
-    """What to start instead of ``command``: the same, which is killed when the thread that starts
-    it ends.
-    """
+    """``command``, wrapped so that it is killed when the thread that starts it ends."""
     return [sys.executable, "-I", "-S", __file__, str(os.getpid()), *command]
 
 

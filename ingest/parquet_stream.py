@@ -1,4 +1,4 @@
-"""Parquet out of files that Python opened, read by the thread that asks."""
+"""Reads Parquet from files that Python opened, in the calling thread."""
 
 from collections.abc import Iterator, Sequence
 from typing import IO
@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 class ParquetStream(pq.ParquetFile):  # type: ignore[misc]  # no types
     """Reads as :class:`pyarrow.parquet.ParquetFile` does, without another thread.
 
-    ``checks_pages``: their checksums, if any. ``encoded``: columns of texts that are left as a
-    dictionary, so that one long text which a file repeats takes its memory once.
+    ``checks_pages``: their checksums, if any. ``encoded``: text columns that stay
+    dictionary-encoded, so that a repeated long text is held once.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What Weir writes on this machine is for its own user, unless ``WEIR_UMASK`` lets a group in."""
+"""Files that Weir writes are private to its user, unless ``WEIR_UMASK`` admits a group."""
 
 import os
 import re
@@ -17,7 +17,7 @@ def is_mask(text: str) -> bool:
 
 
 def mask_of(environment: Mapping[str, str]) -> str:
-    """In octal digits. Raises :class:`Refused`."""
+    """The umask in octal digits. Raises :class:`Refused`."""
     mask = environment.get("WEIR_UMASK") or DEFAULT
     if not is_mask(mask):
         raise Refused(
@@ -27,7 +27,7 @@ def mask_of(environment: Mapping[str, str]) -> str:
 
 
 def keep_private(environment: Mapping[str, str]) -> None:
-    """For this process and all it starts. Raises :class:`Refused`."""
+    """Set the umask of this process and its children. Raises :class:`Refused`."""
     os.umask(int(mask_of(environment), 8))
 
 

@@ -8,8 +8,8 @@ Each field has its type, its meaning and, where the name does not end with it, i
 * Instants are timezone-aware UTC, kept to the millisecond; durations are ``*_ms``; sizes are
   ``*_bytes``.
 * Unknown is ``None``, never 0, -1 or NaN.
-* A list per subtask has one element for each subtask, at the subtask's index (0-based), ``None``
-  where that subtask did not report; the whole list is ``None`` where it was not requested.
+* A list per subtask has one element for each subtask, at the subtask's index (0-based), ``None`` if
+  that subtask did not report; the whole list is ``None`` if it was not requested.
 """
 
 from dataclasses import dataclass, field

@@ -34,7 +34,7 @@ def open_regular(
     buffering: int = -1,
     check: Callable[[Path], None] | None = None,
 ) -> BinaryIO:
-    """The file; reading it never waits. Raises ``NotRegular``, or ``OSError`` where it cannot be
+    """The file; reading it never waits. Raises ``NotRegular``, or ``OSError`` if it cannot be
     opened.
 
     Links are followed; with ``within`` only to what lies below that directory, whoever changes them

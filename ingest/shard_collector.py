@@ -23,8 +23,8 @@ from ingest.sources import ClusterSource
 log = logging.getLogger(__name__)
 
 SHARD_REQUESTS = 40_000
-"""Of one cycle over all clusters of a shard: what one core asks, reads and writes in half a
-minute.
+"""Of one cycle over all clusters of a shard: as many as one core can request, read and write in
+half a minute.
 """
 
 
@@ -69,7 +69,7 @@ def collect_shard(
     """Outcomes in the order of ``clusters``. ``cursors`` is by cluster name. ``committed`` gets the
     outcomes of each group of clusters, in this thread, as soon as their rows are in the lake. With
     ``stragglers_after_s``, who takes that long and twice as long as half of the shard has no
-    outcome. Raises only where the lake cannot be written.
+    outcome. Raises only if the lake cannot be written.
     """
     shard = Shard(
         at, cycle_s, limits_per_cluster(total_requests, len(clusters), limits or RequestLimits())

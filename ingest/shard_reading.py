@@ -14,11 +14,9 @@ from typing import Any, Generic, Self, TypeVar
 Run = TypeVar("Run")
 
 GROUP_S = 3.0
-"""Clusters that are done within so long of each other are one commit: ten tables take some tenths
-of a second.
-"""
+"""Clusters finished within this time are one commit: ten tables take some tenths of a second."""
 MOST_OF_THE_TIME = 0.1
-"""Spent on commits; where they are slow, groups get larger, up to what comes in within
+"""The largest share of time for commits; if they are slow, groups get larger, up to those within
 :data:`LONGEST_GROUP_S`.
 """
 LONGEST_GROUP_S = 10.0
@@ -40,7 +38,7 @@ class Stall:
             self._stalls += self._present()
 
     def total_s_since(self, since: float) -> float:
-        """0 where it ran all the time. ``since`` is of ``time.monotonic``."""
+        """0 if it ran all the time. ``since`` is of ``time.monotonic``."""
         # Whoever asks may have come to run again before the watch did.
         return sum(
             max(0.0, min(late_s, ended - since))
@@ -147,7 +145,7 @@ class ShardReading(Generic[Run]):
         self, finished_after_s: Sequence[float], began: float, stall: Stall
     ) -> float | None:
         """How long those that are left may still take, without what this process did not get to
-        run; None where it is not known yet what is slow here.
+        run; None if it is not known yet what is slow here.
         """
         half = (len(self._runs) + 1) // 2
         if self._stragglers_after_s is None or len(finished_after_s) < half:

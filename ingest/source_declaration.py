@@ -44,7 +44,7 @@ class Setting:
 class Source:
     """``name`` is that of its part of a cursor. ``tables``: records that it writes. ``reader`` is
     ``module:function``, which gets a :class:`ingest.cluster_run.ClusterRun` and returns a
-    :class:`ingest.source_read.SourceRead`, or None where nothing was due: a coroutine where it asks
+    :class:`ingest.source_read.SourceRead`, or None if nothing was due: a coroutine where it asks
     over a network, a function where it reads ``files``. The first of its settings declares it;
     ``suffices``: a cluster may have this source alone. ``probe``: as ``reader`` for a connection
     test; it gets :class:`ingest.source_read.ProbeNotes`, too. ``subject``: what did not answer.

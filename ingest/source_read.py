@@ -8,8 +8,8 @@ from ingest.records import Observed, Skip
 
 @dataclass(frozen=True, slots=True)
 class SourceRead:
-    """``reachable`` is ``None`` where nothing was due, or where it does not say whether the cluster
-    is there.
+    """``reachable`` is ``None`` if nothing was due, or where it does not say whether the cluster is
+    there.
 
     ``cursor`` is to be saved after the records are safe. ``behind``: more is waiting than one cycle
     reads.

@@ -17,7 +17,7 @@ def sources() -> tuple[Source, ...]:
     declared = [importlib.import_module(name).SOURCES for name in modules if find_spec(name)]
     return tuple(
         sorted(
-            (one for some in declared for one in some),
+            (source for some in declared for source in some),
             key=lambda source: (source.turn, source.files, source.name),
         )
     )

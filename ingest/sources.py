@@ -38,10 +38,10 @@ class LogSource:
     time_zone: str = "UTC"
     max_bytes_per_cycle: int = 256 * 1024 * 1024
     endpoint: bool = True
-    """Where no glob is given: follow the JobManager's logs over its REST endpoint."""
+    """Without globs: follow the JobManager's logs over its REST endpoint."""
     own_globs: tuple[str, ...] = ()
-    """Those of ``globs`` that match what Weir itself put aside for this cluster; of its own folder
-    nothing else is read.
+    """Those of ``globs`` that match files stored by Weir for this cluster; nothing else of its own
+    folder is read.
     """
 
 
@@ -114,12 +114,10 @@ class ClusterSource:
     tls: Tls = Tls()
     logs: LogSource = LogSource()
     prometheus: PrometheusSource | None = None
-    """Where it is given, metrics of tasks are taken from it, and the JobManager is not asked for
-    them.
-    """
+    """If given, task metrics are read from it instead of the JobManager."""
     log_store: LogStoreSource | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Of sources that need no more than what was entered: by field."""
+    """Entered values by field, for sources that need nothing else."""
     pushed_metrics: str = ""
     metadata: MetadataSource = MetadataSource()
     metrics_interval_s: float = 30

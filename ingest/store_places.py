@@ -19,7 +19,7 @@ _CANONICAL = {
 """Schemes that are only other clients of a store, and names of Azure's services."""
 _SCHEMES = r"s3[anp]?|oss|cosn|gs|obs|abfss?|wasbs?"
 _AZURE = frozenset({"abfs", "abfss", "wasb", "wasbs"})
-"""Here ``container@account``; elsewhere what stands before ``@`` is who asks, and a secret."""
+"""Here ``container@account``; elsewhere the part before ``@`` is a user and secret."""
 _KEY = r"[^\s'\"<>(),;{}\[\]]{0,600}"
 _BUCKET = r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]"
 _NAMED = re.compile(

@@ -25,7 +25,7 @@ _ONE_STORAGE = {
 """Schemes that are only other clients, or the same with TLS. Flink's Presto client is ``s3p``."""
 _DEFAULT_PORTS = {"hdfs": "8020", "viewfs": "", "abfs": "443"}
 _USER_IS_A_NAME = {"abfs"}
-"""Here ``container@account``; elsewhere what stands before ``@`` is who asks, or a secret."""
+"""Here ``container@account``; elsewhere the part before ``@`` is a user or a secret."""
 _BLOB_HOST = re.compile(r"^([a-z0-9]+(?:\.z[0-9]+)?)\.blob\.")
 """Of an account of Azure: its Blob and its Data Lake endpoint (``.dfs.``) lead to the same files."""
 _ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
@@ -47,7 +47,7 @@ class Spellings:
     """Prefixes that mean other ones: name services, other authorities of one storage, mount points.
 
     ``aliases`` are pairs (from, to), in any spelling; the longest ``from`` wins, and what it leads
-    to is looked up again. Raises ``BadUri`` where one is no URI or where they go round in a circle.
+    to is looked up again. Raises ``BadUri`` if one is no URI or if they go round in a circle.
     """
 
     aliases: tuple[tuple[str, str], ...] = ()
@@ -131,8 +131,8 @@ def are_nested(uri: str, other: str) -> bool:
 def canonical_column(
     uris: pa.Array | pa.ChunkedArray, spellings: Spellings = PLAIN
 ) -> pa.Array | pa.ChunkedArray:
-    """``canonical`` of a string column, null where there is none; the usual spellings cost well
-    under a microsecond each.
+    """``canonical`` of a string column, null if there is none; the usual spellings cost well under
+    a microsecond each.
     """
     if isinstance(uris, pa.ChunkedArray):
         return pa.chunked_array(

@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         reason, code = _ending(words, error)
         if code == FAILED:
-            # The last line is what people see: of a trace of the JVM it would be some frame deep in
+            # People see the last line: the last one of a JVM trace would be some frame deep in
             # Spark.
             traceback.print_exception(error)
         print(f"spark_jobs {words[0]}: {reason}", file=sys.stderr)
@@ -56,7 +56,7 @@ def _ending(words: Sequence[str], error: Exception) -> tuple[str, int]:
 
 @contextmanager
 def _exits_on_sigterm() -> Iterator[None]:
-    """Within this block SIGTERM ends the process as an exception would: blocks are left in order."""
+    """Within this block SIGTERM raises an exception, so that context managers exit in order."""
 
     def leave(_signal: int, _frame: FrameType | None) -> None:
         sys.exit(TERMINATED)

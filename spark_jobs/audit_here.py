@@ -41,9 +41,8 @@ class Here:
     def read(
         self, files: Sequence[str], schema: pa.Schema, root: str | None = None, **constants: str
     ) -> pa.Table:
-        """Columns of ``schema`` that a file lacks are null; ``constants`` are added.
-
-        Of one ``root`` alone where it is named.
+        """Columns of ``schema`` that a file lacks are null; ``constants`` are added. With ``root``,
+        only rows of that root.
         """
         rows = pa.concat_tables([schema.empty_table(), *(_read(file, schema) for file in files)])
         if root is not None:
@@ -123,7 +122,7 @@ class Here:
 
 
 def _read(file: str, schema: pa.Schema) -> pa.Table:
-    # Not by path: then the folders above would be taken for columns.
+    # Not by path: Arrow would read the parent folders as partition columns.
     with fsspec.open(file, "rb") as opened, ParquetStream(opened, checks_pages=True) as parquet:
         held = [name for name in schema.names if name in parquet.schema_arrow.names]
         table = parquet.read(held)

@@ -1,4 +1,4 @@
-"""What an audit starts from: the files that the request and the audit before name."""
+"""The inputs of an audit: files that the request and the previous audit name."""
 
 import posixpath
 import re
@@ -56,7 +56,7 @@ def _root_row(audit: Audit, root: AuditedRoot) -> Row:
 
 
 def listing_files(listing: str) -> list[str]:
-    """Raises ``Refused`` where it is not complete."""
+    """Raises ``Refused`` if it is not complete."""
     filesystem, path = fsspec.core.url_to_fs(absolute_root(listing))
     if any(character in path for character in "*?["):
         return sorted(
@@ -79,7 +79,7 @@ def listing_files(listing: str) -> list[str]:
 def jobs(audits: Sequence[Audit]) -> list[Row]:
     """Columns that a file lacks are null; one with ``audit_id`` is shared by the audits.
 
-    Raises ``Refused`` where there is none.
+    Raises ``Refused`` if there is none.
     """
     return job_rows(
         pa.concat_tables([JOBS.empty_table(), *map(_jobs, audits)]), spellings_of(audits)
@@ -163,7 +163,7 @@ def _state_rows(
     previous: Sequence[Manifest],
     audits: Sequence[Audit],
 ) -> list[Row]:
-    """With the columns ``places`` by the names that places have now."""
+    """Rows whose columns ``places`` have the current names of places."""
     rows = plain_rows(Here().read(state_files(previous, (name,)), schema))
     for spellings in spellings_of(audits).values():
         rows = [

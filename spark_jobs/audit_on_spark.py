@@ -1,6 +1,6 @@
-"""The steps of an audit on Spark. A step gets all rows of one of Spark's partitions, and its worker
-writes what it makes as Parquet below the run directory, from where the next step takes it. The
-driver holds nothing that grows with files.
+"""The steps of an audit on Spark. A step gets all rows of a partition; its worker writes the result
+as Parquet below the run directory, where the next step reads it. The driver holds nothing that
+grows with files.
 """
 
 import json
@@ -54,8 +54,7 @@ shuffle.
 """
 OPTIONS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
-    # What grows with files is never sent to the driver to be broadcast; what is small is, where
-    # said so.
+    # Tables that grow with files are never broadcast; small ones are, where marked.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.codegen.wholeStage": "true",
     "spark.sql.codegen.factoryMode": "FALLBACK",
@@ -63,7 +62,7 @@ OPTIONS = {
     "spark.sql.shuffle.partitions": "4",
 }
 ORDERED = "not_live"
-"""What comes out by root and path, of steps whose calls bring paths together."""
+"""Output that is ordered by root and path, of steps that group paths."""
 PATH = ("path",)
 PLACES = {
     ORDERED: "tables/storage_file",
@@ -72,12 +71,12 @@ PLACES = {
     "storage_absent": "state/storage_absent",
     "storage_pending": "state/storage_pending",
 }
-"""Where in the run directory lies what is not only handed to the next step."""
+"""Places in the run directory of outputs that are not only for the next step."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """``rows``: how many there are, or a few more."""
+    """``rows``: an upper bound of their number."""
 
     frame: DataFrame
     schema: pa.Schema
@@ -189,7 +188,7 @@ class OnSpark:
             key = together[name] if isinstance(together, Mapping) else together
             tagged = {"_part": F.lit(number), "_key": F.xxhash64(*key)}
             if "listed_path" in part.schema.names:
-                # Mostly the same long text: steps take null for it.
+                # Mostly the same long text: steps read null as that text.
                 own = F.col("listed_path") != F.col("path")
                 tagged["listed_path"] = F.when(own, F.col("listed_path"))
             frames.append(self._frame(part).withColumns(tagged))
@@ -303,9 +302,7 @@ class OnSpark:
     def made(
         self, make: Make, given: pa.Table, schema: pa.Schema
     ) -> tuple[Files, ds.Dataset | None]:
-        """What a function makes of rows that each take a while, and the same to be gone through;
-        None of none.
-        """
+        """The files that a slow function makes of rows, and a dataset of them; None without rows."""
         if not given.num_rows:
             return Files((), schema), None
         folder = self._next_folder()
@@ -313,8 +310,7 @@ class OnSpark:
             _tasks(given.num_rows, METADATA_A_TASK), F.xxhash64("path")
         )
         output = WorkerRows(spread, make, schema).written(folder)
-        # Nothing is said of the rows of each: what belongs together is brought together by the next
-        # step.
+        # The partitions of these rows are arbitrary: the next step groups them.
         files = Files(tuple((name, f"{folder}/{name}", 0) for name in output.files), schema)
         filesystem, path = fsspec.core.url_to_fs(folder)
         dataset = (

@@ -1,4 +1,4 @@
-"""What an audit is asked: a JSON file names the roots and their listings; a Parquet file holds the
+"""The request of an audit: a JSON file names the roots and their listings; a Parquet file holds the
 jobs (``JOB_SCHEMA``). Audits of one request share one Spark run, so none may name a root of
 another.
 """
@@ -66,20 +66,19 @@ did; null counts as true. ``terminal``: seen FINISHED, CANCELED or FAILED. ``see
 not unreachable. ``recorded``: a recording tells of it where what runs now counts; null counts as
 false. ``started_at`` and ``ended_at``: of its present run, which one of the same id may have gone
 before. ``redeployed_at``: when Flink last began to deploy all of its tasks, so that none of its
-attempts is older; null where nobody knows. ``completed_unread``: it may have completed later ones,
-of which nobody read. ``restore_unread``: nobody has read whether it was restored.
-``reads_restored``: as long as it runs its database may read the files of what it was restored from,
-whatever its checkpoints refer to; null counts as false. ``in_flight_since``: when the oldest
-pending checkpoint was triggered. ``checkpoints_ended``: only checkpoints known to have never
-completed (``completed`` false) or to have been discarded; ``triggered_at``, ``ended_at`` and
-``reason`` (Flink's CheckpointFailureReason) tell which of them left a file in ``shared/``, and may
-be null.
+attempts is older; null if nobody knows. ``completed_unread``: it may have completed later ones, of
+which nobody read. ``restore_unread``: nobody has read whether it was restored. ``reads_restored``:
+as long as it runs its database may read the files of what it was restored from, whatever its
+checkpoints refer to; null counts as false. ``in_flight_since``: when the oldest pending checkpoint
+was triggered. ``checkpoints_ended``: only checkpoints known to have never completed (``completed``
+false) or to have been discarded; ``triggered_at``, ``ended_at`` and ``reason`` (Flink's
+CheckpointFailureReason) tell which of them left a file in ``shared/``, and may be null.
 """
 
 
 @dataclass(frozen=True)
 class UnlistedDirectory:
-    """``other``: what a link leads to, or the other name of a directory, as roots are named."""
+    """``other``: the target of a link, or the other name of a directory, below a root's URI."""
 
     subject: str
     reason: str = ""
@@ -107,12 +106,10 @@ class Statement:
 
 @dataclass(frozen=True)
 class AuditedRoot:
-    """``uri`` is canonical. ``listing`` is a directory or glob of Parquet; ``read_at`` where its
-    files are read instead.
-
-    ``clusters`` may write below it (none named: any). ``unreachable`` are those of them that cannot
-    be seen at present, ``unreachable_elsewhere`` the others: a job of theirs may have been restored
-    from here.
+    """``uri`` is canonical. ``listing`` is a directory or glob of Parquet; ``read_at`` is where
+    Weir reads its files instead. ``clusters`` may write below it (empty: any). ``unreachable``:
+    those of them that cannot be seen at present; ``unreachable_elsewhere``: other such clusters,
+    whose jobs may have been restored from here.
     """
 
     uri: str
@@ -215,10 +212,10 @@ def _beside(folder: str, path: str) -> str:
 
 
 def _refuse_overlap(audits: tuple[Audit, ...]) -> None:
-    """A root within another would be listed twice; one of two audits would carry the state of
-    both.
+    """Refuse nested roots: the inner one would be listed twice, and one of two audits would carry
+    the state of both.
     """
-    # With a slash behind each, all that lie below one follow it at once.
+    # With a slash at the end of each, nested roots directly follow the outer one.
     roots = sorted(f"{root.uri.rstrip('/')}/" for audit in audits for root in audit.roots)
     for outer, inner in pairwise(roots):
         if inner.startswith(outer):

@@ -1,6 +1,4 @@
-"""Whether an audit is small enough to be carried out in one process: as the footers say of what it
-would read.
-"""
+"""Whether an audit is small enough for one process, by the Parquet footers of its inputs."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -29,10 +27,7 @@ MOST_JOBS_BYTES = 8 << 20
 def fits_one_process(
     audits: Sequence[Audit], previous: Sequence[Manifest], lake: LakeReader, run_dir: str
 ) -> bool:
-    """Only where everything lies on this machine.
-
-    Raises ``Refused`` for a listing that is not complete.
-    """
+    """Only if all inputs are on this machine. Raises ``Refused`` for an incomplete listing."""
     roots = [root for audit in audits for root in audit.roots]
     jobs = [absolute_root(audit.jobs) for audit in audits]
     before = [absolute_root(manifest.run_dir) for manifest in previous]

@@ -1,9 +1,9 @@
-"""What an audit of checkpoint storage hands to the web. ``AUDIT_TABLES`` are loaded into the
+"""The tables of a storage audit for the web application. ``AUDIT_TABLES`` are loaded into the
 database; ``FILE_TABLES`` have a row for each file or reference and stay Parquet in the run
-directory. Texts are codes of :mod:`spark_jobs.storage_words`. ``cluster`` and ``job_id`` are empty
-in a key where nobody knows them. A new column: its line here, what fills it
-(``spark_jobs/storage/``), and the field of the same name in ``webapp/storage/models.py``; what the
-next audit has to know of a file is in ``KNOWN_OF_FILE`` (``spark_jobs/storage/carried.py``).
+directory. Texts are codes of :mod:`spark_jobs.storage_words`. In keys, an unknown ``cluster`` or
+``job_id`` is empty. A new column: its line here, what fills it (``spark_jobs/storage/``), and the
+field of the same name in ``webapp/storage/models.py``; what the next audit needs of a file is in
+``KNOWN_OF_FILE`` (``spark_jobs/storage/carried.py``).
 """
 
 from spark_jobs.serving import Column, ServingTable
@@ -253,7 +253,7 @@ STORAGE_CHAIN = ServingTable(
         Column("checkpoints", "int", "of this job that do", required=True),
     ),
 )
-"""``directory`` is that of the job that depends on the other; empty where nobody knows it."""
+"""``directory``: of the job that depends on the other; empty if unknown."""
 
 STORAGE_MISSING = ServingTable(
     "storage_missing",
@@ -383,12 +383,10 @@ STORAGE_REFERENCE = ServingTable(
 )
 
 PENDING = "storage_pending"
-"""State: (metadata_path, path) of checkpoints that were not read, and of which the next audit has
-to know.
-"""
+"""State for the next audit: (metadata_path, path) of checkpoints that were not read."""
 
 NEEDED = "storage_needed"
-"""State: (job_id) of jobs whose task-owned files may be needed; null where those of all may be."""
+"""State: (job_id) of jobs whose task-owned files may be needed; null if those of all may be."""
 
 FILE_TABLES: dict[str, ServingTable] = {
     table.name: table for table in (STORAGE_FILE, STORAGE_LIVE, STORAGE_REFERENCE)

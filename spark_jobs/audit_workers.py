@@ -20,7 +20,7 @@ MADE = pa.schema(
         ("rows", pa.int64()),
     ]
 )
-"""``place``: of a file among the others of an ordered part."""
+"""``place``: the position of a file in an ordered part."""
 
 _ROOT_DIGITS = 9
 
@@ -36,8 +36,8 @@ def worked(
     schemas: Mapping[str, pa.Schema],
     ordered: str,
 ) -> Iterator[pa.RecordBatch]:
-    """``MADE``, of the part ``ordered`` a file for each root. Files of a task that failed and was
-    run again lie beside the others, and nobody knows of them.
+    """``MADE``; the part ``ordered`` has a file for each root. A failed task that was run again
+    leaves unused files beside the others.
     """
     tables: dict[str, pa.Table] | None = None
     for parts in parts_of(batches):

@@ -1,4 +1,4 @@
-"""Thresholds that people set and recovery points that audits found, for the rules of one cycle."""
+"""Inputs of a cycle's rules: thresholds set by people and recovery points found by audits."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -20,10 +20,8 @@ EXAMPLE = {
 
 @dataclass(frozen=True)
 class CycleRequest:
-    """``thresholds`` are overrides, of ``key`` by ``value``.
-
-    ``recovery_points`` are newest retained checkpoints that an audit found not to be whole, with
-    the fields of ``RecoveryPoint``.
+    """``thresholds`` override ``key`` by ``value``. ``recovery_points``: newest retained
+    checkpoints that an audit found incomplete, with the fields of ``RecoveryPoint``.
     """
 
     thresholds: Sequence[Scoped] = ()

@@ -19,9 +19,9 @@ JOBS = ("audit", "cycle", "log_events", "replicate", "rollups")
 
 
 def run_job(words: Sequence[str]) -> int:
-    """0 where all was done. Raises what the job raises: :class:`ingest.errors.IngestError` and
-    :class:`spark_jobs.manifest.BadManifest` where it was refused,
-    :class:`spark_jobs.previous_run.PreviousLost` where what it should carry on from is lost.
+    """0 if all was done. Raises :class:`ingest.errors.IngestError` and
+    :class:`spark_jobs.manifest.BadManifest` if the job was refused,
+    :class:`spark_jobs.previous_run.PreviousLost` if the state of the previous run is lost.
     """
     job = importlib.import_module(f"spark_jobs.jobs.{words[0]}")
     parser = argparse.ArgumentParser(

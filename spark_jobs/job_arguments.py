@@ -49,9 +49,8 @@ def add_attempt(parser: argparse.ArgumentParser) -> None:
 
 
 def interrupt_attempts(tags: Sequence[str]) -> None:
-    """What earlier attempts may have left running on a Spark Connect server ends.
-
-    Spark is imported only where there are any: that takes longer than a small job.
+    """End operations that earlier attempts left on a Spark Connect server. Spark is imported only
+    if there are any: that takes longer than a small job.
     """
     if tags:
         from spark_jobs.session import interrupt_attempt

@@ -1,8 +1,8 @@
-"""Checkpoint facts of runs, kept in the lake, for roll-ups of late facts. Each run is taken up
-once, in the order of the chain. The Delta transactions of the table's commits say how far that is:
+"""Checkpoint facts of runs, kept in the lake, for roll-ups of late facts. Each run is appended
+once, in the order of the chain. The Delta transactions of the table's commits record the progress:
 ``cycle``: the commits at which the last run ended, as their sum, ``UNFINISHED`` while parts are
-missing; ``run``, ``part``: that run and how many parts are there; ``first``: the run with which its
-chain began. A run that reads the lake from its beginning takes the place of all that is there.
+missing; ``run``, ``part``: that run and its number of parts so far; ``first``: the first run of the
+chain. A run that reads the lake from its beginning replaces all rows.
 """
 
 import hashlib
@@ -32,8 +32,7 @@ ROWS_A_PART = 500_000
 """Some hundred bytes each in memory, while they are written."""
 
 FAR_DAYS = 400
-"""A trigger this far from its observation is a false one; each day of theirs would be a folder and
-a file of its own.
+"""A trigger this far from its observation is false; each day would be a separate folder and file.
 """
 
 _KEY = ("cluster", "job_id", "checkpoint_id", "trigger_time")
@@ -51,7 +50,7 @@ class Taken(NamedTuple):
 
 
 class Run(Protocol):
-    """A run of the cycle, as its manifest or as the database knows it."""
+    """A run of the cycle, from its manifest or the database."""
 
     @property
     def attempt(self) -> str: ...
@@ -62,10 +61,9 @@ class Run(Protocol):
 
 
 def keep(lake: LakeReader, run: Manifest) -> int:
-    """Take up a complete run; returns how many rows that brought, 0 where it is there already.
-
-    Raises :class:`PreviousLost` where the table does not hold what came before the run, or the
-    run's files are damaged: then everything has to be read again from the lake.
+    """Append a complete run; returns the number of rows, 0 if it is already there. Raises
+    :class:`PreviousLost` if the table lacks the runs before it, or its files are damaged: then
+    everything has to be read again from the lake.
     """
     if is_kept(taken(lake), run):
         return 0
@@ -151,8 +149,8 @@ def _write(
 
 
 def _parts(run: Manifest) -> Iterator[tuple[list[pa.RecordBatch], bool]]:
-    """The run's rows some at a time, always the same ones, and whether these are the last; one part
-    without rows where it has none.
+    """The run's rows in parts, always the same ones, each with whether it is the last; a run
+    without rows has one empty part.
     """
     pending: list[pa.RecordBatch] = []
     for batch in _rows(run):

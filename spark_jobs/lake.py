@@ -22,10 +22,8 @@ SMALL_BYTES = 32 * 1024 * 1024
 
 @dataclass(frozen=True)
 class PinnedLake:
-    """The lake as of one version per table, so that all frames of a run agree.
-
-    Rows of a raw table come with those that Spark read itself. ``after`` is by table, its own and
-    that of the derived one.
+    """The lake at one version per table, so that all frames of a run agree. A raw table includes
+    the rows that Spark read itself. ``after``: by table, its version and that of the derived table.
     """
 
     session: SparkSession
@@ -48,7 +46,7 @@ class PinnedLake:
         return self._all(table, frames)
 
     def has_new_rows(self, table: str, after: Mapping[str, int]) -> bool:
-        """Whether those commits brought any rows: one that only compacts does not."""
+        """Whether the new commits have new rows: one that only compacts has none."""
         files_by_table = {
             source_table: self._new_files(source_table, after)
             for source_table in with_same_rows(table)
@@ -59,7 +57,7 @@ class PinnedLake:
             for file in files
         ):
             return True
-        # Files that hold rows of later commits may hold none of these.
+        # Files with rows of later commits may have none of these.
         return any(files_by_table.values()) and not self.new_rows(table, after).isEmpty()
 
     def times_of_new(

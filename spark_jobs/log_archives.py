@@ -1,6 +1,6 @@
 """Log files of any size → the lake's ``derived/log_records``, read by Spark's Python workers.
-*Stage*: one pass over the raw text writes the records worth keeping. *Commit*: they are stamped
-with the version that brings them, and join the Delta table under its lock.
+*Stage*: one pass over the raw text writes the records to keep. *Commit*: they get the version of
+their commit, and are added to the Delta table under its lock.
 """
 
 import json

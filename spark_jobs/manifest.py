@@ -1,5 +1,5 @@
-"""The manifest of a run: what came out, from which commits, and what the next run carries on with.
-It is written last: a run without one never happened.
+"""The manifest of a run: its outputs, the commits that it read, and the state for the next run. It
+is written last: a run without one is void.
 """
 
 import json
@@ -39,8 +39,7 @@ class Manifest:
     started_at: datetime
     finished_at: datetime
     retracted: dict[str, Output] = field(default_factory=dict)
-    """Keys of rows that earlier runs wrote and that turned out to be others: to be removed before
-    ``tables`` are loaded.
+    """Keys of earlier runs' rows whose key has changed: to be deleted before ``tables`` are loaded.
     """
     run_dir: str = field(default="", compare=False)
 
@@ -60,12 +59,12 @@ class Manifest:
 
 
 def write(manifest: Manifest, run_dir: str) -> str:
-    """Write the manifest; returns where. A reader sees the whole of it or none."""
+    """Write the manifest; returns its address. Readers see all of it or none."""
     target = f"{run_dir.rstrip('/')}/{NAME}"
     filesystem, path = fsspec.core.url_to_fs(target)
     filesystem.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
     body = json.dumps(manifest.as_json(), indent=1, sort_keys=True).encode()
-    # Object stores put a file at once; elsewhere a rename does the same.
+    # Object stores write a file atomically; elsewhere a rename does.
     if "file" in _protocols(filesystem) or "hdfs" in _protocols(filesystem):
         part = f"{path}.{manifest.attempt}.part"
         filesystem.pipe_file(part, body)
@@ -76,8 +75,8 @@ def write(manifest: Manifest, run_dir: str) -> str:
 
 
 def read(uri: str) -> Manifest:
-    """Read a manifest by its own address; raises BadManifest where it is missing, torn or of
-    another format.
+    """Read a manifest by its own address; raises BadManifest if it is missing, torn or of another
+    format.
     """
     filesystem, path = fsspec.core.url_to_fs(uri)
     try:
@@ -95,8 +94,8 @@ def read(uri: str) -> Manifest:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error in reading a file tells of the file, and not of the way to it: gone, torn or
-    spoilt.
+    """Whether an error of reading means that the file is missing, torn or damaged, rather than
+    unreachable.
     """
     # What Arrow cannot decode it may also report as a bare OSError.
     return isinstance(

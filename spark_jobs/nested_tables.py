@@ -1,6 +1,6 @@
 """The result of a cycle: one row for each job, with the rows of every serving table nested in it;
-and those tables cut out of it. Within a row instants are epoch milliseconds; cluster and job stand
-once.
+and how to extract these tables. Within a row instants are epoch milliseconds, and cluster and job
+stand once.
 """
 
 from collections.abc import Sequence
@@ -65,8 +65,8 @@ def struct(table: ServingTable) -> pa.StructType:
 
 
 def nested(table: ServingTable, columns: Sequence[str]) -> list[str]:
-    """Parquet's names of these columns of the rows nested in jobs: the others, such as traces of
-    thousands of lines, are not read.
+    """Parquet's names of these columns of nested rows, so that the others, such as long traces, are
+    not read.
     """
     return [f"{table.name}.list.element.{name}" for name in columns if name not in JOB]
 

@@ -1,6 +1,4 @@
-"""Weir's own packages as a file to send along, and what distinguishes them from those of another
-version.
-"""
+"""Weir's own packages as a file to send, and the digest of their version."""
 
 import hashlib
 import zipfile
@@ -23,7 +21,7 @@ def digest() -> str:
 
 
 def archive(folder: Path) -> Path:
-    """The packages as a zip, named by what is in it: a session takes one name once."""
+    """The packages as a zip, named by a digest of its content: a session accepts a name once."""
     target = folder / f"weir-{digest()}.zip"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
         for path in _files():

@@ -1,6 +1,4 @@
-"""``_metadata`` as rows, from the lake where they were parsed before, else parsed now and kept
-there.
-"""
+"""``_metadata`` as rows: from the lake if parsed before, else parsed now and stored there."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -26,7 +24,7 @@ from spark_jobs.storage.snapshots import FAILED, PARSED
 
 TABLE = REFERENCES.name
 KEPT_FOR = timedelta(days=30)
-"""Older rows are not looked at: to parse a file again costs less than to read a year of them."""
+"""Older rows are not read: parsing a file again costs less than reading a year of rows."""
 SOURCE = "metadata"
 ROUNDS = 3
 """How often checkpoints that were replaced while they were read are looked for again."""
@@ -42,9 +40,7 @@ _HIT = pa.schema(
 
 
 class Engine(Protocol):
-    """What reads the lake and calls the reader of ``_metadata``: this process, or Spark's
-    workers.
-    """
+    """Reads the lake and calls the reader of ``_metadata``, in this process or in Spark's workers."""
 
     def lake_rows(
         self,
@@ -65,17 +61,15 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class ParsedMetadata:
-    """``fresh`` parses everything whatever the lake keeps."""
+    """``fresh`` parses everything, whatever the lake has."""
 
     engine: Engine
     lake: LakeReader
     fresh: bool = False
 
     def read(self, wanted: pa.Table) -> Any:
-        """``PARSED`` rows of ``wanted`` files, and of what came after those that vanished
-        meanwhile.
-
-        Listing comes before reading: what a listed checkpoint refers to was there before it.
+        """``PARSED`` rows of ``wanted`` files, and of successors of those that vanished meanwhile.
+        List before reading: the files of a listed checkpoint existed before it.
         """
         parts, looked_for = [], wanted
         for _ in range(ROUNDS + 1):
@@ -115,7 +109,7 @@ class ParsedMetadata:
         return [*tables, parsed], dataset
 
     def _keep(self, rows: ds.Dataset) -> None:
-        """Append to the lake, streamed: what one audit parses may be more than memory holds."""
+        """Append to the lake as a stream: the rows of one audit may exceed memory."""
         if not rows.count_rows(filter=ds.field("failure").is_null()):
             return
         self._keep_snapshots(rows)
@@ -131,7 +125,7 @@ class ParsedMetadata:
                 )
 
     def _keep_snapshots(self, rows: ds.Dataset) -> None:
-        """Before the handles, which say that the file need not be read again."""
+        """Append snapshots before the handles, which mark a file as read."""
         read = rows.scanner(
             columns=["audit_id", *READ], filter=ds.field("failure").is_null()
         ).to_batches()
@@ -141,10 +135,8 @@ class ParsedMetadata:
 
 
 def _hits(wanted: Iterable[Row], counted: Iterable[Row]) -> Iterator[Row]:
-    """Two audits may have parsed a file, each in a commit of its own, or two of one run in the
-    same.
-
-    The last whole one counts.
+    """Rows of the lake for wanted files. Two audits may have parsed a file, in two commits or in
+    one: the last complete one counts.
     """
     whole = by(
         (row for row in counted if row["handles"] is not None and row["rows"] > row["handles"]),
@@ -175,9 +167,7 @@ def _failures(parsed: ds.Dataset | None) -> pa.Table:
 
 
 def find_replacements(engine: Engine, failed: pa.Table, wanted: pa.Table) -> pa.Table:
-    """What came after files that vanished, as ``wanted`` rows; one look into each job's
-    directory.
-    """
+    """Successors of vanished files, as ``wanted`` rows; each job's directory is listed once."""
     gone = reading.left_behind(failed.to_pylist(), wanted)
     if not gone.num_rows:
         return gone

@@ -1,4 +1,4 @@
-"""Paths and URIs as the processes that read them spell them."""
+"""Spellings of paths and URIs for the processes that read them."""
 
 import re
 from pathlib import Path
@@ -9,9 +9,7 @@ _S3 = re.compile(r"^s3n?://")
 
 
 def absolute_root(root: str) -> str:
-    """The root as any process sees it: a Connect server resolves relative paths against its own
-    folder.
-    """
+    """The absolute root: a Connect server would resolve a relative path against its own folder."""
     if "://" in root and not root.startswith("file://"):
         return root.rstrip("/")
     return str(

@@ -1,7 +1,5 @@
-"""The run that another one carries on from: found lost or damaged before Spark meets it, and where
-Spark stumbled over it.
-
-A retry does not help where it is lost: the job is started without it.
+"""Checks the previous run, whose state the next one needs: before Spark reads it, and after Spark
+failed on it. If it is lost, a retry does not help: the job is started without it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,14 +15,13 @@ from spark_jobs.manifest import BadManifest, Manifest
 
 
 class PreviousLost(Exception):
-    """What the run should carry on from is gone or damaged; the message says what."""
+    """The state of the previous run is missing or damaged; the message says what."""
 
 
 def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
-    """The manifest at ``uri``, with every file of its state there and complete. ``ended_at``: the
-    commits it has to end at.
-
-    Raises :class:`PreviousLost`; what only cannot be reached at present goes on up as it is.
+    """The manifest at ``uri``, after a check that all files of its state are complete.
+    ``ended_at``: the commits at which it must end. Raises :class:`PreviousLost`; errors of an
+    unreachable storage pass through.
     """
     try:
         manifest = manifests.read(uri)
@@ -41,8 +38,8 @@ def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
 
 
 def check(run: Manifest, *, every_byte: bool = False) -> None:
-    """Raises :class:`PreviousLost` where a file of its state is gone or torn; with ``every_byte``,
-    where a page of one is damaged.
+    """Raises :class:`PreviousLost` if a file of its state is missing or torn; with ``every_byte``,
+    also if a page is damaged.
     """
     filesystem, root = fsspec.core.url_to_fs(run.run_dir)
     for file in (file for files in run.state.values() for file in files):
@@ -62,8 +59,8 @@ def check(run: Manifest, *, every_byte: bool = False) -> None:
 
 @contextmanager
 def blamed_where_damaged(run: Manifest | None) -> Iterator[None]:
-    """Where the body fails and every byte of this run's state, read again, says why,
-    :class:`PreviousLost` takes the error's place.
+    """If the body fails, read every byte of this run's state, and raise :class:`PreviousLost`
+    instead if it is damaged.
     """
     try:
         yield
@@ -77,7 +74,7 @@ def blamed_where_damaged(run: Manifest | None) -> Iterator[None]:
 
 def _is_damaged(run: Manifest, error_text: str) -> bool:
     if f"{run.attempt}/state/" in error_text and "checksum" in error_text.lower():
-        return True  # Hadoop keeps sums of its own beside local files
+        return True  # Hadoop keeps its own checksums beside local files
     try:
         check(run, every_byte=True)
     except PreviousLost:

@@ -1,6 +1,4 @@
-"""What a job says while it runs, line by line: on standard output, or to whoever runs it in their
-own process.
-"""
+"""Progress lines of a job: on standard output, or to a caller in the same process."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,5 +1,5 @@
-"""The directory of one attempt of a Spark job: frames in, Parquet files and their counts out;
-carried frames back in.
+"""The directory of one attempt of a Spark job: writes frames as counted Parquet files, reads
+carried frames back.
 """
 
 from collections.abc import Sequence
@@ -16,18 +16,16 @@ from spark_jobs.run_files import RunFiles
 from spark_jobs.worker_rows import WorkerRows
 
 VERIFIED = {"parquet.page.verify-checksum.enabled": "true"}
-"""A flipped byte that still unpacks would otherwise be remembered for ever.
-
-Writers leave sums; readers verify them only on request.
+"""Otherwise a flipped byte that still unpacks would stay undetected. Writers add checksums; readers
+verify them only on request.
 """
 
 
 @dataclass(frozen=True)
 class RunDir(RunFiles):
     def write_table(self, name: str, frame: DataFrame, unrepeated: Sequence[str] = ()) -> int:
-        """Write a serving table; returns its number of rows.
-
-        Values of ``unrepeated`` columns are each there once.
+        """Write a serving table; returns its number of rows. Values of ``unrepeated`` columns are
+        unique.
         """
         self.outputs[name] = self._write(frame, f"tables/{name}", unrepeated)
         return self.outputs[name].rows
@@ -50,7 +48,7 @@ class RunDir(RunFiles):
         return output.rows
 
     def _write(self, frame: DataFrame, folder: str, unrepeated: Sequence[str] = ()) -> Output:
-        # Parquet would look for repetitions in them, and write them plainly after all.
+        # Parquet would build a dictionary for them in vain.
         options = {f"parquet.enable.dictionary#{column}": "false" for column in unrepeated}
         frame.write.mode("overwrite").options(**options).parquet(
             f"{hadoop_path(self.uri)}/{folder}"
@@ -62,8 +60,7 @@ class RunDir(RunFiles):
             if name.endswith(".parquet"):
                 with filesystem.open(path, "rb") as file:
                     held = ParquetStream(file).metadata.num_rows
-                # A snapshot and a stage keep an empty file for its schema; a table has no use for
-                # one.
+                # A snapshot and a stage need an empty file for its schema; a table does not.
                 if held or not folder.startswith("tables/"):
                     files.append(f"{folder}/{name}")
                 rows += held
@@ -78,10 +75,8 @@ class Carried:
     previous: Manifest | None
 
     def frame(self, name: str, otherwise: DataFrame) -> DataFrame:
-        """The snapshot ``name``; rows of none, shaped like ``otherwise``, where no run left one.
-
-        A snapshot of another shape (left by another version of Weir) is read by the names it
-        shares.
+        """The snapshot ``name``; without one, an empty frame like ``otherwise``. From a snapshot of
+        another version of Weir, common columns are read.
         """
         files = self.previous.state.get(name, ()) if self.previous else ()
         if not files or self.previous is None:

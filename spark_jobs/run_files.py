@@ -13,9 +13,7 @@ from spark_jobs.nested_tables import RETRACTED, ROWS
 from spark_jobs.serving import CHECKPOINT_FACT
 
 JOB_STATE = "jobs_with_losses"
-"""Snapshot of what is remembered of each job; a run that lacks it was left by an earlier version of
-Weir.
-"""
+"""The snapshot of each job's state; a run without it is of an earlier version of Weir."""
 EXECUTIONS = "executions"
 """Snapshot of where each attempt of a subtask ran."""
 LIVES = "taskmanager_lives"
@@ -23,7 +21,7 @@ LIVES = "taskmanager_lives"
 
 @dataclass(frozen=True)
 class RunFiles:
-    """``uri`` is absolute: a Connect server would take a relative one for a folder of its own."""
+    """``uri`` is absolute: a Connect server would resolve a relative one against its own folder."""
 
     uri: str
     outputs: dict[str, Output] = field(default_factory=dict)
@@ -44,11 +42,9 @@ class RunFiles:
         return written.rows
 
     def count_jobs(self, written: Output) -> int:
-        """Take files of jobs with nested rows (:mod:`spark_jobs.nested_tables`) into the run;
-        returns how many jobs they hold.
-
-        May be called for one part of the jobs after the other. Their states are what the next run
-        starts from.
+        """Add files of jobs with nested rows (:mod:`spark_jobs.nested_tables`) to the run; returns
+        their number of jobs. May be called repeatedly, for parts of the jobs. The next run starts
+        from their states.
         """
         for file in written.files:
             for batch in self.read([file], [ROWS]):
@@ -73,7 +69,7 @@ class RunFiles:
                 yield from ParquetStream(handle).iter_batches(columns=list(columns))
 
     def copy_state(self, previous: Manifest) -> None:
-        """Take over what another run left, file by file: its directory may be removed."""
+        """Copy the state of another run file by file: its directory may be removed."""
         for name in previous.state:
             self.copy_snapshot(previous, name)
 

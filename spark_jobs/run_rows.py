@@ -1,4 +1,4 @@
-"""Rows of a complete run, read without Spark. How they lie in its files is known here alone."""
+"""Reads rows of a complete run without Spark. Only this module knows their layout in files."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,10 +16,10 @@ _NESTED = {table.name: table for table in (*NESTED, RETRACTED)}
 def rows_of(
     manifest: Manifest, table: str, columns: Sequence[str], rows_at_once: int
 ) -> Iterator[pa.RecordBatch]:
-    """These columns of a table of the run, a bounded number of rows at once; none where the run has
-    no such table.
+    """Rows with these columns of a table of the run, in bounded batches; none if the run has no
+    such table.
 
-    Raises :class:`BadManifest` where files and manifest differ, or a file is gone or damaged.
+    Raises :class:`BadManifest` if files and manifest differ, or a file is gone or damaged.
     """
     yield from _rows(manifest, table, manifest.tables.get(table, Output(0)), columns, rows_at_once)
 

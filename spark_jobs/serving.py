@@ -1,8 +1,8 @@
-"""Serving tables: what Spark hands to the web. Spark jobs write these as Parquet, the web's loader
-upserts them by ``key`` into the model of the same name. A ``json`` column holds a JSON document, a
-``message`` column one message (:mod:`ingest.messages`), a ``messages`` column a document with
-messages in it. Units are in the names. ``as_of`` is the newest observation of a row: an older row
-never replaces a newer one. What rules read of a row too is declared by its sample
+"""Serving tables: what Spark passes to the web application. Spark jobs write these as Parquet, the
+web's loader upserts them by ``key`` into the model of the same name. A ``json`` column holds a JSON
+document, a ``message`` column one message (:mod:`ingest.messages`), a ``messages`` column a
+document with messages in it. Units are in the names. ``as_of`` is the newest observation of a row:
+an older row never replaces a newer one. Columns that rules also read are declared in samples
 (:mod:`spark_jobs.diagnosis.samples`).
 """
 
@@ -54,7 +54,7 @@ _KINDS: dict[Any, Kind] = {
 class ServingTable:
     """``key`` identifies a row.
 
-    ``final`` names the flag column that protects a settled row, if any.
+    ``final``: the flag column that protects a settled row, if any.
     """
 
     name: str
@@ -73,7 +73,7 @@ class ServingTable:
 
 
 def columns_of(sample: type) -> tuple[Column, ...]:
-    """The columns that the fields of a sample declare; an instant's is without ``_ms``."""
+    """The columns that a sample's fields declare; instants are without ``_ms``."""
     required = {field.name for field in fields(sample) if field.default is MISSING}
     hints = get_type_hints(sample, include_extras=True)
     return tuple(_column(name, hint, name in required) for name, hint in hints.items())
@@ -396,8 +396,8 @@ LOG_EVENT_FIELDS = (
     "count",
     "timeout_ms",
 )
-"""What a line may tell beside the columns of ``log_event``: the members of ``fields``, those that
-are unknown left out.
+"""Further facts of a line besides the columns of ``log_event``: members of ``fields``, without
+unknown ones.
 """
 
 JOB_EXCEPTION = ServingTable(
@@ -586,7 +586,7 @@ TASKMANAGER_LOSSES = (
     "heartbeat_timeout",
     "unreachable",
 )
-"""How a TaskManager that is lost ended, those first that say most."""
+"""How a lost TaskManager ended, the most specific first."""
 TASKMANAGER_ENDS = (*TASKMANAGER_LOSSES, "released", "unlisted")
 
 TASKMANAGER_LIFE = ServingTable(

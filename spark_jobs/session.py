@@ -1,7 +1,7 @@
 """The Spark session of a job: ``SPARK_REMOTE`` (``sc://host:port``) opens a Connect session, else
-``SPARK_MASTER`` a classic one, else ``local[*]``. A client that is killed leaves its work running
-on a Connect server, so each attempt owns a session named after its tag: the next attempt interrupts
-what is left in it.
+``SPARK_MASTER`` a classic one, else ``local[*]``. A killed client leaves its work running on a
+Connect server, so each attempt has a session named after its tag, which the next attempt
+interrupts.
 """
 
 import os
@@ -27,19 +27,17 @@ SESSION_OPTIONS = {
     "spark.sql.session.timeZone": "UTC",
     # Spark's default since 4.0; transforms rely on nulls, not -1, for sizes of unknown arrays.
     "spark.sql.ansi.enabled": "true",
-    # Inputs of a cycle are small; with adaptive execution larger ones are still split by their
-    # size.
+    # Inputs of a cycle are small; adaptive execution still splits larger ones.
     "spark.sql.shuffle.partitions": "4",
     # A cycle names up to some thousand files. Below this, listing them in a Spark job costs more
     # than it saves.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "2000",
-    # Kept files may be removed by a vacuum only a day later; a missing file is a bug and must be
-    # loud.
+    # A vacuum removes files only after a day, so a missing file is a bug and must raise an error.
     "spark.sql.files.ignoreMissingFiles": "false",
     # With a bound in bytes, Spark adds up all buffers of a batch before each row that it sends to
-    # Python: half of the JVM's work where rows are of some hundred nested columns, as those of jobs
-    # are. This value alone turns it off; rows are counted instead:
-    # few enough for those of a vertex of parallelism 5,000, of half a megabyte each.
+    # Python: half of the JVM's work for rows of some hundred nested columns, such as those of jobs.
+    # Only this value turns it off; rows are counted instead: few enough for those of a vertex of
+    # parallelism 5,000, of half a megabyte each.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
     "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
     # Parquet instants with microseconds; the old INT96 has no min/max.
@@ -64,7 +62,7 @@ times as slow.
 """
 
 CLASSIC_OPTIONS = {
-    # Nobody looks at the UI of a job of seconds, and its port could be taken.
+    # A job of seconds needs no UI, and its port may be in use.
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # Throughput counts here, not pauses: 6 % less time than with G1, measured over raw logs on two
@@ -75,8 +73,8 @@ CLASSIC_OPTIONS = {
     # loopback.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # It notes for every column where in Python it was written: some calls to the JVM for each, a
-    # third of the client's time.
+    # Spark records the Python line of every column, with several calls to the JVM: a third of the
+    # client's time.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # Scratch tables are never used; without this, a folder appears wherever the job was started.
     "spark.sql.catalogImplementation": "in-memory",
@@ -89,7 +87,7 @@ LOOKED_UP_OFTEN = (
     "PythonUtils",
     "PythonSQLUtils",
 )
-"""What PySpark asks the JVM for with every column that is written down."""
+"""Names that PySpark looks up in the JVM for every column."""
 
 _NAMESPACE = uuid.UUID("6f1c6f0e-9f0b-5e0e-8a5e-2f5b3a0d7c11")
 
@@ -97,7 +95,7 @@ _NAMESPACE = uuid.UUID("6f1c6f0e-9f0b-5e0e-8a5e-2f5b3a0d7c11")
 def open_session(
     app_name: str, attempt: str | None = None, options: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A session for one attempt of a job. What an earlier process left running under ``attempt`` is
+    """A session for one attempt of a job. Operations of an earlier process under ``attempt`` are
     interrupted first. Environment: ``SPARK_REMOTE``, ``SPARK_MASTER``, ``WEIR_SPARK_DRIVER_MEMORY``
     (classic only, default 2g) and ``WEIR_SPARK_DRIVER_HOST``.
     """
@@ -124,8 +122,7 @@ def operation_tag(attempt: str) -> str:
 
 
 def interrupt_attempt(attempt: str) -> bool:
-    """Stop what an attempt may still be running on the Connect server. True where its session was
-    found there.
+    """Stop operations of an attempt on the Connect server. True if its session was found there.
 
     Without ``SPARK_REMOTE`` there is nothing to do: a classic driver dies with its process.
     """
@@ -143,8 +140,8 @@ def interrupt_attempt(attempt: str) -> bool:
 
 @contextmanager
 def session_of_attempt(app_name: str, attempt: str) -> Iterator[SparkSession]:
-    """The session of an attempt, stopped at the end; whatever ends the block early interrupts what
-    it left running.
+    """The session of an attempt, stopped at the end; if the block ends early, its operations are
+    interrupted.
     """
     session = open_session(app_name, attempt)
     try:
@@ -159,7 +156,9 @@ def session_of_attempt(app_name: str, attempt: str) -> Iterator[SparkSession]:
 
 
 def _refuse_silence(remote: str) -> None:
-    """Spark's client would ask a server that is not there for many minutes, without a word."""
+    """Raise an error at once: Spark's client would silently retry an unreachable server for many
+    minutes.
+    """
     address = urlsplit(remote)
     try:
         socket.create_connection(
@@ -182,7 +181,7 @@ def _connect(remote: str, app_name: str, attempt: str | None) -> SparkSession:
         session.interruptAll()
         return session
     except PySparkException:
-        # The server has closed that session for good: nothing is left in it, and its id is spent.
+        # The server has closed that session: nothing runs in it, and its id cannot be used again.
         return SparkSession.builder.remote(remote).appName(app_name).create()
 
 
@@ -195,8 +194,8 @@ def _session_of(remote: str, app_name: str, attempt: str) -> SparkSession:
     try:
         return builder.create()
     except PySparkException:
-        # The builder makes it the active session before it asks the server, and asks the active
-        # session for others' settings.
+        # The builder makes it the active session before it contacts the server, and reads others'
+        # settings from the active session.
         dead = SparkSession.getActiveSession()
         if dead is not None and getattr(dead, "session_id", None) == str(session_id):
             dead.stop()
@@ -225,7 +224,7 @@ def _classic(master: str, app_name: str, options: Mapping[str, str]) -> SparkSes
 
 
 def _remember_classes(session: SparkSession) -> None:
-    """Without this, each use of a function makes the JVM look for its class in every jar again."""
+    """Cache classes: otherwise each use of a function makes the JVM search all jars for its class."""
     jvm: Any = session._jvm
     for name in LOOKED_UP_OFTEN:
         setattr(jvm, name, getattr(jvm, name))

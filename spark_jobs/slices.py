@@ -1,5 +1,5 @@
-"""The oldest part of what is new in the lake that is few enough rows to be worked on at once: a
-backlog is taken slice by slice, in the order of commits.
+"""Splits a backlog of new rows in the lake into slices, in the order of commits, each small enough
+for one run.
 """
 
 from collections import Counter
@@ -17,9 +17,8 @@ from spark_jobs.paths import absolute_root
 def oldest(
     lake: LakeReader, from_seq: Mapping[str, int], to_seq: Mapping[str, int], most_rows: int
 ) -> dict[str, int]:
-    """Table → last commit of the slice: ``to_seq`` where all of it has at most ``most_rows``.
-
-    It has one commit at least, however large.
+    """The oldest slice: table → its last commit, ``to_seq`` if all rows are at most ``most_rows``.
+    A slice has at least one commit, of any size.
     """
     waiting = []
     for table, last in to_seq.items():
@@ -29,7 +28,7 @@ def oldest(
             times = lake.commit_times(table, known)
             at = 0
             for seq in range(known + 1, last + 1):
-                at = max(at, times.get(seq, 0))  # clocks of several machines write
+                at = max(at, times.get(seq, 0))  # several clocks date commits
                 waiting.append((at, seq, table, rows[seq]))
     reached, total = {table: from_seq.get(table, 0) for table in to_seq}, 0
     for _at, seq, table, brought in sorted(waiting):

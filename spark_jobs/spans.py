@@ -1,4 +1,4 @@
-"""Stretches of time in which rows lie, so that a table is read there alone."""
+"""Spans of time that contain the needed rows, so that only these parts of a table are read."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ Span = tuple[datetime, datetime]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LINES_AFTER_TRIGGER = timedelta(days=1)
-"""Lines about a checkpoint are looked for this long after its trigger; late messages come within
+"""Lines about a checkpoint are searched this long after its trigger; late messages arrive within
 hours.
 """
 OTHER_SIDE_WITHIN = timedelta(days=1)
@@ -22,11 +22,10 @@ CLOSE_TOGETHER = timedelta(minutes=10)
 
 
 class JobLookup(NamedTuple):
-    """A job and the first and last trigger, in epoch ms, of the checkpoints whose rows it needs; no
-    span, where the last comes first.
-
-    ``keys``: of the snapshots that it needs, see :mod:`spark_jobs.fold.wanted_snapshots`.
-    ``minutes``: starts, in epoch ms, of those whose metric samples it needs.
+    """What a job needs from the lake: rows of checkpoints from the first to the last trigger (epoch
+    ms; none if the last is earlier). ``keys``: of needed snapshots, see
+    :mod:`spark_jobs.fold.wanted_snapshots`. ``minutes``: starts (epoch ms) of minutes of needed
+    metric samples.
     """
 
     cluster: str
@@ -48,9 +47,7 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def instant(epoch_s: float) -> datetime:
-    """UTC. What lies before 1970 or after the year 2200 is no time; the nearest one stands for
-    it.
-    """
+    """A UTC instant, limited to the years 1970 to 2200."""
     return datetime.fromtimestamp(min(max(epoch_s, 0), LAST_EPOCH_MS // 1000), UTC)
 
 
@@ -61,8 +58,8 @@ def floor(at: datetime, length: timedelta) -> datetime:
 def windows_between(
     times: Sequence[tuple[datetime | None, datetime | None]], length: timedelta
 ) -> list[Span] | None:
-    """The windows of ``length`` that first and last instants of a few files touch; None where those
-    lie too far apart to tell.
+    """The windows of ``length`` between the first and last instants of a few files; None if the
+    spans are too long.
     """
     known = [(first, last) for first, last in times if first is not None and last is not None]
     if len(known) < len(times) or any(last - first > CLOSE_TOGETHER for first, last in known):

@@ -1,6 +1,4 @@
-"""Arrow schemas of the rows that the steps of a cycle hand to each other: Spark and a small cycle
-take them from here.
-"""
+"""Arrow schemas of rows between the steps of a cycle, for Spark and for small cycles."""
 
 import pyarrow as pa
 
@@ -42,7 +40,7 @@ EXECUTION = pa.schema(
 it received it.
 """
 LEARNT_EXECUTION = pa.schema([*EXECUTION, ("newly_placed", pa.bool_())])
-"""``newly_placed``: job, task and host are known, which the last run did not know."""
+"""``newly_placed``: job, task and host have become known."""
 LIFE = pa.schema(
     [
         *arrow_schema(TASKMANAGER_LIFE),
@@ -52,9 +50,9 @@ LIFE = pa.schema(
         ("informed_jobs", pa.list_(pa.string())),
     ]
 )
-"""What is remembered of a life of a TaskManager (:mod:`spark_jobs.fold.taskmanager_lives`)."""
+"""The remembered life of a TaskManager (:mod:`spark_jobs.fold.taskmanager_lives`)."""
 LEARNT_LIFE = pa.schema([*LIFE, ("changed", pa.bool_()), ("to_inform", pa.list_(pa.string()))])
-"""``changed``: it is served otherwise than before; ``to_inform``: jobs to which its end is news."""
+"""``changed``: its served columns changed; ``to_inform``: jobs that need to know of its end."""
 TASKMANAGER_LOSS = pa.schema(
     [
         *JOB_KEY,
@@ -98,9 +96,7 @@ SNAPSHOT = pa.schema(
         ),
     ]
 )
-"""What a ``_metadata`` says as a whole, for a job that wants it; ``owner_id``: the job whose
-directory it lies in.
-"""
+"""The sums of a ``_metadata``, for a job that needs it; ``owner_id``: the job of its directory."""
 
 COMPARISON = pa.schema(
     [
@@ -118,8 +114,8 @@ ASKED = pa.schema(
         ("wanted_keys", pa.list_(pa.string())),
     ]
 )
-"""What a job would know of ``_metadata``; ``wanted_keys``: of snapshots whose full size or type
-would tell something (:mod:`spark_jobs.fold.wanted_snapshots`).
+"""What a job needs of ``_metadata``; ``wanted_keys``: of snapshots whose full size or type is
+needed (:mod:`spark_jobs.fold.wanted_snapshots`).
 """
 LOOKUP = pa.schema(
     [
@@ -133,6 +129,6 @@ LOOKUP = pa.schema(
 needs, and starts (epoch ms) of the minutes whose metric samples it needs.
 """
 FOUND = pa.schema([*JOB_KEY, *(LOOKUP.field(name) for name in ("from_ms", "to_ms", "minutes"))])
-"""What was looked up for a job."""
+"""Rows looked up for a job."""
 STATE = pa.schema([*JOB_KEY, ("state", pa.binary())])
-"""What is remembered of a job."""
+"""The remembered state of a job."""

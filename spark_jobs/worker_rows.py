@@ -1,5 +1,5 @@
-"""Rows that Python workers of Spark make of Arrow batches: for Spark to go on with, or written by
-the workers themselves, which is several times as fast.
+"""Rows that Spark's Python workers make of Arrow batches: returned to Spark, or written by the
+workers themselves, which is several times as fast.
 """
 
 import uuid
@@ -41,9 +41,8 @@ class WorkerRows:
         """Write them below a folder, absolute or with a scheme that workers have credentials for: a
         file for each task that made any.
 
-        Files are named without the folder. Others may lie beside them, of tasks that failed and
-        were run again. ``unrepeated``: columns whose values are each there once, in which Parquet
-        would look for repetitions in vain.
+        Files are named without the folder; failed tasks may leave others there. ``unrepeated``:
+        columns of unique values, for which Parquet needs no dictionary.
         """
         filesystem, path = fsspec.core.url_to_fs(folder)
         filesystem.makedirs(path, exist_ok=True)

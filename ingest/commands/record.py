@@ -77,7 +77,7 @@ def add_log_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def source_of(args: argparse.Namespace, name: str, url: str) -> ClusterSource:
-    """Raises ``Refused`` where a secret cannot be read or two ways to sign in are given."""
+    """Raises ``Refused`` if a secret cannot be read or two ways to sign in are given."""
     return ClusterSource(
         name=name,
         url=url,

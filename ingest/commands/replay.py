@@ -45,14 +45,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     players = {
-        one.name: Player(
-            Tape(args.recordings / one.recording),
-            one.jobs,
-            args.out / one.name,
-            rest_ms=one.rest_s * 1000,
-            past_ms=PAST_MS if one.has_past else 0,
+        shipped.name: Player(
+            Tape(args.recordings / shipped.recording),
+            shipped.jobs,
+            args.out / shipped.name,
+            rest_ms=shipped.rest_s * 1000,
+            past_ms=PAST_MS if shipped.has_past else 0,
         )
-        for one in SHIPPED
+        for shipped in SHIPPED
     }
     asyncio.run(_served(players, args))
     return 0

@@ -1,1 +1,1 @@
-"""Clusters that are found and not typed in: what declared sources list, as addresses with labels."""
+"""Discovers clusters: declared sources list them as addresses with labels."""

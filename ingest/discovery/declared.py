@@ -1,7 +1,8 @@
-"""The file of ``sources:``, which operators write: read each time, refused as a whole where
-anything in it makes no sense. A new way to find clusters is a key here, and in ``reading`` what
-fetches it within its time and size. ``webapp/fleet/listed_clusters.py`` makes clusters of them; a
-listing with an error removes nothing. Hostile answers go into ``tests/ingest/discovery/``.
+"""The file of ``sources:``, which operators write. It is read each time, and refused as a whole if
+any part of it is invalid. A new way to find clusters is a key here, and a function in ``reading``
+that fetches it within its limits of time and size. ``webapp/fleet/listed_clusters.py`` makes
+clusters of them; a listing with an error removes nothing. Hostile answers go into
+``tests/ingest/discovery/``.
 """
 
 import re
@@ -51,7 +52,7 @@ def texts(given: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
 KEYS = ("kubeconfig", "context", "namespaces", "selector", "read", "address", "leader")
 READ = ("deployments", "services", "leaders")
 MAX_NAMESPACES = 20
-"""Each is asked for by itself; more of them are better asked for as all."""
+"""Each is a separate request; for more, request all."""
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _PLACES = re.compile(r"\{(service|namespace|name|port)\}")

@@ -1,6 +1,4 @@
-"""Documents of service discovery, decoded within bounds: JSON, and YAML without what only serves to
-make it explode.
-"""
+"""Decodes documents of service discovery within bounds: JSON, and YAML without aliases that expand."""
 
 from typing import Any
 
@@ -33,7 +31,7 @@ def from_json(content: bytes) -> Any:
 def from_yaml(content: bytes) -> Any:
     """Raises ``Skipped``.
 
-    Events are counted before anything is built: an alias of an alias makes gigabytes out of a line.
+    Counts YAML events before it builds anything: nested aliases turn one line into gigabytes.
     """
     depth = values = 0
     try:

@@ -1,6 +1,4 @@
-"""From targets to clusters: their addresses, the names they go by, and the labels that stay with
-them.
-"""
+"""Targets → clusters: their addresses, names and labels."""
 
 import ipaddress
 import re
@@ -19,18 +17,16 @@ _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 _PATH = re.compile(r"(/[A-Za-z0-9._~%@,:+-]+)*/?")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 METRICS_PATH = "/metrics"
-"""Where Prometheus asks by default: a reporter's, so it says nothing about the REST API of a
-JobManager.
-"""
+"""Prometheus's default path: it is a reporter's, and says nothing about a JobManager's REST API."""
 LONGEST_URL = 500
 
 
 class _Refused(ValueError):
-    """Why, as the end of a sentence."""
+    """The reason, as the end of a sentence."""
 
 
 def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = "") -> Listing:
-    """Clusters by name, in their order. Of two with one name the first stays."""
+    """Clusters by name, in their order; the first of two with the same name is kept."""
     clusters: dict[str, FoundCluster] = {}
     refused = []
     for target in targets:
@@ -46,7 +42,7 @@ def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = 
             }
             name = _name(source, labels)
             if labels.get("cluster") == name:
-                del labels["cluster"]  # said already
+                del labels["cluster"]  # already reported
             kept = {
                 key: text
                 for key, text in sorted(labels.items())
@@ -69,13 +65,13 @@ def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = 
 
 
 def filled(template: str, labels: Mapping[str, str]) -> str:
-    """``{label}`` becomes its value, "" where there is none."""
+    """``{label}`` becomes its value, "" if there is none."""
     return _PLACE.sub(lambda place: labels.get(place[1], ""), template)
 
 
 def matchers(template: str, cluster: FoundCluster) -> str:
-    """Label matchers of a cluster's series: ``{cluster}`` is its name, ``{label}`` one that stays
-    with it, as text between quotes.
+    """Label matchers of a cluster's series. ``{cluster}`` stands for its name, ``{label}`` for one
+    of its labels, escaped for quotes.
     """
     texts = {
         name: text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
@@ -138,7 +134,7 @@ def _url(source: DiscoverySource, labels: Mapping[str, str]) -> str:
     try:
         why = refusal(str(ipaddress.ip_address(host)))
     except ValueError:
-        why = ""  # a name; where it leads to is checked when it is asked
+        why = ""  # a host name: its address is checked at each request
     if why:
         raise _Refused(message("it {why:text}", why=why))
     return url

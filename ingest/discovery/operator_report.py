@@ -1,6 +1,4 @@
-"""What an operator says of a cluster and its jobs, which REST cannot tell where no JobManager
-answers.
-"""
+"""The operator's report on a cluster and its jobs, for when no JobManager answers."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -40,7 +38,7 @@ class ReportedJob:
 
 @dataclass(frozen=True, slots=True)
 class OperatorReport:
-    """Words are those of the operator's status, upper case; "" where it says none."""
+    """Words are those of the operator's status, upper case; "" if it says none."""
 
     resource: str
     lifecycle: str
@@ -53,9 +51,8 @@ class OperatorReport:
 
     @property
     def state(self) -> State:
-        """``broken`` where no JobManager is up and none is on its way, ``suspended`` where none is
-        meant to be. Beside a JobManager that is ready REST is believed: the operator reports
-        refused changes as errors, too.
+        """``broken`` if no JobManager is up or starting, ``suspended`` if none should be. With a
+        ready JobManager REST decides: the operator reports refused changes as errors, too.
         """
         if self.job_manager == _READY:
             return ""
@@ -63,7 +60,7 @@ class OperatorReport:
             return "broken"
         if self.suspended or self.lifecycle == "SUSPENDED":
             return "suspended"
-        # MISSING is also how a resource begins, and what an upgrade goes through.
+        # MISSING is also the first state of a resource, and one during an upgrade.
         is_changing = self.lifecycle in (
             "",
             "CREATED",
@@ -91,7 +88,9 @@ class OperatorReport:
 
 
 def events_of(plain: Any) -> tuple[OperatorEvent, ...]:
-    """The events in what any version of :meth:`OperatorReport.plain` gave; others are left out."""
+    """The events in the output of any version of :meth:`OperatorReport.plain`; unreadable ones are
+    left out.
+    """
     listed = plain.get("events") if isinstance(plain, dict) else None
     events = (
         _event(entry)

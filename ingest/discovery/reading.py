@@ -1,5 +1,5 @@
-"""Reading sources: files by their globs, addresses over HTTP, all of them at once, each within its
-time and size.
+"""Reads all sources concurrently, each within its limits: files by their globs, addresses over
+HTTP.
 """
 
 import asyncio
@@ -30,9 +30,8 @@ _CHECK = message("Check what answers there, or its entry in the file of sources.
 
 
 def read_sources(sources: Sequence[DiscoverySource]) -> list[Listing]:
-    """In the order of ``sources``.
-
-    One that cannot be read is a listing with an error; nothing is raised.
+    """Listings in the order of ``sources``. A source that cannot be read gives a listing with an
+    error; nothing is raised.
     """
     return asyncio.run(_read_all(sources))
 
@@ -105,8 +104,8 @@ def _leaders(source: DiscoverySource) -> tuple[list[Target], list[RefusedTarget]
 
 
 async def _answer(source: DiscoverySource, url: str) -> object:
-    """Asked of the declared address alone: no redirect leaves it, and no address that Weir never
-    asks is connected to.
+    """The answer of the declared address. No redirect leaves it, and forbidden addresses are not
+    connected to.
     """
     parts = urlsplit(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -122,7 +121,7 @@ async def _answer(source: DiscoverySource, url: str) -> object:
 
 
 def read_files(source: DiscoverySource) -> Listing:
-    """A glob that fits no file is taken for a folder that is not there now."""
+    """Listings of the files. A glob without a match is an error, as if its folder were missing."""
     targets: list[Target] = []
     wrong: list[str] = []
     for pattern in source.files:

@@ -1,4 +1,4 @@
-"""What a source of clusters is: where it is read, how its clusters are named, labelled and asked."""
+"""A source of clusters: where it is read, and how its clusters are named, labelled and asked."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -109,9 +109,7 @@ class FoundCluster:
 
 @dataclass(frozen=True, slots=True)
 class RefusedTarget:
-    """What was listed and is not followed; ``name`` is that of the cluster where it is known,
-    else "".
-    """
+    """A listed target that is not followed. ``name`` is the cluster's if known, else ""."""
 
     what: str
     why: str
@@ -120,9 +118,8 @@ class RefusedTarget:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a source says now.
-
-    With an ``error`` something of it could not be read, and nothing that it lacks has left.
+    """The current content of a source. With an ``error`` it is incomplete: clusters missing from it
+    are not removed.
     """
 
     clusters: tuple[FoundCluster, ...] = ()

@@ -2,7 +2,7 @@
 "labels": {"team": "a"}}]``.
 
 https://prometheus.io/docs/prometheus/latest/http_sd/ and, in the same form, ``file_sd_config``. As
-there, a document is taken whole or not at all.
+in Prometheus, a document with an error is refused as a whole.
 """
 
 import re
@@ -25,9 +25,7 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One address with all its labels, ``__meta_…`` among them; secrets in their values are taken
-    out.
-    """
+    """One address with all its labels, including ``__meta_…``; secrets in values are masked."""
 
     address: str
     labels: Mapping[str, str]
@@ -35,7 +33,7 @@ class Target:
 
 
 def targets_of(document: Any) -> list[Target]:
-    """Of one file or answer. Raises ``Skipped`` with where it is wrong."""
+    """The targets of one file or answer. Raises ``Skipped``, which names the place of the error."""
     if not isinstance(document, list):
         raise Skipped(
             message("it must be a list of target groups, and is {kind:text}", kind=_kind(document))

@@ -2,7 +2,7 @@
 through its tracking URL.
 
 ``GET /ws/v1/cluster/apps`` of Hadoop's documentation of the ResourceManager REST API; ``{"apps":
-null}`` where none runs.
+null}`` if none runs.
 """
 
 import re
@@ -27,12 +27,12 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def applications(document: Any) -> list[Target]:
-    """Raises ``Skipped`` where the document is none of a ResourceManager."""
+    """Raises ``Skipped`` if the document is none of a ResourceManager."""
     listed = document.get("apps", document) if isinstance(document, dict) else document
     if listed is None:
         return []
     apps = listed.get("app") if isinstance(listed, dict) else None
-    if not isinstance(apps, list) or not all(isinstance(one, dict) for one in apps):
+    if not isinstance(apps, list) or not all(isinstance(app, dict) for app in apps):
         raise Skipped(
             "it must be {'apps': {'app': [...]}}, as a ResourceManager lists applications"
         )
@@ -41,7 +41,7 @@ def applications(document: Any) -> list[Target]:
             message("it lists more than {max_targets:count} applications", max_targets=MAX_TARGETS)
         )
     return [
-        _target(one) for one in apps if one.get("state") == "RUNNING" and one.get("trackingUrl")
+        _target(app) for app in apps if app.get("state") == "RUNNING" and app.get("trackingUrl")
     ]
 
 

@@ -1,9 +1,8 @@
-"""Which JobManager leads, as Flink's high availability keeps it in ZooKeeper.
+"""The leading JobManager, as Flink's high availability records it in ZooKeeper.
 ``<root>/<cluster-id>/leader/rest_server/connection_info`` since Flink 1.15
 (``<root>/<cluster-id>/leader/rest_server_lock`` before) holds the REST address of the leader,
 written by ``java.io.ObjectOutputStream``: ``writeUTF(address)``, then the id of its session
-(``ZooKeeperUtils.writeLeaderInformationToZooKeeper``). It is empty, or not there, while nobody
-leads.
+(``ZooKeeperUtils.writeLeaderInformationToZooKeeper``). It is empty or missing while nobody leads.
 """
 
 import struct
@@ -35,7 +34,7 @@ _SHORT_BLOCK, _LONG_BLOCK = 0x77, 0x7A
 
 
 def leaders(hosts: tuple[str, ...], root: str) -> tuple[list[Target], list[RefusedTarget]]:
-    """The addresses that lead, and the cluster ids that nobody leads now. Raises ``Skipped``."""
+    """The addresses of leaders, and the cluster ids without a leader. Raises ``Skipped``."""
     for host in hosts:
         try:
             check_host(*_host_and_port(host))
@@ -85,7 +84,7 @@ def _read(client: KazooClient, root: str) -> tuple[list[Target], list[RefusedTar
 
 
 def _clusters(client: KazooClient, root: str) -> Iterator[str]:
-    """Nodes that have a ``leader`` below them."""
+    """Nodes with a child ``leader``."""
     level, nodes = [root], 0
     for _depth in range(DEPTH):
         below: list[str] = []
@@ -108,7 +107,7 @@ def _clusters(client: KazooClient, root: str) -> Iterator[str]:
 
 
 def _leader(client: KazooClient, path: str) -> str:
-    """ "" where nobody leads. Raises ``ValueError`` where something else stands there."""
+    """ "" if nobody leads. Raises ``ValueError`` if something else stands there."""
     try:
         content = _answer(client.get_async(path))[0]
     except NoNodeError:

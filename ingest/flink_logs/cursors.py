@@ -1,6 +1,4 @@
-"""How far each log file has been read: what :mod:`ingest.flink_logs.tail` must know from cycle to
-cycle.
-"""
+"""How far each log file has been read: the state of :mod:`ingest.flink_logs.tail` between cycles."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -17,12 +15,12 @@ FORGET_GONE_AFTER_CYCLES = 10
 
 @dataclass(slots=True)
 class FileCursor:
-    """``offset`` is where reading must begin again, ``read_to`` how far bytes were read, both
-    unpacked. ``pending``: bytes behind ``offset`` belong to a record whose end was not read.
-    ``more``: the cycle's budget ended before the file did. ``seen``: the newest records' counts,
-    see :class:`record_splitter.RecordCounts`. ``streams``: where several are in one file, from
-    where on each with an unfinished record is needed again; of the others everything before
-    ``settled`` was returned. ``prefixes``: what stood around records before ``offset``.
+    """Reading begins again at ``offset``; bytes up to ``read_to`` were read (both in the unpacked
+    file). ``pending``: bytes behind ``offset`` belong to an unfinished record. ``more``: the
+    cycle's budget ended before the file. ``seen``: the newest records' counts, see
+    :class:`record_splitter.RecordCounts`. ``streams``: if one file has several, the offset from
+    which each stream with an unfinished record must be read again; of the others everything before
+    ``settled`` was returned. ``prefixes``: those of records before ``offset``.
     """
 
     path: str
@@ -46,7 +44,7 @@ class FileCursor:
     prefixes: list[str] = field(default_factory=list)
 
     def knows(self, path: str, head: bytes) -> bool:
-        """Whether a file that begins with ``head`` is this one, perhaps grown."""
+        """Whether a file that begins with ``head`` is this one; it may have grown."""
         enough = LEAST_TELLING_BYTES if path != self.path else 1
         return (
             enough <= self.head_bytes <= len(head)
@@ -91,7 +89,7 @@ class TailCursor:
 
     @staticmethod
     def best_of(candidates: Iterable[FileCursor], path: str, head: bytes) -> FileCursor | None:
-        """The cursor of the file that begins with ``head``: best under the same name, then the one
+        """The cursor of the file that begins with ``head``: the one of the same name, else the one
         that was read farthest.
         """
         known = (file for file in candidates if file.knows(path, head))
@@ -103,9 +101,7 @@ class TailCursor:
         self.gone.append(replace(file, gone_cycle=self.cycle))
 
     def leave(self, present: Iterable[str]) -> None:
-        """Files that are no longer listed are remembered for a while: they may come back under
-        another name.
-        """
+        """Remember files that are no longer listed for a while: they may return under another name."""
         for path in sorted(self.files.keys() - set(present)):
             self.lose(self.files.pop(path))
         self.gone = [

@@ -1,4 +1,4 @@
-"""Follow a JobManager's logs over REST, where no file of it can be reached."""
+"""Follow a JobManager's logs over REST, if its files cannot be reached."""
 
 import re
 from collections.abc import AsyncIterator, Callable
@@ -21,8 +21,8 @@ from ingest.sources import LogSource
 SOURCE = "log_endpoint"
 LEAST_INTERVAL_S = 60.0
 BYTES_PER_S = 256 * 1024
-"""What following may cost on average: a log of 16 MiB is fetched about once a minute, one of 64 MiB
-every four.
+"""The average rate: a log of 16 MiB is fetched about once a minute, one of 64 MiB every four
+minutes.
 """
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_FILES = 50
@@ -36,7 +36,7 @@ Fetch = Callable[[str], AsyncIterator[bytes]]
 
 @dataclass(slots=True)
 class Transfer:
-    """Bytes that a whole shard may still fetch from log endpoints in this cycle."""
+    """Bytes that the shard may still fetch from log endpoints in this cycle."""
 
     left: int
 
@@ -96,8 +96,8 @@ async def read_new(
 ) -> SourceRead:
     """Records written since ``cursor``. ``listing`` is the body of ``/jobmanager/logs``.
 
-    Raises ``Refused`` for a layout or time zone that makes no sense; a file that does not come
-    whole is a skip.
+    Raises ``Refused`` for a layout or time zone that makes no sense; an incomplete file becomes a
+    skip.
     """
     files = listed_logs(listing)
     reader = _Reader(log_source, TailCursor.from_json(cursor), fetch)

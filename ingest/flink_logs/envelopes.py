@@ -1,5 +1,5 @@
-"""What container runtimes and log daemons put around each line that a process prints, and how it is
-taken off.
+"""Envelopes that container runtimes and log daemons put around each printed line, and how to remove
+them.
 """
 
 import re
@@ -16,10 +16,8 @@ COLOURS = re.compile(rb"\x1b\[[0-9;]*m")
 
 
 class Stripped(NamedTuple):
-    """``process`` names who printed the line, as far as its envelope says; ``whole`` is false where
-    the rest of the line is to come.
-
-    ``stamp`` is the time that the envelope gives, as ISO-8601 text.
+    """``process`` names the writer, if the envelope does; ``whole`` is false if the rest of the
+    line follows. ``stamp`` is the envelope's time as ISO-8601 text.
     """
 
     envelope: str
@@ -126,8 +124,8 @@ def cloudwatch(line: bytes) -> Stripped | None:
 
 
 def prefixed(line: bytes) -> Iterator[Stripped]:
-    """What a line may be behind a prefix: of syslog and journald, of ``kubectl logs`` and of
-    ``docker compose logs``; best first.
+    """Candidates for the line behind a prefix of syslog, journald, ``kubectl logs`` or ``docker
+    compose logs``; most likely first.
     """
     if line[:1] == b"\x1b":
         line = COLOURS.sub(b"", line, count=4)

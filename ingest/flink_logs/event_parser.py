@@ -1,7 +1,7 @@
 """A log record → its typed event, by the pattern table.
 
-``spark_jobs.transforms.event_batches`` makes columns of the same; a contract test holds both to the
-same events. Everything that is derived after the expression matched is written down here once:
+``spark_jobs.transforms.event_batches`` does the same in columns; a contract test compares both.
+What is derived after the expression matched:
 
 * ``detail``: the lines below the first one, of more than 16,384 characters their beginning and the
   innermost cause;
@@ -163,8 +163,7 @@ _LOGGER_BEHIND = re.compile(
     r"|\[[A-Z][A-Za-z0-9_$]{0,200} [A-Za-z][^\[\] ]{0,200}\])"
 ).fullmatch
 _NOT_FILLED_IN = "{}"
-"""Flink's loggers print it where an exception takes the place of a value: the trace has the reason.
-"""
+"""Flink's loggers print it if an exception replaces a value: the trace has the reason."""
 _TRACE_OF_PIECE = {pattern.piece: pattern for pattern in TRACE_PATTERNS}
 _ANY_TRACE = re.compile(any_of(_TRACE_OF_PIECE))
 

@@ -1,4 +1,4 @@
-"""The typed event that a log record becomes; the same shape out of Python and out of Spark."""
+"""The typed event of a log record; Python and Spark produce the same shape."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,8 +8,8 @@ from datetime import datetime
 class LogEvent:
     """Fields that its kind does not have are ``None``. ``execution_id`` is the attempt id as
     logged: 32 hex digits up to 1.15, from 1.16 on ``{graph}_{vertex}_{subtask}_{attempt}``.
-    ``subtask`` is 0-based although logs print ``(i/p)`` 1-based. ``path``: of checkpoints and
-    savepoints, and what an object store did not do; ``count``: of tasks or attempts.
+    ``subtask`` is 0-based although logs print ``(i/p)`` 1-based. ``path``: of a checkpoint or
+    savepoint, or the failed operation of an object store; ``count``: of tasks or attempts.
     """
 
     kind: str

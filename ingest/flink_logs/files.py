@@ -1,6 +1,4 @@
-"""Log files wherever they lie: finding them, opening them unpacked, and reading whole ones as
-observed records.
-"""
+"""Finds log files, local or remote, opens them unpacked, and reads whole ones as observed records."""
 
 import lzma
 import zlib
@@ -35,15 +33,15 @@ _UNPACKERS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """``size`` is in bytes as stored (packed), ``changed`` a stamp that differs whenever the
-    content may have.
+    """``size`` is in bytes as stored (packed), ``changed`` differs whenever the content may have
+    changed.
     """
 
     path: str
     size: int
     changed: str
     own: bool = False
-    """Whether Weir itself put it aside for this cluster, in its own folder."""
+    """Whether it is in Weir's own folder, stored for this cluster."""
 
     def open(self) -> IO[bytes]:
         return open_unpacked(self.path, self.own)
@@ -101,7 +99,7 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
                     ),
                 )
             )
-        # One of the files stands for all of its pattern: they may be thousands.
+        # One file represents its pattern, which may match thousands.
         skips += [
             Skip(redact(name), "unreadable_file", sentence) for sentence, name in refused.items()
         ]
@@ -111,7 +109,7 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
 def open_unpacked(path: str, anywhere: bool = True) -> IO[bytes]:
     """The bytes of a log, decompressed by its suffix.
 
-    Not ``anywhere``: raises ``NotAllowed`` for a local file that is not read of a cluster.
+    Unless ``anywhere``, raises ``NotAllowed`` for a local file that clusters may not read.
     """
     packing = _UNPACKERS.get(path[path.rfind(".") :]) if is_packed(path) else None
     if is_packed(path) and packing is None:
@@ -247,8 +245,8 @@ def _stamp(info: dict[str, Any]) -> str:
 
 
 def why(error: BaseException, *, remote: bool) -> str:
-    """A remote server's own words are left out: the URI may have been entered to probe an internal
-    server.
+    """The reason without a remote server's words: the URI may have been entered to probe an
+    internal server.
     """
     text = getattr(error, "strerror", None) or ("" if remote else str(error))
     status = getattr(error, "status", None)

@@ -30,8 +30,7 @@ def is_routine(line: bytes) -> bool:
     quote = at + (line[at : at + 1] == b" ")
     if line[quote : quote + 1] != b'"' or may_be_read(line, quote + 1):
         return False
-    # Of several messages or levels, some in inner objects, the record's own is not known without
-    # decoding.
+    # If there are several messages or levels, only decoding finds the record's own.
     if (
         line.count(b'essage"') != 1
         or b'msg"' in line
@@ -103,7 +102,7 @@ _FIRST, _LAST = datetime(1971, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UT
 
 
 class JsonRecord(NamedTuple):
-    """``message`` has the stack trace below its first line, as layouts of text print it."""
+    """``message`` has the stack trace below its first line, as text layouts print it."""
 
     ts: datetime
     level: str
@@ -113,10 +112,10 @@ class JsonRecord(NamedTuple):
 
 
 def read(line: bytes, zone: ZoneInfo, stamp: bytes = b"") -> JsonRecord | Stripped | None:
-    """What a line is; ``None`` where it is some other object. ``stamp``: the time that stands
-    around it, for a record that has none.
+    """What a line is; ``None`` if it is some other object. ``stamp``: the time that stands around
+    it, for a record that has none.
 
-    Raises ``ValueError`` with the reason where it is no JSON that is read.
+    Raises ``ValueError`` with the reason if it is no JSON that is read.
     """
     if len(line) > MAX_JSON_BYTES:
         raise ValueError(f"it is longer than {MAX_JSON_BYTES} bytes")

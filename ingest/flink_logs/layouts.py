@@ -2,7 +2,7 @@
 and a message.
 
 A layout becomes one regular expression for the first line of a record, and the literal that every
-record opens with, by which files are split without looking at each line.
+record opens with: files are split by the literal.
 """
 
 import re
@@ -17,7 +17,7 @@ from ingest.flink_logs.log4j_patterns import compiled
 from ingest.messages import message
 
 EPOCH_YEAR = 1970
-"""Flink writes no log of before; a later step may take some days from an instant."""
+"""Flink has no older logs; later steps may subtract some days from an instant."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Layout:
         return re.compile(self.second_regex)
 
     def instant(self, second: str, zone: ZoneInfo) -> datetime | None:
-        """UTC instant of a second as printed; ``None`` where it is no valid time. In the hour that
-        daylight saving repeats the first pass is meant.
+        """UTC instant of a second as printed; ``None`` if it is no valid time. In the hour that
+        daylight saving repeats, the first pass.
         """
         match = self._second.fullmatch(second)
         if not match:
@@ -78,8 +78,8 @@ FLINK = Layout(
     # Possessive and atomic throughout: a line that fails further on is not tried in other ways.
     r"^([0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}),([0-9]{3}) "
     r"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ++"
-    # That a space follows on the line is looked up first: a class of one character is passed over
-    # several times as fast as one of two.
+    # Checks first that a space follows: skipping a class of one character is several times as fast
+    # as one of two.
     r"(?!- )(?=[^\n]* )([^ ]++) ++(?>- |[^\n]*? - )",
     ("second", "fraction", "level", "logger"),
     r"([0-9]{2})-([0-9]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})",
@@ -95,12 +95,12 @@ _LOGGER = (
     rf"(?:{_BRACKETS}|\{{[^{{}}\n]{{0,400}}+\}} *+|(?:line:)?[0-9]{{1,9}}+ *+)*+(?:--? |: )"
 )
 _BEFORE_MESSAGE = (
-    # Of a thread that is printed before the level anything may be the name.
+    # A thread name printed before the level may be any text.
     rf"(?:[^\n]{{0,300}}? )?\[?{_LEVEL} *+\]? *+(?:[0-9]{{1,9}}+ ++)?(?:--- ++)?(?:{_BRACKETS})*+"
     rf"{_LOGGER}"
 )
-"""Level, thread, logger, line number and MDC, as far as they are printed, in the orders that log4j
-and logback users have.
+"""Level, thread, logger, line number and MDC, each optional, in the usual orders of log4j and
+logback.
 """
 
 DATED = Layout(
@@ -131,7 +131,7 @@ BEHIND = Layout(
     r"([0-9]{4})[-/]([0-9]{2})[-/]([0-9]{2})[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})(.*)",
     "yMdHms",
 )
-"""Kafka's default and its kin: behind the level nothing but the message, which may end with the
+"""Kafka's default and similar ones: only the message behind the level, which may end with the
 logger in brackets (:func:`ingest.flink_logs.event_parser.without_logger`).
 """
 SHORT = Layout(
@@ -170,8 +170,8 @@ _FLINK_PATTERN = re.compile(
 
 
 def layout_of(spec: str) -> Layout:
-    """The layout for ``flink`` or a log4j pattern; raises :class:`Refused` where it has no date or
-    no message, or parts without an end.
+    """The layout for ``flink`` or a log4j pattern; raises :class:`Refused` if it has no date or no
+    message, or parts without an end.
     """
     if spec in ("", "flink") or _FLINK_PATTERN.fullmatch(spec):
         return FLINK
@@ -219,7 +219,7 @@ _OTHERS = tuple(
 )
 _CLOCK = re.compile(CLOCK.encode()).match
 _OPENINGS = frozenset((b"[", b"T", b"D", b"I", b"W", b"E", b"F"))
-"""With digits, what a header begins with: a bracket, or a level."""
+"""First characters of headers besides digits: a bracket, or a level."""
 _FOREIGN = (
     rb"(?:\[?[0-9]{2,4}[-/:][0-9]{2}[-/:][0-9]{2}[T ,.]|\{ "
     rb"?\"|<[0-9]{1,3}>|\[pod/|\x1b\[|[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:"
@@ -227,7 +227,7 @@ _FOREIGN = (
     rb"|[a-z0-9]{1,63}+(?:-[a-z0-9]{1,63}+){1,20}+ [a-z0-9-]{1,63}+ [\x1b\[{0-9]"
     rb"|[A-Za-z0-9][A-Za-z0-9_.-]*+ *+\| )"
 )
-"""How a line begins that may need a closer look."""
+"""Beginnings of lines that may need the slow path."""
 
 
 def uncoloured(line: bytes) -> bytes:
@@ -235,8 +235,8 @@ def uncoloured(line: bytes) -> bytes:
 
 
 class LineLayouts:
-    """``own`` matches a header of the declared layout; ``undated``: a time was met whose day nobody
-    knows.
+    """``own`` matches a header of the declared layout; ``undated``: a time without a known day was
+    met.
     """
 
     def __init__(self, layout: Layout, zone: ZoneInfo, day: date | None) -> None:
@@ -249,9 +249,7 @@ class LineLayouts:
         self._foreign_first = re.compile(rb"(?!" + own + rb")" + _FOREIGN).match
 
     def are_own(self, block: bytes) -> bool:
-        """Whether no line of these needs a closer look: all are of the declared layout, or continue
-        such.
-        """
+        """Whether all lines are of the declared layout or continue such a record."""
         return not self._foreign_first(block) and not self._foreign(block)
 
     def have_header(self, line: bytes) -> bool:
@@ -259,8 +257,8 @@ class LineLayouts:
         return bool(self.own(line) or _CLOCK(line) or any(match(line) for _, match in _OTHERS))
 
     def of(self, line: bytes, stamp: bytes) -> tuple[Layout | None, bytes]:
-        """The layout whose header the line has, which then is without colours; a date is put before
-        a time that has none.
+        """The layout whose header the line has, and the line without colours and with a date before
+        a bare time.
         """
         if line[:1] == b"{" and not self.may_begin_objects:
             return None, line

@@ -1,6 +1,6 @@
-"""A log4j ``PatternLayout`` → an expression for the first line of a record, which reads any line in
-a bounded time: repetitions are possessive, and a text ends where all that stands before the next
-text first follows it, settled once by an atomic group.
+"""A log4j ``PatternLayout`` → a regular expression for the first line of a record. It reads any
+line in bounded time: repetitions are possessive, and each text ends at the first match of what
+follows it, inside an atomic group.
 """
 
 import re
@@ -36,8 +36,8 @@ _TOKEN = re.compile(r"'[^']*'|([A-Za-z])\1*+|[^A-Za-z']+")
 
 @dataclass(frozen=True)
 class LogDate:
-    """``second`` takes the time up to the second apart into ``parts`` (``yMdHms`` in their order);
-    what follows it is ``rest``.
+    """``second`` matches the time up to the second, with one group for each of ``parts``
+    (``yMdHms``, in order); ``rest`` matches what follows.
     """
 
     second: str
@@ -67,8 +67,8 @@ def no_layout(pattern: str, why: str) -> Refused:
 
 
 def date_of(layout: str, options: list[str]) -> LogDate:
-    """Of a layout with these options of its date; raises :class:`Refused` for a date that cannot be
-    read.
+    """The date of a layout with these options of ``%d``. Raises :class:`Refused` for a date that
+    cannot be read.
     """
     pattern = _NAMED.get(options[0] if options else "", options[0] if options else "")
     second = parts = rest = ""
@@ -275,7 +275,7 @@ def _header(parts: Sequence[_Part], date: LogDate) -> tuple[str, tuple[str, ...]
             in_text = True
         else:
             if _takes_spaces(parts, at) and at and parts[at - 1].written.endswith(" "):
-                # Where it is empty, what stands behind it follows at once.
+                # If it is empty, the next text follows at once.
                 regex += f"(?:(?!{_literal(parts, at + 1)}){_PADDING})?+"
             regex += _word(part.kind, parts[at + 1 :])
             groups += [part.kind] if part.kind in ("level", "logger") else []

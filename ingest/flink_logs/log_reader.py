@@ -1,10 +1,9 @@
-"""Bytes of one log file → the records in it, whatever is around its lines and however they are laid
-out.
+"""Bytes of one log file → its records, in any envelope and layout.
 
-Each line is looked at by itself: what is around it (:mod:`ingest.flink_logs.envelopes`) says which
-stream it belongs to, one of each container and of each of its outputs, and a header of any known
-layout begins a record there. So a file may mix them, may be read from its middle, and damage
-concerns nothing beside it. A file in one layout without envelopes is not looked at line by line.
+Each line is read by itself. Its envelope (:mod:`ingest.flink_logs.envelopes`) names its stream: one
+for each container and each of its outputs. A header of any known layout begins a record. So a file
+may mix layouts and be read from its middle, and damage stays local. A file in one layout without
+envelopes is not split line by line.
 
 A new envelope goes into :mod:`~ingest.flink_logs.envelopes` (a JSON one into ``json_records``), a
 new layout into ``layouts``; add its first characters to ``_FOREIGN`` here, and a way to write it to
@@ -39,8 +38,8 @@ from ingest.redaction.texts import redact
 
 MAX_DEPTH = 3
 MAX_KNOWN = 1024
-"""Kinds of prefixes with their processes, which are taken without a record behind them once one
-stood there.
+"""Known prefixes with their processes: after one record behind it, a prefix is accepted without
+one.
 """
 LONGEST_KEPT, MOST_KEPT = 300, 100
 BEFORE = -1
@@ -52,8 +51,8 @@ _WRAPPED_JSON = re.compile(
 
 
 class EnvelopeStripper:
-    """Of one file. ``known``: prefixes that stood before a record, each with the place of the line
-    at which it was first met. ``at``: the place of the line that is looked at.
+    """Strips the envelopes of one file. ``known``: prefixes of records, each with the offset of its
+    first line. ``at``: the offset of the current line.
     """
 
     def __init__(self, lines: LineLayouts, zone: ZoneInfo) -> None:
@@ -66,9 +65,8 @@ class EnvelopeStripper:
         return _WRAPPED_JSON(block) is not None
 
     def stripped(self, line: bytes, within: tuple[str, ...] = ()) -> Stripped | None:
-        """The line without all that is around it, ``None`` where that is nothing.
-
-        None stands in one of its kind.
+        """The line without its envelopes, ``None`` if it has none. No envelope is nested in one of
+        its kind.
         """
         for outer in self._envelopes(line):
             if outer.envelope in within:
@@ -95,7 +93,7 @@ class EnvelopeStripper:
         return None
 
     def known_before(self, offset: int) -> list[str]:
-        """Prefixes that were met before this place; a hundred at most."""
+        """Prefixes met before this offset; a hundred at most."""
         return [
             known for known, at in self.known.items() if at < offset and len(known) <= LONGEST_KEPT
         ][:MOST_KEPT]
@@ -131,7 +129,7 @@ StreamKey = tuple[str, str, str]
 
 @dataclass(slots=True)
 class LogStream:
-    """``canonical`` and ``physical`` say which offset of the splitter is which one of the file."""
+    """``canonical[i]`` of the splitter is the offset ``physical[i]`` of the file."""
 
     key: StreamKey
     process: str
@@ -174,9 +172,9 @@ _PLAIN: StreamKey = ("", "", "")
 class LogReader:
     """Feed it the bytes of a file in order; it returns the records that are complete.
 
-    ``layout`` is tried first. ``day`` is that of times without a date where their envelope does not
-    say it. ``begin`` is how far the file has been read; :meth:`resumption` says it again.
-    ``mid_line`` says that what is fed begins within a line, which is dropped.
+    ``layout`` is tried first. ``day`` is for times without a date, in themselves and their
+    envelope. ``begin`` is how far the file has been read, as from :meth:`resumption`. ``mid_line``:
+    the first bytes begin within a line, which is dropped.
     """
 
     def __init__(
@@ -385,9 +383,8 @@ class LogReader:
     def _lines_of(
         self, block: bytes, at: int, objects_are_bare: bool
     ) -> Iterable[tuple[bytes, int]]:
-        """Lines with their places.
-
-        Such as are counted and not kept may be left out, where nothing is around any object.
+        """Lines with their offsets. Without envelopes, lines that are counted but not kept may be
+        left out.
         """
         lines = block[:-1].split(b"\n")
         return zip(lines, _places(lines, at), strict=True)
@@ -399,9 +396,7 @@ class LogReader:
         return content, here
 
     def _bare_json(self, at: int) -> LogStream | None:
-        """The stream of lines with nothing around them, where from ``at`` on each object is a
-        record of it.
-        """
+        """The stream of bare lines, if from ``at`` on each JSON object is one of its records."""
         stream = self._streams.get(_PLAIN)
         return (
             stream
@@ -559,5 +554,5 @@ class LogReader:
 
 
 def _places(lines: Sequence[bytes], first: int) -> list[int]:
-    """Where each of these lines begins, the first of them at ``first``."""
+    """The offset of each line; the first is at ``first``."""
     return list(accumulate((len(line) + 1 for line in lines[:-1]), initial=first))

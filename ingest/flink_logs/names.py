@@ -1,4 +1,4 @@
-"""The process that wrote a log file, by the file's path alone."""
+"""The process that wrote a log file, from the file's path."""
 
 import re
 from datetime import date

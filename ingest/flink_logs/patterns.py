@@ -4,9 +4,8 @@ An entry is tried on the first 8,192 characters of the first line of a message (
 header) when that line begins with ``starts`` or holds ``contains``; the first entry whose ``regex``
 then matches decides. Rules for the expression of an entry:
 
-* of one meaning in every engine and for every alphabet: so ``[0-9]`` and ``[^ ]`` instead of
-  ``\\d`` and ``\\S``, ``[^\\n]`` instead of ``.``, no ``$``; it is matched from the beginning of
-  the line on;
+* the same meaning in every engine and alphabet: ``[0-9]`` and ``[^ ]`` instead of ``\\d`` and
+  ``\\S``, ``[^\\n]`` instead of ``.``, no ``$``; it is matched from the beginning of the line on;
 * linear: names of jobs and tasks may hold anything, so at most one unbounded group before each
   literal;
 * ``{piece:field}`` is a group that feeds a field of the event; a field named twice takes whichever
@@ -27,12 +26,11 @@ class Pattern:
     """Group *n* of ``regex`` feeds ``fields[n-1]``. Exactly one of ``starts`` and ``contains`` is
     set.
 
-    ``reason`` is a code that the line itself implies. ``below``: a field, and what has to be found
-    in the lines below the first one, whose group feeds it; of these lines nothing else is kept.
-    ``in_trace``: the same of lines that are kept, and where it is not found the event has no such
-    field.
-    ``tolerant`` is tried where no ``regex`` matches: ids and locations may have any form there, and
-    what has an unknown one is not read.
+    ``reason`` is a code that the line itself implies. ``below``: a field, and an expression for the
+    lines below the first; its group feeds the field and must match. These lines are not kept.
+    ``in_trace``: the same for lines that are kept; without a match the event lacks the field.
+    ``tolerant`` is tried if no ``regex`` matches: ids and locations may have any form, and unknown
+    forms are not read.
     """
 
     kind: str
@@ -135,8 +133,7 @@ _TASK_PATTERNS = (
         contains=" switched from state ",
     ),
     _pattern(
-        # Where it was unaligned, barriers are still to come, and Flink prints 0 for what is not
-        # known yet.
+        # If it was unaligned, barriers are still to come: Flink prints 0 for what is not known yet.
         "checkpoint_sync_done",
         "1.9+ DEBUG",
         rf"{t.TASK_ATTEMPT} - finished synchronous part of checkpoint {t.CHECKPOINT}\. Alignment "
@@ -438,7 +435,7 @@ _CHECKPOINT_PATTERNS = (
         f"Stopping checkpoint coordinator for job {t.SAMPLE_JOB}.",
     ),
     _pattern(
-        # All its barriers are there, or the first one of an unaligned checkpoint; at a source, its
+        # All barriers arrived, or the first one of an unaligned checkpoint; at a source, its
         # mailbox was free.
         "checkpoint_sync_started",
         "1.9+ DEBUG",
@@ -524,7 +521,7 @@ _CHECKPOINT_PATTERNS = (
         "No checkpoint found during restore.",
     ),
     _pattern(
-        # It names no job. With --allowNonRestoredState, what such an operator kept is given up.
+        # It names no job. With --allowNonRestoredState the state of such an operator is dropped.
         "state_skipped",
         "1.9+",
         rf"Skipping savepoint state for operator {t.HEX:reason_text}",
@@ -841,7 +838,7 @@ _TASKMANAGER_PATTERNS = (
         "JobManager with id a1b2 is no longer reachable.",
     ),
     _pattern(
-        # Of TaskManagers until the JobManager answers: once or twice at each start is no trouble.
+        # TaskManagers log it until the JobManager answers: once or twice at each start is normal.
         "registration_retried",
         "1.9+",
         rf"Could not resolve (?:Resource|Job)Manager address {t.WORD:path}, retrying in "
@@ -970,8 +967,8 @@ _TASKMANAGER_PATTERNS = (
         ),
     ),
     _pattern(
-        # Of sinks with two-phase commit that were told to warn: with a ratio of 0 at each commit,
-        # however young the transaction.
+        # Sinks with two-phase commit that are configured to warn. With a ratio of 0 they warn at
+        # each commit, at any age of the transaction.
         "transaction_open",
         "1.9+",
         rf"Transaction {t.ANY} has been open for {t.MS:duration_ms} ms\. "
@@ -989,8 +986,8 @@ _TASKMANAGER_PATTERNS = (
         "Commit will not be attempted again. Data loss might have occurred.",
     ),
     _pattern(
-        # Of Kafka's connector, by its source: no Kafka was run. Where it reuses ids it warns of
-        # what may be none.
+        # From the source of Kafka's connector: no Kafka was run. If it reuses ids, the warning may
+        # be false.
         "transaction_lost",
         "Kafka connector of 1.14+",
         rf"Unable to commit transaction \({t.ANY}\) because its producer is already fenced\. This "
@@ -1003,8 +1000,8 @@ _TASKMANAGER_PATTERNS = (
         "longer than 'transaction.timeout.ms' (60000ms).",
     ),
     _pattern(
-        # Of Kafka's and Pulsar's sinks, by their source: what an aborted transaction held is lost,
-        # and the sink goes on.
+        # From the source of Kafka's and Pulsar's sinks: the records of an aborted transaction are
+        # lost, and the sink goes on.
         "transaction_lost",
         "Kafka and Pulsar connectors of 1.14+",
         rf"Unable to commit transaction \({t.ANY}\) because (?:it's|its|of a bug in) ",
@@ -1017,7 +1014,7 @@ _TASKMANAGER_PATTERNS = (
         reason="TRANSACTION_ABORTED",
     ),
     _pattern(
-        # Whether it was committed before, or aborted by the broker, the producer cannot tell.
+        # The producer cannot tell whether it was committed before or aborted by the broker.
         "transaction_unconfirmed",
         "Kafka producer of 1.9+",
         rf"Encountered error {t.ANY:reason_text} while recovering transaction {t.ANY}\. Presumably",
@@ -1058,7 +1055,7 @@ _JOB_OF_TRACE = ("job_id", rf"(?:JobMaster for|for) job ({t.HEX}) failed")
 """Dispatcher.jobMasterFailed: the process ends, and the trace alone names the job."""
 
 _PROCESS_PATTERNS = (
-    # Why a process, or what it ran for a job, ended: most of these lines name no job.
+    # Why a process or its part of a job ended: most of these lines name no job.
     _pattern(
         "worker_terminated",
         "1.12+",
@@ -1169,7 +1166,7 @@ _PROCESS_PATTERNS = (
         ),
     ),
     _pattern(
-        # Of application mode: main() ended before the job, if it came so far as to submit one.
+        # Application mode: main() ended before the job, or before it submitted one.
         "program_failed",
         "1.11+",
         r"Application failed unexpectedly",
@@ -1207,7 +1204,7 @@ _PROCESS_PATTERNS = (
         ),
     ),
     _pattern(
-        # Of the enumerators of files and of tables in lakes, which go on without what is new.
+        # Enumerators of files and of lake tables, which go on without new splits.
         "enumeration_failed",
         "1.12+",
         r"Failed to enumerate files",
@@ -1430,7 +1427,7 @@ PATTERNS: tuple[Pattern, ...] = (
 STORE_KINDS = frozenset(
     {"store_throttled", "store_pool_exhausted", "store_refused", "store_timeout", STORE_RETRIED}
 )
-"""Kinds whose ``path`` is where in an object store it was, as far as the text names a bucket."""
+"""Kinds whose ``path`` is the place in an object store, if the text names a bucket."""
 
 TRACE_PATTERNS: tuple[TracePattern, ...] = (
     TracePattern(
@@ -1653,8 +1650,8 @@ TRACE_PATTERNS: tuple[TracePattern, ...] = (
 )
 
 UNREAD = "unread_line"
-"""The kind of lines that begin as lines of the table do and that no entry reads: what another
-release of Flink words otherwise.
+"""The kind of lines that begin like entries of the table but match none, such as other wordings of
+another Flink release.
 """
 
 KINDS: tuple[str, ...] = tuple(
@@ -1672,10 +1669,10 @@ NOT_LOOKED_FOR: tuple[str, ...] = (
     "Checkpoint storage is set to ",
     "Encountered status code ",
 )
-"""Openings of lines that hold a piece of an entry and are known to be something else."""
+"""Beginnings of lines that contain a piece of an entry but are known to be something else."""
 
 READ_CHARS = 8192
-"""Expressions see at most so much of a line, which bounds what a hostile one can cost."""
+"""Expressions see at most this much of a line, which bounds the cost of hostile ones."""
 
 KEPT_LEVELS: tuple[str, ...] = ("WARN", "ERROR", "FATAL")
 """Records of these levels are kept whether or not an entry reads them."""

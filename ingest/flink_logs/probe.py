@@ -1,4 +1,4 @@
-"""Tests log globs: what would be read, and whether the declared layout and time zone fit."""
+"""Tests log globs: what would be read, and whether layout and time zone fit."""
 
 from datetime import datetime, timedelta
 
@@ -28,8 +28,8 @@ def probe(run: ClusterRun, notes: ProbeNotes) -> None:
 
 
 def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
-    """What the globs match, whether it has the declared layout, and whether the declared time zone
-    can be right.
+    """Reports which files the globs match, and whether the declared layout and time zone can be
+    right.
     """
     result = ProbeNotes()
     try:
@@ -90,8 +90,8 @@ def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
 
 
 def zone_is_doubtful(newest: datetime, now: datetime) -> bool:
-    """Written in the future, or off by about whole half hours up to a day: clocks are not that
-    wrong, zones are.
+    """Whether times are in the future, or off by about whole half hours up to a day: clocks are not
+    that wrong, zones are.
     """
     off = newest - now
     if off > ZONE_TOLERANCE:

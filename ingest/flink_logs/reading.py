@@ -1,4 +1,4 @@
-"""What one cycle reads of a cluster's logs: of its files or, where it has none, of its JobManager's
+"""One cycle's reading of a cluster's logs: of its files or, if it has none, of its JobManager's
 endpoint.
 """
 
@@ -20,9 +20,7 @@ LEAST_LOG_BYTES = 4 * 1024 * 1024
 SHARD_ENDPOINT_BYTES = 256 * 1024 * 1024
 
 LOG_ENDPOINT_TIMEOUT_S = 45.0
-"""Of one cluster: 256 KiB a second are transferred on average, so this is generous, and no other
-cluster waits longer.
-"""
+"""Of one cluster: generous at an average of 256 KiB/s, and the longest that other clusters wait."""
 
 NO_ENDPOINT_AGAIN_AFTER_S = 900
 

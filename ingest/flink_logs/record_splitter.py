@@ -45,7 +45,7 @@ _LEVELS = frozenset(level.encode() for level in KEPT_LEVELS)
 
 
 class RecordCounts:
-    """How often each record of a file was returned, over all its streams and layouts."""
+    """How often each record of a file was returned, over all streams and layouts."""
 
     def __init__(self, recent: Iterable[RecordCount] = ()) -> None:
         self._counts: dict[str, tuple[int, datetime]] = {
@@ -70,8 +70,8 @@ class RecordCounts:
         return [0] * len(digests)
 
     def recent(self) -> list[RecordCount]:
-        """Counts of the newest records, for the next reading of this file: equal ones come
-        close together or never.
+        """Counts of the newest records, for the next reading of this file: equal records are close
+        together.
         """
         within = timedelta(milliseconds=RECENT_WITHIN_MS)
         newest = max((ts for _, ts in self._counts.values()), default=_EPOCH)
@@ -91,8 +91,7 @@ class RecordCounts:
 
 
 class RecordSplitter:
-    """Give it the lines that one process printed, in one layout and in order; it returns the
-    records that are complete.
+    """Takes the lines of one process, in one layout and in order; returns complete records.
 
     ``keep`` is ``events``: what the pattern table may read and everything from WARN up (a tenth of
     a usual INFO log and a hundredth of a DEBUG one), or ``all``. Lines before the first header are
@@ -156,7 +155,7 @@ class RecordSplitter:
         return out
 
     def end(self) -> list[RawRecord]:
-        """The record was the last one, or something else follows: returns it."""
+        """End the record and return it: it was the last one, or something else follows."""
         out: list[RawRecord] = []
         if self._begun:
             end = self._carry_offset + len(self._opening) + len(self._carry)
@@ -168,8 +167,8 @@ class RecordSplitter:
     def whole(
         self, instant: datetime, level: str, logger: str, message: str, record: bytes, offset: int
     ) -> RawRecord | None:
-        """A record that comes taken apart already, whose bytes are ``record``, where it is kept;
-        alone in a splitter with others such.
+        """A record that is already parsed, with the bytes ``record``; None if it is not kept. A
+        splitter gets either such records or lines.
         """
         self.headers += 1
         if not (self._keep_all or level in KEPT_LEVELS or _text_may_be_read(message)):
@@ -312,7 +311,7 @@ class RecordSplitter:
 
 
 def may_be_read(line: bytes, message_at: int) -> bool:
-    """Whether an entry of the pattern table may read the message that begins there in a line."""
+    """Whether an entry of the pattern table may match the message at this place of a line."""
     openings = _BY_OPENING.get(line[message_at : message_at + _SURE_BYTES])
     return (openings is not None and line.startswith(openings, message_at)) or _holds_piece(
         line, message_at

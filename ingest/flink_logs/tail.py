@@ -66,7 +66,7 @@ class _Cycle:
         self.cursor.cycle += 1
         self._known = self.cursor.by_process()
         due = [file for file in files if self._is_due(file)]
-        # Files that waited longest come first, then the oldest file of each process.
+        # Files that have waited longest come first, then the oldest file of each process.
         due.sort(key=lambda file: (self._served(file), age_order(file.path)))
         share = max(LEAST_SHARE_BYTES, budget_bytes // max(len(due), 1))
         updates: dict[str, FileCursor] = {}

@@ -55,7 +55,7 @@ CHECKPOINT_LOCATION = _LOCATION % ""
 (file merging, 1.20+), or neither.
 """
 JOB_LOCATION = _LOCATION % f"(?:/{JOB})?"
-"""The same, and the job whose directory it is."""
+"""The same, with the job of the directory."""
 
 _END = "(?![0-9A-Za-z_-])"
 _ID = r"[^ ()'\n]{1,300}?"
@@ -68,7 +68,7 @@ ANY_FORM: tuple[tuple[str, str], ...] = (
     (LOCATION_OR_NONE, rf"(?:{LOCATION_OR_NONE}|{ANY})"),
     (f" {HEX_BARE}{{32}}(?:", f" {_ID}(?:"),
 )
-"""Pieces of expressions, and what stands for them where ids and locations may have any form."""
+"""Pieces of expressions, and their replacement if ids and locations may have any form."""
 
 SAMPLE_JOB = "26eb676de8b3e133f9078fabe3704eb6"
 SAMPLE_VERTEX = "9c32e3838cee893dbb2fc90ccad79598"

@@ -49,7 +49,7 @@ def parse_address(url: str, auth: Auth | None) -> Address:
 
 
 def _sign_in(auth: Auth | None) -> tuple[str, tuple[str, ...]]:
-    """The Authorization header, and every form in which the secret could come back."""
+    """The Authorization header, and every form of the secret that an answer could contain."""
     if auth is None or auth.scheme == "kerberos":
         return "", ()
     if word := _TOKENS.get(auth.scheme):

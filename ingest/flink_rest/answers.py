@@ -1,5 +1,5 @@
-"""The answers about one cluster and one job at about one instant, before
-:mod:`ingest.flink_rest.assembly` turns them into records.
+"""Answers about one cluster or job at about one instant; :mod:`ingest.flink_rest.assembly` turns
+them into records.
 """
 
 from dataclasses import dataclass, field
@@ -11,15 +11,13 @@ from ingest.records import Record
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Decoded JSON, and when it came (UTC). ``path`` is what was requested, with its query."""
+    """Decoded JSON and its time of arrival (UTC). ``path`` includes the query."""
 
     path: str
     at: datetime
     body: Any = field(repr=False)
     held_bytes: int = 0
-    """About what its body takes, where that is known: readers of files keep answers within
-    bounds.
-    """
+    """The approximate memory of its body, if known: readers of files bound it."""
 
     @property
     def endpoint(self) -> str:
@@ -28,8 +26,8 @@ class Answer:
 
 @dataclass(slots=True)
 class JobAnswers:
-    """Whatever was not requested or not answered is ``None`` or absent. ``overview`` holds this
-    job's entry of ``/jobs/overview``; it alone is enough for a job record. ``plan``, ``config``,
+    """What was not requested or answered is ``None`` or absent. ``overview`` holds this job's entry
+    of ``/jobs/overview``; it alone is enough for a job record. ``plan``, ``config``,
     ``checkpoint_config`` and ``jobmanager_config`` seldom change: pass the last answer again.
     ``subtasks`` is keyed by (checkpoint id, vertex id). ``metrics``: any number of answers per
     vertex.

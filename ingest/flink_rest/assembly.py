@@ -58,8 +58,8 @@ class ParseResults:
         body: Any = _WHOLE,
         place: str = "",
     ) -> _Parsed | None:
-        """By default of the whole answer; ``None`` without one, or after noting a skip where it
-        cannot be read.
+        """The records of the answer, by default of all of it; ``None`` without an answer, or if it
+        cannot be read, which is noted as a skip.
         """
         if answer is None:
             return None
@@ -118,7 +118,7 @@ def add_vertex_samples(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
-    """When each subtask was started, once all of those that were asked for run or have run."""
+    """Add when each subtask was started, once all requested subtasks run or have run."""
     if reading.starts_known:
         return
     starts = {
@@ -126,7 +126,7 @@ def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
         for vertex_id, answer in reading.vertices.items()
     }
     if not all(starts.values()) or any(
-        one.running_at is None for of_vertex in starts.values() for one in of_vertex.values()
+        start.running_at is None for of_vertex in starts.values() for start in of_vertex.values()
     ):
         return
     for vertex_id, of_vertex in starts.items():
@@ -143,7 +143,9 @@ def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
                 for name in _PLACE
             },
             **{
-                name: by_index({at: getattr(one, name) for at, one in of_vertex.items()}, length)
+                name: by_index(
+                    {at: getattr(start, name) for at, start in of_vertex.items()}, length
+                )
                 for name in _ENTERED
             },
         )
@@ -163,9 +165,7 @@ def add_vertex_gauges(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def attempts_checksum(reading: JobAnswers) -> int | None:
-    """Tells one set of attempts that run, or have run to their end, from another; None while some
-    do not.
-    """
+    """A checksum of the attempts that run or finished; None while some do neither."""
     bodies = {vertex_id: answer.body for vertex_id, answer in reading.vertices.items()}
     subtasks = {
         vertex_id: body.get("subtasks")
@@ -245,7 +245,7 @@ def _measured(
 
 
 def by_index(values: Mapping[int, Any], length: int) -> tuple[Any, ...] | None:
-    """One element per subtask; the whole is ``None`` where no subtask has a value."""
+    """One element per subtask; the whole is ``None`` if no subtask has a value."""
     if all(value is None for value in values.values()):
         return None
     return tuple(values.get(index) for index in range(length))
@@ -365,7 +365,7 @@ def _add_subtasks(
 
 
 def add_job(reading: JobAnswers, results: ParseResults) -> None:
-    """One record where ``/jobs/:id`` or at least the overview answered; a bad part leaves its
+    """Add one record if ``/jobs/:id`` or at least the overview answered; a bad part leaves its
     columns unknown.
     """
     state_and_graph = _state(reading, results)
@@ -402,7 +402,7 @@ def add_job(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def _state(reading: JobAnswers, results: ParseResults) -> tuple[Answer, jobs.JobState] | None:
-    """A job that is listed but does not answer is still there."""
+    """The job's state; a job that is listed but does not answer still exists."""
     answered = results.parse(jobs.job_state, reading.job)
     listed = results.parse(jobs.job_state, reading.overview)
     if (
@@ -473,9 +473,7 @@ def observe_job(reading: JobAnswers, cluster: str, source: str) -> tuple[Observe
 
 
 def observe_cluster(reading: ClusterAnswers, cluster: str, source: str) -> tuple[Observed, ...]:
-    """TaskManager samples, likewise: the detail answer where there is one, else the entry in the
-    list.
-    """
+    """TaskManager samples: from the detail answer if there is one, else from the list entry."""
     results = ParseResults()
     for taskmanager_id, answer in reading.taskmanager_details.items():
         values: dict[str, Any] = {}

@@ -1,5 +1,5 @@
-"""Which checkpoints of ``/jobs/:id/checkpoints`` are new, and of which details and subtasks are
-requested.
+"""Selects checkpoints of ``/jobs/:id/checkpoints``: which are new, and for which to request details
+and subtasks.
 """
 
 import statistics
@@ -12,9 +12,7 @@ from ingest.flink_rest.limits import RequestLimits
 from ingest.records import Checkpoint
 
 LONG_RUNNING_S = 10
-"""Details of an unfinished checkpoint are requested from this age on: who has not acknowledged
-yet?
-"""
+"""Details of an unfinished checkpoint are requested from this age on, for its missing subtasks."""
 
 MIN_SIBLINGS = 5
 SLOW_AGAINST_MEDIAN = 2
@@ -45,8 +43,8 @@ def is_final(checkpoint: Checkpoint) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSelection:
-    """``listed``: all checkpoints of one answer; ``lean``: a large fleet, of whose completed ones
-    only a sample gets details.
+    """``listed``: all checkpoints of one answer; ``lean``: the fleet is large, so only a sample of
+    its completed ones gets details.
     """
 
     listed: Sequence[Checkpoint]
@@ -72,8 +70,8 @@ class CheckpointSelection:
         )
 
     def wants_subtasks(self, checkpoint: Checkpoint) -> bool:
-        """Failed, slow, unfinished and sampled ones and savepoints; of small jobs all, unless the
-        fleet is large.
+        """Whether to request subtasks: for failed, slow, unfinished and sampled checkpoints and for
+        savepoints; for all of small jobs, unless the fleet is large.
         """
         if checkpoint.status != "COMPLETED" or checkpoint.is_savepoint or self._is_slow(checkpoint):
             return True

@@ -43,9 +43,7 @@ SAME_PATH_PAUSE_S = 3.0
 
 
 class Gate:
-    """Lets two requests through at once, and the same path not more often than every three
-    seconds.
-    """
+    """Lets two requests through at once, and the same path at most every three seconds."""
 
     def __init__(self, same_path_pause_s: float = SAME_PATH_PAUSE_S) -> None:
         self.same_path_pause_s = same_path_pause_s
@@ -55,7 +53,7 @@ class Gate:
 
     @contextlib.asynccontextmanager
     async def turn(self, path: str) -> AsyncIterator[None]:
-        # - time itself is waited for; another waiter may have gone first
+        # - waits for the time to pass; another waiter may have gone first
         while (wait_s := self._wait_s(path)) > 0:  # noqa: ASYNC110
             await asyncio.sleep(wait_s)
         self._last_request[path] = time.monotonic()
@@ -156,9 +154,7 @@ async def beginning(
 async def unpacked(
     chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str
 ) -> AsyncIterable[bytes]:
-    """The chunks as sent, or unpacked where the answer is gzip or deflate, and then at most
-    ``limit_bytes`` in all.
-    """
+    """The chunks as sent; those of gzip or deflate unpacked, at most ``limit_bytes`` in all."""
     if encoding in ("", "identity"):
         async for chunk in chunks:
             yield chunk
@@ -382,7 +378,7 @@ class RestClient:
         try:
             async with await self._send(path) as response:
                 if response.status != 200:
-                    # Read in any case, so that the connection serves again.
+                    # Always read, so that the connection can be reused.
                     body = await beginning(
                         response.content.iter_any(), _encoding(response), ERROR_BODY_BYTES, path
                     )
@@ -429,8 +425,8 @@ class RestClient:
         )
 
     async def _ticket(self, path: str) -> dict[str, str]:
-        """Of Kerberos, where that is how to sign in: one for each request, since a server may
-        refuse one that it has seen.
+        """A Kerberos ticket, if the address signs in so: a new one for each request, since a server
+        may refuse a ticket that it has seen.
         """
         if not self._negotiates:
             return {}

@@ -1,4 +1,4 @@
-"""One cycle over one JobManager: what it lists, then each job, then its TaskManagers."""
+"""One cycle over one JobManager: its lists, then each job, then its TaskManagers."""
 
 import asyncio
 import logging
@@ -88,13 +88,13 @@ async def _read_one(session: RestSession, name: str, reading: ClusterAnswers) ->
 log = logging.getLogger(__name__)
 
 JOBS_AT_ONCE = 2
-"""Each asks several things at once, so two keep both request slots busy; more would only finish
+"""Each has several concurrent requests, so two keep both request slots busy; more would only finish
 later.
 """
 
 NO_NEW_JOB_AFTER = 0.8
-"""Of the cycle's time: what is begun should also be finished, since half a reading is thrown
-away.
+"""As a share of the cycle's time: a job that is begun should be finished, since half a reading is
+discarded.
 """
 
 VERTICES_OF_AN_UNREAD_JOB = 4
@@ -107,7 +107,7 @@ Cursor = Mapping[str, Any]
 class Collected:
     """One cycle over one cluster.
 
-    ``observed`` holds the skips too; ``cursor`` is to be saved after it is in the lake.
+    ``observed`` includes skips; save ``cursor`` after ``observed`` is in the lake.
     """
 
     observed: tuple[Observed, ...]
@@ -190,7 +190,7 @@ class _Cycle:
         self.session.skips.extend(skips)
         self.listed, self.jobs_seen = True, len(listed)
         if not skips:
-            # A list that cannot be read whole says of no job that it is missing.
+            # An incomplete list does not make any job missing.
             self._note_listed([job.job_id for job in listed], jobs.at)
         reader = await self._reader(listed)
         await self._read_jobs(reader, listed)
@@ -330,8 +330,8 @@ class _Cycle:
     async def _read_jobs(self, reader: JobReader, jobs: list[ListedJob]) -> None:
         due = [job for job in jobs if not self._is_done(job)]
         self.unread = {job.job_id: job for job in due}
-        # The list of checkpoints is read of every job; what is left over is spent in the order of
-        # need.
+        # The checkpoint list of every job is read first; the remaining requests go where they are
+        # needed most.
         self.session.budget.reserve(len(due))
         due.sort(
             key=lambda job: (

@@ -12,8 +12,8 @@ MAX_CHECKPOINTS = 120
 MAX_VERTICES = 300
 MAX_TASKMANAGERS = 5_000
 MISSING_CYCLES = 2
-"""In a row, before a job is taken for one that is listed no more: a JobManager may begin to answer
-just before it has its jobs.
+"""Consecutive cycles before a job counts as no longer listed: a JobManager may answer just before
+it has its jobs.
 """
 
 STORED, DISCARDED, DETAILED = 1, 2, 4
@@ -65,9 +65,8 @@ class ClusterCursor:
     taskmanagers: dict[str, float] = field(default_factory=dict)
 
     def note_listed(self, job_ids: Iterable[str], at_s: float) -> dict[str, JobCursor]:
-        """Forget jobs that are listed no more; returns those of them that were not seen to end.
-
-        These only after :data:`MISSING_CYCLES`.
+        """Forget jobs that are no longer listed; returns those that were not seen to end, but only
+        after :data:`MISSING_CYCLES`.
         """
         listed = set(job_ids)
         for job_id in listed:
@@ -90,15 +89,15 @@ class ClusterCursor:
         self.taskmanagers = {name: at for name, at in self.taskmanagers.items() if name in known}
 
     def forget_settings(self) -> None:
-        """Another release answers under this address: settings are due now, also for jobs with
-        fixed ids.
+        """Make all settings due: another release answers at this address, also for jobs with fixed
+        ids.
         """
         self.static_at = 0
         for job in self.jobs.values():
             job.static_at = job.full_at = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON, newest of everything that is too much."""
+        """Plain JSON, limited to the newest entries."""
         return {
             "flink_version": self.flink_version,
             "static_at": self.static_at,
@@ -110,7 +109,7 @@ class ClusterCursor:
 
 
 def from_json(document: Any) -> ClusterCursor:
-    """Whatever of the document is usable; an unusable one is an empty cursor."""
+    """The usable part of the document; an unusable one gives an empty cursor."""
     fields: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
     jobs, managers = fields.get("jobs"), fields.get("taskmanagers")
     return ClusterCursor(

@@ -1,12 +1,12 @@
-"""What can be wrong with an answer, in words and as the reason code of a skip."""
+"""Faults of answers, in words and as the reason code of a skip."""
 
 from ingest.errors import Retryable, Skipped
 from ingest.messages import message
 
 
 class Unanswered(Retryable):
-    """``reason`` is unreachable, timeout or http_error. ``connected`` is false where not even a
-    connection came about; ``refused`` where no process listens at this port.
+    """``reason`` is unreachable, timeout or http_error. ``connected`` is false if no connection was
+    made; ``refused`` is true if no process listens at this port.
     """
 
     def __init__(
@@ -36,22 +36,24 @@ class BadAnswer(Skipped):
 Fault = Unanswered | BadAnswer
 
 NOT_MEASURED = "not_measured"
-"""Back-pressure of a vertex of which the JobManager has metrics, but of none of its subtasks: from
-1.18 on for some ten seconds after a start, in which ``JobVertexBackPressureHandler`` takes the
-greatest ratio of no subtasks and throws.
+"""Back-pressure of a vertex without metrics of any subtask: since 1.18, for some ten seconds after
+a start, ``JobVertexBackPressureHandler`` computes the maximum of no subtasks and throws.
 """
 INITIALIZING = "initializing"
-"""From 1.18 on, checkpoints of a job whose master does not exist yet. Flink keeps that answer for
-``web.refresh-interval`` (3 s) besides. Up to 1.12 they are not found then.
+"""From 1.18 on, checkpoints of a job whose master does not exist yet. Flink also caches that answer
+for ``web.refresh-interval`` (3 s). Up to 1.12 they are not found then.
 """
 NO_CHECKPOINTS = "no_checkpoints"
-"""What Flink says with 404 of the checkpoint settings of a job that takes none, and archives of it
-hold: ``CheckpointConfigHandler``, in all releases."""
+"""Flink's 404 for the checkpoint settings of a job that takes none, also in archives:
+``CheckpointConfigHandler``, in all releases.
+"""
 SAYS_NO_CHECKPOINTS = "Checkpointing is not enabled for this job"
 NOT_YET = frozenset({NOT_MEASURED, INITIALIZING})
-"""How starts of jobs look: nothing is wrong, unless it lasts."""
+"""Normal at the start of a job, unless they last."""
 KNOWN_WITHIN_S = 120
-"""Of its start a job is initialized and measured, unless its JobManager waits for something."""
+"""After its start a job is initialized and measured within this time, unless its JobManager waits
+for something.
+"""
 
 _SAYING = (
     (
@@ -71,7 +73,7 @@ RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 
 
 def not_yet(status: int, body: str) -> str | None:
-    """Which of ``NOT_YET`` an error of Flink's is; ``said`` is how its body begins."""
+    """Which of ``NOT_YET`` an error of Flink is, by the beginning of its body (``said``)."""
     return next(
         (
             reason
@@ -83,7 +85,7 @@ def not_yet(status: int, body: str) -> str | None:
 
 
 def lasting(path: str, reason: str) -> str:
-    """That what is ``NOT_YET`` known has been so for ``KNOWN_WITHIN_S``, and what to do."""
+    """A sentence for an answer that stayed ``NOT_YET`` for ``KNOWN_WITHIN_S``, with what to do."""
     if reason == INITIALIZING:
         return message(
             "{path:name} has answered HTTP 500 for {known_within_s:number} minutes or "
@@ -102,8 +104,8 @@ def lasting(path: str, reason: str) -> str:
 
 
 def fault_of_status(status: int, path: str, body: str = "") -> Fault:
-    """``said`` is how its body begins. The body is not repeated: an address that was entered by
-    hand may lead to another server.
+    """``said`` is the beginning of the body. The message does not repeat it: the address may lead
+    to an internal server.
     """
     answered = message("{path:name} answered HTTP {status:number}", path=path, status=status)
     if status in RETRIED_STATUSES:

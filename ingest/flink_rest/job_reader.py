@@ -1,4 +1,4 @@
-"""Reads one job once: what is due of it, in the order of what matters, within the cycle's budget."""
+"""Reads what is due of one job, the most important first, within the cycle's budget."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ from ingest.records import Checkpoint, Skip
 @dataclass(frozen=True, slots=True)
 class ListedJob:
     """One entry of ``/jobs/overview``, which is the body of ``answer``; times are epoch ms, 0 or
-    less where unknown.
+    less if unknown.
     """
 
     job_id: str
@@ -156,7 +156,7 @@ class JobReader:
         cursor.full_at, cursor.state, cursor.modified_ms = now_s, job.state, job.modified_ms
         cursor.vertices = _vertices(reading.job.body)
         if not _is_initialized(reading.job.body):
-            return  # its settings are stand-ins, and it has no graph
+            return  # its settings are placeholders, and it has no graph
         if is_due(now_s, cursor.static_at, self.limits.static_refresh_s) and budget.take(2):
             reading.config, reading.checkpoint_config = await asyncio.gather(
                 self.session.get(f"{path}/config", may_be_gone=True),
@@ -164,8 +164,8 @@ class JobReader:
             )
             of_settings = f"{path}/checkpoints/config"
             if self.session.gone.get(of_settings) == NO_CHECKPOINTS:
-                # As archives hold it. The list of checkpoints says so, too, but of jobs that are
-                # still being initialized as well.
+                # Archives hold this. The checkpoint list says the same, but also for jobs that are
+                # still being initialized.
                 body = {"errors": [SAYS_NO_CHECKPOINTS]}
                 reading.checkpoint_config = Answer(of_settings, self.session.at(), body)
             reading.jobmanager_config = self.jobmanager_config
@@ -227,8 +227,8 @@ class JobReader:
             path = f"/jobs/{reading.job_id}/checkpoints/details/{checkpoint.checkpoint_id}"
             details = await self.session.get(path, may_be_gone=True)
             if details is None:
-                # The latest savepoint and failure are listed long after their details are gone:
-                # requested once.
+                # The latest savepoint and failure stay listed long after their details are gone, so
+                # these are requested once.
                 if path in self.session.gone:
                     detailed.append(key_of(checkpoint))
                 continue
@@ -260,8 +260,8 @@ class JobReader:
 
 
 def _is_initialized(body: Any) -> bool:
-    """Before, Flink calls its state backend "Unknown"; 1.12 finds no settings of its checkpoints at
-    all.
+    """Whether Flink knows the job's settings: before, its state backend is "Unknown", and 1.12 has
+    no checkpoint settings at all.
     """
     return not (isinstance(body, dict) and body.get("state") == "INITIALIZING")
 

@@ -40,7 +40,7 @@ class RequestLimits:
 
 @dataclass(frozen=True, slots=True)
 class SamplingRate:
-    """What a fleet's size makes of the wish: ``lean`` leaves out what only repeats itself for
+    """The sampling that a fleet of this size allows: ``lean`` leaves out what only repeats for
     healthy jobs.
     """
 

@@ -3,8 +3,8 @@
 Each table maps our column to its known ids, best first; the first id that has a value wins. A
 request may name all of them: Flink leaves unknown ids out of its answer.
 
-The reporter's name follows in ``ingest/prometheus/names.py``, OTLP's in
-``ingest/pushed/otlp_metrics.py``; rows are made of series in ``ingest/prometheus/rows.py`` alone.
+``ingest/prometheus/names.py`` derives the reporter's names, ``ingest/pushed/otlp_metrics.py`` those
+of OTLP; only ``ingest/prometheus/rows.py`` turns series into rows.
 """
 
 import math
@@ -48,8 +48,8 @@ SOURCE_METRICS: Names = {
     "watermark_lag_ms": ("watermarkLag",),
     "source_idle_ms": ("sourceIdleTime",),
 }
-"""Of the operator of a source, as far as its connector reports them: an id is the operator's name, a
-point and one of these. They are -1 or lower where nothing is known yet: ``currentEmitEventTimeLag``
+"""Of the operator of a source, as far as its connector reports them: an id is the operator's name,
+a point and one of these. They are -1 or lower if nothing is known yet: ``currentEmitEventTimeLag``
 before the first record with a timestamp. Source: FLIP-33, ``MetricNames`` and
 ``InternalSourceReaderMetricGroup`` of Flink 1.14 to 2.3, ``KafkaSourceReaderMetrics``.
 """
@@ -136,8 +136,8 @@ def subtasks_per_request(names: Sequence[str], parallelism: int, path_bytes: int
 
 
 def chosen_subtasks(parallelism: int, at_most: int, hottest: Sequence[int], turn: int) -> list[int]:
-    """All subtasks where they fit; else the hottest for half of the room, and a share of the rest
-    that rotates with ``turn``.
+    """All subtasks if they fit; else the hottest in half of the room, and the others in rotation by
+    ``turn``.
     """
     if parallelism <= at_most:
         return list(range(parallelism))

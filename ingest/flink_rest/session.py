@@ -18,7 +18,9 @@ SKIPS_PER_CYCLE = 200
 
 
 class RestSession:
-    """``down``: why it was given up, else ``None``; ``refused``: no process listened there."""
+    """``down``: why the JobManager gets no more requests, else ``None``; ``refused``: no process
+    listened there.
+    """
 
     def __init__(self, client: RestClient, at: Callable[[], datetime], budget: Budget) -> None:
         self.client, self.at, self.budget = client, at, budget
@@ -31,8 +33,8 @@ class RestSession:
         self._unanswered = 0
 
     async def get(self, path: str, *, may_be_gone: bool = False) -> Answer | None:
-        """The answer, or ``None`` after noting why there is none: as a skip, a 404 in ``gone``
-        where it ``may_be_gone``, and what Flink cannot tell yet in ``not_yet``.
+        """The answer, or ``None`` after noting why: in ``gone`` for an expected 404
+        (``may_be_gone``), in ``not_yet`` if Flink cannot tell yet, else as a skip.
         """
         if self.down:
             return None
@@ -64,10 +66,10 @@ class RestSession:
         return await self.get(path, may_be_gone=may_be_gone) if self.budget.take() else None
 
     def skip_what_lasts(self, asked: Iterable[str], since_s: float) -> float:
-        """Skip what of ``asked`` Flink cannot tell yet, where it could not ``since_s`` either (0:
-        it could), for too long.
+        """Note a skip for each of ``asked`` that Flink still cannot tell, once this has lasted too
+        long. ``since_s``: since when (epoch s; 0: it could before).
 
-        Returns since when it cannot (epoch s), 0 where it can.
+        Returns since when it cannot (epoch s), 0 if it can.
         """
         waiting = [path for path in asked if path in self.not_yet]
         now_s = self.at().timestamp()
@@ -78,7 +80,7 @@ class RestSession:
         return since_s
 
     def skip(self, subject: str, reason: str, detail: str) -> None:
-        """Note one skipped input; of a flood the first ones and a count are kept."""
+        """Note one skipped input; of many, the first ones and a count are kept."""
         if len(self.skips) < SKIPS_PER_CYCLE:
             self.skips.append(Skip(subject.partition("?")[0], reason, detail))
         elif len(self.skips) == SKIPS_PER_CYCLE:

@@ -21,7 +21,7 @@ SINCE = (1, 11)
 
 @dataclass(frozen=True, slots=True)
 class ThreadDumpAnswer:
-    """One request and its answer; where ``threads`` is None, ``error`` says in a sentence why."""
+    """One request and its answer; if ``threads`` is None, ``error`` says why in a sentence."""
 
     taskmanager_id: str
     at: datetime
@@ -32,7 +32,7 @@ class ThreadDumpAnswer:
 async def request(
     client: RestClient, wanted: Sequence[str], version: str | None, at: Callable[[], datetime]
 ) -> tuple[ThreadDumpAnswer, ...]:
-    """Of the TaskManagers that come first, one after the other."""
+    """Request dumps of the first TaskManagers, one after the other."""
     return tuple(
         [
             await _request_one(client, taskmanager_id, version, at)

@@ -1,5 +1,5 @@
-"""What Flink says of its version, read here alone: ``1.20.5``, ``2.3-SNAPSHOT``, ``1.20.5-rc1``,
-vendors' ``1.20-vvr-8.0.11``.
+"""Parses the version that Flink reports: ``1.20.5``, ``2.3-SNAPSHOT``, ``1.20.5-rc1``, vendors'
+``1.20-vvr-8.0.11``.
 """
 
 import re
@@ -16,8 +16,8 @@ KNOWN_RELEASES = frozenset((1, minor) for minor in range(12, 21)) | frozenset(
 
 
 def release(version: str | None) -> tuple[int, ...] | None:
-    """(1, 20, 5) of ``1.20.5-rc1``, (1, 14) of ``1.14-csa1.7.0.0``, ``None`` where the text does
-    not begin with a release.
+    """(1, 20, 5) of ``1.20.5-rc1``, (1, 14) of ``1.14-csa1.7.0.0``, ``None`` if the text does not
+    begin with a release.
 
     A snapshot or candidate counts as the release that it is to become; what a vendor appends is no
     part of it. Compare with (1, 13): a release of two numbers is any patch of it.
@@ -35,8 +35,8 @@ def named_release(version: str | None) -> tuple[tuple[int, ...], str] | None:
 
 
 def is_version(text: object) -> bool:
-    """Whether it is a release, with what a vendor may append, and nothing else: harmless to repeat,
-    whoever said it.
+    """Whether the text is only a release, perhaps with a vendor's suffix: safe to show, whoever
+    sent it.
     """
     return (
         isinstance(text, str)
@@ -56,6 +56,6 @@ def is_known(version: str | None) -> bool:
 
 
 def has_time_metrics(version: str | None) -> bool:
-    """Busy and back-pressured time per subtask exist from 1.13 on; assumed of an unknown release."""
+    """Busy and back-pressured time per subtask exist since 1.13; assumed for an unknown release."""
     parts = release(version)
     return parts is None or parts >= (1, 13)

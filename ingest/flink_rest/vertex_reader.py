@@ -1,4 +1,4 @@
-"""Reads the vertices of one job: where subtasks run, what their buffers and time are like."""
+"""Reads the vertices of one job: hosts, buffers and busy time of subtasks."""
 
 import asyncio
 from collections.abc import Mapping
@@ -27,7 +27,9 @@ from ingest.messages import message
 LISTED = "listed"
 MOST_OF_SOURCES = 12
 TIMES_LISTED, TIMES_LISTED_LEAN = 3, 1
-"""After each change of the job: what operators register when they open comes some seconds late."""
+"""After each change of the job: metrics that operators register when they open appear some seconds
+late.
+"""
 
 
 async def read_gauges(
@@ -38,8 +40,8 @@ async def read_gauges(
     prefix_bytes: int,
     lean: bool,
 ) -> None:
-    """``prefix_bytes``: of a reverse proxy's path. ``lean``: names are listed once. Where another
-    source measures the vertices, event time between them is asked for alone.
+    """``prefix_bytes``: of a reverse proxy's path. ``lean``: names are listed once. If another
+    source measures the vertices, only event time between them is requested.
     """
     paths = {
         vertex_id: f"/jobs/{reading.job_id}/vertices/{vertex_id}/subtasks/metrics"
@@ -113,9 +115,7 @@ SAMPLING_PAUSE_S = 6.5
 """Up to 1.12 Flink samples stack traces for five seconds before it reports back-pressure."""
 
 LARGE_VERTEX = 500
-"""Where more subtasks run than this, placement (600 bytes each) is read only when the job
-changed.
-"""
+"""With more subtasks, placement (600 bytes each) is only read when the job changed."""
 
 
 class VertexReader:
@@ -147,7 +147,7 @@ class VertexReader:
     ) -> None:
         """``placed``: also where the subtasks run.
 
-        ``retry_empty``: request again after a pause what came empty.
+        ``retry_empty``: repeat requests with empty answers after a pause.
         """
         paths = {vertex_id: f"/jobs/{job_id}/vertices/{vertex_id}" for vertex_id in cursor.vertices}
         if placed:

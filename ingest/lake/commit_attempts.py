@@ -1,4 +1,4 @@
-"""How often a writer that lost the race for a version tries again."""
+"""How often a writer retries after losing the race for a version."""
 
 from deltalake.exceptions import CommitFailedError
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential

@@ -22,7 +22,7 @@ def append(
 ) -> dict[str, int]:
     """Write the readings, one commit per table that has rows; returns table name → version. The
     same rows again are duplicates by the table's identity, which every reader folds. Raises the
-    storage's own error when a commit does not succeed in two minutes, and ``LakeDamaged`` where a
+    storage's own error when a commit does not succeed in two minutes, and ``LakeDamaged`` if a
     table cannot be written, once all others are.
     """
     versions: dict[str, int] = {}

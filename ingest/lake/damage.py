@@ -55,7 +55,7 @@ def damaged(table: Table, uri: str, why: str) -> LakeDamaged:
 
 
 def broken_file(table: Table, paths: Iterable[Path]) -> str:
-    """What is wrong with the first of these Parquet files that cannot be read, "" where all can."""
+    """What is wrong with the first of these Parquet files that cannot be read, "" if all can."""
     for path, _ in zip(paths, range(MAX_FILES_CHECKED), strict=False):
         try:
             names = set(pq.read_schema(path).names)

@@ -18,11 +18,9 @@ from pyarrow import fs
 from ingest.messages import count_text
 
 WAITS_S = 10.0
-"""For what is still read when a process ends; a storage that hangs must not keep it."""
+"""The wait for reads in progress when a process ends; a hanging storage must not block it."""
 QUIET_S = 0.1
-"""Threads that call Python no more for so long have nothing left in their queue: what is read ahead
-is bounded.
-"""
+"""Threads without a call to Python for this long have an empty queue: read-ahead is bounded."""
 
 
 def dataset(
@@ -42,7 +40,7 @@ def dataset(
         filesystem=fs.SubTreeFileSystem(str(folder.absolute()), fs.LocalFileSystem())
     )
     for fragment in rows.get_fragments(filter=condition):
-        # Another file in its place may be whole, and lack the columns that are asked for.
+        # Another file in its place may be complete but lack the requested columns.
         if (size := (folder / fragment.path).stat().st_size) != sizes[fragment.path]:
             raise pa.ArrowInvalid(
                 f"{fragment.path} has {count_text(size, 'byte')}, and {sizes[fragment.path]:,} "
@@ -59,7 +57,7 @@ class _Storage(DeltaStorageHandler):
 
 class _Calls:
     def __init__(self) -> None:
-        # Collecting garbage may let go of a file while this is held.
+        # Garbage collection may release a file while this lock is held.
         self._lock = threading.RLock()
         self._count, self._last = 0, 0.0
         atexit.register(self.wait)

@@ -40,7 +40,7 @@ READ_BY_SPARK: dict[str, Table] = {
     name: replace(TABLES[name], name=f"derived/{name}")
     for name in ("log_records", "references", "snapshots", "skips")
 }
-"""By the name of the raw table, which holds the same rows as collectors wrote them."""
+"""By the name of the raw table, which has the same rows as written by collectors."""
 
 DERIVED: dict[str, Table] = {
     table.name: table for table in (*READ_BY_SPARK.values(), CHECKPOINT_FACTS)
@@ -56,5 +56,5 @@ ALL_TABLES: dict[str, Table] = {**TABLES, **DERIVED}
 
 
 def with_same_rows(table: str) -> tuple[str, ...]:
-    """The table and, where Spark reads such rows itself, the derived one that holds them."""
+    """The table and, if Spark reads such rows itself, the derived table with the same rows."""
     return (table, READ_BY_SPARK[table].name) if table in READ_BY_SPARK else (table,)

@@ -14,8 +14,8 @@ from ingest.records import Observed
 
 
 def append(lake: LakeReader, observed: Iterable[Observed]) -> dict[str, int]:
-    """:func:`ingest.lake.commits.append` to the tables of ``READ_BY_SPARK``; no other record can be
-    written so.
+    """:func:`ingest.lake.commits.append` to the tables of ``READ_BY_SPARK``; other records are
+    refused.
     """
     return commits.append(lake, observed, READ_BY_SPARK)
 

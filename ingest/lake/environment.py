@@ -1,6 +1,4 @@
-"""Where the lake lies that a command means: at its option, else the environment's, else under
-``WEIR_HOME``.
-"""
+"""The place of a command's lake: its option, else the environment's, else under ``WEIR_HOME``."""
 
 import json
 import os
@@ -16,7 +14,7 @@ def lake_place(
     """``root``, else ``WEIR_LAKE_ROOT``, else ``$WEIR_HOME/lake``; and storage options from
     ``WEIR_LAKE_OPTIONS`` (JSON).
 
-    Raises ``Refused`` where the options are not a JSON object of texts.
+    Raises ``Refused`` if the options are not a JSON object of texts.
     """
     home = environment.get("WEIR_HOME") or "var"
     chosen = root or environment.get("WEIR_LAKE_ROOT") or str(Path(home) / "lake")

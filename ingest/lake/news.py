@@ -11,9 +11,7 @@ ROUTINE = "weir.routine"
 """In the description of a commit that brought no news."""
 
 NEWS_LEVELS = frozenset({"WARN", "WARNING", "ERROR", "FATAL", "SEVERE"})
-"""The rest of a log is read for what it says about checkpoints, which REST reports as well and
-sooner.
-"""
+"""Other log lines are read for checkpoints, which REST reports earlier."""
 
 
 def has_news(records: Iterable[Record]) -> bool:
@@ -25,8 +23,8 @@ def is_news(record: Record) -> bool:
         case Checkpoint(status=status):
             return status in ("COMPLETED", "FAILED")
         case Job(vertices=vertices, state=state):
-            # Asked in full, because it changed or a sample was due; the list of jobs alone says
-            # that it is still there, or is not any more.
+            # Read in full, because it changed or a sample was due; the list of jobs alone only says
+            # whether it is still there.
             return vertices is not None or state == NOT_LISTED
         case LogRecord(level=level):
             return level.upper() in NEWS_LEVELS

@@ -56,7 +56,7 @@ class LakeReader:
         return delta.version() if delta else 0
 
     def transactions(self, table: str, names: Sequence[str]) -> list[int]:
-        """For each of these Delta transactions what the newest commit that names it says; 0 where
+        """For each of these Delta transactions its version in the newest commit that names it; 0 if
         none does.
         """
         delta = self.open_or_none(ALL_TABLES[table])
@@ -167,7 +167,7 @@ class LakeReader:
             )
 
     def broken_file(self, table: str) -> str:
-        """What is wrong with the first data file that cannot be read, "" where all can or the lake
+        """What is wrong with the first data file that cannot be read, "" if all can or the lake
         lies elsewhere.
         """
         if self.local_root is None:

@@ -14,8 +14,8 @@ from ingest.records import Observed, Record
 log = logging.getLogger(__name__)
 
 MAX_DAYS_A_COMMIT = 1_000
-"""Each day is a folder and a file of its own; no true reading spreads over years, and a false one
-would make a hundred thousand of them.
+"""Each day is a separate folder and file; no real reading spans years, but a false one could create
+a hundred thousand of them.
 """
 
 
@@ -48,8 +48,8 @@ def to_arrow(table: Table, rows: Sequence[tuple[Observed, Record]], commit_seq: 
     try:
         arrow = pa.table(columns, schema=table.schema)
     except UnicodeEncodeError:
-        # Half a surrogate pair, such as in the name of a file that is not UTF-8. Looking at every
-        # text would cost each cycle.
+        # Half a surrogate pair, as in a file name that is not UTF-8. Checking every text beforehand
+        # would slow each cycle.
         arrow = pa.table(
             {name: _storable(values) for name, values in columns.items()}, schema=table.schema
         )

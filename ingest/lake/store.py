@@ -1,4 +1,4 @@
-"""The lake as those write it who measure, and who keep house in it: what only reads has
+"""The lake for writers of measurements and for maintenance. Readers use
 :class:`ingest.lake.reader.LakeReader`.
 """
 
@@ -18,7 +18,7 @@ KEEP_REPLACED_FILES = timedelta(hours=24)
 
 @dataclass(frozen=True)
 class Lake(LakeReader):
-    """Writes the raw tables; merges and forgets in all of them."""
+    """Writes the raw tables; compacts all tables and removes old rows."""
 
     def append(self, observed: Iterable[Observed]) -> dict[str, int]:
         return commits.append(self, observed, TABLES)

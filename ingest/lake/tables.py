@@ -1,7 +1,7 @@
 """The raw lake tables: rows as in :mod:`ingest.records`, with identity, partition and order.
 
-Columns follow from the fields of a table's record class; the writer, the Python reader and Spark's
-schemas from the tables.
+The fields of a record class define a table's columns; the writer, the Python reader and Spark's
+schemas follow the tables.
 """
 
 from collections.abc import Sequence
@@ -257,7 +257,7 @@ def lacking_columns(delta: DeltaTable, table: Table) -> list[Field]:
 
 
 def with_columns(rows: pa.Table, declared: pa.Schema, wanted: Sequence[str]) -> pa.Table:
-    """The rows with exactly these columns, null where the table they were read from lacks one."""
+    """The rows with exactly these columns, null if the table they were read from lacks one."""
     for name in wanted:
         if name not in rows.column_names:
             rows = rows.append_column(

@@ -1,5 +1,5 @@
-"""One cycle over one cluster's store of logs: lines since the last one, into the spool that the
-collector reads as logs.
+"""One cycle over one cluster's log store: new lines go into the spool that the collector reads as
+logs.
 """
 
 import asyncio
@@ -58,15 +58,15 @@ LATE_S = 120
 seconds, indices refresh within thirty.
 """
 MOST_AGAIN = 20_000
-"""Lines that are read again for the sake of late ones: fewer than the spool remembers of each
-process (``REMEMBERED_LINES``).
+"""Lines that are read again to find late ones: fewer than the spool remembers of each process
+(``REMEMBERED_LINES``).
 """
 
 
 @dataclass(slots=True)
 class ReadTo:
-    """Everything before ``to_ns`` was read, from ``from_ns`` on. ``recent``: where each of the last
-    cycles began, and its new lines. ``of``: digest of what was asked of whom.
+    """Everything from ``from_ns`` to ``to_ns`` was read. ``recent``: the begin of each of the last
+    cycles, and its number of new lines. ``of``: a digest of the store's settings.
     """
 
     of: str
@@ -99,7 +99,9 @@ class ReadTo:
         }
 
     def begin_ns(self, now_ns: int) -> int:
-        """Some time before, for late lines, as far as these are few; never in the future."""
+        """Where the next reading begins: some time before ``to_ns``, for late lines, if these are
+        few; never in the future.
+        """
         read_to = min(self.to_ns, now_ns)
         begin, again = read_to, 0
         for at, lines in reversed(self.recent):
@@ -112,7 +114,7 @@ class ReadTo:
     def took(self, begun_ns: int, lines: int) -> None:
         oldest = self.to_ns - LATE_S * NS_PER_S
         kept = [*self.recent, (begun_ns, lines)]
-        # One that began before the oldest instant is needed: it may have lines behind that.
+        # A cycle that began before the oldest instant is needed: it may hold lines behind it.
         begins = [at for at, _ in kept if at <= oldest]
         self.recent = [pair for pair in kept if pair[0] >= max(begins, default=0)][-200:]
 
@@ -143,9 +145,8 @@ _UNREADABLE = frozenset({"too_large", "bad_json"})
 
 @dataclass(frozen=True, slots=True)
 class StoreRead:
-    """``read_to``: everything before was read.
-
-    ``behind``: the cycle ended before it had caught up. ``error``: one sentence.
+    """Everything before ``read_to`` was read. ``behind``: the cycle ended before it caught up.
+    ``error``: one sentence.
     """
 
     cursor: dict[str, Any]
@@ -158,7 +159,7 @@ class StoreRead:
 
 
 async def read_store(run: ClusterRun) -> SourceRead | None:
-    """A store that does not answer stops itself alone, unless a cluster has nothing else."""
+    """A store that does not answer stops no other source, unless the cluster has none."""
     if (store := run.cluster.log_store) is None:
         return None
     share_bytes = min(
@@ -194,8 +195,8 @@ async def read_lines(
     max_bytes: int = MAX_BYTES,
     max_lines: int = MAX_LINES,
 ) -> StoreRead:
-    """``of_logs`` is the cursor by which the cluster's logs are read. A store that does not answer,
-    or not as one, is an error of this source alone.
+    """``of_logs`` is the cursor of the cluster's logs. A store that does not answer, or not as a
+    log store, is an error of this source alone.
     """
     now_ns = int(at().timestamp() * NS_PER_S)
     known = ReadTo.of_cursor(cursor, source, now_ns)
@@ -229,7 +230,7 @@ async def read_lines(
 
 
 class _Reading:
-    """``to_ns`` is how far it came: everything before is in the spool."""
+    """Everything before ``to_ns`` is in the spool."""
 
     def __init__(
         self,
@@ -283,7 +284,7 @@ class _Reading:
         elif last_ns > begin:
             await self._take(
                 [line for line in lines if line[0] < last_ns]
-            )  # of the last there may be more: it is read as a whole
+            )  # the last instant may have more lines: it is read as a whole
             self._go_on(last_ns)
         elif (
             larger := min(
@@ -317,8 +318,8 @@ class _Reading:
         self._limit = min(10 * self._limit, self._store.usual_lines)
 
     async def _page_or_less(self, begin: int, end: int) -> Page | None:
-        """``None`` where it cannot be read: fewer lines are asked for next, or the one line that
-        cannot be read was stepped over.
+        """``None`` if the page cannot be read: next, fewer lines are requested, or the one
+        unreadable line was skipped.
         """
         try:
             return await self._page(begin, end, self._limit)
@@ -329,8 +330,8 @@ class _Reading:
                 self._largest = self._limit - 1
                 self._limit = max(1, self._limit // 10)
                 return None
-            # Is it this line, or all that is at this address? Where no line can be, there is
-            # nothing that could not be read.
+            # Is it this line, or everything at this address? If there is no line, none was
+            # unreadable.
             await self._page(self._now_ns + SLICE_NS, self._now_ns + SLICE_NS + NS_PER_S, 1)
             behind_ns = await self._behind_first(begin, end)
             when = f"{_instant(behind_ns):%F %T.%f}"[:-3]
@@ -390,7 +391,7 @@ class _Reading:
         )
         self.lines += (await asyncio.to_thread(self.spool.take, entries)).lines
         for at, line in lines:
-            if isinstance(line, Skip) and at >= self._known_ns:  # else it was noted before
+            if isinstance(line, Skip) and at >= self._known_ns:  # else it was already noted
                 self._note(line)
 
     def _note(self, skip: Skip) -> None:

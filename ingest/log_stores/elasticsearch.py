@@ -1,8 +1,7 @@
 """``_search`` of Elasticsearch and OpenSearch: documents of an index pattern by ``@timestamp``. The
-request's body goes into the parameter ``source``, as both document it, so that GET is all that is
-ever sent. A page begins with the last instant of the one before: the sort keys of both differ
-(``_shard_doc``, ``_id``). Source: the search APIs of Elasticsearch 7.10 to 9 and of OpenSearch 1 to
-3.
+request's body goes into the parameter ``source``, as both document it, so that only GET is sent. A
+page begins with the last instant of the one before: their sort keys differ (``_shard_doc``,
+``_id``). Source: the search APIs of Elasticsearch 7.10 to 9 and of OpenSearch 1 to 3.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""What is asked of a store of logs, and what one answer of it is.
+"""A request to a log store, and one page of its answer.
 
-A new store is a ``Store`` here, registered in ``opening`` and in ``LogStoreKind``. Pages, budgets,
-late lines and places to go on from belong to ``collector`` and ``reading``; lines go through
-``Spool`` as pushed ones do. Its answers, made from its reference, are a class of
+A new store is a ``Store`` here, registered in ``opening`` and in ``LogStoreKind``. ``collector``
+and ``reading`` handle pages, budgets, late lines and resumption; lines go through ``Spool`` like
+pushed ones. Its answers, made from its reference, are a class of
 ``tests/ingest/log_stores/stores.py``.
 """
 
@@ -22,8 +22,8 @@ Line = tuple[int, Entry | Skip]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Lines with their instants (epoch ns), oldest first; ``NOWHEN`` for what has none. As many as
-    were asked for: there may be more of the last instant.
+    """Lines with their instants (epoch ns), oldest first; ``NOWHEN`` for a line without one. A full
+    page may lack lines of its last instant.
     """
 
     lines: tuple[Line, ...]
@@ -46,10 +46,10 @@ class Store(Protocol):
     def page(self, body: object) -> Page:
         """The lines of a decoded answer.
 
-        Raises :class:`IngestError` where it is none of this store, or not whole.
+        Raises :class:`IngestError` if it is not an answer of this store, or incomplete.
         """
         ...
 
     def advice(self, status: int) -> str:
-        """What to do about an answer with this HTTP status; "" where nothing special."""
+        """What to do about an answer with this HTTP status; "" if nothing special."""
         ...

@@ -1,4 +1,4 @@
-"""Tests a store of logs: whether it has lines of this cluster now."""
+"""Tests a log store: whether it has recent lines of this cluster."""
 
 import time
 

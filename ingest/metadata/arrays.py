@@ -36,7 +36,7 @@ def text(pieces: Sequence[bytes], lengths: npt.NDArray[np.int64]) -> pa.Array:
     """Strings of ``lengths`` bytes each (-1: null), their UTF-8 bytes in row order in ``pieces``."""
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(np.maximum(lengths, 0), out=offsets[1:])
-    # Batches are cut long before 2 GiB of text.
+    # Batches end long before 2 GiB of text.
     buffers = [
         _validity(lengths >= 0),
         pa.py_buffer(offsets.astype(np.int32)),

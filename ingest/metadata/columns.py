@@ -24,7 +24,7 @@ SCHEMA = pa.schema(
         ("kind", _CODED),  # see ingest.metadata.pieces
         ("state_class", _CODED),
         ("handle_class", _CODED),
-        ("path", pa.string()),  # absolute; null where the bytes are in no file
+        ("path", pa.string()),  # absolute; null if the bytes are in no file
         ("written_path", pa.string()),  # as in the file
         ("offset_bytes", pa.int64()),  # of a segment in its physical file
         ("size_bytes", pa.int64()),  # of the file, segment or inline state
@@ -46,7 +46,7 @@ SCHEMA = pa.schema(
 
 
 def batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
-    """Raises what the pieces raise: batches before an error must not be taken for the whole file."""
+    """Raises the errors of ``pieces``: batches before an error are not the whole file."""
     batch = _Batch(0)
     for piece in pieces:
         if isinstance(piece, KeyedState):
@@ -75,8 +75,8 @@ class _Owner(NamedTuple):
 
 
 class _Batch:
-    """``owners`` are what consecutive rows share, with the row where each begins; ``singles`` are
-    (row, value). All other lists are per part.
+    """``owners``: values of consecutive rows, each with its first row; ``singles``: (row, value).
+    The other lists have one element per part.
     """
 
     def __init__(self, first: int) -> None:

@@ -1,5 +1,4 @@
-"""Which bytes which Flink wrote: the table of format versions, and of releases that differ within
-one.
+"""The format versions of ``_metadata``, and the releases that differ within a version.
 
 =======  ============================  ===========================================================
 version  written by                    what is new
@@ -12,11 +11,11 @@ version  written by                    what is new
 7        development after 2.3         each subtask may name the checkpoint its state is from
 =======  ============================  ===========================================================
 
-Three releases wrote version 3 in different ways. Nothing in the header distinguishes them, so they
-are tried in turn, and the one whose reading ends exactly at the end of the file is right.
+Three releases wrote version 3 in different ways. The header does not distinguish them: they are
+tried in turn, and the one that ends exactly at the end of the file is right.
 
 A new handle is one function and its tag in the registry of its place (``streams``, ``keyed``,
-``operator_states``, ``channels``). Raise ``READER_VERSION`` where known bytes read differently.
+``operator_states``, ``channels``). Raise ``READER_VERSION`` if known bytes are read differently.
 Test it with bytes written by hand and with what Flink's own loader sees.
 """
 
@@ -69,7 +68,7 @@ class ChannelLayout(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One way to write; ``name`` is for people."""
+    """One variant of the format; ``name`` is for people."""
 
     version: int
     name: str

@@ -1,5 +1,5 @@
-"""Chosen ``_metadata`` as rows of the lake, within bounds of number, size and time: evidence, never
-a duty.
+"""Reads selected ``_metadata`` into rows of the lake, within bounds of number, size and time.
+Optional: no error stops a cycle.
 """
 
 import os
@@ -37,7 +37,7 @@ MOST_UNREACHABLE = 100
 
 
 class TooLarge(Skipped):
-    """Larger than what is read on the side of a collect cycle."""
+    """The file is too large to be read during a collect cycle."""
 
 
 @dataclass(slots=True)
@@ -74,9 +74,8 @@ def read_evidence(
     at: datetime,
     budget: EvidenceBudget | None = None,
 ) -> tuple[list[Observed], dict[str, Any]]:
-    """What a cluster's new records make worth reading: readings, and the cursor for the next cycle.
-
-    Never raises for one file.
+    """Reads the ``_metadata`` that new records of a cluster refer to: readings, and the cursor for
+    the next cycle. No single file makes it raise.
     """
     selection = SnapshotSelection(cursor.get("jobs"))
     waiting = [str(path) for path in cursor.get("waiting") or ()]
@@ -99,7 +98,7 @@ def read_evidence(
 
 
 def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference | Snapshot]:
-    """All rows of one file, last that of the whole.
+    """All rows of one file; the last one stands for the file.
 
     Raises ``MetadataError``, ``OSError``, and ``TooLarge``.
     """
@@ -117,8 +116,8 @@ def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference | Snapshot]:
 
 
 class _Reader:
-    """``unreachable``: directory → when it was last found so, in epoch s; with a slash at its end:
-    refused.
+    """``unreachable``: directory → when it last was, in epoch s. A slash at its end means that it
+    was refused.
     """
 
     def __init__(
@@ -145,7 +144,7 @@ class _Reader:
         try:
             place = self._place(directory)
         except ValueError as error:
-            # Beside it may lie what is read.
+            # Other files beside it may be readable.
             return self._skip_unreachable(base, directory, error, f"{base}/")
         if (
             base in self.budget.unanswered
@@ -163,7 +162,7 @@ class _Reader:
                     str(error),
                 )
             ]
-        except Exception as error:  # a storage's client may raise anything
+        except Exception as error:  # storage clients raise errors of any type
             return self._skip_unreachable(base, directory, error)
         finally:
             self.budget.spend(started)
@@ -173,8 +172,8 @@ class _Reader:
     def _within_time(self, directory: str, read_at: str, within: str) -> list[Reference | Snapshot]:
         if "://" not in read_at:
             return self._rows(directory, read_at, within)
-        # Clients of storages have their own ideas of patience; the thread of one that never answers
-        # is left behind.
+        # Storage clients have their own timeouts; the thread of one that never answers is
+        # abandoned.
         pool = ThreadPoolExecutor(1, "metadata")
         try:
             return pool.submit(self._rows, directory, read_at, within).result(
@@ -184,8 +183,8 @@ class _Reader:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _place(self, directory: str) -> tuple[str, str]:
-        """Where it is read, and what that is to lie below: only what an operator has registered for
-        the cluster, or listed. Raises ``ValueError`` for others, whether or not anything is there.
+        """Where to read it, and below which root: only roots registered for the cluster, or listed
+        directories. Raises ``ValueError`` for others, whether or not a file is there.
         """
         respelled = self._spellings.apply(directory)
         around = [root for root in self._source.roots if is_below(respelled, root.uri)]
@@ -211,7 +210,7 @@ class _Reader:
         return not root.clusters or self._cluster in root.clusters
 
     def _is_of_others(self, path: str) -> bool:
-        """Whether a local path without links leads to where a root of other clusters is read."""
+        """Whether a local path without links lies where a root of other clusters is read."""
         others = (
             Root(root.uri, root.read_at or None).reading
             for root in self._source.roots
@@ -227,7 +226,7 @@ class _Reader:
             try:
                 local = tree.stat(path, within)
             except tree.Gone:
-                # Subsumed meanwhile, unless the directory above is not there either.
+                # Subsumed meanwhile, unless the parent directory is missing too.
                 with beneath.folder(within, beneath.steps(within, read_at)[:-1]):
                     return []
             return rows_of(
@@ -238,8 +237,7 @@ class _Reader:
         try:
             info = filesystem.info(inside)
         except FileNotFoundError:
-            # Subsumed meanwhile: nothing to say. But a storage without the directory above is
-            # another place.
+            # Subsumed meanwhile: no skip. But a missing parent directory means another storage.
             if filesystem.exists(filesystem._parent(filesystem._parent(inside))):
                 return []
             raise

@@ -1,4 +1,4 @@
-"""The fast path: runs of plain files in incremental state whose names and paths have the same
+"""The fast path for runs of plain files in incremental state whose names and paths have equal
 lengths.
 
 Nearly all bytes of a large ``_metadata`` are such entries::
@@ -6,9 +6,9 @@ Nearly all bytes of a large ``_metadata`` are such entries::
     u16 L | L bytes local name | u8 2 (a file) | i64 size | u16 P | P bytes path
 
 All files of one checkpoint directory have paths of one length and SST files names of one length, so
-the next entries are compared column by column against the first one, and stay bytes until a
-consumer wants columns. Anything else (longer names, non-ASCII, other handles) ends the run and is
-left to the reader of single handles.
+the next entries are compared with the first one by columns, and stay bytes until a consumer needs
+columns. Anything else (longer names, non-ASCII, other handles) ends the run and goes to the reader
+of single handles.
 """
 
 from array import array
@@ -24,13 +24,13 @@ from ingest.metadata.window import Window
 
 _FILE = int(StreamTag.FILE)
 _PROBE = 8
-"""Entries looked at first: where lengths alternate, the whole window is not compared for each
+"""Entries compared first, so that with alternating lengths the window is not compared for each
 entry.
 """
 
 
 class RawRun(tuple[int, int, int, bytes]):
-    """(name length, path length, files, block) before it is known to whom it belongs."""
+    """(name length, path length, files, block), not yet assigned to a state."""
 
     __slots__ = ()
 
@@ -44,7 +44,7 @@ class RawRun(tuple[int, int, int, bytes]):
 
 
 def take_run(window: Window, limit: int) -> RawRun | None:
-    """The longest run at the window's place, at most ``limit`` entries; ``None`` where there is
+    """The longest run at the window's position, at most ``limit`` entries; ``None`` if there is
     none.
     """
     if window.available(2) < 2:
@@ -101,7 +101,7 @@ def _is_plain(block: bytes, stride: int, count: int, name_length: int) -> bool:
         return False
     texts = bytearray(block)
     zeros = bytes(count)
-    # Not texts: the length of the name, the size, the length of the path.
+    # Without the binary fields: the length of the name, the size, the length of the path.
     for place in (0, 1, *range(size_at, size_at + 10)):
         texts[place::stride] = zeros
     return texts.isascii()
@@ -116,9 +116,7 @@ def sizes(run: FileRun) -> "array[int]":
 
 
 def fields(run: FileRun) -> tuple[bytes, bytes, bytes]:
-    """Names, sizes (big-endian) and paths of all files, each put together in the order of the
-    run.
-    """
+    """Names, sizes (big-endian) and paths of all files, each concatenated in the order of the run."""
     block, name_end = run.block, 2 + run.name_length
     if run.files == 1:
         return block[2:name_end], block[name_end + 1 : name_end + 9], block[name_end + 11 :]

@@ -1,5 +1,5 @@
-"""``_metadata`` files wherever they lie: finding them, opening them, and the directory that
-relative paths mean.
+"""Finds and opens ``_metadata`` files, local or remote, and names the directory that their relative
+paths refer to.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,12 +23,11 @@ NAME = "_metadata"
 
 @dataclass(frozen=True, slots=True)
 class MetadataFile:
-    """``path`` as given or found; ``size`` in bytes and ``modified`` (UTC) are ``None`` where the
+    """``path`` as given or found; ``size`` in bytes and ``modified`` (UTC) are ``None`` if the
     storage does not say.
 
-    Where Weir reads another tree than the one Flink wrote to (a mount, a copy), ``path`` is
-    Flink's, so that relative references mean what they meant, and the bytes come from ``read_at``.
-    ``within`` is the root that this is to lie below.
+    If Weir reads another tree than Flink wrote to (a mount, a copy), ``path`` is Flink's, for
+    relative references, and the bytes come from ``read_at``, which must be below ``within``.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""Pieces as plain rows: every handle of a file, one by one."""
+"""Pieces → plain rows, one for each handle of a file."""
 
 from collections.abc import Iterable, Iterator
 

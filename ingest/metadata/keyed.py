@@ -14,7 +14,7 @@ Part = Handle | FileRun
 
 
 class Place:
-    """Whose state is read: ``prefix`` goes before the kind of each part."""
+    """The owner of the state that is read; ``prefix`` goes before the kind of each part."""
 
     __slots__ = ("operator", "prefix", "subtask")
 
@@ -57,7 +57,7 @@ def _range(reading: Reading) -> tuple[int, int]:
 
 
 def _known_size(reading: Reading, expected: str) -> int | None:
-    """``None`` where Flink wrote -1."""
+    """``None`` if Flink wrote -1."""
     size = reading.window.int64(expected)
     return None if size < 0 else size
 
@@ -224,7 +224,7 @@ def _several(reading: Reading, place: Place) -> list[Part]:
 
 
 def _inline_increment(reading: Reading, place: Place) -> tuple[Keyed, list[Part]]:
-    """Changes kept in the ``_metadata`` itself, by key group (-1: a change of meta data)."""
+    """Changes stored in the ``_metadata`` itself, by key group (-1: a change of metadata)."""
     window = reading.window
     reading.in_doubt = True
     first, count = _range(reading)

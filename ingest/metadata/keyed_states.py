@@ -1,6 +1,6 @@
-"""Keyed states of one operator by name, and whether they expire, out of the description that a
-backend writes before its state (``StateMetaInfoSnapshotReadersWriters``). Snapshots have no length,
-so states are found by the option that each has. A value with a time-to-live is written by
+"""The keyed states of one operator, and whether they expire, from the description that a backend
+writes before its state (``StateMetaInfoSnapshotReadersWriters``). Snapshots have no length, so
+states are found by an option that each has. A value with a time-to-live is written by
 ``TtlStateFactory$TtlSerializer``, which some releases wrap in ``TtlAwareSerializer``.
 """
 
@@ -30,7 +30,7 @@ class DescribedState(NamedTuple):
 
 
 def described_states(content: bytes) -> list[DescribedState]:
-    """In the order of the description; empty where there is none. Timers are not among them."""
+    """States in the order of the description, without timers; empty if there is no description."""
     matches = [
         (name[1], name[0], match)
         for match in _KIND.finditer(content)
@@ -46,8 +46,8 @@ def described_states(content: bytes) -> list[DescribedState]:
 
 
 def _name_before(content: bytes, end: int) -> tuple[str, int] | None:
-    """The text that ends there and where it begins: no text of Java holds a zero byte, of which its
-    length begins with one.
+    """The text that ends there, and where it begins: its length begins with a zero byte, which no
+    text of Java contains.
     """
     for size in range(1, min(end - 1, 255)):
         begin = end - size

@@ -1,4 +1,4 @@
-"""Which directory owns a checkpoint, by where it lies."""
+"""The directory that owns a checkpoint, by its path."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What a ``_metadata`` file consists of, in the order in which the walk yields it.
+"""The pieces of a ``_metadata`` file, in the order in which the walk yields them.
 
     Header, then per operator: Operator, [coordinator Handle], per subtask: Subtask, Handle and
     KeyedState …, [Origin], then End
@@ -6,9 +6,9 @@
 ``kind`` says which part of a subtask's state a handle holds: ``coordinator``, ``managed-op``,
 ``raw-op``, ``keygroups``, ``shared``, ``private``, ``meta`` (of incremental state), ``stream`` and
 ``other`` (changelog), ``changelog-handle`` (a changelog as such, no bytes of its own),
-``channel-input``, ``channel-output``. Raw keyed state has ``raw-`` before it, and what lies within
-a changelog ``changelog-materialized-`` or ``changelog-``. Class names are those of Flink 1.20, also
-for files of older releases.
+``channel-input``, ``channel-output``. The prefix ``raw-`` marks raw keyed state,
+``changelog-materialized-`` and ``changelog-`` state within a changelog. Class names are those of
+Flink 1.20, also for files of older releases.
 """
 
 from array import array
@@ -37,9 +37,7 @@ class Header(NamedTuple):
 
 
 class Operator(NamedTuple):
-    """``name`` and ``uid`` are ``None`` where the format has none (before 2.0) and where none was
-    set.
-    """
+    """``name`` and ``uid`` are ``None`` if not set, and before 2.0."""
 
     operator_id: str
     name: str | None
@@ -77,15 +75,14 @@ class Stream(NamedTuple):
     inline_at: int | None = None
     """Position of ``bytes`` bytes of state within the ``_metadata``; they are in no file."""
     name: str | None = None
-    """Of inline bytes (it looks like a path but no such file exists), or the logical id of a
-    segment.
+    """Name of inline bytes (like a path, but no such file exists), or the logical id of a segment.
     """
     scope: str | None = None
     """EXCLUSIVE or SHARED, for segments."""
 
 
 class Keyed(NamedTuple):
-    """What all files of one keyed state have in common; ``None`` where the format does not say."""
+    """What all files of one keyed state have in common; ``None`` if the format does not say."""
 
     state_class: str
     first_key_group: int
@@ -94,7 +91,7 @@ class Keyed(NamedTuple):
     checkpoint_id: int | None = None
     handle_id: str | None = None
     checkpointed_bytes: int | None = None
-    """Uploaded by this checkpoint; ``None`` where the format does not say."""
+    """Uploaded by this checkpoint; ``None`` if the format does not say."""
     total_bytes: int | None = None
     """As written in handles that carry their own total (increments of a changelog), else
     ``None``.
@@ -136,7 +133,7 @@ class Handle(NamedTuple):
     state_class: str
     stream: Stream | None
     state_bytes: int
-    """What it adds to the size of its subtask's state, as Flink counts."""
+    """Its part of the size of its subtask's state, in Flink's counting."""
     local_name: str | None = None
     """Of a file of incremental state (``000025.sst``)."""
     keyed: Keyed | None = None
@@ -173,10 +170,7 @@ class KeyedState(NamedTuple):
 
 
 class Properties(NamedTuple):
-    """What the end of the file says since 1.16.
-
-    Booleans say when Flink itself deletes the checkpoint.
-    """
+    """The end of the file, since 1.16. The booleans say when Flink itself deletes the checkpoint."""
 
     type_class: str
     """``CheckpointType`` or ``SavepointType``."""
@@ -196,7 +190,7 @@ class Properties(NamedTuple):
 
 
 class End(NamedTuple):
-    """The exact end was reached: only now is what came before complete."""
+    """The exact end was reached: only now are the pieces before it complete."""
 
     properties: Properties | None
     bytes: int

@@ -1,5 +1,5 @@
-"""The end of a ``_metadata`` since 1.16: a Java object that says what kind of checkpoint it is and
-who deletes it when.
+"""The end of a ``_metadata`` since 1.16: a Java object with the kind of checkpoint and when Flink
+deletes it.
 """
 
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Reading one ``_metadata``: which version and dialect it is, then its pieces."""
+"""Reads one ``_metadata``: its version and dialect, then its pieces."""
 
 import zlib
 from array import array
@@ -20,8 +20,8 @@ from ingest.metadata.walk import walk
 from ingest.metadata.window import Window
 
 READER_VERSION = 2
-"""Part of the key of cached results: to be raised whenever the same bytes read differently, or into
-more rows (2: ``snapshots``).
+"""Part of the key of cached results. Raise it when the same bytes give other or more rows (2:
+``snapshots``).
 """
 
 Open = Callable[[], BinaryIO]
@@ -29,11 +29,9 @@ Open = Callable[[], BinaryIO]
 
 def read_pieces(open_: Open, directory: str, places: "array[int] | None" = None) -> Iterator[Piece]:
     """Pieces of the file that ``open_`` opens (again for each attempt); ``directory`` resolves
-    relative paths.
-
-    The last piece is :class:`End`; what was yielded before it counts only once it has come. To
-    ``places`` are added the positions of all absolute paths, each of its length, which precedes it.
-    Raises ``MetadataError`` and whatever the stream raises.
+    relative paths. The pieces are complete only if the last one is :class:`End`. The positions of
+    all absolute paths are added to ``places``; each is that of the path's length field. Raises
+    ``MetadataError`` and whatever the stream raises.
     """
     with open_() as stream:
         window = Window(stream)
@@ -90,7 +88,7 @@ def _decide(open_: Open, directory: str, dialects: tuple[Dialect, ...]) -> Diale
                 if furthest is None or error.position > furthest.position:
                     furthest = error
             if not reading.in_doubt:
-                # Nothing was met that another dialect would read differently.
+                # No other dialect would read these bytes differently.
                 break
     if len(fitting) > 1:
         names = " and ".join(dialect.name for dialect in fitting.values())

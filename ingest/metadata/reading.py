@@ -1,6 +1,4 @@
-"""What every reader of a handle needs: the bytes, how they were written, and how deep it is in
-them.
-"""
+"""The state of a handle reader: the bytes, their dialect, and the nesting depth."""
 
 from array import array
 from collections.abc import Iterator
@@ -24,18 +22,18 @@ MOST_SINGLE_PARTS = 500_000
 
 @dataclass(slots=True)
 class Reading:
-    """``directory``: of the ``_metadata``, without a slash at its end."""
+    """``directory``: that of the ``_metadata``, without a slash at its end."""
 
     window: Window
     dialect: Dialect
     directory: str
     depth: int = 0
     in_doubt: bool = False
-    """Something was read that another dialect of the same version would read differently."""
+    """Another dialect of the same version would have read some bytes differently."""
 
     parts: int = 0
     places: "array[int] | None" = None
-    """Where absolute paths stand, ascending: filled where there is one."""
+    """Positions of absolute paths, ascending; filled if given."""
 
     def path(self, expected: str) -> str:
         if self.places is not None:

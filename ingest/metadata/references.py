@@ -1,9 +1,9 @@
-"""Parsed ``_metadata`` as rows of the lake table ``references``, which is also the cache of what
-was parsed.
+"""Parsed ``_metadata`` as rows of the lake table ``references``, which is also the cache of parsed
+files.
 
 A file's rows are kept under its path, size, modification time and the version of this reader. The
-row with ordinal 0 stands for the file itself and is made last: where it is missing, the file was
-not read to its end.
+row with ordinal 0 stands for the file and is written last: without it, the file was not read to its
+end.
 """
 
 from collections.abc import Iterable, Iterator
@@ -45,7 +45,7 @@ def key_of(file: MetadataFile) -> FileKey:
 def reference_batches(file: MetadataFile) -> Iterator[pa.RecordBatch]:
     """Batches of ``SCHEMA``; the last one is the single row with ordinal 0.
 
-    Raises what reading raises.
+    Raises the errors of reading.
     """
     rows = _FileRows(file)
     for batch in columns.batches(rows.watch(file.pieces())):

@@ -1,6 +1,6 @@
-"""Which ``_metadata`` show what a restore or a savepoint cost: of a restore the snapshot it began
-with and the first checkpoint completed after it, of a savepoint the last checkpoint before it and
-the first after.
+"""Selects the ``_metadata`` that show the cost of a restore or a savepoint: the restored snapshot
+and the first checkpoint completed after it; the last checkpoint before a savepoint and the first
+after it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,14 +12,12 @@ from ingest.records import Checkpoint, Job, Observed
 
 FORGOTTEN_AFTER_S = 86_400
 OLD_RESTORE_MS = 3_600_000
-"""Of a restore longer ago than this when it is first seen, the first checkpoint has most likely
-gone by unseen.
-"""
+"""If a restore is older when first seen, the first checkpoint after it is most likely gone."""
 
 
 @dataclass(slots=True)
 class _JobHistory:
-    """What is remembered of a job; instants in epoch ms, 0 for none."""
+    """The remembered history of a job; instants in epoch ms, 0 for none."""
 
     last_path: str = ""
     last_ms: int = 0
@@ -30,7 +28,7 @@ class _JobHistory:
 
 
 class SnapshotSelection:
-    """Show it what each cycle or poll observed, all of one at once."""
+    """Takes the observations of each cycle or poll, all of one at once."""
 
     def __init__(self, remembered: Mapping[str, Any] | None = None) -> None:
         names = {field.name for field in fields(_JobHistory)}
@@ -83,7 +81,7 @@ class SnapshotSelection:
         if restored_ms <= history.restored_ms or not job.restored_path:
             return []
         history.restored_ms = restored_ms
-        # A job that recovers from its own checkpoint owns the files already: nothing is uploaded
+        # A job that recovers from its own checkpoint already owns the files: nothing is uploaded
         # again.
         if job.job_id in job.restored_path or restored_ms < _ms(at) - OLD_RESTORE_MS:
             return []
@@ -108,7 +106,7 @@ class SnapshotSelection:
         history.last_path, history.last_ms = checkpoint.external_path, trigger_ms
         if not history.awaited_since_ms:
             return []
-        # One that was under way when the savepoint began is the one before it after all.
+        # A checkpoint under way when the savepoint began still counts as the one before it.
         if trigger_ms > history.awaited_since_ms:
             history.awaited_since_ms = 0
         return [checkpoint.external_path]

@@ -1,5 +1,5 @@
-"""What a ``_metadata`` says of its checkpoint or savepoint as a whole: rows of ``references`` →
-rows of the lake table ``snapshots``.
+"""Sums of a ``_metadata`` for its checkpoint or savepoint: rows of ``references`` → rows of the
+lake table ``snapshots``.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,15 +25,14 @@ READ = (
 
 
 def snapshot(rows: Sequence[Reference]) -> Snapshot:
-    """All rows of one file; the last is that of the file itself."""
+    """The snapshot of all rows of one file; the last row is that of the file itself."""
     return _of_file(rows[-1], sum(row.state_bytes or 0 for row in rows))
 
 
 def snapshots(batches: Iterable[pa.RecordBatch], apart: Sequence[str] = ()) -> Iterator[Snapshot]:
-    """Batches with the columns ``READ``, rows in any order, each once; of a file without the row
-    with ordinal 0 nothing comes.
-
-    ``apart``: more columns, whose values distinguish several readings of one file.
+    """Takes batches with the columns ``READ``: rows in any order, each once. A file without the row
+    with ordinal 0 gives none. ``apart``: more columns, whose values distinguish several readings of
+    one file.
     """
     key = (*_FILE, *apart)
     state_bytes: dict[tuple[Any, ...], int] = {}

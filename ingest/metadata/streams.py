@@ -1,4 +1,4 @@
-"""Stream handles: where the bytes of a state lie. One reader for each tag, in ``_READERS``.
+"""Stream handles: the places of a state's bytes. One reader for each tag, in ``_READERS``.
 
 An entry of tag 0 means "no stream" and reads as ``None``.
 """

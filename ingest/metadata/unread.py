@@ -1,4 +1,4 @@
-"""What the bytes of a ``_metadata`` tell that could not be read as one."""
+"""What the bytes of an unreadable ``_metadata`` still tell."""
 
 import hashlib
 import re
@@ -20,9 +20,9 @@ _JOB = re.compile(rb"/([0-9a-f]{32})(?=/)")
 
 @dataclass(frozen=True)
 class Content:
-    """``named_jobs``: ids of jobs whose directories occur in it, None where it is too long to look
-    for them, or a part of it is gone. ``is_foreign``: it is complete, and Parquet or JSON.
-    ``has_magic``: it begins as Flink begins one.
+    """``named_jobs``: ids of jobs whose directories occur in it, None if it is too long to search
+    or a part is missing. ``is_foreign``: it is a complete Parquet or JSON file. ``has_magic``: it
+    begins with Flink's magic number.
     """
 
     bytes: int
@@ -48,7 +48,7 @@ def content_of(file: MetadataFile) -> Content:
             named.update(_JOB.findall(joined))
             is_all_there = is_all_there and _GONE not in joined
             rest = joined[-len(_GONE) :]
-    # A length that the listing does not have is of another file, or of one that is being written.
+    # A length other than the listing's means another file, or one that is being written.
     is_whole = file.size == size
     return Content(
         size,

@@ -164,7 +164,7 @@ _OPERATOR = Struct(">16sii")
 def walk(reading: Reading) -> Iterator[Piece]:
     """Pieces after magic and version.
 
-    Raises ``MetadataError``; without ``End`` as its last piece a file is not complete.
+    Raises ``MetadataError``; a file is complete only if its last piece is ``End``.
     """
     window, dialect = reading.window, reading.dialect
     checkpoint_id = window.size(message("the id of the checkpoint"))

@@ -40,8 +40,8 @@ class Window:
         return self.end - self.at
 
     def take(self, size: int, expected: str) -> int:
-        """Pass over ``size`` bytes (at most a window) that stay in ``data``; returns where they
-        begin in it.
+        """Skip ``size`` bytes (at most a window), which stay in ``data``; returns their offset in
+        it.
         """
         at = self.at
         end = at + size
@@ -77,7 +77,7 @@ class Window:
         return number
 
     def bounded_count(self, most: int, things: str) -> int:
-        """A count of what becomes objects, so that a forged number must not decide how many."""
+        """A count of entries that become objects, bounded against forged numbers."""
         number = self.count(message("the number of {things:text}", things=things))
         if number > most:
             raise DamagedMetadata(

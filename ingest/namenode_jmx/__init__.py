@@ -1,1 +1,1 @@
-"""JMX of HDFS NameNodes: how loaded they are, and how many calls of each kind they had."""
+"""JMX of HDFS NameNodes: their load, and the number of calls of each kind."""

@@ -31,9 +31,8 @@ _JVM, _MIB = "JvmMetrics", 1 << 20
 
 
 def sample(bodies: list[Any], at: datetime) -> NameNodeSample:
-    """Of the answers to ``QUERIES``.
-
-    Raises ``Skipped`` where they are none of a NameNode: no bean of any of them.
+    """The sample in the answers to ``QUERIES``. Raises ``Skipped`` if none has a bean of a
+    NameNode.
     """
     beans = [bean for body in bodies for bean in _beans(body)]
     rpc = [bean for name, bean in beans if name.startswith(_RPC)]

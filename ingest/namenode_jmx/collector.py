@@ -1,7 +1,4 @@
-"""Asks a NameNode how it is, once per interval of metrics.
-
-Its address is checked like any other that Weir connects to.
-"""
+"""Reads the JMX of a NameNode once per interval of metrics. Its address is checked like any other."""
 
 from ingest.cluster_run import ClusterRun
 from ingest.errors import Skipped
@@ -23,13 +20,13 @@ def base_of(url: str) -> str:
 
 
 async def read_namenode(run: ClusterRun) -> SourceRead | None:
-    """One that does not answer is an input that is missing."""
+    """Read one NameNode; one that does not answer is a missing input."""
     cluster, now = run.cluster, run.shard.at()
     due_at, url = run.part(SOURCE).get("due_at"), base_of(cluster.settings[SOURCE + "_url"])
     if isinstance(due_at, int | float) and due_at > now.timestamp():
         return None
     again = {"due_at": now.timestamp() + cluster.metrics_interval_s}
-    # Neither the secret nor the client certificate of the cluster goes there.
+    # The cluster's secret and client certificate are not sent there.
     client = RestClient(
         url,
         tls=Tls(cluster.tls.ca_file),

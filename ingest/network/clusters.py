@@ -1,4 +1,4 @@
-"""Where clusters, History Servers and their logs may be: checked when an address is entered, and at
+"""Which addresses clusters, History Servers and their logs may have: checked when entered, and at
 every connection. The check that counts is :func:`checked_socket`, after names, redirects and
 spellings have become one address.
 """
@@ -35,7 +35,7 @@ _NEVER = [
         "240.0.0.0/4",
     )
 ]
-"""No JobManager and no receiver of alerts is there, and the metadata of clouds hand out
+"""No JobManager or receiver has these addresses, and metadata services of clouds return
 credentials.
 """
 
@@ -52,7 +52,7 @@ def is_forbidden(address: Address) -> bool:
 
 
 def unwrapped(address: Address) -> list[Address]:
-    """Where packets to ``address`` may end: itself, or what is written inside it."""
+    """The addresses that packets to ``address`` may reach: itself, and an embedded one."""
     if isinstance(address, ipaddress.IPv4Address):
         return [address]
     if address.ipv4_mapped:
@@ -83,9 +83,9 @@ class RefusedAddress(OSError):
 
 
 def allowed_networks(environment: Mapping[str, str] = os.environ) -> tuple[Network, ...]:
-    """As the environment says; none means everywhere.
+    """The networks that the environment allows; none means all.
 
-    Raises ``Refused`` where that makes no sense.
+    Raises ``Refused`` if that makes no sense.
     """
     try:
         return tuple(
@@ -103,7 +103,7 @@ def allowed_networks(environment: Mapping[str, str] = os.environ) -> tuple[Netwo
 
 
 def refusal(text: str) -> str:
-    """The end of a sentence; "" where it may be."""
+    """The reason as the end of a sentence; "" if the address is allowed."""
     address = ipaddress.ip_address(text.partition("%")[0])
     networks = allowed_networks()
     for inner in unwrapped(address):

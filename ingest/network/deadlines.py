@@ -1,5 +1,5 @@
-"""An end to each request of ``requests``, whatever its server does: the library itself only bounds
-the time between two bytes.
+"""Bounds the whole time of each request of ``requests``: the library itself only bounds the time
+between two bytes.
 """
 
 import os
@@ -19,16 +19,16 @@ _asking = threading.local()
 
 
 class Late(requests.Timeout):
-    """The whole answer was not there in time."""
+    """The answer was not complete in time."""
 
 
 class TooLarge(requests.RequestException):
-    """The answer has more bytes than are read."""
+    """The answer exceeds the limit of bytes."""
 
 
 class TimedAdapter(HTTPAdapter):
-    """``whole_s``: from the connection to the last byte, redirects by themselves. ``silent_s`` to
-    connect, and between two bytes.
+    """``whole_s``: from connecting to the last byte, each redirect by itself. ``silent_s``: for
+    connecting, and between two bytes.
 
     Answers are read whole, up to ``most_bytes``. Raises :class:`Late`, :class:`TooLarge`, other
     ``requests.RequestException``.
@@ -60,7 +60,7 @@ class TimedAdapter(HTTPAdapter):
                 if deadline.is_over:
                     raise Late(f"not within {self.whole_s:g} s") from None
                 raise
-            # A body without a length ends wherever its connection does.
+            # A body without a length ends with its connection.
             if deadline.is_over:
                 raise Late(f"not within {self.whole_s:g} s")
         answer._content = bytes(content)

@@ -1,4 +1,4 @@
-"""File systems that the URIs of users name, opened only where clusters may be."""
+"""Opens file systems by users' URIs, only at addresses that clusters may have."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from ingest.network.uris import check_uri, schemes_of
 
 def filesystem_of(uri: str) -> tuple[Any, str]:
     """As ``fsspec.core.url_to_fs``; over http every connection is checked as it is made. Raises
-    ``RefusedAddress``, ``NotAllowed`` for what is no storage, and ``OSError``, ``ValueError`` or
+    ``RefusedAddress``, ``NotAllowed`` for a URI of no storage, and ``OSError``, ``ValueError`` or
     ``ImportError``.
     """
     _check(uri)

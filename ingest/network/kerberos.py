@@ -1,6 +1,6 @@
-"""Tickets of Kerberos in HTTP requests (SPNEGO, RFC 4559), for what asks ``WWW-Authenticate:
-Negotiate``. Kerberos itself finds whose they are: by the keytab of ``KRB5_CLIENT_KTNAME``, else the
-credential cache of the process.
+"""Kerberos tickets in HTTP requests (SPNEGO, RFC 4559), for servers that answer ``WWW-Authenticate:
+Negotiate``. The Kerberos library finds the identity: by the keytab of ``KRB5_CLIENT_KTNAME``, else
+the credential cache of the process.
 """
 
 import asyncio
@@ -19,14 +19,14 @@ async def authorization(host: str) -> str:
 
     Raises ``NoTicket``; ``Refused`` where the library is not installed.
     """
-    # The first ticket of a host is asked of a KDC, which may not answer.
+    # The first ticket for a host comes from a KDC, which may not answer.
     return await asyncio.to_thread(_negotiate, host)
 
 
 def _negotiate(host: str) -> str:
     try:
         import gssapi
-    except (ImportError, OSError) as error:  # the second where there is no Kerberos on the machine
+    except (ImportError, OSError) as error:  # the second if there is no Kerberos on the machine
         raise Refused(
             message(
                 "Signing in by Kerberos needs the library gssapi: pip install 'weir[kerberos]'."

@@ -1,4 +1,4 @@
-"""What file systems raise beside what is documented: each has a library of its own."""
+"""Undocumented errors of file systems: each uses a library of its own."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,9 +7,7 @@ from ingest.errors import IngestError
 
 
 class NotOpened(OSError):
-    """``strerror`` names what the file system stumbled over, without its words: they may hold what
-    a server answered.
-    """
+    """``strerror`` names the type of error without its text, which may contain a server's answer."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))

@@ -1,4 +1,4 @@
-"""Which hosts the URIs of users name, and whether Weir may connect to them."""
+"""The hosts in users' URIs, and whether Weir may connect to them."""
 
 import re
 from typing import Any
@@ -13,16 +13,14 @@ _PART = re.compile(
 _NO_HOST = re.compile(
     r"file|local|memory|data|zip|tar|s3[anp]?|gs|gcs|abfss?|az|adl|wasbs?|oss|obs|cosn?|hf"
 )
-"""Their authority is a bucket, a container or nothing; where their service is, the machine's own
-settings say.
-"""
+"""Their authority is a bucket, a container or nothing; this machine's settings name the service."""
 
 _NAMENODES = frozenset({"hdfs", "webhdfs", "swebhdfs"})
 _AZURE = frozenset({"abfs", "abfss", "az"})
 
 
 def check_uri(uri: str) -> None:
-    """Raises ``RefusedAddress`` where a host in it is refused; also in chains such as
+    """Raises ``RefusedAddress`` if a host in it is refused; also in chains such as
     ``simplecache::http://…``.
     """
     for part in _PART.finditer(uri):
@@ -45,8 +43,8 @@ def spelled_as(asked: str, filesystem: Any, name: str) -> str:
     """The URI of what ``filesystem`` lists as ``name``, where ``asked`` is the URI that it was
     opened by.
 
-    fsspec's own leaves out whose it is: the NameNode, and the account of an Azure container. The
-    default one would be asked instead.
+    fsspec's own URI lacks the NameNode, or the account of an Azure container, so the default one
+    would be asked.
     """
     scheme, colon, rest = asked.partition("://")
     authority = rest.partition("/")[0]

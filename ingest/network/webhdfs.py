@@ -1,6 +1,6 @@
-"""HDFS over HTTP: fsspec's client of WebHDFS, bounded, checked and honest: fsspec's own takes a
-failed rename for done, an error page for the content of a file, waits for ever, follows any
-redirect, and puts the delegation token into its errors.
+"""HDFS over HTTP: fsspec's client of WebHDFS with bounds and checks. fsspec's own treats a failed
+rename as done and an error page as file content, waits without a limit, follows any redirect, and
+puts the delegation token into its errors.
 """
 
 from collections.abc import Iterator
@@ -31,9 +31,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class WebHdfsError(OSError):
-    """What the NameNode or a DataNode said.
-
-    Never holds an address, since its parameters hold who asks.
+    """An error of the NameNode or a DataNode. It never contains an address, whose parameters name
+    the user.
     """
 
 
@@ -74,8 +73,8 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
         return pages if detail else [info["name"] for info in pages]
 
     def pages(self, path: str) -> Iterator[dict[str, Any]]:
-        """A page of the NameNode at a time; one entry of the same name where ``path`` is a file.
-        Releases before Hadoop 2.8 know no pages. Raises ``OSError``.
+        """Entries of ``path``, page by page; for a file, one entry of its own name. Hadoop before
+        2.8 sends one page. Raises ``OSError``.
         """
         path = self._strip_protocol(path).rstrip("/") or "/"
         if path.count("/") > MAX_DEPTH:
@@ -207,8 +206,8 @@ class _File(WebHDFile):  # type: ignore[misc]  # fsspec has no types
 
 
 class _Bounded(TimedAdapter):
-    """Each request, redirects too: to a host that may be asked, within a time, and an error as the
-    words of the server.
+    """Bounds each request and redirect: only to an allowed host, within a time, with the server's
+    text as the error.
     """
 
     def __init__(self) -> None:
@@ -283,7 +282,7 @@ def _refusal(answer: requests.Response, host: str) -> OSError:
 
 
 def _field(document: Any, op: str, *names: str) -> Any:
-    """What stands in an answer below these names of the published schema.
+    """The value at this path of the published schema.
 
     Raises ``WebHdfsError``.
     """

@@ -1,4 +1,4 @@
-"""One cycle over one cluster's metrics in a Prometheus: every step since the last one, whole."""
+"""One cycle over one cluster's metrics in a Prometheus: every complete step since the last cycle."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -37,8 +37,7 @@ def prometheus_client(
         gate=gate,
         on_answer=on_answer,
         headers=dict.fromkeys(TENANT_HEADERS, prometheus.tenant) if prometheus.tenant else None,
-        # Stores behind the same interface hand labels on as they came: one that is no UTF-8 costs
-        # no other series.
+        # Some compatible stores return labels that are not UTF-8; these affect no other series.
         lenient=True,
     )
 
@@ -47,7 +46,7 @@ SOURCE = "prometheus"
 MAX_STEPS = 40
 MAX_JOBS = 5_000
 FORGOTTEN_AFTER_S = 3600
-"""Where nothing was asked for longer (Weir was stopped), what lies between is not read."""
+"""After a longer pause (Weir was stopped), the time between is not read."""
 
 
 class SeriesClient(Protocol):
@@ -57,9 +56,7 @@ class SeriesClient(Protocol):
 async def asked_series(
     client: SeriesClient, query: str, span: tuple[int, int, int]
 ) -> list[Series]:
-    """What the query gives within ``span``: first and last instant and the step between, in epoch
-    seconds.
-    """
+    """The query's series within ``span``: first and last instant, and the step, in seconds."""
     start_s, end_s, step_s = span
     asked = urlencode({"query": query, "start": start_s, "end": end_s, "step": step_s})
     return list(series(await client.get(f"/api/v1/query_range?{asked}")))
@@ -142,7 +139,7 @@ class _Reading:
         self.jobs: list[str] = []
 
     async def run(self) -> None:
-        """Raises where Prometheus does not answer for the jobs; of a single job that is a skip."""
+        """Raises if Prometheus does not answer for the jobs; of a single job that is a skip."""
         jobs = list(rows.jobs(await self._series(JOB_NAMES)))
         newest = {job.job_id: (at, job) for at, job in jobs}
         self.jobs = list(newest)[:MAX_JOBS]

@@ -1,5 +1,5 @@
-"""Figures that only some vertices have (two inputs, debloating, RocksDB) by Flink's reporter → the
-rows that the REST API gives of them.
+"""Flink's reporter: figures that only some vertices have (two inputs, debloating, RocksDB) → the
+same rows as from the REST API.
 """
 
 import re
@@ -25,23 +25,20 @@ def _pattern(*aggregates: str) -> str:
 
 
 GAUGE_NAMES = _pattern("min", "max", "sum")
-"""Of all of them, as a Prometheus matches names."""
+"""The pattern of all their names for a Prometheus matcher."""
 _NAME = re.compile(GAUGE_NAMES, re.IGNORECASE | re.ASCII)
 _TOGETHER = "__name__, task_id"
 
 
 @lru_cache(maxsize=10_000)
 def parse_gauge_name(name: str) -> tuple[str, str] | None:
-    """Column that a figure of this name feeds, and which aggregate counts.
-
-    Names in lower case are known, too.
-    """
+    """The column that a figure of this name feeds, and its aggregate; also for names in lower case."""
     match = _NAME.fullmatch(name)
     return _ENDS[_INPUT.sub("input_0_", match[2].lower())] if match else None
 
 
 def gauges_query(scope: str, job_id: str) -> str:
-    """Of one job: a series a name and vertex, put together as its column wants it."""
+    """The query for one job: a series for each name and vertex, aggregated as its column requires."""
     parts = (
         f"{aggregate} by ({_TOGETHER}) ({selector([_pattern(aggregate)], scope, job_id)})"
         for aggregate in ("min", "max", "sum")

@@ -1,4 +1,4 @@
-"""What Flink's Prometheus reporter calls the metrics that Weir wants, and the queries for them.
+"""The names that Flink's Prometheus reporter gives to Weir's metrics, and the queries for them.
 
 The reporter joins scope and name by ``_`` behind ``flink_``, replaces every other character than
 letters, digits, ``_`` and ``:`` by ``_``, and makes labels of the scope's variables. Source:
@@ -37,7 +37,7 @@ STATES = {
     "cancellingTime": "CANCELLING",
     "restartingTime": "RESTARTING",
 }
-"""Each says for how long the job has been in that state, and 0 where it is in another.
+"""Each is the time that the job has been in that state, 0 if it is in another.
 
 Reported by default since 1.15.
 """
@@ -68,7 +68,7 @@ TASKMANAGER_NAMES = known(
 
 
 def number_in(label: str | None) -> int | None:
-    """Of a label that is a number, such as ``subtask_index``."""
+    """The value of a numeric label, such as ``subtask_index``."""
     return int(label) if label and label.isascii() and label.isdigit() and len(label) <= 9 else None
 
 

@@ -1,4 +1,4 @@
-"""Tests a Prometheus: whether it has series of Flink's reporter for this cluster now."""
+"""Tests a Prometheus: whether it has current series of Flink's reporter for this cluster."""
 
 from urllib.parse import urlencode
 
@@ -51,4 +51,6 @@ async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
 
 async def _labels(client: RestClient, query: str, now_s: int) -> list[dict[str, str]]:
     asked = urlencode({"query": query, "start": now_s, "end": now_s, "step": 1})
-    return [dict(one.labels) for one in series(await client.get(f"/api/v1/query_range?{asked}"))]
+    return [
+        dict(found.labels) for found in series(await client.get(f"/api/v1/query_range?{asked}"))
+    ]

@@ -1,4 +1,4 @@
-"""What one cycle asks the Prometheus of a cluster: what is new."""
+"""One cycle's reading of a cluster's Prometheus."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Series of Flink's reporter → the rows that the REST API gives, as far as they know it."""
+"""Series of Flink's reporter → the same rows as from the REST API, as far as the series go."""
 
 import math
 from collections import defaultdict
@@ -30,14 +30,14 @@ Labels = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """``samples`` are (epoch s, value), in order of time; what is no finite number is left out."""
+    """``samples`` are (epoch s, value) in order of time, without infinite numbers and NaN."""
 
     labels: Labels
     samples: tuple[tuple[float, float], ...]
 
 
 def series(body: Any) -> Iterator[Series]:
-    """Raises :class:`Skipped` where the answer is no matrix; a series of odd form is passed over."""
+    """Raises :class:`Skipped` if the answer is no matrix; a series of odd form is passed over."""
     match body:
         case {"status": "success", "data": {"resultType": "matrix", "result": list(result)}}:
             pass
@@ -104,7 +104,7 @@ class Subtasks:
             _keep_best(columns, column, rank, value)
 
     def parallelism(self) -> dict[str, int]:
-        """Vertex → as many subtasks as were ever seen at one instant, by the largest index."""
+        """Vertex → the most subtasks at any instant, by the largest index."""
         subtasks_by_vertex: dict[str, int] = defaultdict(int)
         for (vertex, _), subtasks in self._values.items():
             subtasks_by_vertex[vertex] = max(subtasks_by_vertex[vertex], max(subtasks) + 1)

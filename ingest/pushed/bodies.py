@@ -16,9 +16,7 @@ send at once.
 
 READ_BYTES = 256 * 1024
 MAX_GZIPS = 1_000
-"""One behind the other; shippers send one.
-
-An empty one takes 20 bytes, and Python's own reader 10 µs for it.
+"""Concatenated ones; shippers send one. An empty one has 20 bytes and costs Python's reader 10 µs.
 """
 _ZEROS = re.compile(rb"\0*")
 
@@ -28,7 +26,7 @@ class SupportsRead(Protocol):
 
 
 class UnknownEncoding(Refused):
-    """Packed in a way that is not read."""
+    """The content encoding is not supported."""
 
 
 def unpacked(stream: IO[bytes], encoding: str) -> bytes:

@@ -1,4 +1,4 @@
-"""How much one body may hold, whatever its form: its parts are counted before any is decoded."""
+"""Limits of one body in any format: its parts are counted before any is decoded."""
 
 from ingest.errors import Refused
 
@@ -21,7 +21,7 @@ process.
 
 
 class TooLarge(Refused):
-    """More than one request may carry; the sender is to send less at once."""
+    """The body exceeds the limits of a request; the sender should send less at once."""
 
 
 class Count:

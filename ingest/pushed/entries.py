@@ -1,4 +1,4 @@
-"""What a shipper pushes: one line of one process, or one record of it in JSON."""
+"""A shipper's entry: one line of one process, or one record of it in JSON."""
 
 import json
 import re
@@ -24,9 +24,7 @@ MAX_LINE_CHARACTERS = 256 * 1024
 
 
 class _Name(NamedTuple):
-    """A name as records have it: with dots, written flat with ``_`` instead (as Loki does), or
-    nested.
-    """
+    """A field name in its spellings: with dots, flat with ``_`` (as in Loki), or nested."""
 
     full: str
     flat: str
@@ -59,7 +57,7 @@ def _names(*names: str) -> _Names:
 
 
 _LOGGERS = _names("log.logger", "logger_name", "loggerName", "logger", "_logger", "LoggerName")
-"""Who has one of these is a record of a JSON layout, not a line of text."""
+"""A record with one of these is of a JSON layout, not a line of text."""
 
 _TEXTS = _names(
     "log", "message", "msg", "MESSAGE", "body", "line", "event.original", "short_message"
@@ -92,8 +90,8 @@ _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """``text`` is what the process wrote, of one or several lines; ``stamp`` tells equal texts
-    apart, as far as the shipper does.
+    """``text`` is what the process wrote, one or several lines; ``stamp`` distinguishes equal
+    texts, if the shipper does.
     """
 
     process: str
@@ -102,8 +100,8 @@ class Entry:
 
 
 def origin_of(about: Mapping[str, Any]) -> dict[str, str]:
-    """Of what holds for many records, that which says where they are from, cut: it is looked at
-    again for each of them.
+    """The fields that name the origin, of those shared by many records: a short dict, since it is
+    searched for each record.
     """
     origin = {
         name.full: _found(about, name)
@@ -120,8 +118,8 @@ def origin_of(about: Mapping[str, Any]) -> dict[str, str]:
 
 @lru_cache(maxsize=1_000)
 def process_at(origin: str, host: str | None) -> str:
-    """The process, as the name of a file may be; ``origin`` is a file where ``host`` is given,
-    which may be empty.
+    """The process, as a valid file name. If ``host`` is given (perhaps empty), ``origin`` is a
+    file.
     """
     if host is None:
         return plain_name(origin)
@@ -150,12 +148,12 @@ def entry_of(
     written: str | None = None,
     process_at: Callable[[str, str | None], str] = process_at,
 ) -> Entry | None:
-    """``about``: what holds for several records (labels, resource attributes)."""
+    """``about``: fields shared by several records (labels, resource attributes)."""
     process = _process({**about, **record} if about else record, process_at)
     stamp = _stamp(record)
     if _has_logger(record):
         try:
-            # In JSON a line ends between values alone, where it is a blank.
+            # In JSON line ends stand only between values, as blanks.
             line = (
                 _JSON.encode(record)
                 if written is None
@@ -181,7 +179,7 @@ def _has_logger(record: Mapping[str, Any]) -> bool:
 
 
 def _stamp(record: Mapping[str, Any]) -> str:
-    """Of its time: a number or a text, or log4j's object of two numbers."""
+    """The stamp from the record's time: a number, a text, or log4j's object of two numbers."""
     for name in _TIMES:
         if (stamp := record.get(name)) is not None:
             if isinstance(stamp, dict):

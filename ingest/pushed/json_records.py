@@ -1,5 +1,5 @@
 """JSON as Fluent Bit's ``http`` output, Vector's ``http`` sink and Logstash send it: lines, one
-list, or one document behind the other.
+list, or concatenated documents.
 """
 
 import json
@@ -16,8 +16,8 @@ from ingest.records import Skip
 
 MAX_DAMAGES = 1_000
 MAX_VAIN_CHARACTERS = 2_000_000
-"""Beyond once the body: so many may be looked at again, since JSON that began before them was
-none.
+"""Characters that may be parsed again because an earlier beginning was no JSON, besides the body
+itself.
 """
 WINDOW_CHARACTERS = 256 * 1024
 
@@ -25,8 +25,8 @@ _BETWEEN = re.compile(r"[ \t\r\n,\[\]]*")
 
 
 def entries(body: bytes) -> Iterator[Entry | Skip]:
-    """In the order of the body; what is no record is skipped up to the next line, with a reason.
-    Raises :class:`TooLarge` and :class:`Refused`.
+    """Entries in the order of the body. Other content is skipped up to the next line, with a
+    reason. Raises :class:`TooLarge` and :class:`Refused`.
     """
     if (values := values_in(body)) > bounds.MAX_VALUES:
         raise TooLarge(
@@ -47,7 +47,7 @@ def entries(body: bytes) -> Iterator[Entry | Skip]:
 
 
 def _objects(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[dict[str, Any] | None, str]]:
-    """Each object as it is written, or ``None`` for what is none and how it begins."""
+    """Each object as written; or ``None`` and the beginning of what is no object."""
     at, damages, may_be_in_vain = _begin(text, 0), 0, len(text) + MAX_VAIN_CHARACTERS
     while at < len(text):
         if at > WINDOW_CHARACTERS:

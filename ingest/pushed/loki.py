@@ -18,7 +18,7 @@ from ingest.records import Skip
 def entries(body: bytes) -> Iterator[Entry | Skip]:
     """Lines with the labels of their stream.
 
-    Raises :class:`Refused` where the body is no JSON of this form.
+    Raises :class:`Refused` if the body is no JSON of this form.
     """
     try:
         document, _ = decoded(

@@ -1,5 +1,5 @@
-"""One value of a metric that a reporter pushed; apart from what reads bodies, since every process
-of Weir knows where samples wait.
+"""One pushed value of a metric. In a module of its own: every process imports the spool, but few
+the readers of bodies.
 """
 
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """``labels`` are those of :data:`ingest.pushed.otlp_metrics.LABELS` that it has; ``at_s`` is in
-    epoch seconds.
+    """``labels``: a part of :data:`ingest.pushed.otlp_metrics.LABELS`; ``at_s`` is in epoch
+    seconds.
     """
 
     name: str

@@ -1,5 +1,5 @@
-"""One cycle over the samples that a cluster pushed: every step that is complete, as the rows that a
-Prometheus gives.
+"""One cycle over a cluster's pushed samples: every complete step, as the same rows as from a
+Prometheus.
 """
 
 from collections import defaultdict
@@ -29,8 +29,8 @@ def read_new(run: ClusterRun) -> SourceRead | None:
 
 
 def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) -> SourceRead:
-    """Rows of the steps that are new. Where nothing came for long, the cluster is not seen. Jobs
-    and TaskManagers are reported where the cluster has no REST address.
+    """Rows of the new steps. After a long time without samples the cluster is not seen. Jobs and
+    TaskManagers are reported where the cluster has no REST address.
     """
     spool = MetricsSpool(Path(source.pushed_metrics))
     step_s = max(1, round(source.metrics_interval_s))
@@ -45,7 +45,7 @@ def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) 
     records_by_instant: dict[datetime, list[Record]] = defaultdict(list)
     series = spool.read(after, newest, step_s)
     jobs = _take(records_by_instant, series, is_alone=not source.url)
-    last = max((int(sample[0]) for one in series for sample in one.samples), default=None)
+    last = max((int(sample[0]) for single in series for sample in single.samples), default=None)
     seen = last if last is not None else _whole(cursor.get("seen_s"), newest)
     if newest - seen > FORGOTTEN_AFTER_S:
         spool.discard()
@@ -83,7 +83,9 @@ def _take(
     subtasks = {job_id: rows.Subtasks(of_job) for job_id, of_job in of_tasks.items()}
     jobs = {
         job.job_id: (moment, job)
-        for moment, job in rows.jobs(one for one in series if one.labels["__name__"] in JOB_NAMES)
+        for moment, job in rows.jobs(
+            single for single in series if single.labels["__name__"] in JOB_NAMES
+        )
     }
     for job_id, of_job in subtasks.items():
         for moment, sample in of_job.rows(job_id, placed=is_alone):
@@ -97,7 +99,7 @@ def _take(
                 rows.with_vertices(job, subtasks.get(job_id) or rows.Subtasks(()))
             )
         for moment, manager in rows.taskmanagers(
-            one for one in series if one.labels["__name__"] in TASKMANAGER_NAMES
+            single for single in series if single.labels["__name__"] in TASKMANAGER_NAMES
         ):
             records_by_instant[moment].append(manager)
     return len(jobs)

@@ -29,9 +29,8 @@ class MetricsSpool:
     folder: Path
 
     def take(self, samples: Iterable[Sample], now_s: float) -> int:
-        """How many are kept: those of the last hour.
-
-        Raises :class:`Behind` where too much waits; then none is.
+        """Store samples of the last hour; returns how many. Raises :class:`Behind` if too much
+        waits; then none is stored.
         """
         by_minute: dict[int, list[str]] = defaultdict(list)
         for sample in samples:
@@ -70,8 +69,8 @@ class MetricsSpool:
                     path.unlink()
 
     def read(self, after_s: float, until_s: float, step_s: int) -> list[Series]:
-        """Series with a value at each step that has a sample behind the step before it: the newest
-        one. A damaged line is passed over.
+        """Series with a value at each step: the newest sample since the step before. A damaged line
+        is skipped.
         """
         newest: dict[tuple[str, tuple[tuple[str, str], ...]], dict[int, tuple[float, float]]] = (
             defaultdict(dict)

@@ -32,7 +32,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 class _Record(NamedTuple):
     at: str
-    """Nanoseconds since 1970; empty where it has none."""
+    """Nanoseconds since 1970; empty if it has none."""
     observed_at: str
     level: Any
     body: Any
@@ -40,7 +40,7 @@ class _Record(NamedTuple):
 
 
 def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
-    """Raises :class:`Refused` where the body is no such message, once that is known."""
+    """Raises :class:`Refused` as soon as the body turns out to be no such message."""
     try:
         yield from _of_protobuf(body, bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts())
     except (DecodeError, ValueError) as error:
@@ -48,7 +48,7 @@ def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
 
 
 def from_json(body: bytes) -> Iterator[Entry | Skip]:
-    """Raises :class:`Refused` where the body is no such message."""
+    """Raises :class:`Refused` if the body is no such message."""
     try:
         document, _ = decoded(
             body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks
@@ -92,9 +92,7 @@ def _of_protobuf(body: bytes, records: Count, parts: Count) -> Iterator[Entry | 
 
 
 def _one_and_two(body: bytes, parts: Count) -> tuple[list[bytes], list[bytes]]:
-    """Contents of the fields 1 and 2, which is all that requests, resources and scopes are read
-    for.
-    """
+    """Contents of the fields 1 and 2, the only ones needed of requests, resources and scopes."""
     messages: tuple[list[bytes], list[bytes]] = ([], [])
     for tag, content in fields(body, parts):
         if tag in _TAGS:
@@ -170,8 +168,8 @@ def _entry(
 
 
 def _of_appender(record: _Record, scope: str) -> dict[str, Any] | None:
-    """In Elastic's common schema, a JSON layout, what a logging library sent without a file
-    between; ``None`` for lines of files.
+    """A record that a logging library sent directly, as JSON in Elastic's common schema; ``None``
+    for lines of files.
     """
     about, level, body = record.attributes, record.level, record.body
     logger = about.get("log.logger") or about.get("code.namespace") or scope

@@ -58,15 +58,13 @@ _NO_NUMBER = "no numbers, or of no instant"
 
 @dataclass(slots=True)
 class Pushed:
-    """What a body holds of metrics that Weir wants; ``unread`` counts, by reason and name, those of
-    them that cannot be taken.
-    """
+    """The metrics of a body that Weir needs; ``unread`` counts unusable ones by reason and name."""
 
     samples: list[Sample] = field(default_factory=list)
     unread: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def take(self, name: str, sample: Sample | None) -> None:
-        """One sample of this name; ``None`` where it is none that can be taken."""
+        """One sample of this name; ``None`` if it is unusable."""
         if sample is None:
             self.unread[_NO_NUMBER, name] += 1
         else:
@@ -81,7 +79,7 @@ class Pushed:
 
 
 def from_protobuf(body: bytes) -> Pushed:
-    """Raises :class:`Refused` where the body is no such message."""
+    """Raises :class:`Refused` if the body is no such message."""
     pushed, samples, parts = Pushed(), bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts()
     try:
         for resource in contents(body, _RESOURCES, parts):
@@ -94,7 +92,7 @@ def from_protobuf(body: bytes) -> Pushed:
 
 
 def from_json(body: bytes) -> Pushed:
-    """Raises :class:`Refused` where the body is no such message."""
+    """Raises :class:`Refused` if the body is no such message."""
     try:
         document, _ = decoded(
             body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks
@@ -114,8 +112,8 @@ def from_json(body: bytes) -> Pushed:
 
 
 def accepted() -> ExportMetricsServiceResponse:
-    """The answer that the protocol asks for. Nothing is called rejected: a reporter would send
-    nothing else.
+    """The protocol's answer. It never reports rejected points: the reporter would stop sending
+    others.
     """
     return ExportMetricsServiceResponse()
 
@@ -197,7 +195,7 @@ def _wanted(given: str) -> str | None:
 
 
 def _sample(name: str, at_ns: Any, value: Any, labels: Iterable[tuple[str, str]]) -> Sample | None:
-    """``None`` where it is of no instant, or no finite number."""
+    """``None`` without an instant or a finite number."""
     if any(
         isinstance(given, str | bytes) and len(given) > MAX_NUMBER_CHARACTERS
         for given in (at_ns, value)

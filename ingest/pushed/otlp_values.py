@@ -26,7 +26,7 @@ def attributes(pairs: Iterable[KeyValue], parts: Count, depth: int = 0) -> dict[
 
 
 def value(of: AnyValue, parts: Count, depth: int = 0) -> Any:
-    """Of protobuf; ``None`` for what is nested deeper than ``MAX_DEPTH``."""
+    """A protobuf value; ``None`` below ``MAX_DEPTH``."""
     match of.WhichOneof("value"):
         case "string_value":
             return of.string_value
@@ -46,7 +46,7 @@ def value(of: AnyValue, parts: Count, depth: int = 0) -> Any:
             return attributes(of.kvlist_value.values, parts, depth + 1)
         case "array_value":
             parts.add(len(of.array_value.values))
-            return [value(one, parts, depth + 1) for one in of.array_value.values]
+            return [value(item, parts, depth + 1) for item in of.array_value.values]
     return None
 
 
@@ -66,8 +66,8 @@ def value_of_json(of: Any, parts: Count, depth: int = 0) -> Any:
         return attributes_of_json(of["kvlistValue"], "values", parts, depth + 1)
     if "arrayValue" in of:
         return [
-            value_of_json(one, parts, depth + 1)
-            for one in listed(of["arrayValue"], "values", parts)
+            value_of_json(item, parts, depth + 1)
+            for item in listed(of["arrayValue"], "values", parts)
         ]
     value = next((of[kind] for kind in _KINDS if isinstance(of.get(kind), str | int | bytes)), None)
     if not isinstance(value, bytes):
@@ -77,9 +77,7 @@ def value_of_json(of: Any, parts: Count, depth: int = 0) -> Any:
 
 
 def _count_double(parts: Count, depth: int) -> None:
-    """Within a body: if that is a record of a JSON layout, it is written, which for a double takes
-    3 µs.
-    """
+    """Count a double in a body against the limit: writing one as JSON takes 3 µs."""
     parts.add(depth > 0)
 
 

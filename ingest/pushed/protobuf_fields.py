@@ -1,5 +1,5 @@
-"""Protobuf read a level at a time, so that what is many is counted before a decoder makes anything
-of it: an empty message takes two bytes and becomes a hundred.
+"""Reads protobuf level by level, so that repeated fields are counted before they are decoded: an
+empty message of two bytes becomes a hundred.
 """
 
 import re
@@ -13,17 +13,15 @@ from google.protobuf.message import DecodeError
 from ingest.pushed.bounds import Count
 
 KEPT_DEPTH = 60
-"""Decoders take 100 levels; what is deeper than this is left empty, since they would take nothing
-of the message.
-"""
+"""Decoders refuse whole messages beyond 100 levels, so deeper fields than this are left empty."""
 MAX_UNSEEN_BYTES = 64 * 1024
-"""Of what is decoded without a look at each field. Log lines are longer and have few."""
+"""Larger messages are decoded only after a check of each field; long log lines have few."""
 _VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5
 _NUMBER = re.compile(rb"[\x80-\xff]{0,9}[\x00-\x7f]")
 
 
 def tag_of(number: int, *, is_number: bool = False) -> int:
-    """Of a field with a length, or of one that is a whole number."""
+    """The tag of a field with a length, or of a whole number."""
     return number << 3 | (_VARINT if is_number else _LENGTH)
 
 
@@ -42,7 +40,7 @@ def contents(body: bytes, tag: int, parts: Count) -> Iterator[bytes]:
 def message_of(content: bytes, kind: Any, parts: Count) -> Any:
     """A message of the class ``kind``.
 
-    Raises ``DecodeError`` or ``ValueError`` where it is no such message.
+    Raises ``DecodeError`` or ``ValueError`` if it is no such message.
     """
     if len(content) <= MAX_UNSEEN_BYTES:
         with suppress(DecodeError):
@@ -55,8 +53,8 @@ def message_of(content: bytes, kind: Any, parts: Count) -> Any:
 def _readable(
     body: bytes, at: int, end: int, descriptor: Descriptor, depth: int, parts: Count
 ) -> tuple[list[bytes], int]:
-    """The message with U+FFFD for what is no UTF-8 in its texts and nothing in what is too deep:
-    its pieces and its length.
+    """The message with U+FFFD for invalid UTF-8, and without fields that are too deep: its pieces
+    and its length.
     """
     parts.add()
     made: list[bytes] = []

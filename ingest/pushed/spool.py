@@ -1,4 +1,4 @@
-"""Pushed lines on their way to the collector: one growing file a process, read like any log."""
+"""The spool of pushed lines for the collector: one growing file a process, read like any log."""
 
 import fcntl
 import os
@@ -33,9 +33,7 @@ _LENGTH_BYTES = 8
 
 
 class Behind(Retryable):
-    """The collector has to catch up first, or the disk is full; the sender keeps what it has and
-    sends it later.
-    """
+    """The collector has to catch up first, or the disk is full; the sender should retry later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +53,8 @@ class Spool:
         return str(self.folder / f"*{SUFFIX}*")
 
     def take(self, entries: Iterable[Entry], remembered_lines: int = REMEMBERED_LINES) -> Taken:
-        """Keep all of them, in their order, unless they are among the newest
-        ``remembered_lines`` of their process, or twice as many as it has here.
+        """Store all lines in order, except repeated ones. Repeats are found among the newest
+        ``remembered_lines`` of a process, or twice the number sent here.
         """
         by_process: dict[str, list[Entry]] = {}
         for entry in entries:
@@ -78,10 +76,10 @@ class Spool:
         return Taken(lines, repeated)
 
     def make_room(self, read: Mapping[str, Any] | None, now_s: float) -> None:
-        """Remove what was read to its end. ``read`` is the collector's cursor of these logs,
-        ``now_s`` the time as of files.
+        """Remove files that were read completely. ``read`` is the collector's cursor of these logs,
+        ``now_s`` the current time in file times.
 
-        Raises :class:`Behind` where too much is left.
+        Raises :class:`Behind` if too much is left.
         """
         cursor = TailCursor.from_json(dict(read) if read else None)
         with self._locked():

@@ -54,8 +54,8 @@ def import_recording(
     log_layout: str = "flink",
     progress: Progress = lambda _: None,
 ) -> ImportSummary:
-    """Read one recording and append it to the lake, in bounded batches. Raises ``Refused`` where
-    the folder is no recording, or the time zone or layout of its logs makes no sense.
+    """Read one recording and append it to the lake, in bounded batches. Raises ``Refused`` if the
+    folder is no recording, or the time zone or layout of its logs makes no sense.
     """
     recording = Recording(directory, cluster, log_time_zone, log_layout)
     summary = ImportSummary(cluster, str(directory))

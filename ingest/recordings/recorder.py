@@ -218,7 +218,7 @@ async def record(
     progress: Callable[[str], None] = lambda _: None,
     gate: Gate | None = None,
 ) -> RecordSummary:
-    """Raises ``Refused`` where the folder holds a recording already or cannot be written."""
+    """Raises ``Refused`` if the folder holds a recording already or cannot be written."""
     address = parse_address(source.url, source.auth)
     started = at()
     summary = RecordSummary(str(directory))

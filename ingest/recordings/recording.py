@@ -131,7 +131,7 @@ class Bundle:
 
 
 def bundle_at(directory: Path) -> Bundle:
-    """The files of the recording in ``directory``; empty where there is none."""
+    """The files of the recording in ``directory``; empty if there is none."""
     skips: list[Skip] = []
     rest = (path for path in directory.glob("rest*.jsonl*") if path.suffix in (".jsonl", ".gz"))
     logs = (
@@ -163,8 +163,8 @@ Piece = tuple[tuple[Observed, ...], int]
 
 
 class Recording:
-    """Raises ``Refused`` where the folder is no recording, or time zone or layout of its logs make
-    no sense.
+    """Raises ``Refused`` if the folder is no recording, or time zone or layout of its logs make no
+    sense.
 
     ``jobs_seen`` and ``flink_version`` are known once :meth:`read` has come to its end.
     """

@@ -31,8 +31,8 @@ class Line:
 def read_lines(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Line]:
     """Lines of a plain or ``.gz`` file, empty ones left out.
 
-    Raises ``OSError`` where the file cannot be read or, after the lines before it, where a gzip
-    file is damaged.
+    Raises ``OSError`` if the file cannot be read or, after the lines before it, if a gzip file is
+    damaged.
     """
     with _open(path) as handle:
         number = 0

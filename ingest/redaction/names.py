@@ -54,10 +54,7 @@ NAME_WORD = re.compile(
     |mot\ de\ passe|kennwort|비밀번호""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""What a name of a secret has in it.
-
-Found first, and looked at closely after; so it has to be quick.
-"""
+"""Parts of secrets' names. Candidates are found by it and then checked, so it must be fast."""
 
 _STRONG = re.compile(
     rf"""passw(?!ordless)|passphrase|passcode|secret(?!ar)|credential|auth[-_]params
@@ -99,7 +96,7 @@ _FAULTY = frozenset(
 
 
 def sort_of(name: str) -> Sort | None:
-    """Of a name in running text; ``None`` where what follows it is no secret."""
+    """Of a name in running text; ``None`` if what follows it is no secret."""
     if _CLASS.fullmatch(name):
         return None
     if _LINE.search(name):

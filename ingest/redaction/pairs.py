@@ -56,7 +56,7 @@ class Value:
 def value_at(
     text: str, at: int, *, whole_line: bool = False, most: int | None = None
 ) -> Value | None:
-    """The value that begins at ``at``; ``None`` where there is none. ``whole_line``: nothing else
+    """The value that begins at ``at``; ``None`` if there is none. ``whole_line``: nothing else
     stands on its line.
 
     ``most`` bounds how far the end of one without quotes is looked for.

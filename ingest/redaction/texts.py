@@ -88,7 +88,7 @@ def _scheme(match: re.Match[str]) -> str:
 
 
 LONG = 4_096
-"""From here on a text is looked at line by line: most lines of a log hold nothing, and that is seen
+"""Longer texts are checked line by line: most log lines contain nothing suspicious, which is found
 quickly.
 """
 LINES_AFTER = 3
@@ -96,7 +96,7 @@ LINES_AFTER = 3
 
 
 MOST_PASSES = 8
-"""What is hidden may change how the signs beside it are read; it is looked at again until nothing
+"""Masking may change how neighbouring characters are parsed, so it is repeated until nothing
 changes.
 """
 

@@ -15,7 +15,8 @@ _USER_IS_A_NAME = re.compile(
     r"|hdfs|webhdfs|swebhdfs|viewfs|mailto|xmpp|sip",
     re.IGNORECASE,
 )
-"""Their user alone is a container, an actor system or a person, and part of the place."""
+"""A user without a password is a container, an actor system or a person, and part of the address.
+"""
 
 
 def redact_urls(text: str) -> str:

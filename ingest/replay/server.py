@@ -17,10 +17,7 @@ from ingest.replay.shipped import AUDITED, LOOKED, REMOVED
 
 TICK_S = 1.0
 AWAKE_FOR_S = 900
-"""After somebody looked last.
-
-Then jobs come to their end, and none is submitted until somebody looks again.
-"""
+"""After the last visit. Then running jobs end, and none is submitted until the next visit."""
 
 log = logging.getLogger(__name__)
 

@@ -12,17 +12,17 @@ from pathlib import Path
 
 RECORDED_ON = "2026-11-21"
 PREFIX = "demo-"
-"""Of every cluster of the demo, so that no cluster of one's own is taken for one of it."""
+"""Of every demo cluster, to distinguish it from users' clusters."""
 LOOKED, REMOVED, AUDITED = "looked", "removed", "audited"
-"""Files beside the clusters' folders: its time says when somebody looked last; the demo is over;
-checkpoints of now are written, too.
+"""Marker files beside the clusters' folders: the last visit (by its time); the demo is removed;
+current checkpoints are written, too.
 """
 CHECKPOINTS, PAST = "checkpoints", "past.json"
-"""In the folder of a cluster: what Flink wrote, and when its turn of the past began."""
+"""In a cluster's folder: Flink's checkpoints, and the start of the past turn."""
 
 PAST_MS = 96 * 3600 * 1000
-"""Before the demo began, so that what a turn of then left is older than the age guard of audits,
-which is three days.
+"""Before the start of the demo, so that files of that turn are older than the audits' age guard of
+three days.
 """
 
 NOW_AND_THEN_S = 1800
@@ -88,8 +88,8 @@ SHIPPED = (
     Shipped("1.20.5/M", "imports", {"lab-M-finished": "partner-import"}, NOW_AND_THEN_S),
 )
 
-CLUSTERS = frozenset(one.name for one in SHIPPED)
-ROOTS = {one.written_to: one for one in SHIPPED}
+CLUSTERS = frozenset(shipped.name for shipped in SHIPPED)
+ROOTS = {shipped.written_to: shipped for shipped in SHIPPED}
 
 
 def recordings() -> Path:

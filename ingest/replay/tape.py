@@ -16,9 +16,8 @@ from typing import Any
 from ingest.errors import Refused
 
 AROUND_MS = 24 * 3600 * 1000
-"""A number is an instant of the recording if it is no further from it.
-
-A size taken for one would be 1.8 TB.
+"""A number within this distance of the recording is an instant. A size mistaken for one would be
+1.8 TB.
 """
 
 _MILLIS = rb"(?<![\w.])\d{13}(?!\w|\.\d)"
@@ -88,8 +87,8 @@ def _line_time(at_ms: int) -> bytes:
 
 
 LEAD_MS = 5_000
-"""What the logs say before the first answer that lists a job belongs to it: the job was submitted
-then.
+"""Log lines this long before the first answer that lists a job belong to it: the job was being
+submitted.
 """
 
 _FIRST_ASKED = "/overview"
@@ -111,7 +110,7 @@ class _Answers:
 
 
 class Tape:
-    """Raises ``Refused`` where there is no ``rest.jsonl`` in which a job is listed.
+    """Raises ``Refused`` if there is no ``rest.jsonl`` in which a job is listed.
 
     ``began_ms`` is the first answer that lists a job, ``ended_ms`` the last one; ``jobs`` are names
     by id.

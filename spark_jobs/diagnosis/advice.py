@@ -18,10 +18,8 @@ from spark_jobs.diagnosis.statistics import quantile
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """What is set for the job, and what is asked of it.
-
-    ``fleet_minimum_ms`` (of the interval) and ``fleet_pause_ms`` 0, ``recovery_target_ms`` None:
-    nobody asked.
+    """The job's settings and its requirements. Without a requirement, ``fleet_minimum_ms`` (of the
+    interval) and ``fleet_pause_ms`` are 0, and ``recovery_target_ms`` is None.
     """
 
     interval_ms: int | None = None
@@ -34,8 +32,8 @@ class InForce:
 
 @dataclass(frozen=True, slots=True)
 class Advised:
-    """``value_ms`` is what is set now where nothing speaks for a change, None where nothing can be
-    said; ``why`` in words for people.
+    """``value_ms`` is the current setting if no change is advised, None without advice; ``why`` is
+    for people.
     """
 
     value_ms: int | None
@@ -152,7 +150,7 @@ LEAST_MS = 60_000
 """A stall of a network or a pause of a garbage collector alone may take this long."""
 TIMES_CHECKPOINT, TIMES_SAVEPOINT = 5, 3
 SPAN_AT_LEAST_MS = 86_400_000
-"""Load has its day: a quiet hour says nothing about the busy one."""
+"""Load varies over a day: a quiet hour says nothing about a busy one."""
 SAVEPOINTS_AT_LEAST = 5
 
 
@@ -251,7 +249,7 @@ def _doubt(took: Durations) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SettingsAdvice:
-    """``missing`` says what history lacks, in words for people; the advice on it is then None."""
+    """``missing`` tells people what the history lacks; the advice is then None."""
 
     took: Durations
     interval: Advised | None = None

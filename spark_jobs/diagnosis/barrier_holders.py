@@ -1,5 +1,6 @@
-"""Who held a checkpoint's barrier: the origin of back-pressure while the checkpoint ran. Before a
-blocked vertex a barrier waits until the vertex below it has worked off what lies in between.
+"""Finds the holder of a checkpoint's barrier: the origin of back-pressure while the checkpoint ran.
+At a blocked vertex a barrier waits until the vertex downstream has processed the buffers in
+between.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,8 +18,8 @@ PAST_WINDOW_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """``held`` are the vertex ids it holds up, ``path`` the names from the farthest of them down to
-    the holder.
+    """``held``: ids of the vertices that it blocks; ``path``: names from the farthest of them down
+    to the holder.
 
     ``busy_known``: its busy time was measured (not before Flink 1.13).
     """
@@ -141,8 +142,7 @@ def _holder(window: JobWindow, pressures: Mapping[str, _Pressure], at_ms: int) -
     }
     if not candidates:
         return None
-    # One that is known to be busy goes before one whose busy time nobody measured; then the one
-    # that holds most.
+    # A vertex known to be busy goes before one of unknown busy time; then the one that holds most.
     vertex_id = min(candidates, key=lambda id: (not pressures[id].busy, -len(candidates[id]), id))
     held = candidates[vertex_id]
     return Holder(

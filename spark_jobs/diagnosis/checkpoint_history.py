@@ -1,4 +1,4 @@
-"""A job's last checkpoints as rules ask for them."""
+"""A job's last checkpoints, in the selections that rules need."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,7 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 FAILED_OUTCOMES = frozenset({"declined", "expired", "failed"})
 """Outcomes of a checkpoint that was lost.
 
-A refusal before the start (preflight) or an abort on purpose, by a cancel or stop, is none.
+Not a refusal before the start (preflight), nor an abort by a cancel or stop.
 """
 
 COUNTED_REASONS = frozenset(
@@ -26,7 +26,7 @@ COUNTED_REASONS = frozenset(
 """Reasons that use up one of ``tolerable-failed-checkpoints``."""
 
 INCREMENTAL_SIZE_SINCE = (1, 15)
-"""From this release REST reports full and uploaded size apart."""
+"""Since this release REST reports full and uploaded size separately."""
 
 NO_ID = 0
 """Of a checkpoint that failed before it got one; Flink counts from 1."""
@@ -40,9 +40,8 @@ def by_time(checkpoint: CheckpointSample) -> tuple[int, int]:
 
 
 def anything_known(window: JobWindow) -> bool:
-    """Whether checkpoints are there to be judged.
-
-    Raises NotJudged where none is known although they may be on.
+    """Whether there are checkpoints to judge. Raises NotJudged if none is known although they may
+    be enabled.
     """
     if not window.checkpoints and not checkpoints_are_off(window):
         raise NotJudged(message("no checkpoint of this job has been seen"))
@@ -50,7 +49,7 @@ def anything_known(window: JobWindow) -> bool:
 
 
 def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
-    """By time of trigger. Raises NotJudged where no checkpoint of the job is known at all."""
+    """By time of trigger. Raises NotJudged if no checkpoint of the job is known at all."""
     if not anything_known(window):
         return []
     since_ms = window.at_ms - look_back_s * 1000

@@ -1,4 +1,4 @@
-"""Flink's reasons for a lost checkpoint in plain words: what happened, and what to do about it."""
+"""Explanations of Flink's reasons for a lost checkpoint: what happened, and what to do."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from ingest.messages import message
 
 @dataclass(frozen=True, slots=True)
 class ReasonWords:
-    """``harmless``: part of a normal start, end or overtaking; nothing is broken."""
+    """``harmless``: normal at a start or an end, or when a newer checkpoint completes first."""
 
     means: str
     next_step: str
@@ -21,7 +21,7 @@ Flink does not count it against the tolerance.
 """
 
 JOB_NOT_LISTED = "JOB_NOT_LISTED"
-"""Its job was listed no more while it was pending: whether it completed is not known."""
+"""Its job was no longer listed while it was pending, so its outcome is unknown."""
 
 _LOOK_AT_EXCEPTION = message(
     "Read the exception: it comes from the job's own code, from the state backend or from the "
@@ -45,7 +45,7 @@ REASON_WORDS: dict[str, ReasonWords] = {
         ),
     ),
     # The only place where Flink (1.12 to 2.3) has this reason: a TaskExecutor was asked to trigger
-    # in a task that it has not.
+    # a task that it does not run.
     "TASK_CHECKPOINT_FAILURE": ReasonWords(
         message(
             "A TaskManager no longer ran a task in which it was asked to trigger the checkpoint: "

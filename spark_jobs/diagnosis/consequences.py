@@ -1,6 +1,6 @@
-"""Which findings follow from which, by rule, from a cause to what it leads to. ``vertex``: both
-have to be about one vertex, ``cause``: both have to name one cause of failures, ``job``: of one job
-at one time is enough. What is not declared does not follow.
+"""Which findings follow from which, by rule: cause → consequences. The findings must be about the
+same vertex (``vertex``), name the same cause of failures (``cause``), or only be of one job at one
+time (``job``). Undeclared pairs are unrelated.
 """
 
 from collections.abc import Mapping
@@ -22,14 +22,14 @@ _SLOW_PHASE: dict[str, Tie] = {
 }
 
 CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
-    # A bucket throttles: what else goes wrong in the job at that time may have other causes.
+    # A bucket throttles: other problems of the job at that time may have other causes.
     "store.faults": {
         "checkpoint.declined": "cause",
         "checkpoint.failed": "cause",
         "restart.loop": "cause",
         "job.failed": "cause",
     },
-    # One subtask has most of the records: it is busy, holds others up, and has the most to write.
+    # One subtask has most of the records: it is busy, blocks others, and writes the most state.
     "data.skew": {
         "pressure.skew": "vertex",
         "pressure.root": "vertex",
@@ -63,8 +63,7 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
     "checkpoint.declined": _LOST_CHECKPOINTS,
     "checkpoint.failed": _LOST_CHECKPOINTS,
     "checkpoint.stalled": {"sink.transaction_timeout": "job", "replication.lag": "job"},
-    # A restart drops the checkpoints that are pending, leaves transactions open, and loads user
-    # classes again.
+    # A restart drops pending checkpoints, leaves transactions open, and loads user classes again.
     "restart.loop": {
         "checkpoint.failed": "job",
         "start.slow_phase": "job",

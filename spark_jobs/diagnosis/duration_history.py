@@ -1,6 +1,4 @@
-"""How long a job's checkpoints and savepoints took: what advice on intervals and time-outs rests
-on.
-"""
+"""How long a job's checkpoints and savepoints took: the basis of advice on intervals and time-outs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +7,7 @@ from spark_jobs.diagnosis.statistics import quantile
 
 HOUR_MS = 3_600_000
 CHECKPOINTS_AT_LEAST = 100
-"""Of fewer values the 99th percentile is the largest: chance."""
+"""With fewer values the 99th percentile is the maximum, which is random."""
 
 _STEPS_S = (
     1,
@@ -40,9 +38,8 @@ _STEPS_S = (
 
 @dataclass(frozen=True, slots=True)
 class Took:
-    """One completed checkpoint or savepoint.
-
-    One that ``expired`` would have taken longer than the ``end_to_end_ms`` it was given.
+    """One checkpoint or savepoint, completed or ``expired``. An expired one would have taken longer
+    than its ``end_to_end_ms``.
     """
 
     trigger_time_ms: int
@@ -53,7 +50,7 @@ class Took:
 
 @dataclass(frozen=True, slots=True)
 class HourOfDay:
-    """``hour`` is UTC; ``p99_ms`` None where too few were seen in it."""
+    """``hour`` is UTC; ``p99_ms`` None if too few were seen in it."""
 
     hour: int
     checkpoints: int
@@ -62,9 +59,8 @@ class HourOfDay:
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """``p99_ms``: of completed checkpoints in the worst hour of the day, or of all where that is
-    more. ``p99_at_least_ms`` counts expired checkpoints with the time they were given. None where
-    too few completed.
+    """``p99_ms``: of completed checkpoints in the worst hour of the day, or of all if that is more.
+    ``p99_at_least_ms`` includes expired checkpoints with their time-out. None if too few completed.
     """
 
     checkpoints: tuple[int, ...]
@@ -84,8 +80,8 @@ class Durations:
 
 
 def durations_of(history: Iterable[Took], at_least: int = CHECKPOINTS_AT_LEAST) -> Durations:
-    """``history`` in any order; ``at_least`` so many completed checkpoints make a percentile, in an
-    hour of the day or in all.
+    """``history`` is in any order. A percentile, of an hour of the day or of all, needs
+    ``at_least`` completed checkpoints.
     """
     known = list(history)
     own = [took for took in known if not took.is_savepoint]
@@ -126,7 +122,7 @@ def rounded_down_ms(duration_ms: float) -> int:
 
 
 def _worst(took: Iterable[Took], hours: Iterable[HourOfDay]) -> tuple[float, int | None]:
-    overall_ms = quantile((one.end_to_end_ms for one in took), 0.99)
+    overall_ms = quantile((sample.end_to_end_ms for sample in took), 0.99)
     p99_ms, hour = max(
         ((hour.p99_ms, -hour.hour) for hour in hours if hour.p99_ms is not None), default=(0.0, 0)
     )

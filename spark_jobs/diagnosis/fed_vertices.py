@@ -1,5 +1,5 @@
-"""Event time of what several vertices feed, by what each of them sends on: releases from 2.0 on
-tell it by no other figure. Where what the vertex received does not fit that, it is not reported.
+"""Event time of vertices with several feeders, by the watermark that each feeder sends: since Flink
+2.0 there is no other figure. It is not reported if it contradicts what the vertex received.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,11 +9,11 @@ from typing import Literal
 from spark_jobs.diagnosis.samples import VertexGauges
 
 PAIRED_MS = 10_000
-"""Samples of two vertices that lie so close belong together; Flink's REST API renews its figures
-every 10 s.
+"""Samples of two vertices this close belong together; Flink's REST API updates its figures every 10
+s.
 """
 SLACK_MS = 15_000
-"""So far apart figures of one event time may be by the moments they were taken at."""
+"""Figures of one event time may differ by this much, since they are taken at different moments."""
 
 UnknownBecause = Literal["no_watermark", "in_flight", "marked_idle"]
 
@@ -21,7 +21,7 @@ UnknownBecause = Literal["no_watermark", "in_flight", "marked_idle"]
 @dataclass(frozen=True, slots=True)
 class Fed:
     """``sent_ms``: feeder → watermark, in the order of the plan; None: none yet, ended, or not
-    known. ``unknown_because``: why the distance says nothing of the inputs.
+    known. ``unknown_because``: why the distance between the inputs is unknown.
     """
 
     vertex_id: str
@@ -49,8 +49,8 @@ class Fed:
 def fed_samples(
     vertex_id: str, feeders: Sequence[str], samples: Mapping[str, Sequence[VertexGauges]]
 ) -> list[Fed]:
-    """Of a vertex with several feeders, as often as it reported the event time it received;
-    ``samples`` by vertex.
+    """The samples of a vertex with several feeders, one for each report of the event time it
+    received. ``samples``: by vertex.
     """
     if len(feeders) < 2:
         return []
@@ -70,8 +70,8 @@ def fed_samples(
 
 
 def is_waited_for(slow_ms: int, fast_ms: int, sent_on_ms: int) -> bool:
-    """Whether an operator that sent this watermark on still waits for the slower of its inputs:
-    that of an idle one stands still.
+    """Whether an operator that sent this watermark still waits for its slower input; the watermark
+    of an idle input stands still.
     """
     return sent_on_ms - slow_ms <= max((fast_ms - slow_ms) / 2, SLACK_MS)
 
@@ -90,21 +90,19 @@ def _sent_ms(samples: Sequence[VertexGauges], at_ms: int) -> int | None:
 def _why_unknown(
     received_ms: int, sent_on_ms: int | None, sent: Mapping[str, int | None]
 ) -> UnknownBecause | None:
-    known = [one for one in sent.values() if one is not None]
+    known = [edge_value for edge_value in sent.values() if edge_value is not None]
     if len(known) < len(sent) or sent_on_ms is None:
         return "no_watermark"
     slow_ms, fast_ms = min(known), max(known)
     if slow_ms - received_ms > max((fast_ms - slow_ms) / 2, SLACK_MS):
         return "in_flight"
-    # Beyond the slowest feeder's least watermark: that is of a subtask, or of a whole input, which
-    # is marked idle.
+    # Beyond the slowest feeder's least watermark: a subtask or a whole input is marked idle.
     return None if is_waited_for(slow_ms, fast_ms, max(received_ms, sent_on_ms)) else "marked_idle"
 
 
 def apart_ms(gauges: VertexGauges) -> int | None:
-    """By how much the first input is ahead of the second; negative where it is behind.
-
-    None also where the slower is not waited for.
+    """How far the first input is ahead of the second, in ms; negative if behind. None also if the
+    operator does not wait for the slower one.
     """
     first, second = gauges.input1_watermark_ms, gauges.input2_watermark_ms
     if first is None or second is None:

@@ -1,5 +1,5 @@
-"""Hosts that a finding names: under ``host`` and ``hosts`` of its data, at any depth, and among
-what it concerns as well.
+"""Hosts that a finding names: ``host`` and ``hosts`` in its data, at any depth, and among its
+related subjects.
 """
 
 from collections.abc import Iterator, Mapping

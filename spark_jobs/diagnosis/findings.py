@@ -1,6 +1,5 @@
-"""What a rule says: findings with their evidence, what it could not judge, and the thresholds that it
-compares figures with: each is declared beside its rule, with its unit, its bounds and the reason for
-its default.
+"""The results of a rule: findings with their evidence, and what it could not judge. Thresholds are
+declared beside their rule, with unit, bounds and the reason for the default.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,7 +18,7 @@ CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """One figure: ``value`` in ``unit`` ('ms', 'bytes', 'ratio', 'records/s', 'count', '' for
-    words). ``threshold`` is what it was compared with, ``threshold_key`` names that setting.
+    words). It was compared with ``threshold``, which the setting ``threshold_key`` holds.
     """
 
     name: str
@@ -70,7 +69,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A rule that could not judge, and what it lacked, in words for people."""
+    """A rule that could not judge, and what it lacked, for people."""
 
     rule: str
     missing: str
@@ -83,9 +82,8 @@ class Diagnosis:
 
 
 class NotJudged(Exception):
-    """Raised by a rule that lacks what it needs; its text says what, in words for people.
-
-    Not an error: it becomes an ``Unknown``.
+    """Raised by a rule that lacks data; the text tells people which. Not an error: it becomes an
+    ``Unknown``.
     """
 
 

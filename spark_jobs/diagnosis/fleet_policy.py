@@ -1,5 +1,5 @@
-"""The least checkpoint interval and the least pause between checkpoints that the operator of a shared
-checkpoint storage allows, and what of a job's settings is below it.
+"""The least checkpoint interval and pause that the operator of a shared checkpoint storage allows,
+and a job's settings below them.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ THRESHOLDS = tuple(Threshold(key, 0, "s", 0, 86_400, _REASON) for key in (INTERV
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """``set_ms``: what is in force, below ``least_ms``; None where it is not known."""
+    """``set_ms``: what is in force, below ``least_ms``; None if it is not known."""
 
     threshold: str
     option: str
@@ -25,8 +25,8 @@ class Breach:
 
 
 def breaches(interval_ms: int, min_pause_ms: int | None, limits: Limits) -> Iterator[Breach]:
-    """Of a job with periodic checkpoints. Flink's ``CheckpointCoordinator`` takes a minimum pause
-    that is longer than the interval as the interval.
+    """The breaches of a job with periodic checkpoints. If the minimum pause is longer than the
+    interval, Flink's ``CheckpointCoordinator`` uses it as the interval.
     """
     least_interval_ms, least_pause_ms = (round(limits[key] * 1000) for key in (INTERVAL, PAUSE))
     if max(interval_ms, min_pause_ms or 0) < least_interval_ms:

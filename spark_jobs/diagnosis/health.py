@@ -1,6 +1,6 @@
-"""Health of a job: 100 minus what its open findings take away (``POINTS``). Of one rule the gravest
-finding counts in full, each further one 2 points, at most 10. What storage costs (``storage.*``)
-takes nothing. Without data health is unknown, never 100.
+"""Health of a job: 100 minus the points of its open findings (``POINTS``). The worst finding of a
+rule counts in full, each further one 2 points, at most 10. Findings on storage costs
+(``storage.*``) count nothing. Without data, health is unknown, not 100.
 """
 
 from collections.abc import Iterable
@@ -44,17 +44,14 @@ class Deduction(Generic[F]):
 
 @dataclass(frozen=True, slots=True)
 class Health(Generic[F]):
-    """``value`` is 0..100, None where no rule had data. Deductions may add up to more than 100."""
+    """``value`` is 0..100, None if no rule had data. The deductions may exceed 100."""
 
     value: int | None
     deductions: tuple[Deduction[F], ...] = ()
 
 
 def health_of(findings: Iterable[F], *, judged: bool = True) -> Health[F]:
-    """``findings`` are the open ones of a job, in any order.
-
-    ``judged``: any rule ever had data to judge the job by.
-    """
+    """``findings``: the job's open ones, in any order. ``judged``: some rule had data of the job."""
     deductions = deductions_of(findings)
     if not judged:
         return Health(None, deductions)
@@ -98,7 +95,7 @@ def deductions_of(findings: Iterable[F]) -> tuple[Deduction[F], ...]:
 
 
 def worst_points(findings: Iterable[OpenFinding]) -> int:
-    """0…40: what the gravest of them takes by itself, 0 without any."""
+    """0…40: the points of the worst finding, 0 without any."""
     return max(map(_points, findings), default=0)
 
 

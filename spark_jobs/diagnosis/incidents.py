@@ -1,8 +1,8 @@
-"""Findings of one cause as one incident, whatever the order in which they become known. Two belong
-together where they are near in time and one follows from the other
-(:mod:`spark_jobs.diagnosis.consequences`) in one job, or they are of one rule about one subject, or
-of one rule in several jobs of one cluster that name the same broken thing. Clusters are never
-brought together: host names repeat, and people see some clusters only.
+"""Groups findings of one cause into incidents, independent of their order of arrival. Two findings
+near in time belong together if one follows from the other in one job
+(:mod:`spark_jobs.diagnosis.consequences`), if they are of one rule about one subject, or of one
+rule in several jobs of a cluster that name the same broken thing. Incidents never span clusters:
+host names repeat, and people may see only some clusters.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -18,17 +18,15 @@ LEAST_NEAR = timedelta(minutes=5)
 checkpoints end late.
 """
 RECURS_WITHIN = timedelta(minutes=15)
-"""Of one rule and subject: longer than an alert that fires again and again is held."""
+"""Of one rule and subject: longer than the hold of a flapping alert."""
 MOST_COMPARED = 200
 """Findings of one incident among which the cause is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What the data of a finding tell of where it is.
-
-    ``vertices``: ids; ``shared``: broken things that other jobs may name, too; ``causes``: codes of
-    causes of failures.
+    """Where a finding is, by its data. ``vertices``: ids; ``shared``: broken things that other jobs
+    may also name; ``causes``: codes of failure causes.
     """
 
     vertices: frozenset[str] = frozenset()
@@ -38,8 +36,8 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class IncidentFinding:
-    """``key`` identifies it; ``job`` is the same for all ids that one job had; ``lasts``: how long
-    after it its rule holds it.
+    """``job`` is the same for all ids that a job had; ``lasts``: for how long its rule keeps it
+    open.
     """
 
     key: int
@@ -70,7 +68,7 @@ def trace_of(rule: str, subject_kind: str, subject_id: str, data: Mapping[str, A
 
 
 def causes_of(rule: str, data: Mapping[str, Any]) -> frozenset[str]:
-    """Causes under whose finding another may come up while it is open. Which TaskManager is lost is
+    """Causes that connect a finding with others while it is open. Which TaskManager was lost is
     none.
     """
     if rule == "restart.loop" and isinstance(groups := data.get("groups"), Mapping):
@@ -108,9 +106,8 @@ def belong_together(finding: IncidentFinding, other: IncidentFinding) -> bool:
 def incidents(
     findings: Iterable[IncidentFinding], known: Mapping[int, Hashable] | None = None
 ) -> list[frozenset[int]]:
-    """Keys of the findings of each incident, in order of their least.
-
-    What ``known`` says is of one incident stays together.
+    """The keys of each incident's findings, ordered by the smallest key. Findings that ``known``
+    has in one incident stay together.
     """
     rows = sorted(
         {finding.key: finding for finding in findings}.values(), key=lambda finding: finding.key
@@ -135,7 +132,7 @@ def incidents(
 
 
 def cause_of(members: Collection[IncidentFinding]) -> IncidentFinding:
-    """The one that most of the others follow from; of several the one that is open, the worst, the
+    """The finding that most others follow from; among equals the open one, then the worst, then the
     first. ``members``: at least one.
     """
     newest = sorted(members, key=lambda member: (member.last_seen, member.key))[-MOST_COMPARED:]
@@ -202,7 +199,7 @@ class _Groups:
 
 
 def _comparable(rows: Sequence[IncidentFinding]) -> Iterable[list[IncidentFinding]]:
-    """Lists outside of which no two belong together: of one job, or of one shared thing."""
+    """Lists of findings that may belong together: of one job, or of one shared thing."""
     lists: dict[tuple[str, ...], list[IncidentFinding]] = {}
     for row in rows:
         lists.setdefault(("job", row.cluster, row.job), []).append(row)
@@ -244,7 +241,7 @@ def _vertices(
         yield subject_id
     held_by = data.get("held_by")
     if isinstance(held_by, Mapping):
-        # Who held the barrier explains it; who was slowest or late waited for that.
+        # The holder of the barrier explains it; slow or late vertices only waited for it.
         yield from _texts([held_by.get("vertex_id")])
     elif rule.startswith("checkpoint."):
         named = [*_rows(data.get("slowest")), *_rows(data.get("not_acknowledged"))]

@@ -1,4 +1,4 @@
-"""Collections and CPU of a TaskManager's JVM as a cause of what its tasks did. A thread that waits
+"""Garbage collection and CPU of a TaskManager's JVM as a cause of busy tasks. A thread that waits
 for a collection, a lock or an answer counts as busy in Flink's metrics; CPU time tells computing
 from waiting.
 """
@@ -11,14 +11,14 @@ from spark_jobs.diagnosis.findings import Evidence, Limits, Threshold
 from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample, VertexWindow
 
 LEAST_MS = 5_000
-"""Two samples closer than that say little."""
+"""Two closer samples say little."""
 NEARLY_ALL = 0.9
 HARDLY = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class JvmLoad:
-    """``gc_ratio``: of the time, in collections; ``cpu_used``: processors kept busy, of
+    """``gc_ratio``: the share of time in collections; ``cpu_used``: busy processors, of the
     ``cpu_cores`` that the JVM sees.
     """
 
@@ -36,8 +36,8 @@ class JvmLoad:
 
 @dataclass(frozen=True, slots=True)
 class JvmCause:
-    """``sentence`` and ``next_step`` are empty where the JVM explains nothing; the figures are
-    evidence all the same.
+    """``sentence`` and ``next_step`` are empty if the JVM explains nothing; the figures are still
+    evidence.
     """
 
     evidence: tuple[Evidence, ...] = ()
@@ -59,8 +59,8 @@ def gc_threshold(rule_id: str) -> Threshold:
 
 
 def jvm_loads(window: JobWindow) -> dict[str, JvmLoad]:
-    """By TaskManager, from its last two samples; none of those that were not sampled in this
-    minute.
+    """Loads by TaskManager, from its last two samples; without TaskManagers that were not sampled
+    in this minute.
     """
     of_taskmanager: dict[str, list[TaskManagerSample]] = {}
     for taskmanager in sorted(window.taskmanagers, key=lambda taskmanager: taskmanager.at_ms):
@@ -71,7 +71,7 @@ def jvm_loads(window: JobWindow) -> dict[str, JvmLoad]:
         earlier = [sample for sample in samples[:-1] if sample.at_ms <= newest.at_ms - LEAST_MS]
         if newest.at_ms >= window.window_start_ms and earlier:
             gc, cpu = (_rate(earlier[-1], newest, counter) for counter in ("gc_ms", "cpu_ms"))
-            # Collectors that work beside each other count the same time twice.
+            # Concurrent collectors count the same time twice.
             gc = None if gc is None else min(gc, 1.0)
             loads[name] = JvmLoad(name, newest.host, newest.at_ms, gc, cpu, newest.cpu_cores)
     return loads
@@ -100,9 +100,8 @@ def taskmanager_of(
 def jvm_cause(
     window: JobWindow, limits: Limits, rule_id: str, busy: Mapping[str, float]
 ) -> JvmCause:
-    """``busy``: threads of these tasks that were busy, by TaskManager.
-
-    The JVM that collects most is reported, else the busiest.
+    """``busy``: busy threads of these tasks, by TaskManager. The JVM that collects most is
+    reported, else the busiest.
     """
     loads = [load for name, load in jvm_loads(window).items() if name in busy]
     collecting = [load for load in loads if load.gc_ratio is not None]

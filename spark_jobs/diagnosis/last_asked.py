@@ -1,4 +1,4 @@
-"""Rules ask for the same of one window, one after the other: what a function gave last is kept."""
+"""Caches the last result of a function: several rules compute the same for one window."""
 
 from collections.abc import Callable
 from operator import is_

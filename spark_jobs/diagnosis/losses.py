@@ -1,6 +1,4 @@
-"""Lost checkpoints of one outcome: how many, in what share, how near they bring the job to
-failing.
-"""
+"""Lost checkpoints of one outcome: number, share, and how close they bring the job to failing."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ from spark_jobs.diagnosis.findings import Evidence, Limits, Severity, Threshold
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 
 NEVER = 2**31 - 1
-"""What Flink reports as tolerable failures where lost checkpoints never fail the job."""
+"""Flink's number of tolerable failures if lost checkpoints never fail the job."""
 
 HOLD_S = 900
 """An episode of losses ends a quarter of an hour after the last one: several checkpoints at the
@@ -108,7 +106,7 @@ class Losses:
 
 
 def losses(window: JobWindow, outcome: str, look_back_s: float) -> Losses | None:
-    """None where none was lost this way. Raises NotJudged where no checkpoint is known."""
+    """None if none was lost this way. Raises NotJudged if no checkpoint is known."""
     if anything_known(window) and outcome not in outcomes_of(window.checkpoints):
         return None
     ended = recent(window, look_back_s)

@@ -1,5 +1,5 @@
-"""What Flink's meters (``num…PerSecond``), means of their last minute, are worth beside its
-counters and without them.
+"""How far to trust Flink's meters (``num…PerSecond``, means of the last minute), with and without
+its counters.
 """
 
 from statistics import median
@@ -9,17 +9,15 @@ from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
 from spark_jobs.diagnosis.unevenness import REPORTING_SHARE, Spread, spread
 
 METER_MS = 70_000
-"""The JobManager collects meters every ten seconds: for so long they tell of what is over."""
+"""A meter shows the past for this long: a minute, collected every ten seconds."""
 WORKS_MORE = 1.5
-"""Times the typical sibling's time that is not idle: what the records of a hot subtask make of
-it.
-"""
+"""A hot subtask's non-idle time, in multiples of the typical sibling's."""
 STARTS = ("deploy", "restart", "restore", "rescale")
 
 
 def meters_agree(vertex: VertexWindow, is_source: bool, counted: Spread, ratio: float) -> bool:
-    """Whether the meters, as far as known, show one of the same subtasks as hot: counters of two
-    TaskManagers may be collected a while apart.
+    """Whether the known meters show one of the same subtasks as hot: counters of two TaskManagers
+    may be collected at different times.
     """
     meters = (
         [rate or None for rate in vertex.records_out_per_s]
@@ -33,15 +31,15 @@ def meters_agree(vertex: VertexWindow, is_source: bool, counted: Spread, ratio: 
 
 
 def meters_are_of_now(window: JobWindow, vertex: VertexWindow, metered: Spread) -> bool:
-    """Whether uneven meters may be believed: no task began within what they remember, and their hot
+    """Whether uneven meters are plausible: no task began within their minute, and their hot
     subtasks work more than the others.
     """
     return not _remembers_start(window) and _works_more(vertex, metered)
 
 
 def holds_start(window: JobWindow) -> bool:
-    """Whether tasks began to run within this window: buffers and channels fill, subtasks that began
-    later have nothing yet.
+    """Whether tasks began to run within this window: buffers are still filling, and late subtasks
+    have no records yet.
     """
     return any(window.window_start_ms < at_ms <= window.at_ms for at_ms in _started(window))
 

@@ -1,7 +1,5 @@
-"""The file that a restore looked for in vain, read from a stack trace.
-
-Each file system has its own words for a file that is not there; the path is spelled as its client
-prints it, on HDFS often without the name of the NameNode.
+"""The file that a restore did not find, read from a stack trace. Each file system words a missing
+file differently; the path is as its client prints it, on HDFS often without the NameNode.
 """
 
 import re
@@ -33,7 +31,7 @@ _NOT_THERE = (
     "Impossibile trovare il file specificato",
     "지정된 파일을 찾을 수 없습니다",
 )
-"""As Linux and Windows say it, by their language."""
+"""Messages of Linux and Windows in several languages."""
 _SPELLINGS = (
     # Flink's own, for a checkpoint or savepoint as a whole (AbstractFsCheckpointStorageAccess).
     rf"Cannot find checkpoint or savepoint file/directory '({_PATH})'",
@@ -50,7 +48,7 @@ _SPELLINGS = (
     # S3AFileSystem and others of Hadoop; Aliyun's puts the path first.
     rf"No such file or directory: ({_PATH})(?:\n|\Z)",
     rf"FileNotFoundException: ([a-z0-9]+://{_PATH}): (?:No such file or directory|does not exist)",
-    # S3AInputStream, which opens a file anew where it reads on.
+    # S3AInputStream, which reopens a file to read on.
     rf"(?:[Rr]e-?open|open|getFileStatus)(?: at position [0-9]+)?(?: on)? (s3a://{_PATH})"
     rf"(?: at [0-9]+ on s3a://{_PATH})?: ",
     # Azure's data lake (AbfsRestOperationException), with the query of the request behind it.
@@ -75,7 +73,7 @@ _RESTORING = (
     "Cannot find checkpoint or savepoint file/directory",
     "Cannot find meta data file",
 )
-"""Where state is read: a task that writes a checkpoint, or a user's function, may miss a file
+"""Classes that read state: a task that writes a checkpoint, or a user's function, may miss a file
 too.
 """
 _LOCAL_READERS = ("flink.core.fs.local.Local", "java.io.FileInputStream")
@@ -95,13 +93,11 @@ _MISSING = (
 
 
 def missing_file(text: str | None) -> str | None:
-    """The path in one exception's message or trace, whatever looked for it; None where no file is
-    said to be missing.
-    """
+    """The missing path in one exception's message or trace; None if it names none."""
     text = text or ""
     if not any(piece in text for piece in _MISSING) and "Cannot find" not in text:
         return None
-    # The innermost cause says it as the storage does.
+    # The innermost cause has the storage's own message.
     mentions = [
         (match.start(), match[1].strip()) for pattern in _TOLD for match in pattern.finditer(text)
     ]
@@ -113,5 +109,5 @@ def missing_at_restore(trace: str | None) -> str | None:
 
 
 def is_on_local_disk(trace: str | None) -> bool:
-    """Whether it was looked for on the disk of the host: others need not see the same files."""
+    """Whether the path is on a local disk: other hosts may have other files."""
     return any(piece in (trace or "") for piece in _LOCAL_READERS)

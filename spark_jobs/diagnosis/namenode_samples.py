@@ -1,4 +1,4 @@
-"""What a rule on NameNodes reads: one of them over some minutes, by its JMX. Plain frozen data."""
+"""The input of a rule on NameNodes: one NameNode over some minutes, by its JMX. Frozen data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,10 +8,10 @@ from ingest.messages import message
 
 @dataclass(frozen=True, slots=True)
 class NameNodeReadings:
-    """The NameNode that is declared on ``cluster``; readings oldest first, up to ``at_ms``.
-    ``queue_ms``: mean wait of a call in the queue, of its interval of metrics. ``processing_ms``
-    and ``call_queue_length``: of the newest one. ``calls_per_s`` of all clients and ``kinds``:
-    between the first reading and the last one. None is unknown.
+    """The NameNode declared on ``cluster``; readings oldest first, up to ``at_ms``. ``queue_ms``:
+    mean time of a call in the queue, by interval of metrics. ``processing_ms`` and
+    ``call_queue_length``: newest reading. ``calls_per_s`` (all clients) and ``kinds``: from the
+    first reading to the last. None is unknown.
     """
 
     cluster: str

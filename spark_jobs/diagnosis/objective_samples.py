@@ -1,6 +1,6 @@
-"""How fast one objective of one job uses up its error budget. Windows and factors are those of
-Google's "Site Reliability Workbook", chapter 5: a burn rate of 1 uses the budget of 30 days up in
-exactly 30 days.
+"""How fast an objective of a job uses its error budget. Windows and factors are those of Google's
+"Site Reliability Workbook", chapter 5: a burn rate of 1 uses the budget of 30 days up in exactly 30
+days.
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ HOUR = 60
 
 @dataclass(frozen=True, slots=True)
 class BurnWindow:
-    """Both windows, in minutes, have to burn at least ``factor`` times as fast as allowed: the long
-    one says that it matters, the short one that it goes on.
+    """Both windows (in minutes) must burn at least ``factor`` times as fast as allowed: the long
+    one shows that it matters, the short one that it continues.
     """
 
     name: str
@@ -40,8 +40,8 @@ LEAST_OBSERVED = 1 / 6
 
 @dataclass(frozen=True)
 class ObjectiveKind:
-    """``has_limit``: whether it needs a duration that is good at most. ``counts_checkpoints``:
-    instead of minutes. ``good``: what is counted as good.
+    """``has_limit``: whether it needs a longest good duration. ``counts_checkpoints``: instead of
+    minutes. ``good``: what counts as good.
     """
 
     rule: str
@@ -114,26 +114,26 @@ OBJECTIVE_KINDS: Mapping[str, ObjectiveKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """``total`` minutes or checkpoints that could be judged, ``bad`` of which missed the objective."""
+    """``total`` judged minutes or checkpoints, of which ``bad`` missed the objective."""
 
     bad: int = 0
     total: int = 0
 
     def burn(self, target: float) -> float | None:
-        """How many times as fast as allowed; None where nothing could be judged."""
+        """The burn rate, 1 is as fast as allowed; None if nothing could be judged."""
         return self.bad / self.total / (1 - target) if self.total else None
 
     def budget_left(self, target: float) -> float | None:
-        """1 all of it, 0 none, negative where it is overdrawn; None where nothing was judged."""
+        """The remaining share: 1 all, 0 none, negative if overdrawn; None if nothing was judged."""
         burn = self.burn(target)
         return None if burn is None else 1 - burn
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveBurn:
-    """``kind``: a key of ``OBJECTIVE_KINDS``. ``target``: the share that has to be good.
-    ``limit_ms``: what is good at most. ``counts``: by length of the window in minutes. ``budget``:
-    over 30 days.
+    """``kind``: a key of ``OBJECTIVE_KINDS``. ``target``: the required share of good ones.
+    ``limit_ms``: the longest good duration. ``counts``: by length of the window in minutes.
+    ``budget``: over 30 days.
     """
 
     cluster: str

@@ -16,7 +16,7 @@ class Growth:
     """``since``: the oldest checkpoint with as many subtasks as the newest. ``ratio`` of elements
     or of bytes, whichever grew more.
 
-    ``restores``: that multiplied its union elements by the number of subtasks; at least so many.
+    ``restores``: at least so many multiplied its union elements by the number of subtasks.
     """
 
     since: OperatorStatePoint
@@ -26,8 +26,8 @@ class Growth:
 
 
 def growth(trend: OperatorStateTrend) -> Growth | None:
-    """None where no older checkpoint has as many subtasks: what is written by more subtasks cannot
-    be compared.
+    """None if no older checkpoint has as many subtasks: sizes of different parallelism are not
+    comparable.
     """
     newest = trend.newest
     alike = [point for point in trend.points if point.subtasks == newest.subtasks]
@@ -43,7 +43,7 @@ def growth(trend: OperatorStateTrend) -> Growth | None:
 
 
 def _restores(before: OperatorStatePoint, after: OperatorStatePoint) -> int:
-    """How many restores in a row explain the union elements of ``after``; 0 where they do not."""
+    """How many restores in a row explain the union elements of ``after``; 0 if they do not."""
     if (
         after.subtasks < 2
         or before.union_elements < 1

@@ -1,5 +1,5 @@
-"""Origins of back-pressure of one job in one window: every held vertex followed downstream until
-something explains it. All rules share ``pressure_of(window, limits)``, worked out once a window.
+"""Origins of back-pressure of one job in one window: every held vertex is followed downstream until
+something explains it. All rules share ``pressure_of(window, limits)``, computed once per window.
 """
 
 from collections import deque
@@ -37,8 +37,8 @@ Way = tuple[Held, tuple[str, ...]]
 class Outbound:
     """A held vertex whose every consumer has time to spare.
 
-    ``usage`` is its fullest held output, to be read between the idle ``floor`` and the ``ceiling``
-    of one hot channel.
+    ``usage`` is its fullest held output, on a scale from the idle ``floor`` to the ``ceiling`` of
+    one hot channel.
     """
 
     held: Held
@@ -49,8 +49,8 @@ class Outbound:
 
 @dataclass(slots=True)
 class Pressure:
-    """``roots`` and ``outbound`` by vertex id; ``unexplained`` maps a held vertex to the consumers
-    of which too little is known.
+    """``roots`` and ``outbound`` by vertex id; ``unexplained`` maps a held vertex to consumers with
+    too little data.
 
     ``unjudged``: vertices that did not report back-pressure although one of their consumers could
     be holding them.
@@ -67,8 +67,8 @@ class Pressure:
     _paths: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
 
     def origins_of(self, vertex_id: str) -> tuple[tuple[str, ...], ...]:
-        """Paths of vertex ids from this held vertex to each origin that holds it, the shortest
-        first; of one vertex where it is its own origin, empty where none is known.
+        """Paths of vertex ids from this held vertex to each of its origins, the shortest first. A
+        vertex that is its own origin has a path of one vertex; empty if no origin is known.
         """
         if vertex_id not in self._paths:
             self._paths[vertex_id] = tuple(self._walked(vertex_id))
@@ -90,7 +90,7 @@ class Pressure:
                 if following in self.roots or following in self.outbound:
                     yield longer
                 if following not in self.outbound:
-                    # A root with other subtasks that are held leads on to the next origin.
+                    # A root with other held subtasks leads to the next origin.
                     waiting.append(longer)
 
     def ways_to(self, origin_id: str) -> list[Way]:
@@ -106,9 +106,7 @@ class Pressure:
         return [held for held, _path in self.ways_to(origin_id)]
 
     def paths_to(self, origin_id: str) -> list[tuple[str, ...]]:
-        """Of the paths to this origin those that begin where no longer one passes, the longest
-        first.
-        """
+        """The paths to this origin that are not part of a longer one, the longest first."""
         passed: set[str] = set()
         kept = []
         for _held, path in self.ways_to(origin_id):
@@ -122,7 +120,7 @@ Asked = tuple[JobWindow, Limits]
 
 
 def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
-    """Raises NotJudged where no vertex of a running job reported anything in this window."""
+    """Raises NotJudged if no vertex of a running job reported anything in this window."""
     pressure = _pressure((window, limits))
     if isinstance(pressure, str):
         raise NotJudged(pressure)
@@ -190,8 +188,8 @@ def _walk_limits(limits: Limits) -> WalkLimits:
 
 
 def _silent(window: JobWindow) -> dict[str, list[int] | None]:
-    """Vertices with subtasks that did not report back-pressure, and which; None where the vertex
-    reported nothing at all.
+    """Vertices with subtasks that did not report back-pressure → these subtasks, None if no subtask
+    reported.
     """
     silent: dict[str, list[int] | None] = {}
     reported = set()
@@ -321,8 +319,8 @@ def _may_be_held(
     """Whether subtasks that did not report could be waiting: not if every consumer is known to have
     time to spare.
 
-    Over an all-to-all edge a consumer that holds one holds all: where most siblings reported that
-    they do not wait, one of which little is known gets the benefit of the doubt.
+    Over an all-to-all edge a consumer that holds one subtask holds all: if most siblings reported
+    no waiting, a consumer with too little data is not counted.
     """
     limits = walk.limits
     if subtasks is None:

@@ -1,6 +1,6 @@
-"""What a phase costs the checkpoints of a job, for the rules of phases: that of the slowest subtask.
-The asynchronous part of an unaligned checkpoint lasts until the alignment is over, and a derived
-start delay (before 1.11) holds the alignment: both are taken without it.
+"""The cost of a checkpoint phase, by the slowest subtask, for the rules on phases. The asynchronous
+part of an unaligned checkpoint includes the alignment, and so does a derived start delay (before
+1.11): the alignment is subtracted from both.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -69,9 +69,7 @@ class PhaseCost:
 
 
 def phase_ms(checkpoint: CheckpointSample, phase: str) -> float | None:
-    """The phase of its slowest subtask, of the whole checkpoint where that is not known; None is
-    unknown.
-    """
+    """The phase of the slowest subtask, else of the whole checkpoint; None is unknown."""
     of_slowest = "" if checkpoint.slowest_end_to_end_ms is None else "slowest_"
     parts: dict[str, int | None] = {
         name: getattr(checkpoint, f"{of_slowest}{name}_ms") for name in PHASES
@@ -100,9 +98,9 @@ def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
 
 
 def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> PhaseCost | None:
-    """None where the phase costs nothing worth a finding.
+    """None if the phase costs nothing worth a finding.
 
-    Raises NotJudged where no phases of completed checkpoints are known.
+    Raises NotJudged if no phases of completed checkpoints are known.
     """
     threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
     if anything_known(window) and _slowest_ms(window.checkpoints) < threshold_ms:
@@ -129,8 +127,8 @@ def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Pha
 def phase_rule(
     phase: str, title: str, summary: str, *, fed_by: str, slow_ms: float, because: str
 ) -> Callable[[Callable[[PhaseCost], Finding]], None]:
-    """Register ``checkpoint.<phase>``: what is decorated makes the finding of a phase that costs too
-    much, from ``slow_ms`` on.
+    """Register ``checkpoint.<phase>``: the decorated function makes the finding on a phase of
+    ``slow_ms`` or more.
     """
     rule_id = f"checkpoint.{phase}"
 
@@ -207,7 +205,9 @@ def _slowest_ms(checkpoints: Sequence[CheckpointSample]) -> float:
 
 
 def with_sync_timeout(window: JobWindow, advice: str) -> str:
-    """Without that setting, a synchronous part that never ends only loses checkpoints."""
+    """Add that setting to the advice: without it, an endless synchronous part only loses
+    checkpoints.
+    """
     if window.version is None or window.version[:2] < SYNC_TIMEOUT_SINCE:
         return advice
     return message(
@@ -225,7 +225,7 @@ def phase_finding(
     **more_data: Any,
 ) -> Finding:
     newest, window, phase = cost.slow[-1], cost.window, cost.phase
-    # Both figures of one checkpoint: percentiles may be of two.
+    # Both figures are of one checkpoint: percentiles may be of two.
     worst = max(cost.slow, key=lambda sample: phase_ms(sample, phase) or 0)
     timeout_ms = window.config.timeout_ms or FLINK_TIMEOUT_MS
     close = (
@@ -275,7 +275,7 @@ def _jvm(cost: PhaseCost) -> JvmCause:
     where = taskmanager_of(window.vertex_windows, newest.slowest_vertex_id, newest.slowest_subtask)
     if where is None or newest.ended_ms < window.window_start_ms:
         return JvmCause()
-    # What a snapshot waits for is not known to be its own threads: only collections are reported.
+    # A snapshot may wait for other threads than its own, so only collections are reported.
     return jvm_cause(window, cost.limits, cost.rule_id, {where: 0.0})
 
 

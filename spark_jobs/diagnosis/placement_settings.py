@@ -1,4 +1,4 @@
-"""The setting by which Flink spreads tasks over TaskManagers, by version.
+"""The setting that makes Flink spread tasks over TaskManagers, by version.
 
 Sources: FLINK-12122 (``cluster.evenly-spread-out-slots``, 1.9.2), FLIP-370
 (``taskmanager.load-balance.mode``: SLOTS since 1.19, TASKS since 2.2).
@@ -11,7 +11,7 @@ from ingest.messages import message
 from spark_jobs.diagnosis.samples import EVENLY_SPREAD, LOAD_BALANCE_MODE
 
 TASKS_SINCE = (2, 2)
-"""Before it, Flink spreads slots, however full they are."""
+"""Before it, Flink spreads slots regardless of their tasks."""
 
 
 def spreading_setting(version: tuple[int, ...]) -> str:

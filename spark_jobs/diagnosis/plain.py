@@ -1,4 +1,4 @@
-"""Findings and recovery points as plain JSON-compatible data: how they cross processes."""
+"""Findings and recovery points as JSON-compatible data, to pass between processes."""
 
 from collections.abc import Mapping
 from dataclasses import fields

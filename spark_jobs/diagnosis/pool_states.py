@@ -1,6 +1,6 @@
-"""What the buffers before and behind a vertex say together: both low, records flow; both high, what
-comes behind it holds the vertex; one of them alone, it is the origin or back-pressure has not come
-through yet.
+"""The state of a vertex by its input and output buffers. Both low: records flow. Both high: the
+vertex is held from downstream. Only one high: it is the origin, or back-pressure is still
+spreading.
 """
 
 from collections.abc import Iterable
@@ -33,16 +33,14 @@ def pool_state(
     *,
     is_source: bool,
 ) -> PoolState | None:
-    """The state of one vertex by usages (0…1, above 1 with overdraft buffers); None where a usage
-    that decides is not known.
-
-    ``outputs_before``: usages of the outputs of those that feed it.
+    """The state of a vertex by usages (0…1, above 1 with overdraft buffers); None if a deciding
+    usage is unknown. ``outputs_before``: usages of its producers' outputs.
     """
     is_output_full = None if output is None else output >= HIGH_OUTPUT
     if is_source:
         return None if is_output_full is None else "held" if is_output_full else "flows"
     if is_output_full:
-        # 0 is what a local input reports, full or not.
+        # A local input reports 0, full or not.
         return "output fills" if input and input < HIGH_INPUT else "held"
     if input is None:
         return None

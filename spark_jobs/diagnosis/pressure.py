@@ -1,8 +1,7 @@
-"""What one vertex's subtasks did with their time and how full their buffers were. Time metrics
-decide, pool usage corroborates. Traps: an idle all-to-all output keeps one buffer per subpartition;
-input usage is over both kinds of buffers, so one hot channel among many shows in the floating ones
-only; a local channel reports 0 though blocked; before 1.13 nobody reports busy time and idle time
-includes the back-pressured part.
+"""The time and the buffers of one vertex's subtasks. Time metrics decide, pool usage corroborates.
+Traps: an idle all-to-all output keeps one buffer per subpartition; input usage is over both kinds
+of buffers, so one hot channel among many shows only in the floating ones; a blocked local channel
+reports 0; before 1.13 there is no busy time, and idle time includes the back-pressured part.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +23,7 @@ HOT_CHANNEL_EXTRA_BUFFERS = 9
 class Subtasks:
     """One vertex in one window, by subtask.
 
-    Every figure is None where it is not known; an index nobody reported on is unknown.
+    Figures are None if unknown, also for an index without reports.
     """
 
     __slots__ = ("gates", "idle_has_backpressure", "parallelism", "window")
@@ -50,7 +49,7 @@ class Subtasks:
         return value(self.window.busy_ratio, subtask)
 
     def working(self, subtask: int) -> float | None:
-        """Share of the window it was not idle: busy, or waiting for its output."""
+        """The share of the window in which it was not idle: busy, or waiting for its output."""
         busy = self.busy(subtask)
         backpressured = self.backpressured(subtask)
         idle = value(self.window.idle_ratio, subtask)
@@ -65,9 +64,8 @@ class Subtasks:
         )
 
     def input_level(self, subtask: int) -> float | None:
-        """How full its input is: the larger of all buffers and floating ones.
-
-        0 says nothing where channels are local.
+        """How full its input is: the larger usage of all buffers and of floating ones. 0 means
+        nothing for local channels.
         """
         known = [
             usage
@@ -80,10 +78,8 @@ class Subtasks:
         return max(known, default=None)
 
     def has_empty_input(self, subtask: int, level: float) -> bool:
-        """Whether nothing queues.
-
-        Without the floating buffers, usage of all buffers together hides one hot channel unless it
-        is 0.
+        """Whether nothing is queued. If only the usage of all buffers is known, anything above 0
+        may hide one hot channel.
         """
         total = value(self.window.in_pool_usage, subtask)
         floating = value(self.window.floating_usage, subtask)

@@ -1,6 +1,6 @@
-"""Who holds a back-pressured vertex: its consumers judged subtask by subtask. The consumer at the
-end of a full channel is itself held by what follows, or works without pause and leaves its input
-full: that one is the holder.
+"""Finds the holders of a back-pressured vertex among its consumers, subtask by subtask. The
+consumer at the end of a full channel is either held itself, or works without pause and leaves its
+input full: then it is the holder.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,12 @@ from typing import Literal
 from spark_jobs.diagnosis.pressure import Subtasks, typical
 from spark_jobs.diagnosis.topology import Topology, consumers, is_pointwise
 
-# Partly held vertices in a row that are followed; no real job is that deep, and a walk must end.
+# The most partly held vertices in a row that are followed: no real job is that deep, and a walk
+# must end.
 DEEPEST = 100
 
 Places = tuple[frozenset[str | None], ...]
-"""TaskManagers of the producers of one consumer subtask, a set for each edge; None where unknown.
-"""
+"""TaskManagers of the producers of one consumer subtask, a set for each edge; None if unknown."""
 
 Role = Literal["origin", "held", "mixed", "free", "unknown"]
 
@@ -34,9 +34,9 @@ class WalkLimits:
 
 @dataclass(frozen=True, slots=True)
 class LeastWork:
-    """For what share of the window a consumer must not have been idle: to pass back-pressure on,
-    and to be its origin. ``empty_clears``: an empty input over remote channels proves that a
-    consumer holds nobody.
+    """The least share of the window in which a consumer was not idle, to pass back-pressure on and
+    to be its origin. ``empty_clears``: an empty input over remote channels proves that a consumer
+    holds nobody.
     """
 
     passing: float
@@ -48,9 +48,9 @@ class LeastWork:
 class Origin:
     """Subtasks of a consumer that hold a producer.
 
-    ``full_input``: their input was seen full over channels that are not local. ``measured``: busy
-    time was reported. ``working_at_most``: also of subtasks that did not tell enough. ``agrees``:
-    it worked for as long as the producer waited.
+    ``full_input``: their input was full over remote channels. ``measured``: busy time was reported.
+    ``working_at_most``: with subtasks of too little data. ``agrees``: it worked for as long as the
+    producer waited.
     """
 
     vertex_id: str
@@ -64,11 +64,9 @@ class Origin:
 
 @dataclass(slots=True)
 class Holders:
-    """What keeps one producer waiting: origins, consumers held themselves, and those of which too
-    little is known.
-
-    ``rivals`` are busy consumers between which the figures do not decide. All empty: every consumer
-    has time to spare.
+    """What a producer waits for: origins, consumers that are held themselves, and those with too
+    little data. ``rivals``: busy consumers between which the figures do not decide. All empty:
+    every consumer has time to spare.
     """
 
     origins: list[Origin] = field(default_factory=list)
@@ -100,8 +98,8 @@ class Walk:
         return holding
 
     def holders_of_held(self, vertex_id: str, subtasks: Sequence[int], ratio: float) -> Holders:
-        """The same for subtasks that wait for the larger part: where figures do not agree, a
-        consumer that is busy for the larger part, or waits itself, explains more than nobody.
+        """The holders of subtasks that wait most of the time: if figures disagree, a consumer that
+        is mostly busy or waiting itself is a better explanation than none.
         """
         least = ratio - self.limits.slack
         strict = self.holders(vertex_id, subtasks, LeastWork(least, least))
@@ -137,7 +135,7 @@ class Walk:
         if mixed:
             beyond = self._beyond(target, mixed)
             if beyond.origins or beyond.passing:
-                # What holds some of its subtasks for a part of the time works against all of them.
+                # A consumer that holds some subtasks part of the time affects all of them.
                 passes, hot = True, []
             elif beyond.unknown or beyond.rivals:
                 lacking = held_by_unknown = True
@@ -153,7 +151,8 @@ class Walk:
             holders.passing.append(target)
         if hot:
             possible.append(self._origin(target, consumer, sorted(hot), silent))
-            # The producer may wait for its other subtasks, and these for something further on.
+            # The producer may wait for its other subtasks, and these for something further
+            # downstream.
             lacking = held_by_unknown or self._could_be_held(target, silent, least)
         if lacking and not passes:
             holders.unknown.append(target)
@@ -174,10 +173,7 @@ class Walk:
         return False
 
     def _decide(self, holders: Holders, possible: list[Origin]) -> None:
-        """A full input proves a holder.
-
-        Without that proof a busy vertex is one only if nothing else can be.
-        """
+        """A full input proves a holder. Without it, a busy vertex is one only if no other can be."""
         holders.origins = [origin for origin in possible if origin.full_input]
         unproven = [origin for origin in possible if not origin.full_input]
         if not unproven or holders.origins:
@@ -235,9 +231,7 @@ class Walk:
         return "origin" if self._is_busy(consumer, index, least) else "unknown"
 
     def _is_busy(self, consumer: Subtasks, index: int, least: LeastWork) -> bool:
-        """Without busy time a full input stands for it: records wait although the subtask does
-        not.
-        """
+        """Without busy time a full input replaces it: records wait although the subtask does not."""
         busy = consumer.busy(index)
         if _works(consumer, index, least.origin) is False:
             return False
@@ -295,8 +289,8 @@ def _works(consumer: Subtasks, index: int, least: float) -> bool | None:
 
 
 def _has_remote_channels(consumer: Subtasks, index: int, places: Places) -> bool:
-    """Whether over each edge one of the producers is known to run in another TaskManager, so that a
-    backlog would show in its input.
+    """Whether each edge has a producer in another TaskManager, so that a backlog would show in the
+    input.
     """
     here = consumer.taskmanager(index)
     return here is not None and all(

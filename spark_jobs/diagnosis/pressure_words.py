@@ -1,5 +1,5 @@
-"""What findings about pressure have in common: names, held vertices with their path, and the data
-that pages draw.
+"""Common parts of findings about pressure: names, held vertices with their path, and the data that
+pages draw.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ MOST_SUBTASKS = 50
 """Hot subtasks kept in a finding's data; their true count stands beside them."""
 MOST_NAMED = 4
 NEARLY_ALWAYS = 0.9
-"""Of the time: more work than that has no pause."""
+"""A share of the time: more work than this counts as without pause."""
 MOST_HELD = 50
 MOST_PATHS = 10
 
@@ -88,8 +88,8 @@ def path_data(window: JobWindow, path: Sequence[str]) -> list[dict[str, str]]:
 def hot_data(
     window: JobWindow, pressure: Pressure, vertex_id: str, hot: Sequence[int], ways: Sequence[Way]
 ) -> dict[str, Any]:
-    """Origin first in ``vertex_ids``, then what it holds; ``paths`` lead with the stream from the
-    furthest held vertices to the origin.
+    """``vertex_ids``: the origin, then what it holds; ``paths``: downstream from the farthest held
+    vertices to the origin.
     """
     vertex = pressure.vertices[vertex_id]
     paths = [path_data(window, path) for path in pressure.paths_to(vertex_id)[:MOST_PATHS]]

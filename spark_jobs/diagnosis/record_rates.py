@@ -1,5 +1,5 @@
-"""Records per second of each subtask in a window: counted by Flink where known, else what its
-meters say.
+"""Records per second of each subtask in a window: from Flink's counters if known, else from its
+meters.
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,7 @@ from spark_jobs.diagnosis.unevenness import REPORTING_SHARE
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """By subtask. ``counted_ms``: over how long they were counted; None where they are those of
-    meters.
-    """
+    """By subtask. ``counted_ms``: the time between the counters; None for rates of meters."""
 
     per_s: Reals
     counted_ms: int | None = None

@@ -1,6 +1,5 @@
-"""How often a regional checkpoint would complete, where parts fail independently at one rate:
-impossible if more than ``allowed`` parts fail, or one that was carried ``reuse`` times in a row
-already.
+"""How often a regional checkpoint would complete if parts fail independently at one rate. It fails
+if more than ``allowed`` parts fail, or one that was already reused ``reuse`` times in a row.
 """
 
 from collections.abc import Iterable
@@ -8,12 +7,10 @@ from math import exp, expm1, inf, lgamma, log, log1p, sqrt
 from typing import NamedTuple
 
 PROPOSED_LIMITS = (0.3, 2)
-"""Of FLIP-600: the share of regions that may fail, and how often in a row one may be carried."""
+"""Of FLIP-600: the share of regions that may fail, and how often in a row one may be reused."""
 CONFIDENCE = 0.95
 _SPREAD = 12
-"""Standard deviations beyond which nothing is left of a binomial distribution, as far as numbers
-tell.
-"""
+"""Standard deviations beyond which a binomial distribution is numerically zero."""
 
 
 class Tried(NamedTuple):
@@ -25,8 +22,8 @@ class Tried(NamedTuple):
 
 
 def task_success(history: Iterable[Tried]) -> float | None:
-    """The rate at which a task succeeds that makes this history likeliest; of one job completed
-    share ** (1 / tasks). None without any.
+    """The most likely success rate of a task for this history; for one job, completed share ** (1 /
+    tasks). None without checkpoints.
     """
     known = [tried for tried in history if tried.tasks > 0 and tried.completed + tried.failed > 0]
     if not known:
@@ -46,8 +43,8 @@ def task_success(history: Iterable[Tried]) -> float | None:
 
 
 def at_least(tried: Tried) -> float | None:
-    """The rate at which a task succeeds, at the least, with 95 % confidence: a lower one would let
-    as few checkpoints of this history fail once in twenty. None without any.
+    """The lower bound of a task's success rate, with 95 % confidence: at a lower rate, so few
+    failures would occur in one of twenty histories. None without checkpoints.
     """
     checkpoints = tried.completed + tried.failed
     if tried.tasks <= 0 or not checkpoints:
@@ -73,7 +70,7 @@ def regional_share(part_failure: float, parts: int, allowed: int, reuse: int) ->
     if not whole:
         return 0.0
     carried = part_failure * at_most(parts - 1, allowed - 1, part_failure) / whole
-    # Of parts between two completed checkpoints, those that may not be carried again.
+    # The share of parts, between two completed checkpoints, that may not be reused again.
     at_limit = carried**reuse * (1 - carried) / (1 - carried ** (reuse + 1))
     tilted = at_limit / (1 - part_failure) / (1 - at_limit + at_limit / (1 - part_failure))
     attempts = 0.0
@@ -91,7 +88,7 @@ def regional_share(part_failure: float, parts: int, allowed: int, reuse: int) ->
 
 
 def at_most(parts: int, allowed: int, failure: float) -> float:
-    """The chance that of so many at most ``allowed`` fail: the lower tail of the binomial
+    """The probability that at most ``allowed`` of so many fail: the lower tail of the binomial
     distribution.
     """
     if allowed >= parts or allowed >= _most(parts, failure):

@@ -1,4 +1,4 @@
-"""The rules of ``rules/``, by id; ``diagnose`` asks those that judge what it is given."""
+"""The rules of ``rules/``, by id; ``diagnose`` runs those for a given sample."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -75,8 +75,8 @@ def limits(overrides: Mapping[str, float] | None = None) -> Limits:
 def diagnose(
     sample: Sample, in_force: Limits | None = None, only: Iterable[str] | None = None
 ) -> Diagnosis:
-    """Ask every rule for such samples (or those of ``only``). One that lacks its data or breaks is
-    an ``Unknown``; what it yielded before is kept, and it stops no other.
+    """Run every rule for this kind of sample (or those of ``only``). A rule that lacks data or
+    fails becomes an ``Unknown``; its earlier findings are kept, and other rules still run.
     """
     in_force = in_force or limits()
     findings: list[Finding] = []
@@ -111,7 +111,9 @@ def _worth_asking(sample: Sample) -> Sequence[Rule]:
     key = type(sample), empty
     if (known := _asked.get(key)) is None:
         known = _asked[key] = [
-            one for one in rules if not one.needs or one.lacking or not empty.issuperset(one.needs)
+            rule
+            for rule in rules
+            if not rule.needs or rule.lacking or not empty.issuperset(rule.needs)
         ]
     return known
 

@@ -1,6 +1,4 @@
-"""What a rule on copies of checkpoints reads: the copy of one job, as the last try to bring it up
-to date left it. Plain frozen data.
-"""
+"""The input of a rule on copies of checkpoints: one job's copy after the last round. Frozen data."""
 
 from dataclasses import dataclass
 
@@ -9,9 +7,9 @@ from ingest.messages import message
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSample:
-    """``behind_ms``: at ``at_ms`` since the trigger of the checkpoint that is copied, None where
-    that is not known; ``asked_ms``: since the copy was asked for. ``every_ms`` between two tries.
-    ``trouble``: why the last one failed.
+    """``behind_ms``: from the trigger of the copied checkpoint to ``at_ms``, None if unknown;
+    ``asked_ms``: since the copy was requested. ``every_ms``: between two rounds. ``trouble``: why
+    the last one failed.
     """
 
     cluster: str

@@ -1,6 +1,6 @@
-"""Restarts folded into episodes: from a restart until all tasks run again, which a triggered
-checkpoint or the log of every deployed task proves. Where neither could be seen, a job that did not
-restart for a while counts, unless its state or the log says otherwise.
+"""Restarts folded into episodes: from a restart until all tasks run again, as proved by a triggered
+checkpoint or by the log of every deployed task. Without either, a while without a restart ends the
+episode, unless the job's state or log contradicts.
 """
 
 import re
@@ -19,14 +19,13 @@ Task = tuple[str | None, int | None]
 """Vertex and subtask."""
 
 SETTLED_MS = 10_000
-"""Twice as long without another restart stands for 'all tasks run' where nothing better is known.
-"""
+"""Twice this time without another restart counts as 'all tasks run', if nothing better is known."""
 SAME_MS = 1_000
 """Annotations are dated to the full second: a state change and an annotation closer than this are
 one restart.
 """
 CHAIN_APART_MS = 600_000
-"""A restart so long after the one before begins another chain of them."""
+"""A restart this long after the previous one begins another chain."""
 BEFORE_MS = 2_000
 """A failure is dated a little before the restart that it causes."""
 DEPLOYED, RUNNING, FAILED = "task_deployed", "task_state RUNNING", "task_state FAILED"
@@ -40,8 +39,7 @@ READS = ("job_state", DEPLOYED, RUNNING, FAILED)
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """``restarts`` are the instants of its restarts; ``ended_ms`` None while not all tasks run
-    again. Failures oldest first.
+    """``restarts``: instants; ``ended_ms``: None until all tasks run again. Failures oldest first.
 
     ``lost``: TaskManagers of its tasks that were lost meanwhile, each once.
     """
@@ -57,7 +55,7 @@ class Episode:
 
 
 def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
-    """Those with a restart at ``since_ms`` or later, and the one that goes on, whenever it began;
+    """Episodes with a restart at ``since_ms`` or later, and the current one, whenever it began;
     oldest first.
     """
     starts = restart_instants(window)
@@ -65,7 +63,7 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
         return []
     again = _RunningAgain(window)
     groups: list[tuple[list[int], int | None]] = []
-    # From the newest on: of a long history only what belongs to the one that goes on is looked at.
+    # From the newest backwards: of a long history only the current episode is examined.
     until_ms = window.at_ms + 1
     for at_ms in reversed(starts):
         again_ms = again.after(at_ms, until_ms)
@@ -82,7 +80,9 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
         _episode(window, restarts, ends.get(restarts[0], ended_ms), _next_begin(groups, index))
         for index, (restarts, ended_ms) in enumerate(groups)
     ]
-    return [one for one in found if one.restarts[-1] >= since_ms or one.ended_ms is None]
+    return [
+        episode for episode in found if episode.restarts[-1] >= since_ms or episode.ended_ms is None
+    ]
 
 
 def first_attempt(window: JobWindow) -> Episode | None:
@@ -105,7 +105,9 @@ def chain_begin(starts: Sequence[int]) -> int:
 
 def last_attempt(episode: Episode) -> Episode:
     for at_ms in reversed(episode.restarts):
-        failed = tuple(one for one in episode.failures if one.at_ms >= at_ms - BEFORE_MS)
+        failed = tuple(
+            failure for failure in episode.failures if failure.at_ms >= at_ms - BEFORE_MS
+        )
         if failed:
             return replace(episode, restarts=(at_ms,), failures=failed, lost=())
     return episode
@@ -149,15 +151,17 @@ def restart_instants(window: JobWindow) -> list[int]:
         for event in window.events
         if event.kind == "job_state" and event.fields.get("to_state") == RESTARTING
     ]
-    annotated = [one.at_ms for one in window.annotations if one.kind == "restart"]
+    annotated = [
+        annotation.at_ms for annotation in window.annotations if annotation.kind == "restart"
+    ]
     every = with_others(with_others(reported, annotated), window.restarts)
     return [at_ms for at_ms in every if at_ms <= window.at_ms]
 
 
 def with_others(exact: Iterable[int], others: Iterable[int]) -> list[int]:
     known = sorted(set(exact))
-    # In order of time: of three that are a second apart, the middle one would otherwise take the
-    # place of both others.
+    # In order of time: of three that are a second apart, the middle one would otherwise replace
+    # both others.
     for at_ms in sorted(set(others)):
         place = bisect_left(known, at_ms - SAME_MS)
         if place == len(known) or known[place] > at_ms + SAME_MS:
@@ -173,7 +177,7 @@ class _RunningAgain:
             for checkpoint in window.checkpoints
             if checkpoint.outcome != "preflight"
         )
-        # Of a job with more tasks than a window holds lines, these prove nothing.
+        # If a job has more tasks than a window holds lines, the lines prove nothing.
         self._tasks_ms = max(whole_since(window.events, kind) for kind in (DEPLOYED, RUNNING))
         self._tasks = [event for event in window.events if event.rule_kind in (DEPLOYED, RUNNING)]
         self._tells_tasks = any(event.rule_kind == DEPLOYED for event in self._tasks)
@@ -182,8 +186,8 @@ class _RunningAgain:
         self._not_run = sorted(_before_they_ran(window))
 
     def after(self, at_ms: int, until_ms: int) -> int | None:
-        """When all tasks ran again between this restart and ``until_ms``; None where they did not,
-        as far as is known.
+        """When all tasks ran again between this restart and ``until_ms``; None if they did not, as
+        far as is known.
         """
         proofs = [at for at in self._checkpoints if at_ms + SAME_MS < at < until_ms][:1]
         reported = [
@@ -191,7 +195,8 @@ class _RunningAgain:
             for event in (self._tasks if at_ms >= self._tasks_ms else ())
             if at_ms <= event.at_ms < until_ms
         ]
-        # Regions are deployed one after the other: the first may run before the last is reported.
+        # Regions are deployed one after the other: the first may run before the last one is
+        # reported.
         deployed = {task for event, task in reported if event.rule_kind == DEPLOYED}
         running: dict[Task, int] = {}
         for event, task in reported:
@@ -223,8 +228,8 @@ class _RunningAgain:
 
     def _is_contradicted(self, at_ms: int, until_ms: int) -> bool:
         config = self._window.config
-        # After a restart the next checkpoint may be a whole interval away: until then, that none
-        # was triggered means nothing.
+        # After a restart the next checkpoint may be a whole interval away: until then a missing
+        # trigger proves nothing.
         expected_ms = max(config.interval_ms or 0, config.min_pause_ms or 0)
         if (self._checkpoints or config.interval_ms) and (
             until_ms - at_ms > max(expected_ms, 2 * SETTLED_MS) + SETTLED_MS
@@ -235,7 +240,7 @@ class _RunningAgain:
             and at_ms >= max(self._tasks_ms, self._states_ms)
             and any(event.at_ms == at_ms for event in self._states)
         ):
-            # The log tells of deployments, and of none here.
+            # The log has deployments, but none here.
             return True
         place = bisect_right(self._not_run, at_ms + SAME_MS)
         return place < len(self._not_run) and self._not_run[place] <= until_ms + SAME_MS
@@ -258,9 +263,10 @@ def _next_begin(groups: list[tuple[list[int], int | None]], index: int) -> int |
 def _within(happenings: Iterable[Happening], begun_ms: int, next_ms: int | None) -> list[Happening]:
     until_ms = next_ms - BEFORE_MS if next_ms is not None else None
     return [
-        one
-        for one in happenings
-        if one.at_ms >= begun_ms - BEFORE_MS and (until_ms is None or one.at_ms < until_ms)
+        happening
+        for happening in happenings
+        if happening.at_ms >= begun_ms - BEFORE_MS
+        and (until_ms is None or happening.at_ms < until_ms)
     ]
 
 
@@ -281,8 +287,8 @@ def _failures(
 
 
 def _only_logged(window: JobWindow) -> Iterable[JobFailure]:
-    """Tasks that failed by the log alone: REST keeps the last exceptions only, and of those that
-    come together one.
+    """Failed tasks that only the log has: REST keeps the last exceptions, and one of several at the
+    same time.
     """
     if not window.failures:
         return _failed_tasks(window.events)

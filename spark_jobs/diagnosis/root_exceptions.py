@@ -1,6 +1,4 @@
-"""What an exception is at its root, so that a thousand of one kind are one group: its class, and
-where in the job's code it arose.
-"""
+"""The root of an exception, to group equal ones: its class, and where in the job's code it arose."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ WRAPPER = "org.apache.flink.util.SerializedThrowable: "
 _QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\[[^\]\n]*\]")
 _NUMBERED = re.compile(r"[0-9a-fA-F-]*[0-9][0-9a-fA-F]*")
 
-# How a lost TaskManager shows in traces, over the releases.
+# Messages of a lost TaskManager in traces of all releases.
 _LOST = (
     re.compile(
         r"TaskManager with id ([^\s()]+?)(?:\([^)\n]*\))? (?:timed out|is no longer reachable)"
@@ -60,14 +58,14 @@ class RootException:
 
     @property
     def is_wrapper(self) -> bool:
-        """Flink's words about a cause that this trace does not hold: neither the class nor a frame
-        is anybody else's.
+        """Whether the trace is Flink's wrapper without the cause: class and frames are all Flink's
+        own.
         """
         return self.frame is None and self.name.startswith("org.apache.flink.")
 
 
 def root_of(name: str, stacktrace: str | None) -> RootException:
-    """The innermost cause of a stack trace; ``name`` alone where there is none.
+    """The innermost cause of a stack trace; ``name`` alone if there is none.
 
     Frames that a cause shares with the exception around it are not printed again ('... 17 more'):
     the own frame is then the first one of the exception around it.
@@ -88,8 +86,8 @@ def root_of(name: str, stacktrace: str | None) -> RootException:
 
 
 def fails_by_host(name: str, stacktrace: str | None) -> bool:
-    """Whether the machine or the JVM may have made it fail, rather than the job's code, its records
-    or an outside system that code calls.
+    """Whether the machine or the JVM may be the cause, rather than the job's code, its records or
+    an external system.
     """
     root = root_of(name, stacktrace)
     if _OF_HOST.search(f"{root.name}: {root.message}"):

@@ -1,6 +1,6 @@
-"""What a rule is: each registers itself where it is defined, and makes findings about a subject: a
-job, a vertex, a checkpoint, a root of the checkpoint storage. A rule sees the log events that it
-declares (``reads``) and no others.
+"""Declares rules. A rule registers itself where it is defined, and makes findings about a subject:
+a job, a vertex, a checkpoint, a root of the checkpoint storage. It gets only the log events that it
+declares (``reads``).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -53,13 +53,12 @@ DEFAULT_HOLD_S = 180
 class Rule:
     """``hold_s``: occurrences no further apart than this belong to one episode. ``judges``: the
     class of sample that ``judge`` takes. ``reads``: kinds of log events. ``needs``: fields of the
-    sample; where all of them are empty the rule is not asked, and lacks ``lacking`` unless the job
-    has ended. ``outlives_job``: what it finds stays open until a later attempt runs.
-
-    ``fed_by``: where it fires; without it, findings are information only. It is a path below
-    ``tests/fixtures``: a recording of a real Flink (``incidents/…``, ``windows/…``, ``audits/…``,
-    ``recordings/…``) or a case made after public reports (``field/…``); or a test below ``tests``
-    (``diagnosis/…``, ``integration/…``).
+    sample; if all are empty, the rule is not run, and lacks ``lacking`` unless the job has ended.
+    ``outlives_job``: its findings stay open until a later attempt runs. ``fed_by``: a case in which
+    it fires; without one, findings are information only. It is a path below ``tests/fixtures``: a
+    recording of a real Flink (``incidents/…``, ``windows/…``, ``audits/…``, ``recordings/…``) or a
+    case made after public reports (``field/…``); or a test below ``tests`` (``diagnosis/…``,
+    ``integration/…``).
     """
 
     id: str
@@ -81,8 +80,8 @@ class Rule:
 
     @property
     def is_proven(self) -> bool:
-        """What Weir says of itself and of its own collection needs no recording of Flink; nor do
-        objectives, which count what is served of jobs.
+        """Whether a case proves the rule. Rules on Weir and its collection need no recording of
+        Flink, nor do objectives, which count served rows.
         """
         counts = self.family in ("collect", "weir") or self.judges is ObjectiveBurn
         return bool(self.fed_by) or counts
@@ -138,8 +137,8 @@ def rule(
 
 
 class Words(TypedDict, total=False):
-    """``seen_at_ms`` is the instant of judging where it is left out; a later one (clocks differ) is
-    brought back to it. ``began_at_ms``: see :class:`Finding`.
+    """``seen_at_ms`` defaults to the instant of judging, and is limited to it, since clocks differ.
+    ``began_at_ms``: see :class:`Finding`.
     """
 
     title: Required[str]
@@ -228,9 +227,7 @@ def root_finding(
 def stored_job_finding(
     sample: StorageJobSample, rule: str, severity: Severity, **words: Unpack[Words]
 ) -> Finding:
-    """A job that no cluster has reported has no page of its own: there the subject is its
-    directory.
-    """
+    """A job that no cluster has reported has no page: the subject is then its directory."""
     directory = f"{sample.root}/{sample.job_id}"
     subject: _Subject = (
         ("job", sample.root, sample.job_name or sample.job_id)

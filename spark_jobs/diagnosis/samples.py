@@ -1,8 +1,7 @@
-"""What a rule reads of one job at one instant: plain frozen data. Times are epoch milliseconds UTC
+"""The input of a rule: one job at one instant, as frozen data. Times are epoch milliseconds UTC
 (``*_ms``), sizes ``*_bytes``, ratios 0..1, rates per second. None is unknown, never zero. A tuple
-"per subtask" has one element at each subtask's index, None where it did not report, and is empty
-where nobody did. Columns of serving tables follow from fields that have their meaning beside their
-type.
+"per subtask" has one element at each subtask's index, None if it did not report, and is empty if
+nobody did. Columns of serving tables follow from fields that have their meaning beside their type.
 """
 
 from collections.abc import Mapping
@@ -78,7 +77,7 @@ class VertexWindow:
 
 @dataclass(frozen=True, slots=True)
 class VertexGauges:
-    """One sample of figures that only some vertices have: see the lake table ``vertex_gauges``."""
+    """One sample of figures that only some vertices have; see the lake table ``vertex_gauges``."""
 
     vertex_id: str
     at_ms: int
@@ -252,9 +251,8 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class JobStart:
-    """A start of which all tasks ran, by its phases; ``at_ms``: scheduling began.
-
-    See the serving table ``job_start``.
+    """A start after which all tasks ran, by phases; ``at_ms``: when scheduling began. See the
+    serving table ``job_start``.
     """
 
     at_ms: int
@@ -369,9 +367,8 @@ class SourceGap:
 
 @dataclass(frozen=True, slots=True)
 class UploadedFiles:
-    """What the ``_metadata`` of one checkpoint tells of its upload, against that of the snapshot
-    before it (serving table ``checkpoint_upload``). RocksDB files are compared by their local
-    names.
+    """The upload of one checkpoint: its ``_metadata`` compared with that of the snapshot before
+    (serving table ``checkpoint_upload``). RocksDB files are compared by their local names.
     """
 
     checkpoint_id: Annotated[int, "of the upload"]
@@ -405,9 +402,10 @@ class RecoveryPoint:
 
 @dataclass(frozen=True, slots=True)
 class TaskManagerSample:
-    """One sample of a TaskManager that the job has slots on. ``restarts``: of the job before it;
-    ``gc_ms`` and ``cpu_ms`` count since the JVM began. ``metaspace_max_bytes`` is the JVM's own
-    limit; what ends in ``memory_bytes``, ``off_heap_bytes`` and ``metaspace_bytes`` is configured.
+    """One sample of a TaskManager that the job has slots on. ``restarts``: of the job, before the
+    sample; ``gc_ms`` and ``cpu_ms`` count since the JVM began. ``metaspace_max_bytes`` is the JVM's
+    own limit; figures that end in ``memory_bytes``, ``off_heap_bytes`` and ``metaspace_bytes`` are
+    configured.
     """
 
     taskmanager_id: str
@@ -434,15 +432,15 @@ class TaskManagerSample:
 
     @property
     def direct_limit_bytes(self) -> int | None:
-        """What Flink's scripts set as ``-XX:MaxDirectMemorySize``."""
+        """The ``-XX:MaxDirectMemorySize`` that Flink's scripts set."""
         parts = (self.framework_off_heap_bytes, self.task_off_heap_bytes, self.network_memory_bytes)
         return None if None in parts else sum(part or 0 for part in parts)
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierAttempt:
-    """The attempt before this one, under another job id, with the newest snapshot that it
-    completed: the newest that is still there, unless all are ``discarded``.
+    """The previous attempt, under another job id, with its newest completed snapshot that is still
+    there; if all are ``discarded``, the newest of these.
     """
 
     job_id: str
@@ -460,10 +458,10 @@ class JobWindow:
     """One job, judged at ``at_ms``: the end of the window, or its newest data. ``checkpoints``,
     ``annotations``, ``failures``, ``events``: the job's last ones, oldest first, not only of the
     window. ``past``: its vertices in the windows before. ``uploads`` are known around restores and
-    savepoints whose ``_metadata`` could be read, ``recovery_point`` where an audit found the newest
-    retained checkpoint not to be whole. ``version``: (major, minor[, patch]). ``taskmanagers``:
-    samples, oldest first, recently one a minute, before that the last one before each restart.
-    ``earlier`` is known where this attempt is the first to be judged after another one.
+    savepoints with a readable ``_metadata``, ``recovery_point`` if an audit found the newest
+    retained checkpoint incomplete. ``version``: (major, minor[, patch]). ``taskmanagers``: samples,
+    oldest first, recently one a minute, before that the last one before each restart. ``earlier``
+    is set if this attempt is judged for the first time after another one.
     """
 
     cluster: str
@@ -505,7 +503,7 @@ class JobWindow:
 
     @property
     def debloats(self) -> bool:
-        """Whether that is set, or Flink reports how far it does, as it does where it is set."""
+        """Whether buffer debloating is on: it is set, or Flink reports its figures."""
         return self.settings.get(DEBLOATS, "").lower() == "true" or any(
             sample.debloated_buffer_bytes is not None for sample in self.gauges
         )

@@ -1,5 +1,5 @@
-"""Whether a few subtasks work more than their siblings because of the host that they run on, rather
-than because of their data.
+"""Whether a few subtasks work more than their siblings because of their host rather than their
+data.
 """
 
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from spark_jobs.diagnosis.pressure import Subtasks, value
 
 UNEVEN = 1.5
-"""Times an even share of the records: less is what key groups make by chance."""
+"""In multiples of the even share of records: less may be chance of key groups."""
 
 
 def is_ordinary(share: float | None, hot: int, parallelism: int) -> bool:
@@ -15,8 +15,8 @@ def is_ordinary(share: float | None, hot: int, parallelism: int) -> bool:
 
 
 def slow_host(vertex: Subtasks, hot: Sequence[int]) -> str | None:
-    """The host on which all hot subtasks run, and none that is not hot, while the vertex has
-    subtasks elsewhere; their share of the records is ordinary, or, of several, not known.
+    """The host that runs all hot subtasks and no others, while the vertex has subtasks elsewhere.
+    Their share of the records must be ordinary; for several hot subtasks it may be unknown.
     """
     hosts = vertex.window.host
     places = {value(hosts, index) for index in hot}

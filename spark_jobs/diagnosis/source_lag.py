@@ -1,5 +1,5 @@
-"""How the lag of a source moves, and when it will be caught up. Slopes are medians of those between
-all pairs of points, bounds the 10th and 90th percentile.
+"""The trend of a source's lag, and when the source will have caught up. Slopes are medians over all
+pairs of points; bounds are the 10th and 90th percentile.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ LEAST_POINTS, LEAST_SPAN_MS = 3, 90_000
 
 @dataclass(frozen=True, slots=True)
 class LagTrend:
-    """Change a second, in the unit of the lag: below 0 while a source catches up."""
+    """Change per second, in the unit of the lag; negative while a source catches up."""
 
     per_s: float
     low_per_s: float
@@ -27,7 +27,7 @@ class LagTrend:
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """How long until nothing is behind, if both rates stay; ``latest_s`` None is without bound."""
+    """The time to catch up if both rates stay; ``latest_s`` None means no upper bound."""
 
     s: float
     soonest_s: float
@@ -46,10 +46,8 @@ def lag_trend(points: Iterable[Point]) -> LagTrend | None:
 
 
 def catch_up(lag: float, trend: LagTrend | None) -> CatchUp | None:
-    """None where the lag does not fall, or nothing is known of it.
-
-    What is read beyond what arrives is what the lag falls by, so nothing need be known of how much
-    arrives.
+    """None if the lag is unknown or does not fall. The lag falls by the surplus of reads over
+    arrivals, so the rate of arrivals is not needed.
     """
     if trend is None or trend.per_s >= 0:
         return None

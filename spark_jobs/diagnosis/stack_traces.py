@@ -1,7 +1,5 @@
-"""Stack traces that fit into little room and still tell their innermost cause.
-
-A trace cut at its end keeps Flink's wrappers ("Could not complete snapshot …", "Task did not …")
-and loses what they wrap.
+"""Shortens stack traces but keeps their innermost cause. A trace cut at its end would keep Flink's
+wrappers ("Could not complete snapshot …", "Task did not …") and lose the wrapped cause.
 """
 
 import re
@@ -28,8 +26,8 @@ _MIDDLE = " … "
 
 
 def condensed(trace: str | None, most_chars: int) -> str | None:
-    """The trace itself where it fits; else of each cause its first line, first frames and first own
-    frame; where even these do not fit, without the causes in the middle.
+    """The trace if it fits; else the first line, first frames and first own frame of each cause; if
+    these do not fit either, without the causes in the middle.
     """
     if trace is None or len(trace) <= most_chars:
         return trace
@@ -42,7 +40,7 @@ def condensed(trace: str | None, most_chars: int) -> str | None:
     while len(kept) > 2 and sum(len(line) + 1 for part in kept for line in part) > most_chars:
         del kept[1]
     if len(kept) > 1:
-        # What is innermost is what is asked for.
+        # The innermost cause is the one that matters.
         innermost = "\n".join(kept[-1])[:most_chars]
         before = "\n".join(line for part in kept[:-1] for line in part)[
             : max(most_chars - len(innermost) - 1, 0)
@@ -54,8 +52,8 @@ def condensed(trace: str | None, most_chars: int) -> str | None:
 
 
 def without_middle(message: str, most_chars: int) -> str:
-    """The message where it fits, else without its middle: a path of any length comes first, and
-    last what is wrong with it.
+    """The message if it fits, else without its middle: a path of any length comes first, the error
+    last.
     """
     if len(message) <= most_chars:
         return message

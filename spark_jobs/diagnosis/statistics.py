@@ -1,4 +1,4 @@
-"""The few figures that rules and advice take of small samples."""
+"""Statistics of small samples for rules and advice."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ def quantile(values: Iterable[float], q: float) -> float:
 
 
 def median(values: Iterable[float]) -> float:
-    """The middle one, or the mean of the middle two. Raises ValueError for no values."""
+    """The middle value, or the mean of the middle two. Raises ValueError for no values."""
     ordered = sorted(values)
     if not ordered:
         raise ValueError("no values have no median")
@@ -54,9 +54,8 @@ def counts_of(values: Iterable[str]) -> dict[str, int]:
 
 
 def largest_group(values: Sequence[str]) -> tuple[str, int]:
-    """The most frequent value and how often it occurs; the first in the alphabet where several are.
-
-    Raises ValueError for none.
+    """The most frequent value and its count; of several, the first in the alphabet. Raises
+    ValueError for none.
     """
     if not values:
         raise ValueError("no values have no most frequent one")

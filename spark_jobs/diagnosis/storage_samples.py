@@ -1,5 +1,5 @@
-"""What a rule on checkpoint storage reads: one root, or one job's directory in it, as one audit
-found it. Plain frozen data.
+"""The input of a rule on checkpoint storage: one root, or one job's directory in it, by one audit.
+Frozen data.
 
 Sizes are ``*_bytes``, instants epoch milliseconds UTC (``*_ms``). None is unknown, never zero.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ingest.messages import message
 
 TWO_DAYS_S = 172_800
-"""A daily audit may come late; what one saw and the next did not is closed by that next one."""
+"""A daily audit may be late; the next audit closes findings that it does not see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class IdleSnapshots:
 
 @dataclass(frozen=True, slots=True)
 class StorageRootSample:
-    """One root. ``orphan_kinds``: why they are orphans, as :mod:`spark_jobs.storage_words` names
-    it. ``clean_up_barred_by``: codes, empty where a plan may be made. ``jobs_with_most``: names of
-    the jobs with most orphans or waste, most first.
+    """One root. ``orphan_kinds``: by why they are orphans, in codes of
+    :mod:`spark_jobs.storage_words`. ``clean_up_barred_by``: codes, empty if a plan may be made.
+    ``jobs_with_most``: names of the jobs with most orphans or waste, most first.
     """
 
     root: str
@@ -58,10 +58,8 @@ class StorageRootSample:
 
 @dataclass(frozen=True, slots=True)
 class IncompleteSnapshot:
-    """A retained checkpoint or savepoint that refers to files which are not there.
-
-    ``superseded``: a later checkpoint of its chain is whole. ``is_newest`` of the checkpoints of
-    its job in all roots.
+    """A retained checkpoint or savepoint that refers to missing files. ``superseded``: a later
+    checkpoint of its chain is complete. ``is_newest``: of its job's checkpoints in all roots.
     """
 
     path: str
@@ -77,7 +75,7 @@ class IncompleteSnapshot:
 class Dependence:
     """Files of another job that checkpoints of this one refer to.
 
-    ``ended`` None where nobody has reported the other job.
+    ``ended`` None if nobody has reported the other job.
     """
 
     job_id: str
@@ -91,7 +89,7 @@ class Dependence:
 class OperatorStatePoint:
     """Operator state of one operator in one checkpoint.
 
-    ``elements`` of its named lists, of them ``union_elements``.
+    ``elements`` of its named lists include ``union_elements``.
     """
 
     at_ms: int
@@ -110,7 +108,7 @@ class OperatorStateTrend:
     restored from, oldest first; never empty.
 
     ``states``: its named lists in the newest one, as (name, mode, elements), most elements first.
-    ``files``: that hold them.
+    ``files``: how many hold them.
     """
 
     operator_id: str
@@ -126,16 +124,16 @@ class OperatorStateTrend:
 
 @dataclass(frozen=True, slots=True)
 class StorageJobSample:
-    """The directory of one job in one root. ``cluster`` is empty where no registered cluster has
+    """The directory of one job in one root. ``cluster`` is empty if no registered cluster has
     reported the job.
 
-    ``segmented`` are physical files of merged state, ``live_segment_bytes`` what of them is still
-    referred to. ``chain`` is how many jobs stand behind this one, each needed by the one before it.
+    ``segmented``: physical files of merged state; ``live_segment_bytes``: their bytes that are
+    still referred to. ``chain``: the number of jobs behind this one, each needed by the next.
     ``retained`` are its checkpoints and savepoints in all roots that were read, ``dependent`` those
     of them that refer to files of other jobs. ``calls``: to the name service for one checkpoint, by
-    the files that it wrote, with deleting them; ``interval_ms`` as configured. Of the
+    the files that it wrote, with deleting them; ``interval_ms`` as configured. Instead of
     ``files_written`` there would be at most ``files_merged`` if Flink merged them, and
-    ``files_inlined`` at an inline threshold of ``inline_bytes``.
+    ``files_inlined`` with an inline threshold of ``inline_bytes``.
     """
 
     root: str
@@ -163,7 +161,7 @@ class StorageJobSample:
 
     @property
     def calls_per_s(self) -> float | None:
-        """Over time."""
+        """Calls per second at the job's interval."""
         return (
             self.calls * 1000 / self.interval_ms
             if self.calls is not None and self.interval_ms

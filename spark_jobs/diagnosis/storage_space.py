@@ -1,6 +1,4 @@
-"""Space that a part of a root takes for nothing: when that is worth a finding, and the figures that
-say so.
-"""
+"""Wasted space of a root: when it is worth a finding, and the evidence."""
 
 from collections.abc import Iterator
 
@@ -30,7 +28,7 @@ def severity_of_space(
 ) -> Severity | None:
     """By thresholds of ``rule``: minimum_bytes, share, high_share and large_bytes.
 
-    None where it is too little to tell of.
+    None if it is too little.
     """
     share = _share_of_root(sample, part)
     large = part.bytes >= limits[f"{rule}.large_bytes"]

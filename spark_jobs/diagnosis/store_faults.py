@@ -1,4 +1,4 @@
-"""Faults of object stores that a job met: when, which, in which bucket, and what they cost."""
+"""Faults of object stores that a job met: when, which, in which bucket, and their cost."""
 
 import re
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ THROTTLED, EXHAUSTED, REFUSED, TIMED_OUT = (
 )
 FAULTS = frozenset({THROTTLED, EXHAUSTED, REFUSED, TIMED_OUT})
 CHECKPOINT, TASK, LOGGED, RETRIED = "checkpoint", "task", "logged", "retried"
-"""What came of a fault: a checkpoint was lost, a task or the job failed, a line was logged, the
-client tried again.
+"""The effect of a fault: a lost checkpoint, a failed task or job, a logged line, a retry of the
+client.
 """
 RETRIES = "store_retried"
 LINES = (RETRIES, "store_throttled", "store_pool_exhausted", "store_refused", "store_timeout")
@@ -34,7 +34,7 @@ _OF_CHECKPOINTS = frozenset(
         "CHECKPOINT_ASYNC_EXCEPTION",
     }
 )
-"""Reasons of lost checkpoints that come of writing the checkpoint itself."""
+"""Reasons of checkpoints lost while being written."""
 _WRITES_STATE = re.compile(
     r"in order to obtain the stream state handle|runtime\.state\.filesystem|FsCheckpoint"
     r"|FsCompletedCheckpoint|StateUploader|StateDownloader|changelog\.fs\.|MetadataOutputStream"
@@ -48,9 +48,7 @@ _WRITES_RESULTS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class StoreFault:
-    """``is_assumed``: no text names the bucket; it is the job's checkpoint directory's, where the
-    checkpoint was written.
-    """
+    """``is_assumed``: no text names the bucket, so it is taken from the job's checkpoint directory."""
 
     at_ms: int
     code: str
@@ -61,8 +59,8 @@ class StoreFault:
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """``of_checkpoint``: known to be of the files of a checkpoint itself, whatever the text says.
-    ``code`` and ``path`` as the pattern of a line read them.
+    """``of_checkpoint``: known to concern files of a checkpoint, whatever the text says. ``code``
+    and ``path``: from the pattern of the log line.
     """
 
     at_ms: int
@@ -74,9 +72,7 @@ class _Report:
 
 
 def store_faults(window: JobWindow, since_ms: int) -> tuple[list[StoreFault], int]:
-    """Since then, oldest first, each once; and how many more there were whose bucket nothing
-    names.
-    """
+    """Faults since then, oldest first, each once; and the number of others whose bucket is unknown."""
     faults: dict[tuple[str, str, str, int], StoreFault] = {}
     unplaced: set[tuple[str, str, int]] = set()
     for report in _reports(window, since_ms):
@@ -94,7 +90,7 @@ def store_faults(window: JobWindow, since_ms: int) -> tuple[list[StoreFault], in
             near = [(code, report.came_of, place.path, report.at_ms)]
         if not any(key in faults for key in near):
             faults[near[0]] = StoreFault(report.at_ms, code, report.came_of, place, is_assumed)
-    return sorted(faults.values(), key=lambda one: (one.at_ms, one.code)), len(unplaced)
+    return sorted(faults.values(), key=lambda fault: (fault.at_ms, fault.code)), len(unplaced)
 
 
 def _code_of(report: _Report) -> str | None:
@@ -130,7 +126,7 @@ def _reports(window: JobWindow, since_ms: int) -> Iterator[_Report]:
         elif event.rule_kind == FAILURES[0]:
             yield _Report(event.at_ms, TASK, text)
         elif not event.checkpoint_id:
-            # The JobManager could not begin it.
+            # The JobManager could not begin the checkpoint.
             yield _Report(event.at_ms, CHECKPOINT, text, of_checkpoint=True)
 
 
@@ -148,8 +144,12 @@ def _is_of_checkpoint(text: str) -> bool:
 
 def _checkpoint_directory(window: JobWindow) -> StorePlace | None:
     newest = max(
-        (one for one in window.checkpoints if one.external_path and not one.is_savepoint),
-        key=lambda one: one.trigger_time_ms,
+        (
+            checkpoint
+            for checkpoint in window.checkpoints
+            if checkpoint.external_path and not checkpoint.is_savepoint
+        ),
+        key=lambda checkpoint: checkpoint.trigger_time_ms,
         default=None,
     )
     if newest:

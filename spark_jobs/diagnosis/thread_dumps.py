@@ -1,6 +1,5 @@
-"""What a thread dump of a TaskManager says: whose task each thread is, what holds it, and which
-threads wait for each other for ever. What stands at one place in several dumps is held or busy
-there.
+"""Reads a thread dump of a TaskManager: which task each thread belongs to, what holds it, and
+deadlocks. A thread at the same place in several dumps is held or busy there.
 """
 
 import re
@@ -16,11 +15,11 @@ _TASK = re.compile(
     r"Thread - )?"
     r"(?P<task>.*) \((?P<subtask>\d{1,9})/(?P<parallelism>\d{1,9})\)(?:#(?P<attempt>\d{1,9}))?$"
 )
-"""Flink names the thread of a task so since 1.12, before without the attempt; threads that serve a
-task have its name behind their own.
+"""Flink's name of a task's thread since 1.12, before without the attempt; threads that serve a task
+have its name after their own.
 """
 WAITS_FOR_WORK = "org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl.take"
-"""A task thread without anything to do stands here."""
+"""The place of a task thread without work."""
 _NATIVE_BACKEND = "org.rocksdb."
 _BUFFER = (
     "org.apache.flink.runtime.io.network.buffer.LocalBufferPool.requestMemorySegmentBlocking",
@@ -57,10 +56,8 @@ Doing = Literal[
 
 @dataclass(frozen=True, slots=True)
 class DumpedThread:
-    """As the dump has it.
-
-    ``frames``: 'a.B.method:line', innermost first; ``owner_number``: of the thread that holds
-    ``lock``.
+    """A thread of the dump. ``frames``: 'a.B.method:line', innermost first; ``owner_number``: of
+    the thread that holds ``lock``.
     """
 
     name: str
@@ -97,7 +94,7 @@ def task_of(name: str) -> TaskName | None:
 
 
 def own_method(thread: DumpedThread) -> str | None:
-    """The innermost method of the job's own code; None where no frame that the dump has is of it."""
+    """The innermost method of the job's own code; None if no frame in the dump is of it."""
     return next(
         (
             method_of(frame)
@@ -168,7 +165,7 @@ def sentence(thread: DumpedThread) -> str:
             held=held,
             checkpoint=checkpoint,
         )
-    # Each a sentence of its own, which is translated as such.
+    # Each is a whole sentence, for translation.
     if what == "is in RocksDB":
         return message(
             "is in RocksDB in {method:name}{calling:message}{held:message}{checkpoint:message}",
@@ -206,8 +203,8 @@ def sentence(thread: DumpedThread) -> str:
 
 
 def deadlocks(threads: Sequence[DumpedThread]) -> list[tuple[DumpedThread, ...]]:
-    """Threads each of which waits for a lock that the next one holds, the last for that of the
-    first. None of them ever goes on.
+    """Circles of threads: each waits for a lock that the next one holds, and the last for the first
+    one's.
     """
     by_number = {thread.number: thread for thread in threads}
     cycles, done = [], set[int]()
@@ -236,8 +233,8 @@ def deadlock_sentence(circle: Sequence[DumpedThread]) -> str:
 
 
 def place_of(thread: DumpedThread) -> str:
-    """What is compared between two dumps: its own method, else its innermost two; lines move while
-    a loop runs.
+    """What to compare between two dumps: its own method, else its innermost two; line numbers
+    change while a loop runs.
     """
     own = own_method(thread)
     return own or " < ".join(method_of(frame) for frame in thread.frames[:2])

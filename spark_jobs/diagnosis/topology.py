@@ -1,5 +1,5 @@
-"""The job graph as a rule walks it. Any directed graph is walked, also with cycles (iterations),
-parallel edges (side outputs) and edges to vertices the plan does not name.
+"""The job graph for rules. It may have cycles (iterations), parallel edges (side outputs) and edges
+to vertices missing from the plan.
 """
 
 from collections import deque
@@ -44,10 +44,8 @@ class Topology:
         return frozenset(seen)
 
     def path(self, start: str, end: str, through: Collection[str] | None = None) -> tuple[str, ...]:
-        """The shortest way with the stream from ``start`` to ``end``, both included; empty where
-        there is none.
-
-        ``through`` limits the vertices passed in between.
+        """The shortest downstream path from ``start`` to ``end``, both included; empty if there is
+        none. ``through`` limits the vertices in between.
         """
         came_from: dict[str, str | None] = {start: None}
         waiting = deque((start,))
@@ -65,9 +63,8 @@ class Topology:
 
 
 def is_pointwise(edge: Edge, producers: int, consumer_count: int) -> bool:
-    """Whether each producer subtask has its own few consumers.
-
-    FORWARD of two sizes, as a stale plan may have it, is not known to be.
+    """Whether each producer subtask has its own few consumers. False for FORWARD between two
+    parallelisms, as in an outdated plan.
     """
     if edge.ship_strategy not in POINTWISE or not producers or not consumer_count:
         return False
@@ -78,7 +75,7 @@ def consumers(edge: Edge, producer: int, producers: int, consumer_count: int) ->
     """Subtasks of the target that subtask ``producer`` of the source writes to.
 
     Pointwise edges deal the larger side out evenly in index order, as Flink's scheduler does; every
-    other strategy may reach all. Where a parallelism is unknown the answer is all that are known.
+    other strategy may reach all. If a parallelism is unknown, all known subtasks.
     """
     if edge.ship_strategy == "GLOBAL":
         return range(min(1, consumer_count))

@@ -1,6 +1,6 @@
-"""How long the transactions of two-phase-commit sinks are open, against the time-out after which
-their store aborts them: at most from the trigger of one completed checkpoint to the end of the
-next, or of a restart in between (TwoPhaseCommitSinkFunction and Kafka's sink, Flink 1.12 to 2.3).
+"""Compares how long transactions of two-phase-commit sinks are open with the time-out of their
+store. They are open at most from the trigger of one completed checkpoint to the end of the next, or
+of a restart in between (TwoPhaseCommitSinkFunction and Kafka's sink, Flink 1.12 to 2.3).
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ TIMES_NEEDED = 2
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """What was committed when this checkpoint completed had been open for so long, at most."""
+    """The transactions that a checkpoint committed had been open for at most ``open_ms``."""
 
     checkpoint_id: int
     at_ms: int
@@ -35,9 +35,9 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Transactions:
-    """``timeout_ms``: the shortest of the job's sinks, None where neither a log nor an operator
-    told. ``pending_ms``: for so long the oldest one is open that is not committed yet.
-    ``restart_ms``: the longest restart, None where none was seen.
+    """``timeout_ms``: the shortest of the job's sinks, None if neither a log nor an operator says.
+    ``pending_ms``: how long the oldest uncommitted one has been open. ``restart_ms``: the longest
+    restart, None if none was seen.
     """
 
     timeout_ms: int | None
@@ -54,9 +54,9 @@ class Transactions:
     @property
     def open_ms(self) -> int | None:
         known = [
-            one
-            for one in (self.longest.open_ms if self.longest else None, self.pending_ms)
-            if one is not None
+            duration_ms
+            for duration_ms in (self.longest.open_ms if self.longest else None, self.pending_ms)
+            if duration_ms is not None
         ]
         return max(known, default=None)
 
@@ -77,9 +77,8 @@ def transactions_of(
     since_ms: int = 0,
     set_ms: int = 0,
 ) -> Transactions:
-    """``checkpoints``, ``starts`` and ``events`` in order of time. ``since_ms``: commits and losses
-    from then on count. ``set_ms``: what an operator says that the time-out is, 0 for what the log
-    says.
+    """``checkpoints``, ``starts`` and ``events`` in order of time. ``since_ms``: earlier commits
+    and losses do not count. ``set_ms``: the time-out set by an operator, 0 for the one in the log.
     """
     began = [_initialised_ms(start) for start in starts]
     done = sorted(
@@ -122,7 +121,7 @@ def _initialised_ms(start: JobStart) -> int:
 
 
 def _begin(triggered: int, began: Sequence[int], until: int) -> int:
-    """When the oldest transaction was begun that is open ``until``: a start of the job aborts those
-    before it. 0: not known.
+    """When the oldest transaction open at ``until`` began: a start of the job aborts earlier ones.
+    0 is unknown.
     """
     return max([triggered, *(at for at in (0, *began) if at <= until)])

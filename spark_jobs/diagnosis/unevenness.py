@@ -12,7 +12,7 @@ REPORTING_SHARE = 0.5
 class Spread:
     """How uneven per-subtask figures are.
 
-    ``typical`` is the median of all but the largest; ``ratio`` None where that is 0.
+    ``typical`` is the median of all but the largest; ``ratio`` None if that is 0.
     """
 
     largest: float
@@ -25,8 +25,8 @@ class Spread:
 def spread(
     values: Sequence[float | None], ratio: float, least: float, reporting_share: float
 ) -> Spread | None:
-    """None unless the largest is at least ``least`` and ``ratio`` times a typical sibling, with
-    this share of subtasks reporting.
+    """None unless the largest is at least ``least`` and ``ratio`` times the typical value, and this
+    share of subtasks reports.
     """
     if len(values) < 2:
         return None

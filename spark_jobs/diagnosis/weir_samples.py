@@ -1,4 +1,4 @@
-"""What the rule on Weir itself reads: one of its stages. Plain frozen data."""
+"""The input of the rule on Weir itself: one of its stages. Frozen data."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from ingest.messages import message
 class StageProgress:
     """``stage``: its key of Weir's due work, or ``disk``.
 
-    ``since_ms``: when it last got on; ``error``: of its last attempt.
+    ``since_ms``: its last progress; ``error``: of its last attempt.
     """
 
     stage: str

@@ -1,6 +1,5 @@
-"""Which part of a job's history one judged window gets: bounds, kinds and cuts.
-
-Windows are made by :mod:`spark_jobs.fold.windows` alone, of what is new in a cycle.
+"""Which part of a job's history a judged window gets: bounds, kinds and cuts.
+:mod:`spark_jobs.fold.windows` makes the windows.
 """
 
 from bisect import bisect_left
@@ -20,12 +19,10 @@ FIRSTS = 20
 FAILED = "task_state FAILED"
 TASKMANAGER_LOST = "taskmanager_lost"
 BRIEFLY_MS = 3_600_000
-"""How far back a window looks for kinds of which a job may log one for each subtask: thousands at
-once.
-"""
+"""How far back a window has kinds that a job may log for each subtask, thousands at once."""
 TREND_AHEAD_MS = 3_600_000
-"""A trend is of the time around its newest point: windows longer ago than this before it know
-nothing of it.
+"""A trend describes the time around its newest point: older windows than this before it do not get
+it.
 """
 STARTS = 12
 GAUGES_MS = 600_000
@@ -52,12 +49,11 @@ EVENT_KINDS = (
     "trigger_failed",
     "trigger_refused",
 )
-"""What tells of a job's life, for facts, annotations and roll-ups.
-
-What rules read they declare: ``registry.events_read``.
+"""Events of a job's life, for facts, annotations and roll-ups. Rules declare their own:
+``registry.events_read``.
 """
 OVER_STATES = (*TERMINAL_STATES, NOT_LISTED)
-"""Judged as over. NOT_LISTED is not terminal: for a proof of what may be deleted such a job runs."""
+"""Judged as ended. NOT_LISTED is not terminal: for the proof of deletable files such a job runs."""
 
 Span = tuple[int, int]
 Timed = tuple[list[int], list[Any]]
@@ -85,9 +81,7 @@ def newest_and_within(timed: Timed, end_ms: int, most: int, span: Span | None) -
 
 
 def newest_of_kinds(timed: Timed, end_ms: int, most: int) -> tuple[Annotation, ...]:
-    """Annotations before ``end_ms``, the last ``most`` of each kind: many of one push out none of
-    another. Oldest first.
-    """
+    """Annotations before ``end_ms``, the last ``most`` of each kind, oldest first."""
     left: dict[str, int] = {}
     kept: list[Annotation] = []
     for annotation in reversed(timed[1][: bisect_left(timed[0], end_ms)]):
@@ -98,7 +92,7 @@ def newest_of_kinds(timed: Timed, end_ms: int, most: int) -> tuple[Annotation, .
 
 
 def newest_events(timed: Timed, end_ms: int, span: Span | None = None) -> tuple[LogEvent, ...]:
-    """Of each kind those before ``end_ms``, the last ``EVENTS`` of them; those of subtasks only
+    """The last ``EVENTS`` events of each kind before ``end_ms``, those of subtasks only
     ``BRIEFLY_MS`` back; and failures of tasks within ``span``. Oldest first.
     """
     left: dict[str, int] = {}
@@ -113,8 +107,8 @@ def newest_events(timed: Timed, end_ms: int, span: Span | None = None) -> tuple[
 
 
 def whole_since(events: Iterable[LogEvent], kind: str) -> int:
-    """From when on a window holds every event of a kind: where it has as many as it may, older ones
-    were cut.
+    """Since when a window holds every event of a kind: if it has the most allowed, older ones were
+    cut.
     """
     instants = [event.at_ms for event in events if event.rule_kind == kind]
     return min(instants) + 1 if len(instants) >= EVENTS else 0
@@ -124,9 +118,7 @@ PENDING = ("is_savepoint", "checkpoint_type", "savepoint_format", "subtasks")
 
 
 def as_known_at(checkpoint: CheckpointSample, end_ms: int) -> CheckpointSample:
-    """A checkpoint that ended after the window was in progress at its time: what became of it is
-    not known yet.
-    """
+    """The checkpoint as of the window: one that ended later is in progress, without an outcome."""
     if checkpoint.end_time_ms is None or checkpoint.end_time_ms < end_ms:
         return checkpoint
     known: dict[str, Any] = {name: getattr(checkpoint, name) for name in PENDING}
@@ -139,7 +131,7 @@ def is_over(state: str | None) -> bool | None:
 
 
 def checkpoint_config(document: Mapping[str, Any]) -> CheckpointConfig:
-    """Out of the JSON of ``job_current.checkpoint_config``; names it does not know are left out."""
+    """From the JSON of ``job_current.checkpoint_config``; unknown names are left out."""
     values = {_CONFIG_NAMES.get(name, name): value for name, value in document.items()}
     return CheckpointConfig(
         **{name: value for name, value in values.items() if name in _CONFIG_FIELDS}

@@ -1,6 +1,4 @@
-"""What the checkpoints of a job ask of a file system with a name service, as the NameNode of HDFS:
-calls by kind, from files.
-
-Counted from what Flink's own writers do, through Flink's HDFS file system:
-``tests/fixtures/incidents/*/counted-*`` are its calls.
+"""Calls of a job's checkpoints to a file system with a name service, such as HDFS: by kind, from
+the files. Derived from the calls of Flink's own writers through Flink's HDFS file system
+(``tests/fixtures/incidents/*/counted-*``).
 """

@@ -11,8 +11,8 @@ Calls = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Written:
-    """One checkpoint: its calls, evenly over the seconds from its trigger to its end, counted from
-    the begin of the time.
+    """One checkpoint: its calls, spread evenly over the seconds from its trigger to its end.
+    Seconds count from the start of the range.
     """
 
     start_s: float

@@ -1,4 +1,4 @@
-"""Calls to a NameNode that one checkpoint costs: as it is written, and as it is deleted once it is
+"""Calls to a NameNode for one checkpoint: when it is written, and when it is deleted after being
 subsumed.
 """
 
@@ -9,14 +9,14 @@ import numpy as np
 from spark_jobs.filesystem_calls.checkpoint_files import Numbers
 
 BLOCK_BYTES = 128 << 20
-"""``dfs.blocksize`` where nobody set it."""
+"""``dfs.blocksize`` if nobody set it."""
 _PLAINLY, _SAFELY = (1, 12), (1, 20)
 _LOOKED_AT = 3
 
 
 @dataclass(frozen=True)
 class Calls:
-    """By kind, as the client protocol of HDFS names them.
+    """Calls by kind, in the names of HDFS's client protocol.
 
     ``fsync``: a flush that makes new blocks known.
     """
@@ -43,16 +43,15 @@ KINDS = tuple(field.name for field in fields(Calls))
 
 
 def ways_to_write(release: tuple[int, ...] | None) -> tuple[bool, bool]:
-    """Whether files are flushed and ``_metadata`` moved into place: at least, at most.
-
-    Counted of 1.12, 1.20 and 2.3.
+    """(least, most) for ``safely``: whether files are flushed and ``_metadata`` is moved into
+    place. Measured with 1.12, 1.20 and 2.3.
     """
     return (release or _PLAINLY)[:2] >= _SAFELY, (release or _SAFELY)[:2] > _PLAINLY
 
 
 def calls_to_write(file_bytes: Numbers, metadata_bytes: int, *, safely: bool = True) -> Calls:
     """``file_bytes``: of each file that the checkpoint writes beside its ``_metadata``. ``safely``:
-    each is flushed before it is closed, and the ``_metadata`` is written under another name first.
+    each is flushed before closing, and ``_metadata`` is first written under another name.
     """
     written = np.append(file_bytes, metadata_bytes)
     files = len(written)
@@ -68,15 +67,15 @@ def calls_to_write(file_bytes: Numbers, metadata_bytes: int, *, safely: bool = T
 
 
 def calls_to_delete(files: int, again: int = 0) -> Calls:
-    """As many files as it wrote. ``again``: files that another subtask refers to, too: deleting one
-    that is gone, and a look whether it is.
+    """Calls to delete the files that it wrote. ``again``: files that another subtask also refers
+    to, which cost a second delete and a check.
     """
     return Calls(delete=files + 2 + again, get_file_info=again)
 
 
 def calls_of_files(files: float) -> float:
-    """Of a checkpoint of so many files, written as since 1.20: each costs the same, as it has one
-    block while its size is not known.
+    """Calls for a checkpoint of so many files, written as since 1.20. Their sizes are unknown, so
+    each is taken to have one block.
     """
     none, for_one_file = (
         calls_to_write(np.ones(n, np.int64), 1).total + calls_to_delete(n).total for n in (0, 1)

@@ -1,5 +1,5 @@
 """The files of one checkpoint, by the handles of its ``_metadata``: which of them it wrote, and
-which state it keeps within itself.
+which state is inline.
 """
 
 import re
@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 WRITTEN, KEPT, UNKNOWN = 1, 0, -1
-"""What a checkpoint did with a stream: wrote it, took it over from an earlier one, or nobody can
-say.
-"""
+"""What a checkpoint did with a stream: wrote it, reused an earlier one's, or unknown."""
 NOT_IN_FILE = -1
 COLUMNS = (
     "kind",
@@ -42,8 +40,8 @@ _NUMBER = re.compile(r"(\d{1,18})\.\w+")
 class CheckpointFiles:
     """Streams of state: ``bytes``, position among ``files`` (``NOT_IN_FILE``: within the
     ``_metadata``), whether others may share it, it is a segment of a merged file, a file of
-    RocksDB, and this checkpoint wrote it. ``deleted_again``: how often a file of its own is deleted
-    that is gone already, as files of in-flight data are.
+    RocksDB, and this checkpoint wrote it. ``deleted_again``: how often one of its own files is
+    deleted again, as files of in-flight data are.
     """
 
     metadata_bytes: int
@@ -62,8 +60,8 @@ class CheckpointFiles:
         return int(self.bytes[self.file_of == NOT_IN_FILE].sum())
 
     def written_file_bytes(self, *, unknown: bool) -> Numbers:
-        """Of each file that the checkpoint wrote what it wrote into it; those that nobody knows of
-        count as written if ``unknown``.
+        """The bytes that the checkpoint wrote, by file; streams of unknown writer are included if
+        ``unknown``.
         """
         mask = (self.file_of != NOT_IN_FILE) & (
             (self.written == WRITTEN) | (unknown & (self.written == UNKNOWN))
@@ -87,8 +85,8 @@ class _Found:
 
 @dataclass
 class _Increment:
-    """Of one incremental state: what it uploaded, what of that can be shared with none, and its
-    shared files by number.
+    """One incremental state: its uploads, which of these are private, and its shared files by
+    number.
     """
 
     uploaded_bytes: int | None
@@ -125,8 +123,8 @@ def checkpoint_files(
             users.setdefault(path, set()).add(of)
         if (
             key in seen
-            # Several handles of one stream: channels of one subtask, or state that two operators
-            # refer to.
+            # A stream may have several handles: channels of one subtask, or state that two
+            # operators refer to.
         ):
             continue
         seen.add(key)
@@ -168,9 +166,9 @@ def checkpoint_files(
 
 
 def _written(kind: str, path: str | None, own: str) -> int:
-    """What is not shared is written again by each checkpoint, RocksDB's own files to ``shared`` as
-    well (seen in 1.20 and 2.3). What lies in the directory of another checkpoint is that one's: of
-    subtasks that kept their state.
+    """Whether this checkpoint wrote the stream. Unshared streams are written again by each
+    checkpoint, RocksDB's own files also to ``shared`` (seen in 1.20 and 2.3). Those in the
+    directory of another checkpoint were written by that one: their subtasks kept their state.
     """
     if kind == _SHARED or kind.startswith(_OF_CHANGELOG):
         return UNKNOWN
@@ -179,8 +177,8 @@ def _written(kind: str, path: str | None, own: str) -> int:
 
 
 def _uploaded(state: _Increment) -> Iterable[tuple[int, int]]:
-    """RocksDB numbers its files as it makes them, so those uploaded are the ones with the highest
-    numbers: as many as what the handle says was uploaded. Before 1.15 it does not say.
+    """The uploaded files: those with the highest numbers, up to the uploaded bytes of the handle,
+    since RocksDB numbers files in order. Before 1.15 the handle has no such bytes.
     """
     if state.uploaded_bytes is None or not state.numbered:
         return

@@ -1,6 +1,6 @@
-"""What another inline threshold (``execution.checkpointing.data-inline-threshold``) would do: fewer
-files, against the heap of the JobManager, which holds the handles of every retained checkpoint with
-what is inline in them.
+"""The effect of another inline threshold (``execution.checkpointing.data-inline-threshold``): fewer
+files, but more heap of the JobManager, which holds the handles and inline state of every retained
+checkpoint.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ MOST_POINTS = 200
 
 @dataclass(frozen=True)
 class Inlined:
-    """Of one threshold: files that a checkpoint writes beside its ``_metadata``, bytes of the
-    ``_metadata``, bytes of state on the heap of the JobManager.
+    """One threshold: files that a checkpoint writes besides its ``_metadata``, bytes of the
+    ``_metadata``, bytes of state on the JobManager's heap.
     """
 
     threshold_bytes: int
@@ -29,8 +29,8 @@ class Inlined:
 
 
 def inlined(files: CheckpointFiles, retained: int) -> list[Inlined]:
-    """By threshold, ascending: each at which anything changes, at most ``MOST_POINTS``. Streams of
-    unknown writer count as written. Empty where files are merged.
+    """Thresholds at which anything changes, ascending, at most ``MOST_POINTS``. Streams of unknown
+    writer count as written. Empty if files are merged.
     """
     if files.merged.any() or not len(files.bytes):
         return []
@@ -45,7 +45,7 @@ def inlined(files: CheckpointFiles, retained: int) -> list[Inlined]:
 
 
 def inlined_at(files: CheckpointFiles, retained: int, threshold_bytes: int) -> Inlined:
-    # A handle of the JobManager, as of a coordinator, is inline however large.
+    # A handle of the JobManager, such as a coordinator's, is inline at any size.
     of_task = (files.subtask != NOT_IN_FILE) | (files.file_of != NOT_IN_FILE)
     inline = ~of_task | (files.bytes <= threshold_bytes)
     written = files.written != KEPT
@@ -60,9 +60,9 @@ def inlined_at(files: CheckpointFiles, retained: int, threshold_bytes: int) -> I
 
 
 def knee(curve: Sequence[Inlined]) -> Inlined | None:
-    """Where heap buys most: the point farthest below the straight line from the first to the last,
-    both axes taken from 0 to 1. None where there is no such point, as where every threshold writes
-    as many files.
+    """The best trade-off: the point farthest below the straight line from the first to the last
+    point, on axes from 0 to 1. None if there is none, such as if all thresholds write equally many
+    files.
     """
     if len(curve) < 3:
         return None
@@ -80,17 +80,17 @@ def knee(curve: Sequence[Inlined]) -> Inlined | None:
 
 
 THREADS = 4
-"""``state.backend.rocksdb.checkpoint.transfer.thread.num`` where nobody set it."""
+"""``state.backend.rocksdb.checkpoint.transfer.thread.num`` if nobody set it."""
 LARGEST_FILE_BYTES = 32 << 20
-"""``execution.checkpointing.file-merging.max-file-size`` where nobody set it."""
+"""``execution.checkpointing.file-merging.max-file-size`` if nobody set it."""
 
 
 def most_merged_files(
     files: CheckpointFiles, threads: int = THREADS, largest_file_bytes: int = LARGEST_FILE_BYTES
 ) -> int:
-    """Files that a checkpoint would write at most beside its ``_metadata``: all that upload at once
-    open one each. Streams of which it is not known whether this checkpoint wrote them count as
-    written. Inline ones of tasks go into files, too.
+    """The most files that a checkpoint with file merging would write besides its ``_metadata``: one
+    for each concurrent upload. Streams of unknown writer count as written. Inline state of tasks
+    also goes into files.
     """
     mine = (files.subtask != NOT_IN_FILE) & (files.written != KEPT)
     subtasks = int(files.subtask.max(initial=NOT_IN_FILE)) + 1

@@ -1,4 +1,4 @@
-"""Heap of a NameNode that files and blocks take, by rules of thumb of Cloudera ("Disk space versus
+"""A NameNode's heap for files and blocks, by Cloudera's rules of thumb ("Disk space versus
 namespace"): objects of about 150 bytes, and 1 GB of heap for every million blocks.
 """
 
@@ -12,7 +12,9 @@ SIZED_BLOCK_BYTES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """Of files with so many bytes in all. ``blocks``: at most, as the size of each is not known."""
+    """The files of so many bytes in total. ``blocks``: an upper bound, since the single sizes are
+    unknown.
+    """
 
     files: int
     size_bytes: int

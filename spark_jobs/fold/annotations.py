@@ -1,6 +1,6 @@
-"""What happened to a job, for its charts. Mentions of one kind and subject by REST and log that lie
-close together are one annotation, dated by REST where it reported it. The first mention that is not
-vague gives the words.
+"""What happened to a job, for its charts. Close mentions of one kind and subject in REST and log
+are one annotation, dated by REST if it has one. The first mention that is not vague gives the
+words.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,8 +30,8 @@ def annotations(
     types: Types = NO_TYPES,
     failures: Iterable[Row] = (),
 ) -> list[dict[str, Any]]:
-    """Everything known of one job → its ``job_annotation`` rows, without cluster and job. ``jobs``
-    and ``events`` each once, ``jobs`` in order of time.
+    """All data of one job → its ``job_annotation`` rows, without cluster and job. ``jobs`` and
+    ``events`` are unique, ``jobs`` in order of time.
     """
     logged = log_mentions(events, outages, types)
     recreated = list(recreated_restarts(jobs))

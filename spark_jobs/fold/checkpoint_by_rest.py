@@ -1,4 +1,4 @@
-"""What REST reported of a checkpoint, many answers folded into one."""
+"""REST's answers about a checkpoint, folded into one."""
 
 from collections.abc import Iterable
 from dataclasses import fields
@@ -19,15 +19,13 @@ FIGURES = (
     "persisted_bytes",
     "acknowledged",
 )
-"""These grow until the checkpoint ends: of one that has ended, an answer that found it in progress
-tells none of them.
-"""
+"""These grow until the checkpoint ends: for an ended one, in-progress answers do not count."""
 NOTHING: dict[str, Any] = {**dict.fromkeys(REPORTED), "as_of": None}
 
 
 def reported(rows: Iterable[Row]) -> dict[str, Any]:
-    """For each column what the latest of these rows of ``checkpoints`` knew of it, and ``as_of``. A
-    final answer is later than any that found it in progress.
+    """The latest known value of each column of these rows of ``checkpoints``, and ``as_of``. A
+    final answer counts as later than any in-progress one.
     """
     seen = list(rows)
     if not seen:

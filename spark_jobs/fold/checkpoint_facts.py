@@ -1,4 +1,4 @@
-"""One fact per checkpoint that REST or a log ever mentioned, from all that both say of it."""
+"""One fact per checkpoint that REST or a log mentioned, from the data of both."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

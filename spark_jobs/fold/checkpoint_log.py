@@ -1,4 +1,4 @@
-"""What the JobManager's log has of a checkpoint, all its lines folded into one."""
+"""The JobManager's log lines of a checkpoint, folded into one."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ DECLINES_KEPT = 50
 LATE_MESSAGES_KEPT = 50
 EXCEPTION_CHARS = 16 * 1024
 
-# What a task throws crosses to the JobManager wrapped, so that its class need not be known there.
+# An exception of a task is wrapped for the JobManager, which need not have its class.
 _WRAPPER = re.compile(r"^org\.apache\.flink\.util\.SerializedThrowable: ")
 _CAUSE = "\nCaused by: "
 _BEFORE_1_14 = " bytes in "
@@ -116,8 +116,8 @@ def declines(log: CheckpointLog, names: Names) -> list[dict[str, Any]] | None:
 def late_messages(
     log: CheckpointLog, names: Names, expired_at: int | None
 ) -> list[dict[str, Any]] | None:
-    """Entries of the ``late_messages`` column, each with how long after ``expired_at`` it came;
-    None where none came.
+    """Entries of the ``late_messages`` column, each with its delay after ``expired_at``; None if
+    there are none.
     """
     reported = [{"at": event["ts"], **{name: event[name] for name in _LATE}} for event in log.late]
     return [

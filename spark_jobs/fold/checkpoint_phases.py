@@ -1,6 +1,6 @@
-"""Phases of a checkpoint over all its subtasks, the slowest of them, and who did not acknowledge.
-The largest phases are of different subtasks and do not add up; those of the slowest subtask belong
-together.
+"""Phases of a checkpoint over all its subtasks, the slowest subtask, and subtasks that did not
+acknowledge. The largest phases may be of different subtasks and do not add up; those of the slowest
+subtask do.
 """
 
 from bisect import bisect_right
@@ -48,14 +48,14 @@ class HostHistory:
         return cls(known)
 
     def at(self, vertex_id: str, at_ms: int) -> Hosts:
-        """Those last known then, else the first known after it; empty where none ever were."""
+        """The last known hosts at that time, else the first known after it; empty if never known."""
         since, hosts = self.of_vertex.get(vertex_id, ([], []))
         return hosts[max(0, bisect_right(since, at_ms) - 1)] if hosts else ()
 
 
 @dataclass(frozen=True)
 class Subtask:
-    """The part of one subtask that has acknowledged, as reported, or its start delay derived."""
+    """One acknowledged subtask, as reported; its start delay may be derived."""
 
     vertex_id: str
     index: int
@@ -71,8 +71,8 @@ class Subtask:
 
 @dataclass(frozen=True)
 class Durations:
-    """Those subtasks of one vertex whose duration is known: their indexes, durations, and each
-    phase; all of one length.
+    """The subtasks of one vertex with a known duration: indexes, durations and phases, all of one
+    length.
     """
 
     vertex_id: str
@@ -131,10 +131,8 @@ class Missing:
 
 @dataclass(frozen=True)
 class CheckpointPhases:
-    """``missing`` is None where no vertex was seen: then nobody knows who it was.
-
-    ``latest_source``: of the subtasks of sources, to which no barrier travels, the one that started
-    its part last.
+    """``missing`` is None if no vertex was seen, so that missing subtasks are unknown.
+    ``latest_source``: the source subtask that started last; no barriers arrive at sources.
     """
 
     phase_ms: dict[str, int | None] = field(default_factory=dict)
@@ -156,8 +154,8 @@ class CheckpointPhases:
 
     @property
     def dominant_phase(self) -> str | None:
-        """The longest phase of the slowest subtask, the earlier one where two are equal; None where
-        all are 0 or unknown.
+        """The longest phase of the slowest subtask, the earlier of two equal ones; None if all are
+        0 or unknown.
         """
         if self.slowest is None:
             return None
@@ -173,8 +171,8 @@ def checkpoint_phases(
     sources: Collection[str] = (),
 ) -> CheckpointPhases:
     """Rows of ``vertex_checkpoints`` of one checkpoint, each vertex perhaps seen many times.
-    ``is_settled``: the checkpoint has ended; what a vertex was doing before says then neither how
-    long it took nor who never acknowledged.
+    ``is_settled``: the checkpoint has ended; answers before its end do not tell durations or
+    missing subtasks.
     """
     durations: list[Durations] = []
     missing, unaligned, as_of, is_partial = [], [], None, False
@@ -211,15 +209,18 @@ def checkpoint_phases(
         ),
         durations_ms=tuple(chain.from_iterable(duration.end_to_end_ms for duration in durations)),
         missing=tuple(
-            sorted(missing, key=lambda one: (one.vertex_id, one.count, one.indexes, one.hosts))
+            sorted(
+                missing,
+                key=lambda vertex: (vertex.vertex_id, vertex.count, vertex.indexes, vertex.hosts),
+            )
         ),
         as_of=as_of,
     )
 
 
 def is_last(row: Row) -> bool:
-    """Whether nothing can come after this answer about a vertex: its checkpoint had ended, or all
-    of its subtasks had acknowledged.
+    """Whether this answer about a vertex is final: its checkpoint had ended, or all its subtasks
+    had acknowledged.
     """
     return is_final(row["status"]) or (
         row["subtasks"] is not None and row["acknowledged"] == row["subtasks"]
@@ -262,14 +263,20 @@ def _latest_start(durations: Sequence[Durations]) -> Subtask | None:
 def not_acknowledged(
     phases: CheckpointPhases, names: Names, subtasks: int | None, acknowledged: int | None
 ) -> list[dict[str, Any]] | None:
-    """Entries of the column of that name, by vertex; a count alone where only counts are known;
-    None where nobody is missing.
+    """Entries of the column of that name, by vertex, or a single count if only counts are known;
+    None if no subtask is missing.
     """
     if phases.missing:
         return [
-            _entry(one.vertex_id, names.get(one.vertex_id), one.indexes, one.count, one.hosts)
-            | ({"late": one.late, "late_phase": one.late_phase} if one.late_phase else {})
-            for one in phases.missing
+            _entry(
+                vertex.vertex_id,
+                names.get(vertex.vertex_id),
+                vertex.indexes,
+                vertex.count,
+                vertex.hosts,
+            )
+            | ({"late": vertex.late, "late_phase": vertex.late_phase} if vertex.late_phase else {})
+            for vertex in phases.missing
         ]
     if (
         phases.missing is None
@@ -304,7 +311,7 @@ def order(row: Row) -> Any:
 def _start_delay(
     reported: int | None, end_to_end: int, sync: int | None, async_: int | None
 ) -> int:
-    """Before Flink 1.11 it is not reported and is what the others leave of end-to-end."""
+    """The reported start delay; before Flink 1.11, end-to-end minus the other phases."""
     if reported is not None:
         return reported
     return 0 if sync is None or async_ is None else max(end_to_end - sync - async_, 0)
@@ -320,8 +327,7 @@ def _missing(vertex_id: str, reported: dict[str, Any], hosts: Hosts) -> Missing:
     )
     places = sorted({host for index in absent if (host := _host(hosts, index)) is not None})
     known = reported["subtasks"] is not None and reported["acknowledged"] is not None
-    # Counts come without subtasks too, perhaps of another instant: where these are known, they are
-    # what was counted.
+    # Counts may come without subtasks, and from another instant: known subtasks take precedence.
     count = (
         len(absent)
         if acknowledged_at
@@ -339,8 +345,8 @@ def _missing(vertex_id: str, reported: dict[str, Any], hosts: Hosts) -> Missing:
 
 
 def _late(reported: Mapping[str, Any], aborted: Collection[int]) -> tuple[int, str | None]:
-    """How many reported their part although it was aborted, and the longest phase of the slowest,
-    the earlier one where two are equal.
+    """The number of subtasks that reported although aborted, and the longest phase of the slowest,
+    the earlier of two equal ones.
     """
     columns = [reported[name] or () for name in _TIMES]
     known = [
@@ -356,8 +362,8 @@ def _late(reported: Mapping[str, Any], aborted: Collection[int]) -> tuple[int, s
 
 
 def _aborted(reported: Mapping[str, Any]) -> frozenset[int]:
-    """Subtasks that reported their part of a snapshot that was aborted: Flink calls them completed,
-    and counts no acknowledgement.
+    """Subtasks that reported to an aborted snapshot: Flink calls them completed, but does not count
+    an acknowledgement.
     """
     return frozenset(
         index for index, is_aborted in enumerate(reported["subtask_aborted"] or ()) if is_aborted

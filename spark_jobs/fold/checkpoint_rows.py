@@ -1,5 +1,5 @@
-"""Rows of checkpoints, by checkpoint; those of the newest are held, so that a late row is added to
-what came before it.
+"""Rows grouped by checkpoint. Those of the newest checkpoints are remembered, so that late rows can
+be added.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -12,8 +12,8 @@ from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, rank
 from spark_jobs.fold.triggers import CheckpointKey, key_of
 
 HELD_MS = 120_000
-"""Before the newest trigger: rows of one checkpoint come in different runs, as sources are read one
-after the other.
+"""Before the newest trigger: rows of one checkpoint arrive in different runs, since sources are
+read one after the other.
 """
 HELD_LEAST, HELD_MOST, PENDING_HELD = 2, 32, 32
 VALUES_HELD = 1_000_000
@@ -33,9 +33,7 @@ OF_VERTEX = (
 
 @dataclass(frozen=True)
 class CheckpointRows:
-    """REST's answers about checkpoints and their vertices, and located log lines that tell of
-    them.
-    """
+    """REST's answers about checkpoints and their vertices, and located log lines that mention them."""
 
     checkpoints: Sequence[Row] = ()
     vertex_checkpoints: Sequence[Row] = ()
@@ -61,9 +59,7 @@ class CheckpointRows:
         return {key_of(row) for row in (*self.checkpoints, *self.vertex_checkpoints)}
 
     def placed(self, executions: Iterable[Row]) -> "tuple[CheckpointRows, list[Row]]":
-        """With task and host filled in where they are known by now, and the lines that this
-        changed.
-        """
+        """Lines with task and host if now known, and the lines that changed."""
         known = {row["execution_id"]: row for row in executions}
         lines: list[Row] = []
         changed: list[Row] = []
@@ -84,8 +80,8 @@ class CheckpointRows:
     def essential(
         self, keys: Collection[CheckpointKey], key_of_line: Mapping[int, CheckpointKey]
     ) -> "CheckpointRows":
-        """Of ``keys`` the rows that say the same as all of them; ``key_of_line``: checkpoint of
-        each line by its ``id()``.
+        """The rows of ``keys`` that give the same facts as all rows; ``key_of_line``: the
+        checkpoint of each line, by its ``id()``.
         """
         return CheckpointRows(
             [
@@ -170,7 +166,7 @@ def _reporting(rows: Sequence[Row], names: Sequence[str], order: Any) -> list[Ro
             if row[name] is None:
                 continue
             known = taken.get(name)
-            # Values, which may be long lists, are only compared where two rows tie.
+            # Values may be long lists, so they are only compared if two rows tie.
             if (
                 known is None
                 or at > known[0]

@@ -1,5 +1,5 @@
-"""Which checkpoints new rows are about, and their facts from all rows of theirs. Where earlier rows
-are needed that are not held, they are looked up in the lake, and the job is folded again.
+"""The checkpoints that new rows concern, and their facts from all their rows. Earlier rows that are
+not remembered are looked up in the lake, and the job is folded again.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,14 +24,14 @@ from spark_jobs.fold.triggers import CheckpointKey, key_of
 from spark_jobs.serving import CHECKPOINT_FACT
 
 FACTS_KEPT, FACTS_KEPT_MOST = CHECKPOINTS + 4, 300
-"""One by one: at least those that a window looks back to, and all of the last minutes, which may be
-judged again.
+"""Facts kept one by one: at least the look-back of a window, and all of the last minutes, which may
+be judged again.
 """
 JUDGED_AGAIN_MS = 600_000
 WITH_TEXTS = 16
 UNPLACED_KEPT = 200
 SIZED_LATE_MS = 24 * HOUR_MS
-"""Before the facts that are kept one by one: of earlier checkpoints new files tell nothing."""
+"""Before the facts that are kept one by one: new files do not concern earlier checkpoints."""
 
 # Texts that only a fact's own page and the rules about the newest failures need.
 _BULKY = (
@@ -58,9 +58,9 @@ NO_CHECKPOINTS = (0, -1)
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """``recomputed``: facts that come out again; ``retracted``: keys of earlier ones that turned
-    out to be others. ``known``: all facts at hand; ``older``: what is known of the others.
-    ``rows``: of those recomputed. ``remembered``: fields of the job's next state.
+    """``recomputed``: facts that are output again; ``retracted``: keys of earlier facts that got
+    another key. ``known``: all facts in memory; ``older``: a summary of the others. ``rows``: of
+    the recomputed ones. ``remembered``: fields of the job's next state.
     """
 
     recomputed: dict[CheckpointKey, dict[str, Any]]
@@ -72,9 +72,7 @@ class Checkpoints:
 
 
 def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Checkpoints | Lookup:
-    """:class:`Lookup` where rows are missing that ``update`` could not hold; never where they were
-    looked up already.
-    """
+    """A :class:`Lookup` if rows are missing; never if ``update`` already has looked-up rows."""
     held, moved = CheckpointRows(
         before.checkpoints, before.vertex_checkpoints, before.lines
     ).placed(update.executions)
@@ -154,9 +152,8 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
 def facts_remembered(
     checkpoints: Checkpoints, before: JobState, judged_start: int | None
 ) -> dict[str, Any]:
-    """Fields of the next state: the newest facts one by one, the others summed up.
-
-    Windows from ``judged_start`` on may be judged again.
+    """Fields of the next state: the newest facts one by one, the others as a summary. Windows from
+    ``judged_start`` on may be judged again.
     """
     newest_first = sorted(
         checkpoints.known.values(),

@@ -1,4 +1,4 @@
-"""Which snapshot the upload of each completed checkpoint is compared with."""
+"""Selects the snapshot with which the upload of each completed checkpoint is compared."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,8 +11,8 @@ from spark_jobs.fold.state import JobState
 
 
 def comparisons(facts: Iterable[Row], state: JobState) -> list[dict[str, Any]]:
-    """Of each completed checkpoint of one job the snapshot to compare its upload with: the one
-    restored from for the first checkpoint after a restore, else the last one completed.
+    """For each completed checkpoint of a job the snapshot to compare with: after a restore the
+    restored one, else the last one completed.
     """
     completed = [
         (fact["trigger_time"], fact["checkpoint_id"], directory)

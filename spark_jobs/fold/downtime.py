@@ -1,9 +1,9 @@
 """How long a job was down around its restarts, by the JobManager's log: from the first switch to
-RESTARTING until every task that failed or was cancelled runs again, however many restarts that
-takes. Before it lies detection, from the first failed task to the restart. Its parts: cancel, until
-the last task of the old attempt ended; wait, until the job is RUNNING; failed attempts, until the
-next restart; redeploy, until the last task began to restore its state (before 1.14, to the end);
-restore, until all tasks run.
+RESTARTING until every failed or cancelled task runs again, over any number of restarts. Detection
+comes before it: from the first failed task to the restart. Its parts: cancel, until the last task
+of the old attempt ended; wait, until the job is RUNNING; failed attempts, until the next restart;
+redeploy, until the last task began to restore its state (before 1.14, to the end); restore, until
+all tasks run.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,9 +25,8 @@ _Task = tuple[Any, Any]
 
 @dataclass
 class _Outage:
-    """What is known of an outage so far.
-
-    ``down``: tasks that do not run; ``restarts``: each RESTARTING, ``again``: RUNNING after it.
+    """An unfinished outage. ``down``: tasks that do not run; ``restarts``: instants of RESTARTING,
+    ``again``: of RUNNING after them.
     """
 
     failed_at: int | None
@@ -42,8 +41,8 @@ def outages(
     events: Iterable[Row], remembered: Sequence[Row] = (), known: Sequence[Row] = ()
 ) -> list[Row]:
     """Outages that ended, oldest first: ``at``, ``restarts``, ``ended_at``, ``downtime_ms``,
-    ``detect_ms``, ``parts_ms``. ``remembered``: events that an earlier run left. ``known``: what
-    came out before; it stays where lines are not held any more.
+    ``detect_ms``, ``parts_ms``. ``remembered``: events from an earlier run. ``known``: earlier
+    results; they are kept if their lines are no longer available.
     """
     whole_from = events_whole_from(remembered)
     by_instant = {entry["at"]: entry for entry in known}
@@ -88,8 +87,8 @@ def words_of(outage: Row) -> tuple[str, dict[str, Any]]:
 
 
 def _ended(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
-    """Of the log of one JobManager: TaskManagers log changes of their tasks too, by clocks of their
-    own.
+    """Outages in the log of one JobManager: TaskManagers also log task changes, by their own
+    clocks.
     """
     failed: list[tuple[int, _Task]] = []
     outage: _Outage | None = None
@@ -118,7 +117,7 @@ def _ended(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
             ):
                 outage.again.append(at)
                 if event["from_state"] == RECREATED:
-                    # Its tasks may be others: those that are deployed from now on.
+                    # Its tasks may be different ones: those deployed from now on.
                     outage.down.clear()
             elif state in TERMINAL_STATES or state in ("FAILING", "CANCELLING", "SUSPENDED"):
                 outage = None

@@ -1,6 +1,4 @@
-"""When a job's life ended under its checkpoints: what turns one without an answer into an aborted
-one.
-"""
+"""When a job ended while checkpoints were pending: they become aborted ones."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,8 +21,8 @@ DEFAULT_TIMEOUT_MS = 10 * 60 * 1000
 
 @dataclass(frozen=True, order=True)
 class Ending:
-    """``ending`` is the job's new state, or ``STOPPED`` where only its checkpoint coordinator was
-    stopped; ``NOT_LISTED`` is dated when that was noticed: it ended by then at the latest.
+    """``ending`` is the job's new state, or ``STOPPED`` if only its checkpoint coordinator was
+    stopped. ``NOT_LISTED`` is dated when it was noticed: the job had ended by then.
     """
 
     ended_at: int
@@ -44,9 +42,7 @@ class Ending:
 
     @property
     def is_meant(self) -> bool:
-        """Whether somebody, or Flink on purpose, ended the job or stopped its checkpoints: no
-        failure.
-        """
+        """Whether a person or Flink ended the job or stopped its checkpoints on purpose."""
         return self.ending not in BY_FAILURE
 
 
@@ -67,7 +63,7 @@ def endings(jobs: Iterable[Row], events: Iterable[Row]) -> list[Ending]:
         for job in jobs
         if job["state"] == NOT_LISTED
     )
-    # A state is reported again and again; the first report counts.
+    # A state is reported repeatedly; the first report counts.
     first: dict[tuple[int, str], Ending] = {}
     for ending in sorted({*logged, *reported, *vanished}):
         first.setdefault((ending.ended_at, ending.ending), ending)
@@ -75,7 +71,7 @@ def endings(jobs: Iterable[Row], events: Iterable[Row]) -> list[Ending]:
 
 
 def reported_states(job: Row) -> list[tuple[int, str]]:
-    """States that an answer of REST dates, each with the time of its last entry."""
+    """States with a time in REST's answer, each with that of its last entry."""
     dated = [(entry["since"], entry["state"]) for entry in job["state_since"] or ()]
     ended = [(job["end_time"], job["state"])] if job["state"] in TERMINAL_STATES else []
     return [(at, state) for at, state in (*dated, *ended) if at is not None and state is not None]
@@ -95,7 +91,7 @@ def ending_between(every: Sequence[Ending], from_ms: int, to_ms: int) -> Ending 
 def first_ending(
     every: Sequence[Ending], trigger_time: int, logged_trigger: int | None, timeout_ms: int | None
 ) -> Ending | None:
-    """The first after the trigger; None where the job outlived the checkpoint. Where only REST
+    """The first ending after the trigger; None if the job outlived the checkpoint. If only REST
     reported the trigger, the ending must come within the time-out.
     """
     within_ms = DEFAULT_TIMEOUT_MS if timeout_ms is None else timeout_ms

@@ -1,4 +1,4 @@
-"""Failures of a job's tasks, and of the job itself, that took checkpoints with them."""
+"""Failures of tasks and of the job that ended pending checkpoints."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -7,9 +7,7 @@ from spark_jobs.fold.checkpoint_log import root_cause
 from spark_jobs.fold.rows import Row, first_known, rank
 
 LOGGED_LATE_MS = 1_000
-"""A job's change of state is logged after the failure that caused it; sources date both with this
-much of difference.
-"""
+"""A job's change of state is logged up to this long after the failure that caused it."""
 TOGETHER_MS = 2_000
 """Failures this close are one: the first is the cause, the others follow from it."""
 SAME_MS = 100
@@ -48,7 +46,7 @@ def failures(events: Iterable[Row], exceptions: Iterable[Row]) -> list[Failure]:
 def is_failure(event: Row) -> bool:
     if event["kind"] == "task_state":
         return bool(event["to_state"] == "FAILED")
-    # The job's own line has a stack trace where no task failed before it.
+    # The job's own line has a stack trace if no task failed before it.
     return (
         event["kind"] == "job_state"
         and event["to_state"] in _FAILING
@@ -61,8 +59,7 @@ def failure_between(every: Sequence[Failure], from_ms: int, to_ms: int) -> Failu
     first = next((failure for failure in inside if failure.at >= inside[-1].at - TOGETHER_MS), None)
     if first is None:
         return None
-    # The log's cause was read from the whole trace; of traces that are kept, the longer one tells
-    # more.
+    # The log's cause was read from the whole trace; of two kept traces the longer one is better.
     same = [
         failure
         for failure in inside

@@ -1,7 +1,7 @@
-"""Full sizes by ``_metadata``: before Flink 1.15 nothing else has that of an incremental
-checkpoint. A file is that of a checkpoint where REST named its directory, else by the directory of
-its job and its number, but not where Flink gave the job a fixed id. Of a number triggered more than
-once, it is that of the last trigger before it was written.
+"""Full sizes from ``_metadata``: before Flink 1.15 nothing else has the full size of an incremental
+checkpoint. A file is matched to a checkpoint by the directory that REST reported, else by the job's
+directory and the number, unless Flink gave the job a fixed id. If a number was triggered several
+times, the last trigger before the file was written counts.
 """
 
 import re
@@ -18,8 +18,8 @@ _FIXED_ID = re.compile(r"0{16}$")
 
 
 class FullSizes:
-    """``snapshots``: rows of the lake table, those of other jobs among them perhaps; ``triggers``:
-    all that are known of the job.
+    """``snapshots``: rows of the lake table, perhaps with those of other jobs; ``triggers``: all
+    known ones of the job.
     """
 
     def __init__(
@@ -34,9 +34,8 @@ class FullSizes:
             self._triggers.setdefault(number, set()).add(trigger)
 
     def of(self, key: CheckpointKey, path: str | None) -> int | None:
-        """In bytes; ``path`` as REST reported it.
-
-        None where no file is that of the checkpoint, or several that differ may be.
+        """The full size in bytes; ``path`` as REST reported it. None if no file matches, or several
+        different ones do.
         """
         directory = directory_of(path)
         rows = (

@@ -1,4 +1,4 @@
-"""What rules may look back on: rows of one job as samples, in order of time."""
+"""The history for rules: rows of one job as samples, in order of time."""
 
 import json
 import sys
@@ -58,8 +58,8 @@ _COLUMN_OF: dict[tuple[type, str], str] = {
 class History:
     """Samples by instant.
 
-    ``states``: what the job entered when; ``restarts``: when it restarted. ``vertex_states``: the
-    newest of each ten minutes.
+    ``states``: states of the job and when it entered them; ``restarts``: instants.
+    ``vertex_states``: the newest of each ten minutes.
     """
 
     checkpoints: Timed
@@ -92,12 +92,10 @@ def timed(part: type[SampleT], rows: Iterable[Row], at: str) -> Timed:
 
 
 def in_order(dated: list[tuple[int, Any]], most: int = HISTORY_PER_RUN) -> Timed:
-    """Samples of one kind by their instant, the newest; what lies at one instant is ordered by
-    content. Of past windows all are kept.
-    """
+    """The newest samples of one kind in order of time, then of content. All past windows are kept."""
     sorted_dated = sorted(dated, key=itemgetter(0))
     if len({at_ms for at_ms, _ in dated}) < len(dated):
-        # Content is only looked at where instants tie.
+        # Content is only compared if instants tie.
         sorted_dated = [
             pair
             for _, tied in groupby(sorted_dated, key=itemgetter(0))
@@ -108,7 +106,7 @@ def in_order(dated: list[tuple[int, Any]], most: int = HISTORY_PER_RUN) -> Timed
         if dated and isinstance(dated[0][1], samples.VertexPast)
         else sorted_dated[-most:]
     )
-    return [at_ms for at_ms, _ in kept], [one for _, one in kept]
+    return [at_ms for at_ms, _ in kept], [row for _, row in kept]
 
 
 def _by_content(tied: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
@@ -116,14 +114,14 @@ def _by_content(tied: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
         return tied
     names = _NAMES[type(tied[0][1])]
     first = attrgetter(names[0])
-    if len({first(one) for _, one in tied}) == len(tied):
+    if len({first(row) for _, row in tied}) == len(tied):
         return sorted(tied, key=lambda pair: rank(first(pair[1])))
     return sorted(tied, key=lambda pair: rank([getattr(pair[1], name) for name in names]))
 
 
 def sample(part: type[SampleT], row: Row) -> SampleT:
     """The sample of one row: a field is the column of its name, an instant without the suffix
-    ``_ms``; None where the row has none.
+    ``_ms``; None if the row has none.
     """
     return part(*_values(cast(Hashable, part), tuple(row))(row))
 
@@ -154,7 +152,7 @@ def _values(part: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]
 
 
 def log_event(event: Row) -> samples.LogEvent:
-    """A located event as rules get it: its texts cut, and dated no later than it was read, since
+    """A located event for rules: with shortened texts, and dated no later than it was read, since
     the declared time zone may be wrong.
     """
     change = " -> ".join(
@@ -212,14 +210,16 @@ def plan_of(
     plan = graph or {}
     vertices = (
         samples.Vertex(
-            one["vertex_id"], one.get("name") or one["vertex_id"], one.get("parallelism")
+            vertex["vertex_id"],
+            vertex.get("name") or vertex["vertex_id"],
+            vertex.get("parallelism"),
         )
-        for one in plan.get("vertices") or ()
-        if one.get("vertex_id")
+        for vertex in plan.get("vertices") or ()
+        if vertex.get("vertex_id")
     )
     edges = (
-        samples.Edge(str(one.get("source")), str(one.get("target")), one.get("ship_strategy"))
-        for one in plan.get("edges") or ()
+        samples.Edge(str(edge.get("source")), str(edge.get("target")), edge.get("ship_strategy"))
+        for edge in plan.get("edges") or ()
     )
     return tuple(vertices), tuple(edges)
 

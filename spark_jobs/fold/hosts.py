@@ -16,15 +16,13 @@ from spark_jobs.fold.rows import Row, grouped
 
 NAME_CHARS = 300
 ONE_MOVE_MS = 10_000
-"""A restart moves all vertices; where each runs is asked for one after the other."""
+"""A restart moves all vertices, but their places are requested one after the other."""
 FEW_HOSTS = 3
 
 
 def job_hosts(placements: Iterable[Row], ended_ms: int | None = None) -> list[dict[str, Any]]:
-    """One row for each host that a placement of a vertex names; ``placements``: when each placement
-    was first seen.
-
-    Of a host that the job has left, or all of them where it ended: what ran there last.
+    """One row for each host in a placement of a vertex; ``placements``: when each was first seen.
+    If the job left the host or ended, the row has the last subtasks there.
     """
     here: dict[str, list[_Stay]] = {}
     newest = None
@@ -57,7 +55,7 @@ def digest(rows: Iterable[Row]) -> int:
 
 
 def ended_at(states: Sequence[tuple[int, str]]) -> int | None:
-    """When the job entered its last state, where that is a terminal one; ``states`` in order."""
+    """When the job entered its last state, if that is a terminal one; ``states`` in order."""
     return states[-1][0] if states and states[-1][1] in TERMINAL_STATES else None
 
 
@@ -67,7 +65,7 @@ def host_events(
     placements: Iterable[Row],
 ) -> list[dict[str, Any]]:
     """Declines and expired checkpoints of ``facts``, and failed tasks; ``placements``: those
-    remembered of the job. Once each; what names no host is none.
+    remembered of the job. Each once; events without a host are left out.
     """
     events = [*_of_facts(list(facts), placements), *_failures(exceptions)]
     once = {
@@ -79,8 +77,8 @@ def host_events(
 
 
 class _Stay(NamedTuple):
-    """Of one vertex on a host: since when, until when (None: it runs there), and how many subtasks
-    of it last.
+    """The stay of one vertex on a host: since when, until when (None: it runs there), and its last
+    number of subtasks.
     """
 
     since: int
@@ -132,9 +130,8 @@ def _declines(fact: Row) -> Iterator[dict[str, Any]]:
 
 
 def _silent(fact: Row, hosts: int) -> Iterator[dict[str, Any]]:
-    """Where subtasks had not acknowledged.
-
-    Where that is most hosts of the job, a barrier was held, which says nothing of a host.
+    """Hosts of subtasks that had not acknowledged. If these are most hosts of the job, a barrier
+    was held, which says nothing about a host.
     """
     vertices: dict[str, list[str]] = {}
     for part in fact["not_acknowledged"]:

@@ -1,8 +1,8 @@
-"""One pass over one job: what is new and what is known of it → its facts, its present, its
-verdicts, and what to remember. Rows are dicts by column name, instants epoch milliseconds; they may
-come several times and in any order. Where rows are needed that are not remembered, the fold returns
-a ``Lookup`` and the job is folded again. When the shape of the state changes, its snapshot gets
-another name (``JOB_STATE`` in ``run_files``).
+"""One pass over one job: new rows and remembered ones → its facts, current row, findings, and next
+state. Rows are dicts by column name, with instants as epoch milliseconds; they may come repeatedly
+and in any order. If more rows are needed, the fold returns a ``Lookup``, and the job is folded
+again. When the shape of the state changes, its snapshot gets another name (``JOB_STATE`` in
+``run_files``).
 """
 
 import zlib
@@ -56,8 +56,8 @@ from spark_jobs.fold.windows import job_windows, judged_starts
 @dataclass(frozen=True)
 class JobResult:
     """Rows of serving tables without cluster and job, JSON columns as values; ``judgement`` is None
-    where no window was judged. ``retracted``: keys of facts that turned out to be others.
-    ``known``: all facts at hand. ``new_…``: what did not come out before as it is now.
+    if no window was judged. ``retracted``: keys of facts that got another key. ``known``: all facts
+    in memory. ``new_…``: rows that differ from earlier results.
     """
 
     facts: list[dict[str, Any]]
@@ -79,8 +79,8 @@ class JobResult:
 def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult | Lookup:
     """Idempotent: rows that come again change nothing.
 
-    :class:`Lookup` where rows are needed that are only in the lake; with them in ``update.found_…``
-    it is a result.
+    Returns a :class:`Lookup` if rows are needed that are only in the lake; with them in
+    ``update.found_…``, a result.
     """
     events = retention.each_once([*before.events, *update.events])
     vertex_windows = windows_at_hand(update, before)
@@ -128,7 +128,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     current = job_current(
         state.answers, facts, state.pressure, older_events, folded.older, types
     ) | {"states": states or None}
-    # Flink's counter follows a restart some seconds later.
+    # Flink's counter is updated some seconds after a restart.
     current["restarts"] = largest(current["restarts"], len(restarts) or None)
     full_states = vertex_states(
         folded.rows.vertex_checkpoints, folded.recomputed, before.vertex_states
@@ -295,10 +295,7 @@ def _to_judge(
     current: Row,
     lost: Sequence[Row],
 ) -> tuple[list[int], int]:
-    """Starts of the windows to judge, and up to when the job is judged.
-
-    ``lost``: TaskManagers that were lost.
-    """
+    """Starts of the windows to judge, and the end of judging. ``lost``: lost TaskManagers."""
     earlier = {
         key: _as_pending(fact) for fact in before.facts if (key := key_of(fact)) in recomputed
     }
@@ -315,7 +312,7 @@ def _to_judge(
     known = [at for at in instants if at is not None]
     ended_ms = current["end_time"] if current["state"] in OVER_STATES else None
     if current["state"] == NOT_LISTED:
-        # Lines and samples may be of a later minute than its last listing: that one is its last.
+        # Lines and samples may be later than its last listing: then their minute is the last one.
         ended_ms = largest(ended_ms, before.judged_start)
     return judged_starts(known, before.judged_start, ended_ms), largest(
         *known, before.judged_to

@@ -24,8 +24,8 @@ _NOTHING: dict[str, Any] = dict.fromkeys(
 
 
 def line_at(event: Row) -> int:
-    """A wrongly declared time zone may date a line after the moment it was read: it must not stay
-    the newest for ever.
+    """The line's instant, at most when it was read: with a wrong time zone it would stay the newest
+    forever.
     """
     ts, observed_at = int(event["ts"]), int(event["observed_at"])
     return min(ts, observed_at)

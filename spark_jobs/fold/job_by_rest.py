@@ -1,4 +1,4 @@
-"""A job as REST reports it: what each of many answers knew, carried forward into one row."""
+"""A job as REST reports it: many answers merged into one row."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -32,17 +32,16 @@ _EACH_BY_ITSELF = ("name", "start_time", "restarts", "flink_version", "paralleli
 
 
 def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
-    """Lake rows of one job → what is known by REST, all None where it never said so.
-
-    Each value is that of the newest answer that had it; those that only make sense together (state
-    and end, a restore, the checkpoint settings, Flink's counters) come from one answer.
+    """Lake rows of one job → its values by REST, None if never reported. Each value is that of the
+    newest answer that has it. Values that belong together (state and end, a restore, the checkpoint
+    settings, Flink's counters) are from one answer.
     """
     ended = [row["observed_at"] for row in jobs if row["state"] in TERMINAL_STATES]
     listed = [row for row in jobs if row["state"] != NOT_LISTED]
     state = _newest(
         jobs,
         ("state", "end_time", "observed_at"),
-        # Whoever else saw how it ended, such as a History Server, knows better.
+        # Any other source of its end, such as a History Server, is better.
         lambda row: (
             row["state"] is not None
             and not (
@@ -98,8 +97,8 @@ def _has(name: str) -> Callable[[Row], bool]:
 def _newest(
     jobs: Sequence[Row], names: Sequence[str], having: Callable[[Row], bool]
 ) -> dict[str, Any]:
-    """``names`` of the newest row where ``having`` holds, {} where none; the content decides
-    between rows of one instant.
+    """``names`` of the newest row for which ``having`` holds, {} if none; of rows of one instant
+    the content decides.
     """
     kept = [row for row in jobs if having(row)]
     if not kept:
@@ -118,7 +117,10 @@ def _newest(
 def _graph(plan: dict[str, Any]) -> dict[str, Any] | None:
     if not plan:
         return None
-    groups = {one["vertex_id"]: one["slot_sharing_group_id"] for one in plan["slot_sharing"] or ()}
+    groups = {
+        vertex["vertex_id"]: vertex["slot_sharing_group_id"]
+        for vertex in plan["slot_sharing"] or ()
+    }
     return {
         "vertices": [
             {

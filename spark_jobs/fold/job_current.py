@@ -1,4 +1,4 @@
-"""A job as last seen, with what the fleet page shows of it."""
+"""The current state of a job, for the fleet page."""
 
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
@@ -15,8 +15,7 @@ from spark_jobs.serving import FAILED_OUTCOMES, JOB_CURRENT, PHASES
 RECENT = 16
 """Checkpoints that the fleet page shows of a job; the recent figures rest on them."""
 
-# Flink notes a restore in its log and for REST some milliseconds apart; REST then tells more
-# exactly what it was.
+# Flink dates a restore some milliseconds apart in log and REST; REST describes it more exactly.
 RESTORE_TOLERANCE_MS = 1000
 
 _RESTORE = ("restored_checkpoint_id", "restored_at", "restored_is_savepoint", "restored_path")
@@ -30,9 +29,8 @@ def job_current(
     older: OlderFacts = NONE_OLDER,
     types: Types = NO_TYPES,
 ) -> dict[str, Any]:
-    """Everything known of one job → its ``job_current`` row, without cluster and job. What the
-    newest answer does not tell is taken from the newest one that did. ``older``: facts that are not
-    among ``facts`` any more.
+    """All data of one job → its ``job_current`` row, without cluster and job. Each value is from
+    the newest answer that has it. ``older``: a summary of facts that are no longer in ``facts``.
     """
     rest = job_reported(jobs)
     logged = job_logged(events)
@@ -72,9 +70,8 @@ def job_current(
 
 
 def _state(rest: Row, logged: Row) -> str | None:
-    """The later one of the two, and REST in a tie, since it was asked for it.
-
-    That REST lists a job no more is noticed after its end, of which a log may tell how it was.
+    """The later state of log and REST; REST in a tie. A job is noticed as no longer listed only
+    after its end, so a log may know how it ended.
     """
     is_end_logged = rest["state"] == NOT_LISTED and logged["state"] in TERMINAL_STATES
     rest_at = first_known(rest["end_time"] if is_end_logged else None, rest["state_at"])
@@ -135,7 +132,7 @@ def _recent(facts: Iterable[Row]) -> dict[str, Any]:
         {name: fact[name] for name in ("checkpoint_id", "outcome", "is_savepoint")}
         for fact in recent
     ]
-    # The earlier phase wins a tie, as the barrier passes them in this order.
+    # The earlier phase wins a tie: barriers pass them in this order.
     phase_ms = {
         phase: sum(fact[f"slowest_{phase}_ms"] or 0 for fact in completed) for phase in PHASES
     }

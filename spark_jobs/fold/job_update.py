@@ -1,4 +1,4 @@
-"""What is new of one job, as plain rows."""
+"""New rows of one job."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,11 +8,10 @@ from spark_jobs.fold.rows import Row
 
 @dataclass(frozen=True)
 class JobUpdate:
-    """Rows of one job that came since the last run. ``executions``: attempts of subtasks whose task
-    and host are known since. ``found``: first and last trigger (epoch ms) whose checkpoints' rows
-    were looked up in the lake; ``found_…`` are these rows. ``snapshots``: with ``owner_id`` for the
-    job whose directory the file lies in; ``older_snapshots``: the lake may have others, read
-    before.
+    """Rows of one job since the last run. ``executions``: attempts whose task and host have become
+    known. ``found``: first and last trigger (epoch ms) of checkpoints that were looked up in the
+    lake; ``found_…``: their rows. ``snapshots``: with ``owner_id``, the job of the file's
+    directory; ``older_snapshots``: the lake may have earlier ones.
     """
 
     cluster: str

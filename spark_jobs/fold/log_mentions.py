@@ -1,4 +1,4 @@
-"""What the logs tell of a job's life: submission, failures, restarts, restores, end."""
+"""Events in a job's life by the logs: submission, failures, restarts, restores, end."""
 
 from collections.abc import Iterator, Sequence
 
@@ -102,9 +102,7 @@ OPERATOR_WORDS = {
     "SavepointFailed": message("savepoint of the operator failed"),
     "SavepointError": message("savepoint of the operator failed"),
 }
-"""Reasons that change a job; others, such as JobStatusChanged, say what REST says, too, and remain
-events of its log.
-"""
+"""Reasons that change a job; others, such as JobStatusChanged, repeat REST and stay log events."""
 _KINDS_OF_CHANGE = {
     "SCALE": message("operator rescales the job"),
     "SAVEPOINT_REDEPLOY": message("operator redeploys from a savepoint"),

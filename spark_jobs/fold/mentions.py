@@ -1,6 +1,4 @@
-"""Mentions of what happened to a job, before those of one happening are folded into an
-annotation.
-"""
+"""Mentions of events in a job's life; those of one event become an annotation."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,10 +11,8 @@ from spark_jobs.fold.snapshots import NO_TYPES, Types, is_savepoint
 
 @dataclass(frozen=True)
 class Mention:
-    """One mention by one source.
-
-    Without ``detail``, and of a restore without a path, the mention is vague: another may know
-    more.
+    """One mention by one source. It is vague without ``detail``, or for a restore without a path:
+    another may know more.
     """
 
     kind: str
@@ -33,9 +29,8 @@ class Mention:
 
     @property
     def words(self) -> Any:
-        """Order in which mentions of one happening give its words.
-
-        Of a restart only the log tells when all tasks ran again.
+        """Which mention of an event gives its words. Only the log tells when all tasks ran again
+        after a restart.
         """
         is_vague = self.detail is None or (self.kind == "restore" and self.detail["path"] is None)
         return (
@@ -69,9 +64,9 @@ def restore_words(
     job_id: str,
     types: Types = NO_TYPES,
 ) -> tuple[str, str, dict[str, Any]]:
-    """Subject, label and detail of a restore. ``what``: what Flink calls it: a job that starts from
-    another job's snapshot as a "checkpoint" has claimed it; as a "savepoint", it left it to its
-    owner (NO_CLAIM or LEGACY).
+    """Subject, label and detail of a restore. ``what``: Flink's word. A job that starts from
+    another job's snapshot as a "checkpoint" claimed it, as a "savepoint" did not (NO_CLAIM or
+    LEGACY).
     """
     number = None if checkpoint_id is None else str(checkpoint_id)
     is_foreign = path is not None and job_id not in path

@@ -1,5 +1,5 @@
-"""What remains of checkpoints whose facts are not kept one by one any more: for trends, annotations
-and the job's own row.
+"""A summary of checkpoints whose facts are no longer kept one by one, for trends, annotations and
+the job's row.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -18,8 +18,8 @@ Point = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class OlderFacts:
-    """``first_trigger``, ``as_of``, ``completed_as_of``: the earliest and the latest of all that
-    ever were among them.
+    """``first_trigger``: the earliest of all older facts; ``as_of`` and ``completed_as_of``: the
+    latest.
     """
 
     first_trigger: int | None = None
@@ -68,8 +68,7 @@ def is_completed_checkpoint(fact: Row) -> bool:
 
 
 def points(completed: Iterable[Row]) -> list[Point]:
-    # Of a checkpoint that only the log has, one size is known: beside those that REST reports
-    # of, it would look like a jump.
+    # The log has only one size of a checkpoint: beside REST's sizes it would look like a jump.
     return [
         (
             first_known(fact["end_time"], fact["trigger_time"]),

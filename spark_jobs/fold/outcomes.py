@@ -1,7 +1,6 @@
-"""How a checkpoint ended, in this order of certainty: a completion wherever it is reported, the
-log's lines of expiry and decline, the failure that REST reports, the log's general failure line,
-the end of the job. Lost to a failure of a task or of the job, it is failed; dropped by a cancel, a
-stop or the end of the job, it is aborted.
+"""How a checkpoint ended, the most certain source first: a reported completion, the log's lines of
+expiry and decline, REST's failure, the log's general failure line, the end of the job. A failure of
+a task or of the job makes it failed; a cancel, a stop or the end of the job makes it aborted.
 """
 
 from collections.abc import Sequence
@@ -19,13 +18,13 @@ from spark_jobs.fold.rows import Row, first_known
 UNKNOWN_REASON = ""
 WITH_ITS_TASK, WITH_ITS_JOB = "TASK_FAILURE", "JOB_FAILURE"
 DROPPED = ("CHECKPOINT_COORDINATOR_SHUTDOWN", "CHECKPOINT_COORDINATOR_SUSPEND")
-"""Flink's reasons for whatever is pending when its job leaves RUNNING: they do not tell a failure
-from a cancel.
+"""Flink's reasons for checkpoints pending when the job leaves RUNNING: they do not distinguish a
+failure from a cancel.
 """
 LOST_WITH_JOB = frozenset({*DROPPED, *checkpoint_reasons.LOST_WITH_JOB})
 DROPPED_WITHIN_MS = 10_000
-"""A job's change of state and the failure of the checkpoints that it drops are noted this close to
-each other.
+"""A job's change of state and the failure of its dropped checkpoints are dated this close to each
+other.
 """
 
 _DECLINED = (
@@ -40,8 +39,8 @@ _DECLINED = (
     "CHANNEL_STATE_SHARED_STREAM_EXCEPTION",
     "TASK_CHECKPOINT_FAILURE",
 )
-# Flink counts these two against the tolerance: storage did not answer, which is a failure and no
-# refusal.
+# Flink counts these two against the tolerance: the storage did not answer, so they are failures,
+# not refusals.
 _FAILED = ("IO_EXCEPTION", "EXCEPTION")
 
 OUTCOME_OF_REASON: dict[str, str] = {
@@ -61,10 +60,8 @@ For ``DROPPED``: where no failure is known.
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a checkpoint ended, ``in_progress`` where it did not as far as known; ``reason`` "" is a
-    failure nobody explains.
-
-    ``ending``: of the job, where it alone tells when. ``failure``: what it was lost to.
+    """How a checkpoint ended, ``in_progress`` if no end is known; ``reason`` "" is an unexplained
+    failure. ``ending``: of the job, if only that dates it. ``failure``: the one that ended it.
     """
 
     outcome: str
@@ -84,9 +81,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class JobLife:
-    """When one job dropped its pending checkpoints, what failed in it, and its time-out for
-    checkpoints.
-    """
+    """When a job dropped its pending checkpoints, its failures, and its checkpoint time-out."""
 
     endings: Sequence[Ending]
     failures: Sequence[Failure]

@@ -1,5 +1,5 @@
-"""Records per second in a window, as the difference of two answers of Flink's counters: its meters
-are means of the last minute, so they go on to tell of a burst that is over.
+"""Records per second in a window, from the difference of two readings of Flink's counters. Its
+meters are means of the last minute, so they still show a burst that is over.
 """
 
 from bisect import bisect_right
@@ -13,15 +13,13 @@ WANTED_SPAN_MS, LEAST_SPAN_MS = 50_000, 30_000
 half a minute an even load may look as uneven as two to one.
 """
 MOST_SPAN_MS = 180_000
-"""Three windows. What was counted over longer tells no more of the present than a meter does."""
+"""Three windows. A longer count says no more about the present than a meter."""
 
 UNKNOWN: Mapping[str, Any] = {"counted_ms": None, "counted_in_per_s": (), "counted_out_per_s": ()}
 
 
 def answers(vertex_windows: Iterable[Row]) -> list[Row]:
-    """The newest counters of each window that has any, with what tells them apart: what later
-    windows are compared with.
-    """
+    """The newest counters of each window that has any: later windows are compared with them."""
     return [
         {
             "vertex_id": row["vertex_id"],
@@ -61,7 +59,7 @@ def rates(row: Row, earlier: Earlier) -> Mapping[str, Any]:
     newest = row["counters"]["newest"]
     if newest is None:
         return UNKNOWN
-    # The first that tells of the most subtasks.
+    # The first one with the most subtasks.
     fullest, most = UNKNOWN, 0
     compared: list[Row] = []
     for since in _earlier(row, newest["at"], earlier):
@@ -103,10 +101,8 @@ def _since(since: Row, newest: Row, row: Row) -> Mapping[str, Any]:
 def _per_second(
     newest: Row, since: Row, name: str, span_ms: int, meters: Sequence[float | None]
 ) -> tuple[float | None, ...]:
-    """By subtask; empty where nothing is known.
-
-    Unknown where the attempt is another one, where the counter fell, and where it stood still while
-    the meter moved: it was not collected in between.
+    """Rates by subtask; empty if nothing is known. None if the attempt changed, if the counter
+    fell, or if it stood still while the meter moved: then it was not collected in between.
     """
     subtasks = len(newest["attempt"])
     of_subtasks = zip(

@@ -1,6 +1,4 @@
-"""What the JobManager's REST answers tell of a job's life: submission, restarts, restores,
-rescaling, end.
-"""
+"""Events in a job's life by REST: submission, restarts, restores, rescaling, end."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -42,8 +40,7 @@ def _of_one_answer(row: Row, types: Types) -> Iterator[Mention]:
             what, row["restored_checkpoint_id"], row["restored_path"], row["job_id"], types
         )
         yield by_rest("restore", subject, row["restored_at"], label, detail, row)
-    # Every state is reported with the time of its last entry; over many answers, most entries are
-    # seen.
+    # Each state is reported with the time of its last entry, so many answers show most entries.
     running_since = _entered(row, "RUNNING")
     for entry in row["state_since"] or ():
         state, since = entry["state"], entry["since"]
@@ -51,7 +48,7 @@ def _of_one_answer(row: Row, types: Types) -> Iterator[Mention]:
             continue
         if state == "RESTARTING":
             runs_again = running_since is not None and running_since > since
-            # The tasks run later than the job's state says: by how much, no answer tells.
+            # The tasks run later than the job's state says; no answer tells by how much.
             lasted_ms = (running_since or 0) - since
             at_least = {
                 "began_at": iso(since),
@@ -70,10 +67,8 @@ def _entered(row: Row, state: str) -> int | None:
 
 
 def _uncounted_restarts(jobs: Sequence[Row], logged: Sequence[int]) -> Iterator[Mention]:
-    """Restarts that the counter alone tells of: regions that restart while the job keeps RUNNING
-    (up to 1.10).
-
-    A Prometheus tells no states of the past, so that only the log dates what it counts.
+    """Restarts that only the counter shows: of regions while the job stays RUNNING (up to 1.10).
+    Prometheus has no past states, so only the log dates the restarts that it counts.
     """
     counted = [row for row in jobs if row["restarts"] is not None]
     recreated = {row["observed_at"]: since for row, since in _graphs(jobs)}
@@ -101,9 +96,8 @@ def _uncounted_restarts(jobs: Sequence[Row], logged: Sequence[int]) -> Iterator[
 def failed_restarts(
     jobs: Sequence[Row], failures: Iterable[Row], logged: Sequence[int], recreated: Sequence[int]
 ) -> Iterator[Mention]:
-    """Restarts that nothing else dates: a failure after which the job is there again, and a job
-    that became RUNNING again. ``logged`` and ``recreated``: instants of restarts by the log, and of
-    other graphs.
+    """Restarts that nothing else dates: the job is there again after a failure, or became RUNNING
+    again. ``logged`` and ``recreated``: instants of restarts by the log, and of new graphs.
     """
     entered = {at for row in jobs if (at := _entered(row, "RESTARTING")) is not None}
     known = sorted({*logged, *entered})
@@ -141,8 +135,8 @@ def _is_same_life(before: Row, row: Row) -> bool:
 
 
 def recreated_restarts(jobs: Sequence[Row]) -> Iterator[Mention]:
-    """Restarts under the adaptive scheduler, which dates only the graph that it made again: the
-    tasks were cancelled before.
+    """Restarts under the adaptive scheduler, which dates only the new graph: the tasks were
+    cancelled before.
     """
     for row, since in _graphs(jobs):
         running_at = _entered(row, "RUNNING")
@@ -157,9 +151,7 @@ def recreated_restarts(jobs: Sequence[Row]) -> Iterator[Mention]:
 
 
 def _graphs(jobs: Sequence[Row]) -> Iterator[tuple[Row, int]]:
-    """Answers that tell of another execution graph of the same submission, and since when it is
-    there.
-    """
+    """Answers with a new execution graph of the same submission, and since when it exists."""
     for before, row in pairwise(row for row in jobs if _entered(row, "CREATED") is not None):
         since = _entered(row, "CREATED") or 0
         if row["start_time"] == before["start_time"] and since > (_entered(before, "CREATED") or 0):

@@ -1,5 +1,5 @@
-"""When a job restarted, for longer than its log lines are remembered: a job that restarts every two
-seconds would else have forgotten the beginning of that after some minutes.
+"""Instants of restarts, kept for longer than log lines: otherwise a job that restarts every two
+seconds would lose the beginning of its episode after some minutes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from spark_jobs.fold.rows import Row
 
 RESTARTS_KEPT = 2_000
 FIRST_WITHIN_MS = 5_000
-"""What failed so close to the first restart of a chain is kept as long as the chain."""
+"""Failures this close to the first restart of a chain are kept as long as the chain."""
 
 
 def restart_instants(
@@ -21,7 +21,7 @@ def restart_instants(
         for event in events
         if event["kind"] == "job_state" and event["to_state"] == "RESTARTING"
     ]
-    # Those from before are exact, or were annotated while the log was not read.
+    # Earlier ones are exact, or are from annotations while the log was not read.
     unread = set(logged).difference(before)
     exact = {*logged, *(at for at in before if not unread or at in with_others(unread, [at]))}
     marks = (annotation["at"] for annotation in annotated if annotation["kind"] == "restart")

@@ -1,6 +1,6 @@
-"""What is remembered of a job for the next run, bounded. Each function takes rows that were kept
-and new ones, in one list, and returns what to keep, in any order of arrival: the last ones by the
-job's own time.
+"""Bounds the rows of a job that are remembered for the next run. Each function takes remembered and
+new rows in one list, and returns the last ones by the job's own time, independent of their order of
+arrival.
 """
 
 import json
@@ -29,17 +29,15 @@ EVENTS_KEPT = 500
 JUDGED_AGAIN_MS = 600_000
 """A window of ten minutes ago may be judged again."""
 OF_OUTAGES = ("task_state CANCELED", "task_state INITIALIZING")
-"""What tells the parts of a restart, besides what rules read; remembered as briefly as other lines
-of subtasks.
+"""Events that show the parts of a restart, besides those that rules read; kept as briefly as other
+lines of subtasks.
 """
 REMEMBERED = frozenset((*EVENT_KINDS, FAILED, *OF_OUTAGES, *events_read()))
 JOB_ANSWERS_KEPT = 500
 FAILURES_KEPT = 50
 WINDOWS_KEPT = 10
 MINUTES_KEPT, READINGS_KEPT = 2, 5_000
-"""What vertices did in the newest minutes, and in more where that is little: the readings of all
-subtasks.
-"""
+"""Vertices in the newest minutes, and in more minutes up to this number of subtask readings."""
 GAUGES_KEPT = 40
 _GAUGES = (
     "vertex_id",
@@ -50,7 +48,7 @@ _GAUGES = (
 PLACEMENTS_KEPT = 200
 TASKMANAGER_LOSSES_KEPT = 200
 SNAPSHOTS_KEPT = 100
-"""Of older ones the lake is asked again, with the rows of their checkpoints."""
+"""Older ones are looked up in the lake, with the rows of their checkpoints."""
 TRACE_CHARS = 4000
 
 _CHANGING = (
@@ -73,11 +71,9 @@ def each_once(located: Iterable[Row]) -> list[Row]:
 
 
 def events(in_order: Sequence[Row], first: Span | None = None) -> list[Row]:
-    """Those that tell of the job's life or that a rule reads, the newest of each kind, and the
-    first and last line; stack traces cut.
-
-    ``in_order``: as :func:`each_once` gives them. ``first``: failures of tasks of this time are
-    kept too.
+    """Events of the job's life and those that a rule reads, the newest of each kind, and the first
+    and last line; stack traces are cut. ``in_order``: from :func:`each_once`. ``first``: task
+    failures within this time are also kept.
     """
     if not in_order:
         return []
@@ -89,7 +85,7 @@ def events(in_order: Sequence[Row], first: Span | None = None) -> list[Row]:
         if kind in REMEMBERED:
             kept += of_kind[-EVENTS_KEPT:]
         if kind == FAILED and first:
-            kept += [one for one in of_kind if first[0] <= one["ts"] <= first[1]][:FIRSTS]
+            kept += [event for event in of_kind if first[0] <= event["ts"] <= first[1]][:FIRSTS]
     every = sorted({id(event): event for event in kept}.values(), key=_line_order)
     return [
         event
@@ -132,8 +128,8 @@ def _by_kind(events: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def answers(jobs: Iterable[Row]) -> list[Row]:
-    """Lake rows of one job, in order of time: the first and the last of each spell in which nothing
-    that matters changed.
+    """Lake rows of one job, in order of time: the first and the last of each period without a
+    relevant change.
     """
     once = sorted(
         newest_by(jobs, ("observed_at",), ("commit_seq",)), key=lambda row: row["observed_at"]

@@ -1,6 +1,6 @@
 """Plain rows: dicts by column name, instants as epoch milliseconds UTC, unknown as None. Lists may
-hold one row several times: readers fold by the identity of their table first. Where two rows tie,
-their whole content decides.
+hold duplicates: readers first fold by the table's identity. If two rows tie, their whole content
+decides.
 """
 
 import json
@@ -17,13 +17,11 @@ Row = Mapping[str, Any]
 HOUR_MS = 3_600_000
 
 LINE = ("process", "ts", "record_hash", "ordinal")
-"""What tells the log lines of one cluster apart."""
+"""The identity of a log line within a cluster."""
 
 
 def rank(value: Any) -> Any:
-    """What ``value`` is ordered by beside others of its column: None lowest, lists and structs part
-    by part.
-    """
+    """The sort key of ``value`` in its column: None lowest, lists and structs part by part."""
     if value is None:
         return _LOWEST
     kind = type(value)
@@ -75,9 +73,7 @@ def _is_newer(row: Row, known: Row, order: Sequence[str]) -> bool:
 def newest_known(
     rows: Iterable[Row], names: Iterable[str], order: Callable[[Row], Any]
 ) -> dict[str, Any]:
-    """For each of ``names`` the value of the newest row that has one, ties by value; None where
-    none has.
-    """
+    """The newest known value of each of ``names``, ties by value; None if no row has one."""
     every = rows if isinstance(rows, Sequence) else list(rows)
     if len(every) == 1:
         return {name: every[0][name] for name in names}
@@ -130,7 +126,9 @@ def first_known(*values: Any) -> Any:
 
 
 def percentile(values: Iterable[float | None], part: float) -> float | None:
-    """Between the two nearest ranks, of those that are known; None where none is."""
+    """The percentile of known values, interpolated between the two nearest ranks; None if none is
+    known.
+    """
     ascending = sorted(value for value in values if value is not None)
     return quantile(ascending, part)
 

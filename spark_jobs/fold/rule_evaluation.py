@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 Scoped = Mapping[str, Any]
 """An override: ``key``, ``value``, and where it holds: ``cluster`` and ``job_id``, empty for all;
-with a ``job_name`` for all of it.
+with a ``job_name`` for all ids of that job.
 """
 
 COLUMNS = (
@@ -38,11 +38,11 @@ months.
 
 @dataclass
 class Settings:
-    """What operators set for rules: overrides of thresholds, and what audits of the storage found
-    of recovery points.
+    """Settings for rules: operators' overrides of thresholds, and recovery points by storage
+    audits.
 
     ``recovery_points``: the fields of ``RecoveryPoint``, and ``cluster`` and ``job_id``. The
-    narrowest override wins. Overrides that make no sense are left out, and logged.
+    narrowest override wins. Invalid overrides are logged and ignored.
     """
 
     overrides: InitVar[Sequence[Scoped]] = ()
@@ -64,7 +64,7 @@ class Settings:
             )
 
     def limits(self, cluster: str, job_id: str, name: str | None = None) -> Limits:
-        """``name``: of the job, whose overrides stay when it gets another id."""
+        """``name``: of the job; overrides by name survive a new job id."""
         by_name = self._named.get((cluster, name), job_id) if name else job_id
         scope = next(
             (
@@ -101,8 +101,8 @@ def _if_allowed(key: str, value: float) -> dict[str, float]:
 def judged(
     windows: Sequence[JobWindow], limits: Limits, point: RecoveryPoint | None = None
 ) -> dict[str, Any]:
-    """Windows of one job, at least one, in order → what ``job_judgement`` and
-    ``finding_occurrence`` get of them.
+    """Windows of one job, at least one, in order → rows of ``job_judgement`` and
+    ``finding_occurrence``.
     """
     occurrences: dict[tuple[str, str, int], dict[str, Any]] = {}
     unknowns: tuple[Unknown, ...] = ()
@@ -110,8 +110,7 @@ def judged(
         diagnosis = registry.diagnose(with_recovery_point(window, point), limits)
         unknowns = diagnosis.unknowns
         for finding in diagnosis.findings:
-            # Of one subject a rule says one thing a window; the later one of two would only be an
-            # accident.
+            # A rule has one finding per subject and window; a second one would be an accident.
             occurrences.setdefault(
                 (finding.rule, finding.subject_id, window.window_start_ms),
                 _occurrence(finding, window),

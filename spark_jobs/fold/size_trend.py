@@ -35,8 +35,8 @@ Point = tuple[int, int, int]
 def size_trend(
     facts: Iterable[Row], annotations: Iterable[Row], older: OlderFacts = NONE_OLDER
 ) -> dict[str, Any] | None:
-    """Facts and annotations of one job → its ``size_trend`` row, without cluster and job; None
-    where it completed no checkpoint. ``older``: facts that are not among ``facts`` any more.
+    """Facts and annotations of one job → its ``size_trend`` row, without cluster and job; None if
+    it completed no checkpoint. ``older``: a summary of facts that are no longer in ``facts``.
     """
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
     if not completed and older.completed_as_of is None:
@@ -56,8 +56,8 @@ def size_trend(
 
 
 def _steps(points: Sequence[Point]) -> Iterator[int]:
-    """Instants at which the size leaves one band for another: all of the points after are beyond all
-    of those before.
+    """Instants at which the size moves to another band: all points after are beyond all points
+    before.
     """
     sizes = [size for _, _, size in points]
     changes = [abs(after - before) for before, after in pairwise(sizes)]
@@ -66,7 +66,7 @@ def _steps(points: Sequence[Point]) -> Iterator[int]:
     usual = percentile(changes, 0.5)
     for place in range(STEP_POINTS, len(points) - STEP_POINTS + 1):
         if changes[place - 1] < STEP_MIN_BYTES:
-            continue  # no gap is larger than the change amid it
+            continue  # no gap is larger than the change in it
         before, after = sizes[place - STEP_POINTS : place], sizes[place : place + STEP_POINTS]
         gap = max(min(after) - max(before), min(before) - max(after))
         if (

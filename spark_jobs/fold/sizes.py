@@ -1,6 +1,6 @@
-"""Full size and uploaded size of a checkpoint. From Flink 1.15 on REST reports both, and the log the
-full one. Before, both tell the uploaded one: of an incremental checkpoint a part of the state, of a
-savepoint the whole. What both leave unknown, a ``_metadata`` that was read may tell.
+"""Full size and uploaded size of a checkpoint. Since Flink 1.15 REST reports both, and the log the
+full one. Before, both report the uploaded one: for an incremental checkpoint a part of the state,
+for a savepoint all of it. A parsed ``_metadata`` may fill what is unknown.
 """
 
 from typing import Any, NamedTuple
@@ -39,8 +39,8 @@ def sizes(figures: Row, logged: CheckpointLog, is_savepoint: bool | None, job: "
 def sizes_in_rest(
     state_bytes: int | None, checkpointed_bytes: int | None, *, is_whole: bool = False
 ) -> Sizes:
-    """As REST reports them: one size is the uploaded one, and the full one where all of the state was
-    written (``is_whole``).
+    """Sizes in REST's answer. A single size is the uploaded one, and also the full one if the whole
+    state was written (``is_whole``).
     """
     if checkpointed_bytes is not None:
         return Sizes(state_bytes, checkpointed_bytes)
@@ -48,9 +48,7 @@ def sizes_in_rest(
 
 
 class Writing(NamedTuple):
-    """What a job's sizes mean depends on its release, None where that is not known, and on its
-    state backend.
-    """
+    """The meaning of a job's sizes depends on its release (None if unknown) and its state backend."""
 
     version: tuple[int, ...] | None = None
     writes_everything: bool = False

@@ -19,7 +19,7 @@ NO_TYPES: Types = {}
 
 
 def directory_of(path: str | None) -> str | None:
-    """In the spelling that :mod:`ingest.uris` gives to all but odd ones; those stay without
+    """In the canonical spelling of :mod:`ingest.uris`, except unusual ones, which stay without
     evidence.
     """
     if not path:
@@ -29,9 +29,8 @@ def directory_of(path: str | None) -> str | None:
 
 
 def is_savepoint(path: str | None, reported: bool | None, types: Types) -> bool | None:
-    """``reported``: what Flink calls it.
-
-    Where no directory is known, its checkpoint is one; what it calls a savepoint may be either.
+    """``reported``: Flink's word for it. Without a known directory, "checkpoint" is reliable, but
+    "savepoint" may be either.
     """
     directory = directory_of(path)
     if directory is None:

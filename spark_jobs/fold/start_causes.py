@@ -1,6 +1,4 @@
-"""Why a job started again and from which snapshot: what failed, which TaskManagers were lost, what
-was restored.
-"""
+"""Why a job restarted and from which snapshot: failures, lost TaskManagers, the restore."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence

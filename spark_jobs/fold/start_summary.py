@@ -1,5 +1,5 @@
-"""What the tasks of one start took, by vertex, TaskManager and host, and which of them the others
-waited for.
+"""Durations of one start's tasks, by vertex, TaskManager and host, and the tasks that others waited
+for.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,8 +14,7 @@ TASKS_NAMED = 100
 NAME_CHARS = 200
 """Names of vertices may run to kilobytes, and those of twelve starts are remembered."""
 STRAGGLES_RATIO, STRAGGLES_MS = 3, 1_000
-"""A task straggles that takes so many times, and so much longer, than the median task of its
-vertex.
+"""A straggler takes this many times as long as the median task of its vertex, and this much longer.
 """
 
 

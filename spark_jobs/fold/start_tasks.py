@@ -1,4 +1,4 @@
-"""Tasks of a job's starts, as REST and the JobManager's log tell of them."""
+"""Tasks of a job's starts, from REST and the JobManager's log."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -85,7 +85,7 @@ def answered(rows: Iterable[Row], begins: Sequence[int]) -> Tasks:
                     initializing,
                     running,
                 )
-    # Of a subtask that was deployed again, without anybody having seen when that began, the newest.
+    # The newest attempt of a subtask that was deployed again at an unknown time.
     newest: dict[int, dict[tuple[str, int], Task]] = {}
     for task in sorted(attempts.values(), key=lambda task: task.deploying_at):
         at = latest(begins, task.deploying_at + CLOCK_MS)
@@ -95,9 +95,9 @@ def answered(rows: Iterable[Row], begins: Sequence[int]) -> Tasks:
 
 
 def logged(events: Iterable[Row], remembered: Sequence[Row], begins: Sequence[int]) -> Tasks:
-    """Of those schedulings all of whose tasks were seen to be deployed and to run, in the log of
-    the JobManager: TaskManagers log changes of their tasks too, by clocks of their own.
-    ``remembered``: events that an earlier run left.
+    """Tasks of starts whose tasks were all seen to be deployed and to run, in the JobManager's log:
+    TaskManagers also log task changes, by their own clocks. ``remembered``: events from an earlier
+    run.
     """
     whole_from = events_whole_from(remembered)
     seen: dict[int, dict[tuple[Any, Any], dict[str, Any]]] = {}

@@ -24,8 +24,8 @@ PARTS = (*_BEFORE, "slots", "deploy", "restore")
 
 
 class Life(NamedTuple):
-    """What is known of a job beside its tasks: its answers by REST, log events, the states it
-    entered, its outages, names of vertices.
+    """A job's data other than tasks: REST answers, log events, entered states, outages, names of
+    vertices.
     """
 
     answers: Sequence[Row]
@@ -37,11 +37,9 @@ class Life(NamedTuple):
 
 
 def job_starts(life: Life, new_rows: Iterable[Row], known: Sequence[Row]) -> list[Row]:
-    """Starts of which all tasks ran, oldest first, the newest ones: rows of ``job_start`` with
-    detail as plain values.
-
-    ``new_rows``: of the lake table ``vertex_starts``; ``known``: what came out before. What REST
-    tells of tasks is preferred to the log.
+    """The newest starts after which all tasks ran, oldest first: rows of ``job_start`` with detail
+    as plain values. ``new_rows``: of the lake table ``vertex_starts``; ``known``: earlier results.
+    For tasks, REST is preferred to the log.
     """
     begins = _begins(life, known)
     by_instant = {entry["at"]: entry for entry in known}
@@ -59,8 +57,8 @@ def job_starts(life: Life, new_rows: Iterable[Row], known: Sequence[Row]) -> lis
 
 
 def _begins(life: Life, known: Sequence[Row]) -> list[int]:
-    """When scheduling began, oldest first: each time once, as it was dated first, else as REST
-    dates it.
+    """When scheduling began, oldest first: each start once, with its known date, else REST's, else
+    the log's.
     """
     by_rest = {
         entry["since"]
@@ -125,7 +123,7 @@ def _before(
         if since is not None and since > after
     ]
     begun_at = latest(submitted, at)
-    # The adaptive scheduler cancels what ran, and makes another execution graph.
+    # The adaptive scheduler cancels running tasks and makes a new execution graph.
     stopped = [
         since
         for since, state in life.states

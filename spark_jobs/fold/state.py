@@ -1,4 +1,4 @@
-"""What a run knows of a job when it begins: plain rows, packed into some kilobytes between runs."""
+"""The remembered state of a job: plain rows, packed into some kilobytes between runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -16,12 +16,12 @@ _NAMES, _VALUES = "names", "values"
 @dataclass(frozen=True)
 class JobState:
     """Rows as :mod:`spark_jobs.fold.retention` and :mod:`spark_jobs.fold.checkpoints` keep them.
-    ``checkpoints``, ``vertex_checkpoints``, ``lines``: of checkpoints whose keys ``anchors`` holds;
-    those triggered up to ``released_to`` are in the lake only. ``facts``: all from ``facts_since``
-    on (None: all there ever were), and earlier ones without an outcome. ``stand_ins``: facts whose
-    trigger no source reported. ``unplaced``: executions, by checkpoint, whose task or host is not
-    known. ``reported_…``: hashes of what came out last. ``judged_start``, ``judged_to``: the newest
-    judged window, and up to when.
+    ``checkpoints``, ``vertex_checkpoints``, ``lines``: of checkpoints with keys in ``anchors``;
+    those triggered up to ``released_to`` are only in the lake. ``facts``: all since ``facts_since``
+    (None: all), and earlier ones without an outcome. ``stand_ins``: facts whose trigger no source
+    reported. ``unplaced``: executions without a known task or host, by checkpoint. ``reported_…``:
+    hashes of the last results. ``judged_start``, ``judged_to``: start and end of the newest judged
+    window.
     """
 
     answers: Sequence[Row] = ()
@@ -71,7 +71,7 @@ class JobState:
 def unpacked(packed: bytes | None) -> JobState:
     """Names that an earlier or later version of Weir left are ignored.
 
-    Raises ValueError or an error of a decompressor where it is no state.
+    Raises ValueError or an error of a decompressor if it is no state.
     """
     if packed is None:
         return JobState()

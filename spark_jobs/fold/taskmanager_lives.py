@@ -1,6 +1,6 @@
-"""The lives of the TaskManagers of a cluster: rows of ``taskmanager_life``. Lines of an end are
-certain: the first dates it, the one that knows most says why. A stack trace alone is a suspicion:
-it counts where the TaskManager sent no heartbeat afterwards, or is not listed any more.
+"""The lives of the TaskManagers of a cluster: rows of ``taskmanager_life``. Log lines of an end are
+certain: the first dates it, the most detailed one gives the cause. A stack trace alone is a
+suspicion: it counts if the TaskManager sent no heartbeat afterwards, or is no longer listed.
 """
 
 import re
@@ -25,13 +25,13 @@ NOTICED_WITHIN_MS = 300_000
 one loss is noticed: heartbeat.timeout is 50 s, and is set to some minutes.
 """
 ALIVE_AFTER_MS = 10_000
-"""A heartbeat so long after its end was suspected proves the opposite: the interval of heartbeats."""
+"""A heartbeat this long (one interval) after a suspected end proves the opposite."""
 CONFIRMED_AFTER_MS = 30_000
-"""Three heartbeats that did not come, while it is still listed."""
+"""Three missing heartbeats, while it is still listed."""
 UNLISTED_AFTER_MS = 300_000
 """Without a sample for so long, while others of its cluster have some."""
 LINGERS_MS = 2_000
-"""A sample that was under way when the end was noticed."""
+"""For a sample in progress when the end was noticed."""
 REASON_CHARS = NAME_CHARS = 300
 LIVES_KEPT, JOBS_KEPT = 2_000, 100
 KEPT_MS = 7 * 86_400_000
@@ -48,7 +48,7 @@ WORDS: Mapping[str, str] = {
     "released": message("released, since it was idle"),
     "unlisted": message("no longer listed"),
 }
-"""How a life ended, those first that say most."""
+"""How a life ended, the most specific first."""
 _CERTAINTY = {code: place for place, code in enumerate(WORDS)} | {"unreachable": 5}
 
 _BY_REASON = (
@@ -92,14 +92,14 @@ _NOTHING: dict[str, Any] = dict.fromkeys(
         "informed_jobs",
     )
 )
-"""``lost_at``, ``lost_by``: by a line. ``seen_at``: its newest heartbeat; ``sampled_at``: its newest
-sample. ``slot_jobs``: jobs that had slots there, and when last. ``informed_jobs``: those that know
-of its end as it is now.
+"""``lost_at``, ``lost_by``: by a line. ``seen_at``: its newest heartbeat; ``sampled_at``: its
+newest sample. ``slot_jobs``: jobs that had slots there, and when last. ``informed_jobs``: jobs that
+know of its current end.
 """
 
 
 class _Sign(NamedTuple):
-    """``what``: ended, suspected, registered or seen, in this order at one instant."""
+    """``what``: ended, suspected, registered or seen; at one instant in this order."""
 
     at: int
     what: int
@@ -118,8 +118,8 @@ def lives(
     exceptions: Iterable[Row],
     executions: Iterable[Row],
 ) -> list[dict[str, Any]]:
-    """Lives of one cluster, with ``changed`` (what is served of it) and ``to_inform`` (jobs to
-    which its end is news). ``known``: an earlier result. ``lines``: events of registrations, ends
+    """Lives in one cluster, with ``changed`` (served columns changed) and ``to_inform`` (jobs that
+    need to know of the end). ``known``: an earlier result. ``lines``: events of registrations, ends
     and failed tasks; ``executions``: attempts of subtasks, and where they ran.
     """
     of_each: dict[str, list[dict[str, Any]]] = {}
@@ -166,7 +166,9 @@ def lost_mentions(losses: Iterable[Row]) -> Iterator[Mention]:
 
 
 def losses_of_job(losses: Iterable[Row], states: Sequence[tuple[int, str]]) -> list[Row]:
-    """``states``: what the job entered when, in order; a TaskManager that outlived it is no loss."""
+    """``states``: the job's states and when it entered them, in order. A TaskManager that outlived
+    the job is no loss.
+    """
     instants = [since_ms for since_ms, _ in states]
 
     def had_ended(at_ms: int) -> bool:
@@ -178,7 +180,7 @@ def losses_of_job(losses: Iterable[Row], states: Sequence[tuple[int, str]]) -> l
 
 def end_of(line: Row) -> tuple[str, int | None, str | None] | None:
     """How a TaskManager ended by a line of its end, its exit code, and the line's own words; None
-    where the line is of the end of a job.
+    if the line is of the end of a job.
     """
     if line["kind"] == "tm_heartbeat_timeout":
         return "heartbeat_timeout", None, None
@@ -195,7 +197,7 @@ def end_of(line: Row) -> tuple[str, int | None, str | None] | None:
 
 
 def host_of_taskmanager(taskmanager_id: str) -> str:
-    """As far as its id tells; a pod or container stands for its host."""
+    """The host, if the id names one; a pod or container counts as its host."""
     named = _RESOURCE_ID.fullmatch(taskmanager_id)
     return (named[1] if named else taskmanager_id)[:NAME_CHARS]
 
@@ -222,9 +224,8 @@ def _of_exceptions(exceptions: Iterable[Row]) -> Iterator[_Sign]:
 
 
 def _named(trace: str | None, ran_on: str | None) -> str | None:
-    """The id of the TaskManager that a trace says is lost.
-
-    One that cannot be reached is dead; one that reports a broken connection is not.
+    """The id of the lost TaskManager in a trace: the unreachable one, not the one that reports a
+    broken connection.
     """
     name = lost_taskmanager(trace)
     if name is None and "RecipientUnreachable" in (trace or "").partition("\n")[0]:
@@ -237,7 +238,7 @@ def _of_samples(samples: Iterable[Row]) -> Iterator[_Sign]:
         if row["ts"] is not None:
             jobs = dict.fromkeys(slot["job_id"] for slot in row["allocated_slots"] or ())
             values = {name: row[name] for name in ("host", *_SAMPLED)}
-            # 0 where none was received yet.
+            # 0 if none was received yet.
             heartbeat = row["last_heartbeat"] or row["ts"]
             sign = _sign(row, _SEEN, row["taskmanager_id"], sampled_at=row["ts"], jobs=jobs)
             yield sign._replace(at=min(heartbeat, row["ts"]), row={**sign.row, **values})
@@ -299,7 +300,7 @@ def _suspect(own: list[dict[str, Any]], sign: _Sign) -> None:
 def _lose(own: list[dict[str, Any]], sign: _Sign) -> None:
     place = _place(own, sign.at)
     if place is None:
-        # The next one may be known by the same loss alone, as another noticed it.
+        # The next life may only be known from the same loss, noticed by another process.
         after = own[0] if own and own[0]["born_at"] is None and own[0]["lost_at"] else None
         if after is None or after["lost_at"] - sign.at > NOTICED_WITHIN_MS:
             own.insert(0, _life(sign))
@@ -350,9 +351,8 @@ def _is_over(life: Row) -> bool:
 
 
 def _end(life: dict[str, Any], before: Row | None, sampled_at: int | None) -> None:
-    """What is served of how it ended and when it was seen last.
-
-    An end that jobs know of keeps its date, whatever else reports it later.
+    """The served columns on its end and when it was last seen. An end that jobs know keeps its
+    date.
     """
     ended_at, ended_by = life["lost_at"], life["lost_by"]
     suspected_at, newest = life["suspected_at"], sampled_at or 0
@@ -410,7 +410,7 @@ def _inform(
             if ended_before < since <= at <= left_at + NOTICED_WITHIN_MS
         }
         slots = life["slot_jobs"] or ()
-        to_inform |= {one["job_id"] for one in slots if at - one["at"] <= NOTICED_WITHIN_MS}
+        to_inform |= {slot["job_id"] for slot in slots if at - slot["at"] <= NOTICED_WITHIN_MS}
         informed = set(life["informed_jobs"] or ())
         ending = ("ended_at", "ended_by", "exit_code", "detail", "host")
         if before is None or any(life[name] != before[name] for name in ending):

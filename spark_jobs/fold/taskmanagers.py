@@ -1,7 +1,7 @@
 """Samples of the TaskManagers on which a job has slots, by the job's restarts between them.
 
-Memory that a restart leaves behind stays in a JVM until the JVM ends, so the newest sample of each
-spell between two restarts is kept.
+Memory that a restart leaks stays until the JVM ends, so the newest sample between each two restarts
+is kept.
 """
 
 from bisect import bisect_left, bisect_right
@@ -50,8 +50,8 @@ def restarts_of(states: Iterable[tuple[int, str]]) -> list[int]:
 
 
 class TaskManagerHistory:
-    """What a window sees: samples before its end, one of each recent minute, and before those the
-    last one of each spell between restarts.
+    """The samples of a window: before its end, one of each recent minute, and earlier the last one
+    between each two restarts.
     """
 
     def __init__(self, rows: Iterable[Row] = (), restarts: Sequence[int] = ()) -> None:

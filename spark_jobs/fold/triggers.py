@@ -1,8 +1,6 @@
-"""Which checkpoint a log line is about: ids repeat where a job with a fixed id starts again,
-triggers do not.
-
-Only few lines name the trigger time. Any other belongs to the nearest earlier trigger of its id and
-job.
+"""Assigns log lines to checkpoints. Ids repeat if a job with a fixed id starts again, triggers do
+not. Few lines name the trigger time; the others belong to the nearest earlier trigger of their id
+and job.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,9 +27,9 @@ key_of: Callable[[Row], CheckpointKey] = itemgetter("checkpoint_id", "trigger_ti
 def known_triggers(
     checkpoints: Iterable[Row], vertex_checkpoints: Iterable[Row], events: Iterable[Row]
 ) -> dict[CheckpointKey, int | None]:
-    """Every known trigger of one job → when the log reported it, None where only REST did.
+    """Every known trigger of one job → when the log reported it, None if only REST did.
 
-    The log's time differs from the trigger time where the time zone declared for the log is wrong.
+    The log's time differs from the trigger time if the declared time zone is wrong.
     """
     known: dict[CheckpointKey, int | None] = {}
     for row in (*checkpoints, *vertex_checkpoints):
@@ -68,8 +66,8 @@ def merged(
 def anchored(
     events: Iterable[Row], known: dict[CheckpointKey, int | None]
 ) -> dict[CheckpointKey, list[Row]]:
-    """Events that name a checkpoint id, by checkpoint. Where no trigger is known, the time of the
-    first mention less the duration it reports stands in.
+    """Events that name a checkpoint id, by checkpoint. Without a known trigger, the time of the
+    first mention minus its reported duration is used.
     """
     events = [event for event in events if (event["checkpoint_id"] or 0) > 0]
     by_id: dict[int, list[tuple[int, int]]] = {event["checkpoint_id"]: [] for event in events}

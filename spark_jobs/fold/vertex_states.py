@@ -28,7 +28,7 @@ def vertex_states(
 def _of_checkpoints(
     vertex_checkpoints: Iterable[Row], facts: Mapping[CheckpointKey, Row]
 ) -> Iterable[dict[str, Any]]:
-    # Releases that report no uploaded bytes give these as the state's, which they are not.
+    # Releases without uploaded bytes report these as the state's size, which is wrong.
     full = (
         row
         for row in vertex_checkpoints

@@ -1,6 +1,4 @@
-"""What vertices did in the minutes to judge: made of new samples, remembered, or looked up in the
-lake.
-"""
+"""Vertices in the minutes to judge: from new samples, remembered, or looked up in the lake."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,9 +14,8 @@ from spark_jobs.fold.state import JobState
 
 def windows_at_hand(update: JobUpdate, before: JobState) -> list[Row]:
     """Vertices in windows, as rows of the fields of ``VertexWindow`` with ``window_start`` and
-    ``as_of``: new ones, and others remembered.
-
-    Those of a window and vertex that has new samples are made of all its samples.
+    ``as_of``: new and remembered ones. With new samples, a window of a vertex is made of all its
+    samples.
     """
     earlier = Earlier([*before.counters, *answers(update.vertex_windows)])
     new = [
@@ -42,8 +39,8 @@ def by_minute(
 def lacking_minutes(
     starts_ms: Iterable[int], update: JobUpdate, before: JobState
 ) -> tuple[int, ...]:
-    """Those of the minutes to judge that had samples which are neither new nor remembered; none
-    where they were looked up already.
+    """Minutes to judge whose samples are neither new nor remembered; none if they were already
+    looked up.
     """
     if update.found is not None or not before.pressure:
         return ()

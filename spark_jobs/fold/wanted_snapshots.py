@@ -1,6 +1,5 @@
-"""Which snapshots a job asks for: by keys, since who reads a ``_metadata`` knows neither cluster
-nor, of a savepoint, its job. A key is the id of a job, for all files in its directory, or a
-directory.
+"""Which snapshots a job needs, by key: a reader of ``_metadata`` does not know the cluster nor, for
+a savepoint, the job. A key is the id of a job, for all files in its directory, or a directory.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,8 +16,8 @@ from spark_jobs.fold.state import JobState
 def wanted_keys(
     job_id: str, state: JobState, checkpoints: Iterable[Row], writing: Writing
 ) -> tuple[str, ...]:
-    """Those that may tell something that no other source does: full sizes, and types of what was
-    restored from oddly named directories.
+    """Keys of snapshots with data that no other source has: full sizes, and types of restored
+    snapshots in unusual directories.
 
     ``checkpoints``: facts or answers of REST.
     """

@@ -1,5 +1,5 @@
-"""Which minutes of one job are judged, and what the rules see of each: the only place where job
-windows are made.
+"""Which minutes of a job are judged, and the window of each: the only place where job windows are
+made.
 """
 
 from bisect import bisect_left
@@ -33,7 +33,7 @@ from spark_jobs.fold.rows import Row, floor_ms
 from spark_jobs.fold.taskmanagers import TaskManagerHistory
 
 CHUNK_MS = 600_000
-"""Windows of these ten minutes share what is kept once for each: the full state per subtask."""
+"""Windows of the same ten minutes share the full state per subtask."""
 
 WINDOWS_PER_RUN = 1440
 """Of one job; a run that brings more data judges the newest ones."""
@@ -42,8 +42,8 @@ WINDOWS_PER_RUN = 1440
 def judged_starts(
     instants: Iterable[int], before_ms: int | None, ended_ms: int | None
 ) -> list[int]:
-    """Starts of the minutes to judge, in order: those that something new falls into, and the one
-    that was still running (``before_ms``).
+    """Starts of the minutes to judge, in order: those with new rows, and the last unfinished one
+    (``before_ms``).
     """
     touched = {floor_ms(at_ms, WINDOW_MS) for at_ms in instants}
     if not touched:
@@ -68,7 +68,7 @@ def job_windows(
 ) -> list[JobWindow]:
     """A window for each of ``starts_ms``.
 
-    ``newest_ms``: up to when the job is judged; the newest window may still be running.
+    ``newest_ms``: the end of judging; the newest window may be unfinished.
     """
     vertices, edges = plan_of(current["graph"])
     version = release(current["flink_version"])

@@ -166,7 +166,8 @@ class AuditRun:
         )
         for name, rows in (("storage_live", judged.live), ("storage_reference", judged.references)):
             self._say(name, engine.write_table(run_dir, name, rows))
-        # The next audit starts from the same files; only what no table holds is written besides.
+        # The next audit starts from the same files; only data that no table holds are written
+        # separately.
         for name in ("storage_file", "storage_live", "storage_reference"):
             run_dir.state[name] = run_dir.outputs[name].files
         for name, parts in (("storage_absent", judged.absent), ("storage_pending", judged.pending)):

@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
             f"What run {previous.attempt} remembers is of an earlier version of Weir."
         )
     if previous:
-        keep(lake, previous)  # its process may have been killed before it did
+        keep(lake, previous)  # its process may have been killed before that
     from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in CYCLE_TABLES}
     to_seq = _to_seq(args.to, lake, from_seq)
     run_dir = RunFiles(absolute_root(args.run_dir))
@@ -143,7 +143,7 @@ class _Cycle:
 
 def _recompute(cycle: _Cycle, args: argparse.Namespace) -> RunFiles:
     if args.oldest_first == "yes" and _may_lie_here(args):
-        # An attempt that Spark is still at may go on: nothing of it is loaded.
+        # An attempt that still runs on Spark may continue: its output is not loaded.
         return _part_by_part(cycle, args.most_rows_without_spark)
     interrupt_attempts(args.interrupt)
     if args.most_rows_without_spark and fits(cycle.lake, cycle.previous, cycle.run_dir):
@@ -200,7 +200,7 @@ def _part_by_part(cycle: _Cycle, most_rows: int) -> RunFiles:
 
 
 def _with_spark(cycle: _Cycle, attempt: str) -> RunFiles:
-    # Spark is imported where it is needed only: that takes longer than most cycles.
+    # Spark is imported only if needed: that takes longer than most cycles.
     from spark_jobs.jobs.recompute import Recompute
     from spark_jobs.lake import pin
     from spark_jobs.run_dir import RunDir

@@ -1,5 +1,5 @@
-"""A cycle of any volume, with Spark: it reads the lake, reads log lines and folds jobs on all
-cores, and brings rows of a key together.
+"""A cycle of any volume on Spark: it reads the lake, parses log lines and folds jobs on all cores,
+and groups rows by key.
 """
 
 from collections.abc import Mapping, Sequence
@@ -69,7 +69,7 @@ class Recompute(Cycle):
         reported = windows_between(self.lake.times_of_new("vertex_metrics", self.from_seq), WINDOW)
         if reported is not None:
             return self.lake.rows_in("vertex_metrics", reported)
-        # Far apart: of these times only what the jobs with news need is sent around.
+        # The times are far apart: only rows that the jobs with new data need are shuffled.
         window = [*JOB, "vertex_id", "window_start"]
         start = floor_to("ts", WINDOW_S).alias("window_start")
         touched = new.select(*JOB, "vertex_id", start).distinct()

@@ -19,7 +19,7 @@ from spark_jobs.replication.round import replicate
 JOB = "replicate"
 MOST_BYTES = 256 << 20
 MOST_FILES = 2_000
-"""Up to so much is copied in this process: a session takes as long."""
+"""Up to this many are copied in this process: starting a session takes as long."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         ):
             yield from in_threads(request, round_, batches)
             return
-        # To import Spark takes longer than a small round.
+        # Importing Spark takes longer than a small round.
         from spark_jobs.replication.executors import on_executors
         from spark_jobs.session import session_of_attempt
         from spark_jobs.shipping import ship_code

@@ -1,4 +1,4 @@
-"""Hours and days summed up with Spark, whatever their number."""
+"""Sums up hours and days on Spark, for any number of rows."""
 
 from collections.abc import Sequence
 

@@ -108,7 +108,7 @@ def _roll_up(
                 name, run_dir.write_rows(f"tables/{name}", mapped(rows, rollup_batches, ROLLUP))
             )
             return run_dir
-    # Spark is imported where it is needed only: that takes longer than most runs.
+    # Spark is imported only if needed: that takes longer than most runs.
     from spark_jobs.jobs.roll_up import roll_up
 
     return roll_up(lake, args.from_seq, to_seq, run_dir.uri, args.attempt)

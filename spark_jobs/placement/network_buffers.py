@@ -1,7 +1,7 @@
 """Network buffers that a streaming job needs on each TaskManager. A subtask owns
-``buffers_per_channel`` for each input channel whose producer is on another TaskManager, and one for
-each subpartition with one more; without them the task fails. On top come floating buffers, as far
-as the pool has them (Flink: SingleInputGate, NettyShuffleUtils).
+``buffers_per_channel`` for each input channel with a remote producer, and one for each subpartition
+plus one; without them the task fails. Floating buffers are added if the pool has them (Flink:
+SingleInputGate, NettyShuffleUtils).
 """
 
 from collections.abc import Sequence
@@ -26,9 +26,7 @@ class BufferSettings:
 
 @dataclass(frozen=True)
 class BufferNeed:
-    """By TaskManager: ``least`` buffers, below which tasks fail, and as many as are used under
-    load.
-    """
+    """Buffers by TaskManager: ``least``, below which tasks fail, and the number used under load."""
 
     least: Buffers
     most: Buffers
@@ -37,8 +35,8 @@ class BufferNeed:
 def buffers_needed(
     plan: Plan, taskmanager_of: Sequence[Indices], taskmanagers: int, settings: BufferSettings
 ) -> BufferNeed:
-    """``taskmanager_of``: by vertex, of each subtask; below 0 where unknown, which is then another
-    one than any.
+    """``taskmanager_of``: by vertex, the TaskManager of each subtask. Below 0 is unknown, and
+    counts as remote to all others.
     """
     least, most = np.zeros(taskmanagers, dtype=np.int64), np.zeros(taskmanagers, dtype=np.int64)
     tasks = [np.bincount(where[where >= 0], minlength=taskmanagers) for where in taskmanager_of]

@@ -1,4 +1,4 @@
-"""What a placement needs of a job's plan: vertices, what connects them, and which share slots."""
+"""The parts of a job's plan that a placement needs: vertices, edges, and slot sharing groups."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PlannedVertex:
-    """``slot_group``: vertices of one slot sharing group share slots; None is the group of those
-    whose group is not known.
+    """``slot_group``: vertices of one group share slots; vertices of unknown group are in the group
+    None.
     """
 
     vertex_id: str

@@ -24,8 +24,8 @@ def regions(plan: Plan, *, full: bool = False) -> list[Indices]:
         return [np.zeros_like(of_vertex) for of_vertex in labels]
     for vertices, edges in _connected(plan):
         if all(edge.is_pointwise for edge in edges):
-            # The smallest label of a region reaches its subtasks from edge to edge, with the stream
-            # and against it.
+            # The smallest label spreads to all subtasks of a region along edges, downstream and
+            # upstream.
             while sum(_joined(plan, edge, labels) for edge in (*edges, *reversed(edges))):
                 pass
         else:
@@ -38,9 +38,8 @@ def regions(plan: Plan, *, full: bool = False) -> list[Indices]:
 
 
 def _connected(plan: Plan) -> list[tuple[list[int], list[PlannedEdge]]]:
-    """Vertices that any edges connect, and these edges, producers first. One edge of each with each
-    makes them one region: every subtask of a vertex has a producer and a consumer on each of its
-    other edges.
+    """Connected vertices with their edges, producers first. One all-to-all edge makes them one
+    region: every subtask of a vertex has a producer and a consumer on each of its other edges.
     """
     beside: list[set[int]] = [set() for _ in plan.vertices]
     for edge in plan.edges:
@@ -65,9 +64,8 @@ def _connected(plan: Plan) -> list[tuple[list[int], list[PlannedEdge]]]:
 def restarted_by_taskmanager(
     regions: Sequence[Indices], taskmanager_of: Sequence[Indices], taskmanagers: int
 ) -> Indices:
-    """Tasks that restart when a TaskManager is lost: those of all regions with a task on it.
-
-    Unknown places, below 0, count on none.
+    """Tasks that restart when a TaskManager is lost: those of all regions with a task on it. Tasks
+    of unknown TaskManager (below 0) count for none.
     """
     sizes = region_sizes(regions)
     regions_of, where = np.concatenate(regions), np.concatenate(taskmanager_of)

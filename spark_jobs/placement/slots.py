@@ -1,6 +1,4 @@
-"""Which slot each subtask takes, and which TaskManager each slot: by Flink's default, and balanced
-by tasks.
-"""
+"""Assigns subtasks to slots and slots to TaskManagers: by Flink's default, and balanced by tasks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +30,7 @@ class Simulated:
 
 
 def simulated(plan: Plan, slots_each: Sequence[int]) -> Simulated:
-    """``slots_each`` by TaskManager; raises ``ValueError`` where they do not suffice."""
+    """``slots_each``: by TaskManager. Raises ``ValueError`` if they do not suffice."""
     needed = plan.slots_needed()
     if sum(slots_each) < needed:
         raise ValueError(
@@ -53,8 +51,8 @@ def _spread_out(plan: Plan, slot_of: Sequence[Indices], dealt: Indices) -> Indic
 
 
 def _by_index(plan: Plan) -> list[Indices]:
-    """Flink's default comes to this: the first slots of a group hold a subtask of each of its
-    vertices, the last of the largest alone.
+    """Flink's default results in this: the first slots of a group hold a subtask of each vertex,
+    the last ones only those of the largest vertex.
     """
     slot_of: list[Indices] = [np.empty(0, dtype=np.int64)] * len(plan.vertices)
     first = 0
@@ -66,8 +64,8 @@ def _by_index(plan: Plan) -> list[Indices]:
 
 
 def _fewest_tasks(plan: Plan) -> list[Indices]:
-    """Subtask by subtask, producers first: of the slots of what feeds it the one with the fewest
-    tasks; else of all slots.
+    """Subtask by subtask, producers first: the slot with the fewest tasks among those of its
+    producers, else among all.
     """
     slot_of: list[Indices] = [np.empty(0, dtype=np.int64)] * len(plan.vertices)
     first_slot, size, first = {}, {}, 0
@@ -115,7 +113,7 @@ def _emptiest(slots: Indices, tasks: Indices, count: int) -> Indices:
 
 
 def _candidates(plan: Plan, edges: Sequence[PlannedEdge], slot_of: Sequence[Indices]) -> Indices:
-    """By consumer, the slots of its pointwise producers; -1 fills up."""
+    """By consumer, the slots of its pointwise producers, padded with -1."""
     target = plan.vertices[edges[0].target].parallelism
     columns = []
     for edge in edges:
@@ -129,12 +127,10 @@ def _candidates(plan: Plan, edges: Sequence[PlannedEdge], slot_of: Sequence[Indi
 
 
 def _beside_producers(candidates: Indices, tasks: Indices) -> Indices:
-    """Consumers choose one after the other, each the emptiest of its candidates that none before it
-    took; -1 where none is left.
-
-    All choose at once and a slot keeps the first that chose it, until nobody has to choose again:
-    slots prefer consumers by their index alone, so this ends where choosing one after the other
-    does.
+    """The slot of each consumer: as if they chose one after the other, each the emptiest candidate
+    not yet taken; -1 if none is left. All choose at once, a slot keeps the first consumer that
+    chose it, and the others choose again. Slots prefer consumers only by index, so the result is
+    the same.
     """
     consumers, choices = candidates.shape
     if choices == 1:
@@ -171,7 +167,8 @@ def _first_come(wanted: Indices, slots: int) -> Indices:
 
 def _by_content(plan: Plan, slot_of: Sequence[Indices], slots: int) -> Indices:
     tasks, content = np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.uint64)
-    # Sums of random marks tell contents apart; seeded, so that the same plan is always dealt alike.
+    # Sums of random marks distinguish contents; seeded, so that a plan always gives the same
+    # result.
     marks = np.random.default_rng(0).integers(
         1, np.iinfo(np.uint64).max, size=len(plan.vertices), dtype=np.uint64
     )

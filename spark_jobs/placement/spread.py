@@ -1,4 +1,4 @@
-"""How evenly tasks are spread over TaskManagers: counts, work and network buffers of each."""
+"""How evenly tasks are spread: tasks, work and network buffers of each TaskManager."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ Reals = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Spread:
-    """By TaskManager: ``tasks``, ``busy_cores`` (threads at work; None where no busy time is known)
+    """By TaskManager: ``tasks``, ``busy_cores`` (threads at work; None if no busy time is known)
     and ``buffers``.
 
-    ``tasks_of``: vertices × TaskManagers. Tasks whose TaskManager is unknown count nowhere.
+    ``tasks_of``: vertices × TaskManagers. Tasks of unknown TaskManager are not counted.
     """
 
     tasks_of: Indices
@@ -34,8 +34,8 @@ class Spread:
         return float(np.max(self.tasks)) / mean if mean > 0 else None
 
     def concentration(self) -> Reals:
-        """By vertex: its most subtasks on one TaskManager over the even share, rounded up; 1 is
-        even, 0 where none is known.
+        """By vertex: its most subtasks on one TaskManager, divided by the even share (rounded up).
+        1 is even, 0 if none is known.
         """
         even = -(-self.tasks_of.sum(axis=1) // max(self.tasks_of.shape[1], 1))
         most: Indices = self.tasks_of.max(axis=1, initial=0)

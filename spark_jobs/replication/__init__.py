@@ -1,3 +1,3 @@
-"""Copies of checkpoints at another place, kept up to date: planned by set difference, verified,
-with paths of their own.
+"""Keeps copies of checkpoints at another place up to date: planned by set difference, verified,
+with rewritten paths.
 """

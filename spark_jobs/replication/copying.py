@@ -1,4 +1,4 @@
-"""Copying files of a plan, in batches: what runs on executors, or in threads of one process."""
+"""Copies files of a plan in batches, on executors or in threads of one process."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,8 +15,7 @@ from spark_jobs.replication.request import Request
 
 FILES_A_BATCH = 200
 BYTES_A_BATCH = 1 << 30
-"""What is copied again, at most, where a process is killed, and a batch of a file that is larger.
-"""
+"""The most that is copied again after a kill; larger files are a batch each."""
 THREADS = 4
 MOST_FAILURES = 20
 """Of a batch; after so many the rest of it is not tried."""
@@ -24,7 +23,7 @@ MOST_FAILURES = 20
 
 @dataclass(frozen=True)
 class Failure:
-    """A file that was not copied. ``gone``: it is not in the origin any more."""
+    """A file that was not copied. ``gone``: the origin no longer has it."""
 
     path: str
     why: str
@@ -55,7 +54,7 @@ def origin_of(request: Request) -> Origin:
 
 
 def copy_batch(request: Request, round_: int, batch: Batch) -> list[Failure]:
-    """What was copied is noted in the copy itself before this returns, also where a file failed."""
+    """Copied files are recorded in the copy before this returns, even if a file failed."""
     origin, replica = origin_of(request), Replica(request)
     done: list[Copied] = []
     failures: list[Failure] = []
@@ -74,7 +73,7 @@ def copy_batch(request: Request, round_: int, batch: Batch) -> list[Failure]:
 
 
 def copy_file(origin: Origin, replica: Replica, entry: Entry) -> str:
-    """SHA-256 of what is in the copy now. Raises ``TreeError``, ``Refused``."""
+    """Copy one file; returns the SHA-256 of the copy. Raises ``TreeError``, ``Refused``."""
     root, target = origin.root_of(entry.path), replica.at(entry.name)
     path, within = root.readable(entry.path), (root.reading, replica.reading)
     stat = tree.stat(path, root.reading)
@@ -86,8 +85,8 @@ def copy_file(origin: Origin, replica: Replica, entry: Entry) -> str:
     try:
         return tree.copy_first(path, target, entry.bytes, within)
     except tree.Occupied:
-        # Only this copy writes here, and the name is of this file alone: half of it, or damaged
-        # since.
+        # Only this copy writes here, and each name is of one file: so this one is incomplete or
+        # damaged.
         replica.remove(entry.name)
         return tree.copy_first(path, target, entry.bytes, within)
 

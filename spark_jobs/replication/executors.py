@@ -1,4 +1,4 @@
-"""Batches of a round, copied by the executors of a Spark session."""
+"""Copies the batches of a round on the executors of a Spark session."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial

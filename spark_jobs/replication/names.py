@@ -1,5 +1,5 @@
-"""Where the files of an origin lie in a copy: below the id of the job that wrote them. A name is
-never used for other bytes: of files that grow, the name says how much is copied.
+"""Names of an origin's files in a copy: below the id of the job that wrote them. A name always
+means the same bytes: for growing files it includes the copied size.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ _JOB = re.compile(JOB_DIRECTORY)
 
 
 def directory_name(path: str) -> str:
-    """Of a directory or file of the origin (canonical), below the copy."""
+    """The name below the copy of a directory or file of the origin (canonical)."""
     match = _JOB.match(path)
     if match:
         return path[len(match[1]) - len(match[2]) :]
@@ -26,9 +26,8 @@ def directory_name(path: str) -> str:
 
 
 def names_of(needs: dict[str, Need], directory: str, moved_to: str) -> dict[str, str]:
-    """Path → name. ``directory``: of the checkpoint, whose files go to ``moved_to``.
-
-    Raises :class:`Refused` where two files meet.
+    """Path → name. ``directory``: of the checkpoint, whose files go to ``moved_to``. Raises
+    :class:`Refused` if two files get one name.
     """
     names: dict[str, str] = {}
     for path, need in needs.items():

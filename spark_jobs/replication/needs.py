@@ -1,4 +1,4 @@
-"""The files that a checkpoint needs to be restored, of whatever job they are."""
+"""The files that a checkpoint needs for a restore, also of other jobs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ MOST_FILES = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """``whole``: the file has exactly so many bytes; otherwise segments of it end there, and it may
-    still grow.
+    """``whole``: the file has exactly so many bytes; else its last needed segment ends there, and
+    it may still grow.
     """
 
     bytes: int
@@ -22,10 +22,9 @@ class Need:
 
 
 def needed_files(pieces: Iterable[Piece], directory: str, spellings: Spellings) -> dict[str, Need]:
-    """By canonical path. ``directory`` is that of the ``_metadata``, canonical, and what ``pieces``
-    were read with.
-
-    Raises ``MetadataError``, ``BadUri``, and ``Refused`` where handles contradict each other.
+    """Needed files by canonical path. ``directory``: that of the ``_metadata``, canonical, as used
+    for reading ``pieces``. Raises ``MetadataError``, ``BadUri``, and ``Refused`` if handles
+    contradict each other.
     """
     needs: dict[str, Need] = {}
     for handle in handles(pieces):

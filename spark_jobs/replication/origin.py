@@ -1,4 +1,4 @@
-"""Where checkpoints are copied from: read, never written to."""
+"""The origin of copied checkpoints: it is only read."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -35,17 +35,15 @@ class Found:
 
 @dataclass(frozen=True)
 class Origin:
-    """``withheld``: URIs of roots that hold what whoever asked for the copy does not see."""
+    """``withheld``: URIs of roots that the requester may not see."""
 
     roots: Sequence[Root]
     spellings: Spellings
     withheld: frozenset[str] = frozenset()
 
     def root_of(self, path: str) -> Root:
-        """The one that a canonical path lies below.
-
-        Raises :class:`Refused` for what is below none that may be read. Whether there is another
-        root is not said.
+        """The readable root around a canonical path. Raises :class:`Refused` if there is none,
+        without revealing other roots.
         """
         root = max(
             (root for root in self.roots if is_below(path, root.uri)),
@@ -61,7 +59,7 @@ class Origin:
         return root
 
     def checkpoints(self, source: str) -> Iterator[Found]:
-        """Newest first. Raises ``OSError`` where the directory cannot be listed."""
+        """Checkpoints, newest first. Raises ``OSError`` if the directory cannot be listed."""
         root = self.root_of(source)
         listable = directories(root.reading)
         below = root.readable(source).removeprefix(root.reading)

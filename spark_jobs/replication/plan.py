@@ -1,5 +1,5 @@
-"""The plan of one round, made once and never changed: what is copied, what is there already, what
-goes when the copy is complete.
+"""The immutable plan of one round: files to copy, files that are already there, and files to delete
+when the copy is complete.
 """
 
 import hashlib
@@ -20,10 +20,8 @@ class BadPlan(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """``path`` in the origin, canonical; ``name`` below the copy; the first ``bytes`` of it, which
-    is all where ``whole``.
-
-    ``kept``: a copy from before has it.
+    """``path`` in the origin, canonical; ``name`` below the copy. The first ``bytes`` are copied,
+    which is the whole file if ``whole``. ``kept``: an earlier copy has it.
     """
 
     path: str
@@ -35,7 +33,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Plan:
-    """``metadata_name``: where its ``_metadata`` goes. ``metadata_modified``: ISO, None where the
+    """``metadata_name``: the name of its ``_metadata``. ``metadata_modified``: ISO, None if the
     storage does not say.
 
     ``delete``: names of files of former copies.
@@ -86,9 +84,8 @@ def read_plan(content: bytes) -> Plan:
 def entries_of(
     needs: Mapping[str, Need], names: Mapping[str, str], known: Mapping[str, int]
 ) -> list[Entry]:
-    """``known``: bytes of the files that the copy has.
-
-    What lies beside the ``_metadata`` goes first by Flink's hand, so it comes first.
+    """``known``: bytes of the files in the copy. Files beside the ``_metadata`` come first, since
+    Flink deletes these first.
     """
     entries = [
         Entry(path, names[path], need.bytes, need.whole, known.get(names[path]) == need.bytes)

@@ -1,5 +1,4 @@
-"""A copy at its place: its marker, the files in it, and the ledger of all that was ever written
-there.
+"""A copy at its place: its marker, its files, and the ledger of everything written there.
 
     _weir/replica.json                     whose copy this is; nothing is written where another
     one's is, or where other files lie _weir/rounds/<n>/plan.jsonl            before the first file
@@ -12,8 +11,8 @@ there.
                      finished.json         after that; what could not be deleted is tried again by
                      the next round
 
-All of these are written once. Rounds before the last finished one are forgotten, and incomplete
-ones once the next has taken up theirs.
+All of these are written once. Records of rounds before the last finished one are removed, as are
+those of incomplete rounds that the next one has taken over.
 """
 
 import json
@@ -51,10 +50,10 @@ class Copied:
 
 @dataclass
 class Ledger:
-    """``have``: files that are known to be whole. ``ours``: names of all that may be there by our
-    hand. ``current``: the plan of the newest complete copy, ``unfinished`` where its deletions are
-    not done. ``open``: of an interrupted round. ``round``: number of the newest; ``incomplete``: of
-    those without a complete copy.
+    """``have``: files known to be complete. ``ours``: names of all files that Weir may have
+    written. ``current``: the plan of the newest complete copy, ``unfinished`` while deletions
+    remain. ``open``: the plan of an interrupted round. ``round``: number of the newest round;
+    ``incomplete``: numbers of those without a complete copy.
     """
 
     have: dict[str, Copied] = field(default_factory=dict)
@@ -68,7 +67,7 @@ class Ledger:
 
 
 class Replica:
-    """``request`` says where it is. Made by :meth:`opened`."""
+    """The copy of ``request``. Made by :meth:`opened`."""
 
     def __init__(self, request: Request) -> None:
         self.id, self.source = request.replica, request.source
@@ -79,9 +78,7 @@ class Replica:
 
     @classmethod
     def opened(cls, request: Request) -> "Replica":
-        """Raises :class:`Refused` where the place is another copy's, or holds files of somebody
-        else.
-        """
+        """Raises :class:`Refused` if the place belongs to another copy, or holds other files."""
         replica = cls(request)
         marker = {"format": 1, "replica": request.replica, "source": request.source}
         if not replica.records.exists(MARKER):
@@ -91,12 +88,12 @@ class Replica:
                     "that is empty or not there yet."
                 )
             if "://" not in replica.reading:
-                # Readable to whom the directories around it are, as all of it but the records.
+                # With the permissions of the parent directory, like all of it except the records.
                 folders.make(Path(replica.reading))
             with suppress(AlreadyWritten):
                 replica.records.write(MARKER, json.dumps(marker).encode())
         if json.loads(replica.records.read(MARKER)) != marker:
-            # Whose it is, is nothing for whoever asked for this one.
+            # The message must not reveal the owner of the other copy.
             raise Refused(f"{replica.reading} holds another copy; name another directory.")
         return replica
 
@@ -157,7 +154,7 @@ class Replica:
         self.write(round_, FILES, _lines(files))
 
     def ledger(self) -> Ledger:
-        """Raises :class:`BadPlan` where a record of it cannot be read."""
+        """Raises :class:`BadPlan` if a record of it cannot be read."""
         rounds = self.rounds()
         written = {number: set(self.records.names(f"rounds/{number:08}")) for number in rounds}
         base = max((number for number in rounds if FINISHED in written[number]), default=0)
@@ -183,7 +180,7 @@ class Replica:
             left = json.loads(self.read(number, FINISHED) or b"{}").get("left", ())
             ledger.ours = {*ledger.have, plan.metadata_name, *left}
         else:
-            # What it meant to delete may be of rounds that are forgotten.
+            # Its planned deletions may be of rounds without records.
             ledger.ours |= {
                 plan.metadata_name,
                 *plan.delete,

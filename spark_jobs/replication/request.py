@@ -1,4 +1,4 @@
-"""What a run of replication is asked for and what it answers, as JSON."""
+"""The request and the result of a replication run, as JSON."""
 
 import json
 from collections.abc import Sequence
@@ -16,12 +16,10 @@ COMPLETE, UP_TO_DATE, NOTHING = "complete", "up_to_date", "nothing"
 
 @dataclass(frozen=True)
 class Request:
-    """``source``: the directory of a job, canonical. ``destination`` as Flink is to read it;
-    ``read_at`` where Weir reaches it.
-
-    ``roots``: every registered root, canonical, and where it is read; nothing of the ``withheld``
-    ones is read. ``aliases`` as of :class:`ingest.uris.Spellings`. ``taken``: other places that
-    nothing is written to, as ``roots``.
+    """``source``: the directory of a job, canonical. ``destination``: for Flink; ``read_at``: the
+    same place for Weir. ``roots``: (canonical URI, where it is read) of every registered root;
+    ``withheld`` ones are not read. ``aliases``: for :class:`ingest.uris.Spellings`. ``taken``:
+    other places that must not be written to, like ``roots``.
     """
 
     replica: str
@@ -41,7 +39,7 @@ class Request:
         try:
             written = json.loads(text)
             for name in ("roots", "aliases", "taken"):
-                written[name] = tuple((str(one), other) for one, other in written.get(name, ()))
+                written[name] = tuple((str(uri), other) for uri, other in written.get(name, ()))
             written["withheld"] = tuple(map(str, written.get("withheld", ())))
             return cls(**written)
         except (ValueError, TypeError, AttributeError) as error:
@@ -52,10 +50,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Result:
-    """``state``: COMPLETE, UP_TO_DATE or NOTHING. Of the copy that is complete now: its checkpoint,
-    ``as_of`` (when the original ``_metadata`` was written, ISO), when it was complete, where it
-    lies, files and bytes. ``deleted_files``: by this run. ``overtaken``: checkpoints that this run
-    gave up for newer ones.
+    """``state``: COMPLETE, UP_TO_DATE or NOTHING. The complete copy has a checkpoint, ``as_of``
+    (when the original ``_metadata`` was written, ISO), ``completed_at`` (ISO), location, files and
+    bytes. ``copied_…``, ``deleted_files``: by this run. ``overtaken``: checkpoints abandoned for
+    newer ones.
     """
 
     state: str

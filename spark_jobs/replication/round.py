@@ -1,8 +1,8 @@
-"""Bringing a copy up to the newest checkpoint: plan → files, in batches → all there, by size →
-``_metadata`` with its new paths → complete → what only older copies needed is deleted. Killed
-anywhere, the next run goes on. Until ``_metadata`` is in place the copy before is whole, and
-nothing of it is deleted. The origin is only read. What a new kind of handle refers to is rewritten
-where its reader calls ``reading.path`` (:mod:`ingest.metadata.rewriting`).
+"""Updates a copy to the newest checkpoint: plan → files, in batches → check of sizes →
+``_metadata`` with new paths → complete → deletion of what only older copies needed. A killed run is
+continued by the next one. Until ``_metadata`` is in place, the previous copy stays complete. The
+origin is only read. Paths of a new kind of handle are rewritten if its reader calls
+``reading.path`` (:mod:`ingest.metadata.rewriting`).
 """
 
 import json
@@ -39,29 +39,26 @@ Say = Callable[[str], None]
 
 
 class NotCopied(IngestError):
-    """A round ended before its copy was complete; the copy before it is as it was.
-
-    The message says why.
+    """A round ended before its copy was complete; the previous copy is unchanged. The message says
+    why.
     """
 
 
 class Overtaken(NotCopied):
-    """Files of the checkpoint went while it was copied."""
+    """Files of the checkpoint were deleted while it was copied."""
 
 
 def replicate(
     request: Request, copy_all: CopyAll = in_threads, say: Say = lambda _: None
 ) -> Result:
-    """Raises ``Refused``, ``NotCopied``, ``TreeError`` and what listing raises."""
+    """Raises ``Refused``, ``NotCopied``, ``TreeError`` and the errors of listing."""
     refuse_taken(request)
     return _Run(request, origin_of(request), Replica.opened(request), copy_all, say).run()
 
 
 def refuse_taken(request: Request) -> None:
-    """Raises :class:`Refused` where the destination lies in a registered root or another place that
-    is taken, or one in it.
-
-    Whose that is, is nothing for whoever asked for the copy.
+    """Raises :class:`Refused` if the destination lies in a registered root or another taken place,
+    or contains one. The message does not reveal its owner.
     """
     origin = origin_of(request)
     origin.root_of(request.source)
@@ -166,7 +163,7 @@ class _Run:
         self.replica.write(number, records.PLAN, plan.content)
         self.replica.write(number, records.ORIGIN, content)
         if ledger.incomplete:
-            # However many checkpoints are overtaken, their records do not add up.
+            # The records of overtaken checkpoints must not accumulate.
             self.replica.write_copied(number, ledger.have.values())
             self.replica.forget(ledger.incomplete)
         counts = (
@@ -180,7 +177,8 @@ class _Run:
         self._refuse_withheld(plan)
         names = [entry.name for entry in plan.entries]
         there = self.replica.sizes(names)
-        # What an interrupted round wrote without noting it is compared with its original.
+        # Files that an interrupted round wrote without recording them are compared with the
+        # original.
         left = [
             entry
             for entry in plan.entries
@@ -240,7 +238,7 @@ class _Run:
 
         def moved(path: str) -> str:
             canonical_path = canonical(path, self.origin.spellings)
-            # What is no file of state is a directory of merged files.
+            # An entry that is no state file is a directory of merged files.
             inside = (
                 f"{target}{canonical_path[len(source) :]}"
                 if is_below(canonical_path, source)
@@ -251,7 +249,7 @@ class _Run:
         return moved
 
     def _refuse_outside(self, plan: Plan, file: MetadataFile) -> None:
-        """The file to be put in place leads to the files of the plan, and nowhere else."""
+        """Refuse a ``_metadata`` with paths outside the plan."""
         directory = f"{self.replica.uri}/{plan.metadata_name.removesuffix('/_metadata')}"
         wanted = {f"{self.replica.uri}/{entry.name}" for entry in plan.entries}
         named = {
@@ -267,9 +265,8 @@ class _Run:
             )
 
     def _finish(self, ledger: Ledger) -> int:
-        """Delete what the complete copy does not need; how many files.
-
-        What cannot be deleted is left to the next round.
+        """Delete files that the complete copy does not need; returns their number. The next round
+        retries those that cannot be deleted.
         """
         plan = ledger.current
         if plan is None or not ledger.unfinished:

@@ -1,3 +1,1 @@
-"""A cycle of few new rows in one process, without Spark, which would take seconds of CPU to plan
-it.
-"""
+"""A cycle of few new rows in one process, without Spark, whose planning would take seconds of CPU."""

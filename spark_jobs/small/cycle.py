@@ -25,9 +25,8 @@ MOST_EXECUTIONS = 100_000
 
 
 def fits(lake: LakeReader, previous: Manifest | None, run_dir: str) -> bool:
-    """Whether all lies on this machine, and what is remembered is little.
-
-    How much is new is seen while it is read.
+    """Whether the lake is on this machine and the remembered state is small. The number of new rows
+    shows while they are read.
     """
     if not lies_here(lake.root, run_dir, previous.run_dir if previous else ""):
         return False
@@ -116,8 +115,8 @@ class SmallCycle(Cycle):
                     self._of_clusters(snapshot.iter_batches(columns=there)), kinds
                 )
                 columns = [
-                    rows[one.name] if one.name in there else pa.nulls(rows.num_rows, one.type)
-                    for one in schema
+                    rows[field.name] if field.name in there else pa.nulls(rows.num_rows, field.type)
+                    for field in schema
                 ]
                 read.append(pa.table(columns, schema.names).cast(schema))
         tables = pa.concat_tables(read)

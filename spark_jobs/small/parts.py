@@ -1,5 +1,5 @@
-"""Clusters some at a time, so that one process holds the rows of a few: what is known of a job
-concerns no other cluster.
+"""Splits clusters into parts, so that one process holds the rows of a few: jobs of different
+clusters are independent.
 """
 
 from collections import Counter
@@ -19,11 +19,9 @@ ROWS_OF_A_REMEMBERED_JOB = 4
 def parts(
     lake: SmallLake, after: Mapping[str, int], previous: Manifest | None, most_rows: int
 ) -> Iterator[tuple[str, ...] | None]:
-    """Names of clusters, together all that have new rows or are remembered; None once where they
-    are few enough to take all at once.
-
-    A cluster that alone has more than ``most_rows`` is a part by itself: how much one commit brings
-    of it, the collector bounds.
+    """Names of clusters, by part; together all with new rows or remembered jobs. A single None
+    means all at once, if rows are few. A cluster with more than ``most_rows`` is a part by itself:
+    the collector bounds its rows per commit.
     """
     sizes = lake.new_rows_of_clusters(after)
     for name, weight in ((JOB_STATE, ROWS_OF_A_REMEMBERED_JOB), (EXECUTIONS, 1)):

@@ -20,7 +20,7 @@ from spark_jobs.spans import Span
 MOST_ROWS = 40_000
 """Of all files that a cycle reads: seconds of work. Beyond it Spark's planning no longer weighs."""
 MOST_BYTES = 8 << 20
-"""The same files, as they lie in the lake; rows of thousands of subtasks are long."""
+"""The stored bytes of these files; rows of thousands of subtasks are long."""
 
 
 def lies_here(*places: str) -> bool:
@@ -33,9 +33,9 @@ class TooLarge(Exception):
 
 @dataclass
 class SmallLake:
-    """A lake on this machine's disk as of one version per table. Its methods raise
-    :class:`TooLarge`. ``after`` is by table, its own and that of the derived one. ``clusters``: the
-    only ones whose rows are read; None for all.
+    """A lake on this machine's disk, at one version per table. Its methods raise :class:`TooLarge`.
+    ``after``: by table, its version and that of the derived table. ``clusters``: the only ones
+    whose rows are read; None for all.
     """
 
     lake: LakeReader
@@ -133,9 +133,9 @@ class SmallLake:
     def _read(self, table: str, files: Iterable[DataFile], condition: pc.Expression) -> pa.Table:
         schema = pa.schema(
             [
-                pa.field(one.name, in_microseconds(one.type))
-                for one in ALL_TABLES[table].schema
-                if one.name != "date"
+                pa.field(column.name, in_microseconds(column.type))
+                for column in ALL_TABLES[table].schema
+                if column.name != "date"
             ]
         )
         paths = []

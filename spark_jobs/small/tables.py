@@ -1,4 +1,4 @@
-"""What Spark does with rows between two steps, done here with Arrow tables."""
+"""Spark's operations between two steps, on Arrow tables."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 

@@ -1,7 +1,7 @@
-"""The steps of a cycle: rows that are new in the lake → one pass over each job of which there are
-any → one result. Where rows are needed that came longer ago, jobs say so; they are looked up, and
-these jobs are folded again. A small cycle (``small/cycle.py``) calls the steps in its own process;
-with Spark (``jobs/recompute.py``) Python workers call them on all rows of a job, or of a cluster.
+"""The steps of a cycle: new rows of the lake → one pass over each job that has any → one result. If
+a job needs earlier rows, they are looked up, and it is folded again. A small cycle
+(``small/cycle.py``) calls the steps in its own process; with Spark (``jobs/recompute.py``) Python
+workers call them on all rows of a job, or of a cluster.
 """
 
 from abc import ABC, abstractmethod
@@ -54,16 +54,14 @@ _BROUGHT: Mapping[str, tuple[Make, pa.Schema]] = {
 
 
 class Made(NamedTuple):
-    """Rows that were computed once, whoever reads them, and their files in the run's directory."""
+    """Rows that are computed once for all readers, and their files in the run's directory."""
 
     rows: Rows
     output: Output
 
 
 class Cycle(ABC):
-    """One run over the rows that are new since ``previous``; ``steps`` writes everything but the
-    manifest.
-    """
+    """One run over rows since ``previous``; ``steps`` writes everything except the manifest."""
 
     def __init__(
         self, lake: Any, previous: Manifest | None, run_dir: RunFiles,
@@ -78,7 +76,7 @@ class Cycle(ABC):
         }
 
     def steps(self) -> Iterator[tuple[str, int]]:
-        """Write part after part; yields the name of each and how many rows it got."""
+        """Write part after part; yields the name and number of rows of each."""
         if self._has_new("log_records"):
             yield "events", self._read_events.output.rows
         if self._has_new("references"):
@@ -115,7 +113,7 @@ class Cycle(ABC):
         fold = partial(folded_batches, settings=self.settings, older_snapshots=older_snapshots)
         return self._made(folder, self._in_order(parts, JOB), fold, FOLDED).output
 
-    # What is new.
+    # New rows.
 
     def _new(self, table: str) -> Rows:
         return self.lake.new_rows(table, self.from_seq)
@@ -137,7 +135,7 @@ class Cycle(ABC):
 
     @cached_property
     def parts(self) -> Parts:
-        """What is new of each job and what is remembered of it, by part: see
+        """New and remembered rows of each job, by part; see
         :class:`spark_jobs.fold.job_update.JobUpdate`.
         """
         parts = dict(self._parts_of_life)
@@ -179,7 +177,7 @@ class Cycle(ABC):
             parts["events"] = self._events
         return parts
 
-    # Log events, completed with where their task ran.
+    # Log events, with the TaskManager and host of their task.
 
     @cached_property
     def _read_events(self) -> Made:
@@ -240,7 +238,7 @@ class Cycle(ABC):
         if self._has_new("exceptions"):
             parts["exceptions"] = self._new("exceptions").select(lives.TRACE.names)
         if self._names_executions:
-            # Whoever ends is named by its id, as those are on which attempts run.
+            # Ends name TaskManagers by id, as placements of attempts do.
             parts["executions"] = self._executions.rows.select(EXECUTION.names)
             parts["lines"] = self._mapped(
                 self._read_events.rows.select(lives.LINE.names), lives.line_batches, lives.LINE
@@ -258,7 +256,7 @@ class Cycle(ABC):
             rows = self._of_touched_windows(rows)
         return self._flagged(rows, self.from_seq["vertex_metrics"])
 
-    # What parsed _metadata tell.
+    # Parsed _metadata.
 
     @cached_property
     def _asked_of_files(self) -> Rows:
@@ -294,7 +292,7 @@ class Cycle(ABC):
             SNAPSHOT,
         )
 
-    # What came longer ago.
+    # Earlier rows.
 
     def _lookups(self, jobs: Output) -> list[JobLookup]:
         return [
@@ -329,20 +327,20 @@ class Cycle(ABC):
             name: self._of_jobs(rows, asking) for name, rows in (self.parts | looked_up).items()
         } | {"found": asking}
 
-    # How rows are brought together.
+    # Grouping of rows.
 
     @abstractmethod
     def _mapped(self, rows: Rows, make: Make, schema: pa.Schema) -> Rows: ...
     @abstractmethod
     def _in_order(self, parts: Parts, by: Sequence[str]) -> Rows:
-        """Rows of all parts, each in a struct column of its name, those of a key together; those of
-        a cluster part by part.
+        """Rows of all parts, grouped by key, each part in a struct column of its name; within a
+        cluster part by part.
         """
 
     @abstractmethod
     def _made(self, folder: str, rows: Rows, make: Make, schema: pa.Schema) -> Made:
-        """``make`` of them, written below the folder; what is ``staged/`` is for later steps of
-        this run.
+        """The result of ``make``, written below the folder; ``staged/`` is for later steps of this
+        run.
         """
 
     @abstractmethod
@@ -357,24 +355,24 @@ class Cycle(ABC):
 
     @abstractmethod
     def _bounds(self, rows: Rows, column: str) -> tuple[datetime, datetime]:
-        """The first and the last instant, or up to a second before."""
+        """The first and the last instant, rounded down to seconds."""
 
     @abstractmethod
     def _of_jobs(self, rows: Rows, jobs: Rows) -> Rows: ...
     @abstractmethod
     def _of_touched_windows(self, new: Rows) -> Rows:
-        """Samples in the windows that new ones fall into; perhaps of others too."""
+        """Samples in the windows of new samples; perhaps of others too."""
 
     @abstractmethod
     def _flagged(self, samples: Rows, after_seq: int) -> Rows:
-        """Those with an instant, as :data:`spark_jobs.transforms.group_windows.SAMPLE` and its
+        """Samples with an instant, as :data:`spark_jobs.transforms.group_windows.SAMPLE` with its
         flags.
         """
 
     @abstractmethod
     def _carried(self, name: str, schema: pa.Schema, known: str | None = None) -> Rows:
-        """A snapshot that the last run left, without rows where ``known`` is null; of another
-        version by the names that it shares.
+        """A snapshot of the last run, without rows whose ``known`` is null; from another version,
+        the common columns.
         """
 
     def _carry_over(self, name: str, schema: pa.Schema) -> None:

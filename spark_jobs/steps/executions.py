@@ -1,5 +1,5 @@
-"""Where each attempt of a subtask ran, and of which job it was, learnt from the log lines of a
-cluster. Executions are carried from run to run: a task may run for months after its deploy line.
+"""Where each attempt of a subtask ran, and its job, from the log lines of a cluster. Executions are
+carried from run to run: a task may run for months after its deploy line.
 """
 
 from collections import defaultdict
@@ -44,8 +44,8 @@ def telling_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
 
 
 def learnt_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """``LEARNT_EXECUTION`` rows of each cluster out of its parts ``carried`` (what the last run
-    knew) and ``reported``.
+    """``LEARNT_EXECUTION`` rows of each cluster from its parts ``carried`` (by the last run) and
+    ``reported``.
     """
     for group in groups(batches, keys=1):
         rows = executions(group.rows("reported"), group.rows("carried"))
@@ -57,10 +57,8 @@ def newly_placed_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
 
 
 def executions(events: Sequence[Row], carried: Sequence[Row]) -> list[dict[str, Any]]:
-    """What these lines of one cluster and earlier runs (``carried``: an earlier result) reported, a
-    row per attempt.
-
-    ``newly_placed``: job, task and host are known, and were not in the earlier result.
+    """Executions in these lines of one cluster and in ``carried``, an earlier result; a row per
+    attempt. ``newly_placed``: job, task and host have become known.
     """
     tellings: dict[str, list[tuple[Any, Row]]] = defaultdict(list)
     for row in carried:
@@ -108,8 +106,8 @@ def _time(row: Row) -> Any:
 
 
 def _take_deploy_lines_without_id(known: Sequence[dict[str, Any]], reported: Iterable[Row]) -> None:
-    """Up to 1.11 a deploy line names task and attempt only: the first one after the attempt was
-    first reported is meant.
+    """Use deploy lines without an id: up to 1.11 they only name task and attempt. The first one
+    after the attempt was first reported counts.
     """
     lines: dict[Any, list[Row]] = defaultdict(list)
     for event in reported:
@@ -148,8 +146,8 @@ def _by_content(line: Row) -> Any:
 def _take_jobs(
     known: Iterable[dict[str, Any]], reported: Iterable[Row], carried: Iterable[Row]
 ) -> None:
-    """The job: from a line that names both, else from the execution graph, else where a log tells
-    of one job only.
+    """Set the job: from a line that names both, else from the execution graph, else if the log has
+    only one job.
     """
     with_job = [event for event in reported if event["job_id"] is not None]
     of_graph: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Lives of the TaskManagers of clusters, and their losses brought to the jobs that ran there."""
+"""Lives of TaskManagers by cluster, and their losses for the jobs that ran there."""
 
 from collections.abc import Iterable, Iterator
 
@@ -67,7 +67,7 @@ def served_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def loss_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """``TASKMANAGER_LOSS`` for each job to which one is news."""
+    """``TASKMANAGER_LOSS`` for each job that needs to know of it."""
     for batch in batches:
         losses = batch.take(pc.list_parent_indices(batch["to_inform"]))
         made = {

@@ -1,4 +1,4 @@
-"""Events completed with where their task ran."""
+"""Adds to events where their task ran."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -18,8 +18,8 @@ OF_PROCESS = ("transaction_open", "transaction_lost", "transaction_timeout_set",
 one job.
 """
 WORKER_ENDED = "worker_terminated"
-"""Of the ResourceManager: one on which no task was deployed is nobody's loss but of the job that
-waits for it.
+"""Of the ResourceManager: a worker without a deployed task is only a loss for the job that waits
+for it.
 """
 OF_CLUSTER = (
     WORKER_ENDED,
@@ -37,11 +37,11 @@ OF_CLUSTER = (
     "taskmanager_fatal",
     "zookeeper_lost",
 )
-"""Lines of other processes: they are of the only job that the cluster is known to have; those of
-``OF_PROCESS`` too, where nobody says what runs there.
+"""Lines of other processes belong to the cluster's only known job; those of ``OF_PROCESS`` too, if
+it is unknown what runs there.
 """
 NAMED_BY = ("execution_id", "attempt", "container", "timeout_ms", "reason_text", "reason")
-"""Columns of events of which one at least is filled where it matters what ran where."""
+"""Columns of events, at least one of which is filled if the place of a task matters."""
 
 _NAME = ("task", "subtask", "attempt")
 _BY_NAME = ("job_id", "vertex_id", "container", "host")
@@ -59,14 +59,14 @@ def located_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
 
 
 class Places:
-    """What is known of the executions of one cluster."""
+    """The known executions of one cluster."""
 
     def __init__(self, cluster: str | None) -> None:
         self.cluster = cluster
         self._ran: dict[str, Row] = {}
         self._runs: dict[Any, list[Row]] = defaultdict(list)
         self._came: dict[str, list[Row]] = defaultdict(list)
-        """Those whose TaskManager logged that it received them, by log."""
+        """Executions that a TaskManager logged as received, by log."""
         self._first_of_job: dict[str, Row] = {}
         self._named: set[str] = set()
         """Jobs that any line names."""
@@ -113,8 +113,8 @@ class Places:
         if event["job_id"] is not None:
             return None, ()
         if event["attempt"] is not None:
-            # The one of that name deployed last. Of two jobs of one name at once, that may be the
-            # other.
+            # The last deployed task of that name. With two jobs of one name at once, it may be the
+            # other job's.
             before = _until(self._runs.get(tuple(event[name] for name in _NAME), ()), event["ts"])
             return max(before, key=_by_deployment, default=None), _BY_NAME
         if event["kind"] in OF_PROCESS:

@@ -1,4 +1,4 @@
-"""Rows of the lake in the columns of what is served or folded, as often as they were reported."""
+"""Rows of the lake in the columns of serving tables or of the fold, with duplicates."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -17,11 +17,11 @@ STACKTRACE_CHARS = 16 * 1024
 UNNAMED = "unknown"
 EXCEPTION = arrow_schema(JOB_EXCEPTION)
 SKIP = pa.schema([*arrow_schema(SKIPPED_INPUT), ("job_id", pa.string())])
-"""They name no job."""
+"""Skipped inputs name no job."""
 
 Batches = Iterable[pa.RecordBatch]
 Wanted = Sequence[tuple[str, str, Sequence[str]]]
-"""Cluster, job and the keys of snapshots that it wants (:mod:`spark_jobs.fold.wanted_snapshots`).
+"""Cluster, job and the keys of snapshots that it needs (:mod:`spark_jobs.fold.wanted_snapshots`).
 """
 
 _READ_BY_NOBODY = ""
@@ -53,8 +53,8 @@ def skip_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def taskmanager_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """``taskmanagers`` → ``TASKMANAGER``, one for each job with slots there; none where Flink does
-    not say whose they are (before 1.13).
+    """``taskmanagers`` → ``TASKMANAGER``, one for each job with slots there; none before 1.13,
+    which does not report the jobs.
     """
     for rows in batches:
         slots = (
@@ -70,10 +70,8 @@ def taskmanager_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def snapshot_batches(batches: Batches, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """``snapshots`` → ``SNAPSHOT``, one for each job that wants it.
-
-    A row that an audit brought names no cluster, since nobody knows whose a file is where it is
-    read: it goes to any.
+    """``snapshots`` → ``SNAPSHOT``, one for each job that needs it. A row of an audit has no
+    cluster, which is unknown where the file is read, so it matches any.
     """
     by_key: dict[str, list[tuple[str, str]]] = {}
     for cluster, job_id, keys in wanted:

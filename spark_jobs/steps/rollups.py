@@ -31,8 +31,8 @@ Period = tuple[str, int]
 
 
 def rollup_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """``new`` facts of jobs and all that are ``kept`` of the days that they touch → ``ROLLUP`` of
-    the hours and days that changed.
+    """``new`` facts of jobs and all ``kept`` facts of their days → ``ROLLUP`` of changed hours and
+    days.
     """
     with without_garbage_collection():
         for group in groups(batches):
@@ -56,10 +56,10 @@ def rolled_up(kept: Iterable[dict[str, Any]], touched: set[Period]) -> Iterator[
 
 
 def newest(kept: Iterable[dict[str, Any]]) -> Iterator[Row]:
-    """Rows of the lake's ``checkpoint_facts`` of one job → each key once, as the database holds it.
-    What was committed before a key was taken back is void; of the rest a settled one counts before
-    an open one, then the newest. A key that stays taken back has no figures; its ``as_of`` is that
-    of what was taken back, so that the roll-up without it replaces the one with it.
+    """Rows of the lake's ``checkpoint_facts`` of one job → each key once, as in the database. A
+    retraction voids earlier commits of its key; of the rest a settled row goes before an open one,
+    then the newest. A retracted key has no figures; its ``as_of`` is that of the voided row, so
+    that the roll-up without it replaces the one with it.
     """
     back: dict[Any, int] = {}
     dated = [row for row in kept if row["trigger_time"] is not None]
@@ -90,8 +90,7 @@ def _periods(row: Row) -> list[Period]:
 
 
 def _summed(rows: Sequence[Row]) -> dict[str, Any]:
-    # Savepoints are left out of durations and sizes: they are of another format and on another
-    # schedule.
+    # Durations and sizes exclude savepoints: these have another format and schedule.
     counted = [row for row in rows if row["outcome"] == "completed" and not row["is_savepoint"]]
     refusals = sum(row["outcome"] == REFUSED for row in rows)
     return {
@@ -107,7 +106,7 @@ def _summed(rows: Sequence[Row]) -> dict[str, Any]:
         },
         **{f"{phase}_p95_ms": _percentile(counted, f"{phase}_ms", 0.95) for phase in PHASES},
         "state_bytes_last": _last_size(counted),
-        # Of every outcome: what a failed checkpoint has sent went over the network too.
+        # Of every outcome: failed checkpoints also used the network.
         "checkpointed_bytes_sum": _sum(
             row["checkpointed_bytes"] for row in rows if row["checkpointed_bytes"] is not None
         ),

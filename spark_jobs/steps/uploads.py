@@ -1,6 +1,6 @@
 """What checkpoints uploaded: parsed ``_metadata`` → rows of ``checkpoint_upload``. RocksDB never
-writes a file of one number again: under a name of the compared snapshot in the same place it was
-kept, in another place uploaded again; under another name it is new.
+reuses a file number. So a file with a name of the compared snapshot was kept if its place is the
+same, else uploaded again; a file with another name is new.
 """
 
 from collections import defaultdict
@@ -52,8 +52,8 @@ class Compared(NamedTuple):
 
 
 def file_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Of ``REFERENCE`` rows those of RocksDB files, and those that say that a ``_metadata`` was
-    read to its end.
+    """The ``REFERENCE`` rows of RocksDB files, and those that mark a ``_metadata`` as read to its
+    end.
     """
     for batch in batches:
         is_file = pc.and_(pc.is_valid(batch["path"]), pc.ends_with(batch["local_name"], SST))
@@ -65,9 +65,9 @@ def whole_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 
 def upload_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """``asked`` (comparisons of jobs), ``read`` (``WHOLE`` of what was read since the last run)
-    and, after these of their cluster, ``references`` of any files → ``UPLOAD``: a row for each
-    comparison of which both snapshots were read, and one since the last run.
+    """``asked`` (comparisons of jobs), ``read`` (``WHOLE`` of files read since the last run) and,
+    after these of each cluster, ``references`` → ``UPLOAD``: a row for each comparison whose
+    snapshots were both read, at least one since the last run.
     """
     uploads = None
     for batch in batches:
@@ -117,8 +117,8 @@ class Uploads:
         if row["ordinal"] == 0:
             self._whole[directory][version].append(row["observed_at"])
         else:
-            # File names in a checkpoint directory are random, so the name says which file it is,
-            # however the path is spelled.
+            # File names in a checkpoint directory are random, so the name identifies the file in
+            # any spelling of the path.
             file = row["path"].rsplit("/", 1)[-1] + (
                 "" if row["offset_bytes"] is None else f"@{row['offset_bytes']}"
             )
@@ -126,7 +126,14 @@ class Uploads:
             before, size = files.get(name, (file, None))
             files[name] = (
                 max(file, before),
-                max((one for one in (size, row["size_bytes"]) if one is not None), default=None),
+                max(
+                    (
+                        known_size
+                        for known_size in (size, row["size_bytes"])
+                        if known_size is not None
+                    ),
+                    default=None,
+                ),
             )
 
     def rows(self) -> Iterator[Row]:
@@ -165,8 +172,7 @@ def _bytes(mine: Files, theirs: Files) -> dict[str, int]:
         )
         if size is None or (their_file is not None and their_size is None):
             continue
-        # Of equal numbers in a RocksDB that was built again, the size tells that they are different
-        # files.
+        # After a RocksDB was rebuilt, the size distinguishes files of equal number.
         same = their_file is not None and size == their_size
         reported[
             "kept_bytes"

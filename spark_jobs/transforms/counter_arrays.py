@@ -1,6 +1,6 @@
-"""How many records the subtasks of a vertex had read and emitted at two instants of a window: by
-the *newest* answer that has counters, and the *first* one of the same attempts. Executors import
-this module: nothing but Arrow and NumPy.
+"""Counters of records read and emitted by the subtasks of a vertex at two instants of a window: in
+the *newest* answer with counters, and the *first* one of the same attempts. Executors import this
+module: nothing but Arrow and NumPy.
 """
 
 import numpy as np
@@ -14,10 +14,8 @@ AT = "counted_at"
 
 
 def counters(cells: Cells) -> pa.StructArray:
-    """Of each window ``newest`` and ``first``: ``at`` and an array over subtasks each, null where a
-    task did not run or said nothing.
-
-    ``newest`` is null where no answer has any, ``first`` where no earlier one has all of its
+    """``newest`` and ``first`` of each window: ``at`` and arrays over subtasks, null if a task did
+    not run or report. ``newest`` is null if no answer has any, ``first`` if no earlier one has all
     subtasks in the same attempts.
     """
     read = {name: cells.reals(name) for name in COUNTERS}

@@ -59,7 +59,7 @@ def with_served(events: pa.RecordBatch) -> pa.RecordBatch:
     known = {name: events.column(name) for name in events.schema.names}
     change = pc.binary_join_element_wise(
         known["from_state"], known["to_state"], " -> "
-    )  # null where one is not known
+    )  # null if one is not known
     known["served_reason"] = pc.coalesce(
         known["reason"], change, known["to_state"], known["from_state"]
     )

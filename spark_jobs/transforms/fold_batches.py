@@ -1,5 +1,5 @@
-"""What a Python worker does: rows of jobs out of Arrow, through :mod:`spark_jobs.fold`, results
-back into Arrow.
+"""The work of a Python worker: rows of jobs from Arrow, through :mod:`spark_jobs.fold`, back into
+Arrow.
 
 Executors import this module: nothing but Arrow, the fold and the diagnosis core.
 """
@@ -65,9 +65,7 @@ _PASSED_ON: Mapping[
     "exceptions": (JOB_EXCEPTION, ("ts", "task_key", "exception_name"), ("is_root", "as_of"), {}),
     "skips": (SKIPPED_INPUT, ("observed_at", "subject", "reason"), ("as_of", "detail"), {}),
 }
-"""Part → serving table whose rows it has, what tells its rows apart, which of two is newer, and
-columns under another name.
-"""
+"""Part → (its serving table, identity of a row, order of two versions, renamed columns)."""
 _MADE = (
     CHECKPOINT_FACT,
     JOB_ANNOTATION,
@@ -91,8 +89,8 @@ FOLDED = pa.schema(
         (ROWS, pa.struct([(table.name, pa.int64()) for table in _TABLES])),
     ]
 )
-"""``lookup``: the job was not folded, as rows that came longer ago are needed; nothing else of it
-counts then.
+"""``lookup``: the job was not folded, since earlier rows are needed; then nothing else of it
+counts.
 """
 
 _READ: Mapping[str, Sequence[str] | None] = {
@@ -107,8 +105,8 @@ _FOUND_BY = {
     "found_vertex_checkpoints": ("trigger_time", 0),
     "found_lines": ("ts", LINES_AFTER_TRIGGER // timedelta(milliseconds=1)),
 }
-"""Rows that were looked up are read for several jobs at once: how it is known which are in the span
-that one asked for.
+"""Looked-up rows are read for several jobs at once: these columns tell which are in the span of one
+job.
 """
 _UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)
 _AS_NEWS = (
@@ -138,10 +136,10 @@ def folded_batches(
     """Batches of ``FOLDED``, a row for each job. ``batches``: rows of ``cluster``, ``job_id`` and a
     struct for each part, sorted by job.
 
-    A job that cannot be folded stops only itself: its state stays, and a skipped input says why.
+    A job that cannot be folded affects no other: its state stays, and a skipped input says why.
     ``older_snapshots``: see :class:`spark_jobs.fold.job_update.JobUpdate`.
     """
-    # Rows hold no cycles: looking for some among millions of them took more time than the rules.
+    # Rows form no cycles: garbage collection of millions of them took more time than the rules.
     gc.disable()
     try:
         held: list[tuple[Group, dict[str, Any]]] = []
@@ -159,18 +157,18 @@ def folded_batches(
 
 
 def jobs_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Group]:
-    """What came of each job, samples as windows."""
+    """The groups of rows by job, with samples as windows."""
     return group_windows.with_windows(groups(batches, _READ))
 
 
 def asked_batches(
     batches: Iterable[pa.RecordBatch], settings: Settings
 ) -> Iterator[pa.RecordBatch]:
-    """``ASKED`` of each job, out of the same rows; nothing of a job that cannot be folded yet."""
+    """``ASKED`` of each job, from the same rows; none for a job that cannot be folded."""
     rows: list[Row] = []
     for group in jobs_of(batches):
         if group.key[1] is not None:
-            with suppress(Exception):  # that it cannot be folded is said when it is
+            with suppress(Exception):  # folding reports the error
                 rows += _asked(group, settings)
     yield pa.RecordBatch.from_pylist(rows, ASKED)
 
@@ -229,8 +227,7 @@ def _of_result(result: JobResult) -> dict[str, Any]:
         JOB_START.name: served_rows(result.new_starts, JOB_START),
         JOB_HOST.name: served_rows(result.new_hosts, JOB_HOST),
         HOST_EVENT.name: served_rows(result.host_events, HOST_EVENT),
-        # Of a job that was submitted while its cluster was read, the slots of TaskManagers may tell
-        # before anything else does.
+        # A job submitted while its cluster was read may first appear in the slots of TaskManagers.
         JOB_CURRENT.name: served_rows(
             [result.current] if result.current["as_of"] is not None else [], JOB_CURRENT
         ),
@@ -275,7 +272,7 @@ def fold_group(
 
 
 def news_of(group: Group, older_snapshots: bool = False) -> JobUpdate:
-    """What is new of one job, out of a group of :func:`jobs_of`."""
+    """The new rows of one job, from a group of :func:`jobs_of`."""
     windows, looked_up = group.rows("windows"), group.rows("found")
     news: dict[str, Any] = {part: group.rows(part) for part in _AS_NEWS}
     for part, (column, later_ms) in _FOUND_BY.items():
@@ -311,7 +308,7 @@ def _arrow(held: Sequence[tuple[Group, dict[str, Any]]]) -> pa.RecordBatch:
     try:
         columns = _made(results)
     except _UNFIT:
-        # Something in them fits no column: found by trying one after the other.
+        # A value fits no column: found by trying one job after the other.
         results = [_fitting(group, result) for group, result in held]
         columns = _made(results)
     groups_and_results = [(group, result) for (group, _), result in zip(held, results, strict=True)]

@@ -1,4 +1,4 @@
-"""Rows of several kinds brought together by what they are of."""
+"""Groups rows of several kinds by key."""
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
@@ -10,8 +10,8 @@ from spark_jobs.nested_tables import JOB
 
 
 def in_order(parts: Mapping[str, DataFrame], by: Sequence[str] = JOB) -> DataFrame:
-    """Rows of all parts, each in a struct column of its name, those of a key together; those of a
-    cluster part by part.
+    """Rows of all parts, grouped by key, each part in a struct column of its name; within a cluster
+    part by part.
     """
     nested = (_nested(rows, name, by) for name, rows in parts.items())
     every = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), nested)

@@ -19,7 +19,7 @@ from spark_jobs.transforms.sample_cells import begins
 
 PART = "samples"
 FOUND_PART = "found_samples"
-"""Of the minutes that the job asked for, all there are; of others, what other jobs asked for."""
+"""All samples of the minutes that the job needs; of other minutes, those that other jobs need."""
 IS_NEW = "is_new"
 SAMPLE = OF_WINDOW
 """Columns of ``vertex_metrics`` that are read of a sample. Beside them a row says whether it
@@ -49,8 +49,8 @@ SAMPLES_AT_ONCE = 20_000
 
 
 def with_windows(groups: Iterable[Group]) -> Iterator[Group]:
-    """The groups in their order; instead of ``samples`` they have ``windows``, those that hold a
-    new sample, and ``placements``.
+    """The groups in their order, with ``windows`` (those with a new sample) and ``placements``
+    instead of ``samples``.
     """
     pending: list[Group] = []
     rows = 0

@@ -1,4 +1,4 @@
-"""Rows that were sorted by cluster or job, batch after batch, as one group for each."""
+"""Batches of rows sorted by cluster or job → one group for each."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ Key = tuple[Any, ...]
 """Cluster, or cluster and job; rows that name no job are a group of their cluster."""
 
 Piece = tuple[list[Any], pa.StructArray]
-"""Plain rows, and the same as they came."""
+"""Plain rows, and the same rows in Arrow."""
 
 
 _ALL: Mapping[str, Sequence[str] | None] = {}
@@ -22,7 +22,7 @@ _ALL: Mapping[str, Sequence[str] | None] = {}
 
 @dataclass
 class Group:
-    """All rows of one key by part: as plain rows, and as they came."""
+    """All rows of one key, by part: as plain rows, and as Arrow columns."""
 
     key: Key
     parts: dict[str, list[Piece]] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Group:
         return pieces[0][0] if len(pieces) == 1 else [row for rows, _ in pieces for row in rows]
 
     def arrays(self, part: str) -> list[pa.StructArray]:
-        """As many rows, in the same order."""
+        """The same rows as arrays, in the same order."""
         return [array for _, array in self.parts.get(part, ())]
 
 
@@ -42,11 +42,9 @@ def groups(
     read: Mapping[str, Sequence[str] | None] = _ALL,
     keys: int = 2,
 ) -> Iterator[Group]:
-    """``batches``: as many columns of the key, and a struct column for each part, of which one is
-    set in a row; sorted by key.
-
-    ``read``: fields to take out of a part; all where it is not named, and no plain rows at all
-    where there are none.
+    """``batches``: the key's columns, and a struct column for each part, of which one is set in a
+    row; sorted by key. ``read``: the fields to read of a part; all if it is not named, and no plain
+    rows if empty.
     """
     current: Group | None = None
     for batch in batches:

@@ -1,5 +1,5 @@
-"""Lines of a JSON log of which nothing is kept, recognised for a whole column at once, by the rule
-of :func:`ingest.flink_logs.json_records.is_routine`.
+"""Recognises lines of a JSON log that are not kept, for a whole column at once, like
+:func:`ingest.flink_logs.json_records.is_routine`.
 """
 
 from functools import cache
@@ -15,12 +15,12 @@ _MESSAGE, _QUIET = '"message": ?"', r'"(?:log\.)?level": ?"(?:INFO|DEBUG|TRACE)"
 
 
 def alone(lines: pa.BinaryArray) -> bool:
-    """Whether all of them begin as objects do."""
+    """Whether all lines begin like objects."""
     return bool(pc.all(pc.starts_with(lines, "{")).as_py())
 
 
 def routine(lines: pa.BinaryArray) -> np.ndarray:
-    """True for records that surely are neither events nor of a level that is kept."""
+    """True for records that are certainly neither events nor of a kept level."""
     objects = pc.and_(pc.starts_with(lines, "{"), pc.ends_with(lines, "}"))
     flags: np.ndarray = (
         objects.to_numpy(zero_copy_only=False)

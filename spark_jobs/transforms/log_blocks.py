@@ -1,6 +1,6 @@
-"""Blocks of log files → batches of records. A record belongs to the block in which it begins, and
-the worker reads on behind the block until it ends: large files are read on many cores, with the
-same records.
+"""Blocks of log files → batches of records. A record belongs to the block in which it begins; the
+worker reads past the block to its end. So large files are read on many cores, with the same
+records.
 """
 
 import sys
@@ -30,15 +30,13 @@ BLOCK_BYTES = 16 * 1024 * 1024
 READ_BYTES = 2 * 1024 * 1024
 READ_ON_BYTES = 64 * 1024
 LEARNED_BYTES = 64 * 1024
-"""Of a file's beginning, and before a block, by which prefixes of lines are known to whoever reads
-from its middle.
-"""
+"""Read at a file's beginning, and before a block, to learn the prefixes of lines."""
 LEARNED_BEHIND_BYTES = 4 * 1024
 """Of the line in which a block begins."""
 
 MOST_CHANGES = 20
-"""Between parts that are records alone and others, in one reading: beyond it the way that is faster
-for many costs more.
+"""Changes between single records and other parts in one reading: with more, the batch path is
+slower.
 """
 
 RECORDS = pa.schema(
@@ -104,7 +102,7 @@ def record_batches(
 
 
 class BlockReader(LogReader):
-    """The records that begin in a block."""
+    """Reads the records that begin in a block."""
 
     def __init__(self, block: Block, layout: Layout, zone: ZoneInfo, keep: Keep) -> None:
         self._pending: list[pa.RecordBatch] = []
@@ -132,7 +130,7 @@ class BlockReader(LogReader):
             end = max(end, position + 1)
         else:
             head = stream.read(LEARNED_BYTES)
-            # What the line that the block begins in shows is known behind it, too.
+            # Facts from the line at the block's start also hold behind it.
             self.learn(
                 head[: head.find(b"\n", self._block.begin - 1) + 1]
                 if len(head) >= self._block.begin
@@ -156,8 +154,8 @@ class BlockReader(LogReader):
             yield self._batch(end)
 
     def _learn_before(self, stream: IO[bytes]) -> None:
-        """A container that first prints behind the file's beginning is known by its records right
-        before the block.
+        """Learn the container from records right before the block, if it first prints behind the
+        file's beginning.
         """
         first = max(self._block.begin - LEARNED_BYTES, LEARNED_BYTES)
         stream.seek(first - 1)
@@ -185,7 +183,7 @@ class BlockReader(LogReader):
         lines = pc.split_pattern(pa.array([memoryview(block)[:-1]], pa.binary()), b"\n").flatten()
         if not json_lines.alone(
             lines
-        ):  # text among them would end where a record begins that is left out here
+        ):  # a text in between would end at a record that is left out here
             return super()._lines_of(block, at, objects_are_bare)
         kept = np.flatnonzero(~json_lines.routine(lines))
         stream.splitter.headers += len(lines) - len(kept)
@@ -228,9 +226,8 @@ class BlockReader(LogReader):
 
 
 class ColumnSplitter(RecordSplitter):
-    """Makes columns of parts that are records whole and alone; the others go the usual way.
-
-    Knows no offsets of single records.
+    """Makes columns of pieces that are single, complete records; the others go to the usual
+    splitter. Has no offsets of single records.
     """
 
     def __init__(self, reader: BlockReader, process: str, layout: Layout) -> None:
@@ -272,7 +269,7 @@ class ColumnSplitter(RecordSplitter):
         out.clear()
         self.headers += len(pieces)
         *arrays, hashes = columns
-        # Their times only matter to whoever reads on later.
+        # Their times only matter for reading on later.
         ordinals = self._counts.ordinals(hashes, _NO_TIME)
         self._reader.hold_columns(self._process, [*arrays, hashes, ordinals, None], len(hashes))
         return True

@@ -1,4 +1,4 @@
-"""Log files → rows of the lake's ``log_records``: which worker of Spark reads what
+"""Log files → rows of the lake's ``log_records``: distributes files over Spark's workers
 (:mod:`spark_jobs.transforms.log_blocks`).
 """
 

@@ -1,5 +1,5 @@
-"""Out of Arrow into plain rows: instants are epoch milliseconds, structs are dicts. Columns are
-taken apart at once: nested values one after the other take ten times as long.
+"""Arrow → plain rows: instants are epoch milliseconds, structs are dicts. Whole columns are
+converted at once: single nested values would take ten times as long.
 """
 
 from typing import Any
@@ -13,9 +13,7 @@ US_PER_MS = 1000
 def plain(array: pa.Array) -> list[Any]:
     """An array of any type that the lake or a serving table uses as a Python list, nulls as None."""
     kind = array.type
-    if array.null_count == len(
-        array
-    ):  # as most columns are of rows that few of Flink's versions fill
+    if array.null_count == len(array):  # like most columns that only few Flink versions fill
         return [None] * len(array)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return _lists(array)

@@ -1,6 +1,5 @@
-"""Pressure windows out of Arrow batches of samples, whole columns at a time: Spark's own columns
-would take ten times the work (measured). Executors import this module: nothing but Arrow and NumPy.
-Unknown is NaN in here.
+"""Arrow batches of samples → pressure windows, in whole columns: Spark's own columns take ten times
+as long (measured). Executors import this module: nothing but Arrow and NumPy. Unknown is NaN here.
 """
 
 from collections.abc import Mapping
@@ -48,7 +47,7 @@ MEASURES = (*SPREAD.values(), "backpressured_ratio", "records_in_per_s", "record
 OF_TIME = ("busy_ms_per_s", "backpressured_ms_per_s", "idle_ms_per_s")
 PLACE = ("host", "taskmanager_id")
 OF_SOURCE = tuple(SOURCE_METRICS)
-"""Each subtask's newest value counts: where a lag stands, not its mean."""
+"""Each subtask's newest value counts: the current lag, not its mean."""
 PER_SUBTASK = (*MEASURES, *OF_SOURCE, "watermark_ms", "task_state", *PLACE, *COUNTERS)
 WHOLE = ("parallelism", "samples")
 ARRAYS = (
@@ -120,7 +119,7 @@ def _means(cells: Cells) -> dict[str, Reals]:
     read = {name: cells.reals(name) for name in MEASURES}
     read["busy_ms_per_s"] = _busy_or_unknown(read)
     for name in OF_TIME:
-        # Flink measures these over a little more than a second now and then.
+        # Flink sometimes measures these over a little more than a second.
         read[name] = np.minimum(read[name], FULL_MS_PER_S)
     means = {}
     for name, values in read.items():
@@ -167,8 +166,8 @@ def _newest(cells: Cells, name: str) -> Reals:
 
 
 def _newest_places_of_tasks(cells: Cells) -> dict[str, pa.Array]:
-    """Of each slot: host and TaskManager of the last sample that has one of them; none of a task
-    that has ended by then, which Flink still lists where it ran.
+    """Host and TaskManager of each slot, from the last sample with one of them; none for an ended
+    task, which Flink still lists where it ran.
     """
     states, names = cells.texts("task_state")
     ended = np.isin(

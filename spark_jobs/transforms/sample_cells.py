@@ -1,6 +1,6 @@
-"""Samples of whole windows, made ready for whole columns. Executors import this module: nothing but
-Arrow and NumPy. A *cell* is one subtask in one sample, a *slot* one subtask in one window; those of
-one window lie side by side, in order of time. Unknown is NaN.
+"""Samples of whole windows, prepared for operations on whole columns. Executors import this module:
+nothing but Arrow and NumPy. A *cell* is one subtask in one sample, a *slot* one subtask in one
+window; those of one window lie side by side, in order of time. Unknown is NaN.
 """
 
 from collections.abc import Sequence
@@ -29,9 +29,8 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Cells:
-    """Where the values of subtasks stand.
-
-    ``subtasks``: of each window; ``slot``: of each cell; ``wide``: cells of each sample.
+    """The positions of subtasks' values. ``subtasks``: of each window; ``slot``: of each cell;
+    ``wide``: cells of each sample.
     """
 
     first_of_window: Ints
@@ -44,7 +43,7 @@ class Cells:
 
     @classmethod
     def of(cls, samples: pa.RecordBatch, per_subtask: Sequence[str]) -> "Cells":
-        """``per_subtask``: all columns that anything is taken of, and ``task_state``."""
+        """``per_subtask``: all needed columns, and ``task_state``."""
         is_first = begins(samples)
         first = np.flatnonzero(is_first)
         of_window = np.cumsum(is_first) - 1
@@ -79,7 +78,7 @@ class Cells:
         return numbers
 
     def texts(self, name: str) -> tuple[Ints, pa.Array]:
-        """Of each cell a place in the texts, -1 where there is none."""
+        """The index of each cell's text, -1 if there is none; and the texts."""
         values, at = self.taken(name)
         encoded = values.dictionary_encode()
         indices = np.full(len(self.slot), -1)
@@ -87,8 +86,8 @@ class Cells:
         return indices, encoded.dictionary
 
     def running(self) -> Flags:
-        """Tasks that are being set up or torn down report figures of no meaning; an unknown state
-        is given the benefit of the doubt.
+        """Whether the task runs; others report meaningless figures. An unknown state counts as
+        running.
         """
         states, names = self.texts("task_state")
         others = [place for place, name in enumerate(names.to_pylist()) if name != "RUNNING"]
@@ -101,8 +100,8 @@ def begins(samples: pa.RecordBatch) -> Flags:
 
 
 def newest_places(samples: pa.RecordBatch) -> Ints:
-    """Places of the samples that count: of those of one instant the newest, ties by their whole
-    content, whatever their order.
+    """Positions of the samples to use: the newest of each instant, ties by their whole content,
+    independent of order.
     """
     key = [*(_codes(samples[name]) for name in KEY), ms_of(samples, "ts")]
     places = np.append(np.flatnonzero(_changes(key))[1:], samples.num_rows) - 1

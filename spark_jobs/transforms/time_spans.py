@@ -1,5 +1,5 @@
-"""Instants cut to UTC windows, whatever the session's time zone, and the spans of time that the rows
-of a frame touch.
+"""Cuts instants to UTC windows in any session time zone, and finds the spans of time of a frame's
+rows.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -19,8 +19,8 @@ def floor_to(at: str | Column, seconds: int) -> Column:
 
 
 def spans(rows: DataFrame, instant_column: str | Column, length_s: int) -> list[Span]:
-    """The windows of ``length_s`` that hold the instant of any row, neighbours merged: few, however
-    many rows there are.
+    """The windows of ``length_s`` with an instant of any row, neighbours merged: few for any number
+    of rows.
     """
     starts = rows.select(F.unix_seconds(floor_to(instant_column, length_s)).alias("start"))
     starts_of_windows = [

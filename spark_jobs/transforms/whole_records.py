@@ -1,7 +1,6 @@
-"""Pieces of a log that are a record each → columns of ``log_records``. Which they are is decided
-for a whole column at once; everything else goes to
-:class:`ingest.flink_logs.record_splitter.RecordSplitter`, with the same rows at four times the
-cost.
+"""Pieces of a log that are single records → columns of ``log_records``. They are recognised for a
+whole column at once; the others go to :class:`ingest.flink_logs.record_splitter.RecordSplitter`,
+which makes the same rows at four times the cost.
 """
 
 import re
@@ -35,7 +34,7 @@ _DIGITS_WORTH_US = (10_000_000, 1_000_000, 100_000, 10_000, 1_000)
 _TIME_BYTES = len("26-11-21 04:00:00,001 ")
 _HEADER_END = b" - "
 _REPLACED = (b"\0", b"\r")
-"""What a message holds otherwise than its bytes."""
+"""Bytes that are replaced in a message."""
 
 
 Columns = tuple[pa.Array, pa.Array, pa.Array, pa.Array, list[str]]
@@ -43,9 +42,7 @@ Columns = tuple[pa.Array, pa.Array, pa.Array, pa.Array, list[str]]
 
 
 def alone(pieces: pa.BinaryArray, layout: Layout) -> np.ndarray:
-    """True for pieces (see ``RecordSplitter._take``) that surely are records, whole, and nothing
-    but that.
-    """
+    """True for pieces (see ``RecordSplitter._take``) that are certainly single, complete records."""
     header = _HEADERS.get(layout.name)
     flags = np.zeros(len(pieces), bool)
     if header and len(pieces) > 1:
@@ -55,11 +52,8 @@ def alone(pieces: pa.BinaryArray, layout: Layout) -> np.ndarray:
 
 
 def unread(pieces: pa.BinaryArray) -> np.ndarray:
-    """True for records (see :func:`alone`) of which none is an event or of a level that is kept;
-    the others may be.
-
-    An archive is mostly those: looking at each of them in Python would cost several times as much
-    as reading them.
+    """True for records (see :func:`alone`) that are certainly neither events nor of a kept level.
+    An archive is mostly those: checking each in Python would cost several times as much as reading.
     """
     return ~holds(pieces, _read())
 
@@ -67,7 +61,7 @@ def unread(pieces: pa.BinaryArray) -> np.ndarray:
 def columns_of(
     pieces: pa.BinaryArray, layout: Layout, zone: ZoneInfo, keep: Keep
 ) -> Columns | None:
-    """What is kept of pieces that are records alone; None where some of them need a closer look."""
+    """The kept columns of pieces that are single records; None if some need the splitter."""
     count = len(pieces)
     _, offset_buffer, data = pieces.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32)[

@@ -1,6 +1,5 @@
-"""What people do with alerts: each act leaves who, when and what they said.
-
-The same for pages, API and commands.
+"""What people do with alerts, from pages, API and commands. Each action records who, when and their
+comment.
 """
 
 from collections.abc import Collection, Sequence
@@ -29,10 +28,8 @@ AT_ONCE = 500
 def acknowledge(
     uids: Collection[str], user: Any, comment: str, now: datetime, *, name: str = ""
 ) -> int:
-    """Its notices are not repeated until it is resolved; that it grows worse than it is now is
-    still notified.
-
-    Returns how many were not acknowledged before. ``name``: where it is no user.
+    """Acknowledged alerts are not repeated until they are resolved; a higher severity is still
+    notified. Returns how many were not acknowledged before. ``name``: of an actor that is no user.
     """
     comment, name = clean(comment), name or user.get_username()[:200]
     with transaction.atomic():
@@ -80,9 +77,8 @@ def silence(
     *,
     name: str = "",
 ) -> Silence:
-    """Notify nobody of alerts that match, for a while.
-
-    ``name``: where it is no user's. Raises :class:`InputRefused`.
+    """Notify nobody of matching alerts for a while. ``name``: of an actor that is no user. Raises
+    :class:`InputRefused`.
     """
     text = clean(reason)
     if not matchers:
@@ -91,8 +87,8 @@ def silence(
                 "Give at least one matcher: a silence of everything would hide all that happens."
             )
         )
-    if all(one.label not in OF_EACH_ALERT and one.accepts("") for one in matchers):
-        # Such as clutser!="test", or team="" where nobody has set teams.
+    if all(matcher.label not in OF_EACH_ALERT and matcher.accepts("") for matcher in matchers):
+        # Such as clutser!="test", or team="" where no teams are set.
         raise InputRefused(
             gettext(
                 "These matchers accept all that lacks the label %(label)s, which may be everything; "
@@ -123,7 +119,7 @@ def silence(
 
 
 def end_silence(silence: Silence, user: Any, now: datetime) -> None:
-    """Now instead of later. Raises :class:`ActionRefused` where it is over."""
+    """End a silence now. Raises :class:`ActionRefused` if it is over."""
     with transaction.atomic():
         ended = Silence.objects.filter(pk=silence.pk, ends_at__gt=now)
         if not ended.update(ends_at=now, ended_name=user.get_username()[:200]):

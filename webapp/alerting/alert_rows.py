@@ -1,4 +1,4 @@
-"""Between rows of alerts and their lives as :mod:`webapp.alerting.lifecycle` knows them."""
+"""Converts rows of alerts to the ``Life`` of :mod:`webapp.alerting.lifecycle`, and back."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -62,7 +62,7 @@ SEVERITY_OF_RANK = {rank: str(severity) for severity, rank in SEVERITY_RANK.item
 
 
 def life_of(row: Alert) -> Life:
-    fired = tuple(datetime.fromisoformat(one) for one in row.fired)
+    fired = tuple(datetime.fromisoformat(instant) for instant in row.fired)
     return Life(
         **{name: getattr(row, name) for name in SAME},
         fired=fired,
@@ -74,7 +74,7 @@ def life_of(row: Alert) -> Life:
 
 def put(row: Alert, life: Life) -> None:
     if row.notified == Notified.RESOLVED and life.notified == Notified.NOTHING:
-        # It begins again: an acknowledgement of its last time does not count for this one.
+        # It begins again: an earlier acknowledgement no longer counts.
         row.acknowledged_by, row.acknowledged_name, row.acknowledged_at, row.acknowledge_comment = (
             None,
             "",
@@ -102,9 +102,7 @@ def episode_of(finding: Finding, rank: int, causes: frozenset[str] = frozenset()
 
 
 def copy_texts(row: Alert, finding: Finding) -> None:
-    """What the alert says is what its finding said last, so that it can be read when that is
-    gone.
-    """
+    """The alert keeps the last texts of its finding, for when the finding is gone."""
     row.finding_id = finding.pk
     for name in TEXTS:
         setattr(row, name, getattr(finding, name))
@@ -112,7 +110,7 @@ def copy_texts(row: Alert, finding: Finding) -> None:
 
 @dataclass
 class Written:
-    """Rows of one transaction: made, changed and taken away, with their events."""
+    """Rows of one transaction: created, changed and deleted, with their events."""
 
     new: list[Alert] = field(default_factory=list)
     changed: dict[int, Alert] = field(default_factory=dict)

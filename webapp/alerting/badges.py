@@ -24,7 +24,7 @@ OVER = Badge("over", "■", "unknown")
 
 
 def state_badge(alert: Alert) -> Badge:
-    """What fires has the tone of how bad it is; it is quiet from when its finding is closed until it
+    """A firing alert has the tone of its severity. It is quiet from the end of its finding until it
     is resolved.
     """
     if alert.state == AlertState.FIRING:

@@ -4,13 +4,13 @@ from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.lib.translations import gettext_lazy as _
 
 UNREACHABLE = "collect.blind"
-"""The rule whose alert mutes all others of its cluster: what is not seen cannot be judged."""
+"""The rule whose alert mutes all others of its cluster: an unseen cluster cannot be judged."""
 LEAST_RANK = SEVERITY_RANK[Severity.WARNING]
-"""Findings below a warning are facts that explain; nobody is woken by them."""
+"""Findings below a warning are information; nobody is notified of them."""
 
 
 class AlertState(models.TextChoices):
-    """``PENDING``: seen, and not yet for as long as its hold time asks."""
+    """``PENDING``: seen, but not yet for its hold time."""
 
     PENDING = "pending", _("pending")
     FIRING = "firing", _("firing")

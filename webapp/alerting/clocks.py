@@ -1,5 +1,5 @@
-"""Instants that a clock left far ahead, of Weir or of a JobManager, and that would hold a notice
-back until then, are brought back to now: an alert too many is better than one that nobody hears of.
+"""Corrects instants far in the future, from a wrong clock of Weir or of a JobManager, which would
+delay notices until then. They are set to now: a superfluous notice is better than a missing one.
 """
 
 from datetime import datetime

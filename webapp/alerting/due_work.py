@@ -1,5 +1,5 @@
-"""The due work of alerting: findings into alerts, alerts into notices, at once on a hint, else with
-the next tick.
+"""The due work of alerting: findings become alerts, alerts become notices; at once on a hint, else
+with the next tick.
 """
 
 from datetime import timedelta
@@ -15,7 +15,7 @@ SHORTLY = timedelta(seconds=1)
 
 
 def _again(_key: str) -> None:
-    """What is hinted at while another evaluation ends may be too late for that one."""
+    """A hint during the end of an evaluation may be too late for it."""
     if Finding.objects.filter(to_alert=True).exists():
         evaluation_hint.hint(SHORTLY)
 

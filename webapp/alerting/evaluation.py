@@ -1,8 +1,6 @@
-"""Findings → alerts → groups → notices: one look at all of it, as due work every quarter of a
-minute and when news arrive.
-
-Each chunk is one transaction under the lease, and what it takes up it notes as taken up: killed
-anywhere, the next look goes on where this one stood, and notifies nobody twice.
+"""Findings → alerts → groups → notices, as due work every 15 s and on hints. Each chunk is one
+transaction under the lease, which also marks its findings as taken. If it is killed, the next
+evaluation continues there and notifies nobody twice.
 """
 
 from collections.abc import Callable
@@ -25,15 +23,15 @@ from webapp.work.lease import WriteGuard
 from webapp.work.models import Manifest
 
 CHUNKS_AT_MOST = 200
-"""A hundred thousand findings a look; the rest waits a quarter of a minute."""
+"""A hundred thousand findings per evaluation; the rest waits 15 s."""
 LOADS_FOR = timedelta(seconds=60)
-"""A run that is just being loaded is waited for so long, that what it finds is in one notice."""
+"""The longest wait for a run that is just being loaded, so that its findings are in one notice."""
 SOON = timedelta(seconds=20)
 
 
 @dataclass(frozen=True)
 class Evaluated:
-    """``taken``: findings; ``held`` and ``muted``: alerts that changed by time, or by silences and
+    """``taken``: findings; ``held`` and ``muted``: alerts changed by time, and by silences or
     unreachable clusters.
     """
 

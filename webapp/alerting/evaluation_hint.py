@@ -1,6 +1,5 @@
-"""A hint that there is something to evaluate.
-
-Rows are the truth: a lost hint costs a tick, nothing else.
+"""A hint that there is something to evaluate. Rows decide: a lost hint only delays work until the
+next tick.
 """
 
 from datetime import timedelta

@@ -46,9 +46,7 @@ class AlertFilters(OfAnyAttempt):
 
     @property
     def keys(self) -> tuple[KeysetColumn, ...]:
-        """Pages show the worst first of what is open, what is quiet behind what fires, and the newest of
-        the past.
-        """
+        """Pages list firing alerts by severity, then quiet ones, then the newest past ones."""
         quiet_last = Case(When(quiet_since=None, then=Value(0)), default=Value(1))
         worst = (
             KeysetColumn("severity_rank", descending=True),

@@ -1,5 +1,5 @@
-"""Marked findings → alerts, a chunk a transaction; the mark goes in the same one, so that nothing
-is lost and nothing twice.
+"""Marked findings → alerts, in chunks. The mark is removed in the same transaction, so that each
+finding is taken exactly once.
 """
 
 from collections import defaultdict
@@ -27,9 +27,8 @@ Identity = tuple[str, str, str, str]
 
 
 def take_marked(policies: Policies, now: datetime) -> int:
-    """At most 500; returns how many. Call it in a transaction.
-
-    Findings that another process is writing are left for the next time.
+    """Take at most 500; returns how many. Call it in a transaction. Findings locked by another
+    process are left for the next time.
     """
     marked = (
         Finding.objects.filter(to_alert=True).order_by("id").select_for_update(skip_locked=True)
@@ -117,9 +116,7 @@ def _take(
 
 
 def changed_texts() -> Iterator[list[int]]:
-    """Numbers of open alerts that say something else than their finding says by now, some at
-    once.
-    """
+    """Keys of open alerts whose texts differ from their finding's, in batches."""
     other = Alert.objects.filter(state__in=OPEN, finding__isnull=False).exclude(
         title=F("finding__title"), cause=F("finding__cause"), next_step=F("finding__next_step")
     )
@@ -127,7 +124,9 @@ def changed_texts() -> Iterator[list[int]]:
 
 
 def copy_changed(pks: list[int]) -> int:
-    """Alerts say what their finding says now; returns how many. Call it in a transaction."""
+    """Copy the current texts of findings to their alerts; returns how many. Call it in a
+    transaction.
+    """
     rows = list(
         Alert.objects.filter(pk__in=pks, state__in=OPEN)
         .select_related("finding")
@@ -141,7 +140,7 @@ def copy_changed(pks: list[int]) -> int:
 
 
 def _known(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
-    """Alerts that these may be episodes of, or whose firings count with theirs; the newest first."""
+    """Alerts that these findings may belong to, or whose firings count with theirs; newest first."""
     findings = list(findings)
     since = min(finding.first_seen for finding in findings) - FLAP_WINDOW
     near = Q(state__in=OPEN) | Q(ends_at__gte=since) | Q(notify_since__isnull=False)
@@ -158,15 +157,14 @@ def _known(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
     alerts_by_identity: dict[Identity, list[Alert]] = defaultdict(list)
     identities = {finding.pk: finding.identity for finding in findings}
     moved = []
-    # Locked, since what is written back includes who acknowledged them, which may be changed just
-    # now.
+    # Locked, since all columns are written back, and a person may be acknowledging them.
     for row in rows.order_by("-id").select_for_update():
         if identities.get(row.finding_id or 0, row.identity) != row.identity:
             moved.append(row)
         else:
             alerts_by_identity[row.identity].append(row)
     for row in moved:
-        # Its attempt turned out to be one of another job, whose own open alert goes on.
+        # Its attempt turned out to be of another job, whose own open alert continues.
         new = identities[row.finding_id or 0]
         goes_on = row.is_open and any(alert.is_open for alert in alerts_by_identity[new])
         alerts_by_identity[row.identity if goes_on else new].append(row)

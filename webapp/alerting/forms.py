@@ -1,7 +1,4 @@
-"""Entering silences.
-
-Views hand on instants as UTC, whatever zone they were typed in.
-"""
+"""Forms of silences. Views pass instants on in UTC, whatever zone they were typed in."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,9 +13,9 @@ from webapp.lib.translations import gettext_lazy as _
 
 class InstantField(forms.CharField):
     """An instant, UTC where it names no zone: ``2026-11-21 18:00`` or ``now+2h``; the value is a
-    datetime, or None where it may be empty.
+    datetime, or None if it may be empty.
 
-    Its label names the zone that is shown, in which forms with a field ``zone`` are read.
+    Its label names the displayed zone, in which forms with a field ``zone`` are read.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -45,7 +42,7 @@ class InstantField(forms.CharField):
 
 
 def read_instant(text: str, at: datetime) -> datetime:
-    """As the time range of pages reads it, and ``now+2h`` besides. Raises ``ValueError``."""
+    """Read an instant like the time range of pages, and also ``now+2h``. Raises ``ValueError``."""
     if text.startswith("now+"):
         return at + (at - instant("now-" + text.removeprefix("now+"), at))
     return instant(text.removesuffix(" UTC"), at)

@@ -1,5 +1,5 @@
-"""Time goes by: alerts whose hold time is over fire or are resolved, and those whose finding is
-gone come to their end.
+"""Changes of alerts by time: after their hold time they fire or are resolved; without their finding
+they end.
 """
 
 from collections.abc import Iterator
@@ -59,9 +59,8 @@ def hold(pks: list[int], policies: Policies, now: datetime) -> int:
 
 
 def _mark_what_was_missed() -> None:
-    """Findings that ended without their alert having heard of it.
-
-    There are none, unless something wrote past the marks.
+    """Mark ended findings whose alert does not know of the end. There are none, unless something
+    wrote findings without marks.
     """
     missed = Alert.objects.filter(
         state__in=OPEN,

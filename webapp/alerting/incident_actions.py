@@ -1,5 +1,5 @@
-"""What people do with an incident: the same as with alerts, for all that belong to it, also those
-that join later.
+"""What people do with an incident: the same as with alerts, for all of its alerts, including later
+ones.
 """
 
 from datetime import datetime, timedelta
@@ -27,10 +27,10 @@ MOST_PEOPLE = 200
 
 
 def acknowledge(incident: Incident, user: Any, comment: str, now: datetime) -> int:
-    """Alerts that join later are acknowledged with it, unless they are worse. Returns how many
+    """Later alerts of the incident are also acknowledged, unless they are worse. Returns how many
     alerts were not acknowledged before.
 
-    Raises :class:`ActionRefused` where it is over, or where all of it is acknowledged.
+    Raises :class:`ActionRefused` if it is over, or if all of it is acknowledged.
     """
     comment, name = actions.clean(comment), user.get_username()[:200]
     with transaction.atomic():
@@ -65,8 +65,8 @@ def acknowledge(incident: Incident, user: Any, comment: str, now: datetime) -> i
 
 
 def take_back(incident: Incident, user: Any, now: datetime) -> int:
-    """Take the acknowledgement back, also of its alerts; raises :class:`ActionRefused` where nobody
-    has acknowledged anything of it.
+    """Take back the acknowledgement of the incident and its alerts. Raises :class:`ActionRefused`
+    if there is none.
     """
     with transaction.atomic():
         was = Incident.objects.filter(pk=incident.pk, acknowledged_at__isnull=False).update(
@@ -90,7 +90,7 @@ def take_back(incident: Incident, user: Any, now: datetime) -> int:
 
 
 def people(incident: Incident) -> list[User]:
-    """Who can be its owner: operators who see its cluster, by name; the first 200."""
+    """Possible owners: operators who may see its cluster, by name; the first 200."""
     operators = Q(is_superuser=True) | Q(groups__name__in=OPERATORS)
     active = User.objects.filter(operators, is_active=True).distinct().order_by("username")
     sees: dict[str, bool] = {}
@@ -104,12 +104,11 @@ def people(incident: Incident) -> list[User]:
 
 
 def assign(incident: Incident, owner: str, user: Any, now: datetime) -> None:
-    """``owner``: the name of who works on it from now on; empty for nobody. The history of each of
-    its open alerts has it.
-
-    Raises :class:`InputRefused` for who cannot work on it, :class:`ActionRefused` where it is over.
+    """``owner``: the name of the person who works on it; empty for nobody. Recorded in the history
+    of each of its open alerts. Raises :class:`InputRefused` if the person may not,
+    :class:`ActionRefused` if it is over.
     """
-    able = next((one for one in people(incident) if one.username == owner), None)
+    able = next((person for person in people(incident) if person.username == owner), None)
     if owner and able is None:
         raise InputRefused(
             gettext("Choose an operator who sees this cluster: %(owner)s is none.")
@@ -127,7 +126,7 @@ def assign(incident: Incident, owner: str, user: Any, now: datetime) -> None:
 
 
 def silence(incident: Incident, lasts: timedelta, reason: str, user: Any, now: datetime) -> Silence:
-    """Notify nobody of what belongs to it for so long. Raises :class:`InputRefused`."""
+    """Notify nobody of its alerts for this long. Raises :class:`InputRefused`."""
     text = actions.clean(reason) or f"Incident: {incident.title}"[: actions.LONGEST_COMMENT]
     return actions.silence([matcher(LABEL, "=", incident.uid)], now, now + lasts, text, user, now)
 

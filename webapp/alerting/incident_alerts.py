@@ -1,8 +1,7 @@
-"""Alerts of one incident: reported in one notice, acknowledged together.
-
-Receivers fold by the group of a notice, so that an alert somebody was notified of stays in the
-group it was reported in: what was not notified yet goes there, or, where nothing of the incident
-was, into the group of its cause, or of the bucket that fails jobs of several clusters.
+"""Alerts of one incident: reported in one notice, acknowledged together. Receivers group by the
+notice's group, so a notified alert stays in its group. Unnotified ones join it. If there is none,
+they go into the group of the incident's cause, or of the bucket that fails jobs of several
+clusters.
 """
 
 from collections.abc import Iterable
@@ -20,10 +19,7 @@ ROWS_AT_ONCE = 500
 
 
 def follow(joined: Joined) -> None:
-    """Alerts of incidents that turned out to be part of others become theirs.
-
-    Call it in a transaction.
-    """
+    """Move alerts of merged incidents to the remaining one. Call it in a transaction."""
     for other, kept in joined.merged.items():
         Alert.objects.filter(incident__uid=other).update(incident=kept)
         owned = (
@@ -34,8 +30,8 @@ def follow(joined: Joined) -> None:
 
 
 def join_incident(row: Alert, incident: Incident, now: datetime) -> Iterable[Event]:
-    """The alert, which is not saved, becomes one of the incident; acknowledged with it, unless it
-    is worse than what was acknowledged.
+    """Add the unsaved alert to the incident; it is acknowledged with it, unless it is worse than
+    the acknowledged ones.
     """
     is_new = row.incident_id != incident.uid
     row.incident_id = incident.uid
@@ -60,8 +56,8 @@ def join_incident(row: Alert, incident: Incident, now: datetime) -> Iterable[Eve
 
 
 def gather_unnotified() -> int:
-    """Puts what nobody was notified of yet into the group of its incident; returns how many alerts
-    moved. Call it in a transaction.
+    """Move unnotified alerts into the group of their incident; returns how many. Call it in a
+    transaction.
     """
     unnotified = Alert.objects.to_notify().filter(notified_at__isnull=True, incident__isnull=False)
     waiting = list(
@@ -86,7 +82,7 @@ def _homes(uids: list[str]) -> dict[str, int]:
     )
     homes = dict(
         notified.values_list("incident__uid", "group")
-    )  # the first that was notified comes last, and stays
+    )  # the first notified one comes last, and wins
     causes = {
         uid: (cluster, rule.partition(".")[0])
         for uid, cluster, rule in Incident.objects.filter(

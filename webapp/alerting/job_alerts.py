@@ -1,4 +1,4 @@
-"""How the open alerts of one job stand, for its page."""
+"""The open alerts of one job, for its page."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ class JobAlert:
 
 @dataclass(frozen=True)
 class JobAlerts:
-    """The worst first; ``more`` are not among ``shown``."""
+    """The worst first; ``more``: the number beyond ``shown``."""
 
     shown: list[JobAlert]
     more: int

@@ -1,25 +1,22 @@
-"""What becomes of an alert: pure functions on plain data; no database, no clock.
+"""The life cycle of an alert: pure functions on plain data, without database and clock. An identity
+(cluster, job, rule, subject) has at most one unresolved alert. The rule's findings are its
+episodes.
 
-An identity (cluster, job, rule, subject) has one alert that is not resolved, at most. Its rule's
-findings are its episodes.
-
-1. :func:`take` gives it an episode as it stands: opened, closed, or both since the last look. None
-   is lost: what opened and closed in between still fires.
-2. :func:`tick` lets time pass: a hold time before firing is over, or one before resolving.
-3. What overlaps the span of an alert in data time is that alert: reading the same data again
+1. :func:`take` adds an episode in its current state: opened, closed, or both since the last
+   evaluation. None is lost: an episode that opened and closed in between still fires.
+2. :func:`tick` applies the time: the hold time before firing, or before resolving, may be over.
+3. An episode that overlaps an alert in data time belongs to it: reading the same data again
    notifies nobody twice.
-4. An alert whose end was not notified yet is opened again instead of being followed by another,
-   unless that begins half an hour later.
-5. What was milder than notified for long enough, and grows worse, is notified again; what flaps
-   between severities is not.
-6. A cause that no notice of an alert named is notified; one that comes back is not.
+4. An alert whose end was not notified yet is reopened by the next episode, unless that begins half
+   an hour later.
+5. An alert that was milder than notified for long enough, and grows worse, is notified again; one
+   that flaps between severities is not.
+6. A new cause is notified; one that a notice of the alert has already named is not.
 
-Fires and episodes count in data time, so that they count the same whether they are seen one by one
-or all at once.
-
-Streams of hypothesis test it first (``tests/webapp/alerting/streams.py``), the database second.
-Whatever writes findings marks those whose beginning, end or severity changed
-(:mod:`webapp.findings.marks`) in the same transaction; the evaluation takes the marks up.
+Firings and episodes count in data time, so the result is the same if they are seen one by one or
+all at once. Hypothesis tests it with streams (``tests/webapp/alerting/streams.py``), then with the
+database. Whoever writes findings marks those whose beginning, end or severity changed
+(:mod:`webapp.findings.marks`) in the same transaction, for the evaluation.
 """
 
 from collections.abc import Iterable
@@ -31,15 +28,15 @@ from webapp.alerting.choices import AlertState, Happened, Notified
 FLAPS = 3
 FLAP_WINDOW = timedelta(minutes=30)
 FLAP_QUIET = timedelta(minutes=10)
-"""Three firings within half an hour: from then on it fires until it was quiet for ten minutes."""
+"""After three firings within half an hour, it fires until it was quiet for ten minutes."""
 
 MILDER_FOR = timedelta(minutes=10)
-"""After so long at a lower severity than was notified, that one is what people know it by."""
+"""After this long at a lower severity than notified, the lower one counts as known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How one identity alerts. ``recorded``: its data are those of a recording, and over."""
+    """How one identity alerts. ``recorded``: its data are from a recording, so all in the past."""
 
     alerts: bool = True
     hold_before: timedelta = timedelta()
@@ -49,7 +46,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class AlertEpisode:
-    """A finding as it stands; ``closed_at`` is empty while it is open."""
+    """A finding's current state; ``closed_at`` is None while it is open."""
 
     first_seen: datetime
     last_seen: datetime
@@ -64,7 +61,7 @@ class AlertEpisode:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """An alert as far as its life goes; the names are those of its columns."""
+    """The life-cycle columns of an alert."""
 
     state: str
     starts_at: datetime
@@ -113,9 +110,7 @@ Event = tuple[datetime, str]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``life`` is None where there is no alert, or none any more: one that never fired leaves no
-    trace.
-    """
+    """``life`` is None if there is no alert; one that never fired is deleted."""
 
     life: Life | None
     events: tuple[Event, ...] = ()
@@ -134,7 +129,7 @@ def take(last: Life | None, episode: AlertEpisode, policy: Policy, now: datetime
     if not policy.alerts:
         return _switch_off(last, episode, now)
     if last.is_settled and not episode.is_open:
-        # Notified already: only its span is known better.
+        # Already notified: only its span is more exact.
         return _step(last, replace(last, ends_at=_later(last.ends_at, episode.closed_at)), [], now)
     if not last.is_open:
         return _again(last, episode, policy, now)
@@ -149,8 +144,8 @@ def _is_another(last: Life, episode: AlertEpisode, policy: Policy) -> bool:
 
 
 def gone(last: Life, policy: Policy, now: datetime) -> Step:
-    """Its finding was deleted and nothing took its place: it ended, no later than it was last known
-    of.
+    """Its finding was deleted and not replaced: the alert ended, at the latest when it was last
+    seen.
     """
     if last.state == AlertState.PENDING:
         return Step(None)
@@ -174,18 +169,18 @@ def tick(last: Life, policy: Policy, now: datetime) -> Step:
 
 
 def resolves_at(life: Life, policy: Policy) -> datetime | None:
-    """When a quiet alert is resolved, unless its finding opens again before; None of any other."""
+    """When a quiet alert is resolved, unless its finding reopens before; None for any other."""
     if life.state != AlertState.FIRING or life.quiet_since is None:
         return None
     if policy.recorded or (life.notified == Notified.NOTHING and not life.flapping):
-        # Nobody knows of it yet: it is notified once, as ended.
+        # It was not notified yet: it is notified once, as ended.
         return life.quiet_since
     hold = max(policy.hold_after, FLAP_QUIET) if life.flapping else policy.hold_after
     return life.quiet_since + hold
 
 
 def unmuted(last: Life, now: datetime) -> Life:
-    """Nothing holds it back any more: what still fires is notified, also where it was before."""
+    """It is no longer held back: if it still fires, it is notified, even if it was before."""
     if last.state != AlertState.FIRING:
         return last
     return replace(
@@ -196,7 +191,7 @@ def unmuted(last: Life, now: datetime) -> Life:
 
 
 def muted(last: Life) -> Life:
-    """What ended without ever having been notified, and is muted, is not notified."""
+    """A muted alert that ended without a notice is not notified."""
     if last.state == AlertState.RESOLVED and last.notified == Notified.NOTHING:
         return replace(last, notified=Notified.RESOLVED, notify_since=None)
     return last
@@ -233,7 +228,7 @@ def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now
         )
     life, events = _fire(life, first, now)
     if not policy.hold_before:
-        # The wait of its group counts from the first evidence, however long that took to get here.
+        # The wait of its group counts from the first evidence, even if that was collected late.
         life = replace(life, notify_since=min(first, now))
     if not episode.is_open:
         return replace(_later_step(*_quiet(life, episode, events, now), policy, now), is_new=True)
@@ -243,7 +238,7 @@ def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now
 def _go_on(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     life = last
     if not episode.causes <= last.causes:
-        # As of all first evidence, the wait of its group counts from it.
+        # As above, the wait of its group counts from the first evidence.
         since = last.notify_since or min(episode.last_seen, now)
         life = replace(last, causes=last.causes | episode.causes, notify_since=since)
     if episode.first_seen >= last.episode_at:
@@ -270,7 +265,7 @@ def _go_on(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> 
         return _step(last, life, events, now)
     is_earlier = max(episode.first_seen, episode.last_seen) < life.episode_at
     if is_earlier and last.quiet_since is None:
-        # The end of an earlier one: a later episode is open.
+        # The end of an earlier episode: a later one is open.
         return _step(last, life, events, now)
     return _later_step(*_quiet(life, episode, events, now), policy, now)
 
@@ -364,7 +359,7 @@ def _resolved(life: Life, now: datetime) -> Life:
 
 
 def _later_step(life: Life, events: list[Event], policy: Policy, now: datetime) -> Step:
-    """A quiet alert, which may be resolved at once."""
+    """The step of a quiet alert, which may be resolved at once."""
     step = tick(life, policy, now)
     return _step(None, step.life or life, [*events, *step.events], now)
 
@@ -388,7 +383,7 @@ def _known_as(life: Life, now: datetime) -> Life:
 
 
 def _notify_since(life: Life, now: datetime) -> datetime | None:
-    """First evidence of what no notice contains yet; None where there is nothing new."""
+    """The first evidence that no notice contains yet; None if there is nothing new."""
     if life.state == AlertState.FIRING:
         is_worse = life.rank > life.notified_rank
         is_news = life.notified != Notified.FIRING or is_worse or life.has_new_cause

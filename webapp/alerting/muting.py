@@ -1,8 +1,6 @@
-"""What holds alerts back: a cluster that is not seen, silences. What is unmuted is
-notified, as it then stands.
-
-What is critical and held back by a cluster is notified in any case, later, unless people mute it
-before it is over.
+"""What mutes alerts: unseen clusters and silences. After unmuting, an alert is notified in its
+current state. A critical alert muted by its cluster is always notified later, unless people mute it
+before it ends.
 """
 
 import logging
@@ -31,7 +29,7 @@ FIELDS = ("muted_by", "inhibited_by", "silence", "notified", "notify_since")
 
 @dataclass(frozen=True)
 class Held:
-    """Why an alert is held back, and by which row."""
+    """Why an alert is muted, and by which row."""
 
     by: str = Mute.NONE
     pk: int | None = None
@@ -49,9 +47,8 @@ class _Rule:
 
 
 class Mutes:
-    """All that holds alerts back at one instant: four queries at most.
-
-    The first reason of unreachable, silence counts.
+    """All mutes at one instant: at most four queries. The reason "unreachable" goes before
+    "silence".
     """
 
     def __init__(self, now: datetime) -> None:
@@ -94,8 +91,8 @@ class Mutes:
 
 
 def _matchers_of(row: Silence) -> tuple[Matcher, ...] | None:
-    """``None`` for what cannot be read any more, which mutes nothing: an alert too many is better
-    than one that nobody hears of.
+    """``None`` for unreadable matchers, which mute nothing: a superfluous notice is better than a
+    missing one.
     """
     try:
         return row.parsed_matchers
@@ -109,7 +106,7 @@ def affected_by(mutes: Mutes) -> Iterator[list[int]]:
     concerned = (Q(state__in=OPEN) | Q(notify_since__isnull=False)) & of_some | ~Q(
         muted_by=Mute.NONE
     )
-    # What stays held back need not be read again.
+    # Alerts that stay muted need not be read again.
     alerts = (
         Alert.objects.filter(concerned)
         .exclude(mutes.unreachable.stay_held())
@@ -120,7 +117,7 @@ def affected_by(mutes: Mutes) -> Iterator[list[int]]:
 
 
 def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
-    """Returns how many were muted or let go. Call it in a transaction."""
+    """Returns how many were muted or unmuted. Call it in a transaction."""
     changed: list[Alert] = []
     events: dict[str, list[Alert]] = defaultdict(list)
     rows = (
@@ -143,7 +140,7 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
             if row.notified != life.notified:
                 events[Happened.NOT_NOTIFIED].append(row)
         elif row.muted_by:
-            # What began and ended while it was held back is over: only its history shows it.
+            # An alert that began and ended while muted is over: only its history shows it.
             put(row, unmuted(muted(life), now))
             if row.notified == Notified.RESOLVED != life.notified:
                 events[Happened.NOT_NOTIFIED].append(row)
@@ -180,8 +177,8 @@ def _ended_unnotified(row: Alert) -> bool:
 
 
 def _is_notified_later(row: Alert, held: Held) -> bool:
-    """What is critical does not pass unnoticed because its cluster was not seen: that it was and
-    is over is notified afterwards.
+    """Whether to notify it after the mute: a critical alert must not pass unnoticed because its
+    cluster was not seen.
     """
     return Mute.UNREACHABLE in (held.by, row.muted_by) and _is_late_news(row)
 

@@ -1,4 +1,4 @@
-"""An alert as notices contain it: the newest words of its finding, names of what it mutes, absolute
+"""An alert as notices contain it: its finding's newest texts, names of what it mutes, absolute
 links.
 """
 
@@ -24,7 +24,7 @@ from webapp.incidents.models import Incident
 
 @dataclass(frozen=True)
 class Facts:
-    """What several alerts of a notice need from other rows, read at once. ``muted``: alert number →
+    """Data from other rows for all alerts of a notice, read at once. ``muted``: alert number →
     count and first names.
 
     ``causes``: uid of an incident → number and title of the finding that is its cause.
@@ -54,15 +54,15 @@ class Facts:
         return self.causes.get(row.incident_id or "", (None, ""))[0] == row.finding_id is not None
 
     def cause_of(self, finding: Finding | Alert) -> str:
-        """With the known bugs that explain it, unless it names them itself."""
+        """The cause, with known bugs that explain it unless it names them itself."""
         beside = self.known_bugs.get(finding.pk, ()) if isinstance(finding, Finding) else ()
-        unnamed = [one.sentence for one in beside if one.bug.issue not in finding.cause]
+        unnamed = [
+            exposure.sentence for exposure in beside if exposure.bug.issue not in finding.cause
+        ]
         return join_messages((finding.cause, *unnamed), " ") if unnamed else finding.cause
 
     def in_order(self, rows: Sequence[Alert]) -> list[Alert]:
-        """What is open first, the worst incidents first, the alerts of each together, its cause
-        first.
-        """
+        """Open alerts first, by incident, the worst incident first, its cause first."""
         worst: dict[tuple[bool, str], tuple[int, int]] = {}
         for place, row in enumerate(rows):
             key = (row.is_open, row.incident_id or row.uid)
@@ -79,7 +79,7 @@ class Facts:
 
 
 def muted_names(parents: Sequence[int]) -> dict[int, tuple[int, tuple[str, ...]]]:
-    """How many alerts each of these holds back, and the first 50 by name, the worst first."""
+    """How many alerts each of these mutes, and the names of the 50 worst."""
     if not parents:
         return {}
     held = Alert.objects.open().filter(inhibited_by__in=parents)

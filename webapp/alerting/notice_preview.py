@@ -1,4 +1,4 @@
-"""The notice of an alert as people read it: as it was sent last, or as it would be sent now."""
+"""The notice of an alert for people: as last sent, or as it would be sent now."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from webapp.lib import scopes, shown_zone
 
 @dataclass(frozen=True)
 class NoticeText:
-    """``sent``: the newest delivery to ``receivers``; None of what would be sent to them."""
+    """``sent``: the newest delivery to ``receivers``; None for a preview."""
 
     text: str
     sent: Delivery | None
@@ -26,18 +26,21 @@ class NoticeText:
 
 
 def notice_text(alert: Alert, deliveries: Sequence[Delivery], now: datetime) -> NoticeText | None:
-    """``deliveries``: of the alert, the newest first; None where what was sent cannot be read.
-
-    Alerts of clusters that the viewer does not see are left out.
+    """``deliveries``: of the alert, the newest first; None if the sent notice cannot be read.
+    Alerts of clusters that the viewer may not see are left out.
     """
     if not deliveries:
         kind = FIRING if alert.is_open else RESOLVED
         with translation.override(LANGUAGE), shown_zone.within(lambda: UTC):
             notice = notice_of(alert.group, kind, [alert], now)
-        # Endpoints are of the whole fleet.
+        # Endpoints belong to the whole fleet.
         all_seen = scopes.current().is_everything
         endpoints = Endpoint.objects.filter(enabled=True).order_by("name") if all_seen else ()
-        takers = [one.name for one in endpoints if part_for(notice, wants_of(one)) is not None]
+        takers = [
+            endpoint.name
+            for endpoint in endpoints
+            if part_for(notice, wants_of(endpoint)) is not None
+        ]
         return NoticeText(_text(notice), None, takers)
     sent = Delivery.objects.select_related("endpoint").get(pk=deliveries[0].pk)
     try:
@@ -47,6 +50,6 @@ def notice_text(alert: Alert, deliveries: Sequence[Delivery], now: datetime) -> 
 
 
 def _text(notice: Notice) -> str:
-    seen = tuple(one for one in notice.alerts if scopes.current().holds(one.cluster))
+    seen = tuple(alert for alert in notice.alerts if scopes.current().holds(alert.cluster))
     with translation.override(LANGUAGE), shown_zone.within(lambda: UTC):
         return text_of(notice.without_secrets().of(seen, are_chosen=True))

@@ -1,9 +1,7 @@
-"""Groups → notices → the outbox: what is due is put together and queued in the transaction that
-marks it as notified.
-
-A group waits a little after the first evidence, so that what belongs together comes together. News
-of an incident then come no more often than the interval, and those of others do not wait for that;
-neither does another cause. What nobody has acknowledged is repeated after a while.
+"""Groups → notices → the outbox. Due notices are queued in the transaction that marks their alerts
+as notified. A group waits a little after the first evidence, to collect related alerts. News of an
+incident then come at most once per interval. News of other incidents and new causes do not wait for
+it. Unacknowledged alerts are repeated after a while.
 """
 
 from collections import defaultdict
@@ -30,14 +28,12 @@ LISTED = 100
 UNREAD = ("fired", "finding__related", "finding__data", "finding__subject")
 WORST_FIRST = ("-severity_rank", "starts_at", "id")
 MOST_RECENT = 10
-"""Notices of a group within its interval: where one incident after the other begins, the next ones
-come together.
-"""
+"""Notices of a group within its interval: with more new incidents, the next ones are combined."""
 
 
 @dataclass(frozen=True)
 class NotificationPace:
-    """How a group takes its time."""
+    """The waiting times of groups."""
 
     wait: timedelta
     interval: timedelta
@@ -54,9 +50,8 @@ def pace() -> NotificationPace:
 
 
 def plan(now: datetime) -> list[AlertGroup]:
-    """Note of every group when it is due; returns those with news, the earliest first.
-
-    Call it in a transaction.
+    """Set when each group is due; returns those with news, the earliest first. Call it in a
+    transaction.
     """
     taken, changed, with_news = pace(), [], []
     news = _news_by_group(taken)
@@ -110,9 +105,7 @@ def _is_new_cause(row: Alert, notified_rules: Collection[str]) -> bool:
 
 
 def to_repeat(now: datetime) -> list[AlertGroup]:
-    """Groups whose last notice is long ago, with something that fires and that nobody has
-    acknowledged.
-    """
+    """Groups with an unacknowledged firing alert whose last notice is long ago."""
     waits = _unanswered().filter(group=OuterRef("pk"))
     return list(
         AlertGroup.objects.filter(
@@ -122,7 +115,7 @@ def to_repeat(now: datetime) -> list[AlertGroup]:
 
 
 def notify(group: AlertGroup, now: datetime) -> int:
-    """Queue what is new in a group; returns how many notices. Call it in a transaction."""
+    """Queue the news of a group; returns the number of notices. Call it in a transaction."""
     news = list(
         Alert.objects.to_notify()
         .filter(group=group)
@@ -135,14 +128,14 @@ def notify(group: AlertGroup, now: datetime) -> int:
     firing = [row for row in news if row.state == AlertState.FIRING]
     is_new = any(row.notified == Notified.NOTHING for row in firing)
     kind = FIRING if is_new else "changed" if firing else RESOLVED
-    # What ended before anybody was notified of it is in it once, as ended.
+    # An alert that ended before any notice is included once, as ended.
     _queue(group, kind, news, now)
     _mark_notified(group, news, now)
     return 1
 
 
 def repeat(group: AlertGroup, now: datetime) -> int:
-    """Notify again of what nobody has acknowledged. Call it in a transaction."""
+    """Repeat the notice of unacknowledged alerts. Call it in a transaction."""
     rows = list(
         _unanswered()
         .filter(group=group)
@@ -163,7 +156,7 @@ def _unanswered() -> AlertQuerySet:
 
 
 def notice_of(group: AlertGroup, kind: str, changed: Sequence[Alert], now: datetime) -> Notice:
-    """What a group's notice says now, with what else of it fires; nothing is queued."""
+    """The current notice of a group, with its other firing alerts; nothing is queued."""
     known = {row.pk for row in changed}
     others = Alert.objects.firing().filter(group=group, muted_by=Mute.NONE)
     room = max(LISTED - len(changed), 0)

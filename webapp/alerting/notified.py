@@ -22,9 +22,8 @@ class Notification:
 
 
 def notifications(subjects: Mapping[str, str]) -> dict[str, list[Notification]]:
-    """Subject → to whom a notice of it went, the newest first; no entry where to nobody.
-
-    ``subjects``: uid of an alert → of what it is, such as its incident. Two queries.
+    """Subject → receivers of a notice of it, the newest first; subjects without a notice are
+    missing. ``subjects``: uid of an alert → its subject, such as its incident. Two queries.
     """
     links = DeliveryAlert.objects.filter(alert_uid__in=list(subjects)).order_by()
     newest: dict[tuple[str, int, str], int] = {}

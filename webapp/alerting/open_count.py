@@ -1,5 +1,5 @@
-"""How many troubles nobody has acknowledged, for the menu of every page: alerts of one incident are
-one.
+"""The number of unacknowledged troubles, for the menu of every page: alerts of one incident count
+as one.
 """
 
 from django.core.cache import cache
@@ -12,7 +12,7 @@ CAP = 999
 
 
 def count() -> int:
-    """At most 15 s old, and 1,000 at most."""
+    """The count, at most 1,000, cached for 15 s."""
     known = cache.get(CACHE_KEY)
     if isinstance(known, int):
         return known

@@ -1,4 +1,4 @@
-"""How each identity alerts: what people set, the narrowest scope first, else the defaults."""
+"""How each identity alerts: by people's settings, the narrowest scope first, else by defaults."""
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -15,17 +15,15 @@ WEIR = "weir"
 """Family of the rules on Weir itself."""
 HOLD_BEFORE = timedelta()
 HOLD_AFTER = timedelta(seconds=120)
-"""A finding is closed only when its rule has not seen it for minutes; this is on top of that,
-against the last doubt.
-"""
+"""In addition to the minutes after which an unseen finding is closed."""
 
 Scope = tuple[str, str, str, str]
-"""rule, cluster, job id, job name; empty where it means all."""
+"""rule, cluster, job id, job name; empty if it means all."""
 
 
 @dataclass(frozen=True)
 class RulePolicy:
-    """What is in force for one rule and job; ``severity`` is empty where the finding's own
+    """The settings in force for one rule and job; ``severity`` is empty if the finding's own
     counts.
     """
 
@@ -47,9 +45,8 @@ class RulePolicy:
 
 
 class Policies:
-    """All that is set, read once for an evaluation: three queries.
-
-    ``instead``: a setting to suppose in its scope.
+    """All settings, read once per evaluation: three queries. ``instead``: a hypothetical setting
+    for its scope.
     """
 
     def __init__(self, instead: RuleSetting | None = None) -> None:
@@ -86,7 +83,7 @@ class Policies:
         return replace(rule_policy, alerts=False) if cluster in self._removed else rule_policy
 
     def why_ended(self, cluster: str) -> str:
-        """The reason of an alert that ends now; empty where its rule sees nothing any more."""
+        """Why an alert ends now; empty if its rule no longer finds anything."""
         removed = self._removed.get(cluster)
         if removed is None:
             return ""

@@ -1,6 +1,5 @@
-"""What people set for a rule, in a scope: how it alerts, and by which thresholds it judges.
-
-Who set it is kept with it.
+"""Changes of a rule's settings in a scope: how it alerts, and its thresholds. The author is
+recorded.
 """
 
 from collections.abc import Mapping
@@ -22,9 +21,8 @@ COLUMNS = ("severity", "alerts", "hold_before_s", "hold_after_s")
 
 
 def checked(rule: str, cluster: str, job_id: str, values: Mapping[str, Any]) -> RuleSetting:
-    """A setting that is not saved; ``values`` has :data:`COLUMNS`, empty ones unset.
-
-    Raises :class:`InputRefused`.
+    """An unsaved setting; ``values`` has :data:`COLUMNS`, empty ones are unset. Raises
+    :class:`InputRefused`.
     """
     if rule not in registry.all_rules():
         raise InputRefused(gettext("There is no rule called %(rule)s.") % {"rule": rule[:100]})
@@ -46,10 +44,7 @@ def checked(rule: str, cluster: str, job_id: str, values: Mapping[str, Any]) -> 
 
 
 def save(wanted: RuleSetting, user: Any) -> RuleSetting:
-    """In place of what was set in the same scope.
-
-    Raises :class:`InputRefused` where nothing is set at all.
-    """
+    """Replace the setting of the same scope. Raises :class:`InputRefused` if nothing is set."""
     if not wanted.severity and all(getattr(wanted, name) is None for name in COLUMNS[1:]):
         raise InputRefused(
             gettext(
@@ -83,9 +78,8 @@ def remove(row: RuleSetting) -> None:
 def set_thresholds(
     values: Mapping[str, Any], cluster: str, job_id: str, user: Any
 ) -> list[ThresholdOverride]:
-    """Replaces those of the same scope from the next cycle on.
-
-    ``values``: number or text by key. Raises :class:`InputRefused`.
+    """Replace the thresholds of the same scope from the next cycle on. ``values``: number or text
+    by key. Raises :class:`InputRefused`.
     """
     known = {threshold.key: threshold for threshold in registry.all_thresholds()}
     name = _name_in_scope(cluster, job_id)

@@ -1,8 +1,6 @@
-"""One notice for a bucket that fails jobs of several clusters.
-
-An incident is of one cluster, since people may see some clusters only. What nobody was notified of
-yet goes, from all of them, into one group that is of no cluster. A receiver gets of it what it
-wants to hear of, as of any other group.
+"""One notice for a bucket that fails jobs of several clusters. Incidents are of one cluster, since
+people may see only some clusters. Unnotified alerts of all these incidents go into one group
+without a cluster. Receivers get the part of it that they select, as of any group.
 """
 
 import hashlib
@@ -15,15 +13,14 @@ NO_CLUSTER = ""
 
 
 def shared_homes(causes: dict[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
-    """Uid of an incident whose cause is a bucket → cluster and family of the group of that bucket,
-    where jobs of other clusters meet the same fault of it at the same time.
-
-    ``causes``: uid → cluster and family of incidents. Nothing is read where none is of a store.
+    """Uid of an incident → cluster and family of the bucket's group, if its cause is a bucket that
+    fails jobs of other clusters in the same way at the same time. ``causes``: uid → cluster and
+    family of incidents. Without a query if none is of a store.
     """
     family = RULE.partition(".")[0]
     uids = [uid for uid, (_cluster, of_cause) in causes.items() if of_cause == family]
-    shared = [one for one in store_troubles() if len(one.clusters) > 1] if uids else []
-    group_of = {finding.pk: _group(one) for one in shared for finding in one.findings}
+    shared = [trouble for trouble in store_troubles() if len(trouble.clusters) > 1] if uids else []
+    group_of = {finding.pk: _group(trouble) for trouble in shared for finding in trouble.findings}
     members = IncidentMember.objects.filter(incident__uid__in=uids, finding__in=list(group_of))
     return {
         uid: (NO_CLUSTER, group_of[finding])

@@ -1,6 +1,4 @@
-"""What Weir itself says in the story of an alert: stored in English, read in the language of the
-page.
-"""
+"""Weir's own texts in the history of an alert: stored in English, shown in the page's language."""
 
 from collections.abc import Iterable
 
@@ -10,18 +8,18 @@ from webapp.alerting.choices import Happened
 from webapp.lib.messages.rendering import localised
 
 NOBODY = ": nobody, since no endpoint takes it"
-"""How what no endpoint took ends."""
+"""The end of the text if no endpoint accepted the notice."""
 _NOTICE = ", notice "
 
 
 def stored(kind: str, uid: str) -> str:
-    """``uid``: of the notice; empty where no endpoint took it."""
+    """``uid``: of the notice; empty if no endpoint took it."""
     return f"{kind}{_NOTICE}{uid}" if uid else f"{kind}{NOBODY}"
 
 
 def taken(comments: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Of alerts, by number, with what is ``stored``: the uid of each notice that an endpoint
-    took.
+    """(alert key, uid) of each notice that an endpoint accepted; ``comments``: (alert key, text as
+    made by :func:`stored`).
     """
     return [(alert, uid) for alert, text in comments if (uid := text.partition(_NOTICE)[2])]
 

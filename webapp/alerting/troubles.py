@@ -1,5 +1,5 @@
-"""Open alerts as troubles: those of one incident are one row, with who works on it, who was notified
-of it, and what would resolve it.
+"""Open alerts as troubles: alerts of one incident are one row, with its owner, the notified
+receivers, and what would resolve it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,8 +30,8 @@ MOST_ALERTS = 2_000
 
 @dataclass(frozen=True)
 class Trouble:
-    """``cause``: the finding that it follows from, where that is another; ``more``: other alerts of
-    its incident that are listed with it; ``unnotified``: why nobody was notified, where nobody was.
+    """``cause``: the finding it follows from, if another; ``more``: other alerts of its incident;
+    ``unnotified``: why nobody was notified, if nobody was.
     """
 
     incident: Incident | None
@@ -43,7 +43,7 @@ class Trouble:
 
 
 def folded(alerts: QuerySet[Alert]) -> QuerySet[Alert]:
-    """Of each incident the worst alert: of those its cause, then the oldest."""
+    """The worst alert of each incident; among equals its cause, then the oldest."""
     not_cause = Case(When(finding=F("incident__cause"), then=Value(0)), default=Value(1))
     place = Window(
         RowNumber(),
@@ -57,10 +57,8 @@ def folded(alerts: QuerySet[Alert]) -> QuerySet[Alert]:
 def troubles(
     rows: Sequence[Alert], among: QuerySet[Alert] | None, now: datetime
 ) -> dict[int, Trouble]:
-    """By numbers of alerts: some ten queries, however many there are.
-
-    ``among``: the alerts that each stands for those of its incident of; None where it stands for
-    itself alone.
+    """Troubles by alert key; about ten queries for any number. ``among``: alerts to group by
+    incident, each represented by its worst; None for no grouping.
     """
     uids = {row.incident_id for row in rows if row.incident_id}
     incidents = Incident.objects.select_related("cause").in_bulk(uids, field_name="uid")
@@ -89,8 +87,8 @@ def troubles(
 
 
 def what_resolves(row: Alert, policies: Policies) -> str:
-    """Its own figure that no longer passes its threshold, for as long as its rule and what people
-    set ask for.
+    """What resolves it: its figure must stay below its threshold for as long as the rule and
+    settings require.
     """
     if row.quiet_since is not None:
         return gettext("At %(at)s, unless its rule finds it again.") % {
@@ -102,7 +100,9 @@ def what_resolves(row: Alert, policies: Policies) -> str:
     elif row.flapping:
         after = max(after, FLAP_QUIET)
     hold = duration_text((hold_of(row.rule) + after).total_seconds() * 1_000)
-    crossed = next((one for one in figures(row.evidence) if one.compared and one.is_passed), None)
+    crossed = next(
+        (figure for figure in figures(row.evidence) if figure.compared and figure.is_passed), None
+    )
     if crossed is None:
         return gettext("When its rule has not found it for %(hold)s.") % {"hold": hold}
     words = " ".join((localised(crossed.name), crossed.compared, localised(crossed.note)))

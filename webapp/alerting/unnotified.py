@@ -1,6 +1,4 @@
-"""Why nobody was notified of alerts: what holds each back, or why no endpoint took the notice of
-it.
-"""
+"""Why nobody was notified of alerts: what mutes each, or why no endpoint accepted its notice."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -31,9 +29,8 @@ NO_LONGER_KNOWN = gettext_noop(
 
 @dataclass(frozen=True)
 class Unnotified:
-    """``reasons``: of how many alerts or findings each holds, and a sentence.
-
-    ``is_known``: false where somebody may have been notified.
+    """``reasons``: (number of alerts or findings, sentence). ``is_known``: false if somebody may
+    have been notified.
     """
 
     reasons: tuple[tuple[int, str], ...]
@@ -47,7 +44,7 @@ class Unnotified:
 
 
 def why_nobody(alerts: Sequence[Alert], now: datetime) -> Unnotified:
-    """Of alerts that no delivery is known of: seven queries at most, however many there are."""
+    """For alerts without a known delivery; at most seven queries for any number."""
     reasons = reasons_by_alert(alerts, now)
     if reasons is None:
         return Unnotified(((len(alerts), gettext(NO_LONGER_KNOWN)),), is_known=False)
@@ -55,7 +52,7 @@ def why_nobody(alerts: Sequence[Alert], now: datetime) -> Unnotified:
 
 
 def reasons_by_alert(alerts: Sequence[Alert], now: datetime) -> dict[int, str] | None:
-    """Number of an alert → why nobody was notified; None where that is no longer known."""
+    """Alert key → why nobody was notified; None if no longer known."""
     reasons = {row.pk: _before_its_notice(row) for row in alerts}
     due = [row for row in alerts if not reasons[row.pk] and row.notified_at is None]
     of_notice = [row for row in alerts if not reasons[row.pk] and row.notified_at is not None]
@@ -65,7 +62,7 @@ def reasons_by_alert(alerts: Sequence[Alert], now: datetime) -> dict[int, str] |
     sent = _sent(of_notice)
     if sent is None:
         return None
-    # Somebody who sees some clusters sees no endpoints: they are of the whole fleet.
+    # Readers of some clusters see no endpoints: these belong to the whole fleet.
     endpoints = (
         list(Endpoint.objects.all())
         if (due or of_notice) and scopes.current().is_everything
@@ -105,7 +102,7 @@ def _muted(by: str) -> str:
 
 
 def _about_to_be_muted(rows: Sequence[Alert], now: datetime) -> dict[int, str]:
-    """By what people made since the last evaluation: the next one mutes before it notifies."""
+    """Alerts with a new silence: the next evaluation mutes before it notifies."""
     mutes = Mutes(now)
     prefetch_related_objects(rows, Prefetch("finding", Finding.objects.only("last_seen")))
     return {pk: _muted(held.by) for pk, held in mutes.held_by_alert_id(rows).items() if held.by}
@@ -127,9 +124,8 @@ def _due(row: Alert, group: AlertGroup | None, now: datetime) -> str:
 
 
 def _sent(rows: Sequence[Alert]) -> set[int] | None:
-    """Numbers of those whose notice an endpoint took, without them.
-
-    None where what an endpoint took is no longer kept.
+    """Keys of alerts whose notice an endpoint accepted; None if one of these deliveries is no
+    longer stored.
     """
     if not rows:
         return set()

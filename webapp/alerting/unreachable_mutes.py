@@ -1,10 +1,8 @@
-"""Clusters that are not seen: their alert holds back those of their jobs, from everybody who is
-notified of it instead.
-
-A cluster that is not seen holds back only what was not seen since either, and half of all clusters
-at once hold back nothing: then it is Weir itself that does not see. An alert that is pending, or
-muted itself, holds back nothing either: nobody would be notified of anything. Nor does one that a
-clock which was set back dates ahead: what was seen since cannot be told from what was not.
+"""Unseen clusters: the cluster's alert mutes those of its jobs, for receivers that are notified of
+it. It mutes only what was not seen since then. It mutes nothing if half of all clusters are unseen,
+since the fault is then Weir's; if it is pending or muted, since nobody would be notified of
+anything; or if a clock that was set back dates it in the future, since then it is unknown what was
+seen later.
 """
 
 from collections import defaultdict
@@ -22,16 +20,15 @@ from webapp.fleet.models import Cluster
 from webapp.work.models import CLOCK_SLACK
 
 JUDGED_AGAIN_AFTER = timedelta(seconds=60)
-"""So long after a cluster is seen again its jobs are judged by what is new: what is no longer seen
-by then is not notified.
+"""This long after a cluster is seen again its jobs have been judged: problems unseen by then are
+not notified.
 """
 CRITICAL_RANK = SEVERITY_RANK[Severity.CRITICAL]
 
 
 class UnreachableMutes:
-    """By cluster, the alert that holds back those of its jobs.
-
-    ``is_muted``: whether people mute an alert. Three queries at most.
+    """The muting alerts by cluster. ``is_muted``: whether people mute an alert. At most three
+    queries.
     """
 
     def __init__(self, now: datetime, is_muted: Callable[[Alert], bool]) -> None:
@@ -56,7 +53,7 @@ class UnreachableMutes:
         )
         self._seen_since = now - JUDGED_AGAIN_AFTER
         self._unaware: dict[int, list[Wants]] = defaultdict(list)
-        """By number of such an alert, the endpoints that are not notified of it."""
+        """Key of such an alert → the endpoints that are not notified of it."""
         for endpoint in Endpoint.objects.filter(enabled=True) if self.by_cluster else ():
             wants = wants_of(endpoint)
             for alert in self.by_cluster.values():
@@ -64,12 +61,12 @@ class UnreachableMutes:
                     self._unaware[alert.pk].append(wants)
 
     def of(self, row: Alert) -> Alert | None:
-        """The one that holds ``row`` back."""
+        """The alert that mutes ``row``."""
         unreachable = self.by_cluster.get(row.cluster)
         if (
             unreachable is None
             or (row.rule == UNREACHABLE and not row.job_id)
-            or any(one.takes(row) for one in self._unaware[unreachable.pk])
+            or any(mute.takes(row) for mute in self._unaware[unreachable.pk])
         ):
             return None
         last_seen = row.finding.last_seen if row.finding else row.episode_at
@@ -84,7 +81,7 @@ class UnreachableMutes:
         return unreachable.quiet_since is not None and unreachable.quiet_since <= self._seen_since
 
     def stay_held(self) -> Q:
-        """Most of what a dark cluster holds back stays held back by the same alert."""
+        """Alerts that stay muted by the same alert: most of those of an unseen cluster."""
         of_all = [alert for alert in self.by_cluster.values() if not self._unaware[alert.pk]]
         over = [alert.pk for alert in of_all if self._is_over(alert)]
         dark = [alert.pk for alert in of_all if not self._is_over(alert)]
@@ -97,7 +94,7 @@ class UnreachableMutes:
 
 
 def _is_weirs_own(unreachable: Iterable[Alert]) -> bool:
-    """Half of the clusters are not seen at once, of few as of many, whoever is notified of them."""
+    """Whether half of all clusters are unseen at once, whoever is notified of them."""
     watched = set(Cluster.objects.meant_to_run().values_list("name", flat=True))
     dark = sum(alert.quiet_since is None and alert.cluster in watched for alert in unreachable)
     return dark > 0 and 2 * dark >= len(watched)

@@ -1,4 +1,4 @@
-"""Why nothing of an incident alerts, by what is set for the rules of its findings."""
+"""Why an incident has no alert, by the settings of its findings' rules."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -16,7 +16,7 @@ MOST_COMPARED = 500
 
 
 def why_no_alert(findings: Sequence[Finding]) -> Unnotified:
-    """Of findings whose incident has no alert: five queries at most, however many there are."""
+    """For findings whose incident has no alert; at most five queries for any number."""
     if not findings:
         gone = gettext(
             "Whether anybody was notified is no longer known: its findings and alerts are not kept."
@@ -52,9 +52,8 @@ def _why(row: Finding, policies: Policies) -> str:
 
 
 def _incident_of_their_alert(findings: Sequence[Finding]) -> str:
-    """An alert that is held for long goes with the incident of its newest episode.
-
-    Empty where there is none.
+    """The incident of an alert's newest episode, which matters if the alert is pending for long.
+    Empty if there is none.
     """
     near = Alert.objects.filter(
         cluster__in={row.cluster for row in findings},

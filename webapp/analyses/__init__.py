@@ -1,3 +1,1 @@
-"""What Weir works out of one job beside its checkpoints: an analysis each, one declaration for
-page, API, command and report.
-"""
+"""Analyses of jobs beyond checkpoints: each is one declaration for page, API, command and report."""

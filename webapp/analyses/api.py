@@ -58,7 +58,7 @@ def schema_of(kind: Any) -> dict[str, Any]:
     if origin is Literal:
         return {"type": "string", "enum": list(of)}
     if origin in (Union, UnionType):
-        options = [one for one in of if one is not type(None)]
+        options = [option for option in of if option is not type(None)]
         if str in options:
             return dict(ANY_VALUE)
         if len(options) == 1:
@@ -141,8 +141,8 @@ def view_of(
     responses: Mapping[Any, Any],
     parameters: Iterable[Any] = (),
 ) -> Callable[..., Any]:
-    """A view each, so that the OpenAPI document has its parameters. ``look_up``: of what it is
-    asked, with what.
+    """A view for each analysis, so that the OpenAPI document has its parameters. ``look_up``: finds
+    its subject and ``Asked``.
     """
 
     class AnalysisView(APIView):

@@ -1,4 +1,6 @@
-"""As of when it is asked: a job when it was last seen, a root at its newest audit, the fleet now."""
+"""The time range of an analysis: of a job up to when it was last seen, of a root at its newest
+audit, of the fleet now.
+"""
 
 from django.utils import timezone
 
@@ -10,7 +12,7 @@ from webapp.storage.models import RootFigures
 
 
 def asked_of_job(job: JobCurrent, parameters: ListFilters) -> Asked:
-    """Over its whole life."""
+    """The whole life of the job."""
     at = job.last_seen_at or job.as_of
     return Asked(whole_life(job, at).from_time, at, timezone.now(), parameters)
 

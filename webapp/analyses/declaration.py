@@ -1,4 +1,4 @@
-"""What an analysis is. A module of ``webapp.analyses.job`` declares one::
+"""The declaration of an analysis. A module of ``webapp.analyses.job`` declares one::
 
     @analysis("threads", title=message("Threads"), summary=message("…"), tab="runtime")
     def threads(job: JobCurrent, asked: Asked) -> Document: ...
@@ -10,12 +10,11 @@ Page, address, link on the job page, API, OpenAPI document, command and report s
 it.
 
 An analysis of the whole fleet is declared by a module of ``webapp.analyses.fleet``, with
-``fleet_analysis`` and without a job. Its rows are of the clusters that the reader sees: models are
-held to that, what comes of the lake keeps the rows with ``scopes.current().holds(cluster)``.
+``fleet_analysis`` and without a job. It may only show clusters that the reader may see: models are
+restricted to these, rows of the lake must be filtered with ``scopes.current().holds(cluster)``.
 
 One of a root of checkpoint storage is declared by a module of ``webapp.analyses.root``, with
-``root_analysis`` and, in place of the job, what its newest audit found: ``(figures: RootFigures,
-asked)``.
+``root_analysis`` and gets the newest audit instead of the job: ``(figures: RootFigures, asked)``.
 """
 
 from collections.abc import Callable
@@ -40,9 +39,8 @@ DrawT = TypeVar("DrawT")
 
 @dataclass
 class Declaration(Generic[AnswerT, DrawT]):
-    """``name`` stands in addresses and commands. ``parameters``: what a reader may set.
-
-    ``is_slow``: its page comes at once, and what it answers after it.
+    """``name`` is used in addresses and commands. ``parameters``: those a reader may set.
+    ``is_slow``: its page loads the answer afterwards.
     """
 
     name: str
@@ -65,7 +63,7 @@ class Declaration(Generic[AnswerT, DrawT]):
 
 @dataclass(frozen=True)
 class Action:
-    """A button for operators, of jobs that run: ``address`` is the name of a view that takes the
+    """A button for operators, for running jobs: ``address`` is the name of a view that takes the
     parameters by POST.
     """
 
@@ -82,12 +80,12 @@ class Analysis(Declaration[Answer, Draw]):
 
 @dataclass
 class FleetAnalysis(Declaration[FleetAnswer, FleetDraw]):
-    """Of all jobs that the reader sees. Its page is called ``fleet-`` and its name."""
+    """An analysis of all jobs that the reader may see. Its page is named ``fleet-<name>``."""
 
 
 @dataclass
 class RootAnalysis(Declaration[RootAnswer, RootDraw]):
-    """Of one root, as of its newest audit. Its page is called ``storage-`` and its name."""
+    """An analysis of one root, as of its newest audit. Its page is named ``storage-<name>``."""
 
 
 DeclarationT = TypeVar("DeclarationT", bound=Declaration[Any, Any])
@@ -150,7 +148,7 @@ def root_analysis(
 
 
 def _add(registry: dict[str, DeclarationT], declared: DeclarationT) -> DeclarationT:
-    """A module that is loaded again declares again; two modules never share a name."""
+    """A reloaded module may declare again; two modules may not share a name."""
     known = registry.get(declared.name)
     if known and known.answer.__module__ != declared.answer.__module__:
         raise ValueError(f"Two analyses are called {declared.name}.")

@@ -1,7 +1,6 @@
-"""What an analysis answers: a frozen tree of few kinds of blocks, which every door draws by itself.
-
-Texts are messages (``ingest.messages``) or names that others gave. Values are plain: numbers in the
-unit that stands beside them, aware instants, texts; ``None`` is unknown and shown as that.
+"""The result of an analysis: a frozen tree of blocks, which page, API, command and report each
+render. Texts are messages (``ingest.messages``) or foreign names. Values are numbers in the stated
+unit, aware instants or texts; ``None`` is unknown and shown as such.
 """
 
 from collections.abc import Mapping
@@ -47,7 +46,7 @@ SHAPES: Mapping[Tone, str] = {"ok": "●", "warn": "◆", "crit": "▲", "unknow
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer in one sentence, first on every door."""
+    """The answer in one sentence, shown first everywhere."""
 
     tone: Tone
     sentence: str
@@ -59,9 +58,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Fact:
-    """One figure. ``key`` names it for programs; ``note`` says from where it is, or what it
-    means.
-    """
+    """One figure. ``key`` names it for programs; ``note`` is its source or meaning."""
 
     key: str
     name: str
@@ -78,7 +75,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Column:
-    """``meaning`` explains the heading to who points at it."""
+    """``meaning`` is the tooltip of the heading."""
 
     key: str
     name: str
@@ -88,8 +85,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """``rows`` have a value a column, the one that matters most first; pages show a hundred.
-    ``total``: of how many these are the first, where there are more."""
+    """``rows`` have a value per column, the most important row first; pages show a hundred.
+    ``total``: the number of all rows, if there are more.
+    """
 
     key: str
     title: str
@@ -104,9 +102,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure of Plotly with what it is drawn from, which the API gives and a page reads out;
-    ``figure`` is drawn when asked for.
-    """
+    """A Plotly figure, drawn on request by the declaration's ``draws(key)``."""
 
     key: str
     title: str
@@ -132,7 +128,7 @@ class Note:
 
 @dataclass(frozen=True)
 class NotKnown:
-    """That something is not known, why, and what would make it known."""
+    """Something is unknown: why, and what would make it known."""
 
     reason: str
     kind: Literal["not_known"] = "not_known"
@@ -153,7 +149,7 @@ class Document:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure of Plotly; or, where there is nothing to draw, why."""
+    """A Plotly figure, or why there is none."""
 
     figure: go.Figure | None = None
     note: str = ""
@@ -163,11 +159,8 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Asked:
-    """For what an analysis is asked: what happened from ``since`` to ``until``, with the values of
-    its parameters.
-
-    An analysis of the fleet is asked as of now: all three instants are that. One of a root is asked
-    as of its newest audit.
+    """The request of an analysis: the range from ``since`` to ``until``, and values of its
+    parameters. For the fleet all three instants are now, for a root the time of its newest audit.
     """
 
     since: datetime

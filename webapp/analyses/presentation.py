@@ -1,4 +1,4 @@
-"""Blocks of a document as the templates draw them."""
+"""Blocks of a document for the templates."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -29,7 +29,7 @@ _WRITTEN: Mapping[Unit, Any] = {
 
 
 def shown(value: Value, unit: Unit) -> str:
-    """In the language and the zone of the page; unknown is a dash."""
+    """The value in the page's language and time zone; unknown is a dash."""
     if value is None or value == "":
         return quantities.UNKNOWN
     if isinstance(value, Link):
@@ -38,7 +38,7 @@ def shown(value: Value, unit: Unit) -> str:
         return gettext("yes") if value else gettext("no")
     if isinstance(value, str):
         if unit == "mono" and not isinstance(value, Message):
-            return value  # an option may be called as a word that a catalogue has
+            return value  # an option's name may also be a word in a catalogue
         return localised(value).partition("\n")[0] if unit == "stack" else localised(value)
     if unit in _WRITTEN:
         return str(_WRITTEN[unit](value))
@@ -46,8 +46,8 @@ def shown(value: Value, unit: Unit) -> str:
 
 
 def plain(value: Any) -> Any:
-    """What JSON takes: rows of a table as objects by the keys of their columns, instants as ISO
-    8601 in UTC, texts in English.
+    """JSON-compatible data: rows of a table as objects by column key, instants as ISO 8601 in UTC,
+    texts in English.
     """
     if isinstance(value, Link):
         return value.text
@@ -61,9 +61,9 @@ def plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple | list):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     if isinstance(value, dict):
-        return {key: plain(one) for key, one in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, Promise):
         return str(value)
     if isinstance(value, datetime):

@@ -1,4 +1,4 @@
-"""Which analyses there are: those of ``job/``, ``fleet/`` and ``root/``."""
+"""All analyses: those of ``job/``, ``fleet/`` and ``root/``."""
 
 from collections.abc import Mapping
 from functools import cache

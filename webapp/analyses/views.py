@@ -26,7 +26,7 @@ from webapp.storage.views.parameters import parameter
 
 register = Library()
 OfAnswer = tuple[Any, ...]
-"""What an analysis is asked with: of what, where it is not the fleet, and an ``Asked``."""
+"""Arguments of an analysis: its subject, except for the fleet, and an ``Asked``."""
 
 
 @register.simple_tag
@@ -35,8 +35,8 @@ def root_analyses() -> Iterable[RootAnalysis]:
 
 
 def urlpatterns() -> list[URLPattern]:
-    """An address and a name each, ``{% url 'starts' cluster job_id %}``, and of each chart:
-    ``starts-chart-phases``.
+    """An address and a name for each analysis, ``{% url 'starts' cluster job_id %}``, and of each
+    chart: ``starts-chart-phases``.
 
     Those of the fleet begin with ``fleet-``: ``{% url 'fleet-resources' %}``; those of roots with
     ``storage-``, and the root is their parameter ``uri``, since it has slashes.
@@ -113,7 +113,7 @@ def _page(
     context |= {
         "analysis": analysis,
         "query": request.GET.urlencode(),
-        "parameters": [(name, one, request.GET.get(name, "")) for name, one in parameters],
+        "parameters": [(name, choices, request.GET.get(name, "")) for name, choices in parameters],
         "wrong": "" if asked.parameters.is_valid() else asked.parameters.explanation,
     }
     is_part = "HX-Request" in request.headers
@@ -161,9 +161,8 @@ def _as_far_as_known(document: Document, *, is_known: bool) -> Document:
 
 
 def asked_of(request: HttpRequest, view: JobView, analysis: Analysis) -> Asked:
-    """At the end of the chosen time, as far as the job was seen in it.
-
-    Wrong parameters are as none.
+    """Up to the end of the chosen range, or when the job was last seen in it. Invalid parameters
+    are ignored.
     """
     until = min(view.time_range.to_time, view.at)
     return Asked(

@@ -1,4 +1,4 @@
-"""What happened to a job, as dashed lines with a label on every chart of it."""
+"""Events of a job, as dashed lines with a label on all its charts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _SYMBOL_EVERY_SHARE = 0.02
 _ROW_PX = 12
 _RIGHT_EDGE = 0.85
 _WORDS_SHARE = 0.22
-"""What the words of a label cover of a narrow chart."""
+"""The share of a narrow chart that a label's words cover."""
 
 
 @dataclass(frozen=True)
@@ -66,16 +66,15 @@ FOUND = ("critical", "warning")
 def drawn(
     annotations: Sequence[Annotation], start: datetime, end: datetime
 ) -> tuple[dict[str, Any], str]:
-    """``shapes`` and ``annotations`` of a layout, and a note where some were left out.
-
-    Labels that would run into each other shrink to their symbol; the words are in its hover text.
+    """``shapes`` and ``annotations`` of a layout, and a note if some were left out. Overlapping
+    labels shrink to their symbol, with the words in its hover text.
     """
     inside = sorted((a for a in annotations if start <= a.at <= end), key=lambda a: a.at)
     shown = inside[-MOST_LINES:]
     shapes = [
         _line(annotation.at, LOOK.get(annotation.kind, ("•", INK_3))[1]) for annotation in shown
     ]
-    # What was found has a row of its own above what happened, so that neither hides the other.
+    # Findings have a row of their own above events, so that neither hides the other.
     labels = [
         label
         for row in (False, True)
@@ -128,7 +127,7 @@ def _labels(row: Sequence[Annotation], start: datetime, end: datetime) -> list[d
     for annotation in row:
         symbol, colour = LOOK.get(annotation.kind, ("•", INK_3))
         place = (annotation.at - start) / (end - start)
-        # Near the right edge words stand left of their line, where those before may still reach.
+        # Near the right edge words are left of their line, where earlier words may still reach.
         has_room = place - last_label >= _LABEL_EVERY_SHARE + (
             _WORDS_SHARE if place > _RIGHT_EDGE else 0
         )
@@ -174,8 +173,7 @@ def _label(
         "hovertext": f"{plain(annotation.label or annotation.kind, 200)}<br>{instant_text(annotation.at)}",
         "font": {"size": 11, "color": colour},
         "showarrow": False,
-        # plotly keeps no data of its own at an annotation; charts.js reads the address from its
-        # name.
+        # Plotly annotations cannot carry data; charts.js reads the address from the name.
         **({"name": annotation.url, "captureevents": True} if annotation.url else {}),
         **({"yshift": _ROW_PX} if annotation.kind in FOUND else {}),
     }

@@ -1,7 +1,6 @@
-"""A figure as a page draws it: its time axis in the zone that is shown.
-
-An axis has one offset, that of its end: with the clocks of a place, an hour that comes twice would
-lie over itself. Hover texts that name an instant have the offset of that instant.
+"""A figure for a page, with its time axis in the shown zone. An axis has one offset, that of its
+end: otherwise the hour that daylight saving repeats would overlap itself. Instants in hover texts
+have their own offset.
 """
 
 import json
@@ -24,7 +23,7 @@ def drawn(figure: go.Figure) -> dict[str, Any]:
     """Plain JSON for plotly.js; ``layout.meta.utc_offset_ms`` is how far the clock of its time axis
     is ahead of UTC, absent for none.
     """
-    # plotly's own encoder knows its arrays and types; the quick one refuses whole numbers beyond 64
+    # Plotly's own encoder handles its arrays and types; the faster one refuses integers beyond 64
     # bits, such as sums of hostile figures.
     try:
         text = figure.to_json()
@@ -71,7 +70,7 @@ def _moved(part: Any, ahead: timedelta, named: str) -> Any:
             for key, value in part.items()
         }
     if isinstance(part, list):
-        return [_moved(one, ahead, named) for one in part]
+        return [_moved(item, ahead, named) for item in part]
     if isinstance(part, str) and _PLOT_TIME.fullmatch(part):
         return (datetime.fromisoformat(part) + ahead).isoformat(sep=" ", timespec="milliseconds")
     return part

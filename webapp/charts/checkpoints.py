@@ -50,10 +50,8 @@ def worst_in_buckets(
     time: Callable[[PointT], datetime],
     badness: Callable[[PointT], Any],
 ) -> list[PointT]:
-    """At most ``limit`` of ``points`` (sorted by ``time``), the one of largest ``badness`` from
-    each equal slice of time.
-
-    Returned as they are where they are few enough. ``badness`` values must compare with each other.
+    """At most ``limit`` of ``points`` (sorted by ``time``): the one of largest ``badness`` of each
+    equal slice of time; all if they are few enough. ``badness`` values must be comparable.
     """
     if len(points) <= limit:
         return list(points)
@@ -68,7 +66,7 @@ def worst_in_buckets(
 
 
 def note(shown: int, total: int, what: str, kept: str) -> str:
-    """What the reader must know about a thinned chart; empty where nothing was left out."""
+    """A note on a thinned chart; empty if nothing was left out."""
     return (
         gettext("%(shown)s of %(total)s %(what)s drawn: %(kept)s of each slice of time.")
         % {"shown": f"{shown:,}", "total": f"{total:,}", "what": what, "kept": kept}
@@ -78,11 +76,9 @@ def note(shown: int, total: int, what: str, kept: str) -> str:
 
 
 def bar_widths_ms(times: Sequence[datetime], span_ms: float, share: float) -> list[float]:
-    """Widths for bars at ``times`` (sorted): ``share`` of the usual distance, less where a
-    neighbour is nearer.
-
-    A savepoint often falls right beside a checkpoint; taking the smallest distance for all would
-    make hairlines.
+    """Widths of bars at ``times`` (sorted): ``share`` of the usual distance, less if a neighbour is
+    closer. A savepoint is often right beside a checkpoint: the smallest distance for all would make
+    hairlines.
     """
     widest_ms = span_ms * WIDEST_BAR_SHARE
     gaps = [
@@ -152,8 +148,8 @@ class CheckpointBar(CheckpointPoint):
 
     @property
     def lasted_ms(self) -> float:
-        """Height of the bar: end-to-end, which Flink reports of what was acknowledged; of others
-        the time until they ended.
+        """The height of the bar: end-to-end if acknowledged, else the time until the checkpoint
+        ended.
         """
         if self.end_to_end_ms is not None:
             return self.end_to_end_ms
@@ -161,7 +157,7 @@ class CheckpointBar(CheckpointPoint):
 
     @property
     def other_ms(self) -> float:
-        """What is left of that; all of it where no phase is known."""
+        """The rest of the height; all of it if no phase is known."""
         return max(self.lasted_ms - sum(self.parts_ms.values()), 0.0)
 
     @property
@@ -179,7 +175,7 @@ def timeline(
 ) -> tuple[go.Figure, str]:
     """The figure and what it left out.
 
-    ``bars`` are sorted by trigger time; ``total`` counts those that the caller left out too.
+    ``bars`` are sorted by trigger time; ``total`` includes those that the caller left out.
     """
     shown = worst_in_buckets(bars, MOST_BARS, lambda bar: bar.trigger_time, lambda bar: bar.badness)
     layout, events_note = annotated.drawn(events, start, end)
@@ -193,7 +189,7 @@ def timeline(
         )
     )
     longest_ms = max((_height_ms(bar) for bar in shown), default=0.0)
-    # A far-away time-out would press the bars flat; it is drawn once they come near it.
+    # A distant time-out would flatten the bars; it is only drawn if they come near it.
     if timeout_ms and longest_ms >= timeout_ms / 3:
         annotated.add_limit(
             layout,

@@ -1,4 +1,4 @@
-"""The figure that matters most of a finding, over time, with the threshold it was compared with."""
+"""The main figure of a finding over time, with its threshold."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ class Bar:
 def bars(
     episodes: Iterable[tuple[datetime, datetime, str]], start: datetime, end: datetime
 ) -> list[Bar]:
-    """``episodes`` as (first, last, words); what lies outside is cut off."""
+    """``episodes`` as (first, last, words); cut at the time range."""
     span = (end - start).total_seconds() or 1.0
     drawn = []
     for first, last, words in episodes:
@@ -48,9 +48,7 @@ _TICKS = 4
 
 @dataclass(frozen=True)
 class PlottedOccurrence:
-    """``value`` of the figure when it was seen; ``words`` are value and threshold as people read
-    them.
-    """
+    """``value`` of the figure when it was seen; ``words``: value and threshold for people."""
 
     at: datetime
     value: float

@@ -20,9 +20,8 @@ Series = Mapping[int, float]
 def by_day(
     named: Sequence[tuple[str, Series]], window: int, newest: int, *, as_bars: bool
 ) -> go.Figure:
-    """``named``: at most ``MOST_NAMED``, largest first.
-
-    Sizes are areas, what was uploaded on each day bars.
+    """``named``: at most ``MOST_NAMED``, largest first. Sizes are areas, uploads of each day are
+    bars.
     """
     days = range(newest - window + 1, newest + 1)
     # The smallest lies on top, so that the largest has the straight edge.

@@ -1,8 +1,7 @@
-"""Where the vertices of a job stand when it is drawn: layers from source to sink, few crossings.
-
-Pure geometry in pixels; the template draws it as SVG. An edge over several layers keeps a lane of
-its own in each of them, so that it never runs through a vertex that it has nothing to do with. A
-cycle, which Flink never reports but a damaged payload may, is cut at the edge that closes it.
+"""The layout of a job graph: layers from source to sink, few crossings. Pure geometry in pixels;
+the template draws it as SVG. An edge over several layers has its own lane in each of them, so that
+it crosses no unrelated vertex. A cycle (only in damaged payloads) is cut at the edge that closes
+it.
 """
 
 from collections import defaultdict
@@ -15,7 +14,7 @@ MOST_NODES = 200
 _SWEEPS = 6
 _LANE = 14
 _MOST_LANES = 3_000
-"""Of all edges together: a graph that needs more is unreadable whatever is done."""
+"""Of all edges together: a graph that needs more is unreadable anyway."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +86,8 @@ _Item = str | _Lane
 def lay_out(
     keys: Sequence[str], edges: Iterable[tuple[str, str]], geometry: Geometry = FULL
 ) -> Layout:
-    """Place ``keys`` (at most ``MOST_NODES`` of them, in the given order) so that every edge goes
-    with the flow.
+    """Place ``keys`` (at most ``MOST_NODES``, in the given order) so that every edge points
+    downstream.
     """
     shown = list(dict.fromkeys(keys))[:MOST_NODES]
     known = set(shown)
@@ -208,7 +207,7 @@ def _ordered(layers: list[list[_Item]], chains: list[list[_Item]]) -> list[list[
         order = range(1, len(layers)) if forwards else range(len(layers) - 2, -1, -1)
         for number in order:
             beside = layers[number - 1 if forwards else number + 1]
-            # Relative places, so that a layer of two and a layer of ten compare.
+            # Relative positions, so that layers of different size are comparable.
             place = {item: (position + 0.5) / len(beside) for position, item in enumerate(beside)}
             own = {
                 item: (position + 0.5) / len(layers[number])

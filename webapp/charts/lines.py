@@ -1,4 +1,4 @@
-"""Figures of slices of time as lines; a gap is a slice in which nothing is known."""
+"""Figures by slice of time as lines; a slice without data is a gap."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ def lines(
     words: Callable[[float | None], str],
     step_of: Callable[[float], float] = step_bytes,
 ) -> go.Figure:
-    """``starts`` of the slices; ``words`` writes a value with its unit; ``step_of`` the highest
-    value is a round step between ticks.
+    """``starts`` of the slices; ``words`` writes a value with its unit; ``step_of(highest value)``:
+    a round step between ticks.
     """
     highest = max(
         (value for line in drawn for value in line.values if value is not None), default=0

@@ -1,4 +1,4 @@
-"""Figures over the time of a page: values as lines, what happened as stacked bars by slice."""
+"""Figures over a page's time range: values as lines, events as stacked bars by slice."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -78,8 +78,8 @@ def sampled(
     end: datetime,
     pick: Callable[[Sequence[float]], float] = max,
 ) -> list[Point]:
-    """At most ``MOST_POINTS``, in order of time, each ``pick`` of its slice; None where samples are
-    missing.
+    """At most ``MOST_POINTS`` in order of time, each the ``pick`` of its slice; None for missing
+    samples.
     """
     width = (end - start) / MOST_POINTS
     slices: dict[int, tuple[datetime, list[float]]] = {}
@@ -102,8 +102,8 @@ def sampled(
 def running(
     lives: Iterable[tuple[datetime | None, datetime | None, int]], start: datetime, end: datetime
 ) -> list[Point]:
-    """How many were there at each instant of the time, as steps: ``lives`` are begin, end and what
-    each counts; None: before or after the time.
+    """How many existed at each instant, as steps. ``lives``: (begin, end, count); None is outside
+    the range.
     """
     changes: dict[datetime, int] = {}
     at_start = 0

@@ -47,7 +47,7 @@ def heat_map(rows: Sequence[PoolRow], start: datetime, end: datetime) -> go.Figu
         for label, of_row in zip(labels, cells, strict=True)
     ]
     edges = [start + width * position for position in range(slices + 1)]
-    # One edge more than cells: a lone column were else as wide as the chart.
+    # One edge more than cells: otherwise a single column would be as wide as the chart.
     heat = go.Heatmap(
         z=cells,
         x=[plot_time(edge) for edge in edges],
@@ -88,7 +88,9 @@ def _cells(row: PoolRow, start: datetime, end: datetime, slices: int) -> list[fl
 
 
 def _slice_count(rows: Sequence[PoolRow], start: datetime, end: datetime) -> int:
-    """As fine as the samples are, at most ``MOST_SLICES``: finer would show gaps that are none."""
+    """The number of slices: as fine as the samples, at most ``MOST_SLICES``. Finer slices would
+    show false gaps.
+    """
     gaps = sorted(
         later - earlier
         for row in rows
@@ -96,6 +98,6 @@ def _slice_count(rows: Sequence[PoolRow], start: datetime, end: datetime) -> int
     )
     if not gaps:
         return 40
-    # The upper tenth, not the median: a late sample now and then must not leave a hole.
+    # The upper tenth, not the median: a late sample must not leave a gap.
     usual = gaps[int(len(gaps) * 0.9)] * 1.05
     return max(1, min(MOST_SLICES, int((end - start) / usual)))

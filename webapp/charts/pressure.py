@@ -27,8 +27,8 @@ class VertexShares:
 def busy_by_vertex(
     rows: Sequence[VertexShares], starts: Sequence[datetime], width: timedelta
 ) -> tuple[go.Figure, int]:
-    """Of each vertex its name and, below it, how long it was back-pressured and how long busy, in
-    each slice; and the height of that in pixels.
+    """A heat map with rows for each vertex: its name, its back-pressured share and its busy share
+    of each slice; and its height in pixels.
     """
     edges_px, cells, hovers, labels = [0], [], [], []
     blank = [None] * len(starts)

@@ -1,4 +1,4 @@
-"""What is there and what is used of it, side by side."""
+"""Configured and used resources side by side."""
 
 from collections.abc import Sequence
 
@@ -9,8 +9,8 @@ from webapp.charts.theme import ACCENT, OTHER, figure
 
 
 def tasks_by_taskmanager(series: Sequence[tuple[str, Sequence[int]]]) -> go.Figure:
-    """``series``: a label and the tasks of each TaskManager; the first is the present, the second
-    what it is compared with.
+    """``series``: (label, tasks of each TaskManager); the first is the current one, the second the
+    one to compare with.
     """
     bars = [
         go.Bar(
@@ -43,7 +43,7 @@ def configured_and_used(
     used: Sequence[int | None],
     words: tuple[str, str],
 ) -> go.Figure:
-    """In bytes; ``words`` are what the two are called. An unknown one has no bar."""
+    """Bars in bytes; ``words``: the names of the two. Unknown values have no bar."""
     bars = [
         go.Bar(
             x=[None if value is None else value / MIB for value in values],

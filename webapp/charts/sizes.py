@@ -1,5 +1,5 @@
-"""Size of a job's state over time: full state as a line, what each checkpoint uploaded as bars, the
-trend behind.
+"""Size of a job's state over time: full state as a line, uploads of checkpoints as bars, and the
+trend.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ Link = Callable[[str, int, datetime], str]
 class SizePoint:
     """One completed checkpoint.
 
-    ``state_bytes`` is ``None`` where the version reports uploads only.
+    ``state_bytes`` is ``None`` if the version reports uploads only.
     """
 
     checkpoint_id: int
@@ -43,10 +43,8 @@ class SizePoint:
 
 @dataclass(frozen=True)
 class Sizes:
-    """What is drawn of completed checkpoints, by time: of ``total_uploads`` the largest of each
-    slice, and the line of full states.
-
-    ``uploads_only``: there are checkpoints, and the full size of none is known.
+    """The drawn sizes of completed checkpoints, by time: of ``total_uploads`` the largest of each
+    slice, and the line of full sizes. ``uploads_only``: no full size is known.
     """
 
     uploads: Sequence[SizePoint]
@@ -60,7 +58,7 @@ class Trend:
     """A straight line through (``to_time``, the last size) of slope ``bytes_per_h``, valid from
     ``from_time``.
 
-    ``forecast`` False: too little is known to draw it into the future.
+    ``forecast`` is False if there are too few data to draw it into the future.
     """
 
     from_time: datetime
@@ -221,7 +219,7 @@ def _one_size_only(sizes: Sizes) -> str:
 
 
 def round_axis(highest: float, step: float, words: Callable[[float], str]) -> dict[str, Any]:
-    """From nothing to a little above the highest, with a tick each ``step``."""
+    """From zero to a little above the highest value, with a tick each ``step``."""
     ticks = [step * position for position in range(int(highest / step) + 2)]
     return {
         "tickvals": ticks,

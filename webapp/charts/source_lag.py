@@ -1,4 +1,4 @@
-"""The lag of sources over time: records not read, and event time."""
+"""The lag of sources over time: unread records, and event time."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,8 +18,8 @@ def lag_lines(
     start: datetime,
     end: datetime,
 ) -> go.Figure:
-    """``records`` by the left axis, ``event_time_s`` by the right one: a name and its points, a gap
-    where one is unknown.
+    """``records`` on the left axis, ``event_time_s`` on the right one: (name, points); unknown
+    points are gaps.
     """
     lines = [
         go.Scatter(

@@ -23,9 +23,8 @@ COLOURS = {
 def phases_by_start(
     starts: Sequence[tuple[str, Mapping[str, int]]], labels: Mapping[str, str]
 ) -> go.Figure:
-    """``starts``: what each is called, and milliseconds by phase; oldest first.
-
-    Phases that no start has are left out.
+    """``starts``: (name, milliseconds by phase), oldest first. Phases that no start has are left
+    out.
     """
     bars = [
         go.Bar(

@@ -30,13 +30,13 @@ WORDS = {
     "kept": _("kept"),
     "missing": _("missing"),
 }
-"""The code of one of them alone would mislead."""
+"""Codes alone could mislead."""
 
 
 @dataclass(frozen=True)
 class StoragePoint:
-    """One audit: bytes and files by verdict; ``missing`` is not there, so it is drawn as a line of
-    its own.
+    """One audit: bytes and files by verdict; ``missing`` files do not exist, so they are drawn as a
+    separate line.
     """
 
     at: datetime
@@ -81,7 +81,7 @@ def _area(name: str, points: Sequence[StoragePoint]) -> go.Scatter:
         y=[point.bytes.get(name, 0) for point in points],
         stackgroup="verdicts",
         mode="lines",
-        # What an audit found stands until the next one.
+        # The result of an audit holds until the next one.
         line={"width": 0.5, "color": VERDICT_COLOURS[name], "shape": "hv"},
         fillcolor=VERDICT_COLOURS[name],
         hovertext=[_hover(name, point) for point in points],

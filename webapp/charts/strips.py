@@ -19,7 +19,7 @@ _STEP_PX, _BAR_PX, _HEIGHT_PX = 7, 5, 17
 
 
 def strip(outcomes: Sequence[Mapping[str, Any]] | None) -> SafeString | str:
-    """``outcomes`` oldest first: ``{outcome, is_savepoint}``; a dash where nothing is known."""
+    """``outcomes`` oldest first: ``{outcome, is_savepoint}``; a dash if nothing is known."""
     known = [entry for entry in outcomes or () if entry.get("outcome") in OUTCOMES][-BARS:]
     if not known:
         return "–"

@@ -1,8 +1,5 @@
-"""The one template of all figures. Colours are CSS tokens, written ``var(--name)``: the page looks
-them up when it draws.
-
-So light and dark need no second figure, and ``static/css/tokens.css`` stays the only place where a
-colour is chosen.
+"""The template of all figures. Colours are CSS tokens (``var(--name)``), which the page resolves:
+so light and dark need no second figure, and colours are only chosen in ``static/css/tokens.css``.
 """
 
 from contextlib import suppress
@@ -14,8 +11,8 @@ from typing import Any
 import plotly.graph_objects as go
 from django.utils.translation import gettext_noop
 
-# Plotly asks for pandas, where it is installed, whatever it draws; loaded by another thread
-# meanwhile it would be half there.
+# Plotly always looks for an installed pandas; if another thread is just importing it, it would be
+# incomplete.
 with suppress(ModuleNotFoundError):
     import_module("pandas")
 
@@ -113,13 +110,11 @@ def time_axis(start: datetime, end: datetime, **more: Any) -> dict[str, Any]:
 
 
 def plot_time(instant: datetime) -> str:
-    """plotly.js draws times as they are written, so they are written in UTC and without an
-    offset.
-    """
+    """plotly.js draws times literally, so they are written in UTC without an offset."""
     return instant.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ", timespec="milliseconds")
 
 
 def plain(text: str | None, longest: int = 60) -> str:
-    """Names in hover texts: plotly reads a little HTML, and names are not ours."""
+    """Escape foreign names in hover texts, where Plotly interprets some HTML."""
     text = text or "–"
     return escape(text if len(text) <= longest else text[: longest - 1] + "…", quote=False)

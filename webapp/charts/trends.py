@@ -13,9 +13,8 @@ _STEP_PX, _BAR_PX, _HEIGHT_PX = 3, 2, 14
 
 
 def health_trend(shown: Sequence[tuple[int | None, str]] | None) -> SafeString | str:
-    """``shown``: health and its tone of each slice of the time, oldest first; None is not judged.
-
-    The lower a bar, the lower the health. Nothing where no slice was judged.
+    """``shown``: (health, tone) of each slice, oldest first; None is not judged. The height of a
+    bar is the health. Empty if no slice was judged.
     """
     known = [(health, tone) for health, tone in shown or () if health is not None]
     if not known:
@@ -38,9 +37,8 @@ def health_trend(shown: Sequence[tuple[int | None, str]] | None) -> SafeString |
 
 
 def bytes_trend(points: Sequence[tuple[float, int]] | None) -> SafeString | str:
-    """``points``: place in the time 0 … 1 and bytes, oldest first; nothing of fewer than two.
-
-    The line begins at zero, so that a height is a size.
+    """``points``: (position in the range 0 … 1, bytes), oldest first; empty for fewer than two. The
+    axis begins at zero.
     """
     if not points or len(points) < 2:
         return ""

@@ -1,4 +1,4 @@
-"""What a job's own history advises: interval, pause and time-out. Bounded."""
+"""Advice from a job's history on interval, pause and time-out. Bounded."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ _MS = timedelta(milliseconds=1)
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a failure may at most have to replay, where asked."""
+    """The user's limit of how much a failure may have to replay."""
 
     recovery_target_s: int | None = None
 
     @classmethod
     def read(cls, parameters: Mapping[str, str]) -> "Limits":
-        """What is no number, or out of bounds, is as if unsaid."""
+        """Numbers that are invalid or out of bounds are ignored."""
         target = parameters.get("target", "")
         seconds = int(target) if target.isascii() and target.isdigit() and len(target) <= 5 else 0
         return cls(seconds if 0 < seconds <= LONGEST_TARGET_S else None)
@@ -39,7 +39,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of the job: as it is, as advised, and why."""
+    """One setting of the job: current value, advised value, and why."""
 
     name: str
     key: str

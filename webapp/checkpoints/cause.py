@@ -1,6 +1,4 @@
-"""Why one checkpoint failed, was slow or was large: what is known of it and what the rules found,
-as one story.
-"""
+"""Why one checkpoint failed, was slow or was large, from its facts and the rules' findings."""
 
 import statistics
 from collections.abc import Callable, Iterator, Mapping
@@ -42,7 +40,7 @@ def outcome_badge(outcome: str | None) -> Badge:
 
 BEFORE = 20
 SLOW_TIMES, SLOW_LEAST_MS = 2.0, 1_000
-"""Twice the usual, and by a second at least: below that nobody notices."""
+"""Twice the usual, and at least by a second: less is not noticeable."""
 LARGE_TIMES, LARGE_LEAST_BYTES = 3.0, 1_000_000
 """Uploads of incremental checkpoints vary by themselves; three times the usual, and a megabyte at
 least.
@@ -79,8 +77,8 @@ _NOTEWORTHY = (
 
 @dataclass(frozen=True)
 class Row:
-    """One measure then and now; ``change`` is empty where either is unknown, ``is_worse`` where it
-    at least doubled.
+    """One measure then and now; ``change`` is empty if either is unknown; ``is_worse`` if it at
+    least doubled.
     """
 
     title: str
@@ -92,7 +90,7 @@ class Row:
 
 @dataclass(frozen=True)
 class CheckpointComparison:
-    """``good`` is the last completed checkpoint before; ``None`` where none is known.
+    """``good`` is the last completed checkpoint before; ``None`` if none is known.
 
     ``slow`` and ``large`` are sentences or empty.
     """
@@ -107,7 +105,7 @@ class CheckpointComparison:
 
 
 def compared(fact: CheckpointFact) -> CheckpointComparison:
-    """Three queries, whatever the age of the job."""
+    """Three queries for jobs of any age."""
     own = CheckpointFact.objects.filter(
         cluster=fact.cluster, job_id=fact.job_id, trigger_time__lt=fact.trigger_time
     )
@@ -227,8 +225,8 @@ _OF_OUTCOME = {
 
 @dataclass(frozen=True)
 class Holder:
-    """Who held the barrier back; ``way`` from the farthest vertex that waited to the origin,
-    ``finding`` where one says so.
+    """The holder of the barrier; ``way``: from the farthest waiting vertex to the origin;
+    ``finding``: the one that names it, if any.
     """
 
     name: str
@@ -238,10 +236,9 @@ class Holder:
 
 @dataclass(frozen=True)
 class Cause:
-    """``headline`` is one sentence. ``lacking``: how many subtasks never acknowledged a lost
-    checkpoint, ``who``: which.
-
-    ``unheld`` says why no holder is named. ``findings`` are about this very checkpoint.
+    """``headline`` is one sentence. ``lacking``: the number of subtasks that never acknowledged a
+    lost checkpoint; ``who``: which. ``unheld``: why no holder is named. ``findings``: about this
+    checkpoint.
     """
 
     badge: Badge
@@ -345,7 +342,7 @@ def _sentences(
 
 
 def not_acknowledged(fact: CheckpointFact) -> int | None:
-    """How many subtasks; ``None`` where that is not known."""
+    """The number of subtasks; ``None`` if unknown."""
     known: list[Any] = [
         row.get("count") for row in fact.not_acknowledged or () if isinstance(row, Mapping)
     ]

@@ -1,4 +1,4 @@
-"""What checkpoints, their uploads and their roll-ups can be narrowed by."""
+"""Filters of checkpoints, their uploads and their roll-ups."""
 
 from typing import Any
 

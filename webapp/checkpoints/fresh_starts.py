@@ -1,8 +1,6 @@
-"""``restore.without_state`` where a job comes back under another id: its first checkpoint has the
-number 1, and nothing was restored.
-
-Flink counts on from what it restores, so that number says that it restored nothing. Which attempt
-was before it is known here alone: see :mod:`webapp.fleet.attempts`.
+"""``restore.without_state`` for a job that returns under another id: its first checkpoint has the
+number 1. Flink continues the numbers of a restored job, so it restored nothing. Only the web
+application knows its earlier attempt: see :mod:`webapp.fleet.attempts`.
 """
 
 from collections import defaultdict
@@ -31,14 +29,14 @@ FIRST = 1
 
 
 def take_up(rows: Sequence[Mapping[str, Any]]) -> None:
-    """``rows`` of the serving table ``checkpoint_fact`` that were just loaded, those of an earlier
-    attempt perhaps after those of a later one. Call it in a transaction.
+    """``rows``: just loaded ones of the serving table ``checkpoint_fact``, with attempts in any
+    order. Call it in a transaction.
     """
     begun: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         if row["checkpoint_id"] == FIRST:
             begun[row["cluster"]].add(row["job_id"])
-    # The demo plays the same recording again, which is nobody's loss.
+    # The demo replays the same recording, which is no loss of state.
     for cluster in demo.clusters().filter(name__in=begun).values_list("name", flat=True):
         del begun[cluster]
     for cluster, job_ids in begun.items():

@@ -1,9 +1,6 @@
-"""How the full state of a job grows over its attempts: by the same slope as that of one attempt,
-over the checkpoints of all.
-
-An attempt that restored what the one before had written goes on with its state, so its beginning
-does not cut the slope. One that began with nothing does, as a restart or a restore amid an attempt
-does.
+"""How the full state of a job grows over its attempts: the same slope as for one attempt, over all
+their checkpoints. An attempt that restored the previous one's state does not cut the slope. One
+without state does, as do a restart or a restore within an attempt.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,8 +32,8 @@ _CUTS = ("restart", "restore")
 def trend_of(
     job: JobCurrent, attempts: Sequence[JobCurrent] = (), until: datetime | None = None
 ) -> SizeTrend | None:
-    """Of the job alone its row; with other ``attempts`` one of all, up to ``until``, that is not in
-    the database. Two queries at most.
+    """The job's row; with other ``attempts`` an unsaved row over all, up to ``until``. At most two
+    queries.
     """
     if not attempts:
         return SizeTrend.objects.filter(cluster=job.cluster, job_id=job.job_id).first()

@@ -81,14 +81,14 @@ class CheckpointFact(models.Model):
 
     @property
     def has_slowest(self) -> bool:
-        """Otherwise phases are known as the largest of any subtask, if at all."""
+        """Whether the slowest subtask is known; otherwise phases are the largest of any subtask, if
+        known.
+        """
         return self.slowest_end_to_end_ms is not None
 
     @property
     def shown_phases_ms(self) -> list[tuple[str, int | None]]:
-        """Of its slowest subtask, as charts draw them; the largest of any where that is not
-        known.
-        """
+        """Phases of the slowest subtask, for charts; the largest of any if it is unknown."""
         from spark_jobs.serving import PHASES  # for pages: a command starts without
 
         of = "slowest_" if self.has_slowest else ""
@@ -146,8 +146,8 @@ class CheckpointRollup(models.Model):
 
 @scoped()
 class CheckpointUpload(models.Model):
-    """Serving table ``checkpoint_upload``: what follows from the names of RocksDB files for the
-    upload of one checkpoint.
+    """Serving table ``checkpoint_upload``: the upload of one checkpoint, by the names of RocksDB
+    files.
     """
 
     cluster = models.CharField(max_length=100)

@@ -1,6 +1,4 @@
-"""When a job was down, for how long, and what its restarts made it process again. Four queries at
-most.
-"""
+"""When and how long a job was down, and what it had to process again. At most four queries."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -27,9 +25,7 @@ _MS = timedelta(milliseconds=1)
 
 @dataclass(frozen=True)
 class OutageTotals:
-    """``unknown``: how many of them have an end that no source reported; ``downtime_ms`` is of the
-    others.
-    """
+    """``unknown``: the number without a reported end; ``downtime_ms`` is of the others."""
 
     count: int
     unknown: int
@@ -37,7 +33,7 @@ class OutageTotals:
 
 
 def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ...]:
-    """Those that began in the range, oldest first; the newest where there are too many."""
+    """Outages that began in the range, oldest first; only the newest if there are too many."""
     own = JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, at__gte=start)
     restarts = _begun(own.filter(at__lte=end)).order_by("-at", "-id").values_list("at", "detail")
     read_outages = [_outage(at, detail or {}) for at, detail in reversed(restarts[:MOST_RESTARTS])]
@@ -58,14 +54,14 @@ def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ..
     triggers = _triggers(job, {number for _, number in restored})
     following = [outage.at for outage in read_outages[1:]]
     return tuple(
-        _restored(one, until, restored, triggers)
-        for one, until in itertools.zip_longest(read_outages, following)
+        _restored(episode, until, restored, triggers)
+        for episode, until in itertools.zip_longest(read_outages, following)
     )
 
 
 def outage_totals(job: JobCurrent, start: datetime, end: datetime) -> OutageTotals:
-    """Of all that began in the range. One query; where the marks of some do not tell their end, and
-    they are not too many, as :func:`outages` has them.
+    """Totals of all outages that began in the range. One query; if some annotations lack the end,
+    and they are not too many, as :func:`outages`.
     """
     begun = _begun(
         JobAnnotation.objects.filter(
@@ -83,7 +79,7 @@ def outage_totals(job: JobCurrent, start: datetime, end: datetime) -> OutageTota
 
 
 def _begun(marks: QuerySet[JobAnnotation]) -> QuerySet[JobAnnotation]:
-    """Without restarts before all tasks ran again."""
+    """Begins of outages: without restarts before all tasks ran again."""
     return marks.filter(kind="restart").exclude(detail__has_key="outage_began_at")
 
 
@@ -103,8 +99,8 @@ def _outage(at: datetime, detail: Mapping[str, Any]) -> Outage:
 
 
 def _ended_by_starts(job: JobCurrent, every: Sequence[Outage]) -> list[Outage]:
-    """Those whose marks do not tell their end, with that of the start that followed, whose tasks
-    REST told of.
+    """Outages without an end in their annotations, with the end of the following start if REST
+    reported its tasks.
     """
     starts = JobStart.objects.filter(
         cluster=job.cluster,
@@ -148,7 +144,7 @@ def _ended(outage: Outage, start: Any) -> Outage:
 
 
 def _triggers(job: JobCurrent, numbers: set[int]) -> dict[int, datetime]:
-    """When the restored checkpoints were triggered; of an id that came twice, the newest."""
+    """Triggers of the restored checkpoints; of a repeated id, the newest."""
     facts = CheckpointFact.objects.filter(
         cluster=job.cluster, job_id=job.job_id, outcome="completed", checkpoint_id__in=numbers
     )
@@ -161,9 +157,8 @@ def _restored(
     restored: Sequence[tuple[datetime, int]],
     triggers: Mapping[int, datetime],
 ) -> Outage:
-    """With the checkpoint that its last restart went back to.
-
-    Instants of marks are full seconds.
+    """The outage with the checkpoint that its last restart restored. Annotations are dated to the
+    full second.
     """
     latest = outage.until if outage.until else outage.at + RESTORED_WITHIN
     until = latest if next_at is None else min(latest, next_at)

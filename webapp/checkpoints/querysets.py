@@ -27,7 +27,7 @@ _PERIODS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
 def state_trends(
     jobs: Sequence[JobCurrent], start: datetime, end: datetime
 ) -> dict[tuple[str, str], list[tuple[float, int]]]:
-    """(cluster, job id) → place in the time 0 … 1 and bytes, oldest first. One query."""
+    """(cluster, job id) → (position in the range 0 … 1, bytes), oldest first. One query."""
     period = "day" if end - start >= BY_DAY_FROM else "hour"
     rows = CheckpointRollup.objects.filter(
         cluster__in={job.cluster for job in jobs},
@@ -59,7 +59,7 @@ WORST_FIRST = (
     Case(When(outcome__in=FAILED_OUTCOMES, then=Value(0)), default=Value(1)).asc(),
     Coalesce("end_to_end_ms", Value(0)).desc(),
 )
-"""Failed ones, then what took longest: a quick savepoint hides no slow checkpoint."""
+"""Failed ones, then the longest: a quick savepoint must not hide a slow checkpoint."""
 
 
 def of_job(cluster: str, job_id: str, start: datetime, end: datetime) -> Any:
@@ -67,7 +67,7 @@ def of_job(cluster: str, job_id: str, start: datetime, end: datetime) -> Any:
 
 
 def of_attempts(cluster: str, job_ids: Sequence[str], start: datetime, end: datetime) -> Any:
-    # Equality where there is one id: with "in", databases may sort what an index has in order.
+    # Equality for a single id: with "in", databases may sort again what the index has in order.
     own = {"job_id": job_ids[0]} if len(job_ids) == 1 else {"job_id__in": job_ids}
     return CheckpointFact.objects.filter(
         cluster=cluster, **own, trigger_time__gte=start, trigger_time__lte=end
@@ -92,7 +92,7 @@ def outcome_counts(facts: Any) -> dict[str, int]:
 
 
 def bars(facts: Any, cluster: str, most: int = MOST_BARS) -> tuple[list[CheckpointBar], int]:
-    """The worst of each slice of time, oldest first, and of how many. Three queries."""
+    """The worst checkpoint of each slice, oldest first, and the total number. Three queries."""
     (worst,) = worst_in_time(facts, Wanted(most, WORST_FIRST, Q()))
     rows = CheckpointFact.objects.filter(pk__in=worst.ids).order_by("trigger_time", "id")
     link = links(cluster)
@@ -101,7 +101,7 @@ def bars(facts: Any, cluster: str, most: int = MOST_BARS) -> tuple[list[Checkpoi
 
 
 def sizes(facts: Any) -> Sizes | None:
-    """Of completed ones for the size chart, None where there are none. Four queries."""
+    """Sizes of completed checkpoints for the chart, None if there are none. Four queries."""
     completed = facts.filter(outcome="completed")
     uploads = Wanted(
         MOST_BARS, [F("checkpointed_bytes").desc()], Q(checkpointed_bytes__isnull=False)
@@ -116,18 +116,22 @@ def sizes(facts: Any) -> Sizes | None:
     uploads_only = not of_line.total and completed.filter(OWN).exists()
     if not points and not completed.exists():
         return None
-    bars, line = ([points[pk] for pk in one.ids if pk in points] for one in (of_uploads, of_line))
+    bars, line = (
+        [points[pk] for pk in series.ids if pk in points] for series in (of_uploads, of_line)
+    )
     return Sizes(bars, line, of_uploads.total, uploads_only)
 
 
 def point_values(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Of ``POINT_COLUMNS`` the fields of a :class:`CheckpointPoint`, without its slowest subtask."""
+    """The fields of a :class:`CheckpointPoint` from ``POINT_COLUMNS``, without its slowest subtask."""
     values = {name: row[column] for name, column in _COLUMN_OF.items()}
     return values | {"is_savepoint": bool(row["is_savepoint"])}
 
 
 def is_slowest_known(row: Mapping[str, Any]) -> bool:
-    """Of a lost one, the slowest that did acknowledge says nothing."""
+    """Whether the slowest subtask is known: for a lost checkpoint, the slowest acknowledged one
+    does not count.
+    """
     return bool(row["slowest_vertex_name"]) and row["outcome"] in ("completed", "in_progress")
 
 
@@ -149,8 +153,9 @@ def export_rows(facts: Any, columns: tuple[str, ...]) -> Iterator[dict[str, Any]
 
 
 def links(cluster: str) -> Link:
-    """Addresses of checkpoints of jobs of a cluster. Each has its trigger, too: ids repeat where
-    a job with a fixed id is submitted again."""
+    """Addresses of checkpoints in a cluster. Each includes its trigger: ids repeat if a job with a
+    fixed id is submitted again.
+    """
 
     # One reverse for thousands of links; it is most of the cost of a link.
     @cache

@@ -1,4 +1,4 @@
-"""Why a checkpoint failed and what to do, in words for somebody who does not know Flink's code."""
+"""Why a checkpoint failed and what to do, for readers who do not know Flink's code."""
 
 from spark_jobs.diagnosis.checkpoint_reasons import JOB_NOT_LISTED, UNKNOWN_REASON, words_of
 from webapp.lib.translations import gettext_lazy as _
@@ -74,9 +74,7 @@ WORDS: dict[str, str] = {
 
 
 def in_words(reason: str | None, reason_text: str | None) -> str:
-    """Our words where the code is known, otherwise Flink's own; empty where neither says
-    anything.
-    """
+    """Weir's sentence for a known code, else Flink's own text; empty without either."""
     return str(WORDS.get(reason or "", "")) or reason_text or ""
 
 
@@ -122,7 +120,7 @@ _OF_PHASE = {
 
 
 def next_step(reason: str | None, dominant_phase: str | None) -> str:
-    """By reason, then by the phase that took longest; empty where neither is known."""
+    """By reason, then by the phase that took longest; empty if neither is known."""
     if reason in _NEXT_STEPS:
         return str(_NEXT_STEPS[reason])
     words = words_of(reason)

@@ -1,5 +1,5 @@
-"""How often a storage keeps each byte of a checkpoint: known to what lies above, which registers
-here how to look it up.
+"""The replication factor of a checkpoint's storage. A higher layer knows it, and registers its
+look-up here.
 """
 
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Replicated(Protocol):
-    """``factor`` None: not known, or no matter of this storage; ``why`` says where it is from."""
+    """``factor`` is None if unknown, or if the storage has none; ``why`` is its source."""
 
     @property
     def factor(self) -> float | None: ...
@@ -26,5 +26,5 @@ def register(look_up: Callable[[str], Replicated]) -> None:
 
 
 def replicated_at(path: str) -> Replicated | None:
-    """None where nobody can say, or no path is known."""
+    """None if nobody can say, or no path is known."""
     return next((look_up(path) for look_up in _look_ups), None) if path else None

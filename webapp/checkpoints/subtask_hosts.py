@@ -1,5 +1,5 @@
-"""On which host each subtask ran when a checkpoint was triggered, as it was sampled last before
-that. Read from the lake, bounded.
+"""The host of each subtask when a checkpoint was triggered, by the last sample before. Read from
+the lake, bounded.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ Place = tuple[str, int]
 
 
 def read_hosts(cluster: str, job_id: str, trigger_time: datetime) -> dict[Place, str]:
-    """Empty where nothing sampled the placement of the job. Raises what the storage raises."""
+    """Empty if nothing sampled the placement of the job. Raises what the storage raises."""
     where = {"cluster": cluster, "job_id": job_id}
     rows, _since = read_newest(
         "vertex_metrics", where, trigger_time - LOOK_BACK, trigger_time, _COLUMNS, MOST_ROWS
@@ -26,7 +26,7 @@ def read_hosts(cluster: str, job_id: str, trigger_time: datetime) -> dict[Place,
 
 
 def hosts_of(rows: Iterable[Mapping[str, Any]]) -> dict[Place, str]:
-    """Of several samples of a vertex the newest that knows hosts counts."""
+    """Hosts by the newest sample of each vertex that has any."""
     newest: dict[str, Mapping[str, Any]] = {}
     for row in rows:
         if row["host"] and (

@@ -15,8 +15,8 @@ from webapp.work.lake import lake
 
 @dataclass(frozen=True)
 class SubtaskPart:
-    """One subtask's part; ``None`` is unknown. ``acknowledged_at`` ``None`` means that it had not,
-    also where its part was ``aborted``.
+    """One subtask's part; ``None`` is unknown. ``acknowledged_at`` is ``None`` if it had not
+    acknowledged, or if its part was ``aborted``.
     """
 
     vertex_id: str
@@ -40,7 +40,7 @@ class SubtaskPart:
 
     @property
     def known_ms(self) -> int:
-        """How long it took, as far as that is known."""
+        """Its duration, if known."""
         phases = (self.start_delay_ms, self.alignment_ms, self.sync_ms, self.async_ms)
         return (
             self.end_to_end_ms if self.end_to_end_ms is not None else sum(ms or 0 for ms in phases)
@@ -87,11 +87,9 @@ def read_parts(
     *,
     ended: bool,
 ) -> list[SubtaskPart]:
-    """Slowest first, those that never acknowledged before them; empty where nobody asked for
-    subtasks.
-
-    Of a checkpoint that has ``ended``, an observation of a vertex that was still waiting for some
-    of its subtasks means nothing.
+    """Parts that never acknowledged, then the others, slowest first; empty if subtasks were not
+    requested. If the checkpoint has ``ended``, observations of a vertex that still waited for
+    subtasks are ignored.
     """
     table = lake().read(
         "vertex_checkpoints",

@@ -1,6 +1,4 @@
-"""Address of one checkpoint: its id and when it was triggered, since ids repeat; and of what all of
-a job advise.
-"""
+"""Addresses of one checkpoint (its id and trigger, since ids repeat) and of a job's advice."""
 
 from django.urls import path
 

@@ -1,4 +1,6 @@
-"""One checkpoint: how it ended and why, its phases, and who was slow, declined or silent."""
+"""One checkpoint: how it ended and why, its phases, and which subtasks were slow, declined or
+silent.
+"""
 
 import logging
 from datetime import datetime, timedelta
@@ -28,7 +30,7 @@ from webapp.lib.row_numbers import LARGEST
 
 
 def address_of(path: str | None) -> str:
-    """Canonical path of the ``_metadata`` for a link; "" where Flink reported none (state in memory
+    """Canonical path of the ``_metadata`` for a link; "" if Flink reported none (state in memory
     only, or not completed).
     """
     if not path or path.startswith("<"):
@@ -74,7 +76,7 @@ def by_id(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: int) -
 
 
 def go(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    """What the field of the job page leads to."""
+    """The target of the job page's field for a checkpoint id."""
     text = request.GET.get("id", "").strip().removeprefix("chk-")
     if not (text.isascii() and text.isdigit() and int(text) <= LARGEST):
         raise Http404(f"{text[:40]!r} is no id of a checkpoint; give its number.")

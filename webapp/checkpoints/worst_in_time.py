@@ -1,8 +1,6 @@
-"""The worst checkpoint of each slice of time, picked by the database: a month has tens of
-thousands, and a chart shows hundreds.
-
-The same ones as :func:`webapp.charts.checkpoints.worst_in_buckets` keeps of all of them, so no peak
-is lost.
+"""The worst checkpoint of each slice of time, selected by the database: a month has tens of
+thousands, and a chart shows hundreds. The same as
+:func:`webapp.charts.checkpoints.worst_in_buckets` selects, so no peak is lost.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,8 +18,8 @@ MOST_FACTS = 50_000
 
 @dataclass(frozen=True)
 class Wanted:
-    """At most ``limit`` checkpoints, of those that are ``among``, the first by ``worst_first`` of
-    each equal slice of time.
+    """At most ``limit`` checkpoints of ``among``: the first by ``worst_first`` of each equal slice
+    of time.
     """
 
     limit: int
@@ -31,14 +29,14 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Worst:
-    """``ids`` of rows, in order of time; ``total``: of how many they are."""
+    """``ids`` of rows in order of time; ``total``: the number of all rows."""
 
     ids: Sequence[int]
     total: int
 
 
 def worst_in_time(facts: Any, *wanted: Wanted) -> list[Worst]:
-    """For each that is ``wanted``; a query for all, and one for each."""
+    """The worst rows for each of ``wanted``; one query for all, and one for each."""
     spans = _spans(facts, wanted)
     if spans.pop("total") > MOST_FACTS:
         facts = _newest(facts)
@@ -76,8 +74,8 @@ def _newest(facts: Any) -> Any:
 
 
 def _slices(first: datetime, last: datetime, limit: int) -> Iterator[tuple[datetime, datetime]]:
-    """First and last instant of each, to the microsecond, which is what databases keep; as
-    ``worst_in_buckets`` cuts them.
+    """First and last instant of each slice, to the microsecond of databases; the same slices as in
+    ``worst_in_buckets``.
     """
     width = (last - first) / limit or timedelta(milliseconds=1)
     for number in range(limit):

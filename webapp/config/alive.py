@@ -1,5 +1,5 @@
-"""A file that a worker or beat touches while it is connected to the broker and works, by whose age
-a container tells whether it does.
+"""A file that a worker or beat touches while it works and is connected to the broker; its age is a
+container's health check.
 """
 
 from pathlib import Path

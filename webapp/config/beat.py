@@ -1,4 +1,4 @@
-"""The beat schedule and the queues, as Celery reads them. Beat only ever starts the tick."""
+"""The beat schedule and the queues for Celery. Beat only starts the tick."""
 
 from datetime import datetime, timedelta
 
@@ -11,8 +11,8 @@ DECLARED = [Queue(name) for name in QUEUES]
 
 
 class Every(Schedule):
-    """Celery reckons from the last run to the next by the wall clock: one that is set back by hours
-    would still the beat for as long.
+    """Celery schedules by the wall clock: a clock set back by hours would stop the beat for as
+    long.
     """
 
     def remaining_estimate(self, last_run_at: datetime) -> timedelta:

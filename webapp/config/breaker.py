@@ -1,4 +1,4 @@
-"""Not asking again for a while what did not answer: nobody waits for it twice."""
+"""A circuit breaker: a service that did not answer is not called for a while."""
 
 import logging
 import threading
@@ -22,7 +22,7 @@ class Breaker:
         self._opened_at: float | None = None
 
     def allows(self) -> bool:
-        """Whether to ask now; the one call that is let through while it is open tries for all."""
+        """Whether to call now; while the breaker is open, one call is let through as a trial."""
         with self._lock:
             now = time.monotonic()
             if self._opened_at is not None and now - self._opened_at < OPEN_S:
@@ -33,7 +33,7 @@ class Breaker:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Around one call that was allowed. Errors go on up."""
+        """Context of one allowed call. Errors are raised on."""
         began = time.monotonic()
         try:
             yield

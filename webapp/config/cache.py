@@ -1,4 +1,4 @@
-"""A Redis cache that is only ever a help: without its server every look-up is a miss."""
+"""A Redis cache that may fail: without its server every look-up is a miss."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar

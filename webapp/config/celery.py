@@ -15,14 +15,13 @@ from ingest.parent_death import die_with_parent
 from webapp.config import alive, beat
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
-# Django's checks are of the code and are made before it is released; in every worker they would
-# load all pages: 0.6 s and 30 MB each.
+# Django's checks concern the code and run before a release; in each worker they would load all
+# pages: 0.6 s and 30 MB.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 app = Celery("weir")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-# Settings hold none of them: every command would load Celery's classes with them, whether it has to
-# do with tasks or not.
+# Not in the settings: every command would load Celery's classes.
 app.add_defaults(
     lambda: {
         "task_queues": beat.DECLARED,
@@ -32,7 +31,7 @@ app.add_defaults(
 
 
 def _keep_logging(**_: object) -> None:
-    """As Django's settings have it: where somebody listens, Celery brings no form of its own."""
+    """Keep Django's logging: with a receiver of this signal, Celery does not configure its own."""
 
 
 def _begin(task: Task[..., object], **_: object) -> None:

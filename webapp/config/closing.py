@@ -1,4 +1,4 @@
-"""Closing to others what an instance keeps: homes made before, or by hand, may be open."""
+"""Restricts the permissions of an instance's files: older or manually created homes may be open."""
 
 import os
 import stat
@@ -31,10 +31,7 @@ SIGNS = ("weir.sqlite3", "secrets")
 
 
 def close(home: Path, umask: int, database: str) -> None:
-    """Take from the modes what ``umask`` would not have given.
-
-    ``database`` is the file of SQLite, or "".
-    """
+    """Remove the permissions that ``umask`` excludes. ``database`` is the file of SQLite, or ""."""
     for path in _kept(home, database):
         with suppress(OSError):
             _close(path, umask)

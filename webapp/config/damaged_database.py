@@ -1,6 +1,4 @@
-"""An SQLite database whose file is damaged: what to say of it, at start, in commands and on
-pages.
-"""
+"""The message on a damaged SQLite file, at start, in commands and on pages."""
 
 import sqlite3
 

@@ -25,9 +25,7 @@ STATEMENT_S = 60
 
 
 def from_environment(name: str, default_file: Path) -> dict[str, Any]:
-    """Django's ``DATABASES["default"]``; a URL is never shown in a refusal, it may hold a
-    password.
-    """
+    """Django's ``DATABASES["default"]``; errors never show the URL, which may contain a password."""
     raw = os.environ.get(name, "")
     if not raw:
         return sqlite(default_file)
@@ -58,16 +56,16 @@ def from_environment(name: str, default_file: Path) -> dict[str, Any]:
 
 
 def cut_long_statements(database: dict[str, Any]) -> None:
-    """Of a web server, unless the URL names ``options`` of its own: nobody waits longer for a
-    page.
+    """Limit statements of a web server, unless the URL has its own ``options``: nobody waits longer
+    for a page.
     """
     if database["ENGINE"] == POSTGRESQL:
         database["OPTIONS"].setdefault("options", f"-c statement_timeout={STATEMENT_S}s")
 
 
 def sqlite(file: Path) -> dict[str, Any]:
-    """Several processes write: with the default deferred transactions most of them fail as
-    locked.
+    """Options for several writing processes: with the default deferred transactions most would fail
+    as locked.
     """
     return {
         "ENGINE": "django.db.backends.sqlite3",

@@ -12,7 +12,7 @@ def encrypt(text: str) -> str:
 
 
 def decrypt(token: str) -> str:
-    """Raises ``ImproperlyConfigured`` where none of the keys fits."""
+    """Raises ``ImproperlyConfigured`` if none of the keys fits."""
     try:
         return _keys().decrypt(token.encode()).decode()
     except InvalidToken:

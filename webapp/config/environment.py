@@ -1,6 +1,4 @@
-"""What the environment says, read once at start: every variable Weir knows, its default and what it
-may be.
-"""
+"""The environment, read once at start: every variable of Weir, its default and its valid values."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -97,8 +95,8 @@ def _database() -> dict[str, Any]:
 
 
 def _redis_url() -> str:
-    """As given, else what the embedded server noted in ``redis.url``, else "": commands work
-    without any.
+    """As given, else from ``redis.url`` of the embedded server, else "": commands work without
+    Redis.
     """
     note = _home() / "redis.url"
     noted = note.read_text().strip() if note.is_file() else ""
@@ -114,7 +112,7 @@ def _redis_url() -> str:
 class Environment:
     """All settings that come from outside. Paths are absolute; ``*_s`` are seconds.
 
-    Made again it reads every variable; raises ``RefusedSetting`` at the first that makes no sense.
+    A new instance reads every variable; raises ``RefusedSetting`` at the first invalid one.
     """
 
     home: Path = _read(_home)
@@ -191,7 +189,7 @@ class Environment:
         """a JSON object such as {"payments": "team=\\"payments\\"", "sre": "*"}""",
     )
     oidc_allowed: list[str] = _read(
-        words, "WEIR_OIDC_ALLOWED", [], "mail addresses or @domains", lambda one: "@" in one
+        words, "WEIR_OIDC_ALLOWED", [], "mail addresses or @domains", lambda word: "@" in word
     )
     lake_root: str = _read(_place, "WEIR_LAKE_ROOT", "lake")
     runs_root: str = _read(_place, "WEIR_RUNS_ROOT", "runs")
@@ -295,8 +293,8 @@ class Environment:
 
     @property
     def judged_every_s(self) -> int:
-        """How often clusters are to have been asked before silence is taken for one: however often
-        they are, a JobManager that fails over is away for half a minute.
+        """The time before silence counts: a JobManager that fails over is away for half a minute,
+        however often it is asked.
         """
         return max(self.collect_interval_s, 30)
 

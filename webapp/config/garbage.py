@@ -1,4 +1,4 @@
-"""When a process that answers requests looks for garbage in cycles."""
+"""How often a web process collects cyclic garbage."""
 
 import gc
 

@@ -1,6 +1,4 @@
-"""Commands that a person types must work at once: the embedded database is made when it is first
-needed.
-"""
+"""Commands for people must work at once: they create the embedded database when it is first needed."""
 
 import fcntl
 import os
@@ -13,13 +11,12 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 REFUSED = 2
-"""Exit code where nothing was done because what was asked for makes no sense."""
+"""Exit code for an invalid request, with nothing done."""
 
 
 def prepare_database() -> None:
-    """Create or update the embedded SQLite database; with any other, say that it is not up to date.
-
-    Safe when several commands start at once: they queue on a lock file.
+    """Create or update the embedded SQLite database; for any other, report if it is outdated.
+    Concurrent commands wait on a lock file.
     """
     if not _is_behind():
         return
@@ -41,15 +38,15 @@ def _is_behind() -> bool:
 
 
 class PreparedCommand(BaseCommand):
-    """A command that finds its database ready."""
+    """A command with a prepared database."""
 
     requires_system_checks: list[str] = []
     refusals: tuple[type[Exception], ...] = ()
     quiet = False
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        """Options by their whole names alone: ``--at`` of another command, shortened to
-        ``--attest``, would attest to a root.
+        """Only full option names: ``--at``, an option of another command, would be taken for
+        ``--attest``.
         """
         return super().create_parser(prog_name, subcommand, **{"allow_abbrev": False} | kwargs)
 

@@ -1,6 +1,4 @@
-"""Typed readers of environment variables: a value that makes no sense is refused in one plain
-sentence.
-"""
+"""Typed readers of environment variables: an invalid value is refused in one sentence."""
 
 import os
 from collections.abc import Callable

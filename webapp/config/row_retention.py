@@ -1,6 +1,5 @@
-"""How long rows are kept, as the environment says. The lake has its own retention.
-
-The lowest values that may be set are what pages, reports and proofs of clean-ups look back to.
+"""How long rows are kept, by the environment. The lake has its own retention. The lowest values are
+the look-back of pages, reports and proofs of clean-ups.
 """
 
 from datetime import timedelta

@@ -14,8 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 def kept(home: Path, name: str, make: Callable[[], str]) -> str:
     """The content of ``home/secrets/name``, made at the first call; readable by the owner only.
 
-    Safe when several processes start at once: the first that links its finished file wins, all read
-    that one.
+    With concurrent processes, the first that links its finished file wins, and all read that one.
     """
     folder = home / "secrets"
     path = folder / name

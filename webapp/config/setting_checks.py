@@ -1,4 +1,4 @@
-"""What a setting may be: one check a kind, true where the value makes sense."""
+"""Checks of settings: one per kind, true if the value is valid."""
 
 import ipaddress
 import re
@@ -54,8 +54,8 @@ def is_origin(origin: str) -> bool:
 
 
 def is_issuer(address: str) -> bool:
-    """https, or a loopback address for trying it out: over http anybody on the way signs in as
-    anybody.
+    """https, or a loopback address for a trial: over http anybody on the network path could sign in
+    as anybody.
     """
     try:
         url = urlsplit(address)

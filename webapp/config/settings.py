@@ -19,7 +19,7 @@ ALLOWED_HOSTS = WEIR.allowed_hosts
 CSRF_TRUSTED_ORIGINS = WEIR.trusted_origins
 
 INSTALLED_APPS = [
-    "webapp.accounts.apps.AccountsConfig",  # before Django's, whose commands it has in its own way
+    "webapp.accounts.apps.AccountsConfig",  # before Django's, whose commands it overrides
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -227,7 +227,7 @@ SPECTACULAR_SETTINGS = {
 SPARK_JOB = "spark_jobs.job.run_job"
 CELERY_BROKER_URL = WEIR.redis_url.replace("unix://", "redis+socket://") or "memory://"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# Who sends hints has shorter ones: see webapp.work.hints.
+# Senders of hints have shorter ones: see webapp.work.hints.
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 2 * (WEIR.spark_timeout_s + 1800),
     "socket_timeout": 30,

@@ -11,7 +11,7 @@ from webapp.config.garbage import look_for_garbage_rarely
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
 
-# Whitenoise wants the folder of collected files to exist, also where nothing was collected.
+# WhiteNoise requires the folder of collected files, even if it is empty.
 settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 
 settings.SERVES_PAGES = True
@@ -19,7 +19,6 @@ databases.cut_long_statements(settings.DATABASES["default"])
 
 application = get_wsgi_application()
 
-# All pages, before anybody waits for one; where the server forks its workers from here, once for
-# all of them.
+# Load all pages before the first request, once for all forked workers.
 _ = get_resolver().url_patterns
 look_for_garbage_rarely()

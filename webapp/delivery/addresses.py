@@ -1,8 +1,5 @@
-"""Which addresses Weir may be made to connect to: public ones, and the private networks an operator
-allowed.
-
-What is refused to everybody, and what addresses inside addresses lead to, is in
-:mod:`ingest.network.clusters`.
+"""Which addresses Weir may connect to for users: public ones, and private networks that an operator
+allows. Generally forbidden addresses and embedded addresses are in :mod:`ingest.network.clusters`.
 """
 
 import ipaddress
@@ -35,7 +32,7 @@ _PUBLIC_V6 = ipaddress.ip_network("2000::/3")
 
 @dataclass(frozen=True)
 class Policy:
-    """What the operator of this installation allows."""
+    """The networks that the operator of this installation allows."""
 
     allow_http: bool = False
     networks: Sequence[Network] = field(default=())
@@ -54,7 +51,7 @@ def policy() -> Policy:
 
 
 def refusal(text: str, scheme: str, rules: Policy) -> str:
-    """Why Weir does not connect to this address by ``scheme``; "" where it does."""
+    """Why Weir does not connect to this address by ``scheme``; "" if it does."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

@@ -1,6 +1,5 @@
-"""The due work of delivery: a cheap look for deliveries whose time has come.
-
-What is due at once is hinted at besides.
+"""The due work of delivery: a cheap check for due deliveries. Deliveries that are due at once also
+send a hint.
 """
 
 from django.utils import timezone
@@ -17,8 +16,8 @@ register(
         look=lambda _lease: sending.send_due(),  # each attempt is a row of its own
         # The rows say what is due, so it looks even where the row of the look itself is not.
         when_hinted=True,
-        # What is queued while a sender ends finds it still holding the work, so it looks once more
-        # afterwards.
+        # A notice queued while a sender ends finds the work still held, so the sender checks once
+        # more.
         more=lambda: outbox.oldest_waiting(timezone.now()) is not None,
     )
 )

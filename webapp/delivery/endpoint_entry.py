@@ -1,6 +1,4 @@
-"""What may be entered for an endpoint: one set of checks for the form, the API and the command
-line.
-"""
+"""The checks of an entered endpoint, for form, API and command."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,10 +39,8 @@ class EndpointEntry:
 
 
 def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, who: Any) -> str:
-    """Check and save a new endpoint or a changed one; asks a name server for its address.
-
-    Returns the secret where one was made: this is the only time it is seen. Raises
-    :class:`InputRefused`.
+    """Check and save a new or changed endpoint, with a DNS look-up. Returns the secret if one was
+    created; it is never shown again. Raises :class:`InputRefused`.
     """
     wrong: dict[str, str] = {}
     form = FORMATS.get(entered.format)
@@ -97,7 +93,7 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, who: Any) -
             encryption.encrypt(entered.credential) if entered.credential else ""
         )
     if not form.credential or (another_kind and entered.credential is None):
-        # The key of one system is not sent to another.
+        # The credential for one system is not sent to another.
         endpoint.credential_encrypted = ""
     secret = ""
     if not form.for_machines:
@@ -115,7 +111,7 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, who: Any) -
 def _target(
     endpoint: Endpoint, entered: EndpointEntry, rules: Policy, wrong: dict[str, str]
 ) -> Target | None:
-    """The new address, or ``None`` where the stored one stays or none is needed."""
+    """The new address, or ``None`` if the stored one stays or none is needed."""
     if entered.format == FormatName.EMAIL:
         if (
             not entered.emails
@@ -130,7 +126,7 @@ def _target(
         "" if endpoint.url_encrypted else FORMATS[entered.format].default_url
     )
     if not url:
-        # The address of one kind of receiver says nothing to another.
+        # The address of one kind of receiver is useless for another.
         if not endpoint.url_encrypted or (endpoint.pk and endpoint.format != entered.format):
             wrong["url"] = gettext("Give the address it is sent to.")
         return None
@@ -169,7 +165,7 @@ def _leads_elsewhere(endpoint: Endpoint, target: Target) -> bool:
     try:
         return leads_elsewhere([endpoint.url], [target.url])
     except ImproperlyConfigured:
-        return True  # what is stored cannot be read any more
+        return True  # the stored address cannot be decrypted
 
 
 def _is_mail(address: str) -> bool:

@@ -28,7 +28,7 @@ def disabled(endpoint: Endpoint, reason: str, now: datetime) -> Notice:
 
 
 def test(endpoint: Endpoint, name: str, now: datetime) -> Notice:
-    """A harmless one, asked for by ``name``."""
+    """A test notice, requested by ``name``."""
     return _notice(
         endpoint,
         "test",

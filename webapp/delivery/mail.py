@@ -15,9 +15,7 @@ _PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 
 
 class MailFailed(Exception):
-    """The message says what happened without the server's words; ``status`` is its reply code, if
-    it gave one.
-    """
+    """The message does not quote the server; ``status`` is its reply code, if any."""
 
     def __init__(self, what: str, status: int | None = None) -> None:
         super().__init__(what)
@@ -29,8 +27,8 @@ def is_configured() -> bool:
 
 
 def send_mail(mail: Mail) -> str:
-    """Blocks for ten seconds a step at most; raises :class:`MailFailed` unless every recipient was
-    taken.
+    """Blocks for at most ten seconds a step. Raises :class:`MailFailed` unless every recipient was
+    accepted.
     """
     if not is_configured():
         raise MailFailed("WEIR_SMTP_URL is not set: no mail can be sent.")
@@ -57,7 +55,7 @@ def send_mail(mail: Mail) -> str:
 
 
 def message(mail: Mail) -> EmailMultiAlternatives:
-    """Line ends in headers are refused when it is sent (``BadHeaderError``)."""
+    """Sending refuses line ends in headers (``BadHeaderError``)."""
     headers = {
         "Message-ID": f"<{mail.message_id}@{settings.WEIR.mail_from.rpartition('@')[2]}>",
         "Auto-Submitted": "auto-generated",

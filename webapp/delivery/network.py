@@ -1,8 +1,8 @@
 """One attempt over the network, bounded in time and memory, and an event loop in a thread to make
 many at once.
 
-The loop runs beside the thread that talks to the database, so that neither waits for the other:
-requests go in by :meth:`Network.send`, results come out of a queue.
+The loop and the database's thread do not wait for each other: requests go in by
+:meth:`Network.send`, results come out of a queue.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _NAME_THREADS, _MAIL_THREADS = 16, 4
 
 @dataclass(frozen=True)
 class Answer:
-    """``error`` is a code, "" where a whole answer came; ``body`` has 64 KiB at most."""
+    """``error`` is a code, "" if a whole answer came; ``body`` has 64 KiB at most."""
 
     latency_ms: int
     status: int | None = None
@@ -96,7 +96,7 @@ class Network:
                 resolver=CheckedResolver(scheme, self.rules, self._names),
                 use_dns_cache=False,
                 limit=0,
-                # Receivers close idle connections when they like; a POST into one just closed would
+                # Receivers may close idle connections at any time; a POST on a closed one would
                 # count as failed.
                 keepalive_timeout=2,
                 ssl=ssl.create_default_context(),
@@ -127,8 +127,8 @@ class Network:
         except RefusedTarget as refused:
             answer = Answer(elapsed(), error="refused_target", detail=str(refused))
         except Exception as error:
-            # Whatever it is, the delivery must not stay claimed; only the kind is kept, for texts
-            # may hold addresses.
+            # On any error the delivery must not stay claimed. Only the type is kept, since texts
+            # may contain addresses.
             code = code_of(error)
             answer = Answer(
                 elapsed(), error=code, detail=type(error).__name__ if code == "failed" else ""
@@ -143,8 +143,7 @@ class Network:
             address, data=outgoing.body, headers=outgoing.headers, allow_redirects=False
         ) as response:
             body = b""
-            # What cannot be read of the body does not undo the status; formats that need the body
-            # will miss it.
+            # An unreadable body does not change the status; formats that need the body report it.
             with contextlib.suppress(aiohttp.ClientError, TimeoutError, ValueError):
                 while len(body) < MOST_READ_BYTES:
                     chunk = await response.content.read(MOST_READ_BYTES - len(body))
@@ -152,7 +151,7 @@ class Network:
                         break
                     body += chunk
             if not response.content.at_eof():
-                # else the connection would be read to its end, which may never come
+                # else the connection would be read to its end, which may never arrive
                 response.close()
             return Answer(
                 elapsed(),
@@ -172,7 +171,7 @@ class Network:
 
 
 def code_of(error: BaseException) -> str:
-    """A word for each way an attempt can fail, most specific first."""
+    """The code of a failed attempt, most specific first."""
     if isinstance(error, (TimeoutError, aiohttp.ServerTimeoutError)):
         return "timeout"
     if isinstance(

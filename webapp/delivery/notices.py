@@ -1,8 +1,7 @@
 """One notice about one group of alerts, as plain data. Formats read it, the outbox keeps it as
 JSON.
 
-Nothing here knows the database or the clock, so that a notice reads the same at every attempt to
-deliver it.
+This module uses neither database nor clock, so that a notice is the same at every attempt.
 """
 
 import json
@@ -25,14 +24,11 @@ MOST_MUTED = 50
 
 @dataclass(frozen=True)
 class NoticeAlert:
-    """One alert as it stood when the notice was made.
-
-    Instants are data time; ``evidence`` as findings carry it.
-    """
+    """One alert when the notice was made. Instants are data time; ``evidence`` is that of findings."""
 
     uid: str
     fingerprint: str
-    """Same for the same rule and subject, whatever became of it in between."""
+    """The same for all alerts of a rule and subject."""
     status: str
     """``firing`` or ``resolved``."""
     rule: str
@@ -60,7 +56,7 @@ class NoticeAlert:
     incident_id: str | None = None
     """Uid of the incident that it is part of."""
     incident_title: str = ""
-    """Title of what is its cause, where that is another finding."""
+    """The title of its cause, if that is another finding."""
     links: Mapping[str, str] = field(default_factory=dict)
     """``alert``, ``finding``, ``runbook``, ``job``, ``incident``: absolute addresses, as far as
     there are any.
@@ -69,9 +65,9 @@ class NoticeAlert:
 
 @dataclass(frozen=True)
 class Notice:
-    """One notice about one group. ``alerts``: those that changed first; the totals count all. As
-    alerting makes it, all that changed are there, so that routes can choose among them; as one
-    endpoint gets it, those of one part, 500 at most.
+    """One notice about one group. ``alerts``: changed ones first; the totals count all. Alerting
+    includes all changed alerts, for routes to choose from; an endpoint gets those of one part, at
+    most 500.
     """
 
     uid: str
@@ -97,9 +93,7 @@ class Notice:
 
     def to_json(self) -> str:
         text = json.dumps(_plain(self), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-        return text.encode(
-            errors="replace"
-        ).decode()  # halves of surrogate pairs, which no encoding has
+        return text.encode(errors="replace").decode()  # lone surrogates, which no encoding has
 
     @classmethod
     def from_json(cls, text: str) -> "Notice":
@@ -111,21 +105,21 @@ class Notice:
             "changed": frozenset(raw["changed"]),
             "made_at": _instant(raw["made_at"]),
         }
-        return cls(**{one.name: given[one.name] for one in fields(cls) if one.name in given})
+        return cls(
+            **{column.name: given[column.name] for column in fields(cls) if column.name in given}
+        )
 
     def without_secrets(self) -> "Notice":
-        """Fit to leave the house: names, texts and figures come from users' jobs and their logs.
-
-        Ids, times and links are Weir's own.
+        """Safe to send: names, texts and figures from users' jobs and logs are redacted. Ids, times
+        and links are Weir's own.
         """
         return replace(self, alerts=tuple(_redacted(alert) for alert in self.alerts))
 
     def of(self, alerts: tuple[NoticeAlert, ...], *, are_chosen: bool = False) -> "Notice":
-        """The same notice for an endpoint that only gets ``alerts``, which are some of ours.
-
-        Where none is left out, the totals stay, since they may count more than the notice carries.
-        But where its endpoint chooses among alerts (``are_chosen``) and the group is of several
-        clusters, the others that they count may be none of its own.
+        """The same notice for an endpoint that only gets ``alerts``, a part of this one's. If none
+        is left out, the totals stay, since they may count more than the notice contains. But if the
+        endpoint selects alerts (``are_chosen``) and the group has several clusters, the totals are
+        counted again, since they may include alerts it does not select.
         """
         if len(alerts) == len(self.alerts) and (self.cluster or not are_chosen):
             return self
@@ -142,9 +136,7 @@ class Notice:
         )
 
     def in_parts(self) -> "list[Notice]":
-        """Everything in it, as much at a time as one may be sent; each part knows the totals of the
-        whole.
-        """
+        """The notice in parts of the allowed size; each part has the totals of the whole."""
         parts: list[list[NoticeAlert]] = [[]]
         size = 0
         for alert in self.alerts:
@@ -188,7 +180,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if isinstance(value, (NoticeAlert, Notice)):
-        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+        return {column.name: _plain(getattr(value, column.name)) for column in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, frozenset):
@@ -206,9 +198,13 @@ def _alert(raw: dict[str, Any]) -> NoticeAlert:
         "evidence": tuple(raw["evidence"]),
         "muted": tuple(raw["muted"]),
     }
-    # What an earlier version of Weir queued has no incident.
+    # Notices queued by an earlier version of Weir have no incident.
     return NoticeAlert(
-        **{one.name: given[one.name] for one in fields(NoticeAlert) if one.name in given}
+        **{
+            column.name: given[column.name]
+            for column in fields(NoticeAlert)
+            if column.name in given
+        }
     )
 
 

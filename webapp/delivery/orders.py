@@ -1,4 +1,4 @@
-"""What people may ask of endpoints and deliveries; each leaves who and when."""
+"""People's actions on endpoints and deliveries; each records who and when."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -49,7 +49,7 @@ def rotate(endpoint: Endpoint, name: str, now: datetime) -> str:
 
 
 def enable(endpoint: Endpoint, name: str, now: datetime) -> None:
-    """It gets notices from now on; what it missed is replayed only on request."""
+    """Enable it from now on; missed notices are replayed only on request."""
     good = {
         "failures": 0,
         "failing_since": None,
@@ -70,7 +70,7 @@ def disable_by_hand(endpoint: Endpoint, name: str, now: datetime) -> None:
 
 
 def request_test(endpoint: Endpoint, name: str, now: datetime) -> Delivery:
-    """A harmless notice through the same sender, the same checks and the same log as any other."""
+    """Send a test notice like any other: same sender, checks and log."""
     with transaction.atomic():
         return outbox.queue_for(endpoint_notices.test(endpoint, name, now), endpoint)
 
@@ -93,7 +93,7 @@ def replay_range(
     now: datetime,
     endpoint: Endpoint | None = None,
 ) -> int:
-    """All that ended so and were made in this time, 10,000 at most; returns how many.
+    """Replay all of this state made in this range, at most 10,000; returns how many.
 
     Raises :class:`ActionRefused`.
     """

@@ -1,4 +1,4 @@
-"""Putting notices into the outbox, inside the transaction that wrote their alerts."""
+"""Puts notices into the outbox, in the transaction that wrote their alerts."""
 
 import logging
 from dataclasses import dataclass
@@ -44,16 +44,14 @@ def wants_of(endpoint: Endpoint) -> Wants:
 
 
 def queue(notice: Notice) -> int:
-    """One delivery for every endpoint the notice has news for; returns how many. To be called in a
-    transaction.
-
-    The same notice queued twice makes no second delivery.
+    """Create a delivery for each endpoint for which the notice has news; returns how many. Call it
+    in a transaction. Queueing a notice twice creates no second delivery.
     """
     return queue_all([notice])
 
 
 def queue_all(notices: list[Notice]) -> int:
-    """As :func:`queue`, of several with few queries."""
+    """As :func:`queue`, for several notices with few queries."""
     endpoints = [
         (endpoint, wants_of(endpoint)) for endpoint in Endpoint.objects.filter(enabled=True)
     ]
@@ -70,7 +68,9 @@ def queue_all(notices: list[Notice]) -> int:
 
 
 def queue_for(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Delivery:
-    """To this one endpoint, whatever it matches: tests, and the news that it was disabled."""
+    """Queue for one endpoint regardless of its matchers: tests, and the notice that it was
+    disabled.
+    """
     row = delivery_of(notice, endpoint, mail_to=mail_to)
     _insert([(row, notice.alerts)])
     return row
@@ -88,7 +88,7 @@ def delivery_of(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Del
         cluster=notice.cluster[:100],
         status=notice.status,
         title=title_of(notice)[:300],
-        # PostgreSQL has no zero byte in texts, and JSON spells it.
+        # PostgreSQL allows no NUL in texts, which JSON escapes.
         payload=notice.to_json().replace("\\u0000", "\\ufffd"),
         made_at=notice.made_at,
         next_attempt_at=notice.made_at,
@@ -96,8 +96,8 @@ def delivery_of(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Del
 
 
 def part_for(notice: Notice, wants: Wants) -> Notice | None:
-    """The notice as an endpoint that wants these gets it; ``None`` where nothing in it is new for
-    it.
+    """The part of the notice for an endpoint with this selection; ``None`` if nothing in it is new
+    for it.
     """
     ranked = [alert for alert in notice.alerts if _RANK.get(alert.severity, 0) >= wants.min_rank]
     matching = match_each(wants.matchers, [matched_labels(alert) for alert in ranked])
@@ -133,8 +133,8 @@ def _insert(rows: list[tuple[Delivery, tuple[NoticeAlert, ...]]]) -> int:
 
 
 def matchers_of(endpoint: Endpoint) -> tuple[Matcher, ...]:
-    """Stored matchers that cannot be read take everything: one notice too many is better than none,
-    and no alert of others waits.
+    """The endpoint's matchers. Unreadable ones match everything: a superfluous notice is better
+    than none, and must not delay other endpoints.
     """
     try:
         return endpoint.parsed_matchers
@@ -154,17 +154,15 @@ def _as_sent(notice: Notice, endpoint: Endpoint) -> list[Notice]:
 def hint(after: timedelta = timedelta()) -> None:
     """Hint that there is something to send, now or shortly.
 
-    Without a broker the next tick's look finds the rows all the same.
+    Without a broker the next tick finds the rows.
     """
     if settings.WEIR.redis_url:
         hints.hint(TASK, KEY, after)
 
 
 def wake(now: datetime) -> None:
-    """Hint where something waits, also for what a process that is gone still holds, or a clock that
-    was set back since left far ahead.
-
-    Asked by every tick.
+    """Hint if deliveries wait, after releasing those of dead processes and correcting those in the
+    future. Called by every tick.
     """
     Delivery.objects.release_from_the_dead()
     Delivery.objects.mend(now)
@@ -176,7 +174,7 @@ def wake(now: datetime) -> None:
 
 
 def oldest_waiting(now: datetime) -> datetime | None:
-    """Since when the delivery that waits longest beyond its time does so."""
+    """When the longest overdue delivery became due; None if none is."""
     instant: datetime | None = (
         Delivery.objects.sendable(now)
         .order_by("next_attempt_at")

@@ -1,6 +1,4 @@
-"""What an answer means for the delivery and for its endpoint, and writing it down under the fence
-of the claim.
-"""
+"""The effect of an answer on the delivery and its endpoint, written under the fence of the claim."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -20,11 +18,11 @@ GONE = 410
 LONGEST_EXCERPT = 4 << 10
 SUPERSEDED = "superseded"
 FINAL = ("not_rendered",)
-"""Trying again would end the same way."""
+"""A retry would fail in the same way."""
 
 
 def failure_of(row: Delivery, answer: Answer) -> str:
-    """The code of a failed attempt; "" where the notice was taken."""
+    """The code of a failed attempt; "" if the notice was accepted."""
     if answer.error:
         return answer.error
     if answer.status is None or not 200 <= answer.status < 300:
@@ -37,14 +35,14 @@ def failure_of(row: Delivery, answer: Answer) -> str:
 
 
 def record_all(answers: Iterable[tuple[Delivery, Answer]], now: datetime) -> list[str]:
-    """Several in one transaction, each as :func:`record` says."""
+    """Record several outcomes in one transaction; see :func:`record`."""
     with transaction.atomic():
         return [record(row, answer, now) for row, answer in answers]
 
 
 def record(row: Delivery, answer: Answer, now: datetime) -> str:
     """Write one outcome; returns ``delivered``, ``again``, ``dead``, ``cancelled``, or
-    ``overtaken`` where somebody else holds the row by now and nothing was written.
+    ``overtaken`` if another holder has the row, so that nothing was written.
     """
     failure = failure_of(row, answer)
     pause = retries.pause_of(answer.retry_after, now) if answer.retry_after and failure else None
@@ -91,7 +89,7 @@ def record(row: Delivery, answer: Answer, now: datetime) -> str:
 
 
 def give_up_disabled(now: datetime) -> int:
-    """What waits for an endpoint that was disabled is dead: listed, and sent again only on
+    """Give up waiting deliveries of a disabled endpoint: they stay listed, and are only sent on
     request.
     """
     waiting = (
@@ -158,8 +156,8 @@ def _disable(pk: int, reason: str, now: datetime) -> None:
 
 
 def excerpt(body: bytes, hidden: Iterable[str]) -> str:
-    """The first 4 KiB as text, without secrets: those of the endpoint, which a receiver may echo,
-    and others.
+    """The first 4 KiB as text, without secrets, including those of the endpoint, which a receiver
+    may echo.
     """
     text = body[:LONGEST_EXCERPT].decode(errors="replace").replace("\x00", "�")
     for secret in hidden:

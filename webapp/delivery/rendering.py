@@ -22,7 +22,7 @@ LANGUAGE = "en"
 
 
 class CannotRender(Exception):
-    """What was stored cannot be made into a request; trying again would not help."""
+    """The stored notice cannot become a request; a retry would not help."""
 
 
 def format_of(row: Delivery) -> Format:
@@ -30,11 +30,9 @@ def format_of(row: Delivery) -> Format:
 
 
 def still_news(row: Delivery) -> Notice | None:
-    """The notice without what a later one contains; ``None`` where nothing is left. Raises
-    :class:`CannotRender`.
-
-    A delivery that failed and comes round again hours later still says that an alert fires. PagerDuty
-    would open the alert again; people hear once that it ended.
+    """The notice without alerts that a later one contains; ``None`` if none is left. Raises
+    :class:`CannotRender`. A delivery retried hours later would still say that an alert fires,
+    although people know that it ended; PagerDuty would reopen it.
     """
     notice = _read(row)
     if row.kind == "test" or not row.fence:
@@ -70,10 +68,7 @@ def _without_ended(notice: Notice, later: QuerySet[Delivery]) -> Notice | None:
 
 
 def rendered(row: Delivery, notice: Notice, at: datetime) -> Rendered:
-    """In English and UTC, whatever the language and zone of a page that it is asked from.
-
-    Raises :class:`CannotRender`.
-    """
+    """Always in English and UTC, also when called for a page. Raises :class:`CannotRender`."""
     with translation.override(LANGUAGE), shown_zone.within(lambda: UTC):
         return _rendered(row, notice, at)
 
@@ -92,8 +87,7 @@ def _rendered(row: Delivery, notice: Notice, at: datetime) -> Rendered:
     except ImproperlyConfigured as error:
         raise CannotRender(str(error)) from None
     except Exception as error:
-        # One notice that cannot be written must not hold up all others; its text may hold what is
-        # secret.
+        # One unrenderable notice must not block the others; the error's text may contain secrets.
         raise CannotRender(
             f"It cannot be written as {endpoint.format} ({type(error).__name__})."
         ) from error
@@ -103,5 +97,5 @@ def _rendered(row: Delivery, notice: Notice, at: datetime) -> Rendered:
 
 
 def request_id(row: Delivery) -> str:
-    """Of this attempt; the receiver's log and ours can be held side by side by it."""
+    """The id of this attempt, to compare the receiver's log with Weir's."""
     return f"{row.uid}.{row.attempts + 1}"

@@ -8,15 +8,17 @@ from random import SystemRandom
 
 DELAYS_S = (0, 5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 14 * 3600, 20 * 3600, 24 * 3600)
 JITTER = 0.1
-"""Each way, so that what failed together does not come back together."""
+"""Each way, so that deliveries that failed together are not retried together."""
 LONGEST_PAUSE = timedelta(hours=24)
 GIVEN_UP_AFTER = timedelta(days=5)
-"""An endpoint that took nothing for so long, while a delivery used up its schedule, is disabled."""
+"""An endpoint that accepted nothing for this long, while a delivery used up its schedule, is
+disabled.
+"""
 
 
 def next_attempt(tries: int, at: datetime, pause: timedelta | None = None) -> datetime | None:
-    """After ``tries`` that failed, the last at ``at``; ``None`` where the schedule is used up.
-    ``pause`` is what the receiver asked for, and is honoured where it is longer.
+    """After ``tries`` that failed, the last at ``at``; ``None`` after the last one. ``pause``:
+    requested by the receiver, used if longer.
     """
     if tries >= len(DELAYS_S):
         return None
@@ -25,9 +27,7 @@ def next_attempt(tries: int, at: datetime, pause: timedelta | None = None) -> da
 
 
 def pause_of(header: str, at: datetime) -> timedelta | None:
-    """What ``retry-after`` asks for, seconds or a date, 24 h at most; ``None`` where it makes no
-    sense.
-    """
+    """The pause in ``retry-after``, seconds or a date, at most 24 h; ``None`` if invalid."""
     text = header.strip()
     if text.isascii() and text.isdigit():
         return min(timedelta(seconds=int(text[:9])), LONGEST_PAUSE)

@@ -1,11 +1,11 @@
-"""Sends what is due: claims rows, hands them to the network, and notes how each attempt went.
+"""Sends due deliveries: claims rows, passes them to the network, and records each attempt.
 
 1. A row is claimed by a conditional update, which gives it a lease and a new fence.
 2. The request is made.
 3. Its outcome is written under that fence, in one transaction with the attempt's row.
 
-A process that is killed between 1 and 3 leaves a lease that runs out, and the same ``webhook-id``
-goes out once more.
+If the process is killed between 1 and 3, the lease expires, and the same ``webhook-id`` is sent
+again.
 """
 
 import logging
@@ -36,7 +36,7 @@ MOST_AT_ONCE_EACH = 4
 """Of one endpoint, so that a slow one never holds up the others."""
 LOOKED_AT = 50
 CLAIMING_S = 240.0
-"""After this a run ends, when what is under way has; the next one follows."""
+"""After this, a run only finishes current attempts; the next run follows."""
 POLL_S = 0.5
 DATABASE_BACK_WITHIN_S = 40.0
 """Less than a lease: an outcome that cannot be written by then belongs to another holder."""
@@ -59,9 +59,7 @@ class _Running:
 def send_due(
     rules: addresses.Policy | None = None, now: Callable[[], datetime] = timezone.now
 ) -> Counter[str]:
-    """Send everything that is due, and what falls due meanwhile; returns how many ended in which
-    way.
-    """
+    """Send everything due, including what becomes due meanwhile; returns the number by outcome."""
     running, ended, began = _Running(), Counter[str](), time.monotonic()
     with Network(rules or addresses.policy()) as network:
         _steady(Delivery.objects.release_from_the_dead)
@@ -75,7 +73,7 @@ def send_due(
             if not running.rows:
                 if not claimed:
                     break
-                # None of them was to be sent: the next one of its group may be.
+                # None of them had to be sent: the next one of a group may have to.
                 continue
             came = _answers(network)
             for row, _ in came:
@@ -86,10 +84,8 @@ def send_due(
 
 
 def _claim(running: _Running, now: datetime, holder: str) -> list[Delivery]:
-    """As many as there is room for, oldest first, and of one group one after the other.
-
-    Done again under the same ``holder`` after the database went away, it also finds what the first
-    time took.
+    """Claim as many as there is room for, oldest first, and one at a time of each group. Repeated
+    under the same ``holder`` after a database failure, it also finds those claimed before.
     """
     for endpoint in Delivery.objects.endpoints_waiting(now):
         room, busy = running.room_of(endpoint), running.groups_of(endpoint)
@@ -139,7 +135,7 @@ def _answers(network: Network) -> list[tuple[Delivery, Answer]]:
 
 
 def _hint_at_the_next(now: datetime) -> None:
-    """What is due before the next tick looks, such as the second attempt after five seconds."""
+    """Hint at deliveries due before the next tick, such as a second attempt after five seconds."""
     soon = Delivery.objects.filter(
         state=DeliveryState.PENDING, lease_until__isnull=True, endpoint__enabled=True
     )
@@ -154,8 +150,8 @@ def _hint_at_the_next(now: datetime) -> None:
 
 
 def _steady(do: Callable[[], T]) -> T:
-    """Do it again where the database went away: what the network did cannot be undone, so its
-    outcome has to be noted.
+    """Repeat after database failures: a sent request cannot be undone, so its outcome must be
+    recorded.
     """
     give_up = time.monotonic() + DATABASE_BACK_WITHIN_S
     while True:

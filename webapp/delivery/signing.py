@@ -27,7 +27,7 @@ def signature(secret: str, message_id: str, timestamp_s: int, body: bytes) -> st
 def headers(
     secrets_now: Iterable[str], message_id: str, at: datetime, body: bytes
 ) -> dict[str, str]:
-    """The id is of the message and stays; the timestamp is of the attempt, so that receivers can
+    """The id is of the message and constant; the timestamp is of the attempt, so that receivers can
     refuse old ones.
     """
     timestamp_s = int(at.timestamp())

@@ -1,8 +1,6 @@
-"""Where alerts may be sent: checked when it is entered, and again at every connection.
-
-A name that answers with a harmless address today may answer with another tomorrow, so the check at
-save only helps people; the one that counts is :class:`CheckedResolver`, whose answers are the only
-addresses that are connected to.
+"""Checks the targets of alerts, when entered and at every connection. A name may resolve to another
+address later, so the check at save only helps people. :class:`CheckedResolver` enforces it: only
+the addresses it returns are connected to.
 """
 
 import asyncio
@@ -34,16 +32,13 @@ _REFUSED_NAMES = ("metadata.google.internal", "metadata.goog", "metadata", "inst
 
 
 class RefusedTarget(ValueError):
-    """An address alerts are not sent to.
-
-    The message names the host at most, for the rest may be a password.
-    """
+    """A forbidden address. The message names at most the host, since the rest may be a password."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """``host`` is an A-label or the shortest spelling of an address; ``url`` is put together again
-    from the parts.
+    """``host`` is an A-label or the shortest spelling of an address; ``url`` is rebuilt from the
+    parts.
     """
 
     scheme: str
@@ -68,7 +63,7 @@ class Target:
 
 
 def parsed(url: str, rules: Policy) -> Target:
-    """Everything that can be said without asking a name server. Raises :class:`RefusedTarget`."""
+    """The target, after all checks without DNS. Raises :class:`RefusedTarget`."""
     if len(url) > LONGEST_URL or any(
         ord(letter) <= 0x20 or letter in '\\"<>^`{|}' or ord(letter) == 0x7F for letter in url
     ):
@@ -119,9 +114,8 @@ def parsed(url: str, rules: Policy) -> Target:
 
 
 def checked(url: str, rules: Policy) -> Target:
-    """As :func:`parsed`, and every address its name has now is allowed.
-
-    For forms and the API: asks a name server.
+    """As :func:`parsed`, and all current addresses of its name must be allowed. For forms and the
+    API, with a DNS look-up.
     """
     target = parsed(url, rules)
     if target.is_literal:
@@ -144,7 +138,7 @@ def checked(url: str, rules: Policy) -> Target:
 
 
 class CheckedResolver(AbstractResolver):
-    """Resolves names for connections of one scheme; one address that is refused refuses the name."""
+    """Resolves names for connections of one scheme; a name with one forbidden address is refused."""
 
     def __init__(self, scheme: str, rules: Policy, pool: Executor) -> None:
         self.scheme, self.rules, self.pool = scheme, rules, pool
@@ -152,7 +146,7 @@ class CheckedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """Raises :class:`RefusedTarget`, or ``OSError`` where there is no such name."""
+        """Raises :class:`RefusedTarget`, or ``OSError`` if there is no such name."""
         loop = asyncio.get_running_loop()
         resolved = await loop.run_in_executor(
             self.pool, lambda: socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
@@ -207,7 +201,7 @@ def _host(netloc: str) -> str:
 
 
 def _ends_in_number(name: str) -> bool:
-    """What some libraries take for an address: 2130706433, 0x7f.1, 0177.0.0.1, 127.1."""
+    """Whether some libraries read it as an address: 2130706433, 0x7f.1, 0177.0.0.1, 127.1."""
     last = name.rpartition(".")[2]
     return last.isdigit() or bool(re.fullmatch(r"0x[0-9a-f]*", last))
 

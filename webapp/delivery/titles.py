@@ -4,8 +4,8 @@ from webapp.delivery.notices import FIRING, Notice, NoticeAlert
 
 
 def title_of(notice: Notice) -> str:
-    """``[firing 3] prod-eu: Checkpoints of orders are declined (and 2 more)``; one line whatever
-    the names hold.
+    """``[firing 3] prod-eu: Checkpoints of orders are declined (and 2 more)``; one line for any
+    names.
     """
     if notice.kind == "test":
         return "[test] Weir can reach this endpoint"
@@ -25,7 +25,7 @@ def title_of(notice: Notice) -> str:
 
 
 def leading(notice: Notice) -> NoticeAlert | None:
-    """The alert a title is about: the worst that still fires and is news, else the first."""
+    """The alert for the title: the worst new one that still fires, else the first."""
     order = {"critical": 0, "warning": 1, "info": 2}
     ranked = sorted(
         notice.alerts,
@@ -39,16 +39,14 @@ def leading(notice: Notice) -> NoticeAlert | None:
 
 
 def one_line(text: str) -> str:
-    """Without line ends or other control characters, and without marks that turn the reading
-    direction of what follows.
-    """
+    """Without line ends, other control characters, and marks that change the text direction."""
     return " ".join("".join(letter if _shows(letter) else " " for letter in text).split())
 
 
 def _shows(letter: str) -> bool:
     code = ord(letter)
     turns = code in (0x061C, 0x200E, 0x200F) or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069
-    half = 0xD800 <= code <= 0xDFFF  # of a surrogate pair: no encoding has it
+    half = 0xD800 <= code <= 0xDFFF  # a lone surrogate: no encoding has it
     return (
         code >= 0x20
         and not 0x7F <= code <= 0x9F

@@ -1,6 +1,4 @@
-"""Which part of a stretch of time was judged: silence of the rules says something about those
-minutes only.
-"""
+"""Which part of a time range was judged: only there does a lack of findings mean something."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,8 +14,8 @@ Gap = tuple[datetime, datetime]
 
 @dataclass(frozen=True)
 class Coverage:
-    """``gaps``: where nothing was judged, in order, between ``start`` and ``end``; ``judged`` is
-    what lies between them.
+    """``gaps``: the unjudged parts between ``start`` and ``end``, in order; ``judged``: the parts
+    between them.
     """
 
     start: datetime
@@ -43,13 +41,13 @@ class Coverage:
 
     @property
     def longest_gaps(self) -> list[Gap]:
-        """The longest three, in order of time."""
+        """The three longest gaps, in order of time."""
         return sorted(sorted(self.gaps, key=lambda gap: gap[0] - gap[1])[:3])
 
 
 def tolerated() -> timedelta:
-    """Clusters are not asked every minute: between two answers nothing can be judged, and nothing
-    is missing.
+    """The tolerated gap: clusters are not read every minute, so the time between two readings is
+    not missing.
     """
     return timedelta(seconds=settings.WEIR.judged_every_s) + 2 * WINDOW
 
@@ -57,7 +55,7 @@ def tolerated() -> timedelta:
 def coverage(runs: Iterable[Any], start: datetime, end: datetime) -> Coverage:
     """``runs``: as ``job_judgement`` has them, ``[{"first", "last"}]`` in epoch s.
 
-    No time at all is never whole.
+    An empty range is never complete.
     """
     if end <= start:
         return Coverage(start, end, timedelta(), ((start, end),))
@@ -76,8 +74,8 @@ def coverage(runs: Iterable[Any], start: datetime, end: datetime) -> Coverage:
 
 
 def judged_slices(runs: Iterable[Any], start: datetime, end: datetime, slices: int) -> list[bool]:
-    """Whether anything of each slice of the time was judged; ``runs`` as :func:`coverage` has them.
-    What lies between two answers of a cluster counts as judged.
+    """Whether any part of each slice was judged; ``runs`` as in :func:`coverage`. The time between
+    two readings of a cluster counts as judged.
     """
     first_s, air_s = start.timestamp(), (tolerated() + WINDOW).total_seconds()
     width_s = (end.timestamp() - first_s) / slices

@@ -1,5 +1,5 @@
-"""Findings whose cause a thread dump can show: the vertex that is busy, whose synchronous part is
-slow, or the source that is late with checkpoints.
+"""Findings whose cause a thread dump can show: a busy vertex, a slow synchronous part, or a source
+late with checkpoints.
 """
 
 from typing import Any
@@ -11,9 +11,7 @@ BUSY, SLOW_SYNC, LATE = "pressure.root", "checkpoint.sync", "checkpoint.start_de
 
 
 def dumped_vertex_of(finding: Finding) -> str | None:
-    """Of an open finding, the vertex whose threads are worth a look; None for findings of other
-    rules.
-    """
+    """The vertex whose threads can explain an open finding; None for findings of other rules."""
     return slow_vertex_of(finding) if finding.state == FindingState.OPEN else None
 
 

@@ -1,7 +1,5 @@
-"""Occurrences of one identity → episodes. Pure: no database, no clock.
-
-Instants are compared, never counted, so the order in which occurrences arrived, or how often, makes
-no difference.
+"""Occurrences of one identity → episodes. Pure: no database, no clock. Instants are compared, not
+counted, so order and repetition of occurrences do not matter.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,10 +9,8 @@ from datetime import datetime, timedelta
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A time without a gap: one occurrence, or what is known of an episode whose occurrences are
-    not looked at.
-
-    ``occurrence_id`` is the occurrence at its end, None where that is not one of those looked at.
+    """A time without a gap: one occurrence, or the known part of an episode whose occurrences are
+    not read. ``occurrence_id``: the occurrence at its end, None if not read.
     """
 
     first: datetime
@@ -25,7 +21,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class FindingEpisode:
-    """``newest`` is the span that decides its end."""
+    """``newest``: the span that determines its end."""
 
     first_seen: datetime
     last_seen: datetime
@@ -35,8 +31,8 @@ class FindingEpisode:
 def episodes(spans: Iterable[Span], hold: timedelta) -> list[FindingEpisode]:
     """Spans no further apart than ``hold`` belong together; episodes in order of time.
 
-    Of several occurrences at one instant that of the earliest window counts: rules that look back
-    to an event say most about it when it has just happened.
+    Of several occurrences at one instant, that of the earliest window counts: rules that look back
+    to an event have most data right after it.
     """
     runs: list[list[Span]] = []
     until: datetime | None = None

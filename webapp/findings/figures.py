@@ -1,4 +1,4 @@
-"""Figures of evidence as people read them: the value in its unit, and what it was compared with."""
+"""Figures of evidence for people: the value in its unit, and its threshold."""
 
 import math
 import operator
@@ -31,7 +31,7 @@ _HOLDS = {
     "=": operator.eq,
 }
 _CODE = re.compile(r"[a-z]+(_[a-z]+)+")
-"""Words of ours such as 'start_delay'; names of other people's things are left as they are."""
+"""Codes of Weir such as 'start_delay'; foreign names are left as they are."""
 _MOST_AS_PERCENT = 2
 _LONGEST_WORDS = 400
 _MOST_IN_COLUMN = 24
@@ -79,9 +79,7 @@ def figure_text(value: Any, unit: str = "") -> str:
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of a finding's evidence, ready to be shown; ``at`` is ``None`` where it is not
-    known.
-    """
+    """One line of a finding's evidence, ready to be shown; ``at`` is ``None`` if it is not known."""
 
     name: str
     value: str
@@ -90,13 +88,11 @@ class Figure:
     at: datetime | None = None
     note: str = ""
     is_passed: bool = True
-    """False where what it is compared with was not reached."""
+    """False if the threshold was not reached."""
 
     @property
     def is_text(self) -> bool:
-        """A log line, an exception: to be read as one, not to be squeezed into the column of
-        figures.
-        """
+        """Whether it is a text such as a log line, which does not fit into the column of figures."""
         return len(self.value) > _MOST_IN_COLUMN and not self.compared
 
 
@@ -110,8 +106,7 @@ def _figure(row: Mapping[str, Any]) -> Figure:
     comparison = str(row.get("comparison") or "")
     sign = COMPARISONS.get(comparison, "")
     value = row.get("value")
-    # What kept a finding from being worse is evidence too, and must not read as if it had been
-    # reached.
+    # Evidence includes thresholds that were not reached; these must not read as if they were.
     unmet = (
         sign
         and isinstance(value, int | float)

@@ -25,6 +25,6 @@ class FindingFilters(OfAnyAttempt):
 
     @property
     def keys(self) -> tuple[KeysetColumn, ...]:
-        """Pages show the worst first of what is open, the newest of the past."""
+        """Pages list open findings by severity, then closed ones, newest first."""
         worst = (KeysetColumn("severity_rank", descending=True), *self.order)
         return worst if self.values.get("state") == FindingState.OPEN else self.order

@@ -1,13 +1,12 @@
-"""Occurrences into findings: whatever the order in which runs were loaded, and however often, the
-same findings come out.
+"""Occurrences → findings; the result does not depend on the order of runs, or on repeated loading.
 
 1. Only episodes that a changed occurrence can reach are built again: those within the hold time of
    one.
 2. Of a long episode only its end is read; its beginning is taken from the finding. Occurrences are
    kept for days, findings longer.
-3. A finding keeps its number as long as its episode overlaps what it was, or is no further from it
-   than the hold time, so that links to it stay good: while a minute runs, what is seen in it is
-   reported again, of a later instant each time.
+3. A finding keeps its key while its episode overlaps the old one, or is within the hold time of it,
+   so that links stay valid: during a minute its occurrences are reported repeatedly with later
+   instants.
 """
 
 from collections import defaultdict
@@ -37,8 +36,8 @@ FOR_EVER = datetime.max.replace(tzinfo=UTC)
 
 
 def hold_of(rule: str) -> timedelta:
-    """How long after its last occurrence a finding of this rule lasts; a rule that is gone has the
-    default.
+    """The hold time: how long after its last occurrence a finding lasts; the default for a removed
+    rule.
     """
     known = registry.all_rules().get(rule)
     return timedelta(seconds=known.hold_s if known else DEFAULT_HOLD_S)
@@ -46,9 +45,7 @@ def hold_of(rule: str) -> timedelta:
 
 @dataclass(frozen=True)
 class Life:
-    """Up to when a job was judged, when its newest attempt ended, and when its cluster was
-    removed.
-    """
+    """Up to when a job was judged, when its newest attempt ended, when its cluster was removed."""
 
     judged_to: datetime | None = None
     ended_at: datetime | None = None
@@ -60,7 +57,7 @@ class Life:
 
 
 def lives_of(jobs: Iterable[Job]) -> dict[Job, Life]:
-    """What is known of these jobs, each by its first attempt; one query a cluster and table."""
+    """Lives of these jobs, by first attempt; one query per cluster and table."""
     lives: dict[Job, Life] = {}
     by_cluster: dict[str, dict[str, list[str]]] = defaultdict(dict)
     for (cluster, first_id), ids in ids_by_first_attempt(set(jobs)).items():
@@ -78,7 +75,7 @@ def lives_of(jobs: Iterable[Job]) -> dict[Job, Life]:
                 OVER, cluster=cluster, job_id__in=wanted
             ).values_list("job_id", "end_time", "as_of")
         }
-        # Rows that were under way when a cluster was removed open nothing again.
+        # Rows in transit when a cluster was removed must not reopen findings.
         removed_at = (
             RemovedCluster.objects.filter(name=cluster).values_list("removed_at", flat=True).first()
         )
@@ -100,7 +97,7 @@ def some_jobs_at_once(changed: Changed) -> Iterable[list[Identity]]:
 
 
 def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int:
-    """Build the findings of some jobs' identities again; returns how many rows changed.
+    """Rebuild the findings of some jobs' identities; returns how many rows changed.
 
     Call it in a transaction.
     """
@@ -122,7 +119,7 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
         near = [finding for finding in known[identity] if finding.last_seen >= since]
         far = [finding for finding in near if finding.first_seen > until]
         touched = [finding for finding in near if finding.first_seen <= until]
-        # Later episodes are out of reach of every changed occurrence, so they stay as they are.
+        # No changed occurrence can affect later episodes, so they stay.
         spans = [
             span
             for span in occurrences[identity]
@@ -149,7 +146,7 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
 
 
 def _known(identities: Sequence[Identity], changed: Changed) -> dict[Identity, list[Finding]]:
-    """Findings that may be touched, and open ones from before, by identity and time."""
+    """Findings that may change, and earlier open ones, by identity and time."""
     findings_by_identity: dict[Identity, list[Finding]] = {identity: [] for identity in identities}
     condition = Q(pk__in=[])
     for (cluster, first_id), since in _reached(identities, changed).items():
@@ -197,8 +194,8 @@ def _close(earlier: Iterable[Finding], hold: timedelta, life: Life) -> None:
 def _kept(
     before: Sequence[Finding], finding_episodes: Sequence[FindingEpisode], hold: timedelta
 ) -> dict[int, Finding]:
-    """Place of an episode → the row that it goes on in: one that it overlaps, else the nearest of
-    those that none overlaps.
+    """Index of an episode → the row that it continues: one that it overlaps, else the nearest row
+    that no episode overlaps.
     """
     kept: dict[int, Finding] = {}
     for reach in (timedelta(0), hold):
@@ -227,8 +224,8 @@ def _write(
     *,
     is_last: bool,
 ) -> tuple[list[Finding], list[Finding]]:
-    """Make the rows of ``before`` those of ``found``; returns these, and those that are none of
-    them any more.
+    """Update the rows of ``before`` to ``found``; returns these, and the rows that are no longer
+    used.
     """
     occurrences = FindingOccurrence.objects.in_bulk(
         [
@@ -256,7 +253,7 @@ def _write(
                 subject_id=identity[3],
             )
         if source is None and row.last_seen != episode.last_seen:
-            # Its end is known from another finding that it has now become one with.
+            # Its end is that of another finding, merged with it now.
             source = next(
                 (finding for finding in before if finding.last_seen == episode.last_seen), None
             )

@@ -1,4 +1,4 @@
-"""Health of the jobs of a page over time, from what was found on them and when they were judged."""
+"""Health of a page's jobs over time, from their findings and judged times."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ from webapp.fleet.models import JobCurrent
 
 MOST_FINDINGS = 2_000
 Trend = list[tuple[int | None, str]]
-"""Health 0…100, None where nothing was judged, and its tone, by slice; the oldest first."""
+"""Health 0…100, None if nothing was judged, and its tone, by slice; the oldest first."""
 
 
 def health_trends(jobs: Sequence[JobCurrent], start: datetime, end: datetime) -> dict[Job, Trend]:
-    """(cluster, job id) → its trend; two queries. Jobs of which no slice was judged are left out, and
-    those whose health is not known: that they were looked at does not say that data were there.
+    """(cluster, job id) → its trend; two queries. Jobs without a judged slice or with unknown
+    health are left out: judged does not mean that there were data.
     """
     jobs = [job for job in jobs if job.health_state != HealthState.UNKNOWN]
     seen = Finding.objects.filter(

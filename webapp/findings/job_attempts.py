@@ -1,4 +1,4 @@
-"""Findings follow their job: it is the same one under the id of each of its attempts."""
+"""Findings belong to the job, which is the same under the ids of all its attempts."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -13,20 +13,19 @@ from webapp.lib.chunks import chunks
 
 JOBS_AT_ONCE = 500
 STORAGE_RULES = "storage."
-"""What lies in the directories of an attempt is about that attempt alone."""
+"""Findings on an attempt's directories only concern that attempt."""
 
 
 def follow_links(links: ChangedLinks) -> None:
-    """Findings of attempts that turned out to be of another job are folded again with those of
-    that job, and so are findings that ended with an attempt which has been followed since.
-
-    Call it in the transaction that changed the links.
+    """Fold findings again after links of attempts changed: those of attempts that now belong to
+    another job, and those that ended with an attempt that now has a successor. Call it in the
+    transaction that changed the links.
     """
     for (cluster, job_id), first_id in links.moved.items():
         moved = Finding.objects.filter(cluster=cluster, job_id=job_id).exclude(
             rule__startswith=STORAGE_RULES
         )
-        # One at most is open of each rule and subject: folding opens the one that lasts.
+        # At most one is open per rule and subject: folding opens the one that lasts.
         moved.filter(state=FindingState.OPEN).update(
             state=FindingState.CLOSED, closed_at=F("last_seen"), to_alert=True
         )
@@ -41,7 +40,7 @@ def follow_links(links: ChangedLinks) -> None:
             ).values_list("job_id", "end_time")
             ended_with = Q(pk__in=[])
             for job_id, end in ends:
-                # What was seen last when it had ended was closed then.
+                # Those last seen at its end were closed then.
                 ended_with |= Q(job_id=job_id, closed_at__gte=end)
             Finding.objects.filter(
                 ended_with, cluster=cluster, state=FindingState.CLOSED, refold_from__isnull=True
@@ -60,8 +59,8 @@ def of_these(jobs: Iterable[JobCurrent]) -> Q:
 
 
 def by_attempt(jobs: Sequence[JobCurrent], findings: Iterable[Finding]) -> dict[Job, list[Finding]]:
-    """(cluster, job id) of each row → the findings of its job; those on storage only where they
-    are about this attempt.
+    """(cluster, job id) of each row → the findings of its job; findings on storage only of this
+    attempt.
     """
     by_first: dict[Job, list[Finding]] = defaultdict(list)
     for finding in findings:
@@ -79,8 +78,8 @@ def by_attempt(jobs: Sequence[JobCurrent], findings: Iterable[Finding]) -> dict[
 
 
 def attempts_of(findings: Iterable[Finding]) -> dict[Job, str]:
-    """(cluster, job id) of all attempts of the jobs of these findings → the name of the job, ""
-    where it has none. One query a cluster and 500 jobs.
+    """(cluster, job id) of all attempts of the jobs of these findings → the name of the job, "" if
+    it has none. One query per cluster and 500 jobs.
     """
     names = {
         (finding.cluster, finding.first_attempt_id): finding.job_name or ""

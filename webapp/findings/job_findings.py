@@ -1,4 +1,4 @@
-"""What was found on one job in a stretch of time, for its page and for the graph on it."""
+"""The findings of one job in a time range, for its page and its graph."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -20,10 +20,9 @@ SHOWN_IN_FULL = 1
 
 @dataclass(frozen=True)
 class JobFindings:
-    """``in_full`` and ``in_brief`` are open, or of a job that is past; ``earlier`` are closed ones
-    of a job that lives on.
-
-    ``of_others`` were last seen on other attempts of the job, as far as they are more than notes.
+    """``in_full`` and ``in_brief``: open ones, or those of an ended job; ``earlier``: closed ones
+    of a running job. ``of_others``: last seen on other attempts of the job, without mere
+    information.
     """
 
     in_full: list[PresentedFinding]
@@ -39,10 +38,8 @@ class JobFindings:
         return [*self.in_full, *self.in_brief]
 
     def deductions(self, health: int | None) -> list[tuple[int, str, Finding]]:
-        """Points, reason and finding of what takes the job's health down to ``health``.
-
-        Empty where the page's range does not hold all that is open, or the job is just being judged
-        again.
+        """(points, reason, finding) of the deductions down to ``health``. Empty if the page's range
+        lacks open findings, or the job is just being judged again.
         """
         computed = health_of(self.all_open)
         return (
@@ -64,10 +61,8 @@ def of_job(
     is_past: bool,
     attempts: Collection[str] = (),
 ) -> JobFindings:
-    """One query, two with other ``attempts``.
-
-    What is open is of the job, whichever attempt it was seen on. Of a recording or an ended job
-    everything is closed, and is what the reader came for.
+    """One query, two with other ``attempts``. Open findings are the job's, whichever attempt they
+    were seen on. A recording or an ended job only has closed ones, which are shown in full.
     """
     overlapping = Finding.objects.of_job(cluster, job_id).filter(
         first_seen__lte=end, last_seen__gte=start
@@ -82,7 +77,7 @@ def of_job(
     notable = [finding for finding in current if finding.is_notable]
     first_of_rule: dict[str, PresentedFinding] = {}
     for finding in notable:
-        # A second matter of one rule says much the same as the first.
+        # A second matter of one rule is much like the first.
         first_of_rule.setdefault(finding.finding.rule, finding)
     in_full = list(first_of_rule.values())[:SHOWN_IN_FULL]
     return JobFindings(

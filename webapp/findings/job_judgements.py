@@ -1,6 +1,4 @@
-"""After folding: findings that were not seen again are closed, and every judged job gets its
-health.
-"""
+"""After folding: unseen findings are closed, and judged jobs get their health."""
 
 import json
 from collections import defaultdict
@@ -29,10 +27,8 @@ ROWS_AT_ONCE = 500
 
 
 def close_unseen() -> int:
-    """Close what its rule has not seen for its hold time, and what belongs to a job that ended, or
-    whose id another job has by now, as in clusters of one application.
-
-    Call it in a transaction.
+    """Close findings unseen for the hold time, and those of a job that ended, or whose id another
+    job has by now, as in application clusters. Call it in a transaction.
     """
     names = ("id", "cluster", "first_attempt_id", "rule", "last_seen", "job_name", "replaced_at")
     others = JobCurrent.objects.filter(
@@ -40,7 +36,7 @@ def close_unseen() -> int:
         job_id=OuterRef("job_id"),
         start_time__gt=OuterRef("last_seen"),
     ).exclude(name=OuterRef("job_name"))
-    # What an audit of the storage found, the next audit settles.
+    # Findings of storage audits are closed by the next audit.
     rows = list(
         Finding.objects.open()
         .exclude(job_id="")
@@ -123,8 +119,8 @@ def _rank_ended(cluster: str, ended: QuerySet[JobCurrent]) -> None:
 
 
 def forget_unseen(now: datetime) -> int:
-    """Health of jobs that nobody can know now is unknown, whatever it was, and over where nobody
-    watches or lists them; returns how many changed.
+    """Clear the health of jobs that cannot be known now, and end it if they are no longer watched
+    or listed; returns how many changed.
     """
     changed = 0
     for status, becomes in (

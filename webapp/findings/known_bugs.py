@@ -1,4 +1,4 @@
-"""Known bugs of Flink beside findings that they explain, by what is known of the job."""
+"""Known bugs of Flink that explain findings, by the job's facts."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent, JobException
 
 RULES = frozenset(rule for bug in KNOWN_BUGS if bug.symptom for rule in bug.symptom.rules)
-"""Findings of other rules are a symptom of none."""
+"""Findings of other rules are no symptom of a known bug."""
 READ_FIELDS = (
     "cluster",
     "job_id",
@@ -29,12 +29,12 @@ READ_FIELDS = (
 """Of a job, for its facts."""
 
 _BEFORE = timedelta(minutes=15)
-"""A finding on restarts is seen some restarts after the first failure."""
+"""A finding on restarts appears some restarts after the first failure."""
 
 
 @dataclass(frozen=True)
 class BugBeside:
-    """``shown``: the finding proves that the bug is there, or it may be explained by it."""
+    """``shown``: whether the finding proves the bug, or may be explained by it."""
 
     bug: KnownBug
     shown: Shown
@@ -55,7 +55,7 @@ class BugBeside:
 
     @property
     def sentence(self) -> Message:
-        """What it says of the finding, with what would have to be known to be sure."""
+        """What the bug means for the finding, and what is unknown."""
         said = {"version": self.flink_version, "issue": self.bug.issue, "effect": self.bug.effect}
         if self.shown == "shows":
             return message(
@@ -87,9 +87,8 @@ def facts_of(job: JobCurrent) -> JobFacts:
 
 
 def bugs_beside(findings: Iterable[Finding]) -> dict[int, tuple[BugBeside, ...]]:
-    """Number of a finding → the bugs that explain it, those that it proves first.
-
-    What is large of a job is read where its release has a bug that looks like the finding.
+    """Finding key → the bugs that explain it, proved ones first. Large columns of a job are only
+    read if its release has a bug with this symptom.
     """
     asked = [finding for finding in findings if finding.rule in RULES and finding.job_id]
     versions = {
@@ -155,7 +154,7 @@ def _exceptions(
         by_job: dict[tuple[str, str], list[Finding]] = defaultdict(list)
         for finding in findings:
             by_job[finding.cluster, finding.job_id].append(finding)
-        # ``contains`` takes capitals for small letters on SQLite.
+        # ``contains`` ignores case on SQLite.
         failures = JobException.objects.alias(at=StrIndex("stacktrace", Value(text))).filter(
             cluster__in={cluster for cluster, _job_id in by_job},
             job_id__in={job_id for _cluster, job_id in by_job},

@@ -22,7 +22,7 @@ def severity_control(severities: Collection[str] = tuple(SEVERITY_BADGES)) -> Co
 
 
 def owner_control(name: str) -> Control:
-    """``name``: of whoever asks."""
+    """``name``: of the reader."""
     return Control("owner", "Owner", (("", "Anybody's"), (name, "mine"), ("-", "nobody's")))
 
 

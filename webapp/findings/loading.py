@@ -1,4 +1,4 @@
-"""The part of loading a run that makes findings of what its rules saw."""
+"""The part of loading a run that makes findings of its occurrences."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class FindingLoad:
     """``before`` each batch of a table is upserted, in the same transaction; ``finish`` after the
     last table.
 
-    Judgements come before occurrences: the occurrences of the windows they judged are replaced.
+    Judgements are loaded before occurrences: those of the judged windows are replaced.
     """
 
     guard: WriteGuard

@@ -1,8 +1,5 @@
-"""The mark by which alerting learns of a finding: set in the transaction that opens, ends or
-changes one.
-
-Only what changes an alert marks: beginning, end, severity, causes and attempt. That it was seen
-once more does not.
+"""Marks tell alerting of findings: set in the transaction that opens, ends or changes one. Only
+changes of beginning, end, severity, causes and attempt set a mark, not another occurrence.
 """
 
 from collections.abc import Collection
@@ -19,7 +16,7 @@ _UNMARKED = [
 
 @dataclass(frozen=True)
 class FindingMark:
-    """What alerting knows of a finding."""
+    """The fields of a finding that alerting uses."""
 
     state: str
     first_seen: datetime
@@ -37,9 +34,8 @@ def causes_of(row: Finding) -> frozenset[str]:
 
 
 def save(row: Finding, before: FindingMark | None) -> None:
-    """``before``: of the row as it was read; None of a new one.
-
-    Unchanged, its mark is left as it is by now.
+    """``before``: of the row as read; None for a new one. Without a change, the current mark is
+    kept.
     """
     if row.pk is None or before != FindingMark.of(row):
         row.to_alert = True

@@ -1,4 +1,4 @@
-"""What the rules found: occurrences as Spark hands them over, and the findings they make."""
+"""Findings, and the occurrences from Spark that they are made of."""
 
 from typing import Any, ClassVar, Self
 
@@ -13,7 +13,7 @@ from webapp.lib.scoped_rows import scoped
 
 @scoped()
 class FindingOccurrence(models.Model):
-    """Serving table ``finding_occurrence``: what one rule found of one subject in one judged window."""
+    """Serving table ``finding_occurrence``: one rule's result for one subject in one judged window."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
@@ -57,7 +57,7 @@ class FindingOccurrence(models.Model):
 
 @scoped()
 class JobJudgement(models.Model):
-    """Serving table ``job_judgement``: up to when a job was judged, and what could not be."""
+    """Serving table ``job_judgement``: up to when a job was judged, and what could not be judged."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
@@ -99,8 +99,8 @@ class Finding(models.Model):
     """One episode of one rule about one subject: occurrences no further apart than the rule's hold
     time.
 
-    Texts and evidence are those of its newest occurrence, ``job_id`` is the attempt that it was
-    seen on; empty where the subject is a cluster.
+    Texts and evidence are those of its newest occurrence; ``job_id`` is the attempt that it was
+    seen on, empty if the subject is a cluster.
     """
 
     cluster = models.CharField(max_length=100)
@@ -185,8 +185,8 @@ class Finding(models.Model):
 
 @scoped()
 class WithdrawnFinding(models.Model):
-    """A finding that was taken back: the whole of its minute did not bear it out, or it became one
-    with another. Links to it may be out.
+    """A finding that was withdrawn: the complete minute did not confirm it, or it was merged with
+    another. Links to it may exist.
     """
 
     number = models.BigIntegerField(primary_key=True)
@@ -207,7 +207,7 @@ class WithdrawnFinding(models.Model):
 
 @scoped()
 class FindingHost(models.Model):
-    """That a finding names a host."""
+    """A host that a finding names."""
 
     finding = models.ForeignKey(Finding, on_delete=models.CASCADE, related_name="named_hosts")
     cluster = models.CharField(max_length=100)
@@ -226,7 +226,7 @@ class FindingHost(models.Model):
 
 @scoped(also_of_all=True)
 class ThresholdOverride(models.Model):
-    """A threshold set by somebody; the narrowest scope wins: a job before its cluster before all."""
+    """A threshold set by a person. The narrowest scope wins: job, then cluster, then all."""
 
     key = models.CharField(max_length=100, help_text="<rule id>.<name>")
     value = models.FloatField()

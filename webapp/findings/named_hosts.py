@@ -1,4 +1,4 @@
-"""Which hosts a finding names, as rows that a host's page finds it by."""
+"""The hosts that findings name, as rows for the hosts' pages."""
 
 from collections.abc import Iterable
 
@@ -9,10 +9,7 @@ ROWS_AT_ONCE = 500
 
 
 def note(rows: Iterable[Finding]) -> None:
-    """Of findings that were just written; a host that one named once stays.
-
-    Call it in a transaction.
-    """
+    """Write the hosts of new findings; earlier ones stay. Call it in a transaction."""
     named = [
         FindingHost(finding=row, cluster=row.cluster, host=host)
         for row in rows

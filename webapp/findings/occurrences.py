@@ -1,9 +1,7 @@
-"""Occurrences as a run hands them over: those of judged windows are replaced by the new ones, and
-who changed is remembered.
-
-Kept until folded: a finding whose occurrences were taken away carries ``refold_from`` in the same
-transaction, so that a process killed in between loses nothing; occurrences that are new come again
-when the run is loaded again.
+"""Loads a run's occurrences: those of judged windows are replaced, and changed identities are
+remembered until they are folded. A finding whose occurrences were deleted gets ``refold_from`` in
+the same transaction, so that a killed process loses nothing; new occurrences come again when the
+run is loaded again.
 """
 
 import json
@@ -27,9 +25,8 @@ Identity = tuple[str, str, str, str]
 
 @dataclass
 class Changed:
-    """Identities whose occurrences changed, with the first and the last instant that did.
-
-    While rows are read they have the id of the attempt: see :meth:`of_jobs`.
+    """Identities with changed occurrences, and the first and last changed instant. At first they
+    have the id of the attempt: see :meth:`of_jobs`.
     """
 
     spans: dict[Identity, tuple[datetime, datetime]] = field(default_factory=dict)
@@ -45,7 +42,7 @@ class Changed:
             self.add(identity, row["seen_at"])
 
     def of_jobs(self) -> "Changed":
-        """The same by the first attempt of each job."""
+        """The same with the first attempt of each job."""
         first = first_attempts(identity[:2] for identity in self.spans)
         changed = Changed()
         for (cluster, job_id, rule, subject), instants in self.spans.items():
@@ -116,7 +113,7 @@ def _mark(cluster: str, touched: Mapping[Identity, datetime]) -> None:
         newest[finding.identity] = finding
     marked = []
     for (_, job_id, rule, subject), at in touched.items():
-        # None where occurrences were never folded: they come again
+        # None if occurrences were never folded: they will come again
         known = newest.get((cluster, first[cluster, job_id], rule, subject))
         if known is not None and (known.refold_from is None or known.refold_from > at):
             known.refold_from = at

@@ -1,4 +1,4 @@
-"""Thresholds as people set them: handed to Spark with a run, and used here."""
+"""Thresholds set by people: passed to Spark with a run, and used here."""
 
 from typing import Any
 

@@ -1,6 +1,4 @@
-"""Findings as pages show them: with their badges and figures, several episodes of one matter as
-one.
-"""
+"""Findings for pages: with badges and figures, and episodes of one matter as one."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -28,7 +26,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class PresentedFinding:
-    """One finding; ``episodes`` counts how often it came within what is shown, this one included.
+    """One finding; ``episodes``: how many of it are among those shown, including this one.
 
     ``known_bugs`` explain it: see :func:`with_known_bugs`.
     """
@@ -73,8 +71,8 @@ def shown(finding: Finding) -> PresentedFinding:
 
 def with_known_bugs(presented: Iterable[PresentedFinding]) -> list[PresentedFinding]:
     known = list(presented)
-    beside = bugs_beside(one.finding for one in known)
-    return [replace(one, known_bugs=beside.get(one.finding.pk, ())) for one in known]
+    beside = bugs_beside(row.finding for row in known)
+    return [replace(row, known_bugs=beside.get(row.finding.pk, ())) for row in known]
 
 
 def matters(findings: Iterable[Finding]) -> list[PresentedFinding]:
@@ -119,7 +117,7 @@ def relations(related: Any) -> list[Relation]:
 
 
 def rule_of(finding: Finding | WithdrawnFinding) -> Rule | None:
-    """``None`` where a later version of Weir took the rule away."""
+    """The rule; ``None`` if a later version of Weir removed it."""
     return all_rules().get(finding.rule)
 
 
@@ -128,9 +126,7 @@ def _path(path: Any) -> tuple[str, ...]:
 
 
 def precedence(rule: str) -> int:
-    """Of two equally bad findings the one that explains the other is read first: pressure holds
-    barriers, not the other way round.
-    """
+    """The order of equally bad findings: causes first, such as pressure before slow barriers."""
     families = ("collect", "restore", "restart", "pressure", "data", "watermark")
     family = rule.split(".", 1)[0]
     return families.index(family) if family in families else len(families)

@@ -1,4 +1,4 @@
-"""Why each job of a page of the fleet stands where it stands, in one line a job."""
+"""The reason of each job's status on a fleet page, one line per job."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,9 +19,7 @@ MOST_FINDINGS = 2_000
 
 @dataclass(frozen=True)
 class StatusReason:
-    """The worst finding, with the names that its title may hold, and how many more matters there
-    are.
-    """
+    """The worst finding, with the names in its title, and the number of further matters."""
 
     pk: int
     badge: Badge
@@ -35,7 +33,7 @@ class StatusReason:
 def reasons(jobs: Sequence[JobCurrent]) -> dict[tuple[str, str], StatusReason]:
     """(cluster, job id) → its reason; one query.
 
-    Of a job that runs what is open counts, of an ended one what was found.
+    For a running job open findings count, for an ended one all.
     """
     ended = [job.job_id for job in jobs if job.is_over]
     listed = Finding.objects.filter(

@@ -34,7 +34,7 @@ def runbook(rule_id: str) -> list[tuple[str, list[Block]]]:
 
 
 def messages(source: str) -> Iterator[str]:
-    """What is to translate of a runbook."""
+    """The texts of a runbook to translate."""
     for _, texts in _blocks(source):
         yield from texts
 

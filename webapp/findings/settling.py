@@ -1,5 +1,5 @@
-"""Findings of what is judged here, rather than in a cycle, by somebody who knows all that stands:
-audits, copies, NameNodes and objectives.
+"""Findings judged here rather than in a cycle, by a caller that knows all current ones: audits,
+copies, NameNodes and objectives.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ TEXTS = (
 ROWS_AT_ONCE = 500
 
 Identity = tuple[str, str, str, str]
-"""cluster, job id, rule, subject id; the first two empty where the subject is a root."""
+"""cluster, job id, rule, subject id; the first two empty if the subject is a root."""
 
 
 def settle(
@@ -38,7 +38,9 @@ def settle(
     guard: WriteGuard,
     at: datetime | None,
 ) -> int:
-    """Keep what is ``new``, close what was ``standing`` and is not in it; how many were closed."""
+    """Save ``new`` findings, close ``standing`` ones that are not among them; returns how many were
+    closed.
+    """
     for identities in chunks(new, ROWS_AT_ONCE):
         with guard.writing():
             for identity in identities:

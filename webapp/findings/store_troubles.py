@@ -1,9 +1,6 @@
-"""What several jobs, of any clusters, meet at one bucket at one time: the same kind of fault of the
-same store.
-
-A bucket of a cloud has one name for all. S3's protocol is spoken by other stores too: there the
-endpoint that the cluster configures is part of the name, and where a configuration is not known its
-cluster is.
+"""Faults that several jobs of any clusters meet at one bucket at one time. A cloud's bucket has a
+global name. Other stores also use the S3 protocol: then the cluster's configured endpoint is part
+of the name, or the cluster if the configuration is unknown.
 """
 
 from collections import defaultdict
@@ -52,9 +49,9 @@ Settings = Mapping[str, str | None]
 
 @dataclass(frozen=True)
 class StoreTrouble:
-    """``resource``: the bucket, or the prefix that is refused, with what tells it from others of its
-    name. ``findings`` are near each other in time, the first one first. ``settings``: by job, None
-    where its configuration is not known.
+    """``resource``: the bucket or the refused prefix, with what distinguishes it from others of its
+    name. ``findings`` are near each other in time, oldest first. ``settings``: by job, None if its
+    configuration is not known.
     """
 
     resource: str
@@ -69,36 +66,38 @@ class StoreTrouble:
     @property
     def jobs(self) -> frozenset[Job]:
         """Each by its first attempt."""
-        return frozenset((one.cluster, one.first_attempt_id) for one in self.findings)
+        return frozenset((finding.cluster, finding.first_attempt_id) for finding in self.findings)
 
     @property
     def clusters(self) -> frozenset[str]:
-        return frozenset(one.cluster for one in self.findings)
+        return frozenset(finding.cluster for finding in self.findings)
 
     @property
     def first_seen(self) -> datetime:
-        return min(one.first_seen for one in self.findings)
+        return min(finding.first_seen for finding in self.findings)
 
     @property
     def last_seen(self) -> datetime:
-        return max(one.last_seen for one in self.findings)
+        return max(finding.last_seen for finding in self.findings)
 
     @property
     def is_open(self) -> bool:
-        return any(one.state == "open" for one in self.findings)
+        return any(finding.state == "open" for finding in self.findings)
 
     @property
     def prefixes(self) -> list[str]:
-        return sorted({str(name) for one in self.findings for name in one.data.get("prefixes", ())})
+        return sorted(
+            {str(name) for finding in self.findings for name in finding.data.get("prefixes", ())}
+        )
 
     def count(self, *came_of: str) -> int:
-        """Of the newest ten minutes of each finding."""
-        counts = [one.data.get("counts", {}) for one in self.findings]
+        """The count in the newest ten minutes of each finding."""
+        counts = [finding.data.get("counts", {}) for finding in self.findings]
         return sum(int(of_one.get(name, 0)) for of_one in counts for name in came_of)
 
 
 def store_troubles(since: datetime | None = None) -> list[StoreTrouble]:
-    """Of the findings that are open, and of those seen ``since`` then; with most jobs first."""
+    """Troubles of findings that are open or were seen after ``since``; those of most jobs first."""
     wanted = Q(state="open") | (Q(last_seen__gte=since) if since else Q(pk__in=[]))
     newest = Finding.objects.filter(wanted, rule=RULE).order_by("-last_seen", "-id")
     return troubles_of(newest.only(*READ)[:MOST_FINDINGS])
@@ -106,26 +105,37 @@ def store_troubles(since: datetime | None = None) -> list[StoreTrouble]:
 
 def troubles_of(findings: Iterable[Finding]) -> list[StoreTrouble]:
     known = [
-        one
-        for one in findings
-        if isinstance(one.data, dict) and one.data.get("store") and one.data.get("fault")
+        finding
+        for finding in findings
+        if isinstance(finding.data, dict)
+        and finding.data.get("store")
+        and finding.data.get("fault")
     ]
     settings = _settings(known)
     alike: dict[tuple[str, str], list[Finding]] = defaultdict(list)
-    for one in known:
-        resource = _resource(one, settings.get((one.cluster, one.job_id)))
-        alike[resource, str(one.data["fault"])].append(one)
+    for row in known:
+        resource = _resource(row, settings.get((row.cluster, row.job_id)))
+        alike[resource, str(row.data["fault"])].append(row)
     troubles = [
         StoreTrouble(
             *key,
             tuple(near),
-            {(one.cluster, one.job_id): settings.get((one.cluster, one.job_id)) for one in near},
+            {
+                (finding.cluster, finding.job_id): settings.get((finding.cluster, finding.job_id))
+                for finding in near
+            },
         )
         for key, of_key in alike.items()
         for near in _near_in_time(of_key)
     ]
     return sorted(
-        troubles, key=lambda one: (not one.is_open, -len(one.jobs), one.first_seen, one.resource)
+        troubles,
+        key=lambda trouble: (
+            not trouble.is_open,
+            -len(trouble.jobs),
+            trouble.first_seen,
+            trouble.resource,
+        ),
     )
 
 
@@ -133,12 +143,12 @@ def _near_in_time(findings: Sequence[Finding]) -> list[list[Finding]]:
     lasts = max(LEAST_NEAR, hold_of(RULE))
     groups: list[list[Finding]] = []
     reaches: datetime | None = None
-    for one in sorted(findings, key=lambda one: (one.first_seen, one.pk)):
-        if reaches is None or one.first_seen > reaches + lasts:
+    for finding in sorted(findings, key=lambda member: (member.first_seen, member.pk)):
+        if reaches is None or finding.first_seen > reaches + lasts:
             groups.append([])
-            reaches = one.last_seen
-        groups[-1].append(one)
-        reaches = max(reaches, one.last_seen)
+            reaches = finding.last_seen
+        groups[-1].append(finding)
+        reaches = max(reaches, finding.last_seen)
     return groups
 
 
@@ -153,7 +163,7 @@ def _resource(finding: Finding, settings: Settings | None) -> str:
 
 
 def _host_of(endpoint: str) -> str:
-    """Of whatever somebody configured, without who asks and the password."""
+    """The host of a configured endpoint, without user and password."""
     return endpoint.rpartition("@")[2].rpartition("://")[2].partition("/")[0].lower()[:MOST_HOST]
 
 
@@ -162,8 +172,8 @@ def first_set(settings: Settings, names: Iterable[str]) -> str | None:
 
 
 def _settings(findings: Iterable[Finding]) -> dict[Job, Settings | None]:
-    """One query for 500 jobs, of whatever clusters; of each job the few settings alone."""
-    wanted = {(one.cluster, one.job_id) for one in findings}
+    """One query per 500 jobs of any clusters; only the needed settings."""
+    wanted = {(finding.cluster, finding.job_id) for finding in findings}
     texts = [Cast(KT(f"configuration__{name}"), CharField()) for name in SETTINGS]
     settings: dict[Job, Settings | None] = {}
     for some in chunks(sorted(wanted), JOBS_AT_ONCE):

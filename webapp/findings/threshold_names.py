@@ -1,4 +1,4 @@
-"""What thresholds are called on pages: the words of their keys."""
+"""Names of thresholds on pages: the words of their keys."""
 
 from django.utils.translation import pgettext
 
@@ -10,7 +10,7 @@ _UNITS = ("s", "ms", "h", "bytes", "ratio")
 
 
 def words_of_key(threshold: Threshold, rule_id: str) -> str:
-    """Without the unit at its end, which stands beside the figure."""
+    """The words without the unit at the end, which is shown beside the figure."""
     words = threshold.key.removeprefix(f"{rule_id}.").split("_")
     return " ".join(words[:-1] if len(words) > 1 and words[-1] in _UNITS else words)
 

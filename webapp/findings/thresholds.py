@@ -1,4 +1,4 @@
-"""A rule's thresholds as a table of its page: default, bounds and what somebody set."""
+"""A rule's thresholds as a table of its page: default, bounds and overrides."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class ThresholdRow:
 
     @property
     def overridden(self) -> list[tuple[str, str, ThresholdOverride]]:
-        """Scope, value and the row itself."""
+        """(scope, value, row) of each override."""
         return [
             (_scope(override), figure_text(override.value, self.threshold.unit), override)
             for override in self.overrides

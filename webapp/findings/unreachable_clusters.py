@@ -1,6 +1,4 @@
-"""``collect.blind``: silence of a cluster, judged by the same rules as everything else, but here,
-where it can be noticed.
-"""
+"""``collect.blind``: silence of a cluster. The rule is judged here, where silence is noticed."""
 
 from datetime import datetime, timedelta
 
@@ -60,9 +58,8 @@ def watch(now: datetime) -> None:
 
 
 def close_unwatched(now: datetime) -> int:
-    """Nobody judges the jobs of a cluster that was removed, or left its source, any more.
-
-    Roots of the storage belong to no cluster.
+    """Close findings of clusters that were removed or left their source: their jobs are no longer
+    judged. Storage roots belong to no cluster.
     """
     of_removed = (
         Finding.objects.open()
@@ -74,11 +71,8 @@ def close_unwatched(now: datetime) -> int:
 
 
 def gap_of(cluster: Cluster) -> SourceGap | None:
-    """How often in a row a cluster was asked and did not answer; None where it answered, or was
-    never asked.
-
-    What passes while Weir does not ask is no silence of the cluster: that is a problem of Weir
-    itself.
+    """How often in a row a cluster did not answer; None if it answered, or was never asked. Time in
+    which Weir does not ask does not count: that is Weir's own fault.
     """
     cycles = cluster.missed_cycles
     if cycles < 1:

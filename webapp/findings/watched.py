@@ -1,4 +1,4 @@
-"""Findings of what is watched here rather than in a cycle: silent clusters, and Weir itself."""
+"""Findings judged here rather than in a cycle: silent clusters, and Weir itself."""
 
 from datetime import datetime
 from typing import Any
@@ -19,8 +19,8 @@ def keep(
     now: datetime,
     since: datetime | None = None,
 ) -> None:
-    """What a rule found now, as an open finding: ``row``, or a new one. ``since``: when what it
-    found began, where that is known. A row that is not saved yet says of which job it is.
+    """Save a rule's result as an open finding: ``row``, or a new one. ``since``: when the problem
+    began, if known. An unsaved ``row`` gives the job.
     """
     before = marks.FindingMark.of(row) if row and row.pk else None
     row = row or Finding(cluster=cluster, job_id="", rule=columns["rule"], first_seen=since or now)
@@ -32,5 +32,5 @@ def keep(
         with transaction.atomic():
             marks.save(row, before)
     except IntegrityError:
-        # Another tick has just opened it.
+        # Another tick just opened it.
         return

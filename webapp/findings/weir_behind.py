@@ -1,5 +1,5 @@
-"""``weir.behind``: whether Weir itself gets on, judged by its due work, so that endpoints are
-notified of it as of everything else.
+"""``weir.behind``: whether Weir itself makes progress, by its due work. As a finding, so that
+endpoints are notified.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The due work of growth: it is summed up now and then, and objectives are evaluated each minute."""
+"""The due work of growth: sums from time to time, objectives each minute."""
 
 from datetime import datetime, timedelta
 
@@ -8,7 +8,7 @@ from webapp.work.registry import MAINTAIN_TASK, MINUTE_S, Ended, Work, register
 
 GROWTH = "growth/days"
 RESTS_FOR = 50
-"""Times as long as it took: of a day, few minutes are spent on it."""
+"""The pause in multiples of the duration: it takes only a few minutes of a day."""
 
 
 def _next(ended: Ended) -> datetime:

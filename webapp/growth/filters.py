@@ -1,4 +1,4 @@
-"""What the growth of jobs, and how they meet objectives, can be narrowed by."""
+"""Filters of jobs' growth and of objective records."""
 
 from typing import Any
 

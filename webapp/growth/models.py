@@ -1,4 +1,4 @@
-"""Growth by the day: what audits found of jobs, and figures of jobs over windows; objectives."""
+"""Growth by day from audits, jobs' growth over windows, and objectives."""
 
 from django.db import models
 
@@ -8,8 +8,8 @@ from webapp.lib.scoped_rows import scoped
 
 @scoped()
 class StoredDay(models.Model):
-    """What the last audits of a day found in the directories of one job, over all roots.
-    ``unreferenced_bytes``: proven orphans, and what nothing refers to but is too recent to judge.
+    """The content of one job's directories over all roots, by the last audits of a day.
+    ``unreferenced_bytes``: proven orphans, and unreferenced files that are too recent to judge.
     """
 
     cluster = models.CharField(max_length=100)
@@ -78,8 +78,8 @@ class JobGrowth(models.Model):
 
 @scoped()
 class Objective(models.Model):
-    """What users of jobs were promised: of all jobs whose labels match, ``target`` is the share of
-    minutes (or of checkpoints) that has to be good over 30 days.
+    """A promise to users of jobs: for all jobs with matching labels, the share ``target`` of
+    minutes (or checkpoints) must be good over 30 days.
 
     ``kind``: a key of :data:`spark_jobs.diagnosis.objective_samples.OBJECTIVE_KINDS`.
     """

@@ -1,8 +1,6 @@
-"""Each minute: how every job of every objective did, how fast it burns its error budget, and the
-findings of those that burn too fast.
-
-A minute in which nothing is known of a job is neither good nor bad. Evaluating a minute again
-replaces it. Queries do not grow with jobs but for the rows that are written.
+"""Evaluates each minute: the minutes of every job of every objective, its burn rate, and findings
+for too fast ones. A minute without data is neither good nor bad. Evaluating a minute again replaces
+it. The number of queries depends only on the written rows.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -48,7 +46,7 @@ from webapp.work.runs import RunRecord
 
 KEY = "objectives/evaluate"
 RECOUNTED_MIN = 10
-"""Checkpoints of so many minutes are counted again: what ended in them may come in late."""
+"""Checkpoints of so many minutes are counted again, since ended ones may arrive late."""
 FRESH = timedelta(minutes=4)
 """A window of source lag that is older says nothing of now."""
 ROWS_AT_ONCE = 500
@@ -82,7 +80,7 @@ JobKey = tuple[str, str]
 
 @dataclass
 class Sample:
-    """What is new of one job: minutes from ``since`` on, as a series; the newest value."""
+    """New data of one job: minutes from ``since`` on as a series, and the newest value."""
 
     since: int
     minutes: list[list[int]] = field(default_factory=list)
@@ -100,8 +98,7 @@ def evaluate_all(lease: WriteGuard, record: RunRecord) -> None:
 
 def evaluate(guard: WriteGuard, now: datetime) -> dict[str, int]:
     objectives, minute = list(Objective.objects.order_by("name")), int(now.timestamp() // 60)
-    # A job that failed for good is not available; one that was cancelled or finished is no matter
-    # of an objective any more.
+    # A finally failed job is not available; a cancelled or finished one no longer counts.
     jobs = list(
         JobCurrent.objects.newest_attempts()
         .filter(Q(terminal=False) | Q(terminal__isnull=True) | Q(state=FAILED))
@@ -123,7 +120,7 @@ def evaluate(guard: WriteGuard, now: datetime) -> dict[str, int]:
                     "job_name": burn.job_name,
                     "first_attempt_id": first_ids[burn.cluster, burn.job_id],
                 }
-    # A finding is of the job, whichever of its ids it was made on.
+    # A finding belongs to the job, under any of its ids.
     newest_ids = {key_of(job): job.job_id for job in jobs}
     standing = {
         (

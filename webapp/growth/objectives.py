@@ -1,4 +1,4 @@
-"""Objectives: setting and removing them, and which jobs they are of."""
+"""Objectives: setting and removing them, and their jobs."""
 
 import math
 from bisect import bisect_left
@@ -125,7 +125,7 @@ LEAST_TARGET, MOST_TARGET = 0.5, 0.99999
 
 def set_objective(values: Mapping[str, str], by: str, now: datetime) -> Objective:
     """``values``: name, kind, target in percent, limit_s in seconds and matchers, one a line.
-    What was set under this name before is replaced, with what was counted for it.
+    Replaces an objective of this name and its counts.
 
     Raises :class:`InputRefused`.
     """
@@ -191,7 +191,7 @@ def _limit_ms(text: str) -> int:
 def jobs_of(
     objectives: Iterable[Objective], jobs: Iterable[JobCurrent]
 ) -> dict[int, list[JobCurrent]]:
-    """By the id of each objective: those of ``jobs`` that its matchers match."""
+    """Objective id → those of ``jobs`` that its matchers match."""
     listed = list(jobs)
     of_clusters = dict(Cluster.objects.exclude(labels={}).values_list("name", "labels"))
     labels: list[dict[str, str]] = [

@@ -1,6 +1,4 @@
-"""By what jobs are sorted on the growth page: each order with its own index within a window,
-unknown last.
-"""
+"""Sort orders of the growth page: each with its own index within a window, unknown last."""
 
 from dataclasses import dataclass
 
@@ -25,9 +23,8 @@ class GrowthSort:
 
     @property
     def key(self) -> Combinable:
-        # Written into the statement: SQLite does not find an index over an expression by its
-        # parameters.
-        # a number of ours
+        # Literal in the statement: SQLite does not find an index over an expression with
+        # parameters. The number is our own.
         unknown = RawSQL(f"{self.unknown:.0e}", (), output_field=models.FloatField())  # noqa: S611
         return Coalesce(F(self.field), unknown)
 

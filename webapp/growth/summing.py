@@ -1,5 +1,4 @@
-"""Growth is summed up cluster by cluster from the daily roll-ups and what audits found: a page then
-reads rows that are ready.
+"""Sums up growth by cluster, from daily roll-ups and audits, so that pages only read rows.
 
 Summing up the same days again leaves the same rows.
 """
@@ -28,8 +27,8 @@ from webapp.work.runs import RunRecord
 
 
 def take_up(cluster: str, now: datetime) -> list[StoredDay]:
-    """Rows of the days since the newest that is known, this day again: each job over all its roots,
-    as their newest audits had it.
+    """Rows since the newest known day, including it: each job over all its roots, by their newest
+    audits.
     """
     known = (
         StoredDay.objects.filter(cluster=cluster)
@@ -86,7 +85,7 @@ def sum_up(lease: WriteGuard, record: RunRecord) -> None:
 def sum_cluster(
     cluster: str, now: datetime, lease: WriteGuard, *, is_recording: bool = False
 ) -> int:
-    """How many jobs there are."""
+    """Sum up one cluster; returns its number of jobs."""
     stored = take_up(cluster, now)
     with lease.writing():
         _upsert(StoredDay, stored, ("cluster", "job_id", "day"))
@@ -143,8 +142,8 @@ def _days_by_id(cluster: str, now: datetime, *, is_recording: bool) -> dict[str,
 
 
 def _joined(attempts: Sequence[Days], last: int) -> Days | None:
-    """``attempts`` oldest first: of a day that two had, the size is the later one's and uploads are
-    both's. None where nothing is known.
+    """``attempts`` oldest first. On a shared day the size is the later attempt's, and uploads are
+    added. None if nothing is known.
     """
     if not attempts:
         return None

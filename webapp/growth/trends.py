@@ -1,9 +1,7 @@
-"""What days of one job say of its growth: robust slopes with an interval, and when
-a limit is reached.
-
-The slope is Theil and Sen's, the median of the slopes between all pairs of days, as in the size
-trend of a job: compactions and single wild days hardly move it. Nine of ten of these slopes are
-above ``low``, nine of ten below ``high``. Days are UTC days, as ordinals.
+"""A job's growth from its days: robust slopes with an interval, and when a limit is reached. The
+slope is Theil and Sen's, the median over all pairs of days, as in a job's size trend: compactions
+and single outliers hardly affect it. ``low`` and ``high`` are the 10th and 90th percentile of these
+slopes. Days are UTC days, as ordinals.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,15 +13,15 @@ from spark_jobs.diagnosis.statistics import median, quantile
 WINDOWS = (7, 30, 90)
 LEAST_DAYS = 4
 LEAST_SHARE = 0.5
-"""Of a window that days have to span: a week says nothing of a quarter."""
+"""The share of a window that days must span: a week says nothing about a quarter."""
 MOST_POINTS = 20
 FURTHEST_DAYS = 3_650
-"""What is reached later is not said: nobody knows that."""
+"""Later dates are not given, since they are too uncertain."""
 
 
 @dataclass(frozen=True)
 class Slope:
-    """Per day; ``level`` is where the line is on the newest day."""
+    """Change per day; ``level``: the line's value on the newest day."""
 
     level: float
     per_day: float
@@ -31,7 +29,7 @@ class Slope:
     high: float
 
     def ahead(self, days: int) -> tuple[float, float, float]:
-        """What it comes to in so many days, and between what."""
+        """The value in so many days, and its interval."""
         middle, low, high = (
             max(self.level + days * slope, 0.0) for slope in (self.per_day, self.low, self.high)
         )
@@ -59,9 +57,8 @@ class Until:
 
 
 def slope(values: Mapping[int, float], window: int, newest: int) -> Slope | None:
-    """``values`` by day; of those of the window that ends with ``newest``.
-
-    None where they are too few or span too little.
+    """The slope of ``values`` (by day) in the window that ends with ``newest``. None if they are
+    too few or span too little.
     """
     days = [day for day in sorted(values) if newest - window < day <= newest]
     if len(days) < LEAST_DAYS or days[-1] - days[0] + 1 < LEAST_SHARE * window:
@@ -84,9 +81,8 @@ def last_known(values: Mapping[int, float], window: int, newest: int) -> float |
 
 
 def per_whole_day(values: Mapping[int, float], window: int, newest: int) -> float | None:
-    """Mean of the days of the window before the newest, which is not over.
-
-    None unless half of the window is known.
+    """The mean of the window's days before the newest, which is unfinished. None unless half of the
+    window is known.
     """
     known = [values[day] for day in range(newest - window, newest) if day in values]
     return (
@@ -95,7 +91,7 @@ def per_whole_day(values: Mapping[int, float], window: int, newest: int) -> floa
 
 
 def filled(values: Mapping[int, float], last: int) -> dict[int, float]:
-    """A day without a completed checkpoint has the state of the day before it, up to ``last``."""
+    """Fill days without a completed checkpoint with the value of the day before, up to ``last``."""
     values_by_day: dict[int, float] = {}
     if values:
         known = values[min(values)]
@@ -105,7 +101,7 @@ def filled(values: Mapping[int, float], last: int) -> dict[int, float]:
 
 
 def total(series: Sequence[Mapping[int, float]]) -> dict[int, float]:
-    """Sums by day over those that are known on it."""
+    """Sums by day over the known values."""
     sums: dict[int, float] = {}
     for entry in series:
         for day, value in entry.items():
@@ -115,8 +111,8 @@ def total(series: Sequence[Mapping[int, float]]) -> dict[int, float]:
 
 @dataclass
 class Days:
-    """What is known by UTC day (ordinals): full state, bytes uploaded on it, bytes of files that
-    nothing refers to, files as a whole, and the p95 of end-to-end durations.
+    """Values by UTC day (ordinals): full state, uploaded bytes, bytes of unreferenced files, of all
+    files, and p95 of end-to-end durations.
     """
 
     state: dict[int, float] = field(default_factory=dict)
@@ -128,9 +124,9 @@ class Days:
 
 @dataclass(frozen=True)
 class Figures:
-    """None is unknown. ``known_days``: days of the window with a size. ``…_per_day`` of sizes are
-    slopes, of ``uploaded`` the mean of whole days. ``state_bytes_ahead``: as many days from now as
-    the window has. ``days_to_timeout``: until the p95 reaches the time-out.
+    """None is unknown. ``known_days``: days of the window with a size. ``…_per_day``: slopes of
+    sizes, the mean of whole days for ``uploaded``. ``state_bytes_ahead``: one window length from
+    now. ``days_to_timeout``: until the p95 reaches the time-out.
     """
 
     known_days: int = 0
@@ -157,7 +153,7 @@ class Figures:
 def figures(
     days: Days, window: int, newest: int, timeout_ms: int | None = None, *, ended: bool = False
 ) -> Figures:
-    """What has ended grows no more: it has sums and last sizes alone."""
+    """An ended job has no slopes, only sums and last sizes."""
 
     def trend(values: Mapping[int, float]) -> Slope | None:
         return None if ended else slope(values, window, newest)

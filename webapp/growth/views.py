@@ -38,7 +38,7 @@ def needed_days(window: int) -> int:
 
 
 def until_text(until: Until) -> str:
-    """``in 40 days (30 to 55)``; what is not said is not known, or not within ten years."""
+    """``in 40 days (30 to 55)``; empty parts are unknown, or not within ten years."""
     if until.days == 0:
         return gettext("already reached")
     if until.days is None:
@@ -71,10 +71,7 @@ COLUMN = {"state": "state_bytes_last", "uploaded": "checkpointed_bytes_sum"}
 def series_of(
     jobs: Sequence[JobGrowth], kind: str, window: int, now: datetime
 ) -> list[dict[int, float]]:
-    """``kind``: state, uploaded or unreferenced; of each job its days, under all its ids.
-
-    One query.
-    """
+    """Days of each job under all its ids; ``kind``: state, uploaded or unreferenced. One query."""
     since = now.astimezone(UTC) - timedelta(days=window)
     ids = [job_id for job in jobs for job_id in job.attempts]
     clusters = {job.cluster for job in jobs}

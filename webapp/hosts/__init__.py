@@ -1,3 +1,1 @@
-"""What hosts did to jobs: declines, failed tasks, lost TaskManagers, findings that name them, and
-what runs there.
-"""
+"""Hosts: declines, failed tasks, lost TaskManagers, findings that name them, and what runs there."""

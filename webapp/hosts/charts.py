@@ -1,4 +1,4 @@
-"""Figures of a host and of a TaskManager over time: what happened, memory, CPU, collections."""
+"""Figures of a host and of a TaskManager over time: events, memory, CPU, collections."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ def host_events(request: HttpRequest, host: str) -> HttpResponse:
 
 
 def events_of(where: Mapping[str, Any], start: datetime, end: datetime) -> list[Events]:
-    """The newest of each kind, of the hosts that the filters of ``where`` choose. Two queries."""
+    """The newest events of each kind, on hosts selected by ``where``. Two queries."""
     rows = HostEvent.objects.filter(**where, at__gte=start, at__lte=end).order_by("-at", "-id")
     happened: dict[str, list[datetime]] = {}
     for kind, at in rows.values_list("kind", "at")[:MOST_EVENTS]:
@@ -136,7 +136,7 @@ def _of_unit(drawn: Sequence[Line], start: datetime, end: datetime, key: str) ->
 
 
 def _read(where: dict[str, str | int], start: datetime, end: datetime) -> Samples | None:
-    """In order of time, the newest part of very many; None where the lake did not answer."""
+    """Samples in order of time, only the newest of very many; None if the lake did not answer."""
     try:
         rows, _since = read_newest("taskmanagers", where, start, end, READ, MOST_SAMPLES)
     except Exception:  # The lake may be any storage, with any error.
@@ -154,7 +154,7 @@ def _heap_gib(samples: Samples) -> list[Point]:
 
 
 def _cores(samples: Samples) -> list[Point]:
-    """By its counter of CPU time; where none is reported, by the load of the machine's cores."""
+    """Used cores: from the counter of CPU time, else from the machine's load."""
     if any(row["cpu_ms"] is not None for row in samples):
         return _rates(samples, "cpu_ms")
     return [
@@ -165,8 +165,8 @@ def _cores(samples: Samples) -> list[Point]:
 
 
 def _rates(samples: Samples, counter: str) -> list[Point]:
-    """Of a counter in ms, per ms, between each sample and the one before; none over a restart,
-    where it begins again.
+    """Rates of a counter in ms, per ms, between consecutive samples; none over a restart, which
+    resets it.
     """
     known = [(row["ts"], row[counter]) for row in samples if row[counter] is not None]
     return [

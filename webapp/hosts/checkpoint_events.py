@@ -1,5 +1,5 @@
-"""What happened on hosts with a checkpoint is reported by its fact: reported again, it takes the
-place of all that was reported of it before.
+"""Events on hosts that belong to a checkpoint come with its fact: a newer report replaces all
+earlier ones.
 """
 
 from collections import defaultdict
@@ -21,8 +21,8 @@ class CheckpointEvents:
     """``before`` each batch of a table is upserted, in the same transaction; ``finish`` once both
     tables are loaded.
 
-    An expired checkpoint ends when the log says, then when REST says; who had not acknowledged is
-    known bit by bit.
+    The end of an expired checkpoint is first the log's, then REST's, and its missing subtasks
+    become known gradually.
     """
 
     def __init__(self) -> None:

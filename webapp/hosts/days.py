@@ -1,8 +1,6 @@
-"""What happened on each host by UTC day, counted when it changes: lists of hosts over weeks read
-days instead of every event.
-
-Whoever writes or deletes rows of :class:`HostEvent` calls :func:`sum_again` for their hosts and
-days in the same transaction.
+"""Events of each host by UTC day, counted when they change: lists of hosts over weeks read days
+instead of events. Code that writes or deletes rows of :class:`HostEvent` must call
+:func:`sum_again` for their hosts and days in the same transaction.
 """
 
 from collections import defaultdict
@@ -36,7 +34,7 @@ ON CONFLICT (cluster, host, day) DO UPDATE SET
 
 
 def record_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
-    # As the loader writes them.
+    # In the loader's batch size.
     sum_again(
         (row["cluster"], bounded(row["host"], HOST_LENGTH, unique=True) or "", day_of(row["at"]))
         for row in rows
@@ -44,9 +42,8 @@ def record_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def sum_again(places: Iterable[tuple[str, str, date]]) -> None:
-    """``places``: clusters, hosts and days.
-
-    Hosts of the same names on the other clusters among them are counted as well, to the same.
+    """``places``: (cluster, host, day). Hosts of the same names in other clusters of ``places`` are
+    counted too, with the same result.
     """
     of_days: dict[date, set[tuple[str, str]]] = defaultdict(set)
     for cluster, host, day in places:
@@ -74,9 +71,7 @@ def places_of(rows: "QuerySet[HostEvent]") -> list[tuple[str, str, date]]:
 
 
 def whole_days(start: datetime, end: datetime) -> tuple[date, date]:
-    """The first day that lies in the range as a whole, and the first after it that does not; the
-    same where none does.
-    """
+    """The first whole day of the range, and the day after the last one; equal if there is none."""
     start, end = drawable(start), drawable(end)
     first = (
         day_of(start) if begin_of_day(day_of(start)) == start else day_of(start) + timedelta(days=1)

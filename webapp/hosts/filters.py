@@ -1,4 +1,4 @@
-"""What can be narrowed of hosts, of what happened on them, and of what runs there."""
+"""Filters of hosts, of their events, and of what runs there."""
 
 from spark_jobs.serving import HOST_EVENT_KINDS, TASKMANAGER_ENDS
 from webapp.fleet.filters import LABEL, NoFilter
@@ -41,7 +41,7 @@ class JobHostFilters(OfJob):
 
 
 class HostsFilters(ListFilters):
-    """Of all hosts, read as values: see :mod:`webapp.hosts.lookup`."""
+    """Filters of all hosts, used as values by :mod:`webapp.hosts.lookup`."""
 
     cluster = Text()
     label = LABEL
@@ -55,6 +55,6 @@ class HostsFilters(ListFilters):
 
     @property
     def sorting(self) -> tuple[str, bool]:
-        """By what, and whether downwards."""
+        """(sort key, descending)"""
         sort = self.values.get(SORT) or WORST_FIRST
         return sort.removeprefix("-"), sort.startswith("-")

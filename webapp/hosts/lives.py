@@ -1,4 +1,4 @@
-"""Which TaskManagers were lost, when and to which jobs, and which had ended at a time."""
+"""Lost TaskManagers, when and to which jobs, and those that had ended at a time."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -28,8 +28,8 @@ Job = tuple[str, str]
 
 
 def lost(start: datetime, end: datetime) -> "QuerySet[TaskManagerLife]":
-    """Those that were lost in the range. One that shut down is lost only to a job that had tasks
-    there: after their jobs had ended it was in order.
+    """TaskManagers lost in the range. One that shut down is lost only to jobs with tasks there:
+    after their end the shutdown is normal.
     """
     marked = JobAnnotation.objects.filter(
         cluster=OuterRef("cluster"),
@@ -49,7 +49,7 @@ def lost(start: datetime, end: datetime) -> "QuerySet[TaskManagerLife]":
 def jobs_that_lost(
     losses: Sequence[TaskManagerLife],
 ) -> Iterator[tuple[TaskManagerLife, list[Job]]]:
-    """Each with the jobs that had tasks there, as their annotations tell. One query for many."""
+    """Each with the jobs that had tasks there, by their annotations. One query for all."""
     for first in range(0, len(losses), MOST_AT_ONCE):
         some = losses[first : first + MOST_AT_ONCE]
         instants = [life.ended_at for life in some if life.ended_at]
@@ -78,8 +78,8 @@ def jobs_that_lost(
 
 
 def ended_before(at: datetime, since: datetime, cluster: str | None = None) -> set[tuple[str, str]]:
-    """Cluster and id of the TaskManagers whose newest life by ``at`` had ended by then. Those that
-    ended before ``since`` are left out. One query.
+    """(cluster, id) of TaskManagers whose newest life had ended by ``at``, but not before
+    ``since``. One query.
     """
     begun = TaskManagerLife.objects.filter(
         Q(ended_at=None) | Q(ended_at__gte=since), Q(born_at=None) | Q(born_at__lte=at)

@@ -1,8 +1,6 @@
-"""What runs on each host, summed when it changes: jobs have several rows each of where they run,
-and lists of hosts need only the sums.
-
-Whoever writes or deletes rows of :class:`JobHost` calls :func:`sum_again` for their hosts in the
-same transaction.
+"""What runs on each host, summed when it changes: jobs have several placement rows, and lists of
+hosts only need sums. Code that writes or deletes rows of :class:`JobHost` must call
+:func:`sum_again` for their hosts in the same transaction.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,9 +32,8 @@ def record_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def sum_again(places: Iterable[tuple[str, str]]) -> None:
-    """``places``: clusters and hosts.
-
-    Hosts of the same names on the other clusters among them are summed as well, to the same.
+    """``places``: (cluster, host). Hosts of the same names in other clusters of ``places`` are
+    summed too, with the same result.
     """
     running = JobHost.objects.filter(**SAME_HOST, left_at__isnull=True)
     for part in chunks(sorted(set(places)), HOSTS_AT_ONCE):
@@ -50,14 +47,14 @@ def write_sums(
     places: Sequence[tuple[str, str]],
     source: "QuerySet[Any]",
 ) -> None:
-    """``query`` sums what hosts have, after ``values`` with the clusters and hosts of ``places`` as
-    parameters; ``sums`` of which there is no ``source`` any more go.
+    """``query`` computes the sums, with ``values`` and the clusters and hosts of ``places`` as
+    parameters; ``sums`` without a ``source`` row are deleted.
     """
     clusters = sorted({cluster for cluster, _ in places})
     hosts = sorted({host for _, host in places})
     known = sums.filter(cluster__in=clusters, host__in=hosts)
     with transaction.atomic(), connection.cursor() as cursor:
-        # The sums are read once nobody else writes those of these hosts.
+        # The sums are read when no other process writes those of these hosts.
         list(known.select_for_update().order_by("cluster", "host").values_list("pk"))
         gaps = {"clusters": _gaps(clusters), "hosts": _gaps(hosts)}
         cursor.execute(query.format(**gaps), [*values, *clusters, *hosts])

@@ -1,6 +1,5 @@
-"""Hosts from the database: all of them with their figures, and what is known of one.
-
-Every query is bounded and has its index.
+"""Hosts from the database: all with figures, and the data of one. Every query is bounded and has
+its index.
 """
 
 from collections import defaultdict
@@ -42,11 +41,11 @@ _FORMS = {
     "taskmanager_lost": ngettext_noop("%(count)s lost TaskManager", "%(count)s lost TaskManagers"),
 }
 NOTABLE = 2.0
-"""Times what its subtasks let expect; of fewer than three nothing follows."""
+"""In multiples of the number expected by its subtasks; at least three events."""
 LEAST_EVENTS = 3
 MOST_CHANCE = 0.05
-"""Of as many here, were each subtask as likely as the next one: three of three on one of two hosts
-are nothing.
+"""The probability of so many here if all subtasks were equally likely: three of three on one of two
+hosts are not notable.
 """
 
 Job = tuple[str, str]
@@ -54,8 +53,8 @@ Job = tuple[str, str]
 
 @dataclass(frozen=True)
 class Concentration:
-    """``here`` of ``total`` events of the jobs; ``expected``: by the share of subtasks, None where
-    no placement is known.
+    """``here`` of ``total`` events of the jobs were on the host; ``expected``: by its share of
+    subtasks, None if a placement is unknown.
     """
 
     kind: str
@@ -95,10 +94,8 @@ class Concentration:
 def concentration(
     kind: str, events: Mapping[Job, tuple[int, int]], subtasks: Mapping[Job, tuple[int, int]]
 ) -> Concentration:
-    """``events``: job → those on the host, and all of it; ``subtasks``: job → those that it ran on
-    the host, and all of it.
-
-    Expected is what would be here if each subtask of a job were as likely as the next one.
+    """``events`` and ``subtasks``: job → (on the host, all). The expected number assumes that all
+    subtasks of a job are equally likely.
     """
     known = {job: own / every for job, (own, every) in subtasks.items() if every}
     of_jobs = {job: every for job, (_, every) in events.items() if every}
@@ -127,8 +124,8 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class HostRow:
-    """``jobs``, ``subtasks``, ``slots``: what runs there now; the others: of a time. ``findings``:
-    open ones that name it, whose worst severity has ``worst_rank``.
+    """``jobs``, ``subtasks``, ``slots``: now; the others: in the time range. ``findings``: open
+    ones that name it; ``worst_rank``: their highest severity.
     """
 
     host: str
@@ -158,7 +155,7 @@ SORTS: dict[str, Callable[[HostRow], Any]] = {
 
 
 def ordered(rows: Iterable[HostRow], sort: str, downwards: bool) -> list[HostRow]:
-    """Hosts that are alike by name."""
+    """Rows in this order; equal ones by name."""
     by_name = sorted(rows, key=attrgetter("host", "cluster"))
     return sorted(by_name, key=SORTS[sort], reverse=downwards)
 
@@ -172,8 +169,8 @@ def with_trouble(rows: Iterable[HostRow], trouble: str | None) -> list[HostRow]:
 
 MOST_HOSTS = 20_000
 MOST_EVENTS = 50_000
-"""Beside whole days, of which hosts of a time are counted; of more the newest of the whole time
-are.
+"""Events counted one by one, besides whole days; if there are more, only the newest of the whole
+range.
 """
 MOST_JOBS, MOST_FINDINGS, MOST_CLUSTERS = 100, 50, 20
 KEPT_S = 20
@@ -187,8 +184,8 @@ COUNTS = {
 
 @dataclass(frozen=True)
 class Hosts:
-    """``since``: from when events were counted, where there are very many (``counts_less``) later
-    than asked for; ``is_cut``: not all hosts are there.
+    """``since``: the start of counting, later than requested if there are very many events
+    (``counts_less``); ``is_cut``: hosts are missing.
     """
 
     rows: Sequence[HostRow]
@@ -199,9 +196,7 @@ class Hosts:
 
 @dataclass(frozen=True)
 class HostJob:
-    """``called``: the job's name, else its id; ``job``: with its status, None where it is not known
-    any more.
-    """
+    """``called``: the job's name, else its id; ``job``: with its status, None if no longer known."""
 
     row: JobHost
     called: str
@@ -209,10 +204,10 @@ class HostJob:
 
 
 def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
-    """Of one cluster or of all, in no order; kept for a moment. Six queries: whole days are read as
-    they were counted, what happened before and after them event by event.
+    """Hosts of one cluster or of all, unordered, cached briefly. Six queries: whole days from their
+    counts, the rest from events.
     """
-    # The end of most ranges moves with the clock.
+    # The end of most ranges moves with time.
     asked = (
         (end_of_step(start), end_of_step(end)) if abs(timezone.now() - end) < STEP else (start, end)
     )
@@ -252,7 +247,7 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
         _add(facts_by_host.setdefault((row["host"], row["cluster"]), {}), row)
     rows = [HostRow(**row) for row in islice(facts_by_host.values(), MOST_HOSTS)]
     answer = Hosts(rows, since or start, len(facts_by_host) > MOST_HOSTS, since is not None)
-    # Plain rows: packing thousands of objects takes longer than counting them.
+    # Plain rows: pickling thousands of objects takes longer than counting.
     cache.set(
         key,
         (
@@ -267,7 +262,7 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
 
 
 def _first_counted(events: "QuerySet[HostEvent]") -> datetime | None:
-    """From when on the newest are counted; None where all are."""
+    """Since when events are counted, if they are too many; else None."""
     newest = events.order_by("-at", "-id").values_list("at", flat=True)
     return newest[MOST_EVENTS : MOST_EVENTS + 1].first()
 
@@ -287,7 +282,7 @@ def _add(to: dict[str, Any], row: Mapping[str, Any]) -> None:
 
 
 def clusters_of(host: str) -> list[str]:
-    """Where a host of this name was seen, by name. Three queries."""
+    """Clusters with a host of this name, by name. Three queries."""
     names: set[str] = set()
     for model in (JobHost, HostEvent, FindingHost, TaskManagerLife):
         names.update(
@@ -300,9 +295,8 @@ def clusters_of(host: str) -> list[str]:
 
 
 def jobs_of(host: str, clusters: Sequence[str]) -> tuple[list[HostJob], int]:
-    """What runs there, most subtasks first, then what left last; and how many run there.
-
-    Four queries.
+    """Jobs that run there, most subtasks first, then those that left, the latest first; and the
+    number running. Four queries.
     """
     rows = JobHost.objects.filter(host=host, cluster__in=clusters)
     running = list(rows.filter(left_at__isnull=True).order_by("-subtasks", "id")[:MOST_JOBS])
@@ -318,7 +312,7 @@ def jobs_of(host: str, clusters: Sequence[str]) -> tuple[list[HostJob], int]:
 
 
 def jobs_called(jobs: Collection[tuple[str, str]]) -> dict[tuple[str, str], JobCurrent]:
-    """Those that are known, with name and status. One query."""
+    """The known jobs, with name and status. One query."""
     known = JobCurrent.objects.with_status(timezone.now()).only(
         "cluster", "job_id", "name", "state", "last_seen_at"
     )
@@ -336,9 +330,8 @@ def called(known: Mapping[tuple[str, str], JobCurrent], row: JobHost | HostEvent
 def findings_of(
     host: str, clusters: Sequence[str], start: datetime, end: datetime
 ) -> list[Finding]:
-    """That name it and are open or were seen in this time; open ones first, the worst first.
-
-    One query.
+    """Findings that name the host and are open or were seen in the range; open ones first, then by
+    severity. One query.
     """
     named = FindingHost.objects.filter(host=host, cluster__in=clusters)
     at_that_time = Q(state=FindingState.OPEN) | Q(last_seen__gte=start, first_seen__lte=end)
@@ -349,7 +342,7 @@ def findings_of(
 
 
 def counts_of(host: str, clusters: Sequence[str], start: datetime, end: datetime) -> dict[str, int]:
-    """Of what happened there in this time. Two queries."""
+    """Counts of events there in the range. Two queries."""
     events = HostEvent.objects.filter(host=host, cluster__in=clusters, at__gte=start, at__lte=end)
     losses = lost(start, end).filter(host=host, cluster__in=clusters)
     return {**events.aggregate(**COUNTS), "losses": losses.count()}
@@ -358,8 +351,8 @@ def counts_of(host: str, clusters: Sequence[str], start: datetime, end: datetime
 def concentrations(
     host: str, clusters: Sequence[str], start: datetime, end: datetime
 ) -> list[Concentration]:
-    """Of each kind of which anything happened there, the most striking first: of the jobs that run
-    or ran there. Four queries.
+    """Concentrations of each kind of event there, the most notable first, for jobs that run or ran
+    there. Four queries.
     """
     ran_here = JobHost.objects.filter(host=host, cluster__in=clusters).order_by().values("job_id")
     on_host = (
@@ -400,9 +393,9 @@ def concentrations(
     ]
     return sorted(
         concentrated,
-        key=lambda one: (
-            not one.is_notable,
-            [*MANY].index(one.kind) if one.kind in MANY else len(MANY),
+        key=lambda share: (
+            not share.is_notable,
+            [*MANY].index(share.kind) if share.kind in MANY else len(MANY),
         ),
     )
 
@@ -410,7 +403,7 @@ def concentrations(
 def seen(
     host: str, clusters: Sequence[str], jobs: Sequence[HostJob]
 ) -> tuple[datetime | None, datetime | None]:
-    """First and newest that is known of it; ``jobs``: of the host. Three queries."""
+    """When the host was first and last seen; ``jobs``: of the host. Three queries."""
     first = JobHost.objects.filter(host=host, cluster__in=clusters).aggregate(
         at=Min("first_seen_at")
     )["at"]

@@ -1,9 +1,8 @@
-"""The memory of one TaskManager, part by part, against what is used of it; its CPU time and its
-collections.
+"""Configured and used memory of one TaskManager, part by part; its CPU time and garbage collection.
 
 Parts and options are those of Flink's memory model (FLIP-49, FLIP-116), the same from 1.10 to 2.3.
-What is used is what the JVM and Flink report: of native memory, which RocksDB and others allocate,
-that is nothing beyond what Flink reserved for them.
+Usage is as reported by the JVM and Flink: for native memory of RocksDB and others, only what Flink
+reserved.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +16,7 @@ from webapp.hosts.taskmanager_samples import Samples
 Number = TypeVar("Number", int, float)
 HOUR = timedelta(hours=1)
 SPELL = timedelta(minutes=15)
-"""As long as a peak lasts at least, and long enough for a collection."""
+"""The shortest peak, and long enough for a collection."""
 HEAP = message("heap")
 OFF_HEAP = message("off-heap")
 NETWORK = message("network")
@@ -33,17 +32,15 @@ OPTIONS: Mapping[str, str] = {
     OVERHEAD: "taskmanager.memory.jvm-overhead.max",
 }
 TIGHT_RATIO = 0.85
-"""Of what is configured: what is left is gone with one more operator, or one more restart."""
+"""Of the configured size: the rest is used up by one more operator or restart."""
 BUSY_GC_RATIO = 0.1
-"""Of the time: a heap that costs a tenth of its threads' time is too small, however it looks."""
+"""Of the time: a heap whose collections take a tenth of the time is too small at any usage."""
 ROOM: Mapping[str, float] = {HEAP: 2.5, OFF_HEAP: 1.5, NETWORK: 1.5, METASPACE: 1.5}
-"""How many times what is used is enough.
-
-Of heap that is what a collection leaves: beside it new objects need room.
+"""The sufficient size in multiples of the used one. For heap, of the use after a collection, since
+new objects need room.
 """
 TIGHT_ROOM = 1.5
-"""How many times what is configured a part gets that is nearly used up: how much more it needs is
-not known.
+"""The new size of a nearly full part, in multiples of the configured one: its real need is unknown.
 """
 STEP_BYTES = 32 << 20
 LEAST_SPARE_RATIO = 0.1
@@ -51,10 +48,9 @@ LEAST_SPARE_RATIO = 0.1
 
 @dataclass(frozen=True)
 class MemoryPart:
-    """``used_bytes``: the most in the time looked at; of heap the least of a quarter of an hour,
-    which is what a collection left, in the one that has most. None is unknown.
-    ``suggested_bytes``: what would be enough, None where unknown or where it has that. ``state``:
-    tight, ok, spare or unknown.
+    """``used_bytes``: the maximum in the range. For heap: the minimum of each quarter of an hour
+    (after a collection), and the maximum of these. None is unknown. ``suggested_bytes``: a
+    sufficient size, None if unknown or already configured. ``state``: tight, ok, spare or unknown.
     """
 
     name: str
@@ -84,9 +80,9 @@ class MemoryPart:
 @dataclass(frozen=True)
 class TaskManagerBudget:
     """``since``, ``at``: of its first and newest sample. ``job_slots``: slots by job, None before
-    Flink 1.13. ``cpu_used``: cores that its JVM kept busy on average, ``cpu_allotted`` those of its
-    slots; ``gc_ratio``: of the time, in collections, in the hour with most of them.
-    ``physical_bytes``: of the machine.
+    Flink 1.13. ``cpu_used``: cores used by its JVM on average; ``cpu_allotted``: cores of its
+    slots; ``gc_ratio``: share of time in collections, in the worst hour. ``physical_bytes``: of the
+    machine.
     """
 
     cluster: str
@@ -105,21 +101,21 @@ class TaskManagerBudget:
     physical_bytes: int | None = None
 
     def share(self, job_id: str) -> float | None:
-        """Of the slots that are given away; 0 where the job has none."""
+        """The job's share of the allocated slots; 0 if it has none."""
         if self.job_slots is None:
             return None
         return self.job_slots.get(job_id, 0) / max(sum(self.job_slots.values()), 1)
 
 
 def budget(samples: Samples) -> TaskManagerBudget:
-    """``samples``: of one TaskManager, in order of time, one at least."""
+    """``samples``: of one TaskManager, in order of time, at least one."""
     newest = samples[-1]
     slots = newest["allocated_slots"]
     jobs = None if slots is None else [slot["job_id"] for slot in slots]
     cores = [slot["cpu_cores"] for slot in slots or () if slot["cpu_cores"]]
     gc_ratio = _known(max, [_rate(hour, "gc_ms") for hour in _parts_of_time(samples, HOUR)])
     if gc_ratio is not None:
-        # Collectors that work beside each other count the same time twice.
+        # Concurrent collectors count the same time twice.
         gc_ratio = min(gc_ratio, 1.0)
     return TaskManagerBudget(
         newest["cluster"],
@@ -171,8 +167,8 @@ def _parts(
     network = newest["network_memory_bytes"] or newest["network_memory_total_bytes"]
     yield _part(NETWORK, network, _most(samples, "network_memory_used_bytes"))
     managed, reserved = newest["managed_memory_bytes"], _most(samples, "managed_memory_used_bytes")
-    # What asks for managed memory reserves the whole share of its slot: only nothing at all is too
-    # much.
+    # A user of managed memory reserves the whole share of its slot: only unused managed memory is
+    # too large.
     state = (
         "unknown"
         if managed is None or reserved is None
@@ -211,7 +207,7 @@ def _in_steps(size: float) -> int:
 
 
 def _not_below(part: MemoryPart, framework_bytes: int | None) -> MemoryPart:
-    """What is left to Flink itself is not saved."""
+    """Memory of Flink itself is not reduced."""
     if (
         part.suggested_bytes is None
         or framework_bytes is None
@@ -231,9 +227,8 @@ def _not_below(part: MemoryPart, framework_bytes: int | None) -> MemoryPart:
 
 
 def _live_heap(samples: Samples) -> int | None:
-    """Unknown until the JVM has collected: until then what is used only grows.
-
-    Spell by spell: what is left at night says nothing of what is needed at noon.
+    """Heap after collections, by part of the time: usage at night does not tell the need at noon.
+    Unknown until the first collection: until then usage only grows.
     """
     spells = [_least_heap(spell) for spell in _parts_of_time(samples, SPELL)]
     known = _known(max, spells)
@@ -257,7 +252,7 @@ def _parts_of_time(samples: Samples, length: timedelta) -> Iterable[Samples]:
 
 
 def _rate(samples: Samples, counter: str) -> float | None:
-    """Of a counter in ms, per ms, over the whole time."""
+    """The rate of a counter in ms, per ms, over the whole time."""
     known = [
         (row["ts"].timestamp() * 1000, row[counter]) for row in samples if row[counter] is not None
     ]

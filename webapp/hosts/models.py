@@ -9,7 +9,7 @@ HOST_LENGTH = 300
 
 @scoped()
 class JobHost(models.Model):
-    """Serving table ``job_host``: what one job runs on one host, or ran there."""
+    """Serving table ``job_host``: the subtasks of one job on one host, now or last."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
@@ -36,8 +36,8 @@ class JobHost(models.Model):
 
 @scoped()
 class HostLoad(models.Model):
-    """What runs on one host now, summed over :class:`JobHost` by :mod:`webapp.hosts.loads`; a host
-    on which nothing runs has none.
+    """The current load of one host, summed over :class:`JobHost` by :mod:`webapp.hosts.loads`; idle
+    hosts have no row.
     """
 
     cluster = models.CharField(max_length=100)
@@ -55,8 +55,8 @@ class HostLoad(models.Model):
 
 @scoped()
 class HostDay(models.Model):
-    """What happened on one host on one UTC day, counted over :class:`HostEvent` by
-    :mod:`webapp.hosts.days`; days without anything have none.
+    """Events on one host on one UTC day, counted over :class:`HostEvent` by
+    :mod:`webapp.hosts.days`; days without events have no row.
     """
 
     cluster = models.CharField(max_length=100)
@@ -79,7 +79,7 @@ class HostDay(models.Model):
 
 @scoped()
 class HostEvent(models.Model):
-    """Serving table ``host_event``: something that happened to one job on one host."""
+    """Serving table ``host_event``: an event of one job on one host."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)

@@ -1,9 +1,9 @@
 """How a TaskManager derives the sizes of its memory from its settings, as Flink's own calculation
 of a process's memory does from 1.10 to 2.3, and which settings lead to wanted sizes: pure.
 
-Flink begins with the first of these that is set: task heap and managed memory, the total of Flink,
-the total of the process. What is not set is a fraction within a range, and the heap (with a task
-heap that is set, the network) is the rest. Where that contradicts itself no TaskManager starts.
+Flink starts from the first of these that is set: task heap and managed memory, total Flink memory,
+total process memory. Unset parts are a fraction within a range, and the heap (the network if the
+task heap is set) is the rest. If the settings contradict each other, no TaskManager starts.
 """
 
 import re
@@ -25,7 +25,7 @@ from webapp.hosts.memory_budget import (
 from webapp.lib.flink_values import size_bytes
 
 Sizes = Mapping[str, int]
-"""By part of memory, in bytes; of heap and off-heap with what is Flink's own."""
+"""Bytes by part of memory; heap and off-heap include Flink's own."""
 
 MIB = 1 << 20
 PROCESS, FLINK = "taskmanager.memory.process.size", "taskmanager.memory.flink.size"
@@ -56,7 +56,7 @@ _SIZE_OPTIONS = (*_DEFAULTS, PROCESS, FLINK, TASK_HEAP, MANAGED_SIZE)
 
 
 class Refused(Exception):
-    """No TaskManager starts with these settings, or how it derives its sizes is not known."""
+    """No TaskManager starts with these settings, or the derivation of its sizes is unknown."""
 
 
 def derived_sizes(configuration: Mapping[str, Any], version: str | None) -> Sizes:
@@ -95,7 +95,7 @@ def derived_sizes(configuration: Mapping[str, Any], version: str | None) -> Size
     elif overhead is None:
         inverse = _inverse(fractions[f"{_OVERHEAD}.fraction"])
         overhead = _part(_OVERHEAD, sizes, inverse, flink + metaspace)
-    # Flink itself accepts a task heap of nothing; no task runs in it.
+    # Flink accepts a task heap of 0, but no task can run in it.
     if heap <= framework_heap:
         raise Refused
     return {
@@ -111,8 +111,8 @@ def derived_sizes(configuration: Mapping[str, Any], version: str | None) -> Size
 def settings_for(
     wanted: Sizes, configuration: Mapping[str, Any], version: str | None
 ) -> dict[str, int] | None:
-    """Settings to change, in bytes, all of whole MiB, so that each part is as large as wanted, and
-    less than a MiB larger, what is the rest a few; None where none are known.
+    """Settings to change, in bytes (whole MiB), so that each part has at least the wanted size and
+    less than 1 MiB more (the rest: a few MiB). None if there are none.
     """
     rounded = {name: -(-size // MIB) * MIB for name, size in wanted.items()}
     rest = NETWORK if TASK_HEAP in configuration else HEAP
@@ -148,7 +148,7 @@ def settings_for(
 
 
 def setting_text(size: int) -> str:
-    """As Flink reads it: a whole number and a unit."""
+    """The size in Flink's format: a whole number and a unit."""
     return f"{size // MIB}m" if size % MIB == 0 else f"{size}b"
 
 

@@ -1,4 +1,4 @@
-"""Samples of TaskManagers of the lake, those of each in order of time. Bounded."""
+"""Samples of TaskManagers from the lake, each in order of time, bounded."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -53,9 +53,8 @@ def has_slots(row: Mapping[str, Any], job_id: str) -> bool:
 def read_taskmanagers(
     at: datetime, cluster: str | None = None, look_back: timedelta = LOOK_BACK
 ) -> tuple[list[Samples], datetime]:
-    """By TaskManager, in the time up to ``at``, and since when; less of it where they are many.
-
-    Raises what the storage raises.
+    """Samples by TaskManager up to ``at``, and their start, which is later if they are many. Raises
+    the storage's errors.
     """
     where = {"cluster": cluster} if cluster else {}
     rows, since = read_newest("taskmanagers", where, at - look_back, at, OF_BUDGET, MOST_SAMPLES)

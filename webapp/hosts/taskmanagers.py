@@ -1,5 +1,5 @@
-"""TaskManagers of a host: memory against its budget, CPU, collections and slots by samples in the
-lake, and what happened on each.
+"""TaskManagers of a host: memory budget, CPU, collections and slots from samples in the lake, and
+events on each.
 """
 
 import logging
@@ -29,8 +29,8 @@ MOST_TASKMANAGERS, MOST_LOST = 50, 10_000
 
 @dataclass(frozen=True)
 class TaskManagerOnHost:
-    """``budget``: None where no sample of it is in the time; the counts are of what happened on
-    it. ``lost_by``: one of ``TASKMANAGER_LOSSES``.
+    """``budget``: None without samples in the range; counts are of its events. ``lost_by``: one of
+    ``TASKMANAGER_LOSSES``.
     """
 
     cluster: str
@@ -48,8 +48,8 @@ class TaskManagerOnHost:
 
 @dataclass(frozen=True)
 class TaskManagersOfTime:
-    """``since``: less of the time where it has very many samples; ``unreadable``: the lake did not
-    answer; ``left_out``: did not fit.
+    """``since``: later than requested if there are very many samples; ``unreadable``: the lake did
+    not answer; ``left_out``: the number beyond the limit.
     """
 
     rows: Sequence[TaskManagerOnHost]
@@ -74,7 +74,7 @@ class SlowestHere:
 def taskmanagers_of(
     host: str, clusters: Sequence[str], start: datetime, end: datetime
 ) -> TaskManagersOfTime:
-    """By cluster and id. Two queries, and one read of the lake for each cluster."""
+    """TaskManagers by cluster and id. Two queries, and one read of the lake per cluster."""
     happened = _happened(host, clusters, start, end)
     budgets: dict[tuple[str, str], TaskManagerBudget] = {}
     since, unreadable = start, False
@@ -108,7 +108,7 @@ def taskmanagers_of(
 def slowest_here(
     host: str, jobs: Sequence[HostJob], start: datetime, end: datetime
 ) -> list[SlowestHere]:
-    """Of jobs that run or ran there, those with any, most of them first. One query."""
+    """Jobs whose slowest subtasks were there, the most frequent first. One query."""
     names = {(job.row.cluster, job.row.job_id): job.called for job in jobs}
     of_jobs = CheckpointFact.objects.filter(
         cluster__in={cluster for cluster, _ in names},

@@ -1,5 +1,5 @@
-"""Hosts: all of them, the worst first; one with what happened there, what runs there and which
-findings name it.
+"""Pages of hosts: all, the worst first; one with its events, its jobs and the findings that name
+it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,8 +44,8 @@ SEVERE = {"critical": "crit", "warning": "warn"}
 
 @dataclass(frozen=True)
 class Moment:
-    """``jobs``: (cluster, id, name) of those that it concerns; ``trigger_ms``: of the checkpoint of
-    the first of them.
+    """``jobs``: (cluster, id, name) of the affected ones; ``trigger_ms``: of the first one's
+    checkpoint.
     """
 
     at: datetime
@@ -61,7 +61,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class HostTimeline:
-    """Newest first; ``left_out`` of the oldest did not fit."""
+    """Newest first; ``left_out``: the number of oldest ones beyond the limit."""
 
     moments: Sequence[Moment]
     left_out: bool = False
@@ -76,8 +76,8 @@ def timeline(
     end: datetime,
     kind: str | None,
 ) -> HostTimeline:
-    """``events``, ``losses``: of the host; ``kind``: only what happened of this kind. Four queries
-    at most.
+    """``events``, ``losses``: of the host; ``kind``: only events of this kind. At most four
+    queries.
     """
     rows = list(
         events.filter(at__gte=start, at__lte=end).order_by("-at", "-id")[: MOST_MOMENTS + 1]
@@ -90,7 +90,7 @@ def timeline(
     moments = [*_happened(rows, known), *_losses(lost, known)]
     if not kind:
         moments += [*_findings(findings), *_moves(jobs)]
-    # Of what is older than the oldest event that was read, the events are missing.
+    # Before the oldest event that was read, events are missing.
     since = rows[MOST_MOMENTS].at if len(rows) > MOST_MOMENTS else start
     within = sorted(
         (moment for moment in moments if since <= moment.at <= end),
@@ -200,10 +200,8 @@ def _moves(jobs: Iterable[HostJob]) -> Iterator[Moment]:
 
 
 def clusters_of_page(request: HttpRequest, host: str) -> tuple[list[str], list[str]]:
-    """Those where a host of this name was seen, and those that are shown: the one that is asked
-    for, else all.
-
-    A link from a page that names a host leads somewhere even where nothing more is known of it.
+    """Clusters with a host of this name, and those to show: the requested one, else all. Pages link
+    to hosts of which nothing else is known, so the page always exists.
     """
     known = lookup.clusters_of(host)
     chosen = request.GET.get("cluster", "")
@@ -376,7 +374,7 @@ LABEL_OF_CLUSTER = ClusterLabels("name")
 def host_rows(
     filters: HostsFilters, start: datetime, end: datetime
 ) -> tuple[lookup.Hosts, list[lookup.HostRow]]:
-    """Of the hosts that were counted those that match, in order; none where a parameter is wrong."""
+    """The matching hosts in order; none if a parameter is invalid."""
     if not filters.is_valid():
         return lookup.Hosts((), start), []
     asked = filters.values

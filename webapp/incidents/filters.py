@@ -14,7 +14,7 @@ STATES = (IncidentState.OPEN, IncidentState.CLOSED)
 
 
 class IncidentFilters(OfJob):
-    """By the job of their cause."""
+    """Filters by the job of the cause."""
 
     rule = Text(about="of the cause, e.g. pressure.root")
     label = LABEL
@@ -38,6 +38,6 @@ class IncidentFilters(OfJob):
 
     @property
     def keys(self) -> tuple[KeysetColumn, ...]:
-        """Pages show the worst first of what is open, the newest of the past."""
+        """Pages list open incidents by severity, then past ones, newest first."""
         worst = (KeysetColumn("severity_rank", descending=True), *self.order)
         return worst if self.values.get("state") == IncidentState.OPEN else self.order

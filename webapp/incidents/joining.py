@@ -1,5 +1,5 @@
-"""Changed findings → incidents, in the transaction that takes the findings up: a few queries,
-however many there are.
+"""Changed findings → incidents, in the transaction that takes the findings; a few queries for any
+number.
 """
 
 from collections import defaultdict
@@ -47,8 +47,8 @@ READ = (
 
 @dataclass(frozen=True)
 class Joined:
-    """``of_finding``: by the number of the finding; ``merged``: uid of an incident → uid of the one
-    that it turned out to be part of.
+    """``of_finding``: finding key → incident; ``merged``: uid of an incident → uid of the one it
+    was merged into.
     """
 
     of_finding: Mapping[int, Incident] = field(default_factory=dict)
@@ -56,9 +56,8 @@ class Joined:
 
 
 def join(findings: Sequence[Finding], now: datetime) -> Joined:
-    """Gives each of these findings, and what belongs with it, its incident.
-
-    Call it in a transaction.
+    """Assign these findings, and those that belong with them, to incidents. Call it in a
+    transaction.
     """
     if not findings:
         return Joined()
@@ -105,9 +104,8 @@ def join(findings: Sequence[Finding], now: datetime) -> Joined:
 
 
 def forget_deleted_findings() -> int:
-    """Findings that were made again, or too old: incidents are outlined without them.
-
-    Returns how many. Call it in a transaction.
+    """Remove deleted findings (recreated or too old) from incidents, and update these. Returns how
+    many. Call it in a transaction.
     """
     gone = list(
         IncidentMember.objects.filter(finding__isnull=True)
@@ -125,7 +123,7 @@ def _assign(of_finding: dict[int, int], keys: Iterable[int], incident: int) -> N
 
 
 def _read(findings: Sequence[Finding]) -> dict[int, IncidentFinding]:
-    """These findings and all that may belong with one of them, as plain data."""
+    """These findings and all that may belong with them, as plain data."""
     rows = {row["id"]: row for row in _rows(Q(pk__in=[finding.pk for finding in findings]))}
     since = min(row["first_seen"] for row in rows.values()) - max(LONGEST_HOLD, RECURS_WITHIN)
     until = max(row["last_seen"] for row in rows.values()) + max(LONGEST_HOLD, RECURS_WITHIN)

@@ -1,6 +1,4 @@
-"""The findings of an incident as its page and the API show them: the cause first, what follows from
-it below.
-"""
+"""The findings of an incident for page and API: the cause first, its consequences below."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +14,7 @@ MOST = 200
 
 @dataclass(frozen=True)
 class Member:
-    """``from_rules``: of the other findings that it follows from."""
+    """``from_rules``: rules of the findings that it follows from."""
 
     finding: Finding
     is_cause: bool
@@ -40,7 +38,7 @@ def from_row(row: Finding) -> IncidentFinding:
 
 
 def members(incident: Incident) -> list[Member]:
-    """The newest 200, and the cause whenever it was. One query."""
+    """The newest 200 and the cause. One query."""
     findings = Finding.objects.filter(incident_member__incident=incident)
     rows = list(findings.order_by("-last_seen", "-pk")[:MOST])
     if incident.cause_id is not None and incident.cause_id not in {row.pk for row in rows}:

@@ -1,4 +1,4 @@
-"""Incidents, which findings each is made of, and what several jobs may have in common."""
+"""Incidents, their findings, and causes shared by several jobs."""
 
 from typing import ClassVar, Self
 
@@ -21,9 +21,7 @@ LEAST_RANK = SEVERITY_RANK[Severity.WARNING]
 
 class IncidentQuerySet(models.QuerySet["Incident"]):
     def listed(self) -> Self:
-        """What somebody may have to do something about: not context alone, and not what became part
-        of another.
-        """
+        """Incidents that may need an action: without mere context and merged ones."""
         return self.filter(severity_rank__gte=LEAST_RANK).exclude(state=IncidentState.MERGED)
 
     def open(self) -> Self:
@@ -32,11 +30,11 @@ class IncidentQuerySet(models.QuerySet["Incident"]):
 
 @scoped()
 class Incident(models.Model):
-    """Written by the evaluation of alerts alone; people only write who acknowledged it.
+    """Only the evaluation of alerts writes incidents; people only write acknowledgements.
 
     ``cluster``, ``job_id``, ``rule`` and texts are those of the finding that is the cause.
-    ``began_at``, ``last_seen`` and ``ended_at`` are data time. One that turned out to be part of an
-    older one stays, so that links to it lead there.
+    ``began_at``, ``last_seen`` and ``ended_at`` are data time. An incident that was merged into an
+    older one stays as a target of links.
     """
 
     uid = models.CharField(max_length=40, unique=True, default=incident_uid, editable=False)
@@ -44,8 +42,8 @@ class Incident(models.Model):
     job_id = models.CharField(max_length=64, blank=True)
     job_name = models.CharField(max_length=300, null=True)
     rule = models.CharField(max_length=64)
-    # No constraints in the database: findings are made again by another process, which must not wait
-    # for incidents or fail of them.
+    # No constraints in the database: another process recreates findings, and must neither wait for
+    # incidents nor fail because of them.
     cause = models.ForeignKey(
         "findings.Finding",
         null=True,
@@ -120,8 +118,8 @@ class Incident(models.Model):
 
 @scoped_as("incidents.Incident", by="incident")
 class IncidentMember(models.Model):
-    """That a finding is of an incident; without a finding once that is gone, until the next look
-    takes it out.
+    """A finding of an incident; without the finding after its deletion, until the next evaluation
+    removes the row.
     """
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="members")
@@ -148,7 +146,7 @@ class IncidentMember(models.Model):
 
 @scoped()
 class SharedCause(models.Model):
-    """A broken thing that a finding names and findings of other jobs may name, too."""
+    """A broken thing that a finding names, and that findings of other jobs may also name."""
 
     cluster = models.CharField(max_length=100)
     rule = models.CharField(max_length=64)

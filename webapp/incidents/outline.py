@@ -1,4 +1,4 @@
-"""What an incident is called, how bad it is and how long it lasts: from its findings."""
+"""Title, severity and duration of an incident, from its findings."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -30,9 +30,8 @@ WRITTEN = (
 
 
 def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]]) -> None:
-    """Writes these incidents again; ``near``: findings that are at hand, with their incident.
-
-    Call it in a transaction.
+    """Update these incidents; ``near``: loaded findings with their incident. Call it in a
+    transaction.
     """
     counted = {
         row["incident_member__incident"]: row
@@ -81,7 +80,7 @@ def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]
         row.state = IncidentState.OPEN if counts["open"] else IncidentState.CLOSED
         row.ended_at = None if counts["open"] else counts["ended"] or counts["last"]
     write(rows, WRITTEN)
-    # It was over: an acknowledgement of its last time does not count for this one.
+    # It was over: an earlier acknowledgement no longer counts.
     Incident.objects.filter(pk__in=begun_again).update(
         acknowledged_by=None,
         acknowledged_name="",
@@ -92,13 +91,13 @@ def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]
 
 
 def stale_titles() -> list[int]:
-    """Numbers of open incidents that say something else than their cause says by now."""
+    """Keys of open incidents whose texts differ from their cause's."""
     stale = Incident.objects.open().filter(cause__isnull=False).exclude(title=F("cause__title"))
     return list(stale.values_list("pk", flat=True))
 
 
 def retitle(pks: Collection[int]) -> None:
-    """They say what their cause says now. Call it in a transaction."""
+    """Copy the current texts of their causes. Call it in a transaction."""
     of_cause = Finding.objects.filter(pk=OuterRef("cause")).values("title")[:1]
     Incident.objects.filter(pk__in=pks).update(title=Subquery(of_cause))
 

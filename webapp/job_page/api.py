@@ -1,4 +1,4 @@
-"""One job over the API, with what several features know of it."""
+"""One job over the API, with data of several features."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Figures of the job page as JSON, fetched by the page once they come into view."""
+"""Figures of the job page as JSON, loaded when they come into view."""
 
 import logging
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ from webapp.pressure.heat import read_heat
 from webapp.pressure.over_time import over_time
 
 Noted = tuple[Part, str]
-"""A chart, and what the reader must know about it."""
+"""A chart and a note on it."""
 
 log = logging.getLogger(__name__)
 
@@ -42,9 +42,8 @@ MOST_DOWNTIMES = 100
 
 
 def strip(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    """Checkpoints, sizes, pressure and rates below each other; what has no data is not there.
-
-    Its queries do not grow with its data.
+    """Checkpoints, sizes, pressure and rates below each other; parts without data are left out. The
+    number of queries is constant.
     """
     view = look_up(request, cluster, job_id)
     attempts = shown_attempts(request, view)
@@ -169,9 +168,7 @@ def pools(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
             attempts.drawn_from,
             view.time_range.to_time,
         )
-    except (
-        Exception
-    ):  # The lake may be any storage, with any error; the page around the chart must live on.
+    except Exception:  # The lake may be any storage, with any error, which must not break the page.
         log.exception("Pool samples of %s on %s could not be read from the lake", job_id, cluster)
         return _empty(
             gettext("The lake could not be read"),

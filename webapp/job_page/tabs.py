@@ -1,4 +1,4 @@
-"""The tabs below the charts of a job: each reads what it shows, and only when it is shown."""
+"""The tabs below the charts of a job: each reads its data only when it is shown."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ UNLISTED = ("declines", "late_messages", "failure_message", "exception")
 
 @dataclass(frozen=True)
 class Shown:
-    """What a page shows, of which each tab reads its part."""
+    """The page's data; each tab uses a part of it."""
 
     request: HttpRequest
     view: JobView
@@ -75,7 +75,7 @@ def _pressure(shown: Shown) -> dict[str, Any]:
     view, origins = shown.view, shown.findings.origins
     start, end = view.time_range.from_time, view.time_range.to_time
     blamed = blame(view.job.graph, origins)
-    # The graph of a past job shows the time that its origin is about, not the calm after it.
+    # The graph of a past job shows the time of its finding, not the calm after it.
     drawn_to = (
         max((origin.finding.last_seen for origin in origins), default=end) if view.is_past else end
     )
@@ -133,7 +133,7 @@ TABS: Mapping[str, tuple[str, Callable[[Shown], dict[str, Any]]]] = {
 
 
 def content(shown: Shown) -> dict[str, Any]:
-    """Of the tab that the address asks for, the first where it asks for none."""
+    """The content of the requested tab, by default the first."""
     parameters = shown.request.GET
     asked = parameters.get("tab") or ("runtime" if OF_LOG & parameters.keys() else "")
     tab = asked if asked in TABS else next(iter(TABS))
@@ -153,9 +153,9 @@ def links(shown: Shown, tab: str) -> list[Link]:
         return f"{reverse(name, args=(job.cluster, job.job_id, *more))}{query and '?'}{query}"
 
     found = [
-        Link(one.title, one.summary, address(one.name))
-        for one in all_analyses().values()
-        if one.tab == tab
+        Link(declared.title, declared.summary, address(declared.name))
+        for declared in all_analyses().values()
+        if declared.tab == tab
     ]
     if tab == "state":
         summary = gettext(

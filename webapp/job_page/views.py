@@ -1,4 +1,4 @@
-"""One job: what it is, what is wrong with it, its charts, and the tabs below them."""
+"""The page of one job: its status, problems, charts, and tabs."""
 
 from dataclasses import replace
 from operator import attrgetter

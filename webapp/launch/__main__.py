@@ -31,7 +31,7 @@ ANSWERS_WITHIN_S = 10
 
 
 class Failed(Exception):
-    """A step of the start failed; the message says which, and where to read more."""
+    """A step of the start failed; the message names it and the log."""
 
 
 class Stopped(Exception):
@@ -46,7 +46,7 @@ def main() -> int:
         settings = Environment()
     except RefusedSetting as refusal:
         return _refuse(refusal)
-    # The checks of `make run` for who starts without make; they print their own sentences.
+    # The checks of `make run`, for starts without make; they print their own messages.
     checks = [sys.executable, str(HERE / "preflight.py"), "java", "home", "bind", "disk"]
     if subprocess.run(checks, check=False).returncode:
         return 2
@@ -74,7 +74,7 @@ def _run(settings: Environment, home: Home) -> int:
         environment = variables.program_variables(settings, home, os.environ)
         home.folder(
             "static"
-        )  # empty here, since the pages' files are served from the checkout; but it must be there
+        )  # empty, since static files are served from the checkout, but it must exist
         sign_in = _prepare(home, environment)
         home.record_redis(environment["WEIR_REDIS_URL"])
         programs = _supervisord(environment)
@@ -173,7 +173,7 @@ def _answers(url: str) -> bool:
     try:
         # our own address
         urllib.request.urlopen(url, timeout=ANSWERS_WITHIN_S).close()  # noqa: S310
-    except urllib.error.HTTPError:  # such as by another name than WEIR_ALLOWED_HOSTS has
+    except urllib.error.HTTPError:  # such as under a name missing in WEIR_ALLOWED_HOSTS
         return True
     except OSError:
         return False
@@ -195,7 +195,7 @@ def _say(line: str) -> None:
     try:
         print(line, flush=True)
     except (OSError, ValueError):
-        # The terminal is gone, and sent SIGHUP.
+        # The terminal was closed, and sent SIGHUP.
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 

@@ -1,5 +1,5 @@
-"""One line for each request, without what may be secret: no query, no referrer, no header but the
-browser's name.
+"""One line per request, without possible secrets: no query, no referrer, no header except the user
+agent.
 """
 
 import time
@@ -17,7 +17,7 @@ LONGEST = 300
 
 
 class AccessLog:
-    """Wraps an application; ``write`` gets the lines. The time is that until the answer began."""
+    """Wraps an application; ``write`` gets the lines. The duration is until the answer began."""
 
     def __init__(self, application: "WSGIApplication", write: Callable[[str], object]) -> None:
         self._application, self._write = application, write

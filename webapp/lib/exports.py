@@ -15,21 +15,17 @@ _SEPARATORS = re.compile(r"([;\r\n])")
 _FORMULA_STARTS = ("=", "+", "-", "@", "\u2212")
 _CONTROLS = ("\t", "\r", "\n")
 _UNSEEN = "CZM"
-"""General categories of Unicode that show nothing of their own: controls and formats, separators,
-marks.
-"""
+"""General categories of Unicode that are invisible: controls and formats, separators, marks."""
 
 _FILLERS = "\u115f\u1160\u3164\uffa0\u2800"
-"""Letters and a symbol that are shown as nothing."""
+"""Invisible letters and a symbol."""
 
 
 def safe_cell(value: Any) -> Any:
-    """What a spreadsheet would run as a formula is made text with an apostrophe in front. Numbers
-    stay numbers.
-
-    Spreadsheets skip what is not seen, and some take full-width and other forms of a sign for the
-    sign itself (OWASP, CSV injection). Where semicolons separate cells, as in many countries, one
-    within a text begins a cell too, as a line end does.
+    """Texts that a spreadsheet would run as a formula get a leading apostrophe; numbers stay
+    numbers. Spreadsheets skip invisible characters, and some accept full-width forms of a sign
+    (OWASP, CSV injection). In locales with semicolons between cells, a semicolon in a text begins a
+    cell, as a line end does.
     """
     if value is None:
         return ""
@@ -82,7 +78,7 @@ def json_response(
 
 
 class _Line:
-    """csv writes to something with ``write``; this hands the line back instead of keeping it."""
+    """A target for csv whose ``write`` returns the line."""
 
     def write(self, line: str) -> str:
         return line

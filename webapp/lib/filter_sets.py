@@ -1,5 +1,4 @@
-"""What a list can be narrowed by: declared once for its page, its downloads, its API and its
-command.
+"""Filters of lists, declared once for page, downloads, API and command.
 
 A wrong value selects no rows, and the answer names the parameter, the value and what is accepted:
 the API and downloads with status 400, pages beside their filters, commands with exit code 2.
@@ -32,15 +31,14 @@ class ListFilters(FilterSet):
     """
 
     aliases: ClassVar[Mapping[str, str]] = {}
-    """Another name that a parameter is known by → its name."""
+    """Alias of a parameter → its name."""
     time_field: ClassVar[str] = ""
     order: ClassVar[tuple[KeysetColumn, ...]] = (KeysetColumn("id"),)
-    """Of the API's list, and of the page's where it has no other.
-
-    Where nothing is declared the newest by ``time_field`` come first.
+    """Of the API's list, and of the page's if it has no other. By default, newest first by
+    ``time_field``.
     """
     defaults: ClassVar[Mapping[str, str]] = {}
-    """What pages show where nothing is chosen."""
+    """What pages show if nothing is chosen."""
 
     def __init_subclass__(cls) -> None:
         if "time_field" in vars(cls):
@@ -59,13 +57,17 @@ class ListFilters(FilterSet):
 
     @classmethod
     def from_page(cls, query: Mapping[str, str], queryset: QuerySet[Any] | None = None) -> Self:
-        """What forms leave empty is not chosen."""
+        """Filters from a page's parameters; empty ones are ignored."""
         chosen = {name: text.strip() for name, text in query.items() if text.strip()}
         return cls({**cls.defaults, **chosen}, queryset)
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
-        return {name: one for name, one in cls.base_filters.items() if isinstance(one, Parameter)}
+        return {
+            name: filter_
+            for name, filter_ in cls.base_filters.items()
+            if isinstance(filter_, Parameter)
+        }
 
     @property
     def values(self) -> dict[str, Any]:
@@ -74,7 +76,7 @@ class ListFilters(FilterSet):
 
     @property
     def is_narrowed(self) -> bool:
-        """By more than pages do where nothing is chosen; an order narrows nothing."""
+        """Whether any filter beyond the page's defaults is set; sorting does not count."""
         return any(
             name in self.filters and name != SORT and self.defaults.get(name) != text
             for name, text in (self.data or {}).items()

@@ -1,4 +1,4 @@
-"""Template filters: each wraps one pure function. Every template has them."""
+"""Template filters, each around one pure function; available in every template."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -43,9 +43,7 @@ register.filter("binary", quantities.binary_text)
 
 @register.filter
 def demo_mark(cluster: str) -> str:
-    """What stands behind the name of a cluster that is played from a recording; nothing behind
-    others.
-    """
+    """The mark behind the name of a demo cluster; empty for others."""
     return (
         f" · {gettext('demo, recorded %(day)s') % {'day': RECORDED_ON}}"
         if cluster in CLUSTERS
@@ -58,10 +56,8 @@ register.simple_tag(shown_zone.label, name="shown_zone")
 
 @register.simple_tag
 def zone_field() -> str:
-    """In forms with instants: in which zone they are typed
-    (:func:`webapp.lib.timeranges.absolute`).
-
-    UTC needs none.
+    """A hidden field with the zone of typed instants (:func:`webapp.lib.timeranges.absolute`); none
+    for UTC.
     """
     key = shown_zone.key()
     return "" if key == "UTC" else format_html('<input type="hidden" name="zone" value="{}">', key)
@@ -74,22 +70,22 @@ def seconds(duration_s: float | None) -> str:
 
 @register.filter
 def known(value: Any) -> Any:
-    """A dash for unknown; nothing else is changed (0 stays 0)."""
+    """A dash for unknown; other values (also 0) stay."""
     return quantities.UNKNOWN if value is None or value == "" else value
 
 
 @register.filter
 def pairs(mapping: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """``{% for name, value in job.configuration|pairs %}``: ``.items`` of a template is the entry
-    of that name where there is one.
+    """``{% for name, value in job.configuration|pairs %}``: in templates, ``.items`` would be an
+    entry of that name.
     """
     return list(mapping.items())
 
 
 @register.filter
 def times_factor(value: float | None, factor: float | None) -> int | None:
-    """Bytes as often as they are stored; None where either is unknown."""
-    # A template gives "" for a name that is not there.
+    """Bytes multiplied by the replication factor; None if either is unknown."""
+    # Templates pass "" for a missing name.
     return (
         None
         if not isinstance(value, int | float) or not isinstance(factor, int | float)
@@ -99,15 +95,13 @@ def times_factor(value: float | None, factor: float | None) -> int | None:
 
 @register.filter
 def counted(value: Any) -> str:
-    """A count of a run; several by name as in "12 merged, 3 removed", without those of which there
-    are none.
-    """
+    """A count of a run, or several by name ("12 merged, 3 removed") without zeros."""
     if isinstance(value, Mapping):
         return ", ".join(
-            f"{counted(one)} {words(name)}" for name, one in value.items() if _counts_any(one)
+            f"{counted(item)} {words(name)}" for name, item in value.items() if _counts_any(item)
         ) or gettext("none")
     if isinstance(value, list | tuple):
-        return ", ".join(counted(one) for one in value) or gettext("none")
+        return ", ".join(counted(item) for item in value) or gettext("none")
     if value is None or isinstance(value, bool):
         return quantities.UNKNOWN if value is None else gettext("yes") if value else gettext("no")
     return f"{value:,}" if isinstance(value, int) else str(value)
@@ -115,9 +109,7 @@ def counted(value: Any) -> str:
 
 @register.filter
 def counted_pairs(counts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Name and words of each count of a run, without those by name of which all are none: they say
-    nothing.
-    """
+    """(name, text) of each count of a run, without groups of zeros."""
     return [
         (name, counted(value))
         for name, value in counts.items()
@@ -156,8 +148,8 @@ def query(context: template.Context, **changes: Any) -> str:
 
 @register.simple_tag
 def query_of(*parts: str, **parameters: Any) -> str:
-    """``{% query_of range_query rule=alert.rule %}``: those that have a value, as a query string;
-    empty where none has.
+    """``{% query_of range_query rule=alert.rule %}``: parameters with a value, as a query string;
+    empty if there are none.
     """
     known = {name: value for name, value in parameters.items() if value not in (None, "")}
     encoded = "&".join(filter(None, [*parts, urlencode(known, doseq=True)]))
@@ -166,13 +158,13 @@ def query_of(*parts: str, **parameters: Any) -> str:
 
 @register.filter
 def of(mapping: Mapping[str, Any], key: str) -> Any:
-    """``{{ totals|of:group.slug }}``; ``None`` where it is missing."""
+    """``{{ totals|of:group.slug }}``; ``None`` if it is missing."""
     return mapping.get(key)
 
 
 @register.filter
 def words(code: str | None) -> str:
-    """'start_delay' → 'start delay', where an area has a translation of it in that."""
+    """'start_delay' → 'start delay'; with ``area``, in its translation."""
     code = code or quantities.UNKNOWN
     spaced = code_words.spaced(code)
     known = gettext(spaced)
@@ -183,8 +175,8 @@ def words(code: str | None) -> str:
 
 @register.filter
 def subtask(vertex: str, of: Any) -> str:
-    """A vertex cut for a line: 'Map/3' where ``of``, an event or an entry of a JSON column, has the
-    number of a subtask.
+    """A shortened vertex name, as 'Map/3' if ``of`` (an event or an entry of a JSON column) has a
+    subtask.
     """
     number = of.get("subtask") if isinstance(of, Mapping) else of.subtask
     name = Truncator(vertex).chars(100)
@@ -193,7 +185,7 @@ def subtask(vertex: str, of: Any) -> str:
 
 @register.filter
 def dashed(code: str) -> str:
-    """'start_delay' → 'start-delay', as tokens are spelled."""
+    """'start_delay' → 'start-delay', as in CSS tokens."""
     return code.replace("_", "-")
 
 

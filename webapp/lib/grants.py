@@ -1,8 +1,6 @@
-"""How a scope is written: one grant a line, matchers with commas between them: ``team="payments",
-environment=~"prod.*"``.
-
-All matchers of a line have to accept a cluster, by its labels and by its name as ``cluster``; one
-line has to.
+"""The text form of a scope: one grant per line, with comma-separated matchers: ``team="payments",
+environment=~"prod.*"``. A cluster is visible if all matchers of any line accept its labels, where
+``cluster`` is its name.
 """
 
 import re
@@ -19,7 +17,7 @@ _PART = re.compile(r'(?:"[^"]*+"|[^",])++')
 
 
 def parse(text: str) -> Grants:
-    """Raises :class:`BadMatcher`. Nothing written sees no cluster."""
+    """Raises :class:`BadMatcher`. An empty text sees no cluster."""
     if len(text) > LONGEST_TEXT:
         raise BadMatcher(
             gettext("A scope is at most %(longest)s characters long.")
@@ -54,8 +52,8 @@ def as_json(grants: Grants) -> list[list[dict[str, str]]]:
 
 
 def grants_from_json(kept: Any) -> Grants:
-    """What cannot be read any more grants nothing."""
+    """Grants from stored JSON; unreadable ones grant nothing."""
     try:
-        return tuple(grant for grant in (from_json(one) for one in kept) if grant)
+        return tuple(grant for grant in (from_json(written) for written in kept) if grant)
     except (BadMatcher, TypeError):
         return ()

@@ -1,7 +1,5 @@
-"""``{% host_link NAME CLUSTER %}`` and ``{% cluster_link NAME %}``: the name of a host or of a
-cluster, leading to its page.
-
-Every template has them.
+"""``{% host_link NAME CLUSTER %}`` and ``{% cluster_link NAME %}``: the name of a host or cluster
+as a link to its page. Available in every template.
 """
 
 from typing import Any
@@ -21,7 +19,7 @@ LONGEST_SHOWN = 80
 
 @register.simple_tag
 def host_link(name: Any, cluster: str = "", query: str = "") -> SafeString | str:
-    """A dash where no host is known. ``query``: what else the address has, as of a time range."""
+    """A link to the host, a dash without one. ``query``: further parameters, such as a time range."""
     if not isinstance(name, str) or not name:
         return UNKNOWN
     asked = "&".join(filter(None, (urlencode({"cluster": cluster}) if cluster else "", query)))
@@ -37,7 +35,7 @@ def host_link(name: Any, cluster: str = "", query: str = "") -> SafeString | str
 
 @register.simple_tag
 def cluster_link(name: str, query: str = "") -> SafeString | str:
-    """With what is to know of a cluster of the demo behind it; a dash where the name is empty."""
+    """A link to the cluster, with a mark for demo clusters; a dash for an empty name."""
     if not name:
         return UNKNOWN
     address = reverse("cluster", args=(name,))

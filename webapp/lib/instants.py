@@ -1,6 +1,4 @@
-"""Instants and ages as people read them: in the zone that the page shows
-(:mod:`webapp.lib.shown_zone`), which is named.
-"""
+"""Instants and ages for people, in the page's zone (:mod:`webapp.lib.shown_zone`), which is named."""
 
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -13,9 +11,7 @@ from webapp.lib.quantities import UNKNOWN, duration_text
 JUST_NOW = timedelta(seconds=2)
 
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
-"""Pages reckon between these: there is room around them, so that no margin leaves Python's
-calendar.
-"""
+"""Pages use instants between these, with room for margins within Python's calendar."""
 
 
 def drawable(instant: datetime) -> datetime:
@@ -23,12 +19,12 @@ def drawable(instant: datetime) -> datetime:
 
 
 def day_of(instant: datetime) -> date:
-    """In UTC, as days are summed up."""
+    """The UTC day, as in daily sums."""
     return instant.astimezone(UTC).date()
 
 
 def begin_of_day(day: date) -> datetime:
-    """Of a day in UTC."""
+    """The begin of a UTC day."""
     return datetime.combine(day, time(), UTC)
 
 
@@ -45,7 +41,7 @@ def instant_of(epoch_ms: float) -> datetime:
 
 
 def ms_after(instant: datetime, ms: int | None) -> datetime:
-    """``ms`` later; the last drawable instant where a wrong duration leads beyond it."""
+    """The instant ``ms`` later, limited to the last drawable one."""
     try:
         return instant + timedelta(milliseconds=ms or 0)
     except OverflowError:
@@ -62,14 +58,12 @@ def instant_text(instant: datetime | None) -> str:
 
 
 def utc_text(instant: datetime) -> str:
-    """'2026-11-21 04:10:31 UTC' whoever reads it, for what is kept or sent; pages show it by
-    ``|in_zone``.
-    """
+    """'2026-11-21 04:10:31 UTC' for stored or sent texts; pages show it by ``|in_zone``."""
     return f"{instant.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def minute_text(instant: datetime | None) -> str:
-    """'2026-11-21 04:10 UTC', for what people set: nobody counts its seconds."""
+    """'2026-11-21 04:10 UTC', for instants that people set, without seconds."""
     return (
         f"{_local(instant):%Y-%m-%d %H:%M} {shown_zone.offset_text(instant)}"
         if instant
@@ -93,15 +87,12 @@ def day_and_clock_text(instant: datetime | None) -> str:
 
 
 def day_and_minute_text(instant: datetime | None) -> str:
-    """'11-25 02:10', for what is to come: nobody counts the seconds until then."""
+    """'11-25 02:10', for future instants, without seconds."""
     return _text(instant, "%m-%d %H:%M")
 
 
 def _local(instant: datetime) -> datetime:
-    """Its time in the zone that is shown.
-
-    At the ends of Python's calendar, where there may be none, in UTC.
-    """
+    """The instant in the page's zone; in UTC at the ends of Python's calendar."""
     try:
         return instant.astimezone(shown_zone.current())
     except OverflowError:
@@ -133,10 +124,7 @@ def age_text(instant: datetime | None, at: datetime) -> str:
 
 
 def span_text(start: datetime | None, end: datetime | None) -> str:
-    """How long from ``start`` to ``end``: '3 d 4 h'.
-
-    Unknown where a wrong clock has it end before it starts.
-    """
+    """From ``start`` to ``end``: '3 d 4 h'. Unknown if a wrong clock makes it negative."""
     return (
         UNKNOWN
         if start is None or end is None or end < start
@@ -145,7 +133,7 @@ def span_text(start: datetime | None, end: datetime | None) -> str:
 
 
 def _rough(ms: float) -> str:
-    """One unit up to an hour: nobody needs the seconds of '6 min 12 s ago'."""
+    """A single unit up to an hour: '6 min', not '6 min 12 s'."""
     if ms < 60_000:
         return f"{ms / 1000:.0f} s"
     if ms < 3_600_000:

@@ -1,7 +1,7 @@
-"""Keyset paging: page N costs what page 1 costs, and rows that move between pages do no harm.
+"""Keyset paging: all pages cost the same, and rows may move between pages.
 
-An order is a tuple of keys that ends in a unique one. Keys are never null: a nullable column is
-coalesced in its expression, so that one index and one comparison serve SQLite and PostgreSQL alike.
+An order is a tuple of keys that ends in a unique one. Keys are never null: nullable columns are
+coalesced, so that the same index and comparison work on SQLite and PostgreSQL.
 """
 
 import base64
@@ -20,7 +20,7 @@ _LONGEST_CURSOR = 8_000
 
 
 class BadCursor(ValueError):
-    """The cursor was not made by this page; the reader starts again at the first page."""
+    """The cursor is not from this page; the reader starts again at the first page."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ NEWEST_ROWS_FIRST = (KeysetColumn("id", descending=True),)
 
 @dataclass(frozen=True)
 class Page(Generic[RowT]):
-    """Rows in order; a cursor is empty where there is nothing further in its direction."""
+    """Rows in order; a cursor is empty if there is nothing further in its direction."""
 
     rows: list[RowT]
     next_cursor: str = ""
@@ -84,8 +84,8 @@ def page(
 
 
 def _after(keys: Sequence[KeysetColumn], values: Sequence[Any]) -> Q:
-    """Rows behind ``values``; the bound on the first key alone lets the database start inside the
-    index.
+    """Rows behind ``values``; the separate bound on the first key lets the database start inside
+    the index.
     """
     condition = Q()
     for position, key in enumerate(keys):
@@ -109,7 +109,9 @@ def _encoded(backwards: bool, row: Model, keys: Sequence[KeysetColumn]) -> str:
 
 
 def _decoded(cursor: str, columns: "Sequence[Field[Any, Any]]") -> tuple[bool, list[Any]]:
-    """The only place where a cursor is read: what it holds fits ``columns``, or it is refused."""
+    """The values of a cursor, if they fit ``columns``, else it is refused. The only place where
+    cursors are read.
+    """
     if len(cursor) > _LONGEST_CURSOR:
         raise BadCursor("The page link is too long.")
     try:

@@ -1,11 +1,11 @@
-"""Labels of alerts: what the matchers of silences and endpoints see."""
+"""Labels of alerts, for matchers of silences and endpoints."""
 
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
 
 class Labelled(Protocol):
-    """An alert, as a row or as it stands in a notice."""
+    """An alert, as a row or in a notice."""
 
     @property
     def labels(self) -> Mapping[str, str]: ...
@@ -47,5 +47,5 @@ OF_EACH_ALERT = frozenset(_OF_ALERT)
 
 
 def matched_labels(alert: Labelled) -> dict[str, str]:
-    """The same names for all of them, so that a matcher can be moved from one to another."""
+    """Labels by name, the same for rows and notices, so that matchers can be reused."""
     return {**alert.labels, **{name: label(alert) for name, label in _OF_ALERT.items()}}

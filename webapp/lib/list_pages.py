@@ -1,6 +1,4 @@
-"""Pages of lists: the form of their filters, how many rows match, and what is answered to what
-cannot be shown.
-"""
+"""Pages of lists: the form of filters, the number of matches, and answers to invalid requests."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +19,7 @@ POSITIONS = ("cursor", "after")
 
 @dataclass(frozen=True)
 class Control:
-    """Options are values with their words; without any it is a field to search by."""
+    """``options``: (value, text); without options it is a search field."""
 
     name: str
     label: str
@@ -33,7 +31,7 @@ class Control:
 
 @dataclass(frozen=True)
 class FilterForm:
-    """``kept`` are parameters of the address that have no control; ``errors`` are of these."""
+    """``kept``: parameters without a control; ``errors``: theirs."""
 
     controls: list[Control]
     kept: list[tuple[str, str]]
@@ -77,16 +75,16 @@ def capped_count(rows: QuerySet[Any]) -> int:
 
 
 def searched(rows: QuerySet[Any]) -> tuple[QuerySet[Any], int]:
-    """``rows`` and how many they are, as :func:`capped_count`; few ones by their keys, so that a
-    page of them does not search again.
+    """``rows`` and their :func:`capped_count`. Few rows are selected by their keys, so that a page
+    does not search again.
     """
     keys = list(rows.order_by().values_list("pk", flat=True)[: COUNT_CAP + 1])
     return rows.filter(pk__in=keys) if len(keys) <= COUNT_CAP else rows, len(keys)
 
 
 def page_number(request: HttpRequest, parameter: str, total: int, page_size: int) -> int:
-    """From 0, of rows that are at hand as a list; the last page where the address asks for one
-    beyond it, the first for no number.
+    """The page number from 0, of rows in a list; the last page if it is too large, the first if it
+    is invalid.
     """
     text = request.GET.get(parameter, "")
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 7 else 0
@@ -94,8 +92,8 @@ def page_number(request: HttpRequest, parameter: str, total: int, page_size: int
 
 
 class ListErrors:
-    """Middleware: a cursor that no page made leads to the first page; a download with wrong
-    parameters is refused.
+    """Middleware: an invalid cursor redirects to the first page; a download with wrong parameters
+    is refused.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

@@ -1,7 +1,7 @@
-"""Parts of pages: panels, tables, heads of columns, badges, pagers. Every template has them.
+"""Parts of pages: panels, tables, column heads, badges, pagers. Available in every template.
 
-``{% panel _("Why") note=_("by reason") %}…{% endpanel %}`` is a section with a heading; what stands
-before ``{% body %}`` stands beside the heading. ``{% table %}{% th _("Files") "n" %}{% rows
+``{% panel _("Why") note=_("by reason") %}…{% endpanel %}`` is a section with a heading; content
+before ``{% body %}`` is beside the heading. ``{% table %}{% th _("Files") "n" %}{% rows
 %}<tr>…</tr>{% endtable %}`` is a table; its caption is the title of the panel around it if it has
 none of its own.
 """
@@ -111,7 +111,7 @@ def th(name: str, css: str = "", title: str = "") -> SafeString:
 
 @register.tag
 def blank(parser: Parser, token: Token) -> Node:
-    """What stands in place of a list without rows."""
+    """The placeholder for a list without rows."""
     return _Blank(parser, token, "")
 
 
@@ -119,7 +119,7 @@ def blank(parser: Parser, token: Token) -> Node:
 def text(message: str, **values: Any) -> SafeString:
     """A translated text with values: ``{% text "%(files)s files" files=root.files|count %}``."""
     escaped = {name: conditional_escape(value) for name, value in values.items()}
-    # The message is the product's own, as that of blocktranslate.
+    # The message is our own, like that of blocktranslate.
     return mark_safe(gettext(message) % escaped)  # noqa: S308
 
 
@@ -155,7 +155,7 @@ def pager_links(
 def pager(
     context: Context, page: Any, newer: str = "", older: str = "", name: str = "cursor"
 ) -> SafeString:
-    """The same as the foot of a list; with how many rows match, where the page knows it."""
+    """The pager as the foot of a list, with the number of matches if known."""
     matching = context.get("matching") if name == "cursor" else None
     return format_html(
         '<div class="pager"><span>{}</span>{}</div>',

@@ -13,7 +13,7 @@ _LABELS = _(
 
 
 class MatchersField(forms.CharField):
-    """Lines of matchers, checked; the value is a tuple of them."""
+    """A field for lines of matchers; its value is a tuple of checked matchers."""
 
     def __init__(self, *, rows: int = 3, placeholder: str = "", **kwargs: Any) -> None:
         shown = {"placeholder": placeholder} if placeholder else {}

@@ -1,10 +1,10 @@
-"""Label matchers, as Alertmanager spells them: ``cluster="prod-eu"``, ``severity!=info``,
+"""Label matchers in Alertmanager's syntax: ``cluster="prod-eu"``, ``severity!=info``,
 ``job=~"orders-.*"``.
 
-All matchers of a list have to match. A label that is missing counts as empty. Regular expressions
-are anchored at both ends and run by RE2 (which Arrow carries): its time is linear, so that nobody's
-pattern can hold up an alert. Arrow compiles a pattern for each array again: so its size is bounded,
-and texts of many rows are matched as one array (:func:`match_each`).
+All matchers of a list must match. A missing label counts as empty. Regular expressions are anchored
+at both ends and run by RE2 (in Arrow) in linear time, so that no pattern can delay an alert. Arrow
+compiles a pattern for each array again: so its size is bounded, and texts of many rows are matched
+as one array (:func:`match_each`).
 """
 
 import re
@@ -30,7 +30,7 @@ MOST_REMEMBERED, LONGEST_REMEMBERED = 200, 200
 """Texts of a pattern, and their characters."""
 
 _LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,63}")
-# Possessive: what a repetition took it never gives back, so a line is read once, whatever is in it.
+# Possessive repetitions do not backtrack, so any line is read once.
 _WRITTEN = re.compile(r"([A-Za-z0-9_.]++)\s*+(=~|!~|!=|=)")
 
 
@@ -106,7 +106,7 @@ def matcher(label: str, operator: str, value: str) -> Matcher:
             )
         try:
             _check(value)
-        except ValueError:  # Arrow's, and what is no UTF-8
+        except ValueError:  # Arrow's errors, and invalid UTF-8
             raise BadMatcher(
                 gettext("%(value)s for %(label)s is not a regular expression that RE2 understands.")
                 % {"value": f"{value[:80]!r}", "label": label}
@@ -115,10 +115,7 @@ def matcher(label: str, operator: str, value: str) -> Matcher:
 
 
 def parse_lines(text: str) -> tuple[Matcher, ...]:
-    """One matcher a line, as people type them; empty lines are passed over.
-
-    Raises :class:`BadMatcher`.
-    """
+    """Matchers from text, one per line; empty lines are skipped. Raises :class:`BadMatcher`."""
     if len(text) > LONGEST_TEXT:
         raise BadMatcher(
             gettext("Matchers are longer than %(longest)s characters together; shorten them.")
@@ -162,24 +159,26 @@ def as_entered(items: Iterable[Mapping[str, str]]) -> tuple[Matcher, ...]:
 
 
 def named_cluster(matchers: Iterable[Matcher]) -> str:
-    """The cluster that they name outright; empty where they may match rows of several."""
-    of_cluster = (one.value for one in matchers if (one.label, one.operator) == ("cluster", EQUAL))
+    """The single cluster that they name; empty if they may match rows of several."""
+    of_cluster = (
+        condition.value
+        for condition in matchers
+        if (condition.label, condition.operator) == ("cluster", EQUAL)
+    )
     return next(of_cluster, "")[:100]
 
 
 def as_lines(matchers: Iterable[Matcher]) -> str:
-    return "\n".join(str(one) for one in matchers)
+    return "\n".join(str(condition) for condition in matchers)
 
 
 def match_all(matchers: Sequence[Matcher], labels: Mapping[str, str]) -> bool:
-    """True where every one matches; no matcher matches everything."""
+    """Whether all matchers match; an empty list matches everything."""
     return match_each(matchers, [labels])[0]
 
 
 def match_each(matchers: Sequence[Matcher], rows: Sequence[Mapping[str, str]]) -> list[bool]:
-    """Of each row's labels, whether every matcher matches; a pattern is compiled once for all of
-    them.
-    """
+    """For each row's labels, whether all matchers match; each pattern is compiled once."""
     left = list(range(len(rows)))
     for matcher in matchers:
         accepted = matcher.accepted({rows[at].get(matcher.label, "") for at in left})
@@ -189,7 +188,7 @@ def match_each(matchers: Sequence[Matcher], rows: Sequence[Mapping[str, str]]) -
 
 
 def _bounded(written: list[Any]) -> list[Any]:
-    """Before they are read: each pattern costs a little."""
+    """Limits their number before they are read, since each pattern has a cost."""
     if len(written) > MOST_MATCHERS:
         raise BadMatcher(
             gettext("Give at most %(most)s matchers; these are %(number)s.")
@@ -215,7 +214,7 @@ def _fits(pattern: str, texts: Collection[str]) -> dict[str, bool]:
 
 @lru_cache(maxsize=512)
 def _check(pattern: str) -> None:
-    """By itself, too: ``a)|(?:b`` is no expression, but one that leaves its anchors between them.
+    """Check the pattern without anchors, too: ``a)|(?:b`` is invalid, but valid between anchors.
 
     Raises ``ValueError``.
     """
@@ -229,7 +228,7 @@ def _remembered(pattern: str) -> dict[str, bool]:
 
 
 def _match(pattern: str, texts: list[str]) -> list[bool]:
-    # Most processes match no pattern, and Arrow takes a fifth of the start of a command.
+    # Most processes match no pattern, and importing Arrow takes a fifth of a command's start.
     import pyarrow as pa
     import pyarrow.compute as pc
 

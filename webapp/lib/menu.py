@@ -1,6 +1,4 @@
-"""An entry of the menu that every page has: a feature declares its own, ``webapp/site/menu.py``
-puts them in order.
-"""
+"""Entries of every page's menu: features declare their own, ``webapp/site/menu.py`` orders them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,10 +8,9 @@ from django.utils.translation import gettext
 
 @dataclass(frozen=True)
 class MenuEntry:
-    """``page``: name of its address. ``of``: words in the
-    names of the addresses that belong to it. ``count``: how much waits for somebody there,
-    ``counts`` what that is. ``keeps_range``: its page has the time range of this one.
-    ``whole_fleet``: it is only for who sees every cluster.
+    """``page``: name of its address. ``of``: words in the names of the addresses that belong to it.
+    ``count``: the number of open items there, ``counts``: their name. ``keeps_range``: links keep
+    the time range. ``whole_fleet``: only for readers of all clusters.
     """
 
     english: str

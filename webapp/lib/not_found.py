@@ -1,5 +1,5 @@
-"""What is said where nothing is found: what was looked for and where to go on; the same whether it
-is not there or out of scope.
+"""The 404 page: what was not found and where to continue; the same for missing rows and those out
+of scope.
 """
 
 import re
@@ -18,9 +18,8 @@ _OF_DJANGO = re.compile(r"No (\w+) matches the given query\.")
 
 @dataclass(frozen=True)
 class Kind:
-    """``listed``: the page that lists such rows.
-
-    ``names``: parameters of an address that name one, the likeliest first.
+    """``listed``: the page that lists such rows. ``names``: address parameters that identify one,
+    most specific first.
     """
 
     words: str
@@ -54,13 +53,13 @@ KINDS = {
 
 
 def kind_of(error: Http404) -> Kind | None:
-    """None where the error has its own words."""
+    """None if the error has its own words."""
     match = _OF_DJANGO.fullmatch(str(error))
     return KINDS.get(match[1]) if match else None
 
 
 def sentence(error: Http404, request: HttpRequest) -> str:
-    """Empty where no address fits at all."""
+    """Empty if no address fits at all."""
     if isinstance(error, Resolver404):
         return ""
     if not _OF_DJANGO.fullmatch(str(error)):

@@ -1,6 +1,4 @@
-"""Where a request goes, as far as it decides who may be sent a stored password: scheme, host and
-port.
-"""
+"""Origins of addresses (scheme, host, port), which decide whether a stored password may be sent."""
 
 from collections.abc import Iterable
 from urllib.parse import urlsplit
@@ -17,7 +15,7 @@ ENTER_AGAIN = _(
 
 
 def origin(url: str) -> Origin | None:
-    """``None`` for no address, and for one that cannot be read."""
+    """``None`` for an empty or invalid address."""
     try:
         parts = urlsplit(url.strip())
         port = parts.port
@@ -33,9 +31,8 @@ def origin(url: str) -> Origin | None:
 
 
 def leads_elsewhere(before: Iterable[str], after: Iterable[str]) -> bool:
-    """Whether any of ``after`` is at an origin at which none of ``before`` was.
-
-    From https to http is elsewhere.
+    """Whether any of ``after`` has an origin that none of ``before`` had. http is another origin
+    than https.
     """
     known = {origin(url) for url in before if url}
     return any(origin(url) not in known for url in after if url)

@@ -1,4 +1,4 @@
-"""An outage of a job, as its page and reports show it."""
+"""An outage of a job, for its page and reports."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ PARTS = ("detect", "cancel", "wait", "failed_attempts", "redeploy", "restore")
 
 @dataclass(frozen=True)
 class Outage:
-    """From a restart until all tasks ran again, by however many restarts.
+    """From a restart until all tasks ran again, over any number of restarts.
 
-    ``downtime_ms`` is ``None`` where no source reported its end; ``at_least_ms`` is then what is
+    ``downtime_ms`` is ``None`` if no source reported its end; ``at_least_ms`` is then what is
     certain. ``parts``: (name, ms), detection before it included. ``reprocessed_ms``: the age of the
     checkpoint it went back to, whose records were processed twice.
     """
@@ -27,5 +27,5 @@ class Outage:
 
     @property
     def part_ms(self) -> Mapping[str, float | None]:
-        """All its parts by name, ``None`` where unknown or there was none."""
+        """All its parts by name, ``None`` if unknown or there was none."""
         return {**dict.fromkeys(PARTS), **dict(self.parts)}

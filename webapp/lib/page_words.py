@@ -1,6 +1,4 @@
-"""What the scripts of pages say, in the language of the page: English stands in the scripts
-themselves.
-"""
+"""Texts of scripts in the page's language; the scripts contain the English ones."""
 
 from django.utils.translation import get_language, gettext, gettext_noop
 
@@ -23,5 +21,5 @@ WORDS = (
 
 
 def page_words() -> dict[str, str]:
-    """English → what is said instead; empty in English."""
+    """English text → translation; empty in English."""
     return {} if get_language() in ("en", None) else {word: gettext(word) for word in WORDS}

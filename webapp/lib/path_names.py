@@ -1,5 +1,4 @@
-"""Names in addresses. Any text that stands in a row has an address, so that no row can break the
-page that lists it.
+"""Names in addresses. Any text of a row has an address, so that no row can break a list page.
 
 Django refuses to make an address of a name that holds a slash or nothing, and browsers resolve
 ``.`` and ``..`` before they ask. Such characters are written as ``~2F``; all usual names stay as
@@ -14,10 +13,7 @@ _DOTS = re.compile(r"\.{1,2}")
 
 
 class PathName:
-    """``<name:cluster>``: any text.
-
-    An address with a NUL in it names nothing, since no database holds one.
-    """
+    """``<name:cluster>``: any text without NUL, which no database stores."""
 
     regex = "[^/]+"
 
@@ -50,7 +46,7 @@ class PathWhole:
 
 
 class ExportForm:
-    """``<export_form:form>``: what a table can be had as."""
+    """``<export_form:form>``: the formats of a downloaded table."""
 
     regex = "csv|json"
 

@@ -1,13 +1,11 @@
-"""How much work RE2 has with compiling a pattern, before it does: repetitions are written out, and
-a class of Unicode is large.
+"""Estimates RE2's work for a pattern before it is compiled: repetitions are expanded, and Unicode
+classes are large.
 """
 
 import re
 
 MOST_UNITS = 10_000
-"""A unit takes a microsecond or less: whoever's pattern is asked with holds up others for
-milliseconds at most.
-"""
+"""A unit takes at most a microsecond, so a pattern delays others at most for milliseconds."""
 
 _TOKEN = re.compile(
     r"(?P<quoted>\\Q.*?(?:\\E|\Z))"
@@ -23,7 +21,7 @@ _WIDE = re.compile(r"\\[WDSC]|\\x\{|\[\^|[^\x00-\x7f]|\[:\^", re.DOTALL)
 
 
 def units_of(pattern: str) -> int:
-    """Roughly the instructions of its program; of a pattern that RE2 refuses, any number."""
+    """Roughly the instructions of its program; any number for a pattern that RE2 refuses."""
     sums = [0]
     last = 0
     for token in _TOKEN.finditer(pattern):
@@ -40,7 +38,7 @@ def units_of(pattern: str) -> int:
             sums[-1] += last
         elif (
             text not in ("?", "*", "+") and not token["flags"]
-        ):  # a repetition behind these is of what stands before them
+        ):  # a repetition behind these applies to the expression before them
             last = (
                 len(text)
                 + 2_000 * len(_UNICODE.findall(text))

@@ -1,4 +1,4 @@
-"""What commands print for people and machines: rows as lines, for as long as somebody reads them."""
+"""Output of commands for people and machines: rows as lines, while somebody reads them."""
 
 import json
 import os
@@ -26,16 +26,13 @@ def print_document(out: OutputWrapper, document: Mapping[str, Any]) -> None:
 
 
 def print_lines(out: OutputWrapper, lines: Iterable[str]) -> None:
-    """Write them as they come.
-
-    A reader that has seen enough (head, less) ends it without an error.
-    """
+    """Write the lines one by one. A reader that stops early (head, less) ends it without an error."""
     try:
         for line in lines:
             out.write(line)
         out.flush()
     except BrokenPipeError:
-        # The interpreter flushes once more when it ends; it must not complain then either.
+        # The interpreter flushes again at its end, which must not raise either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

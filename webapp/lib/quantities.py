@@ -1,4 +1,4 @@
-"""Numbers as people read them: one style everywhere, the unit always there, unknown as a dash.
+"""Numbers for people: one style, always with a unit, unknown as a dash.
 
 All functions are pure. ``None`` (unknown) gives ``UNKNOWN``; sizes use decimal units (1 MB = 10⁶
 bytes), as storage bills and most dashboards do.
@@ -39,7 +39,7 @@ def binary_text(size_bytes: int | None) -> str:
 
 
 def bytes_rate_text(bytes_per_h: float | None) -> str:
-    """3_500_000 → '+3.5 MB/h'; the sign is always there, because a trend has a direction."""
+    """3_500_000 → '+3.5 MB/h'; always with a sign, since it is a trend."""
     if _is_unknown(bytes_per_h):
         return UNKNOWN
     sign = "−" if (bytes_per_h or 0) < 0 else "+"
@@ -93,9 +93,7 @@ def duration_text(duration_ms: float | None) -> str:
 
 
 def percent_text(ratio: float | None) -> str:
-    """0.78 → '78 %'; little but not nothing, and much but not all, stay visible: 0.001 → '< 1 %',
-    0.997 → '> 99 %'.
-    """
+    """0.78 → '78 %'; only exact 0 and 1 are shown as such: 0.001 → '< 1 %', 0.997 → '> 99 %'."""
     if _is_unknown(ratio):
         return UNKNOWN
     percent = (ratio or 0) * 100
@@ -138,7 +136,7 @@ def times_text(factor: float | None) -> str:
 
 
 def _is_unknown(value: float | str | None) -> bool:
-    # A template gives "" for a name that is not there: no zero either.
+    # Templates pass "" for a missing name, which is not zero either.
     return value is None or value == "" or (isinstance(value, float) and not math.isfinite(value))
 
 

@@ -1,6 +1,5 @@
-"""Kinds of parameters in a query: how each is read, checked, described and applied.
-
-Pages, API and commands share them.
+"""Kinds of query parameters: how each is read, checked, described and applied, for pages, API and
+commands.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +20,7 @@ _LONGEST_SHOWN = 60
 
 
 class ParameterField(forms.Field):
-    """``None`` where the parameter is absent; an empty text is a value like any other."""
+    """``None`` if the parameter is absent; an empty text is a value."""
 
     def __init__(self, *, read: Callable[[str], Any], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -150,7 +149,7 @@ class Instant(Parameter):
 
 
 def time_window(field: str) -> dict[str, Instant]:
-    """``from`` and ``to``, which no class can have as attributes by these names."""
+    """The parameters ``from`` and ``to``; a class cannot have an attribute ``from``."""
     about = f"{field.replace('_', ' ')}: an ISO 8601 instant, or relative as in now-6h."
     return {
         "from": Instant(field, "gte", about=f"Earliest {about}"),

@@ -1,5 +1,5 @@
-"""Answers that take seconds are kept in the cache for a moment: the parts of a page, the API and
-commands ask for the same.
+"""Briefly caches answers that take seconds: parts of a page, the API and commands need the same
+ones.
 """
 
 import hashlib
@@ -18,9 +18,8 @@ def end_of_step(at: datetime) -> datetime:
 
 
 def answer_key(name: str, made_of: tuple[type[Any], ...], *question: object) -> str:
-    """``made_of``: the dataclasses of the answer.
-
-    What an earlier version kept is not read by one whose fields differ.
+    """``made_of``: the dataclasses of the answer. Their fields are part of the key, so that another
+    version's entries are not read.
     """
     shape = [[field.name for field in fields(part)] for part in made_of]
     return f"{name}:" + hashlib.sha256(repr((shape, *question)).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Actions of people that cannot be done now, as pages, API and commands report them."""
+"""Refused actions of people, for pages, API and commands."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,10 +12,7 @@ class ActionRefused(ValueError):
 
 
 class InputRefused(ActionRefused):
-    """What was entered cannot be used, whatever the state of things.
-
-    ``fields``: what is wrong, by field, where that is known.
-    """
+    """The input is invalid in any state. ``fields``: errors by field, if known."""
 
     def __init__(self, wrong: str | Mapping[str, str]) -> None:
         self.fields: Mapping[str, str] = (
@@ -28,8 +25,8 @@ class InputRefused(ActionRefused):
 
 @contextmanager
 def refusal_as_message(request: HttpRequest) -> Iterator[None]:
-    """What follows the action in the body is left out where it is refused; the next page says
-    why.
+    """A context for an action: if it is refused, the rest of the body is skipped, and the next page
+    says why.
     """
     try:
         yield

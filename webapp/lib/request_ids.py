@@ -1,6 +1,4 @@
-"""Each request has an id: in the header of its answer, on pages of errors, and in every line of the
-log that was written for it.
-"""
+"""Ids of requests: in the answer's header, on error pages, and in every log line of the request."""
 
 import re
 import secrets
@@ -19,8 +17,8 @@ _ACCEPTED = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
 class RequestIds:
-    """Outermost. An id that comes with the request counts only where a proxy is declared
-    (``WEIR_BEHIND_PROXY``): else anybody could make lines of others look like theirs.
+    """The outermost middleware. An id sent with the request counts only behind a declared proxy
+    (``WEIR_BEHIND_PROXY``): otherwise anybody could imitate others' log lines.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

@@ -1,4 +1,4 @@
-"""Writing columns of many rows: one prepared UPDATE for all of them.
+"""Updates columns of many rows with one prepared UPDATE.
 
 ``bulk_update`` builds one CASE per column and row: thirty columns of ten thousand alerts took it a
 minute, this takes a second.
@@ -10,10 +10,7 @@ from django.db import connection, models
 
 
 def write(rows: Iterable[models.Model], names: Sequence[str]) -> None:
-    """The fields called ``names`` of rows of one model that are in the database.
-
-    Call it in a transaction.
-    """
+    """Write the fields ``names`` of saved rows of one model. Call it in a transaction."""
     rows = list(rows)
     if not rows:
         return

@@ -1,4 +1,4 @@
-"""Rows of the database as the fold and the rules read them: here alone instants become epoch ms."""
+"""Database rows for the fold and the rules: only here instants become epoch ms."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -27,6 +27,6 @@ def rows_of(part: type, rows: QuerySet[Any], *more: str) -> Iterator[dict[str, A
 
 
 def samples_of(part: type[SampleT], rows: QuerySet[Any], *only: str) -> Iterator[SampleT]:
-    """A sample of each row; of the columns ``only``, where some are named."""
+    """A sample of each row; only with the columns ``only``, if given."""
     read = map(in_ms, rows.values(*only)) if only else rows_of(part, rows)
     return (sample(part, row) for row in read)

@@ -1,12 +1,11 @@
-"""Whose the rows of each model are: a decorator says it, its managers hold queries to it, and what
-is saved is checked against it.
+"""Declares who may see the rows of each model: by a decorator, which restricts the managers'
+queries and checks saved rows.
 
 ``scoped()``: a column names the cluster (``also_of_all``: rows without one are for everybody).
-``scoped_as("app.Model", by=…)``: seen with a row of another model. ``of_every(relation)``.
-``fleet_wide()``: of no cluster. ``manage.py check`` refuses a model without one of them; what is
-open to all stands in ``OPEN``, with the reason.
-
-Tasks and commands see everything; a request sees nothing until it is known who asks.
+``scoped_as("app.Model", by=…)``: visible with a row of another model. ``of_every(relation)``:
+visible with all clusters of it. ``fleet_wide()``: only for readers of all clusters. ``manage.py
+check`` refuses a model without one of them; models open to all are in ``OPEN``, with the reason.
+Tasks and commands see everything; a request sees nothing until its user is known.
 ``_base_manager``, raw SQL and relations through a table of Django's own are not limited: do not
 read rows for a page by them. The lake knows no scopes: get a job by its model, or choose rows by
 ``scopes.current().holds(cluster)``. ``tests/attacks/test_scopes.py`` opens each address as somebody
@@ -39,33 +38,31 @@ OPEN = {
     "work.Manifest": "when data came in, which every page says",
     "work.RolledUp": "names of tables",
 }
-"""Models whose rows belong to no cluster and may be read for anybody's sake → why."""
+"""Models whose rows belong to no cluster and may be read by anybody → why."""
 
 
 ModelT = TypeVar("ModelT", bound=models.Model)
 
 
 class Rule:
-    """Whose the rows of a model are, by one of its columns."""
+    """Who may see the rows of a model, by one of its columns."""
 
     column = "pk"
     model: type[models.Model]
 
     def seen(self, scope: Scope) -> "models.QuerySet[Any] | list[str]":
-        """What the column of a row that is seen holds: names, or a query for them."""
+        """The column's values in visible rows: names, or a query for them."""
         raise NotImplementedError
 
     def check(self, row: models.Model) -> None:
-        """Raises ``PermissionDenied`` where the viewer, who does not see everything, may not have
-        such a row written.
+        """Raises ``PermissionDenied`` if the viewer, who does not see everything, may not write
+        such a row.
         """
         raise NotImplementedError
 
 
 class OfCluster(Rule):
-    """The column names a cluster; with ``also_of_all`` rows without one hold for all, and everybody
-    reads them.
-    """
+    """The column names a cluster; with ``also_of_all``, rows without one are visible to everybody."""
 
     def __init__(self, column: str, also_of_all: bool) -> None:
         self.column, self.also_of_all = column, also_of_all
@@ -78,7 +75,7 @@ class OfCluster(Rule):
 
 
 class OfRow(Rule):
-    """The column names a row of ``parent`` by its ``key``, and who sees that one sees this one."""
+    """The column names a row of ``parent`` by its ``key``; the row is visible with that one."""
 
     def __init__(self, column: str, parent: str, key: str) -> None:
         self.column, self.parent, self.key = column, parent, key
@@ -100,7 +97,7 @@ class OfRow(Rule):
 
 
 class OfEvery(Rule):
-    """``relation`` has clusters, at least one, and the viewer sees every one of them."""
+    """``relation`` has at least one cluster, and the viewer may see all of them."""
 
     def __init__(self, relation: str) -> None:
         self.relation = relation
@@ -118,14 +115,12 @@ class OfEvery(Rule):
         return rows
 
     def check(self, row: models.Model) -> None:
-        """Whose it is is said by relations, which are written after it: so only who sees everything
-        makes and changes one.
-        """
+        """Relations are written after the row, so only viewers of everything may write it."""
         scopes.require_everything(f"A {row._meta.verbose_name}")
 
 
 class FleetWide(Rule):
-    """For who sees everything, and nobody else."""
+    """Only for viewers of everything."""
 
     def seen(self, scope: Scope) -> list[str]:
         return []
@@ -135,9 +130,8 @@ class FleetWide(Rule):
 
 
 class InScope(Expression):
-    """True of rows that the viewer sees; no condition at all for who sees everything.
-
-    Looks when it is compiled, not when it is made.
+    """True for rows that the viewer may see; no condition for viewers of everything. The scope is
+    read when the query is compiled.
     """
 
     output_field = models.BooleanField()
@@ -164,7 +158,7 @@ class InScope(Expression):
             return f"{column} IN ({inner})", (*parameters, *more)
         if not condition:
             raise EmptyResultSet
-        # One parameter, however many clusters there are.
+        # One parameter for any number of clusters.
         if connection.vendor == "postgresql":
             return f"{column} = ANY(%s)", (*parameters, condition)
         # Django quoted the column
@@ -175,22 +169,22 @@ class InScope(Expression):
 def scoped(
     by: str = "cluster", *, also_of_all: bool = False
 ) -> Callable[[type[ModelT]], type[ModelT]]:
-    """Rows of the model are of the cluster that the column ``by`` names."""
+    """Rows of the model belong to the cluster in the column ``by``."""
     return _ruled(OfCluster(by, also_of_all))
 
 
 def scoped_as(parent: str, *, by: str, key: str = "pk") -> Callable[[type[ModelT]], type[ModelT]]:
-    """Rows are seen with the row of ``parent`` (``app.Model``) that the column ``by`` names."""
+    """Rows are visible with the row of ``parent`` (``app.Model``) in the column ``by``."""
     return _ruled(OfRow(by, parent, key))
 
 
 def of_every(relation: str) -> Callable[[type[ModelT]], type[ModelT]]:
-    """Rows are seen by who sees all clusters in their ``relation``."""
+    """Rows are visible to viewers of all clusters in their ``relation``."""
     return _ruled(OfEvery(relation))
 
 
 def fleet_wide() -> Callable[[type[ModelT]], type[ModelT]]:
-    """Rows are only for who sees everything."""
+    """Rows are only visible to viewers of everything."""
     return _ruled(FleetWide())
 
 
@@ -206,9 +200,8 @@ def _ruled(rule: Rule) -> Callable[[type[ModelT]], type[ModelT]]:
 
 
 def _held_to(rule: Rule, manager: type[Any]) -> type[Any]:
-    """The class of a manager with the rule in its queries.
-
-    Another class of the same bases and name, by which type checkers know it.
+    """A manager class with the rule in its queries. It has the same bases and name, for type
+    checkers.
     """
 
     def get_queryset(self: Any) -> Any:
@@ -226,14 +219,14 @@ def _held_to(rule: Rule, manager: type[Any]) -> type[Any]:
 
 
 def rule_of(model: type[models.Model]) -> Rule | None:
-    """``None`` for a model that does not declare whose its rows are."""
+    """``None`` for a model without a rule."""
     return getattr(model._default_manager, "rule", None)
 
 
 def check_before_save(
     sender: type[models.Model], instance: models.Model, raw: bool = False, **about: Any
 ) -> None:
-    """Receives ``pre_save``: what an action writes has to be of a cluster that whoever acts sees."""
+    """Receives ``pre_save``: an action may only write rows of clusters that its user may see."""
     if scopes.current().is_everything or raw:
         return
     rule = rule_of(sender)
@@ -247,9 +240,8 @@ def check_before_delete(sender: type[models.Model], instance: models.Model, **ab
 
 
 def connect() -> None:
-    """Once all models are there.
-
-    Nobody listens to deletes of others: Django would then look at each row of what it deletes.
+    """Connect after all models are loaded. Other deletes have no receiver, since Django would then
+    load each row it deletes.
     """
     pre_save.connect(check_before_save, dispatch_uid="scopes.writes")
     for model in apps.get_models():
@@ -262,7 +254,7 @@ def connect() -> None:
 
 
 def undeclared(app_configs: Any, **about: Any) -> list[CheckMessage]:
-    """A system check: everybody would see the rows of a model without a rule."""
+    """A system check against models without a rule, whose rows everybody would see."""
     ours = [model for model in apps.get_models() if model.__module__.startswith("webapp.")]
     labels = {model._meta.label for model in ours if rule_of(model) is None} - set(OPEN)
     hint = (

@@ -1,12 +1,8 @@
-"""What whoever asks may see: all clusters, or those that matchers of labels accept.
-
-The scope of a request stands in a context variable. Every model of ours says whose its rows are
-(:mod:`webapp.lib.scoped_rows`), and queries look at the scope when they are compiled: a view that
-forgets about scopes shows too little, never too much. Who sees everything pays nothing: no
-condition is left in the query.
-
-Tasks and commands see everything. The server process does not (:func:`close`): what runs there
-outside a request sees nothing.
+"""What a viewer may see: all clusters, or those that label matchers accept. The scope of a request
+is in a context variable. Every model declares who may see its rows (:mod:`webapp.lib.scoped_rows`),
+and queries read the scope when they are compiled: a view that forgets about scopes shows too
+little, never too much. For viewers of everything the queries have no condition. Tasks and commands
+see everything. In a server process (:func:`close`), code outside a request sees nothing.
 """
 
 import hashlib
@@ -31,8 +27,8 @@ Grants = tuple[Grant, ...]
 
 
 class Scope:
-    """``must`` are grants that have to accept a cluster, each of them: those of a person, and those
-    of their token. None: everything.
+    """``must``: sets of grants, of a person and of their token, which must all accept a cluster.
+    None is everything.
     """
 
     def __init__(self, *must: Grants) -> None:
@@ -44,8 +40,8 @@ class Scope:
 
     @cached_property
     def clusters(self) -> frozenset[str]:
-        """Names of those that there are, or were. Of removed ones the name is all that is left: a
-        matcher of any other label accepts none of them, not even ``team!="payments"``.
+        """Names of existing and removed clusters. Removed ones only have a name: a matcher of any
+        other label accepts none of them, not even ``team!="payments"``.
         """
         if not any(self.must):
             return frozenset()
@@ -73,7 +69,7 @@ class Scope:
 
 
 class OfClusters(Scope):
-    """Those of these names, whatever their labels are."""
+    """Clusters of these names, with any labels."""
 
     def __init__(self, names: Iterable[str]) -> None:
         super().__init__(())
@@ -85,7 +81,7 @@ class OfClusters(Scope):
 
 
 class Deferred(Scope):
-    """Of whoever asks, who is looked up no sooner than the first row of ours."""
+    """The scope of a user who is looked up at the first query."""
 
     def __init__(self, find: Callable[[], Scope]) -> None:
         self._find = find
@@ -111,7 +107,7 @@ _outside = EVERYTHING
 
 
 def close() -> None:
-    """From now on this process sees nothing outside a request, in no thread."""
+    """From now on no thread of this process sees anything outside a request."""
     global _outside
     _outside = NOTHING
 
@@ -130,21 +126,21 @@ def within(scope: Scope) -> Iterator[None]:
 
 
 def everything() -> Any:
-    """A context for what a scoped viewer may cause, and not see: each use says why."""
+    """A context with access to everything, for effects that a scoped viewer may cause but not see.
+    Each use says why.
+    """
     return within(EVERYTHING)
 
 
 def take(scope: Scope) -> None:
-    """For the rest of the request, whose middleware takes it back: who asks is known only now, by a
-    token.
+    """Set the scope for the rest of the request, whose middleware resets it: the token has only now
+    identified the user.
     """
     _current.set(scope)
 
 
 def iterated(chunks: Iterable[Any], scope: Scope) -> Iterator[Any]:
-    """What is streamed is read after the answer began, and in the scope of who asked all the
-    same.
-    """
+    """Iterate a streamed answer in the request's scope, which has ended by then."""
     waiting = iter(chunks)
     while True:
         with within(scope):
@@ -156,7 +152,7 @@ def iterated(chunks: Iterable[Any], scope: Scope) -> Iterator[Any]:
 
 
 def require_everything(what: str) -> None:
-    """Raises ``PermissionDenied`` where the viewer sees only some clusters."""
+    """Raises ``PermissionDenied`` if the viewer sees only some clusters."""
     if not current().is_everything:
         raise PermissionDenied(
             f"{what} concerns the whole fleet; you see some clusters of it. Ask an administrator "
@@ -165,14 +161,14 @@ def require_everything(what: str) -> None:
 
 
 def require_cluster(name: str | None) -> None:
-    """Raises ``PermissionDenied`` where this cluster is none of the viewer's."""
+    """Raises ``PermissionDenied`` if this cluster is none of the viewer's."""
     if not current().holds(name):
         raise PermissionDenied("This is of no cluster that you see. Name one of yours.")
 
 
 def cache_key(key: str, key_prefix: str, version: int) -> str:
-    """Django's, with scope, language and time zone: what was worked out within one is never shown
-    in another.
+    """Django's cache key with scope, language and time zone, so that entries are not shared between
+    these.
     """
     scope, language = current(), get_language() or settings.LANGUAGE_CODE
     if language != settings.LANGUAGE_CODE:

@@ -1,8 +1,6 @@
-"""In which time zone a page shows instants, and reads those that name none: UTC, unless whoever
-asks chose another.
-
-It stands in a context variable, as the scope does. Tasks, commands and the API have none set: what
-machines read stays UTC.
+"""The time zone in which a page shows instants and reads those without a zone: UTC, unless the user
+chose another. It is in a context variable, like the scope. Tasks, commands and the API set none:
+machines read UTC.
 """
 
 import re
@@ -29,7 +27,7 @@ def current() -> tzinfo:
 
 @contextmanager
 def within(find: Callable[[], tzinfo]) -> Iterator[None]:
-    """``find`` is asked no sooner than the first instant is shown."""
+    """``find`` is called when the first instant is shown."""
     token = _find.set(find)
     try:
         yield
@@ -38,7 +36,7 @@ def within(find: Callable[[], tzinfo]) -> Iterator[None]:
 
 
 def named(name: str) -> tzinfo | None:
-    """The zone of an IANA name; ``None`` where there is none of it."""
+    """The zone of an IANA name; ``None`` if there is none of it."""
     if name in _UTC_NAMES:
         return UTC
     return zoneinfo.ZoneInfo(name) if name in names() else None
@@ -50,8 +48,8 @@ def names() -> frozenset[str]:
 
 
 def label() -> str:
-    """For headings: 'UTC', '+08:00' of a zone that never changes its clocks, else its name, since
-    rows may have either offset.
+    """For headings: 'UTC', '+08:00' for a zone with a fixed offset, else its name, since offsets
+    differ by row.
     """
     zone = current()
     if not isinstance(zone, zoneinfo.ZoneInfo):
@@ -64,15 +62,13 @@ def label() -> str:
 
 
 def key() -> str:
-    """As forms carry it: 'UTC' or the IANA name."""
+    """The zone in forms: 'UTC' or the IANA name."""
     zone = current()
     return zone.key if isinstance(zone, zoneinfo.ZoneInfo) else "UTC"
 
 
 def offset_text(instant: datetime) -> str:
-    """'UTC', or '+08:00' where another zone is shown: abbreviations such as CST are those of
-    several places.
-    """
+    """'UTC', or '+08:00' in another zone: abbreviations such as CST are ambiguous."""
     zone = current()
     return "UTC" if zone is UTC else offset_of(instant.astimezone(zone))
 
@@ -85,15 +81,15 @@ def offset_of(local: datetime) -> str:
 
 
 def is_twice(local: datetime) -> bool:
-    """Whether this time of day comes twice on its day, since the clocks are put back over it."""
+    """Whether this local time occurs twice, since clocks are set back over it."""
     return local.utcoffset() != local.replace(fold=1 - local.fold).utcoffset()
 
 
 def rewritten(text: object) -> str:
-    """A sentence that was made for everybody, with what it tells of time in the zone that is shown.
+    """A sentence with its UTC instants converted to the shown zone.
 
     '2026-11-21 04:10:31 UTC', '2026-11-21 04:10 – 10:09 UTC' and '2026-11-21 04:10 – 2026-11-22
-    10:09 UTC' are read.
+    10:09 UTC' are recognised.
     """
     zone = current()
     return str(text) if zone is UTC else _WRITTEN.sub(lambda match: _moved(match, zone), str(text))

@@ -1,5 +1,5 @@
-"""``{% silence_url JOB %}``: the form for a silence of a job, by cluster and name: it holds when
-the job is submitted again.
+"""``{% silence_url JOB %}``: a link to the silence form for a job, by cluster and name, so that it
+holds after the job is submitted again.
 """
 
 from typing import Any
@@ -16,10 +16,8 @@ register = template.Library()
 def silence_address(
     cluster: str, job_name: str | None, job_id: str, rule: str = "", subject: str = ""
 ) -> str:
-    """Of exactly this.
-
-    Where a name has what no form can hold, the job's id stands for it: a silence is never wider
-    than asked for.
+    """The address of a silence of exactly this. If a form cannot hold the name, the job's id is
+    used: a silence is never wider than requested.
     """
     name = _exactly("job", job_name or "")
     of_job = name or _exactly("job_id", job_id)
@@ -29,7 +27,7 @@ def silence_address(
         _exactly("rule", rule),
         _exactly("subject", subject),
     )
-    return f"{reverse('silence-new')}?{urlencode({'matchers': as_lines(one for one in wanted if one)})}"
+    return f"{reverse('silence-new')}?{urlencode({'matchers': as_lines(filter(None, wanted))})}"
 
 
 @register.simple_tag

@@ -1,6 +1,5 @@
-"""The one time range of a page: ``?from=now-6h&to=now`` or absolute instants.
-
-The texts are kept as typed, so that a link to 'the last six hours' stays one.
+"""The time range of a page: ``?from=now-6h&to=now`` or absolute instants. Texts are kept as typed,
+so that links to 'the last six hours' stay relative.
 """
 
 import re
@@ -19,7 +18,7 @@ PRESETS = (("1 h", "now-1h"), ("6 h", "now-6h"), ("24 h", "now-24h"), ("7 d", "n
 DEFAULT_FROM, DEFAULT_TO = "now-6h", "now"
 LONGEST = timedelta(days=90)
 LEAST_AIR = timedelta(seconds=2)
-"""Links carry whole seconds, so less could come out as nothing."""
+"""Links have whole seconds, so less could become an empty range."""
 
 _USED = "weir.time_range_is_used"
 _RELATIVE = re.compile(r"now(?:-([0-9]{1,6})([smhdw]))?\Z")
@@ -31,16 +30,16 @@ class BadTimeRange(ValueError):
 
 
 class NoSuchTime(BadTimeRange):
-    """It would be within an hour over which the clocks of its zone are put forward."""
+    """The local time does not exist: clocks are set forward over it."""
 
 
 @dataclass(frozen=True)
 class TimeRange:
-    """``from_time`` < ``to_time``, both aware UTC. ``chosen`` is false where the page's default
+    """``from_time`` < ``to_time``, both aware UTC. ``chosen`` is false if the page's default
     applies.
 
-    ``note`` says why another one is shown than was asked for, ``cut`` which part of something
-    longer it shows.
+    ``note``: why another range than the requested one is shown; ``cut``: which part of a longer
+    range is shown.
     """
 
     from_time: datetime
@@ -66,7 +65,7 @@ class TimeRange:
 
     @property
     def short_words(self) -> str:
-        """For the header: '11-21 04:09 – 10:09 UTC'; in one year without it."""
+        """For the header: '11-21 04:09 – 10:09 UTC', without the year if there is only one."""
         first, last = day_text(self.from_time)[:5], day_text(self.to_time)[:5]
         return self.words[5:].replace(f"– {last}", "– ") if first == last else self.words
 
@@ -80,7 +79,7 @@ class TimeRange:
 
     @property
     def from_shown(self) -> str:
-        """What stands in the field: as typed, or an instant in the zone that is shown."""
+        """The content of the field: as typed, or an instant in the shown zone."""
         return shown_text(self.from_text, self.from_time)
 
     @property
@@ -122,11 +121,8 @@ def default(at: datetime) -> TimeRange:
 def around(
     first: datetime, last: datetime, air: timedelta = LEAST_AIR, *, chosen: bool = True
 ) -> TimeRange:
-    """What is shown of something that lasted from ``first`` to ``last``, with up to ``air`` on both
-    sides.
-
-    Never refused: of what lasted longer than ``LONGEST`` the end is shown, and of no time at all a
-    moment.
+    """The range around ``first`` to ``last``, with up to ``air`` on both sides. It is always valid:
+    cut to the end of a longer time than ``LONGEST``, and extended if empty.
     """
     first, last = drawable(first), drawable(last)
     lasted = max(last - first, timedelta())
@@ -146,8 +142,7 @@ def instant(text: str, at: datetime, *, later: bool = False) -> datetime:
     """`now-6h`, or an ISO instant (UTC where it names no zone), also with an IANA zone behind it;
     raises :class:`BadTimeRange`.
 
-    Of a time that comes twice in its zone the first is meant, or the second where the ``later`` is
-    asked for.
+    Of a local time that occurs twice, the first, or with ``later`` the second.
     """
     text = text.strip()
     relative = _RELATIVE.match(text)
@@ -176,8 +171,8 @@ def instant(text: str, at: datetime, *, later: bool = False) -> datetime:
 
 
 def _written(text: str) -> tuple[str, tzinfo]:
-    """What ISO knows of it, and the zone it is in: '2026-11-21 12:10 +08:00' is as pages show it, a
-    name may stand behind it, too.
+    """(ISO text, zone) of a typed instant, as pages show it ('2026-11-21 12:10 +08:00') or with a
+    zone's name.
     """
     head, _, last = text.rpartition(" ")
     if head and re.fullmatch(r"[+-][0-9]{2}:[0-9]{2}", last):
@@ -201,10 +196,8 @@ ZONE = "zone"
 
 
 def absolute(entered: QueryDict, *names: str) -> QueryDict:
-    """A form's instants as UTC, whatever zone they were typed in, so that an address means the same
-    to everybody.
-
-    One that cannot be read gets its zone behind it: whoever reads it says why.
+    """A form's instants in UTC, from any typed zone, so that an address means the same to
+    everybody. An unreadable one gets its zone appended, and the reader reports it.
     """
     zone = entered.get(ZONE, "")
     given = entered.copy()
@@ -232,7 +225,7 @@ def _names_no_zone(text: str) -> bool:
 
 
 def as_shown(text: str) -> str:
-    """:func:`shown_text` of a text that may be none that can be read."""
+    """:func:`shown_text` of a text that may be unreadable."""
     try:
         return shown_text(text, instant(text, datetime.now(UTC)))
     except BadTimeRange:
@@ -240,31 +233,27 @@ def as_shown(text: str) -> str:
 
 
 def shown_text(text: str, at: datetime) -> str:
-    """``text``, which was read as ``at``: an absolute one as it is in the zone that is shown, with
-    its offset.
-    """
+    """``text``, which was read as ``at``; an absolute one in the shown zone, with its offset."""
     return text if _RELATIVE.match(text) or shown_zone.current() is UTC else instant_text(at)
 
 
 def iso_text(instant: datetime) -> str:
-    """As the address carries it: '2026-11-21T04:10:00Z'."""
+    """The instant in addresses: '2026-11-21T04:10:00Z'."""
     return instant.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def from_request(
     request: HttpRequest, at: datetime, fallback: TimeRange | None = None
 ) -> TimeRange:
-    """The page's range; a wrong one gives ``fallback`` (the last six hours) with the reason as its
-    ``note``.
-
-    What it answers depends on the range from here on: the page shows the picker (:func:`is_used`).
+    """The page's range; an invalid one gives ``fallback`` (the last six hours) with the reason as
+    ``note``. A page that calls this shows the picker (:func:`is_used`).
     """
     request.META[_USED] = True
     return asked(request, at, fallback)
 
 
 def last_day(request: HttpRequest, at: datetime) -> TimeRange:
-    """Of pages whose range is a day where none was chosen."""
+    """For pages whose default range is a day."""
     return from_request(request, at, parse({"from": "now-24h", "to": DEFAULT_TO}, at))
 
 
@@ -273,7 +262,7 @@ def is_used(request: HttpRequest) -> bool:
 
 
 def asked(request: HttpRequest, at: datetime, fallback: TimeRange | None = None) -> TimeRange:
-    """As :func:`of_request`, for what only hands the range on."""
+    """As :func:`from_request`, for code that only passes the range on."""
     try:
         chosen = parse(request.GET, at)
     except BadTimeRange as error:

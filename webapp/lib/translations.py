@@ -1,7 +1,5 @@
-"""Marks a text that is declared once, in code, and shown in the language of whoever asks.
-
-Django's own, typed as what it is used as. It is no ``str`` all the same: ``str()`` it where texts
-are joined, compared or kept.
+"""Marks a text in code for lazy translation into the reader's language: Django's own, typed as
+``str``. It is not really a ``str``: use ``str()`` to join, compare or store it.
 """
 
 from typing import cast
@@ -14,5 +12,5 @@ def gettext_lazy(message: str) -> str:
 
 
 def ngettext_noop(singular: str, plural: str) -> tuple[str, str]:
-    """Marks both forms of a text that is counted later, by ``ngettext(*forms, count)``."""
+    """Marks both forms of a text for a later ``ngettext(*forms, count)``."""
     return singular, plural

@@ -1,4 +1,4 @@
-"""Public names of rows that leave the database: stable, random, and naming their kind."""
+"""Public ids of rows: stable, random, with their kind as prefix."""
 
 import base64
 import secrets

@@ -1,7 +1,6 @@
-"""One collect cycle of one shard, or of the clusters that are slow to answer.
-
-What is read of a cluster is committed to the lake within seconds, then it is saved how far it got.
-Who takes long delays its shard once: from then on it is read by itself, until it is quick again.
+"""One collect cycle of a shard, or of the slow clusters. Data of a cluster are committed to the
+lake within seconds, then its cursor is saved. A slow cluster delays its shard once: then it is read
+separately, until it is quick again.
 """
 
 from collections.abc import Sequence
@@ -34,9 +33,7 @@ from webapp.work.texts import storable
 SAVED_AT_ONCE = 50
 
 SLOW_S = 5.0
-"""A JobManager that answers takes a second or two for all that is asked of it; one that does not,
-its time-out.
-"""
+"""A healthy JobManager takes a second or two for all requests; a silent one takes its time-out."""
 
 MOST_STALL_S = 2.0
 
@@ -78,7 +75,7 @@ def collect_shard_of(shard: int, lease: Lease, record: RunRecord) -> None:
 
 
 def collect_slow(lease: Lease, record: RunRecord) -> None:
-    """The slow clusters of all shards, beginning with those that were asked longest ago."""
+    """The slow clusters of all shards, beginning with those read longest ago."""
     oldest = slow_clusters().order_by(F("last_collected_at").asc(nulls_first=True), "pk")[
         :MAX_SHARD_SIZE
     ]
@@ -112,7 +109,7 @@ def _collect(
             stragglers_after_s=stragglers_after_s,
         )
     if any(cluster.unreachable_since == started_at for cluster in clusters.values()):
-        # The next tick would be up to a quarter of a minute later.
+        # The next tick may be 15 s later.
         unreachable_clusters.watch(timezone.now())
         findings_changed.send(sender=None)
     unreachable = [outcome for outcome in outcomes if not outcome.reachable]
@@ -136,7 +133,7 @@ def _collect(
 def save_outcomes(
     outcomes: Sequence[ClusterOutcome], clusters: dict[str, Cluster], at: datetime, lease: Lease
 ) -> None:
-    """Note on every cluster how its cycle went; ``at`` is when the cycle began."""
+    """Save the outcome of the cycle for every cluster; ``at``: when the cycle began."""
     touched = [
         _noted(clusters[outcome.cluster], outcome, at)
         for outcome in outcomes
@@ -189,9 +186,7 @@ def _is_weirs_own(outcome: ClusterOutcome) -> bool:
 
 
 def _sources(clusters: Sequence[Cluster]) -> tuple[list[ClusterSource], list[ClusterOutcome]]:
-    """What can be asked; and outcomes for clusters whose secret cannot be read, which stops nobody
-    else.
-    """
+    """Sources to read; and outcomes of clusters whose secret cannot be read."""
     sources, broken, metadata = [], [], evidence_source()
     names, now = [cluster.name for cluster in clusters], timezone.now()
     dumps = thread_dumps.wanted_of(names, now)

@@ -1,6 +1,4 @@
-"""Words of what runs count, as the pipeline page shows them: names of counts are codes, which it
-translates.
-"""
+"""Names of runs' counts on the pipeline page, which translates these codes."""
 
 from django.utils.translation import gettext_noop
 

@@ -1,15 +1,12 @@
-"""One Spark cycle: what the lake has got since the last loaded run, through Spark, into the
+"""One Spark cycle: new rows of the lake since the last loaded run, through Spark, into the
 database.
 
-1. A complete run that was never loaded (its process was killed in between) is loaded first.
-2. Nothing new in the lake: done at once, without starting Spark.
-3. The job runs as a subprocess, with Spark where there is much, writes its tables and, last, a
-   manifest; only that makes the run real.
-4. The manifest is loaded; run directories nobody needs any more are removed.
-5. Where an attempt failed or was killed recently, the next ones take what waits in slices, the oldest
-   commits first, without Spark.
-
-Whatever of a run directory is lost or damaged is made again from the lake.
+1. A complete run that was never loaded (its process was killed in between) is loaded first. 2.
+Without new rows in the lake, it ends without starting Spark. 3. The job runs as a subprocess, with
+Spark if there are many rows, and writes its tables and finally a manifest, without which the run is
+void. 4. The manifest is loaded; unneeded run directories are removed. 5. After a failed or killed
+attempt, the next ones take the backlog in slices, the oldest commits first, without Spark. Lost or
+damaged run directories are rebuilt from the lake.
 """
 
 import json
@@ -34,8 +31,8 @@ from webapp.work.spark_job import PreviousLost
 
 ROUTINE_WAITS = timedelta(seconds=30)
 SLICES_FOR = timedelta(minutes=10)
-"""After an attempt that failed, and twice as long as it took: to ask for Spark again costs as much
-time once more.
+"""After a failed attempt, or twice its duration if longer: another attempt with Spark would cost as
+much again.
 """
 LEFT = "left"
 

@@ -1,4 +1,4 @@
-"""What the database says of its own size: in all, and of each table."""
+"""Sizes of the database and of each table, as it reports them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ _OF_PAGES = """
 
 @dataclass(frozen=True)
 class TableSize:
-    """With its indexes.
+    """The size with indexes.
 
-    ``size_bytes`` is ``None`` where this database does not tell; PostgreSQL estimates ``rows``.
+    ``size_bytes`` is ``None`` if this database does not tell; PostgreSQL estimates ``rows``.
     """
 
     name: str
@@ -60,6 +60,6 @@ def _of_sqlite() -> Iterator[TableSize]:
         except DatabaseError:
             sizes = {}
         for table in connection.introspection.table_names(cursor):
-            # a name that the database gave
+            # a name from the database
             cursor.execute(f"SELECT count(*) FROM {connection.ops.quote_name(table)}")  # noqa: S608
             yield TableSize(table, sizes.get(table), int(cursor.fetchone()[0]))

@@ -1,6 +1,4 @@
-"""Following declared sources: each is read when it is due, and clusters come and leave as it
-says.
-"""
+"""Follows declared sources: each is read when due, and its clusters are added and removed."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -110,6 +108,6 @@ def _note(
 
 
 def wake() -> None:
-    """Sources are read at once, whatever they say of how often."""
+    """Read all sources at once, whatever their interval."""
     SourceReading.objects.update(due_at=timezone.now())
     DueWork.objects.filter(key=KEY).update(next_attempt_at=timezone.now())

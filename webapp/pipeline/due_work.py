@@ -1,4 +1,4 @@
-"""The pipeline's due work: to collect, to judge, to sum up, to keep house."""
+"""The pipeline's due work: collecting, cycles, roll-ups, maintenance."""
 
 from datetime import datetime, timedelta
 
@@ -44,8 +44,8 @@ CYCLE_TASK = spark_task("pipeline.spark_cycle", schedule.SPARK)
 COLLECTION_RESTS_AT_MOST = timedelta(seconds=30)
 
 CYCLE_RESTS_AT_MOST = timedelta(seconds=15)
-"""A machine that needs most of its time for cycles has some for everything else; a first cycle of
-minutes puts off none for minutes.
+"""A machine busy with cycles keeps time for other work; a first cycle of minutes does not delay the
+next one for minutes.
 """
 
 

@@ -1,5 +1,5 @@
-"""How much Weir keeps, measured every few minutes; pages, metrics and the disk budget read what was
-measured last.
+"""Sizes of Weir's data, measured every few minutes; pages, metrics and the disk budget use the last
+measurement.
 """
 
 import logging
@@ -23,7 +23,7 @@ from webapp.work.runs import RunRecord, describe
 
 @dataclass(frozen=True)
 class Held:
-    """``oldest_at`` is when the file that was written first was last written to."""
+    """``oldest_at``: the modification time of the oldest file."""
 
     size_bytes: int = 0
     files: int = 0
@@ -37,9 +37,8 @@ class Held:
 
 
 def held(place: str | Path) -> Held:
-    """Of a file, or of everything below a folder; nothing where there is none.
-
-    Links are not followed. Raises ``OSError``.
+    """The size of a file, or of everything below a folder; empty if missing. Links are not
+    followed. Raises ``OSError``.
     """
     total = Held()
     if "://" in str(place):

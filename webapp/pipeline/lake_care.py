@@ -1,5 +1,5 @@
-"""Daily care of the lake: small files merged, replaced ones removed a day later, kept facts
-forgotten with their roll-ups.
+"""Daily maintenance of the lake: merges small files, removes replaced ones after a day, and removes
+facts with their roll-ups.
 """
 
 from django.utils import timezone

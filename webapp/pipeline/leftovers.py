@@ -1,4 +1,4 @@
-"""Rows that would have been taken back, had the run that knew of them not been lost."""
+"""Rows that a lost run would have retracted."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,8 +17,8 @@ Say = Callable[[str], None]
 
 
 def may_be_left(row: Manifest) -> bool:
-    """Whether this run reads again what was loaded before another was lost, while the lake
-    holds all that was ever loaded.
+    """Whether this run reads again what was loaded before a run was lost, and the lake still holds
+    all loaded data.
     """
     restart = (
         Manifest.objects.filter(pk__lt=row.pk, state=Manifest.State.LOADED, restarted__isnull=False)

@@ -1,13 +1,12 @@
-"""Complete Spark runs into the database: strictly in order, in short transactions, again if need
-be.
+"""Loads complete Spark runs into the database: in order, in short transactions, repeatable.
 
-1. A manifest is accepted only where it starts at the commits at which the last loaded one ended.
-2. Rows that it takes back (their key turned out to be another) are removed; after a lost run, those
-   it does not bring again.
+1. A manifest is accepted only if it starts at the commits at which the last loaded one ended.
+2. Rows that it retracts (their key changed) are removed; after a lost run, also rows that it does
+   not contain.
 3. Its tables are upserted in transactions of at most 2,000 rows, each under the caller's lease.
-4. What the rules saw is folded into findings, and jobs get their health.
-5. The last transaction marks it as loaded. Killed before that, the next one loads it all again, to
-   the same rows.
+4. Occurrences are folded into findings, and jobs get their health.
+5. The last transaction marks it as loaded. If killed before, the next load repeats it, with the
+   same rows.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,7 +39,7 @@ def last_loaded() -> Manifest | None:
 
 
 def start_over(attempt: str, why: str, *, known: Mapping[str, int] | None = None) -> None:
-    """From here on the lake counts as unread: the next run reads all of it, into the same rows."""
+    """Mark the lake as unread: the next run reads all of it, into the same rows."""
     now = timezone.now()
     with transaction.atomic():
         Manifest.objects.exclude(state=Manifest.State.LOADED).delete()
@@ -55,7 +54,7 @@ def start_over(attempt: str, why: str, *, known: Mapping[str, int] | None = None
 
 
 def accept(manifest: RunManifest, path: str, run: PipelineRun | None, lease: Lease) -> Manifest:
-    """Register a complete run as the next to load; raises :class:`OutOfOrder` where it is not."""
+    """Register a complete run as the next to load; raises :class:`OutOfOrder` if it is not."""
     with lease.writing():
         known = Manifest.objects.filter(attempt=manifest.attempt).first()
         if known is not None:
@@ -116,7 +115,7 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
 
 
 def same_commits(left: Mapping[str, int], other: Mapping[str, int]) -> bool:
-    """A table that is not named stands at 0."""
+    """Whether both have the same commits; a missing table counts as 0."""
     return all(left.get(table, 0) == other.get(table, 0) for table in CYCLE_TABLES)
 
 

@@ -1,6 +1,4 @@
-"""Why inputs were skipped, as the pipeline page shows it: codes of ``ingest``, which it
-translates.
-"""
+"""Why inputs were skipped: codes of ``ingest``, which the pipeline page translates."""
 
 from django.utils.translation import gettext_noop
 

@@ -1,9 +1,8 @@
-"""How long rows are kept. Only live clusters age: recordings stay until they are removed.
-
-A kind of rows that age is a ``Rule`` here; the page of what is stored lists it by itself. Where
-Weir's files lie is known to ``kept_sizes``: count a new folder of the home there, name it in
-:mod:`webapp.config.closing`, and copy it or leave it out in ``operation.md``. What brings data in
-asks :mod:`webapp.fleet.pipeline_status.disk_budget` whether there is room.
+"""How long rows are kept. Only rows of live clusters expire: recordings stay until they are
+removed. Each kind of expiring rows is a ``Rule`` here, which the page of stored data lists. For a
+new folder of the home: count it in ``kept_sizes``, name it in :mod:`webapp.config.closing`, and
+copy or exclude it in ``operation.md``. Code that adds data must ask
+:mod:`webapp.fleet.pipeline_status.disk_budget` for room.
 """
 
 from collections.abc import Callable, Iterator
@@ -57,11 +56,8 @@ def sign_in_failures() -> timedelta:
 
 @dataclass(frozen=True)
 class Rule:
-    """Rows of one table go when the instant in ``column`` is longer ago than ``kept``; ``only``:
-    which of them.
-
-    Rows of a cluster that is a recording stay where
-    ``of_cluster``.
+    """Rows of one table are deleted when the instant in ``column`` is older than ``kept``;
+    ``only``: restricts them. With ``of_cluster``, rows of recordings stay.
     """
 
     model: type[Model]
@@ -160,7 +156,7 @@ RULES_OF_WEIR = (
 
 
 def purge(now: datetime, lease: Lease) -> dict[str, int]:
-    """Delete what is too old, in short transactions; returns rows deleted by table."""
+    """Delete expired rows in short transactions; returns deleted rows by table."""
     deleted: dict[str, int] = {}
     for old in _too_old(now):
         name = old.model._meta.model_name or ""
@@ -187,8 +183,8 @@ def _too_old(now: datetime) -> Iterator[QuerySet[Any]]:
 
 
 def _open_of_no_job(now: datetime) -> QuerySet[Any]:
-    """Findings that nothing will close any more. Others are open, and their alerts fire, however
-    long ago they were seen: that nothing is seen of a cluster is no end of its troubles.
+    """Open findings that nothing will close any more. All others stay open however old, and their
+    alerts fire: an unseen cluster may still have its problems.
     """
     unseen = Cluster.objects.unseen(now).values("name")
     return (

@@ -1,5 +1,5 @@
-"""Hours and days summed up beside the cycle: what is new among the facts that the lake keeps,
-through Spark, into the database. 1.
+"""Sums up hours and days besides the cycle: new facts in the lake, through Spark, into the
+database. 1.
 """
 
 import logging
@@ -39,7 +39,7 @@ def has_work() -> bool:
 
 
 def wake_first() -> None:
-    """A newcomer's first roll-ups need not wait for their turn."""
+    """Hint at the first roll-ups at once, for new users."""
     if (
         not RolledUp.objects.filter(table=kept_facts.TABLE).exists()
         and has_work()
@@ -101,8 +101,8 @@ def _load(manifest: manifests.Manifest, lease: Lease) -> int:
 
 
 def _start(opened: Lake) -> int:
-    """The commit up to which roll-ups are loaded; 0 where there are none, or those of a table that
-    was replaced since.
+    """The commit up to which roll-ups are loaded; 0 if there are none, or the table was replaced
+    since.
     """
     loaded = (
         RolledUp.objects.filter(table=kept_facts.TABLE).values_list("to_seq", flat=True).first()
@@ -135,7 +135,7 @@ def _catch_up(opened: Lake, record: RunRecord) -> None:
     try:
         rows = kept_facts.keep(opened, manifests.read(last.path))
     except (BadManifest, PreviousLost) as lost:
-        # The next cycle finds the same, and reads everything again from the lake.
+        # The next cycle will find the same, and read everything again from the lake.
         record.say(str(lost))
     else:
         record.say(f"read {rows} rows of run {last.attempt}, which was killed before it did")

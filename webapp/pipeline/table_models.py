@@ -1,4 +1,4 @@
-"""Which model holds which serving table, and what the web adds to a row."""
+"""The models of serving tables, and the columns that the web application adds."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,8 +23,8 @@ from webapp.work.upserts import Row
 
 @dataclass(frozen=True)
 class TableModel:
-    """Columns that exist in the model only: ``derived`` ones follow from a row, ``later`` ones are
-    filled in after loading.
+    """Columns only in the model: ``derived`` ones follow from a row, ``later`` ones are filled in
+    after loading.
 
     ``after_load`` gets rows once they are loaded, in the transaction that loads them.
     """

@@ -1,4 +1,4 @@
-"""Celery tasks: hints to look at a row. Lost, doubled or late, they change nothing but the time."""
+"""Celery tasks: hints to check a row. Lost, duplicate or late ones only change the time."""
 
 import logging
 from datetime import timedelta
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 @app.task(name="pipeline.tick", time_limit=120)
 def tick() -> None:
-    """Make missing rows, hint at due ones, note that beat and a worker live, and look after the
+    """Create missing rows, hint at due ones, record that beat and a worker live, and check the
     others.
     """
     now = timezone.now()
@@ -60,7 +60,7 @@ def hint_at(key: str, after: timedelta = timedelta()) -> None:
 
 
 def follow(key: str) -> None:
-    """What a hint is there for: do the work if it is due, or where a hint alone makes it so."""
+    """Follow a hint: do the work if it is due, or if a hint makes it due."""
     work = registry.work_of(key)
     performed = _perform(key, even_if_not_due=work.when_hinted)
     while performed and work.when_hinted and work.more():
@@ -72,7 +72,8 @@ def _perform(key: str, *, even_if_not_due: bool) -> bool:
     try:
         return perform(key, even_if_not_due=even_if_not_due).state != Performed.HELD
     except Exception as error:
-        # Noted in the run and in the row; the row also says when to try again, so Celery need not.
+        # Recorded in the run and in the row; the row has the next attempt, so Celery must not
+        # retry.
         logger.error("%s failed: %s", key, error)
         return False
 

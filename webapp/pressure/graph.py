@@ -1,5 +1,5 @@
-"""The job graph as drawn: layout, and for each vertex its name, pools, what its subtasks do, and
-who holds it back.
+"""The drawn job graph: layout, and each vertex's name, pools, activity, and the vertex that holds
+it back.
 """
 
 from collections import defaultdict
@@ -35,8 +35,8 @@ NOBODY = Blame()
 
 
 def blame(graph: Mapping[str, Any] | None, matters: Iterable[PresentedFinding]) -> Blame:
-    """Names in the findings' paths are walked upstream from the origin, since two vertices may have
-    one name.
+    """Paths of names in findings are followed upstream from the origin, since two vertices may have
+    the same name.
     """
     names = {
         str(v["vertex_id"]): str(v.get("name") or "")
@@ -78,7 +78,7 @@ def _vertex_of(matter: PresentedFinding, names: Mapping[str, str]) -> str | None
 def _walked(
     path: tuple[str, ...], origin: str, names: Mapping[str, str], upstream: Mapping[str, list[str]]
 ) -> list[tuple[str, str]]:
-    """Edges along ``path``, which ends at the origin; as far as the plan knows them."""
+    """Edges along ``path``, which ends at the origin, if they are in the plan."""
     edges, at = [], origin
     for name in reversed(path[:-1]):
         source = next((key for key in upstream.get(at, ()) if names.get(key) == name), None)
@@ -92,10 +92,9 @@ def _walked(
 def pool_states(
     graph: Mapping[str, Any] | None, windows: Mapping[str, PressureWindow]
 ) -> dict[str, tuple[str, bool]]:
-    """By vertex: the words of its state, and whether it is transitional; those of which it is not
-    known are left out.
-
-    Usages are the medians over subtasks, of the input the larger of all buffers and floating ones.
+    """Vertex → (words of its state, whether it is transitional); vertices of unknown state are left
+    out. Usages are medians over subtasks; for the input the larger of all buffers and floating
+    ones.
     """
     edges = [(edge.get("source"), edge.get("target")) for edge in (graph or {}).get("edges") or ()]
     feeding = {source for source, _ in edges}
@@ -131,7 +130,7 @@ _MOSTLY = 0.5
 
 @dataclass(frozen=True)
 class Pool:
-    """One bar. ``ratio`` is ``None`` where the vertex has no such pool or nobody measured."""
+    """One bar. ``ratio`` is ``None`` if the vertex has no such pool or nobody measured."""
 
     title: str
     ratio: float | None
@@ -141,9 +140,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class DrawnVertex:
-    """``role`` is "origin", "held" or empty; ``url`` leads to the finding that says so, and is
-    empty where there is none.
-    """
+    """``role`` is "origin", "held" or empty; ``url``: of the finding, or empty."""
 
     node: Node
     name: str
@@ -158,7 +155,7 @@ class DrawnVertex:
 
 @dataclass(frozen=True)
 class DrawnEdge:
-    """``on_the_way`` marks edges between an origin and those that it holds back."""
+    """``on_the_way`` marks edges between an origin and the vertices that it holds back."""
 
     edge: Edge
     level: str
@@ -185,10 +182,8 @@ def drawn(
     *,
     narrow: bool = False,
 ) -> DrawnGraph | None:
-    """``graph`` as Spark serves it: ``{vertices, edges}``; ``None`` where the plan is unknown.
-
-    ``narrow`` asks for the drawing from top to bottom, which is ``None`` where it would not fit a
-    telephone.
+    """``graph``: the served ``{vertices, edges}``; ``None`` if the plan is unknown. ``narrow``:
+    draw from top to bottom, ``None`` if that does not fit a telephone.
     """
     vertices = {
         str(v.get("vertex_id")): v
@@ -224,7 +219,7 @@ def drawn(
 
 
 def usage_level(ratio: float | None) -> str:
-    """Which colour of the ramp: u0 … u4, "line" for unknown."""
+    """The colour of the ramp: u0 … u4, "line" for unknown."""
     if ratio is None:
         return "line"
     return next(
@@ -291,7 +286,7 @@ def _verdict_on(key: str, blame: Blame) -> str:
 
 
 def doing(window: PressureWindow | None) -> str:
-    """What more than half of the time of the median subtask goes into; a fact, not yet a verdict."""
+    """The activity that takes more than half of the median subtask's time; a fact, not a verdict."""
     if window is None:
         return gettext("not measured")
     if (window.backpressured_ms_per_s_p50 or 0) > _MOSTLY * FULL_MS_PER_S or (

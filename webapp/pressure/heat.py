@@ -39,9 +39,8 @@ def read_heat(
     start: datetime,
     end: datetime,
 ) -> Heat:
-    """Of the attempts of a job, the newest first: from the lake, the newest part of the range.
-
-    Raises what the storage raises.
+    """The heat map of a job's attempts (newest first), from the lake, for the newest part of the
+    range. Raises the storage's errors.
     """
     notes = []
     if end - start > LONGEST:
@@ -67,12 +66,12 @@ def read_heat(
 def _read(
     cluster: str, job_ids: Sequence[str], start: datetime, end: datetime, limit: int
 ) -> tuple[pa.Table, datetime]:
-    """Samples of the newest attempts, as many as the limit allows, and since when they are whole."""
+    """Samples of the newest attempts, up to the limit, and since when they are complete."""
     tables: list[pa.Table] = []
     for job_id in job_ids[:MOST_ATTEMPTS]:
         left = max(limit - sum(table.num_rows for table in tables), 1)
-        # An attempt was over before the next one began: what begins later than the older ones'
-        # samples are whole is whole, too.
+        # Attempts do not overlap, so samples after the start of the complete part of older attempts
+        # are complete, too.
         table, start = read_newest(
             "vertex_metrics", {"cluster": cluster, "job_id": job_id}, start, end, _COLUMNS, left
         )
@@ -83,9 +82,8 @@ def _read(
 def hottest_rows(
     table: pa.Table, names: Mapping[str, str], most: int = MOST_SUBTASKS
 ) -> tuple[list[PoolRow], int]:
-    """Rows of at most ``most`` subtasks, and how many there are.
-
-    Replayed samples do no harm: they say the same.
+    """Rows of the hottest ``most`` subtasks, and the number of all. Replayed samples are harmless
+    duplicates.
     """
     vertex_ids = np.asarray(table["vertex_id"].to_pylist(), dtype=object)
     times = table["ts"].to_pylist()

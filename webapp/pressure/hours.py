@@ -1,8 +1,6 @@
-"""Throughput of each vertex by the hour, summed up from its windows, which are not kept for months.
-
-Summing up the same hour again leaves the same rows. A run sums up every hour that new windows fall
-into, and once more the hours that the run before it touched last: the cycle makes the newest window
-again as long as samples of it come.
+"""Sums up the throughput of each vertex by the hour from its windows, which are not kept for
+months. Repeating an hour gives the same rows. A run sums up each hour with new windows, and again
+the last hours of the previous run: the cycle updates the newest window while samples of it arrive.
 """
 
 from datetime import datetime, timedelta
@@ -19,8 +17,8 @@ from webapp.work.models import RolledUp
 from webapp.work.runs import RunRecord
 
 LOOK_BACK = timedelta(minutes=10)
-"""Vertices are not sampled at one instant; what is older than this beside the newest window is not
-'now'.
+"""Vertices are not sampled at the same instant; windows older than this before the newest one are
+not current.
 """
 
 _MOST_ROWS = 5_000
@@ -29,7 +27,7 @@ _MOST_ROWS = 5_000
 def newest_windows(
     cluster: str, job_id: str, start: datetime, end: datetime
 ) -> dict[str, PressureWindow]:
-    """Vertex id → its newest window within the range; empty where none was measured."""
+    """Vertex id → its newest window within the range; empty if none was measured."""
     windows = PressureWindow.objects.filter(
         cluster=cluster, job_id=job_id, window_start__gte=start, window_start__lte=end
     )
@@ -48,7 +46,7 @@ def newest_windows(
 TABLE = "pressure_window"
 """Its row of ``RolledUp`` names the last window that was summed up, by its primary key."""
 SETTLES_WITHIN = timedelta(minutes=15)
-"""A window that came before a run may still change as long after its minute."""
+"""A window may still change this long after its minute."""
 ROWS_AT_ONCE = 2_000
 
 _KEY = ("cluster", "job_id", "vertex_id", "period_start")

@@ -7,8 +7,8 @@ from webapp.lib.scoped_rows import scoped
 
 @scoped()
 class PressureWindow(models.Model):
-    """Serving table ``pressure_window``: buffer usage and time metrics of one vertex, spread over
-    its subtasks.
+    """Serving table ``pressure_window``: buffer usage and time metrics of one vertex, over its
+    subtasks.
     """
 
     cluster = models.CharField(max_length=100)
@@ -81,9 +81,8 @@ class PressureWindow(models.Model):
 
 @scoped()
 class VertexHour(models.Model):
-    """What one vertex read and emitted in one hour, summed up from its windows.
-
-    ``windows`` of the hour were measured; ``records_…`` are what their rates come to, and no more.
+    """Records read and emitted by one vertex in one hour, summed up from its windows. ``windows``:
+    the number measured; ``records_…``: only from these.
     """
 
     cluster = models.CharField(max_length=100)

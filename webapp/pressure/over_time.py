@@ -1,4 +1,4 @@
-"""Pressure and rates of a job's vertices in equal slices of time, summed up by the database: a
+"""Pressure and rates of a job's vertices in equal slices of time, aggregated by the database: a
 week of a job has a hundred thousand windows.
 """
 
@@ -26,10 +26,10 @@ _MS_PER_S = 1_000
 class OverTime:
     """By slice, each ``width`` long from its start.
 
-    ``shares``: of the vertices that were back-pressured or busy most, in the order of the plan, of
-    ``vertices``. ``from_sources`` and ``into_sinks``: records per second of the job, ``None`` where
-    those of one of its sources or sinks are not known. ``pending_records``: what the sources that
-    report it have not read; ``lag_ms``: the largest age of what a source emits.
+    ``shares``: of the most back-pressured or busy of all ``vertices``, in plan order.
+    ``from_sources`` and ``into_sinks``: records per second of the job, ``None`` if one of its
+    sources or sinks is unknown. ``pending_records``: unread records of sources that report them;
+    ``lag_ms``: the largest age of emitted records.
     """
 
     starts: Sequence[datetime]
@@ -61,7 +61,7 @@ def over_time(
     start: datetime,
     end: datetime,
 ) -> OverTime | None:
-    """``None`` where no window is known. One query."""
+    """``None`` if no window is known. One query."""
     wanted_s = (end - start).total_seconds() / MOST_SLICES
     width_s = max(int(-(-wanted_s // _WINDOW_S)), 1) * _WINDOW_S
     rows = (

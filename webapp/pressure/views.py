@@ -1,6 +1,4 @@
-"""Of one vertex: its subtasks, a part of the job's page and of the vertex's, and a download; and
-its figures over time.
-"""
+"""The subtasks of one vertex, as part of two pages and as a download; and its figures over time."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -42,9 +40,8 @@ _MEASURED = (
 
 @dataclass(frozen=True)
 class SubtaskSample:
-    """``None``: Flink did not say.
-
-    Usages are ratios. ``over_median``: records in, over those of the median subtask.
+    """``None`` is not reported. Usages are ratios. ``over_median``: records in, divided by those of
+    the median subtask.
     """
 
     subtask: int
@@ -79,9 +76,9 @@ class VertexSample:
 
 
 def newest_sample(cluster: str, job_id: str, vertex_id: str, until: datetime) -> VertexSample:
-    """The newest sample in the quarter of an hour before ``until``; empty where there is none.
+    """The newest sample in the quarter of an hour before ``until``; empty if there is none.
 
-    Raises what the storage raises.
+    Raises the storage's errors.
     """
     where = {"cluster": cluster, "job_id": job_id, "vertex_id": vertex_id}
     table, _since = read_newest(
@@ -95,7 +92,7 @@ def newest_sample(cluster: str, job_id: str, vertex_id: str, until: datetime) ->
 
 
 def in_order(subtasks: Sequence[SubtaskSample], by: str) -> list[SubtaskSample]:
-    """By a key of :data:`SORTS`; those that Flink reported nothing of come last."""
+    """Sorted by a key of :data:`SORTS`; subtasks without a report come last."""
     column = SORTS[by]
     if column == "subtask":
         return list(subtasks)
@@ -230,7 +227,7 @@ def _sorting(request: HttpRequest) -> str:
 def chart(
     request: HttpRequest, cluster: str, job_id: str, vertex_id: str, key: str
 ) -> HttpResponse:
-    """``key``: pressure, records or pools; by the minute, of the subtask with the most or of all."""
+    """``key``: pressure, records or pools; by minute, of the maximum subtask or over all."""
     view = look_up(request, cluster, job_id)
     start, end = view.time_range.from_time, view.time_range.to_time
     windows = PressureWindow.objects.filter(

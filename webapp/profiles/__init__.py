@@ -1,1 +1,1 @@
-"""What threads of a job do: thread dumps that people ask Flink for."""
+"""Activity of a job's threads, from thread dumps that people request."""

@@ -1,4 +1,4 @@
-"""The TaskManagers of a job with the newest thread dump of each, and what its tasks were doing."""
+"""The TaskManagers of a job with their newest thread dumps, and the activity of its tasks."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _OF_THREAD = DumpedThread.__dataclass_fields__
 class ShownThread:
     """``vertex_id`` None: no task of the job.
 
-    ``subtask`` 0-based. ``in_a_row``: dumps, the newest last, in which it stood there.
+    ``subtask`` 0-based. ``in_a_row``: the number of latest dumps with it at that place.
     """
 
     thread: DumpedThread
@@ -37,9 +37,8 @@ class ShownThread:
 
 @dataclass(frozen=True)
 class DumpedTaskManager:
-    """``tasks``: of the job, as sampled.
-
-    ``row`` None: nobody asked for a dump. ``threads``: tasks of the job first.
+    """``tasks``: of the job, as sampled. ``row`` is None without a request. ``threads``: the job's
+    tasks first.
     """
 
     taskmanager_id: str
@@ -55,7 +54,7 @@ class DumpedTaskManager:
 
     @property
     def others(self) -> list[ShownThread]:
-        """Not of the job's tasks, and not idle: in own code, or blocked."""
+        """Threads of no task of the job that are not idle: in own code, or blocked."""
         return [
             thread
             for thread in self.threads
@@ -66,7 +65,7 @@ class DumpedTaskManager:
 
 @dataclass(frozen=True)
 class JobThreads:
-    """``why``: what hinders, "" where nothing."""
+    """``why``: the obstacle, "" if none."""
 
     at: datetime | None
     taskmanagers: Sequence[DumpedTaskManager]
@@ -84,14 +83,11 @@ def job_threads(
     vertex_id: str = "",
     taskmanager_id: str = "",
 ) -> JobThreads:
-    """Two queries, and samples of minutes.
-
-    With a vertex: the TaskManagers that run it, and of them its threads alone.
-    """
+    """Two queries, and samples of some minutes. With a vertex: only its TaskManagers and threads."""
     vertices = {
-        str(one["vertex_id"]): one
-        for one in (job.graph or {}).get("vertices") or ()
-        if one.get("vertex_id")
+        str(planned["vertex_id"]): planned
+        for planned in (job.graph or {}).get("vertices") or ()
+        if planned.get("vertex_id")
     }
     tasks = sum(int(vertex.get("parallelism") or 0) for vertex in vertices.values())
     try:
@@ -119,8 +115,8 @@ def job_threads(
         )
         return JobThreads(None, (), why)
     names = {
-        _text(one.get("name")): key
-        for key, one in vertices.items()
+        _text(of_plan.get("name")): key
+        for key, of_plan in vertices.items()
         if not vertex_id or key == vertex_id
     }
     chosen = sorted(where)[:MOST_TASKMANAGERS]

@@ -15,13 +15,11 @@ class ThreadDumpState(models.TextChoices):
 
 @scoped()
 class ThreadDump(models.Model):
-    """The newest thread dump of a TaskManager, and whether somebody waits for the next: a collect
-    cycle asks where ``ask_at`` has come.
-
-    ``state`` is what became of the last request; ``threads`` are those of the last dump that came,
+    """The newest thread dump of a TaskManager, and whether another is requested: collect cycles
+    request it from ``ask_at`` on. ``state``: of the last request; ``threads``: of the last dump,
     tasks first, each an object with the fields of
-    :class:`spark_jobs.diagnosis.thread_dumps.DumpedThread` and ``in_a_row``: in how many dumps it
-    stood at one place.
+    :class:`spark_jobs.diagnosis.thread_dumps.DumpedThread` and ``in_a_row``, the number of dumps
+    with it at one place.
     """
 
     cluster = models.CharField(max_length=100)

@@ -1,5 +1,5 @@
-"""The life of a request for a thread dump: wanted, asked by the next collect cycle, kept until
-there is a newer one.
+"""The life of a thread dump request: wanted, requested by the next collect cycle, stored until
+there is a newer dump.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,22 +26,22 @@ from webapp.profiles.models import ThreadDump
 from webapp.profiles.models import ThreadDumpState as State
 
 GIVEN_UP_AFTER = timedelta(hours=1)
-"""A cluster that is not collected is not asked; when it comes back, nobody waits any more."""
+"""For clusters that are not collected: when they return, nobody waits any more."""
 MOST_WANTED = 500
 NOT_BEFORE = timedelta(seconds=20)
 """After an answer: a dump stops all threads of the TaskManager for an instant."""
 AGAIN_AFTER, MOST_REQUESTS = timedelta(seconds=30), 3
 """Of a dump that failed."""
 SAME_LOOK = timedelta(minutes=15)
-"""Two dumps that lie further apart say nothing of what lasts."""
+"""Two dumps further apart do not show what lasts."""
 MOST_THREADS, MOST_FRAMES = 600, 100
 MOST_ASKED = 20
-"""Of TaskManagers at once: each stands still for its dump."""
+"""TaskManagers at once: each stops for its dump."""
 
 
 def want(cluster: str, taskmanager_id: str, now: datetime, by: str = "") -> bool:
-    """Whether it will be asked for now; False where it is already, or was answered less than
-    ``NOT_BEFORE`` ago.
+    """Request a dump; False if one is already requested, or was answered less than ``NOT_BEFORE``
+    ago.
     """
     rows = ThreadDump.objects
     key = {"cluster": cluster, "taskmanager_id": taskmanager_id}
@@ -52,13 +52,13 @@ def want(cluster: str, taskmanager_id: str, now: datetime, by: str = "") -> bool
     try:
         with transaction.atomic():
             _row, made = rows.get_or_create(**key, defaults=wanted)
-    except IntegrityError:  # another request made it meanwhile
+    except IntegrityError:  # another request created it meanwhile
         return False
     return made
 
 
 def want_all(cluster: str, taskmanager_ids: Iterable[str], now: datetime, by: str) -> int:
-    """Of the first ``MOST_ASKED``; how many of them will be asked for now."""
+    """Request dumps of the first ``MOST_ASKED``; returns how many were not requested before."""
     return sum(
         want(cluster, taskmanager_id, now, by)
         for taskmanager_id in islice(taskmanager_ids, MOST_ASKED)
@@ -66,7 +66,7 @@ def want_all(cluster: str, taskmanager_ids: Iterable[str], now: datetime, by: st
 
 
 def wanted_of(clusters: Iterable[str], now: datetime) -> dict[str, tuple[str, ...]]:
-    """By cluster the TaskManagers that are due, who waits longest first."""
+    """Due TaskManagers by cluster, the longest waiting first."""
     waiting = ThreadDump.objects.filter(
         cluster__in=list(clusters), ask_at__lte=now, wanted_at__gt=now - GIVEN_UP_AFTER
     ).order_by("ask_at", "pk")

@@ -1,4 +1,4 @@
-"""Addresses of vertices, and of what asks Flink for thread dumps."""
+"""Addresses of vertices, and of thread dump requests."""
 
 from django.urls import path
 

@@ -19,7 +19,7 @@ from webapp.profiles.thread_dump_requests import want_all
 @operators_only
 @require_POST
 def ask_dumps(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    """Want dumps: of one TaskManager of the job, or of the first of those that run a vertex."""
+    """Request dumps of one TaskManager of the job, or of the first ones that run a vertex."""
     view = look_up(request, cluster, job_id)
     chosen = {name: request.POST.get(name, "") for name in ("vertex", "taskmanager")}
     if view.is_past:

@@ -1,5 +1,5 @@
 """Sign-in of log shippers: ``Authorization: Bearer weir_push_…``, or as the password of basic
-sign-in, which some of them have alone.
+authentication, the only kind in some of them.
 """
 
 import base64
@@ -30,7 +30,7 @@ class PushTokenAuthentication(BaseAuthentication):
                 text = _password(given.strip())
             case _:
                 return None
-        with scopes.everything():  # nobody is known yet
+        with scopes.everything():  # the user is not known yet
             token = PushToken.objects.find(text)
         if token is None or not token.is_valid(timezone.now()):
             raise exceptions.AuthenticationFailed(

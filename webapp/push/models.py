@@ -18,7 +18,7 @@ class PushTokenQuerySet(models.QuerySet["PushToken"]):
     def issue(
         self, cluster: Cluster, name: str, expires_at: datetime | None = None
     ) -> "tuple[PushToken, str]":
-        """A new token and its text, which is shown once and never kept."""
+        """A new token and its text, which is shown once and not stored."""
         text, kept = new_token("push_")
         return self.create(cluster=cluster, name=name, expires_at=expires_at, **kept), text
 
@@ -29,9 +29,8 @@ class PushTokenQuerySet(models.QuerySet["PushToken"]):
 
 @scoped_as("fleet.Cluster", by="cluster")
 class PushToken(models.Model):
-    """It may push lines of its cluster and do nothing else.
-
-    Only its SHA-256 is kept. What it pushed is counted.
+    """A token may only push lines of its cluster. Only its SHA-256 is stored. Its pushed lines are
+    counted.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="push_tokens")
@@ -73,7 +72,7 @@ MOST_TOKENS = 50
 def issue(cluster: Cluster, name: str, days: int, now: datetime) -> tuple[PushToken, str]:
     """A token and its text; ``days`` until it expires, 0 for never.
 
-    From now on the collector follows what is pushed.
+    From now on the collector reads pushed lines.
     """
     if cluster.kind != ClusterKind.LIVE:
         raise ActionRefused(

@@ -1,4 +1,4 @@
-"""Taking what a shipper sent: unpack, read, keep, count."""
+"""Receives a shipper's body: unpack, read, store, count."""
 
 import math
 import threading
@@ -41,7 +41,7 @@ Found = TypeVar("Found")
 
 
 class Busy(Retryable):
-    """The sender keeps what it has and sends it again after ``retry_after_s``."""
+    """The sender should retry after ``retry_after_s``."""
 
     def __init__(self, message: str, retry_after_s: int) -> None:
         super().__init__(message)
@@ -49,11 +49,9 @@ class Busy(Retryable):
 
 
 class Budget:
-    """CPU time by token, of the present window of the clock; and the threads that read bodies.
-
-    They have threads of their own since Python 3.11 takes memory from the system for each call at
-    certain depths of the stack, which are met by chance below a request; a body makes a hundred
-    thousand calls.
+    """CPU time by token in the current window, and the threads that read bodies. These have their
+    own threads because at certain stack depths, which a request may happen to have, Python 3.11
+    allocates system memory for each call; a body makes a hundred thousand calls.
     """
 
     def __init__(self) -> None:
@@ -61,9 +59,8 @@ class Budget:
         self._window, self._spent_s = 0, defaultdict[int, float](float)
 
     def spend(self, token: int, work: Callable[[], Found]) -> Found:
-        """What ``work`` gives or raises; its time is counted.
-
-        Raises :class:`Busy` where too much was done in this window, or is now.
+        """The result of ``work``; its CPU time is counted. Raises :class:`Busy` if the window's
+        budget is used, or too much is running.
         """
         self._check(token)
         begun = threading.Event()
@@ -110,11 +107,11 @@ if TYPE_CHECKING:
     from ingest.pushed.otlp_metrics import Pushed  # of the extra otlp
 
 ROOM_FOR_S = 5
-"""So often what is waiting is counted and cleared; in between a cluster pushes what it can."""
+"""How often waiting data are counted and cleared; in between a cluster may push without a limit."""
 
 LEAST_REMEMBERED_LINES = 1_000
-"""Of each of many processes: to look at one line takes 0.2 µs, and a body may name hundreds of
-processes that have 65,536 each.
+"""Of each of many processes: checking a line takes 0.2 µs, and a body may name hundreds of
+processes with 65,536 lines each.
 """
 
 NOTHING = Taken(0, 0)
@@ -124,7 +121,7 @@ Reader = Callable[[bytes], Iterator[Entry | Skip]]
 
 @dataclass
 class Received:
-    """``skipped`` records were no lines of a log; ``problem`` is the first one's reason."""
+    """``skipped``: records that were no log lines; ``problem``: the first one's reason."""
 
     taken: Taken = NOTHING
     skipped: int = 0
@@ -132,10 +129,8 @@ class Received:
 
 
 def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:
-    """Keep every line of a body, as long as there is room; raises what ``Budget.spend``,
-    ``unpacked``, ``read`` and the spool raise.
-
-    Then nothing was kept, or all again folds.
+    """Store all lines of a body if there is room. Raises the errors of ``Budget.spend``,
+    ``unpacked``, ``read`` and the spool; after an error a repeated body has no duplicates.
     """
     try:
         _need_room()
@@ -151,9 +146,8 @@ def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reade
 def receive_metrics(
     token: PushToken, body: IO[bytes] | None, encoding: str, read: "Callable[[bytes], Pushed]"
 ) -> Received:
-    """Keep every sample of a body that Weir wants; raises as :func:`receive` does.
-
-    Samples are counted as lines are.
+    """Store the samples of a body that Weir needs; raises like :func:`receive`. Samples count like
+    lines.
     """
     try:
         _need_room()
@@ -217,7 +211,7 @@ def _checked(cluster: Cluster) -> str:
 
 
 def _note(token: PushToken, received: Received) -> None:
-    """Counts on the token. A database that takes no writes is no reason to refuse lines."""
+    """Update the token's counts. A read-only database is no reason to refuse lines."""
     now = timezone.now()
     changes = {
         "last_used_at": now,

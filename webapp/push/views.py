@@ -1,4 +1,4 @@
-"""Tokens of a cluster's log shippers, and what came by each."""
+"""Tokens of a cluster's log shippers, and how much each pushed."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ class TokenForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 @never_cache
 def tokens(request: HttpRequest, cluster: str) -> HttpResponse:
-    """The answer to a new token is the only page that ever shows it."""
+    """Only the answer to a new token shows it."""
     shown = get_object_or_404(Cluster, name=cluster, kind=ClusterKind.LIVE)
     form, text = TokenForm(request.POST or None), ""
     if request.method == "POST" and form.is_valid():

@@ -1,6 +1,4 @@
-"""One try to bring a copy up to the newest checkpoint: Spark's own process does it, its result
-becomes rows.
-"""
+"""One round of updating a copy: a Spark job's process does it, and its result becomes rows."""
 
 import json
 import tempfile
@@ -29,9 +27,8 @@ def is_wanted(pk: int) -> bool:
 
 
 def replicate(pk: int, lease: Lease, record: RunRecord) -> None:
-    """Raises ``SparkFailed``; the row then says why.
-
-    A try that fails is not repeated: the next one takes what is newest then.
+    """Raises ``SparkFailed``; the row then says why. A failed round is not repeated: the next one
+    takes the then newest checkpoint.
     """
     row = Replica.objects.get(pk=pk)
     try:
@@ -78,8 +75,8 @@ def request_of(row: Replica) -> Request:
 
 
 def _may_read(row: Replica, root: StorageRoot) -> bool:
-    """Its ``_metadata`` may name any path: a root is read where whoever asked for the copy sees all
-    of it.
+    """Which roots the job may read: those that the requester may see completely, since
+    ``_metadata`` may name any path.
     """
     if row.asker_clusters is None:
         return True
@@ -88,7 +85,9 @@ def _may_read(row: Replica, root: StorageRoot) -> bool:
 
 
 def keep(row: Replica, result: Result, now: datetime) -> None:
-    """Also where the run before ended after its round was complete and before it was kept."""
+    """Save the result; also of an earlier run that ended after its round was complete but before it
+    was saved.
+    """
     columns: dict[str, Any] = {"trouble": "", "tried_at": now}
     if result.checkpoint_id is not None:
         triggered_at = _triggered_at(row, result)

@@ -1,4 +1,4 @@
-"""What the rules on copies say of one, after each try to bring it up to date."""
+"""Runs the rules on copies after each round."""
 
 from datetime import datetime
 
@@ -40,7 +40,7 @@ def judge(replica: Replica, guard: WriteGuard, now: datetime) -> None:
 
 
 def close(replica: Replica, now: datetime) -> None:
-    """Of a copy that nobody wants up to date any more."""
+    """Close the findings of a copy that is no longer updated."""
     with transaction.atomic():
         marks.close([finding.pk for finding in _open(replica)], now)
     findings_changed.send(sender=None)

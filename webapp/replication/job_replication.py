@@ -1,7 +1,4 @@
-"""The copy of one job's checkpoints and how far it lies behind.
-
-Plain data for page, API and command.
-"""
+"""The copy of one job's checkpoints and its lag. Plain data for page, API and command."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,9 +15,9 @@ ROUNDS_SHOWN = 200
 
 @dataclass(frozen=True)
 class JobReplication:
-    """``lag_ms``: what a restore from the copy would have to do again, as of ``at``: since the
-    trigger of its checkpoint. None where there is no complete copy, or its instant is not known.
-    ``rounds``: newest first.
+    """``lag_ms``: from the trigger of the copied checkpoint to ``at``, which a restore would have
+    to repeat. None if there is no complete copy, or its trigger is unknown. ``rounds``: newest
+    first.
     """
 
     replica: Replica
@@ -45,8 +42,8 @@ class JobReplication:
         )
 
     def sawtooth(self) -> list[tuple[datetime, float]]:
-        """Lag in s over time, oldest first: it grows by a second a second, and falls when a newer
-        copy is complete.
+        """(instant, lag in s), oldest first: it grows by a second per second, and falls when a
+        newer copy is complete.
         """
         points: list[tuple[datetime, float]] = []
         before: datetime | None = None
@@ -63,7 +60,7 @@ class JobReplication:
 
 
 def job_replication(job: JobCurrent, now: datetime) -> JobReplication | None:
-    """None where no copy was asked for. A job that has ended falls behind no further."""
+    """None if no copy was requested. The lag of an ended job stays."""
     replica = Replica.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
     if replica is None:
         return None

@@ -1,6 +1,5 @@
-"""Copies of jobs' checkpoints, and the rounds that brought them up to date.
-
-What lies in a copy and was planned is in the copy itself.
+"""Copies of jobs' checkpoints, and their rounds. Contents and plans are recorded in the copies
+themselves.
 """
 
 from django.db import models
@@ -12,9 +11,8 @@ from webapp.storage.models import URI_LENGTH
 
 @scoped()
 class Replica(models.Model):
-    """``name`` is in the marker of the copy.
-
-    What follows ``trouble`` is of the copy that is complete now, empty before the first.
+    """``name`` is in the marker of the copy. Fields after ``trouble`` describe the complete copy,
+    empty before the first.
     """
 
     name = models.CharField(max_length=64, unique=True)
@@ -82,5 +80,5 @@ class ReplicaRound(models.Model):
 
     @property
     def kept_files(self) -> int:
-        """That the copy had from before; all but its ``_metadata``."""
+        """Files that the copy already had, except its ``_metadata``."""
         return self.files - 1 - self.copied_files

@@ -1,6 +1,5 @@
-"""What people ask of a copy on its page: a copy, a round now, to stop and to resume.
-
-Each is noted with a name.
+"""People's actions on a copy: create, run a round now, stop, resume. Each records the person's
+name.
 """
 
 from datetime import datetime
@@ -23,7 +22,7 @@ ORDERS = ("now", "stop", "resume")
 
 
 def ask(job: JobCurrent, destination: str, every_s: int, user: Any, at: datetime) -> Replica:
-    """A copy that the workers make and keep up to date. Raises :class:`ActionRefused`."""
+    """Request a copy that workers make and keep up to date. Raises :class:`ActionRefused`."""
     _refuse_foreign(destination, user)
     replica = register(job, destination, name=user.get_username(), at=at, every_s=every_s)
     _note(replica, user, at)
@@ -32,7 +31,7 @@ def ask(job: JobCurrent, destination: str, every_s: int, user: Any, at: datetime
 
 
 def order(replica: Replica, what: str, user: Any, at: datetime) -> str:
-    """One of ``ORDERS``; returns what was done in a sentence."""
+    """Carry out one of ``ORDERS``; returns a sentence on what was done."""
     if what == "stop":
         replica.enabled = False
         _note(replica, user, at)

@@ -1,4 +1,4 @@
-"""Asking for a copy of a job's checkpoints, and what is checked first."""
+"""Requests of copies of a job's checkpoints, and their checks."""
 
 import uuid
 from collections.abc import Iterable
@@ -24,14 +24,11 @@ from webapp.storage.models import StorageRoot
 
 DEFAULT_EVERY_S = 300
 LEAST_EVERY_S, MOST_EVERY_S = TICK_S, 7 * 86_400
-"""What is due is looked for once a tick: a shorter interval would not be kept."""
+"""Due work is checked once per tick, so shorter intervals are impossible."""
 
 
 def source_of(job: JobCurrent) -> str:
-    """The directory that the job's newest checkpoint lies in, canonical.
-
-    Raises :class:`InputRefused`.
-    """
+    """The directory of the job's newest checkpoints, canonical. Raises :class:`InputRefused`."""
     done = CheckpointFact.objects.filter(
         cluster=job.cluster, job_id=job.job_id, external_path__isnull=False, is_savepoint=False
     )
@@ -58,11 +55,9 @@ def register(
     source: str = "",
     every_s: int | None = None,
 ) -> Replica:
-    """One copy of a job; one that was stopped goes on, or makes room for one elsewhere. Raises
-    :class:`InputRefused`.
-
-    ``every_s``: None leaves it as it is, and is ``DEFAULT_EVERY_S`` where there was none. What
-    whoever asks sees now is kept with it: rounds read nothing else.
+    """Register the copy of a job; a stopped one is resumed, or replaced by one elsewhere. Raises
+    :class:`InputRefused`. ``every_s``: None keeps the current one, by default ``DEFAULT_EVERY_S``.
+    The requester's scope is saved: rounds only read what it allows.
     """
     if every_s is not None:
         _refuse_interval(every_s)
@@ -122,7 +117,7 @@ def register(
                 job_id=job.job_id,
                 defaults={"name": uuid.uuid4().hex, "every_s": every_s, **asked},
             )
-    except IntegrityError:  # somebody else asked for the same place at this moment
+    except IntegrityError:  # somebody else requested the same place at the same time
         raise _taken() from None
     scope = scopes.current()
     row.asker_clusters = None if scope.is_everything else sorted(scope.clusters)
@@ -159,12 +154,12 @@ def _refuse_taken(place: Root, others: QuerySet[Replica]) -> None:
 
 
 def earlier(copy: Replica) -> QuerySet[Replica]:
-    """Copies that were asked for before: of two that overlap, the first keeps its place."""
+    """Earlier requested copies: of two that overlap, the first keeps its place."""
     return Replica.objects.filter(pk__lt=copy.pk)
 
 
 def places_of(copies: Iterable[Replica]) -> list[Root]:
-    """Where no other copy may be written, beside roots: these, and quarantines."""
+    """Places where no other copy may be written, besides roots: copies and quarantines."""
     quarantines = StorageRoot.objects.exclude(quarantine_uri="").values_list(
         "quarantine_uri", flat=True
     )

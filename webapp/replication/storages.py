@@ -1,4 +1,4 @@
-"""The storages that copies lie on, and how fast checkpoints were copied off each."""
+"""The storages of copies, and how fast checkpoints were copied from each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ which a move does once.
 
 @dataclass(frozen=True)
 class CopyRate:
-    """Sums of ``rounds`` that copied something, with the start of their process."""
+    """Sums over ``rounds`` that copied something, including the start of their process."""
 
     rounds: int
     files_per_s: float
@@ -31,17 +31,15 @@ class CopyRate:
 
 
 def storage_of(uri: str) -> str:
-    """``scheme://authority`` of a canonical URI, or ``file:``; of object storage that is the
-    bucket.
-    """
+    """``scheme://authority`` of a canonical URI (for object storage the bucket), or ``file:``."""
     scheme, separator, rest = uri.partition("://")
     return f"{scheme}://{rest.partition('/')[0]}" if separator else "file:"
 
 
 def copy_rates(now: datetime) -> dict[str, CopyRate]:
-    """By the storage that was read; of copies that the viewer sees."""
+    """Rates by the storage that was read, of copies that the viewer may see."""
     sources = {key_of(copy): storage_of(copy.source) for copy in Replica.objects.all()}
-    # Of a run of a copy that is seen: how long it took and how much it copied, nothing else.
+    # Of the runs of a visible copy only the duration and the copied bytes.
     with scopes.everything():
         runs = PipelineRun.objects.filter(
             key__in=sources, state=PipelineRun.State.DONE, started_at__gt=now - LOOK_BACK

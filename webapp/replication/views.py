@@ -57,7 +57,7 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 @operators_only
 @require_POST
 def ask(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    """A copy at another place, kept up to date from now on."""
+    """Request a copy at another place, kept up to date from now on."""
     view = look_up(request, cluster, job_id)
     destination = request.POST.get("destination", "").strip()
     every_s = request.POST.get("every_s", "")
@@ -81,7 +81,7 @@ def ask(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 @operators_only
 @require_POST
 def order(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    """A round now, or to stop or resume the copy."""
+    """Run a round now, or stop or resume the copy."""
     view = look_up(request, cluster, job_id)
     replication = job_replication(view.job, view.now)
     if replication is None:

@@ -1,4 +1,4 @@
-"""Reports over the API: ask for one, see how far it is, take it along."""
+"""Reports over the API: request one, see its progress, download it."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ FORM = OpenApiParameter(
 
 
 class ReportSerializer(serializers.ModelSerializer[IncidentReport]):
-    """What was asked for and how far it is; what it says is in its files."""
+    """The request and its progress; the content is in its files."""
 
     class Meta:
         model = IncidentReport
@@ -103,7 +103,7 @@ class ReportRequest(serializers.Serializer[Any]):
 
 
 class WhateverTheyAccept(BaseContentNegotiation):
-    """Files go out as they are, and errors as JSON, whatever the client would rather have."""
+    """Sends files as they are, and errors as JSON, whatever the client accepts."""
 
     def select_parser(self, request: Request, parsers: Any) -> Any:
         return parsers[0]

@@ -1,10 +1,9 @@
-"""What a report says, as plain data: two pages, and an appendix that is read on demand.
-
-Both are documents of analyses (:mod:`webapp.analyses.document`): page, file, PDF, Markdown and JSON
-draw their blocks as they draw those of an analysis. A report is complete: no renderer asks anybody
-anything. Its texts are cut and without secrets (:func:`webapp.reports.texts.fit`). Charts are drawn
-from its own tables (:mod:`webapp.reports.renderers.html`). What fills it from rows
-(``gathering``) is bounded, and tables say of how many rows theirs are the first.
+"""The content of a report as plain data: two pages, and an appendix. Both are documents of analyses
+(:mod:`webapp.analyses.document`), whose blocks page, file, PDF, Markdown and JSON render. A report
+is complete: renderers need no other data. Its texts are shortened and redacted
+(:func:`webapp.reports.texts.fit`). Charts are drawn from its own tables
+(:mod:`webapp.reports.renderers.html`). Gathering is bounded (``gathering``), and tables give the
+number of all rows.
 """
 
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Report:
-    """``pages``: verdict, cause, cost, next steps and time line, on two sheets of paper."""
+    """``pages``: verdict, cause, cost, next steps and time line, on two printed pages."""
 
     kind: str
     uid: str

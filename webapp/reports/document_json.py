@@ -33,7 +33,7 @@ def from_plain(report: Any) -> Report:
 
 
 def _made(kind: Any, value: Any) -> Any:
-    """``value`` as ``kind``; fields that this version does not know are left out."""
+    """``value`` as ``kind``, without fields unknown to this version."""
     if kind == Block:
         kind = _BLOCKS[value["kind"]]
     if get_origin(kind) is tuple:
@@ -47,7 +47,8 @@ def _made(kind: Any, value: Any) -> Any:
     if kind is Table:
         columns = _made(tuple[Column, ...], known["columns"])
         rows = tuple(
-            tuple(_value(row[one.key], one.unit) for one in columns) for row in known["rows"]
+            tuple(_value(row[column.key], column.unit) for column in columns)
+            for row in known["rows"]
         )
         return Table(**known | {"columns": columns, "rows": rows})
     made = kind(**{name: _made(hints[name], item) for name, item in known.items()})

@@ -1,4 +1,4 @@
-"""The due work of reports: those that were asked for, and the weekly digest."""
+"""The due work of reports: requested ones, and the weekly digest."""
 
 from django.utils import timezone
 

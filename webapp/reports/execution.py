@@ -1,7 +1,4 @@
-"""Making one report, under the lease of its due work.
-
-Killed anywhere, it is made again from the start.
-"""
+"""Makes one report, under the lease of its due work. If it is killed, it starts over."""
 
 import logging
 from datetime import datetime
@@ -34,7 +31,7 @@ def has_work(pk: int) -> bool:
 
 
 def carry_out(pk: int, lease: Lease, record: RunRecord) -> None:
-    """An error is noted in the report once it is given up; it goes on up either way."""
+    """Raises every error; once the report is given up, the error is also recorded in it."""
     report = IncidentReport.objects.listed().get(pk=pk)
     attempt = _begin(report, lease)
     try:
@@ -98,7 +95,7 @@ def _gathered(report: IncidentReport, now: datetime, progress: incident.Progress
     scope = orders.scope_of(report)
 
     def seen_by_all(done: int, words: str) -> None:
-        with scopes.everything():  # how far it is goes into rows of the pipeline
+        with scopes.everything():  # its progress is recorded in rows of the pipeline
             progress(done, words)
 
     with scopes.within(OfClusters([report.cluster]) if report.cluster else EVERYTHING):

@@ -1,4 +1,4 @@
-"""Reports: what was asked for, how far it is, and what came of it."""
+"""Reports: request, progress, and result."""
 
 from typing import ClassVar, Self
 
@@ -29,9 +29,8 @@ class IncidentReportQuerySet(models.QuerySet["IncidentReport"]):
 
 @scoped()
 class IncidentReport(models.Model):
-    """One report, asked for or made.
-
-    Its document holds all it says; files are made from it and can be made again.
+    """One report, requested or finished. Its document has the whole content; files are made from
+    it.
     """
 
     uid = models.CharField(max_length=40, unique=True, default=new_report_uid, editable=False)

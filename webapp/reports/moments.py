@@ -1,4 +1,4 @@
-"""What happened to jobs, as lines of a time line: of reports, and of the page of an incident."""
+"""Events of jobs as lines of a time line, for reports and incident pages."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ Span = tuple[datetime, datetime]
 
 @dataclass(frozen=True)
 class Moment:
-    """``tone`` is crit, warn, ok or done; ``until`` is the end of what lasted."""
+    """``tone`` is crit, warn, ok or done; ``until`` is the end of a longer event."""
 
     at: datetime
     kind: str

@@ -1,7 +1,4 @@
-"""Asking for a report.
-
-The row is the order; its due work is done by a worker, or at once by a command.
-"""
+"""Requests of reports. The row is the request; a worker carries it out, or a command at once."""
 
 from datetime import datetime
 from typing import Any
@@ -18,11 +15,11 @@ from webapp.reports.report_scope import BadScope, JobKey, ReportScope, checked, 
 from webapp.reports.texts import name as plain_name
 
 MOST_WAITING = 100
-"""Orders that wait: a script that went wrong must not fill the queue."""
+"""Waiting requests: a broken script must not fill the queue."""
 
 
 def scope_of(report: IncidentReport) -> ReportScope:
-    """Raises :class:`BadScope` where the row does not hold one any more."""
+    """Raises :class:`BadScope` if the row does not hold one any more."""
     try:
         jobs = [JobKey(str(cluster), str(job_id)) for cluster, job_id in report.jobs]
     except (TypeError, ValueError) as error:
@@ -33,9 +30,8 @@ def scope_of(report: IncidentReport) -> ReportScope:
 def request_report(
     scope: ReportScope, *, user: Any, name: str, at: datetime, title: str = "", from_alert: str = ""
 ) -> IncidentReport:
-    """An incident report.
-
-    Raises :class:`BadScope` where none of the jobs was ever seen, and :class:`ActionRefused`.
+    """Request an incident report. Raises :class:`BadScope` if none of the jobs was ever seen, and
+    :class:`ActionRefused`.
     """
     if not rows_of(scope.jobs).exists():
         raise BadScope("None of these jobs was ever seen.")
@@ -68,7 +64,7 @@ def _narrowed_to(scope: ReportScope) -> str:
 def request_digest(
     start: datetime, end: datetime, *, user: Any, name: str, at: datetime
 ) -> IncidentReport:
-    """A digest of the fleet, now. Raises :class:`ActionRefused`."""
+    """Request a digest of the fleet now. Raises :class:`ActionRefused`."""
     return _requested(
         kind=ReportKind.DIGEST,
         start=start,
@@ -80,7 +76,7 @@ def request_digest(
 
 
 def again(report: IncidentReport, at: datetime) -> bool:
-    """Make one again that was not made; False where it is at work or done."""
+    """Retry a report that failed; False if it is being made or finished."""
     with transaction.atomic():
         failed = IncidentReport.objects.filter(pk=report.pk, state=ReportState.FAILED)
         if not failed.update(state=ReportState.QUEUED, progress=0, step="", error="", attempts=0):
@@ -90,7 +86,7 @@ def again(report: IncidentReport, at: datetime) -> bool:
 
 
 def delete(report: IncidentReport) -> None:
-    """One that is being made ends at its next write."""
+    """Delete a report; one being made ends at its next write."""
     IncidentReport.objects.filter(pk=report.pk).delete()
 
 

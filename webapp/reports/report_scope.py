@@ -1,4 +1,4 @@
-"""What a form or an address asks a report about: jobs, a range, or an alert."""
+"""The scope of a requested report: jobs, a range, or an alert."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ class ReportScope:
 
     @property
     def rows(self) -> Q:
-        """Of findings and alerts: rows of these jobs, and of their clusters as a whole (with no
+        """A filter of findings and alerts: rows of these jobs, and of their clusters (without a
         job).
         """
         query = Q(job_id="", cluster__in={job.cluster for job in self.jobs})
@@ -54,15 +54,15 @@ class ReportScope:
 
     @property
     def points_a_job(self) -> int:
-        """How many checkpoints of each job are listed one by one, so that a report of fifty jobs
-        stays a file that opens.
+        """The number of single checkpoints per job, so that a report of fifty jobs stays small
+        enough to open.
         """
         return max(60, min(400, 3_000 // max(len(self.jobs), 1)))
 
 
 def rows_of(keys: Collection[JobKey]) -> QuerySet[JobCurrent]:
-    """These jobs, as far as they are known; and those of the same ids on others of their clusters,
-    which the caller leaves out.
+    """The known ones of these jobs, and jobs of the same ids on other clusters among theirs, which
+    the caller must leave out.
     """
     return JobCurrent.objects.filter(
         cluster__in={key.cluster for key in keys}, job_id__in={key.job_id for key in keys}
@@ -70,13 +70,15 @@ def rows_of(keys: Collection[JobKey]) -> QuerySet[JobCurrent]:
 
 
 def with_attempts(scope: ReportScope, jobs: Iterable[JobCurrent]) -> ReportScope:
-    """And the other attempts of these jobs that lived in the time, as far as a report covers so
-    many. One query a job.
-    """
+    """Add other attempts of these jobs in the range, up to a report's limit. One query per job."""
     keys = dict.fromkeys(scope.jobs)
     for job in jobs:
         if JobKey(job.cluster, job.job_id) in keys:
-            lived = [one for one in other_attempts(job) if lived_in(one, scope.start, scope.end)]
+            lived = [
+                attempt
+                for attempt in other_attempts(job)
+                if lived_in(attempt, scope.start, scope.end)
+            ]
             keys.update(dict.fromkeys(JobKey(job.cluster, job.job_id) for job in lived))
     return replace(scope, jobs=tuple(keys)[:MOST_JOBS])
 
@@ -138,7 +140,7 @@ class RequestedScope:
 
 
 def read(parameters: QueryDict, at: datetime) -> RequestedScope:
-    """What the form shows, from what was typed so far."""
+    """The form's content, from the current input."""
     keys = keys_of(parameters.getlist("job"))
     chosen = _jobs(keys)
     search = parameters.get("q", "").replace("\x00", "").strip()[:200]
@@ -150,7 +152,9 @@ def read(parameters: QueryDict, at: datetime) -> RequestedScope:
 
 
 def proposed(jobs: Sequence[JobCurrent]) -> tuple[str, str]:
-    """The whole life of jobs that are past, as far as a report may span; else the last hours."""
+    """The proposed range: the whole life of ended jobs, up to a report's limit; else the last
+    hours.
+    """
     if not jobs or not all(_is_past(job) for job in jobs):
         return timeranges.DEFAULT_FROM, timeranges.DEFAULT_TO
     lives = [whole_life(job, job.last_seen_at or job.as_of) for job in jobs]
@@ -160,7 +164,7 @@ def proposed(jobs: Sequence[JobCurrent]) -> tuple[str, str]:
 
 
 def keys_of(values: Sequence[str]) -> list[JobKey]:
-    """``cluster/job id`` as the form sends them; others are left out."""
+    """Keys from the form's ``cluster/job id``; invalid ones are left out."""
     parts = [value.replace("\x00", "")[:200].partition("/") for value in values[: 2 * MOST_JOBS]]
     return [JobKey(cluster, job_id) for cluster, _slash, job_id in parts if cluster and job_id]
 
@@ -175,12 +179,12 @@ def scope_of(parameters: QueryDict, at: datetime) -> ReportScope:
 
 
 def scope(jobs: Sequence[JobKey], from_text: str, to_text: str, at: datetime) -> ReportScope:
-    """Of texts such as ``now-6h``; raises :class:`BadScope`."""
+    """The scope from texts such as ``now-6h``; raises :class:`BadScope`."""
     return checked(jobs, *span(from_text, to_text, at))
 
 
 def span(from_text: str, to_text: str, at: datetime) -> tuple[datetime, datetime]:
-    """Raises :class:`BadScope`; what comes first is the default of all pages."""
+    """The range; by default that of all pages. Raises :class:`BadScope`."""
     try:
         start = timeranges.instant(from_text or timeranges.DEFAULT_FROM, at)
         end = timeranges.instant(to_text or timeranges.DEFAULT_TO, at)
@@ -208,7 +212,7 @@ def scope_of_alert(alert: Alert, at: datetime) -> ReportScope:
     )
     if job is not None and (job.is_over or alert.recorded):
         life = whole_life(job, job.last_seen_at or job.as_of)
-        # A short life is covered as a whole; of a long one not more than it lived.
+        # The whole life of a short-lived job; never more than its life.
         start = (
             life.from_time
             if life.to_time - life.from_time <= SHORT_LIFE

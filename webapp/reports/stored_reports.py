@@ -1,4 +1,4 @@
-"""The document of a report that was made, and its files, made from it."""
+"""The stored document of a report, and files made from it."""
 
 from ingest.messages import message
 from webapp.reports import document_json
@@ -13,9 +13,7 @@ class Gone(Exception):
 
 
 def document_of(report: IncidentReport) -> Report | None:
-    """``None`` until it is made, and where another version of Weir made it and this one cannot read
-    it.
-    """
+    """``None`` if it is unfinished, or if this version cannot read that of another version of Weir."""
     if report.state != ReportState.DONE or report.document is None:
         return None
     try:
@@ -25,7 +23,7 @@ def document_of(report: IncidentReport) -> Report | None:
 
 
 def content(report: IncidentReport, form: str, language: str = ENGLISH) -> bytes:
-    """What people read is in their ``language``. Raises :class:`Gone`."""
+    """The file's content; formats for people are in ``language``. Raises :class:`Gone`."""
     if report.state != ReportState.DONE:
         raise Gone(message("This report is not made yet."))
     document = document_of(report)

@@ -1,6 +1,4 @@
-"""Texts of logs and of people, made fit to leave the house: bounded, without secrets, and unable to
-turn a line around.
-"""
+"""Makes texts of logs and people safe for reports: bounded, redacted, without text direction marks."""
 
 import re
 from dataclasses import fields, is_dataclass, replace
@@ -21,16 +19,14 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\ud
 
 
 def clean(text: str) -> str:
-    """Without characters that a page would show as nothing or as something else."""
+    """The text without invisible or misleading characters."""
     return _TURNS.sub(
         "\ufffd", _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
     )
 
 
 def fit(value: Any) -> Any:
-    """A report, or a part of one, with all its texts fit to leave the house; links are their
-    texts.
-    """
+    """A report, or a part of one, with all texts made safe; links become their texts."""
     if isinstance(value, Message):
         return with_texts(value, lambda text: bounded(text, SENTENCE))
     if isinstance(value, str | Promise):
@@ -49,8 +45,8 @@ def fit(value: Any) -> Any:
 
 
 def bounded(text: str, longest: int = SENTENCE) -> str:
-    # Cut first, generously: a secret is not looked for in megabytes, and one that is cut in half is
-    # still found.
+    # First cut generously: secrets are not searched in megabytes, and one cut in half is still
+    # found.
     whole = redact(clean(text[: 4 * longest + 200]))
     return whole if len(whole) <= longest else whole[: longest - 1].rstrip() + "…"
 

@@ -1,4 +1,4 @@
-"""Reports: the list, asking for one, watching it being made, reading it, taking it along."""
+"""Pages of reports: list, request, progress, content, downloads."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -64,8 +64,8 @@ def reports(request: HttpRequest) -> HttpResponse:
 
 @operators_only
 def new(request: HttpRequest) -> HttpResponse:
-    """The form; by POST the order, of the jobs and the range in it or of the alert or incident in
-    the address.
+    """The request form; by POST the request, for the jobs and the range in it, or for the alert or
+    incident in the address.
     """
     now = timezone.now()
     if request.method == "POST":
@@ -86,7 +86,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @operators_only
 @require_POST
 def digest(request: HttpRequest) -> HttpResponse:
-    """Of the last seven days, now."""
+    """Request a digest of the last seven days."""
     now = timezone.now()
     try:
         report = orders.request_digest(
@@ -111,7 +111,7 @@ def report(request: HttpRequest, uid: str) -> HttpResponse:
 
 @require_GET
 def progress(request: HttpRequest, uid: str) -> HttpResponse:
-    """The part that changes while it is made; once it is, the whole page is fetched again."""
+    """The part of the page that changes while the report is made; then the page is reloaded."""
     incident_report = _report(uid)
     response = render(request, "reports/_progress.html", _state(request, incident_report))
     if incident_report.state in (ReportState.DONE, ReportState.FAILED):
@@ -146,7 +146,7 @@ def delete(request: HttpRequest, uid: str) -> HttpResponse:
 @csp_exempt()  # type: ignore[arg-type]  # its annotation knows no views with arguments
 @require_GET
 def opened(request: HttpRequest, uid: str) -> HttpResponse:
-    """The whole file in the browser, under its own policy and in a sandbox."""
+    """Show the file in the browser, with its own policy, in a sandbox."""
     language = get_language_from_request(request)
     response = HttpResponse(
         _content(_report(uid), "html", language), content_type=FORMS["html"].content_type
@@ -157,7 +157,7 @@ def opened(request: HttpRequest, uid: str) -> HttpResponse:
 
 @require_GET
 def download(request: HttpRequest, uid: str, form: str) -> HttpResponseBase:
-    """For people, so in their language; other downloads are for machines, and English."""
+    """For people, so in their language; machine-readable downloads are in English."""
     incident_report = _report(uid)
     response = HttpResponse(
         _content(incident_report, form, get_language_from_request(request)),
@@ -180,9 +180,8 @@ def _ordered(request: HttpRequest) -> IncidentReport:
 
 
 def _asked_of(request: HttpRequest, now: datetime) -> tuple[ReportScope, str]:
-    """The incident or the alert in the address and its uid, else what the form says.
-
-    Raises :class:`BadScope`.
+    """The scope and uid of the incident or alert in the address, else the scope in the form. Raises
+    :class:`BadScope`.
     """
     if uid := _uid(request, "incident"):
         return report_scope.scope_of_incident(get_object_or_404(Incident, uid=uid), now), uid

@@ -1,6 +1,4 @@
-"""The digest that comes by itself: one a week, however often and by whichever worker it is looked
-for.
-"""
+"""The weekly digest: one a week, however often and by whatever worker it is checked."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -29,8 +27,8 @@ def latest_end(when: str, now: datetime) -> datetime:
 
 
 def request_where_due(now: datetime) -> bool:
-    """Ask for the digest of the week that ended last, unless it was asked for before or nothing was
-    seen in it.
+    """Request the digest of the last full week, unless it was requested before or the week is
+    empty.
     """
     when = settings.WEIR.weekly_digest
     if when == OFF:

@@ -11,9 +11,8 @@ from webapp.work.models import DueWork
 
 TASK = Task("pipeline.make_report", schedule.DEFAULT, 600)
 PREFIX, DIGEST = "reports/", "reports/digest"
-"""``PREFIX`` and a report's number: there while it is to be made.
-
-``DIGEST`` looks whether a week is over.
+"""``PREFIX`` and a report's number: while it is unfinished. ``DIGEST`` checks whether a week is
+over.
 """
 RETRY_S, LOOK_S = 60, 900
 
@@ -23,14 +22,14 @@ def key_of(pk: int) -> str:
 
 
 def intervals_s() -> dict[str, int]:
-    """Key → seconds between two tries, for every report there is to make."""
+    """Key → seconds between two attempts, for every unfinished report."""
     return {
         key_of(pk): RETRY_S for pk in IncidentReport.objects.to_make().values_list("pk", flat=True)
     }
 
 
 def wake(pk: int, at: datetime) -> None:
-    """Due now: a worker gets a hint once this is committed, and another at the next tick."""
+    """Make it due now: a worker gets a hint after the commit, and another at the next tick."""
     key = key_of(pk)
     DueWork.objects.make_due(key, RETRY_S, at)
     transaction.on_commit(lambda: hint(TASK, key))

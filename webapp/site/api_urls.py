@@ -1,5 +1,5 @@
-"""Addresses below /api/v1/: those of every feature, one job with what several features know of it,
-and the description of all.
+"""Addresses below /api/v1/: those of every feature, one job with data of several features, and the
+OpenAPI description.
 """
 
 from django.urls import path, re_path

@@ -1,5 +1,5 @@
-"""Checkpoint storage of the demo: the directories that the played jobs write to, as roots like any
-others, and their removal.
+"""Checkpoint storage of the demo: the directories of the played jobs as ordinary roots, and their
+removal.
 """
 
 import json
@@ -26,16 +26,14 @@ from webapp.storage.table_models import AUDIT_MODELS
 from webapp.work.lease import Lease
 from webapp.work.runs import RunRecord
 
-OF_PAST = tuple(one for one in SHIPPED if one.has_past)
-PAST_ROOTS = [one.written_to for one in OF_PAST]
+OF_PAST = tuple(shipped for shipped in SHIPPED if shipped.has_past)
+PAST_ROOTS = [shipped.written_to for shipped in OF_PAST]
 AFTER_THE_PAST = timedelta(hours=1)
 """When the first audit looked: once all of then was over."""
 
 
 def roots() -> StorageRootQuerySet:
-    """Those that are read in the demo's folder: a root of the same name that somebody registered
-    elsewhere is theirs.
-    """
+    """Roots that are read in the demo's folder; a root of the same name elsewhere is a user's own."""
     demo_roots: StorageRootQuerySet = StorageRoot.objects.filter(
         uri__in=ROOTS, read_at__startswith=f"{demo.folder()}/"
     )
@@ -43,7 +41,7 @@ def roots() -> StorageRootQuerySet:
 
 
 def past_ended_at() -> datetime | None:
-    """When the last job of the past ended; ``None`` until all of them are known to have."""
+    """When the last past job ended; ``None`` until all are known to have ended."""
     ended: list[datetime] = []
     for shipped in OF_PAST:
         began_ms = _past_began_ms(demo.folder() / shipped.name / PAST)
@@ -59,11 +57,9 @@ def past_ended_at() -> datetime | None:
 
 
 def audit_the_past(ended_at: datetime, name: str, lease: Lease, record: RunRecord) -> None:
-    """Register the roots, attested in the ``name`` of the demo, and audit them as of then; from now
-    on they are audited as any.
-
-    What plays now has written nothing yet, and would be missed: its jobs use only what their own
-    turn wrote.
+    """Register the roots, attested by the demo's ``name``, and audit them as of then; later audits
+    are ordinary. Playing jobs, which have not written yet, are not in this audit: they only use
+    files of their own turn.
     """
     _register(name)
     rows = list(roots().prefetch_related("clusters"))
@@ -83,20 +79,19 @@ def audit_the_past(ended_at: datetime, name: str, lease: Lease, record: RunRecor
 
 
 def later_audits() -> list[StorageAudit]:
-    """Those that carry on from that of the past, the newest first."""
+    """Audits that continue from that of the past, the newest first."""
     audits = (
         StorageAudit.objects.loaded()
         .exclude(previous=None)
         .filter(files_kept=True)
         .order_by("-as_of", "-id")[:20]
     )
-    return [one for one in audits if set(PAST_ROOTS) <= set(one.roots)]
+    return [past for past in audits if set(PAST_ROOTS) <= set(past.roots)]
 
 
 def remove(now: datetime) -> None:
-    """Roots, plans for them alone, what audits found of them, and findings about them.
-
-    What audits found of other roots stays.
+    """Remove the roots, plans for only them, their audit results, and findings about them. Results
+    on other roots stay.
     """
     roots().delete()
     for plan in CleanupPlan.objects.all():

@@ -1,6 +1,4 @@
-"""The way through the demo that leads the fleet page: from the sickest job to adding a cluster of
-one's own.
-"""
+"""The demo's tour on top of the fleet page: from the worst job to adding an own cluster."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -37,7 +35,7 @@ class Stop:
 
 
 def stops(clusters: Sequence[Cluster], now: datetime, went: str = "") -> list[Stop]:
-    """Those there is something to be seen at. Empty where no demo is watched."""
+    """The stops with something to see; empty without a demo."""
     names = [cluster.name for cluster in clusters if cluster.labels.get(LABEL) == LABEL_VALUE]
     if not names:
         return []

@@ -1,6 +1,5 @@
-"""What the demo has to show besides its jobs: audited storage, a plan that nobody approved, an
-acknowledged alert, a silence, a report. Each is made once, as people would make it, when
-there is something to make it of.
+"""Examples in the demo besides its jobs: audited storage, an unapproved plan, an acknowledged
+alert, a silence, a report. Each is made once, like by people, when its data exist.
 """
 
 import json
@@ -32,7 +31,7 @@ from webapp.work.lease import Lease
 from webapp.work.runs import RunRecord
 
 NAME = "the demo"
-"""Who does these things; they are named by it, since no user does any of them."""
+"""The actor of these actions, since no user does them."""
 KEY = "demo/tour"
 
 SILENCED_FOR = timedelta(days=1)
@@ -40,13 +39,13 @@ REPORTED = timedelta(hours=1)
 DOUBTED_FOR = timedelta(minutes=1)
 """Between two audits of which the first had doubts."""
 MOST_AUDITS = 5
-"""What lives is listed while it changes, which an audit may doubt; after so many a plan says itself
-why it holds nothing.
+"""A live root changes while it is listed, which may raise doubts in an audit; after so many audits
+the plan itself says why it is empty.
 """
 
 Made = bool
 Step = Callable[[datetime], Callable[[Lease, RunRecord], Made] | None]
-"""What makes it, where it can be made now."""
+"""The function that makes it, if it can be made now."""
 
 
 def is_due() -> bool:

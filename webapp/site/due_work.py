@@ -1,4 +1,4 @@
-"""The due work of the demo: there until all that it has to show is made."""
+"""The due work of the demo, until all its examples exist."""
 
 from webapp.site import demo_tour
 from webapp.storage.due_work import TASK

@@ -1,12 +1,11 @@
 """Weir's own figures as Prometheus text.
 
-Rendered by hand: all of them are read from the database at the time of the scrape, so the client
-library's counters, which live in one process and would differ from web worker to web worker, have
-nothing to do here.
+Rendered by hand: all are read from the database at each scrape, while the client library's counters
+would differ between web processes.
 
 Those of jobs are in :mod:`webapp.site.job_exposition`. A new figure is a line here, then a panel of
-``monitoring/weir-dashboard.json`` and, where it can be wrong, a rule of ``weir.rules.yml`` beside
-it, with a case where it fires and one where it does not in
+``monitoring/weir-dashboard.json`` and, if it can indicate a fault, a rule in ``weir.rules.yml``
+beside it, with a case where it fires and one where it does not in
 ``tests/webapp/monitoring/weir.rules.test.yml``.
 """
 
@@ -179,10 +178,7 @@ def _deliveries(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
 
 
 def _alerts() -> Iterator[tuple[str, str, Iterable[Sample]]]:
-    """Open ones; what is resolved is history.
-
-    Every state and severity there may be, so that a rule on it has a zero to see.
-    """
+    """Unresolved alerts, for every state and severity, so that rules also see zeros."""
     counted = (
         Alert.objects.open()
         .order_by()

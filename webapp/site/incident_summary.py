@@ -1,6 +1,4 @@
-"""What somebody who was paged reads first: what an incident costs, who was notified, and each
-matter of it once.
-"""
+"""The summary of an incident for people on call: its cost, who was notified, and each matter once."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -21,8 +19,8 @@ from webapp.lib.quantities import count_text
 
 @dataclass(frozen=True)
 class Matter:
-    """Findings of one rule about one subject of one job: the cause of the incident or the newest of
-    them stands for all.
+    """Findings of one rule about one subject of one job, represented by the incident's cause or the
+    newest.
     """
 
     member: Member
@@ -58,14 +56,14 @@ def matters(members: Iterable[Member]) -> list[Matter]:
 def with_bugs(shown: Sequence[Matter]) -> list[Matter]:
     """With the known bugs that explain them."""
     known = with_known_bugs(matter.shown for matter in shown)
-    return [replace(matter, shown=one) for matter, one in zip(shown, known, strict=True)]
+    return [replace(matter, shown=bugs) for matter, bugs in zip(shown, known, strict=True)]
 
 
 def cost(
     members: Sequence[Member], began_at: datetime, ended_at: datetime | None, now: datetime
 ) -> list[str]:
-    """Sentences on its jobs from its beginning to its end; four queries, none of jobs that are not
-    there.
+    """Sentences on its jobs from its beginning to its end; four queries, without jobs that no
+    longer exist.
     """
     jobs = attempts_of(member.finding for member in members)
     if not jobs:

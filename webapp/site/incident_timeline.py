@@ -1,4 +1,4 @@
-"""What happened in and around an incident, in order: findings, alerts, notices, what people did,
+"""Events in and around an incident, in order: findings, alerts, notices, people's actions,
 checkpoints, restarts, exceptions.
 """
 
@@ -34,7 +34,7 @@ _EVENTS = {
 
 @dataclass(frozen=True)
 class IncidentTimeline:
-    """Newest last; ``left_out`` of the least important did not fit."""
+    """Newest last; ``left_out``: the number of less important ones beyond the limit."""
 
     moments: tuple[Moment, ...]
     left_out: int = 0
@@ -43,7 +43,7 @@ class IncidentTimeline:
 def timeline(
     incident: Incident, members: Sequence[Member], time_range: TimeRange
 ) -> IncidentTimeline:
-    """Of the jobs of these findings. Seven queries, each bounded."""
+    """The time line of these findings' jobs. Seven bounded queries."""
     jobs = attempts_of(member.finding for member in members)
     span = time_range.from_time, time_range.to_time
     moments = [

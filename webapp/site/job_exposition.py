@@ -1,12 +1,11 @@
-"""What Weir knows of Flink jobs as Prometheus text: ``/metrics/jobs``.
+"""Figures of Flink jobs as Prometheus text: ``/metrics/jobs``.
 
 Labels: ``cluster``, ``job_name`` (Flink's own word for it: ``job`` is Prometheus's name of what it
-scrapes), ``team`` (the label ``team`` of the cluster, empty where it has none), and ``rule`` and
-``severity`` of findings. A job is its name, so a series outlives its attempts; of jobs that share a
-name at one time each has the beginning of its first id behind it.
-
-Nothing is exposed that is not known now: a sample is missing where its job cannot be seen. At most
-``WEIR_METRICS_MOST_JOBS`` jobs have samples, those with the worst trouble first.
+scrapes), ``team`` (the label ``team`` of the cluster, empty if it has none), and ``rule`` and
+``severity`` of findings. Jobs are identified by name, so series survive attempts; jobs that share a
+name at one time get the beginning of their first id appended. Only current data are exposed:
+samples of unseen jobs are missing. At most ``WEIR_METRICS_MOST_JOBS`` jobs have samples, those with
+the worst trouble first.
 """
 
 from collections import Counter, defaultdict
@@ -53,7 +52,9 @@ JobKey = tuple[str, str]
 
 
 def _recovery_point_age_s(job: Job, now: datetime) -> float | None:
-    """Of a job without a checkpoint since its start; None where it takes none."""
+    """The age of the recovery point; without a checkpoint, since the job's start. None if the job
+    takes none.
+    """
     if job.checkpoint_interval_ms is None:
         return None
     newest = job.last_completed_at or job.start_time
@@ -105,7 +106,7 @@ FIGURES: tuple[tuple[str, str, Callable[[Job, datetime], float | None]], ...] = 
 
 
 def render(now: datetime) -> str:
-    """Of the jobs that the viewer may see."""
+    """Metrics of the jobs that the viewer may see."""
     return "".join(metric_text(name, meaning, samples) for name, meaning, samples in _metrics(now))
 
 
@@ -176,8 +177,8 @@ def _key(job: Job) -> JobKey:
 def _source_lags(
     jobs: dict[JobKey, JobKey], now: datetime
 ) -> tuple[dict[JobKey, float], dict[JobKey, float]]:
-    """Pending records and seconds behind of ``jobs``, which are attempts with their jobs: of each
-    source the newest window.
+    """Pending records and lag in seconds, from the newest window of each source; ``jobs``: attempt
+    → job.
     """
     reported = PressureWindow.objects.filter(
         Q(pending_records__isnull=False) | Q(emit_lag_ms__isnull=False),
@@ -225,7 +226,7 @@ def _labels(jobs: list[Job], teams: dict[str, str]) -> dict[JobKey, dict[str, st
 def _findings(
     labels: dict[JobKey, dict[str, str]], teams: dict[str, str], most: int
 ) -> Iterator[Sample]:
-    """Of the jobs above, and of ``most`` groups of clusters and of jobs that have ended."""
+    """Findings of these jobs, and of at most ``most`` groups of clusters and ended jobs."""
     grouped = (
         Finding.objects.open()
         .order_by()

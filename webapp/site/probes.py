@@ -1,5 +1,5 @@
-"""Doors for machines that watch Weir and its jobs: ``/healthz``, ``/readyz``, ``/metrics`` and
-``/metrics/jobs``.
+"""Endpoints for machines that monitor Weir and its jobs: ``/healthz``, ``/readyz``, ``/metrics``
+and ``/metrics/jobs``.
 """
 
 from django.conf import settings
@@ -26,13 +26,11 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 @login_not_required
 def readyz(request: HttpRequest) -> HttpResponse:
-    """200 while the database answers and the pipeline runs, else 503 with the codes of what is
-    wrong.
-    """
+    """200 while the database answers and the pipeline runs, else 503 with codes of the problems."""
     try:
         if why_away():
             raise DatabaseError
-        with scopes.everything():  # it says codes alone
+        with scopes.everything():  # it only contains codes
             now = status(timezone.now())
     except DatabaseError:
         return JsonResponse({"ready": False, "problems": ["database.away"]}, status=503)
@@ -44,11 +42,9 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 @login_not_required
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Prometheus text about Weir; for people who are signed in, by API token, or for all with
-    WEIR_METRICS_PUBLIC.
-
-    Without its database nobody can be known: what is then said, that it is away, ``/readyz`` says
-    to everybody, too.
+    """Prometheus text about Weir; for signed-in users, by API token, or for all with
+    WEIR_METRICS_PUBLIC. Without its database no user can be checked: it then only says that the
+    database is away, as ``/readyz`` does for everybody.
     """
     try:
         if why_away():

@@ -1,4 +1,4 @@
-"""Removing clusters: their jobs are watched no longer, and their alerts end."""
+"""Removes clusters: their jobs are no longer watched, and their alerts end."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -22,10 +22,8 @@ def remove_clusters(clusters: Iterable[Cluster], now: datetime) -> None:
 
 
 def remove_demo(now: datetime) -> int:
-    """The clusters that are played from recordings and what was made of them, for good; how many
-    there were.
-
-    What plays them ends with the instance.
+    """Permanently remove the demo's clusters and all their data; returns how many there were. The
+    player ends with the instance.
     """
     clusters = list(demo.clusters())
     demo.end()

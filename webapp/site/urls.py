@@ -1,4 +1,4 @@
-"""Which page lives where."""
+"""Addresses of all pages."""
 
 from django.urls import include, path, register_converter
 

@@ -1,4 +1,4 @@
-"""The way of a hint to the broker: Celery's, with time-outs of our own."""
+"""Sends hints to the broker: with Celery, but our own time-outs."""
 
 import os
 from functools import cache

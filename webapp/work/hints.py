@@ -1,6 +1,5 @@
-"""Hints to a worker that work is due.
-
-The rows are the truth: a lost hint costs a tick, nothing else.
+"""Hints to a worker that work is due. Rows decide: a lost hint only delays work until the next
+tick.
 """
 
 import logging
@@ -25,9 +24,8 @@ class Unsent(Exception):
 
 @dataclass(frozen=True)
 class Task:
-    """A Celery task that is given the key of a piece of due work.
-
-    ``limit_s``: after so many seconds it is asked to end, and ``grace_s`` later it is ended.
+    """A Celery task for the key of due work. After ``limit_s`` seconds it is asked to end, and
+    ``grace_s`` later it is killed.
     """
 
     name: str
@@ -40,7 +38,7 @@ def send(task: Task, key: str, after: timedelta = timedelta()) -> None:
     """Raises :class:`Unsent`."""
     if not breaker.redis.allows():
         raise Unsent("It did not answer recently.")
-    # Most commands send none, and Celery would take a fourth of their start.
+    # Most commands send none, and importing Celery would take a quarter of their start.
     from webapp.work import broker
 
     delay_s = max(after.total_seconds(), 0)
@@ -52,17 +50,14 @@ def send(task: Task, key: str, after: timedelta = timedelta()) -> None:
     }
     try:
         with breaker.redis.watching():
-            # Each of its answers may be in time, and all together not: connecting alone takes a
-            # dozen.
+            # Each answer may be in time, but not all together: connecting alone needs a dozen.
             _sender(os.getpid()).submit(broker.send, task.name, key, options).result(breaker.SLOW_S)
     except broker.ERRORS as error:
         raise Unsent(type(error).__name__) from error
 
 
 def hint(task: Task, key: str, after: timedelta = timedelta()) -> None:
-    """Where something else is in hand that must not fail or wait: without a broker the next tick
-    looks.
-    """
+    """Send a hint without failing or waiting: without a broker the next tick finds the work."""
     try:
         send(task, key, after)
     except Unsent as error:

@@ -1,4 +1,4 @@
-"""Keys of the work that pages ask about: whether Weir collects, and how far it has judged."""
+"""Keys of work whose state pages show: whether Weir collects, and how far it has judged."""
 
 COLLECT = "collect/"
 """With a shard's number."""

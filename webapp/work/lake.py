@@ -1,6 +1,5 @@
-"""The lake as the web sees it.
-
-Never opened in a process that forks afterwards (Celery's main process).
+"""The lake for the web application. Never open it in a process that forks afterwards (Celery's main
+process).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,10 +25,8 @@ def read_newest(
     limit: int,
     least: timedelta = timedelta(minutes=1),
 ) -> tuple[pa.Table, datetime]:
-    """Rows of the newest part of the range that has at most ``limit``, halved as often as it takes,
-    down to ``least``; and its start.
-
-    Raises what the storage raises.
+    """Rows of the newest part of the range with at most ``limit`` rows (halved until they fit, down
+    to ``least``), and its start. Raises the storage's errors.
     """
     opened = lake()
     while True:
@@ -42,21 +39,17 @@ def read_newest(
 
 
 def commits() -> dict[str, int]:
-    """Newest commit of every table of which one makes a cycle run."""
+    """The newest commit of every table that a cycle reads."""
     opened = lake()
     return {table: opened.version(table) for table in CYCLE_TABLES}
 
 
 def is_at(commits: Mapping[str, int]) -> bool:
-    """Whether every one of them stands at exactly these commits, those that are not named at
-    none.
-    """
+    """Whether all tables are at exactly these commits; missing ones must have none."""
     return lake().is_at({table: commits.get(table, 0) for table in CYCLE_TABLES})
 
 
 def has_news(known: Mapping[str, int], tables: Iterable[str]) -> bool:
-    """Whether any of these tables has got rows since the known commits that are more than
-    routine.
-    """
+    """Whether any of these tables has news since the known commits."""
     opened = lake()
     return any(opened.has_news(table, known.get(table, 0)) for table in tables)

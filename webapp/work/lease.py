@@ -1,4 +1,4 @@
-"""A held piece of due work: renew it, guard writes with it, give it back."""
+"""A lease of due work: renew it, guard writes with it, return it."""
 
 import os
 import secrets
@@ -23,7 +23,7 @@ def me() -> str:
 
 
 def is_dead(holder: str) -> bool:
-    """True only where the holder ran in this very process space and is gone; in doubt it lives."""
+    """True only if the holder ran in this process space and is gone; in doubt it lives."""
     machine, _, rest = holder.partition("/")
     pid, _, rest = rest.partition("/")
     started = rest.partition("/")[0]
@@ -53,20 +53,19 @@ LONGEST_BACKOFF = timedelta(minutes=15)
 
 
 class LeaseLost(Exception):
-    """Another holder took the work over: nothing more may be written by this one."""
+    """Another holder took the work over: this one may not write any more."""
 
 
 class WriteGuard(Protocol):
-    """A held lease, or what stands for one: every transaction is one of its own."""
+    """A held lease, or a stand-in whose transactions are unguarded."""
 
     def writing(self) -> AbstractContextManager[None]: ...
 
 
 @dataclass(frozen=True)
 class Lease:
-    """``fence`` is the number of this claim; it only holds while the row still carries it.
-
-    ``rows``: all due work, of which the row of ``key`` is held.
+    """``fence`` is the number of this claim; the lease is valid while the row has it. ``rows``: all
+    due work, of which the row of ``key`` is held.
     """
 
     key: str
@@ -84,8 +83,8 @@ class Lease:
     def writing(self) -> Iterator[None]:
         """A transaction that commits only under this lease.
 
-        The row is updated first, which locks it on PostgreSQL and the database on SQLite: nobody
-        can take the work over before the commit, and after a take-over nothing is committed.
+        The row is updated first, which locks it on PostgreSQL, and the database on SQLite: no other
+        holder can take over before the commit, and after a take-over nothing is committed.
         """
         with transaction.atomic():
             self.renew()
@@ -93,9 +92,8 @@ class Lease:
 
     @contextmanager
     def kept_alive(self) -> Iterator[None]:
-        """Renew from a thread while the body waits for something long.
-
-        Loss shows at the next guarded write.
+        """Renew from a thread during a long wait in the body. A loss shows at the next guarded
+        write.
         """
         done = threading.Event()
 
@@ -118,7 +116,7 @@ class Lease:
             keeper.join()
 
     def complete(self, now: datetime, *, next_attempt_at: datetime | None = None) -> bool:
-        """Give the work back as done; False where it had been taken over."""
+        """Return the work as done; False if it was taken over."""
         due = next_attempt_at or now + timedelta(seconds=self.interval_s)
         done = {
             "lease_until": None,
@@ -129,9 +127,7 @@ class Lease:
         return bool(self._row().update(**done, next_attempt_at=due, failures=0, last_error=None))
 
     def fail(self, now: datetime, error: str) -> bool:
-        """Give it back as failed, due again after a delay that doubles with every failure in a
-        row.
-        """
+        """Return it as failed, due again after a delay that doubles with each consecutive failure."""
         with transaction.atomic():
             row = self._row().select_for_update().first()
             if row is None:
@@ -157,8 +153,8 @@ class Lease:
 
 
 def backoff(interval_s: int, failures: int) -> timedelta:
-    """Interval, doubled from the second failure on, a quarter of jitter, 15 minutes at most unless
-    the interval is longer.
+    """The interval, doubled from the second failure on, with a quarter of jitter; at most 15
+    minutes or the interval.
     """
     longest_s = max(LONGEST_BACKOFF.total_seconds(), interval_s)
     delay_s = min(interval_s * 2 ** min(failures - 1, 16), longest_s)

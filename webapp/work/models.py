@@ -1,4 +1,4 @@
-"""What the pipeline has to do, did, and could not do."""
+"""Due work, runs, skipped inputs and alarms of the pipeline."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -18,12 +18,12 @@ minute.
 """
 
 CLOCK_SLACK = timedelta(minutes=5)
-"""By so much the clocks of two machines may differ without anybody meddling."""
+"""Normal difference between the clocks of two machines."""
 
 
 class DueWorkQuerySet(models.QuerySet["DueWork"]):
     def ensure(self, intervals_s: Mapping[str, int], now: datetime) -> None:
-        """Make rows that are missing and take over changed intervals; existing due times stay."""
+        """Create missing rows and apply changed intervals; existing due times stay."""
         known = dict(self.filter(key__in=intervals_s).values_list("key", "interval_s"))
         missing = [
             self.model(key=key, interval_s=s, next_attempt_at=now)
@@ -37,22 +37,19 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
                 self.filter(key=key).update(interval_s=interval_s)
 
     def make_due(self, key: str, interval_s: int, at: datetime) -> None:
-        """Work that was requested is due, however often it failed before; its run will name the
-        request.
-        """
+        """Make requested work due, regardless of failures; its run will name the request."""
         self.ensure({key: interval_s}, at)
         self.filter(key=key).update(
             next_attempt_at=at, failures=0, request_id=log_lines.request_id()
         )
 
     def mend(self, now: datetime) -> int:
-        """Bring back what a clock that was set back since left far ahead: work is due, a lease ends
-        unless its holder still renews it, and its last success is no reason to call it timely.
-
-        Returns how many rows. Nothing is ever put off for longer than its interval or the longest
-        delay after a failure.
+        """Correct instants in the far future, from a clock that was set back since: work becomes
+        due, leases end unless renewed, and the last success no longer counts as timely. Returns the
+        number of rows. No work is ever postponed for longer than its interval or the longest delay
+        after a failure.
         """
-        # As if it had succeeded now, so that it is soon late again where it does not.
+        # As if it had succeeded now, so that a failure soon shows as late.
         self.filter(last_success_at__gt=now + CLOCK_SLACK).update(last_success_at=now)
         mended = 0
         for row in self.filter(models.Q(next_attempt_at__gt=now) | models.Q(lease_until__gt=now)):
@@ -68,7 +65,7 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
         return mended
 
     def due(self, now: datetime, by: datetime | None = None) -> "DueWorkQuerySet":
-        """Rows whose time has come, or will have come ``by`` then, and which nobody holds."""
+        """Unheld rows that are due now, or ``by`` then."""
         return self.filter(
             models.Q(lease_until__isnull=True) | models.Q(lease_until__lt=now),
             next_attempt_at__lte=by or now,
@@ -77,7 +74,7 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
     def claim(
         self, key: str, now: datetime, *, even_if_not_due: bool = False, lease: timedelta = LEASE
     ) -> "Lease | None":
-        """Take the row, or ``None`` where it is held or its time has not come."""
+        """Claim the row; ``None`` if it is held or not due."""
         self.filter(key=key).release_from_the_dead()
         holder = me()
         free = self.filter(
@@ -96,7 +93,7 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
         return Lease(row.key, row.fence, row.interval_s, lease, self.all()) if row else None
 
     def release_from_the_dead(self) -> None:
-        """A holder of this machine whose process is gone need not be waited for."""
+        """Release leases of this machine's dead processes."""
         for key, holder, fence in self.filter(lease_until__isnull=False).values_list(
             "key", "leased_by", "fence"
         ):
@@ -105,11 +102,9 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
 
 
 class DueWork(models.Model):
-    """One thing that is done again and again. The row is the truth; tasks in the queue only hint at
-    it.
-
-    A holder has ``lease_until`` to finish or renew; ``fence`` grows with every claim, so that what
-    an overtaken holder still tries to write is refused.
+    """One kind of repeated work. The row decides; tasks in the queue are only hints. A holder must
+    finish or renew by ``lease_until``; ``fence`` grows with every claim, so that writes of a former
+    holder are refused.
     """
 
     key = models.CharField(
@@ -228,7 +223,7 @@ class Manifest(models.Model):
 
 @fleet_wide()
 class KeptSize(models.Model):
-    """How much one part of what Weir keeps takes, as it was last measured. Unknown is null."""
+    """The last measured size of one part of Weir's data. Unknown is null."""
 
     area = models.CharField(
         max_length=32, help_text="database, lake, runs, reports, plans, logs, pushed or other"
@@ -252,8 +247,8 @@ class KeptSize(models.Model):
 
 
 class RolledUp(models.Model):
-    """Up to which commit of a derived table of the lake, or up to which row of a table of the
-    database, the roll-ups made of it are there.
+    """The commit of a derived lake table, or the row of a database table, up to which roll-ups
+    exist.
     """
 
     table = models.CharField(max_length=100, unique=True)
@@ -294,7 +289,7 @@ class SkippedInput(models.Model):
 
 
 class Heartbeat(models.Model):
-    """When something that should tick last did: beat's tick, the workers of a queue."""
+    """The last sign of life of beat's tick, or of a queue's workers."""
 
     name = models.CharField(max_length=64, unique=True)
     at = models.DateTimeField()
@@ -306,7 +301,7 @@ class Heartbeat(models.Model):
 
 @fleet_wide()
 class PipelineAlarm(models.Model):
-    """Something in Weir itself that does not run as it should; open until ``cleared_at``."""
+    """A fault in Weir itself; open until ``cleared_at``."""
 
     code = models.CharField(max_length=64)
     subject = models.CharField(max_length=150)

@@ -1,4 +1,4 @@
-"""Doing one piece of due work: claim, run, give back. The same for tasks and for commands."""
+"""Performs one piece of due work, for tasks and commands: claim, run, return."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,9 +15,8 @@ Echo = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Performed:
-    """``HELD``: it is held elsewhere, or its time has not come.
-
-    ``IDLE``: there was nothing to do. ``DONE``: see the record.
+    """``HELD``: it is held elsewhere, or not due. ``IDLE``: there was nothing to do. ``DONE``: see
+    the record.
     """
 
     state: str
@@ -29,8 +28,8 @@ class Performed:
 
 
 def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None) -> Performed:
-    """Claim and do the work. An error is noted in the run and in the row, the work is due again
-    after a delay, and the error goes on up.
+    """Claim and do the work. An error is recorded in the run and in the row, the work is due again
+    after a delay, and the error is raised.
     """
     began = timezone.now()
     lease = DueWork.objects.claim(key, began, even_if_not_due=even_if_not_due)

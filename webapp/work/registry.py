@@ -1,12 +1,11 @@
-"""All work there is. Each feature registers its own in a module ``due_work``: which keys, how
-often, on which queue, what does it.
+"""All due work. Each feature registers its own in a module ``due_work``.
 
 A ``Work`` has its keys, how often it is due, its ``Task`` (queue and time limit), and what does it:
 a function in a module beside it that takes ``now``. ``do(lease, record)`` is recorded as a run:
 ``record.say`` is its log, ``record.counts`` what the pipeline page shows. Rows, hints, leases and
-that page follow. What others need to know of it stands in a module that imports nothing heavy. A
-test makes the row by ``DueWork.objects.ensure``, does the work by ``perform``
-(:mod:`webapp.work.perform`) and reads ``PipelineRun.counts``.
+that page follow. Names that others need belong in a module without heavy imports. A test makes the
+row by ``DueWork.objects.ensure``, does the work by ``perform`` (:mod:`webapp.work.perform`) and
+reads ``PipelineRun.counts``.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,15 +23,12 @@ from webapp.work.runs import RunRecord
 MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86_400
 
 MAINTAIN_TASK = Task("pipeline.maintain", schedule.DEFAULT, HOUR_S)
-"""For what any feature does now and then, without Spark and without a worker of its own."""
+"""For features' occasional work, without Spark and without a separate worker."""
 
 
 @dataclass(frozen=True)
 class ClaimedWork:
-    """A claimed piece of work and how its claim came about.
-
-    ``by_hand``: it was requested now, whatever its row says.
-    """
+    """A claimed piece of work. ``by_hand``: it was requested now, whatever its row says."""
 
     lease: Lease
     by_hand: bool = False
@@ -44,7 +40,7 @@ class ClaimedWork:
 
 @dataclass(frozen=True)
 class Ended:
-    """How an attempt went, for what follows from it. ``idle``: there was nothing to do."""
+    """The result of an attempt. ``idle``: there was nothing to do."""
 
     lease: Lease
     began: datetime
@@ -56,13 +52,12 @@ class Ended:
 class Work:
     """One kind of due work.
 
-    ``prefix``: its key, or what its keys begin with. ``every``: key → seconds between two runs, of
-    all that should be running now. ``has_work`` is asked after the claim and costs little. ``do``
-    is recorded as a run; ``look`` instead of it keeps a history of its own. ``next_at``: when it is
-    due again, None for an interval after its end. ``when_hinted``: a hint is followed even where
-    the row is not due yet. ``more``: asked after a look that was a hint's, and looked again where
-    it says so. ``done`` gets the key once a hinted run ended well, ``missed`` where it failed or
-    was held elsewhere.
+    ``prefix``: its key, or the prefix of its keys. ``every``: key → seconds between two runs, for
+    all current keys. ``has_work`` is called after the claim and must be cheap. ``do`` is recorded
+    as a run; ``look`` is an alternative with its own history. ``next_at``: when it is due again,
+    None for an interval after its end. ``when_hinted``: hints are followed even if the row is not
+    due. ``more``: called after a hinted ``look``, to decide whether to repeat it. ``done`` gets the
+    key after a successful hinted run, ``missed`` after one that failed or was held elsewhere.
     """
 
     prefix: str
@@ -82,26 +77,20 @@ _WORKS: dict[str, Work] = {}
 
 
 def register(*works: Work) -> None:
-    """Called by a feature's ``due_work``.
-
-    Raises ``ValueError`` where two say what one key means.
-    """
+    """Called by a feature's ``due_work``. Raises ``ValueError`` if two declare the same key."""
     for work in works:
         if _WORKS.setdefault(work.prefix, work) is not work:
             raise ValueError(f"Two kinds of due work are registered for {work.prefix}.")
 
 
 def works() -> tuple[Work, ...]:
-    """Everything that any feature registered."""
+    """All registered work."""
     _discover()
     return tuple(_WORKS.values())
 
 
 def work_of(key: str) -> Work:
-    """The kind of work that a key belongs to: the longest prefix wins.
-
-    Raises ``ValueError`` where nobody knows it.
-    """
+    """The kind of work of a key: the longest prefix wins. Raises ``ValueError`` if it is unknown."""
     known = [work for work in works() if key.startswith(work.prefix)]
     if not known:
         raise ValueError(f"Nobody knows how to do {key}.")
@@ -109,14 +98,13 @@ def work_of(key: str) -> Work:
 
 
 def intervals_s() -> dict[str, int]:
-    """Key → seconds between two runs, for everything that should be running now."""
+    """Key → seconds between two runs, for all current keys."""
     return {key: seconds for work in works() for key, seconds in work.every().items()}
 
 
 def tasks() -> tuple[Task, ...]:
-    """Every Celery task that does work, once.
-
-    Raises ``ValueError`` where two of one name have not the same queue and limits.
+    """Every Celery task of due work, once. Raises ``ValueError`` if two of the same name differ in
+    queue or limits.
     """
     tasks_by_name: dict[str, Task] = {}
     for work in works():

@@ -1,4 +1,4 @@
-"""Run directories: which are still needed, and away with the others."""
+"""Run directories: creation, and removal of unneeded ones."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -14,10 +14,8 @@ YOUNG = timedelta(hours=1)
 
 
 def of(run: PipelineRun, name: str = "") -> str:
-    """Where this attempt keeps its files. Noted in its row, so that a later attempt finds what it
-    left complete.
-
-    ``name``: of what an attempt does again and keeps apart.
+    """The directory of this attempt, recorded in its row, so that a later attempt finds complete
+    results. ``name``: instead of the attempt's tag, for work that is repeated in one directory.
     """
     run_dir = f"{settings.WEIR.runs_root.rstrip('/')}/{name or run.attempt}"
     PipelineRun.objects.filter(pk=run.pk).update(manifest_path=f"{run_dir}/manifest.json")
@@ -25,12 +23,9 @@ def of(run: PipelineRun, name: str = "") -> str:
 
 
 def tidy(keep: int) -> int:
-    """Remove run directories but for the last ``keep``, those not loaded yet and all younger than
-    an hour.
-
-    The last loaded run is always kept: the next one carries on from its state. Roll-ups carry
-    nothing, and none of them is kept for longer. Folders that do not look like ours are never
-    touched. Returns how many were removed.
+    """Remove run directories except the last ``keep``, those not loaded yet, and all younger than
+    an hour. The last loaded run is always kept, for its state; roll-ups have none. Other folders
+    are never touched. Returns how many were removed.
     """
     filesystem, root = fsspec.core.url_to_fs(settings.WEIR.runs_root)
     needed = set(

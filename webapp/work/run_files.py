@@ -20,7 +20,7 @@ ROWS_PER_BATCH = 2_000
 def read_manifest(
     path: str, attempt: str | None = None, known: Mapping[str, ServingTable] = SERVING_TABLES
 ) -> manifests.Manifest:
-    """The manifest at ``path``; raises :class:`BadManifest` where it is torn, foreign or of another
+    """The manifest at ``path``; raises :class:`BadManifest` if it is torn, invalid or of another
     attempt.
     """
     manifest = manifests.read(path)
@@ -48,28 +48,28 @@ def read_manifest(
 def batches(
     manifest: manifests.Manifest, table: str, known: Mapping[str, ServingTable] = SERVING_TABLES
 ) -> Iterator[list[dict[str, Any]]]:
-    """Rows of one serving table, at most ``ROWS_PER_BATCH`` at once; raises :class:`BadManifest`
-    where files and manifest differ.
+    """Rows of one serving table, at most ``ROWS_PER_BATCH`` at once; raises :class:`BadManifest` if
+    files and manifest differ.
     """
     for batch in rows_of(manifest, table, known[table].column_names, ROWS_PER_BATCH):
         yield _plain(manifest, table, batch)
 
 
 def file_uris(manifest: manifests.Manifest, table: str) -> list[str]:
-    """Its Parquet files; none where the run has no such table."""
+    """Its Parquet files; none if the run has no such table."""
     output = manifest.tables.get(table)
     return [f"{manifest.run_dir.rstrip('/')}/{file}" for file in output.files] if output else []
 
 
 def state_uris(manifest: manifests.Manifest, name: str) -> list[str]:
-    """Parquet files of what the next run starts from; none where the run left none of this name."""
+    """Parquet files of this state for the next run; empty if the run has none of this name."""
     return [f"{manifest.run_dir.rstrip('/')}/{file}" for file in manifest.state.get(name, ())]
 
 
 def parquet_batches(
     files: Iterable[str], rows: int, columns: Sequence[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Of all files, one after the other; ``columns`` that a file lacks are left out."""
+    """Batches of all files, one after the other, without ``columns`` that a file lacks."""
     for file in files:
         with fsspec.open(file, "rb") as stream:
             parquet = ParquetStream(stream)
@@ -79,7 +79,7 @@ def parquet_batches(
 
 
 def retracted_keys(manifest: manifests.Manifest, table: str) -> Iterator[list[dict[str, Any]]]:
-    """Keys of rows that must go, in the same way."""
+    """Keys of rows to delete, in the same way."""
     for batch in retracted_of(manifest, table, SERVING_TABLES[table].key, ROWS_PER_BATCH):
         yield _plain(manifest, table, batch)
 

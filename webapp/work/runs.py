@@ -1,4 +1,4 @@
-"""One row per attempt: when it ran, how long, what came of it, and the end of its log."""
+"""One row per attempt: when and how long it ran, its result, and the end of its log."""
 
 import logging
 import secrets
@@ -28,7 +28,7 @@ def new_attempt(kind: str, at: datetime) -> str:
 
 @dataclass
 class RunRecord:
-    """What a running attempt notes about itself; saved at its end."""
+    """A running attempt's record of itself, saved at its end."""
 
     row: PipelineRun
     echo: Callable[[str], None]
@@ -61,7 +61,7 @@ class RunRecord:
 def recorded(
     lease: Lease, kind: str, echo: Callable[[str], None] | None = None
 ) -> Iterator[RunRecord]:
-    """Record the body as a run of the leased work. An exception is noted and goes on up."""
+    """Record the body as a run of the leased work. An exception is recorded and raised."""
     now = timezone.now()
     with lease.writing():
         abandon(lease.key, now)
@@ -95,9 +95,7 @@ def _request_of(lease: Lease) -> str:
 
 
 def abandon(key: str, now: datetime) -> int:
-    """Close the rows of attempts whose process vanished: the holder of the lease is the only one at
-    work.
-    """
+    """Close the rows of attempts of dead processes: only the holder of the lease is running."""
     running = PipelineRun.objects.filter(key=key, state=PipelineRun.State.RUNNING)
     return running.update(
         state=PipelineRun.State.ABANDONED,
@@ -107,7 +105,7 @@ def abandon(key: str, now: datetime) -> int:
 
 
 def describe(error: BaseException) -> str:
-    """One safe line about an error; our own errors already are sentences."""
+    """One safe line about an error; Weir's own errors are already sentences."""
     text = redact(str(error)) or type(error).__name__
     return (
         text

@@ -1,7 +1,5 @@
-"""Running a Spark job in this process: what it says is kept, and what it left is for the caller to
-read.
-
-Celery limits its time and its memory, as those of any task.
+"""Runs a Spark job in this process and stores its output; the caller reads its results. Celery
+limits its time and memory, as for any task.
 """
 
 import json
@@ -36,7 +34,7 @@ class SparkFailed(Exception):
 
 
 class PreviousLost(SparkFailed):
-    """What it should have carried on from is lost or damaged: it has to be started without."""
+    """The previous run's state is lost or damaged: the job must start without it."""
 
 
 LOAD_LIMIT_S = 1800
@@ -44,13 +42,13 @@ LOAD_LIMIT_S = 1800
 
 
 def spark_task(name: str, queue: str, first_s: int = 0) -> Task:
-    """A task that runs one Spark job and loads its result; ``first_s``: for what it does before."""
+    """A task that runs one Spark job and loads its result; ``first_s``: time for the steps before."""
     return Task(name, queue, first_s + settings.WEIR.spark_timeout_s + LOAD_LIMIT_S, grace_s=60)
 
 
 def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
     """Run the job to its end; its log carries ``name``. Raises :class:`SparkFailed`."""
-    # Storage options hold keys, and arguments are written to logs: they go by the environment.
+    # Storage options contain keys, and arguments are logged, so they are passed by the environment.
     os.environ["WEIR_LAKE_OPTIONS"] = json.dumps(settings.WEIR.lake_options)
     run_job = import_string(settings.SPARK_JOB)
     with _kept(name, record) as log:
@@ -75,8 +73,8 @@ def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
 
 
 def interrupting(run: PipelineRun) -> list[str]:
-    """Arguments for attempts at the same work that ended badly since the last good one: a Spark
-    server may still be at them.
+    """Arguments naming failed attempts since the last good one, which a Spark server may still be
+    running.
     """
     same = PipelineRun.objects.filter(key=run.key, pk__lt=run.pk).order_by("-id")
     done = same.filter(state=PipelineRun.State.DONE).values_list("id", flat=True).first()
@@ -93,7 +91,7 @@ def _why(arguments: Sequence[str], error: BaseException) -> str:
 
 @contextmanager
 def _kept(name: str, record: RunRecord) -> Iterator[Path]:
-    """Lines that the job says and logs go to ``record`` and to a log file, whose path is yielded."""
+    """The job's output and log go to ``record`` and to a log file, whose path is yielded."""
     path = _log_file(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     file = RotatingFileHandler(

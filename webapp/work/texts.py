@@ -1,8 +1,5 @@
-"""Texts from logs and JSON, made fit for every database: PostgreSQL takes no NUL and no lone
-surrogate.
-
-They also lose their secrets here, so that no page, answer or notice that is made of a row ever has
-any.
+"""Makes texts from logs and JSON storable: PostgreSQL accepts no NUL and no lone surrogate. Secrets
+are also removed here, so that no page, answer or notice made of a row has any.
 """
 
 import hashlib
@@ -25,10 +22,7 @@ def clean_text(text: str | None) -> str | None:
 
 
 def bounded(text: str | None, longest: int, unique: bool) -> str | None:
-    """At most ``longest`` characters.
-
-    Where the text is part of a key, its end becomes a hash of all of it.
-    """
+    """At most ``longest`` characters. In a key, the end is replaced by a hash of the whole text."""
     text = clean_text(text)
     if text is None or len(text) <= longest:
         return text
@@ -39,7 +33,7 @@ def bounded(text: str | None, longest: int, unique: bool) -> str | None:
 
 
 def redacted_text(text: str | None) -> str | None:
-    """Without secrets. Not for what identifies a row: that has to stay what it was."""
+    """The text without secrets. Not for identifiers of rows, which must not change."""
     return redact(text) if text else text
 
 
@@ -52,7 +46,7 @@ def redacted_json(document: str | None) -> str | None:
 
 
 def clean_json(document: str | None) -> str | None:
-    """The JSON document as text; raises ``ValueError`` where it is not one.
+    """The JSON document as text; raises ``ValueError`` if it is not one.
 
     Rewritten only where it must be.
     """
@@ -62,7 +56,7 @@ def clean_json(document: str | None) -> str | None:
 
 
 def storable(value: Any) -> Any:
-    """A text, a message or a decoded JSON document, every text in it fit for every database."""
+    """A text, message or decoded JSON document with all texts storable."""
     if isinstance(value, Message):
         return with_texts(value, storable)
     if isinstance(value, str):

@@ -1,8 +1,8 @@
-"""Upserts that protect what is settled: one SQL statement decides, so no reader can come between.
+"""Upserts that protect settled rows in one SQL statement, without races.
 
 Django's ``bulk_create(update_conflicts=True)`` cannot say *when* to update. Reading the old rows
-first could, but costs a query per batch and leaves a gap between reading and writing. ``ON CONFLICT
-… DO UPDATE … WHERE`` does it in the database, in the same words on SQLite and PostgreSQL.
+first costs a query per batch and leaves a gap between reading and writing. ``ON CONFLICT … DO
+UPDATE … WHERE`` does it in the database, with the same syntax on SQLite and PostgreSQL.
 """
 
 import math

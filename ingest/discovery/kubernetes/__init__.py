@@ -1,5 +1,4 @@
-"""Clusters of a Kubernetes: what the Flink Kubernetes Operator and Flink's native mode say of them
-to the API server. It is asked by plain REST over aiohttp: the clients of PyPI hold whole answers
-before anything bounds them, run the programs that a kubeconfig names, and follow proxies and
-redirects.
+"""Clusters in Kubernetes, as the Flink Kubernetes Operator and Flink's native mode describe them to
+the API server. Requests are plain REST over aiohttp: the clients on PyPI hold whole answers before
+anything bounds them, run the programs that a kubeconfig names, and follow proxies and redirects.
 """

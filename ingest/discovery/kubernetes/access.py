@@ -1,6 +1,4 @@
-"""How an API server is reached and signed in to: by the service account of a pod, or by a
-kubeconfig.
-"""
+"""How to reach and sign in to an API server: by the service account of a pod, or by a kubeconfig."""
 
 import base64
 import binascii
@@ -25,7 +23,7 @@ MAX_FILE_BYTES = 1024 * 1024
 class ApiServer:
     """``tls`` is None for plain HTTP.
 
-    ``namespace``: of the service account or the context; "" where none is given.
+    ``namespace``: of the service account or the context; "" if none is given.
     """
 
     url: str
@@ -37,9 +35,7 @@ class ApiServer:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What a user of a kubeconfig, or a pod, signs in with, as it is written: PEM and token as
-    text.
-    """
+    """The credentials of a pod or of a kubeconfig's user: PEM and token as text."""
 
     token: str = field(default="", repr=False)
     certificate: str = field(default="", repr=False)
@@ -73,7 +69,7 @@ def in_cluster(folder: str = SERVICE_ACCOUNT) -> ApiServer:
 
 
 def read_text(path: str) -> str:
-    """Raises ``Skipped``, which names the path and nothing of the content."""
+    """Raises ``Skipped``, which names the path but none of the content."""
     try:
         with open_regular(path) as file:
             content = file.read(MAX_FILE_BYTES + 1)
@@ -131,8 +127,8 @@ def context(ca: str, credentials: Credentials, *, verify: bool = True) -> ssl.SS
 
 
 def _load(made: ssl.SSLContext, credentials: Credentials) -> None:
-    """OpenSSL takes certificates from files alone: one that nobody else may read, gone again at
-    once.
+    """OpenSSL takes certificates only from files: they are written to a private file, which is
+    deleted at once.
     """
     descriptor, path = tempfile.mkstemp(prefix="weir-kubernetes-")
     try:
@@ -225,8 +221,8 @@ def _credentials(user: dict[str, Any], folder: Path) -> Credentials:
 
 
 def _content(given: dict[str, Any], key: str, folder: Path) -> str:
-    """Of ``key`` (a path, relative to the file) or ``key-data`` (base64 of PEM); data goes first,
-    as in client-go.
+    """The content of ``key-data`` (base64 of PEM), else of the file ``key`` (relative to the
+    kubeconfig): the order of client-go.
     """
     data = _text(given, f"{key}-data", longest=1024 * 1024)
     if data:

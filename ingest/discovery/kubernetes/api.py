@@ -25,7 +25,7 @@ PAGE_VALUES = 1_500_000
 
 
 class ApiFault(Skipped):
-    """``status`` is 0 where no answer came."""
+    """``status`` is 0 if no answer came."""
 
     def __init__(self, text: str, status: int = 0) -> None:
         super().__init__(text)
@@ -35,7 +35,7 @@ class ApiFault(Skipped):
 class Api:
     """Use as ``async with Api(server) as api``.
 
-    What it raises holds no secret, and nothing of what the server answered but its status.
+    Its errors hold no secret, and of the server's answer only the status.
     """
 
     def __init__(self, server: ApiServer) -> None:

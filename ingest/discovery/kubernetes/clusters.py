@@ -1,5 +1,5 @@
-"""Objects of an API server → clusters: where each is asked, its labels, and what the operator says
-of it.
+"""Objects of an API server → clusters: the address of each, its labels, and its status by the
+operator.
 """
 
 import re
@@ -18,7 +18,7 @@ from ingest.redaction.texts import redact
 
 META = "__meta_kubernetes_"
 KEPT_LABELS = ("team", "environment", "region")
-"""Of an object's own labels those that stay by themselves; others where the source names them."""
+"""Labels of objects that clusters always get; others only if the source names them."""
 
 _NOT_IN_LABELS = re.compile(r"[^A-Za-z0-9_]")
 
@@ -27,7 +27,7 @@ Kept = Mapping[str, Any]
 
 @dataclass(slots=True)
 class Found:
-    """What was listed, by kind. ``events`` is None where they may not be read."""
+    """What was listed, by kind. ``events`` is None if they may not be read."""
 
     deployments: list[Kept] = field(default_factory=list)
     session_jobs: list[Kept] = field(default_factory=list)

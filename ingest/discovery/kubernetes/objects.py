@@ -133,9 +133,9 @@ def rest_service(resource: dict[str, Any]) -> dict[str, Any] | None:
         return None
     ports = spec.get("ports")
     numbers = {
-        _text(one.get("name")): port
-        for one in (ports if isinstance(ports, list) else [])[:50]
-        if (port := _port(one.get("port")))
+        _text(port_spec.get("name")): port
+        for port_spec in (ports if isinstance(ports, list) else [])[:50]
+        if (port := _port(port_spec.get("port")))
     }
     port = numbers.get("rest") or (next(iter(numbers.values())) if len(numbers) == 1 else None)
     return kept | {
@@ -147,9 +147,9 @@ def rest_service(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def leader(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """Where the JobManager that leads is asked, by a ConfigMap of Flink's high availability; "":
-    nobody leads. Since 1.15 one holds all leaders of a cluster; before, and with
-    ``high-availability.use-old-ha-services``, each has its own, of which ``<cluster
+    """The REST address of the leading JobManager, from a ConfigMap of Flink's high availability; ""
+    if none leads. Since 1.15 one ConfigMap holds all leaders of a cluster. Before, and with
+    ``high-availability.use-old-ha-services``, each leader has its own; ``<cluster
     id>-restserver-leader`` has the keys ``address`` and ``sessionId``.
     """
     kept = _named(resource)
@@ -170,9 +170,8 @@ def leader(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def event(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """An event of a resource of the operator.
-
-    ``count`` of equal ones are one event, whose last time moves.
+    """An event of a resource of the operator. Kubernetes keeps ``count`` equal events as one, and
+    moves its last time.
     """
     kept, of = _named(resource), _part(resource, "involvedObject")
     at_ms = instant_ms(
@@ -192,14 +191,14 @@ def event(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def one_line(text: Any) -> str:
-    """A message of others: bounded, on one line, without secrets."""
+    """A message of another program: bounded, on one line, without secrets."""
     return redact(_UNSEEN.sub("", " ".join(_text(text).split()))[:MESSAGE_CHARS])
 
 
 def instant_ms(value: Any) -> int | None:
     """Epoch milliseconds, as a number or a text, or RFC 3339.
 
-    What lies outside of 2010 to 2200 is no time.
+    None outside 2010 to 2200.
     """
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
         value = int(value)
@@ -228,7 +227,7 @@ def _named(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _error(value: Any) -> str:
-    """Since 1.2 a JSON document of the exception; before, its text."""
+    """The error: since 1.2 the exception as JSON, before that its text."""
     text = _text(value)
     if text.startswith("{"):
         try:

@@ -1,4 +1,4 @@
-"""One reading of a Kubernetes: a list of every resource that is needed."""
+"""One reading of Kubernetes: a list of each needed resource."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,13 +16,13 @@ from ingest.messages import message
 
 PAGE = 250
 MAX_OBJECTS = 20_000
-"""Of one resource; of each only what is needed of it is kept."""
+"""Of one resource; only the needed fields of each are kept."""
 FLINK, CORE = "/apis/flink.apache.org/v1beta1", "/api/v1"
 
 
 Kept = dict[str, Any]
 Reader = Callable[[dict[str, Any]], Kept | None]
-"""An object → what is kept of it, or None where it is none of ours."""
+"""An object → what is kept of it, or None if it is none of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +79,10 @@ RESOURCES = {
         ((_LABELS, "configmap-type=high-availability"),),
     ),
 }
-"""By the field of :class:`Found` that it fills."""
+"""By field of :class:`Found`."""
 
 _seen: set[tuple[str, KubernetesSource, str, str]] = set()
-"""Resources of sources of which this process has listed any object."""
+"""(source, resource) of which this process has listed any object."""
 
 
 async def read_kubernetes(
@@ -157,11 +157,10 @@ def _left_out(
     *,
     is_there: bool,
 ) -> list[RefusedTarget]:
-    """What is said of a resource that is left out. Raises where the reading means nothing without
-    it: ``is_there`` where objects of it are known.
+    """The note on a resource that is left out. Raises if the reading is useless without it;
+    ``is_there`` if objects of it are known.
     """
-    # A CustomResourceDefinition that is not installed; while an API server starts it may also just
-    # not know of it yet.
+    # The CustomResourceDefinition is not installed, or the API server is still starting.
     is_not_installed = (
         fault.status == 404 and resource.group == FLINK and not is_there and not source.read
     )
@@ -199,8 +198,8 @@ def _path(resource: Resource, namespace: str) -> str:
 
 
 async def _listed(api: Api, resource: Resource, namespace: str, selector: str) -> list[Kept]:
-    """All pages, which are of one version; where that was dropped meanwhile (410), they are read
-    once more from the first. Raises ``ApiFault``.
+    """All pages of one resource version. If the server has dropped that version (410), reading
+    starts over once. Raises ``ApiFault``.
     """
     path, parameters = _path(resource, namespace), dict(resource.parameters)
     if selector and resource.name in ("flinkdeployments", "services", "configmaps"):
@@ -239,7 +238,7 @@ async def _pages(api: Api, path: str, read: Reader, parameters: dict[str, str]) 
 
 
 def _read_object(read: Reader, resource: Any) -> Kept | None:
-    """An object that cannot be read is none of ours; it stops nothing beside it."""
+    """None for an object that cannot be read: the others are still read."""
     try:
         return read(resource) if isinstance(resource, dict) else None
     except (

@@ -1,6 +1,4 @@
-"""The operator's resources of one cluster, its events and savepoints → what it says of that
-cluster.
-"""
+"""The operator's resources, events and savepoints of one cluster → the operator's report on it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -14,9 +12,9 @@ from ingest.discovery.operator_report import (
 )
 
 STARTS_WITHIN_MS = 15 * 60_000
-"""An upgrade begins this long before its job at most; what is older belongs to a job before."""
+"""An upgrade begins at most this long before its job; older events belong to an earlier job."""
 SAVEPOINT, SAVEPOINT_FAILED, RECONCILED = "SavepointCompleted", "SavepointFailed", "Reconciled"
-"""Reasons of our own, for what only the status tells."""
+"""Weir's own reasons, for events that only the status shows."""
 
 Kept = Mapping[str, Any]
 
@@ -27,10 +25,8 @@ def report_of(
     events: Sequence[Kept] | None,
     snapshots: Iterable[Kept],
 ) -> OperatorReport:
-    """All of one cluster.
-
-    ``events`` is None where they may not be read: then the status alone tells when something was
-    reconciled.
+    """The report on one cluster. ``events`` is None if they may not be read; then only the status
+    says when something was reconciled.
     """
     own = [deployment, *session_jobs] if deployment["has_job"] else list(session_jobs)
     kubernetes_events = [
@@ -102,8 +98,8 @@ def _events(
 
 
 def _job_at(of: Kept, at_ms: int) -> str | None:
-    """The job that an event belongs to; "" where the operator knows none yet, None where it is one
-    of a job before.
+    """The job id of an event; "" if the operator knows none yet, None if the event is of an earlier
+    job.
     """
     if of["started_at_ms"] is not None and at_ms < of["started_at_ms"] - STARTS_WITHIN_MS:
         return None

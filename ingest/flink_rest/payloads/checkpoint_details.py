@@ -47,7 +47,7 @@ def vertex_checkpoint(
 
 
 def _arrays(fields: Fields) -> dict[str, tuple[Any, ...]]:
-    """Each subtask at its own index, whatever the order of the payload; ``None`` where it did not
+    """Each subtask at its own index, whatever the order of the payload; ``None`` if it did not
     acknowledge.
     """
     by_index = {subtask_index(subtask, "index"): subtask for subtask in fields.objects("subtasks")}

@@ -20,7 +20,7 @@ def counts(body: Any) -> dict[str, int | None]:
 
 
 def restore(body: Any) -> dict[str, Any]:
-    """The latest restore as columns of ``Job``; empty where the job never restored."""
+    """The latest restore as columns of ``Job``; empty if the job never restored."""
     latest = Fields(body).object("latest")
     restored = latest.object("restored") if latest else None
     if restored is None:
@@ -85,13 +85,13 @@ def checkpoint(
 
 
 def external_path(fields: Fields) -> str | None:
-    """``None`` where Flink writes ``<checkpoint-not-externally-addressable>``."""
+    """``None`` if Flink writes ``<checkpoint-not-externally-addressable>``."""
     path = fields.text("external_path")
     return path if path and not path.startswith("<") else None
 
 
 def _key_of(entry: Any) -> tuple[Any, ...]:
-    """Id and trigger time, since ids repeat where a fixed job id restarts; empty for what the
+    """Id and trigger time, since ids repeat if a fixed job id restarts; empty for objects that the
     parser will refuse.
     """
     key = (entry.get("id"), entry.get("trigger_timestamp")) if isinstance(entry, dict) else ()

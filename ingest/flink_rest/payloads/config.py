@@ -71,8 +71,8 @@ def checkpoint_settings(body: Any) -> dict[str, Any]:
 
 
 def no_checkpoints(body: Any) -> dict[str, int]:
-    """The counters of ``Job`` where that answer says that the job takes no checkpoints: it was
-    restored from none. Empty of others.
+    """The counters of ``Job`` if the answer says that the job takes no checkpoints, so it was
+    restored from none; else empty.
     """
     errors = body.get("errors") if isinstance(body, dict) else None
     says = isinstance(errors, list) and any(SAYS_NO_CHECKPOINTS in str(text) for text in errors)

@@ -1,10 +1,9 @@
-"""Which names of metrics tell how event time passes from one vertex of a job graph to one that has
-several inputs.
+"""Selects the metrics that show how event time passes to a vertex with several inputs.
 
 Up to 1.20 Flink reports the watermark of each input of an operator with two
 (``currentInput1Watermark``), from 2.0 on only of operators made for any number of inputs
-(FLINK-36355). What feeds an input still tells it: ``currentOutputWatermark`` of the chain's last
-operator.
+(FLINK-36355). The vertex that feeds an input still reports it, as ``currentOutputWatermark`` of its
+chain's last operator.
 """
 
 import re
@@ -24,9 +23,7 @@ _INDEX = re.compile(r"^\[vertex-\d+\]")
 
 
 def feeders(edges: Iterable[Edge]) -> dict[str, tuple[str, ...]]:
-    """Vertices that several others, but not too many, feed → those others, in the order of the
-    plan.
-    """
+    """Vertices that are fed by several (but not too many) others → those others, in plan order."""
     feeding: dict[str, dict[str, None]] = {}
     for edge in edges:
         feeding.setdefault(edge.target_vertex_id, {})[edge.source_vertex_id] = None
@@ -40,8 +37,8 @@ def feeders(edges: Iterable[Edge]) -> dict[str, tuple[str, ...]]:
 def names_to_ask(
     vertex_id: str, name: str, listed: Collection[str], fed: Mapping[str, Collection[str]]
 ) -> list[str]:
-    """Of the metrics that a vertex called ``name`` lists, those that tell its part; ``fed`` is
-    what ``feeders`` gives.
+    """The metrics to request, of those that the vertex ``name`` lists; ``fed`` is the result of
+    ``feeders``.
     """
     has_inputs, feeds = vertex_id in fed, any(vertex_id in sources for sources in fed.values())
     asked = [RECEIVED] if has_inputs and RECEIVED in listed else []
@@ -57,14 +54,14 @@ def is_of_event_time(name: str) -> bool:
 
 
 def last_of(name: str, operators: Collection[str]) -> str | None:
-    """The operator, as metrics call it, that the chain ends with; None where it ends with several,
-    or with one of two namesakes.
+    """The last operator of the chain, as metrics call it; None if there are several, or two of that
+    name.
     """
     return _at_end(name.split(_ARROW), operators, first=False)
 
 
 def first_of(name: str, operators: Collection[str]) -> str | None:
-    """Likewise the one it begins with."""
+    """The first operator of the chain; otherwise as :func:`last_of`."""
     return _at_end(name.split(_ARROW), operators, first=True)
 
 

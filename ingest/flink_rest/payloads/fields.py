@@ -1,8 +1,7 @@
 """Typed reading of decoded JSON: every value comes out clean, or as ``Skipped`` naming its place.
 
 Flink writes "unknown" as null, -1, "NaN", Long.MAX or Long.MIN, depending on the field: all of
-these come out as ``None``. A value of a wrong type is no unknown but a bad payload, and raises
-``Skipped``.
+these come out as ``None``. A value of a wrong type is a bad payload and raises ``Skipped``.
 """
 
 import math
@@ -64,11 +63,11 @@ class Fields:
         return clean_text(self._of_type(names, str, message("a text")))
 
     def upper(self, *names: str) -> str | None:
-        """A text that Flink writes in either case; ``None`` also where it is empty."""
+        """A text that Flink writes in either case, as upper case; ``None`` also if empty."""
         return (self.text(*names) or "").upper() or None
 
     def trace(self, *names: str) -> str | None:
-        """A stack trace: of a long one the innermost cause is kept too."""
+        """A stack trace; a long one is shortened but keeps its innermost cause."""
         written = self._of_type(names, str, message("a text"))
         return clean_text(written and shortened(written, MAX_TEXT_CHARS))
 
@@ -76,7 +75,7 @@ class Fields:
         return self._of_type(names, bool, message("true or false"))
 
     def whole(self, *names: str) -> int | None:
-        """A count, size or duration: a whole number, ``None`` where negative or Long.MAX."""
+        """A count, size or duration: a whole number, ``None`` if negative or Long.MAX."""
         return self._read(names, whole, message("a whole number"))
 
     def duration_ms(self, *names: str) -> int | None:
@@ -84,11 +83,11 @@ class Fields:
         return duration if duration is None or duration <= LONGEST_MS else None
 
     def real(self, *names: str) -> float | None:
-        """A number that is never negative; ``None`` where NaN, infinite or negative."""
+        """A number that is never negative; ``None`` if NaN, infinite or negative."""
         return self._read(names, real, message("a number"))
 
     def instant(self, *names: str) -> datetime | None:
-        """Epoch milliseconds as UTC; ``None`` where 0 or negative (never happened) or Long.MAX."""
+        """Epoch milliseconds as UTC; ``None`` if 0 or negative (never happened) or Long.MAX."""
         return self._read(names, instant, message("a time in epoch milliseconds"))
 
     def the_text(self, *names: str) -> str:
@@ -115,7 +114,7 @@ class Fields:
         return self._required(fields, names, message("an object"))
 
     def items(self, *names: str) -> list[tuple[str, Any]]:
-        """Elements of a list with their places; empty where absent. Elements are not looked at."""
+        """Elements of a list with their places; empty if absent. Elements are not looked at."""
         name, value = self._find(names)
         return [] if value is None else elements(value, self._at(name))
 
@@ -192,9 +191,9 @@ def elements(value: Any, place: str = "") -> list[tuple[str, Any]]:
 
 
 def whole(value: Any) -> int | None:
-    """Whole number, ``None`` where unknown. Raises ``ValueError`` for anything that is none."""
+    """Whole number, ``None`` if unknown. Raises ``ValueError`` for anything that is none."""
     if type(value) is int and 0 <= value <= LARGEST_WHOLE:
-        # Nearly all of them, and answers about subtasks hold tens of thousands.
+        # The fast path for nearly all values: answers about subtasks hold tens of thousands.
         return value
     number = _number(value)
     if number is None or number < 0:
@@ -217,13 +216,13 @@ def signed(value: Any) -> int | None:
 
 
 def real(value: Any) -> float | None:
-    """Number, ``None`` where unknown. Raises ``ValueError`` for anything that is none."""
+    """Number, ``None`` if unknown. Raises ``ValueError`` for anything that is none."""
     number = _number(value)
     return None if number is None or not 0 <= number <= LARGEST_REAL else float(number)
 
 
 def instant(value: Any) -> datetime | None:
-    """UTC instant of epoch milliseconds, ``None`` where unknown or 0.
+    """UTC instant of epoch milliseconds, ``None`` if unknown or 0.
 
     Raises ``ValueError`` for anything that is none.
     """

@@ -1,8 +1,6 @@
-"""``/jobs/:id/vertices/:vid/subtasks/metrics``: figures of operators and state, put together over
-all subtasks of a vertex.
-
-Asked without names Flink lists the names that any subtask has; asked with some it answers their
-least, greatest and sum. Names begin with operator and state
+"""``/jobs/:id/vertices/:vid/subtasks/metrics``: figures of operators and state, aggregated over all
+subtasks of a vertex. Without names, Flink lists those that any subtask has; with names, it answers
+their minimum, maximum and sum. Names begin with operator and state
 (``enrich.count.rocksdb_is-write-stopped``): a figure is known by what its name ends with.
 """
 
@@ -35,15 +33,15 @@ GAUGES: dict[str, tuple[str, str]] = {
     "split_paused_ms_per_s": ("watermark.pausedTimeMsPerSecond", "max"),
     "behind_latest_ms": ("millisBehindLatest", "max"),
 }
-"""Column of ``vertex_gauges`` → what names of its figures end with, and which aggregate counts. The
-first come first where not all fit.
+"""Column of ``vertex_gauges`` → suffixes of its figures' names, and the aggregate. If not all fit,
+the first are requested.
 """
 EVENT_TIME: dict[str, tuple[str, str]] = {
     "received_watermark_ms": (RECEIVED, "min"),
     "sent_watermark_ms": (SENT, "min"),
 }
-"""Likewise, of vertices with several inputs and of what feeds them alone: every operator has these
-(see ``event_time``).
+"""Likewise, but only for vertices with several inputs and their feeders, since every operator has
+these (see ``event_time``).
 """
 MOST_NAMES, MOST_NAME_CHARS = 120, 300
 _ENDS = {
@@ -51,19 +49,21 @@ _ENDS = {
     for place, (column, (end, aggregate)) in enumerate({**GAUGES, **EVENT_TIME}.items())
 }
 _ALSO = (("rocksdb.", "rocksdb_"), ("Input.1.", "Input.0."))
-"""Other spellings: a point is made an underscore by some releases; a second input has buffers of
-its own.
+"""Other spellings: some releases replace a dot by an underscore; a second input has its own
+buffers.
 """
 _KNOWN = re.compile(rf"(?:.*\.)?({'|'.join(map(re.escape, _ENDS))})", re.DOTALL)
 SIGNED = frozenset(
     (*EVENT_TIME, "input1_watermark_ms", "input2_watermark_ms", "alignment_drift_ms")
 )
 LARGEST = 1e17
-"""Watermarks that have not come yet are Long.MIN, those of what ended Long.MAX."""
+"""Missing watermarks are Long.MIN, those of ended inputs Long.MAX."""
 
 
 def is_known(column: str, value: float) -> bool:
-    """Neither a watermark that has not come nor, where nothing is below zero, a connector's -1."""
+    """Whether a value is known: not a missing watermark nor, for a figure that is never negative, a
+    connector's -1.
+    """
     return abs(value) < LARGEST and (value >= 0 or column in SIGNED)
 
 
@@ -74,7 +74,7 @@ def listed(body: Any) -> list[str]:
 
 
 def wanted(names: Iterable[str]) -> list[str]:
-    """Those of any vertex that feed a column, the most important first."""
+    """The names that feed a column, the most important first."""
     ranked = ((known[0], name) for name in names if (known := _known(name)) and known[1] in GAUGES)
     return [name for _, name in sorted(ranked)[:MOST_NAMES]]
 

@@ -1,4 +1,4 @@
-"""``/jobs/overview`` and ``/jobs/:id``: what a job is and how it is."""
+"""``/jobs/overview`` and ``/jobs/:id``: a job and its state."""
 
 from dataclasses import dataclass
 from datetime import datetime

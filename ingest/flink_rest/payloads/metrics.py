@@ -18,7 +18,7 @@ def values(body: Any) -> dict[str, Any]:
     """Raw value by metric id; nothing for a list of names without values."""
     values_by_name = {}
     for place, item in elements(body):
-        # By far the longest lists of all answers: only what is odd takes the careful way.
+        # By far the longest lists of all answers: only unusual entries take the slow path.
         if not isinstance(item, dict) or not isinstance(item.get("id"), str):
             Fields(item, place).the_text("id")
         elif item.get("value") is not None:
@@ -46,7 +46,7 @@ def pick(
     spellings: Iterable[str],
     read: Callable[[Any], Number | None] = real,
 ) -> Number | None:
-    """The first known spelling that has a value; ``None`` where Flink sends none, NaN or -1."""
+    """The first known spelling that has a value; ``None`` if Flink sends none, NaN or -1."""
     for spelling in spellings:
         try:
             value = read(values_by_name.get(spelling))

@@ -27,7 +27,7 @@ def vertices(job: Any) -> tuple[Vertex, ...]:
 
 
 def slot_sharing(job: Any) -> tuple[SlotSharing, ...] | None:
-    """None where the version reports none."""
+    """None if the version reports none."""
     groups = (
         (vertex.the_flink_id("id"), vertex.text("slotSharingGroupId"))
         for vertex in Fields(job).objects("vertices")

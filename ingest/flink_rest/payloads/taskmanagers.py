@@ -62,7 +62,7 @@ def taskmanager(
         taskmanager_id=the_taskmanager_id(fields),
         host=_host(fields.text("path")),
         ts=ts,
-        # An instant in every release, whatever its name says.
+        # An instant in every release, despite its name.
         last_heartbeat=fields.instant("timeSinceLastHeartbeat"),
         slots=fields.whole("slotsNumber"),
         free_slots=fields.whole("freeSlots"),
@@ -91,9 +91,7 @@ def _allocated_slots(fields: Fields) -> tuple[AllocatedSlot, ...] | None:
 
 
 def _collected(detail: Fields | None) -> Fields:
-    """Flink answers zeros until it has fetched the first metrics: a JVM without any heap is one not
-    measured yet.
-    """
+    """Whether metrics were collected: until the first fetch Flink answers zeros, even for the heap."""
     return detail if detail and detail.whole("heapCommitted") else Fields({})
 
 

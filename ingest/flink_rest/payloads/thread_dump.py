@@ -43,7 +43,7 @@ class Thread:
 
 
 def thread_dump(body: Any) -> tuple[Thread, ...]:
-    """In Flink's order; a text that is none of a thread is left out."""
+    """Threads in Flink's order; texts of another form are left out."""
     threads = list(Fields(body).objects("threadInfos"))
     if len(threads) > MOST_THREADS:
         raise Skipped(f"threadInfos: more than {MOST_THREADS:,} threads")

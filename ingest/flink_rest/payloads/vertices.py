@@ -45,14 +45,14 @@ def placements(body: Any) -> dict[int, Placement]:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Records since the attempt began; None where Flink says that its figure is not complete."""
+    """Records since the attempt began; None if Flink says that its figure is not complete."""
 
     records_in: int | None = None
     records_out: int | None = None
 
 
 def counted(body: Any) -> dict[int, Counted]:
-    """Of the newest attempt by subtask index, of those that have a figure."""
+    """By subtask index, the count of the newest attempt; subtasks without a figure are left out."""
     counts_by_subtask = {}
     for subtask in Fields(body).objects("subtasks"):
         metrics = subtask.object("metrics")
@@ -128,12 +128,12 @@ def subtask_index(fields: Fields, name: str = "subtask") -> int:
 
 
 def host_and_port(text: str | None) -> str | None:
-    """``host:port`` as given, ``None`` where Flink says that there is none."""
+    """``host:port`` as given, ``None`` if Flink says that there is none."""
     return None if not text or text.startswith("(") else text
 
 
 def taskmanager_id(fields: Fields, name: str) -> str | None:
-    """Resource id, ``None`` where Flink says ``(unassigned)``."""
+    """Resource id, ``None`` if Flink says ``(unassigned)``."""
     text = fields.text(name)
     return None if not text or text == _NOWHERE else _checked(fields, name, text)
 

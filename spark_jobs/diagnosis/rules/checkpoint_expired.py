@@ -1,5 +1,5 @@
-"""A checkpoint took longer than its time-out: who had not acknowledged, what they were doing, and
-who held the barrier.
+"""A checkpoint took longer than its time-out: which tasks had not acknowledged, what they were
+doing, and which vertex held the barrier.
 """
 
 from collections import Counter
@@ -28,9 +28,9 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.topology import Topology
 
 HUNG_AT_MOST = 4
-"""Of more missing subtasks no one is what the others wait for."""
+"""With more missing subtasks, none is the one that the others wait for."""
 HUNG_TIMES = 2
-"""Once, its acknowledgement may have been on its way."""
+"""Only once, its acknowledgement may just have been late."""
 
 Subtask = tuple[str, int]
 """Name of the vertex, and index."""
@@ -38,9 +38,9 @@ Subtask = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Of one expired checkpoint. ``acknowledged_ratio``: 0…1, None where unknown.
-    ``short_ms``: the last one was so late, ``complete``: with it all had come. ``hung``: subtasks
-    that never came.
+    """How far an expired checkpoint came. ``acknowledged_ratio``: 0…1, None if unknown.
+    ``short_ms``: how late the last subtask was; ``complete``: no subtask is missing after it.
+    ``hung``: subtasks that never acknowledged.
     """
 
     checkpoint: CheckpointSample
@@ -55,11 +55,11 @@ class Progress:
 
 
 def progress_of(expired: Sequence[CheckpointSample]) -> Progress:
-    """``expired``: oldest first, at least one. Of the newest that all subtasks came late of, else
-    of the newest: what comes late of that one may still be on its way.
+    """``expired``: oldest first, at least one. Describes the newest one that all subtasks
+    acknowledged late, else the newest, whose late acknowledgements may still arrive.
     """
-    every = [_late(one) for one in expired]
-    newest = next((one for one in reversed(every) if one.complete), every[-1])
+    every = [_late(sample) for sample in expired]
+    newest = next((late for late in reversed(every) if late.complete), every[-1])
     return newest if newest.complete else replace(newest, hung=_hung(expired))
 
 
@@ -69,7 +69,11 @@ def _late(newest: CheckpointSample) -> Progress:
         if newest.subtasks and newest.acknowledged is not None
         else None
     )
-    late_ms = [int(one["late_ms"]) for one in newest.late_messages if one.get("late_ms")]
+    late_ms = [
+        int(late_message["late_ms"])
+        for late_message in newest.late_messages
+        if late_message.get("late_ms")
+    ]
     lacking = (newest.subtasks or 0) - (newest.acknowledged or 0)
     complete = bool(late_ms) and 0 < lacking <= (newest.late_message_count or len(late_ms))
     return Progress(newest, ratio, max(late_ms, default=None), complete)
@@ -78,12 +82,12 @@ def _late(newest: CheckpointSample) -> Progress:
 def _hung(expired: Sequence[CheckpointSample]) -> tuple[Subtask, ...]:
     if len(expired) < HUNG_TIMES:
         return ()
-    never = set.intersection(*(_never_came(one) for one in expired[-HUNG_TIMES:]))
+    never = set.intersection(*(_never_came(sample) for sample in expired[-HUNG_TIMES:]))
     return tuple(sorted(never)) if len(never) <= HUNG_AT_MOST else ()
 
 
 def _never_came(expired: CheckpointSample) -> set[Subtask]:
-    late = {(one.get("vertex_name"), one.get("subtask")) for one in expired.late_messages}
+    late = {(sample.get("vertex_name"), sample.get("subtask")) for sample in expired.late_messages}
     return {
         (str(part.get("vertex_name") or part.get("vertex_id") or ""), index)
         for part in expired.not_acknowledged
@@ -95,7 +99,7 @@ def _never_came(expired: CheckpointSample) -> set[Subtask]:
 RULE = "checkpoint.expired"
 HOSTS_SHOWN = 50
 WRITING = ("checkpoint_sync_done", "checkpoint_async_started")
-"""Only DEBUG logs of TaskManagers tell."""
+"""Only in DEBUG logs of TaskManagers."""
 
 Missing = tuple[str, int, Mapping[str, Any]]
 """A vertex, how many of its subtasks had not acknowledged, and what was reported of them."""
@@ -117,7 +121,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     newest = expiries.newest
     late = next((sample for sample in reversed(expiries.lost) if _late_phase(sample)), None)
     own = _late_phase(late) if late else None
-    # Where tasks say themselves that no barrier kept them, nobody held it.
+    # If tasks report that they did not wait for a barrier, nothing held it.
     holder = None if own and own not in BARRIER_PHASES else _holder(window, limits, expiries)
     missing, progress = _missing(newest), progress_of(expiries.lost)
     phase = own or _phase(window, newest, holder)

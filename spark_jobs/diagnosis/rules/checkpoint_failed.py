@@ -1,5 +1,5 @@
-"""Checkpoints lost for other reasons than a decline or an expiry. Those that were pending when a
-task failed count only where so many are lost that the job hardly has a recovery point.
+"""Checkpoints lost for other reasons than a decline or an expiry. Those pending when a task failed
+count only if so many are lost that the job hardly has a recovery point.
 """
 
 from collections.abc import Iterator, Mapping
@@ -85,8 +85,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _with_those_without_id(window: JobWindow) -> JobWindow:
-    """A checkpoint whose storage did not answer gets no id and no place in any history: only the
-    log tells of it.
+    """Add checkpoints without an id: if the storage does not answer, Flink assigns no id, and only
+    the log has the checkpoint.
     """
     reported = sorted(
         (event for event in window.events if _is_of_one_without_id(event)),
@@ -94,7 +94,7 @@ def _with_those_without_id(window: JobWindow) -> JobWindow:
     )
     without_id: list[CheckpointSample] = []
     for event in reported:
-        # Coordinator and failure manager both log it.
+        # The coordinator and the failure manager both log it.
         if not without_id or event.at_ms - without_id[-1].trigger_time_ms > SAME_MS:
             text = event.fields.get("reason_text") or event.detail or event.message
             lost = CheckpointSample(
@@ -122,7 +122,7 @@ def _by_reason(reasons: Mapping[str, int], at_ms: int) -> Iterator[Evidence]:
 
 def _text(failed: Losses) -> str | None:
     newest = failed.newest
-    # Of one lost with its job Flink's message is the same whatever the failure was.
+    # For a checkpoint lost with its job, Flink's message does not depend on the failure.
     reported = (
         (newest.reason_text, newest.failure_message)
         if newest.reason in LOST_WITH_JOB

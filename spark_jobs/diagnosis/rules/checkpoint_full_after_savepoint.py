@@ -1,6 +1,6 @@
 """The first checkpoint after a savepoint uploads the whole state again although checkpoints are
-incremental. Compaction of RocksDB does so too: it is recognised by the files that `_metadata`
-names, else by whether the release has the fault.
+incremental. Compaction of RocksDB can cause the same: they are distinguished by the files in
+`_metadata`, else by whether the release has the fault.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,15 +23,14 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, UploadedFi
 from spark_jobs.diagnosis.statistics import median
 
 BREAKS = frozenset({"restore", "restart", "rescale", "deploy"})
-"""After these, the first upload has reasons of its own."""
+"""After these, the first upload may be full for other reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """One completed checkpoint. ``savepoint``: the last one between its predecessor and its
-    trigger. ``ratio``: uploaded over full. ``follows_break``: the first one ever, or after a
-    restore, restart or rescaling. ``one_size``: the full size is the savepoint's, or that of its
-    files.
+    """One completed checkpoint. ``savepoint``: the last one since the checkpoint before. ``ratio``:
+    uploaded over full size. ``follows_break``: it is the first one ever, or after a restore,
+    restart or rescaling. ``one_size``: the full size is the savepoint's, or that of its files.
     """
 
     checkpoint: CheckpointSample
@@ -88,7 +87,7 @@ def _reports_one_size(window: JobWindow, done: Sequence[CheckpointSample]) -> bo
     if window.version is not None:
         return window.version < INCREMENTAL_SIZE_SINCE
     own = [sample for sample in done if not sample.is_savepoint]
-    # Of some, their file may have given the full size besides.
+    # The full size of some may come from their `_metadata`.
     return all(sample.state_bytes is None for sample in own) or any(
         sample.state_bytes is None and sample.checkpointed_bytes is not None for sample in own
     )
@@ -103,9 +102,7 @@ def files_of(window: JobWindow, checkpoint: CheckpointSample) -> UploadedFiles |
 
 
 def _file_bytes(window: JobWindow, checkpoint: CheckpointSample) -> int | None:
-    """Of all its RocksDB files, where its `_metadata` has been read: a little less than its
-    state.
-    """
+    """Bytes of all its RocksDB files, if its `_metadata` was read: a little less than its state."""
     files = files_of(window, checkpoint)
     return (
         (files.kept_bytes or 0) + (files.same_name_bytes or 0) + (files.new_name_bytes or 0) or None
@@ -212,7 +209,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _ordinary(uploads: Sequence[Upload], newest: int) -> list[Upload]:
-    """Those that follow neither a savepoint nor a break; the ``newest`` last ones, all for 0."""
+    """Uploads that follow neither a savepoint nor a break; only the ``newest`` last ones, 0 for
+    all.
+    """
     ordinary = [
         upload
         for upload in uploads
@@ -247,7 +246,7 @@ def _share_of(upload: Upload, full_bytes: int) -> float:
 
 
 def _confidence(window: JobWindow, upload: Upload) -> Confidence | None:
-    """None where compaction is the better explanation."""
+    """None if compaction is the better explanation."""
     files = _files(window, upload.checkpoint)
     if files is not None:
         return "high" if _uploaded_again(files) else None
@@ -384,7 +383,7 @@ def _evidence(
         at_ms,
         source,
     )
-    usual = median(_share_of(one, upload.full_bytes or 1) for one in before)
+    usual = median(_share_of(sample, upload.full_bytes or 1) for sample in before)
     over = message(
         "median of the {before:message} before",
         before=plural(len(before), "{count:count} checkpoint", "{count:count} checkpoints"),

@@ -1,4 +1,4 @@
-"""Which phase of its checkpoints costs a job the time: one rule for each phase."""
+"""The slow phase of a job's checkpoints: one rule for each phase."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 
 @dataclass(frozen=True, slots=True)
 class LateSource:
-    """Of one checkpoint the subtask of a source that started last."""
+    """The source subtask that was the last to start a checkpoint."""
 
     checkpoint_id: int
     at_ms: int
@@ -79,8 +79,8 @@ def late_source(
     start_delay_ms: float | None,
     least_share: float,
 ) -> LateSource | None:
-    """None where the sources started in time: their delay is less than ``least_share`` of the whole
-    start delay, or is not known.
+    """None if the sources started in time (their delay is less than ``least_share`` of the whole
+    start delay), or if it is unknown.
     """
     delay_ms, vertex_id = checkpoint.source_start_delay_ms, checkpoint.latest_source_id
     if (
@@ -115,7 +115,7 @@ def late_source(
 def start_delay_finding(cost: PhaseCost) -> Finding:
     window, holder, newest = cost.window, holder_of(cost), cost.slow[-1]
     least_share = cost.limits[f"{cost.rule_id}.dominates"]
-    # Where its output is back-pressured, that is why its thread is busy.
+    # If its output is back-pressured, that keeps its thread busy.
     source = (
         None
         if holder
@@ -306,7 +306,7 @@ def async_finding(cost: PhaseCost) -> Finding:
 
 
 def _threads(window: JobWindow) -> str:
-    """ForSt has no such option up to 2.3: it takes four threads."""
+    """The number of upload threads; ForSt has no option for it up to 2.3 and uses four."""
     if "rocksdb" not in (window.config.state_backend or "").lower():
         return ""
     return message(

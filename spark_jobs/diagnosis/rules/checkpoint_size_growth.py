@@ -1,7 +1,6 @@
-"""The full state grows steadily: when it will have doubled, and which operator holds it.
-
-Judged by the full size only. Before 1.15 an incremental checkpoint reports its upload, which says
-nothing about growth.
+"""The full state grows steadily: when it will have doubled, and which operator holds it. Only the
+full size counts. Before 1.15 an incremental checkpoint reports its upload, which says nothing about
+growth.
 """
 
 from collections.abc import Iterator
@@ -195,8 +194,8 @@ def _finding(
 
 
 def _largest(window: JobWindow) -> tuple[str, str, int, str] | None:
-    """(vertex, what its figure is, bytes, words): the one that grows most where two checkpoints are
-    known, else the one that holds most.
+    """(vertex, kind of figure, bytes, text): of the vertex that grows most if two checkpoints are
+    known, else of the one with most state.
     """
     sizes: dict[str, list[tuple[int, int]]] = {}
     for state in window.vertex_states:

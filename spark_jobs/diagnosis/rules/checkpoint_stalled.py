@@ -32,7 +32,7 @@ RULE = "checkpoint.stalled"
 NOT_STARTED = frozenset({"CREATED", "INITIALIZING", "RECONCILING"})
 TERMINAL = frozenset({"FINISHED", "CANCELED", "FAILED", "SUSPENDED", "CANCELLING"})
 TRIGGERS_AT_LEAST = 5
-"""So many tell the interval where no setting does."""
+"""Enough to derive the interval if no setting has it."""
 
 
 @rule(
@@ -136,7 +136,7 @@ def _since_ms(window: JobWindow, last: CheckpointSample | None) -> int:
     known = [checkpoint.trigger_time_ms for checkpoint in window.checkpoints]
     if window.start_time_ms is None and not known:
         raise NotJudged(message("neither a checkpoint nor the start of the job has been seen"))
-    # Where the history begins later than the job, what came before it is not known.
+    # If the history begins later than the job, earlier checkpoints are unknown.
     begin_ms = max(window.start_time_ms or 0, min(known) if len(known) >= 2 else 0)
     return begin_ms or min(known)
 

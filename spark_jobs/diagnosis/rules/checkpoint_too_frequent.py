@@ -141,8 +141,10 @@ def _policy_finding(
         fleet_policy.PAUSE: message("minimum pause"),
     }
     settings = [
-        message("{option:name} to {least_ms:duration}", option=one.option, least_ms=one.least_ms)
-        for one in broken
+        message(
+            "{option:name} to {least_ms:duration}", option=breach.option, least_ms=breach.least_ms
+        )
+        for breach in broken
     ]
     return job_finding(
         window,
@@ -158,16 +160,16 @@ def _policy_finding(
         ),
         evidence=tuple(
             limits.compared(
-                names[one.threshold],
-                (one.set_ms or 0) / 1000,
+                names[breach.threshold],
+                (breach.set_ms or 0) / 1000,
                 "s",
                 "<",
-                one.threshold,
+                breach.threshold,
                 window.at_ms,
             )
-            for one in broken
+            for breach in broken
         ),
-        data={one.option: one.least_ms for one in broken},
+        data={breach.option: breach.least_ms for breach in broken},
     )
 
 

@@ -1,7 +1,5 @@
-"""A source of the cluster is silent: what it would tell is not seen, and health is unknown.
-
-Judged where the sources are watched, over a window whose ``gaps`` are filled. Jobs that ended are
-not unreachable.
+"""A source of the cluster is silent, so its data are missing and health is unknown. Judged where
+sources are watched, with ``gaps`` in the window. Jobs that ended are not unreachable.
 """
 
 from collections.abc import Iterator

@@ -32,7 +32,7 @@ SLOW_BUSY = 0.5
 @dataclass(frozen=True, slots=True)
 class Uneven:
     """What is uneven at one vertex: its records, its state at ``state_at_ms``, or both; ``main`` is
-    the one to speak of first.
+    the more important one.
     """
 
     vertex_id: str
@@ -63,8 +63,8 @@ class Uneven:
 
     @property
     def slow_hosts(self) -> tuple[str, ...]:
-        """Of siblings that get fewer records and yet are busier than the hot subtasks: they are
-        slow, and the others get what these do not take.
+        """Hosts of siblings that get fewer records but are busier than the hot subtasks: these are
+        slow, and the others get their share.
         """
         if self.window is None or self.records is None or self.busy is None:
             return ()
@@ -220,17 +220,19 @@ def _sets_pace(window: JobWindow, limits: Limits, uneven: Uneven) -> bool:
 
 
 def _rates(vertex: VertexWindow, is_source: bool) -> Rates:
-    """Records in by subtask.
-
-    Sources get none from within the job, and idle ones merely lack a partition: active ones by
-    output.
+    """Records in, by subtask; for sources, records out of the active subtasks: idle ones only lack
+    a partition.
     """
     if is_source:
         emitted = records_out(vertex)
         return replace(emitted, per_s=tuple(rate or None for rate in emitted.per_s))
     rates, busy = records_in(vertex), vertex.busy_ratio
-    if rates.counted_ms is None and None in busy and any(one is not None for one in busy):
-        # Zeros of a subtask that has not begun are no measurement.
+    if (
+        rates.counted_ms is None
+        and None in busy
+        and any(busy_value is not None for busy_value in busy)
+    ):
+        # A subtask that has not begun reports zeros, which are no measurement.
         return replace(
             rates,
             per_s=tuple(

@@ -1,5 +1,5 @@
-"""A source cannot look for new data, and only logs that: the job runs, its checkpoints complete,
-and it reads nothing new.
+"""A source cannot find new data and only logs that: the job runs, its checkpoints complete, but it
+reads nothing new.
 """
 
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
-"""A job has ended as FAILED: why, what ended it for good (no restart strategy, an exhausted one, an
-exception that is not recoverable, an impossible start), and from where it can be started again.
+"""A job has ended as FAILED: why, what made it final (no restart strategy, an exhausted one, an
+unrecoverable exception, an impossible start), and from which snapshot it can be started again.
 """
 
 import re
@@ -40,7 +40,7 @@ _NOT_STARTED = (
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """From where the job can be started: ``at_ms`` is when it was taken, as far as known."""
+    """A snapshot to start the job from; ``at_ms`` is when it was taken, if known."""
 
     path: str
     name: str
@@ -155,10 +155,10 @@ def _ended_ms(window: JobWindow) -> int:
 
 
 def _usable(window: JobWindow, cause: FailureCause | None) -> Snapshot | None:
-    """The newest that is not known to be gone; none that this job has failed to read."""
+    """The newest snapshot that is not known to be gone, and that this job has not failed to read."""
     if cause and cause.unreadable:
         return None
-    # Flink deletes them with the job where they are not externalized.
+    # Flink deletes checkpoints with the job unless they are externalized.
     kept = [
         checkpoint
         for checkpoint in window.checkpoints
@@ -167,7 +167,11 @@ def _usable(window: JobWindow, cause: FailureCause | None) -> Snapshot | None:
         and not checkpoint.discarded
         and (checkpoint.is_savepoint or window.config.externalized is not False)
     ]
-    newest = max(kept, key=lambda one: (one.trigger_time_ms, one.checkpoint_id), default=None)
+    newest = max(
+        kept,
+        key=lambda checkpoint: (checkpoint.trigger_time_ms, checkpoint.checkpoint_id),
+        default=None,
+    )
     return _of_checkpoint(newest) if newest else _restored(window)
 
 
@@ -183,8 +187,8 @@ def _of_checkpoint(checkpoint: CheckpointSample) -> Snapshot:
 def _restored(window: JobWindow) -> Snapshot | None:
     found: list[tuple[str, int | None]] = [
         (str(path), None)
-        for one in window.annotations
-        if one.kind == "restore" and (path := one.detail.get("path"))
+        for annotation in window.annotations
+        if annotation.kind == "restore" and (path := annotation.detail.get("path"))
     ]
     found += [
         (str(path), _taken_ms(event))

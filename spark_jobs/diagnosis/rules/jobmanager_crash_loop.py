@@ -1,5 +1,5 @@
-"""The JobManager ends by a fatal error, or loses the lead of the job, again and again: each time
-the job is started anew, and no REST answers meanwhile.
+"""The JobManager repeatedly ends with a fatal error or loses the leadership of the job: each time
+the job starts over, and REST does not answer meanwhile.
 """
 
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     newest = ends[-1]
     if newest.kind == LOST and window.terminal:
-        return  # it ended in order, or somebody stopped it
+        return  # it ended normally, or somebody stopped it
     runs_again = any(
         event.kind == "job_state"
         and event.fields.get("to_state") == "RUNNING"

@@ -1,6 +1,5 @@
-"""Flink's log names an error that ends nothing by itself: a program that failed, a submission that is
-ignored, a message that is too large, an address that is quarantined, a TaskManager that cannot
-register.
+"""Flink logs an error that does not end a job: a failed program, an ignored submission, a message
+that is too large, a quarantined address, a TaskManager that cannot register.
 """
 
 from collections.abc import Iterator
@@ -101,7 +100,7 @@ def _is_error(window: JobWindow, event: LogEvent) -> bool:
         return False
     if event.kind == FATAL:
         return code_of(_cause(event)) == "REGISTRATION_FAILED"
-    # What ended a job is judged by job.failed; a job that runs afterwards was run.
+    # job.failed judges what ended a job; if the job ran afterwards, its program was run.
     return event.kind not in NOT_RUN or not (
         (window.state == "FAILED" and event.kind != "submission_ignored")
         or any(

@@ -20,11 +20,11 @@ RESTARTS = f"{RULE}.restarts"
 LEFT = f"{RULE}.restarts_left"
 CRITICAL = f"{RULE}.critical_restarts_left"
 MOST_FALLS = 0.2
-"""Of the steps: where levels fall now and then, what was left behind is freed after all, by a
-collection that unloads classes.
+"""A share of the steps: if levels sometimes fall, a collection that unloads classes does free the
+memory.
 """
 COMPARABLE = 2.0
-"""Times longer or shorter: what a job loads and keeps grows while it runs, too."""
+"""The largest factor between running times: memory also grows while a job runs."""
 METASPACE, DIRECT = "metaspace", message("direct memory")
 _ACTION = {
     METASPACE: (
@@ -46,8 +46,8 @@ _ACTION = {
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What one kind of memory of one TaskManager was at the end of each spell between restarts:
-    (restarts before it, time, bytes).
+    """One kind of memory of one TaskManager at the end of each period between restarts: (restarts
+    before it, time, bytes).
     """
 
     taskmanager_id: str
@@ -158,7 +158,7 @@ def _steps(window: JobWindow, least: int) -> Iterator[Steps]:
             (DIRECT, "direct_used_bytes", newest.direct_limit_bytes),
         ):
             levels = _levels(spells, used)
-            # What is left out may only speak against it.
+            # Levels that are left out may only weaken the finding.
             step = min(_step(levels, least), _step(_levels(ends, used), least))
             if step > 0:
                 heap = _levels(spells, "heap_used_bytes")
@@ -221,8 +221,8 @@ def _spells(
 def _comparable(
     spells: Mapping[int, Sequence[TaskManagerSample]],
 ) -> dict[int, TaskManagerSample]:
-    """What was sampled after about as long a time running as after the other restarts; spells that
-    were much shorter or longer are left out, the first one counts as it is.
+    """Samples taken after about the same running time as after the other restarts. Much shorter or
+    longer periods are left out, except the first.
     """
     ends = [spell[-1].at_ms for spell in spells.values()]
     ended = [later - earlier for earlier, later in pairwise(ends[:-1])]

@@ -13,9 +13,7 @@ from spark_jobs.diagnosis.rule import namenode_finding, rule
 RULE = "namenode.queue_time"
 WAIT, LONG_WAIT = f"{RULE}.wait_ms", f"{RULE}.long_wait_ms"
 FEWEST = 3
-"""Readings: a NameNode that pauses once (a full collection, a log roll) is no NameNode that is
-overloaded.
-"""
+"""Readings: a NameNode with a single pause (a full collection, a log roll) is not overloaded."""
 
 
 @rule(

@@ -81,7 +81,7 @@ class Load:
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
-    # A vertex that has ended has no place any more.
+    # A vertex that has ended is not placed any more.
     tasks = sum(
         vertex.parallelism or len(vertex.taskmanager_id)
         for vertex in window.vertex_windows
@@ -119,7 +119,7 @@ def _finding(
     window: JobWindow, limits: Limits, loads: list[Load], fullest: Load, mean: float
 ) -> Finding:
     where, at_ms = fullest.host or fullest.taskmanager_id, window.at_ms
-    # What a start or a rescaling makes busy says nothing about the load afterwards.
+    # Load during a start or a rescaling says nothing about the load afterwards.
     mean_busy = 0.0 if holds_start(window) else fsum(load.busy for load in loads) / len(loads)
     is_busiest = mean_busy > 0 and fullest.busy >= limits[BUSY_RATIO] * mean_busy
     limits_job = is_busiest and any(

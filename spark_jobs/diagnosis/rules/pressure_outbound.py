@@ -1,4 +1,4 @@
-"""A vertex waits for room in its output although everything it feeds has time to spare: the channel
+"""A vertex waits for output buffers although all its consumers have time to spare: the channel
 itself is too narrow.
 """
 

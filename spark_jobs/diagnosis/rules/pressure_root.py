@@ -1,5 +1,5 @@
-"""The origin of back-pressure: the vertex that works without pause and does not wait itself, while
-those before it wait for it.
+"""The origin of back-pressure: a vertex that works without pause and does not wait itself, while
+upstream vertices wait for it.
 """
 
 from collections.abc import Iterator, Sequence

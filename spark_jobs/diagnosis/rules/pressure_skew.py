@@ -1,5 +1,5 @@
-"""Pressure by a few: a minority of an origin's subtasks works without pause while its siblings
-mostly idle under the same upstream.
+"""Back-pressure by few subtasks: a minority of an origin's subtasks works without pause while its
+siblings are mostly idle.
 """
 
 from collections.abc import Iterator

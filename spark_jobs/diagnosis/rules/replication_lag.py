@@ -1,5 +1,5 @@
-"""The copy of a job's checkpoints lies far behind the job, or none is complete yet: with the
-original, so much work would be lost.
+"""The copy of a job's checkpoints is far behind the job, or not complete yet: if the original is
+lost, so much work is lost.
 """
 
 from collections.abc import Iterator

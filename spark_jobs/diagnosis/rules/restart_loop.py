@@ -1,5 +1,5 @@
-"""The job fails and restarts again and again: by which exception, on which host, with which
-TaskManager lost.
+"""The job fails and restarts repeatedly: with which exception, on which host, with which lost
+TaskManager.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,18 +46,20 @@ RESCALE_SEEN_MS = 90_000
 ROOT_WITHIN_MS = 2_000
 MESSAGE_CHARS = 200
 WRAPPED_WITHIN_MS = 5_000
-"""What Flink wraps is reported by another task or another source at about the same time."""
+"""A wrapped exception is reported by another task or source at about the same time."""
 FATAL = "taskmanager_fatal"
 FATAL_BEFORE_MS = 90_000
 """A TaskManager logs what ends it; others miss it by a heartbeat that times out."""
 SLOTS_REQUIRED, SLOTS_MISSING = "slots_required", "slots_missing"
 SYMPTOMS = frozenset({"RPC_TIMEOUT", "CONNECTION_BROKEN", "CONTAINER_EXITED"})
 STUCK_RESTARTS = 2
-"""So many for long without all tasks running: slots that never come allow two in ten minutes."""
+"""This many restarts over a long time without all tasks running: missing slots allow two in ten
+minutes.
+"""
 LOOK_BACK_MS = 6 * 3_600_000
-"""A restart strategy may wait for hours; what was longer ago is no present trouble."""
+"""A restart strategy may wait for hours; older restarts are no current problem."""
 MOST_CHANCE = 0.05
-"""Of as many failures on one host, were each task as likely to fail as the next one."""
+"""The probability of as many failures on one host, if all tasks were equally likely to fail."""
 
 
 @rule(
@@ -134,7 +136,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if stuck and not _is_stuck(window, failing[-1], limits):
         return
     reasons = _reasons(window)
-    # Of one that goes on, what keeps it going now says more than what began it.
+    # For a continuing episode, its current cause says more than its first one.
     troubles = [
         _trouble(window, last_attempt(episode) if episode.ended_ms is None else episode, reasons)
         for episode in failing
@@ -143,8 +145,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _within(every: Sequence[Episode], at_ms: int, running_ms: int) -> list[Episode]:
-    """The newest, as far back as the job has run for so long in all: time in which it waits for its
-    next attempt is none in which it ran undisturbed.
+    """The newest episodes, back to where the job has run for so long in total. Waiting for the next
+    attempt does not count as running.
     """
     kept: list[Episode] = []
     until_ms, ran_ms = at_ms, 0
@@ -167,8 +169,8 @@ def _reasons(window: JobWindow) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Trouble:
-    """What began one episode, and the TaskManagers that were lost meanwhile. ``cause``: what the
-    exception, or the reason of the loss, gives away; ``reason`` is that reason.
+    """What began an episode, and the TaskManagers lost meanwhile. ``cause``: by the exception or
+    the reason of the loss (``reason``).
     """
 
     group: str
@@ -200,7 +202,7 @@ def _trouble(window: JobWindow, episode: Episode, reasons: Mapping[str, str]) ->
     ]
     texts += [failure.stacktrace or failure.name for failure in episode.failures]
     known = [(cause, reason) for reason in texts if (cause := cause_of(reason))]
-    # That it did not answer any more says less than why.
+    # That it no longer answered says less than why.
     cause, reason = min(known, key=lambda pair: pair[0].code in SYMPTOMS, default=(None, ""))
     return replace(found, cause=cause, reason=reason.partition("\n")[0])
 
@@ -232,7 +234,7 @@ def _group_of(episode: Episode) -> _Trouble:
         if any(is_lost_taskmanager(failure.name, failure.stacktrace) for failure in near):
             return _Trouble(LOST, root.message, lost, first)
         if reported:
-            # A frame of the job's own code says most.
+            # A frame of the job's own code is the most useful.
             first, root = min(reported, key=lambda pair: pair[1].frame is None)
     return _Trouble(root.group, root.message, lost, first)
 
@@ -248,11 +250,9 @@ def _first(episode: Episode) -> JobFailure:
 
 
 def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
-    """It restarts without all of its tasks ever running again: for long, or each time by the same
-    exception of a task.
-
-    A lost TaskManager, or slots that are missing, makes several restarts of one trouble; an
-    exception that comes again does not.
+    """Whether it restarts without all tasks ever running again: for long, or each time with the
+    same exception of a task. A lost TaskManager or missing slots cause several restarts of one
+    episode; a repeated exception does not.
     """
     enough = limits[f"{RULE}.episodes"]
     if last.ended_ms is not None or len(last.restarts) < min(enough, STUCK_RESTARTS):
@@ -350,9 +350,9 @@ def _finding(
 def _host(
     window: JobWindow, troubles: Sequence[_Trouble], limits: Limits
 ) -> tuple[str, float, float] | None:
-    """The host that most failures come from, its share of them, and its share of the tasks. None
-    where they are spread, where no more of them are there than of the tasks, where all come from
-    one task, and where what failed is the job's code or what that calls.
+    """The host of most failures, its share of them, and its share of the tasks. None if failures
+    are spread, if the host has no more of them than of the tasks, if all are of one task, or if the
+    job's code or what it calls failed.
     """
     failures = [trouble.first for trouble in troubles if trouble.first and trouble.first.host]
     hosts = [failure.host for failure in failures if failure.host]
@@ -367,13 +367,13 @@ def _host(
         return None
     share = tasks.count(host) / len(tasks)
     by_chance = at_least_by_chance(count, len(hosts), share)
-    # Where none of its tasks run there by now, what share did is not known.
+    # If none of its tasks run there any more, their share is unknown.
     return (host, count / len(hosts), share) if share and by_chance <= MOST_CHANCE else None
 
 
 def _only_task(troubles: Sequence[_Trouble]) -> tuple[str, str] | None:
-    """The one subtask that all failures come from, and the one host: the subtask stays there, so
-    neither can be distinguished from the other.
+    """The one subtask and the one host of all failures: the subtask stays there, so that either may
+    be the cause.
     """
     failures = [trouble.first for trouble in troubles if trouble.first]
     tasks = {failure.task.split(" - execution", 1)[0] for failure in failures if failure.task}
@@ -449,7 +449,7 @@ def _what_keeps_it(
     )
     words = message(" ({text:text})", text=without_middle(text, MESSAGE_CHARS)) if text else ""
     if of == 1:
-        # Of one episode its restarts are counted, by title and evidence.
+        # Title and evidence of a single episode count its restarts.
         return message(
             "The root exception of these restarts was {group:text}{words:text}.{where:text}",
             group=group,

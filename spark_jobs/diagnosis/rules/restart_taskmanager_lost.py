@@ -1,4 +1,4 @@
-"""A TaskManager that ran tasks of the job is lost, and the job does not run without it."""
+"""A TaskManager that ran tasks of the job is lost, and the job does not run again."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from spark_jobs.diagnosis.samples import JobWindow
 RULE = "restart.taskmanager_lost"
 LOOK_BACK_MS = 600_000
 CASCADES_WITHIN_MS = 5_000
-"""Tasks on other TaskManagers fail with what they missed of the lost one, at about the same time."""
+"""Tasks on other TaskManagers fail at about the same time, for lack of the lost one."""
 
 
 @rule(
@@ -48,11 +48,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _fails_otherwise(last: Episode) -> bool:
-    late = [one for one in last.failures if one.at_ms > last.begun_ms + CASCADES_WITHIN_MS]
+    late = [
+        failure for failure in last.failures if failure.at_ms > last.begun_ms + CASCADES_WITHIN_MS
+    ]
     return any(
-        not is_lost_taskmanager(one.name, one.stacktrace)
-        and "NoResourceAvailable" not in f"{one.name}{(one.stacktrace or '')[:4000]}"
-        for one in late
+        not is_lost_taskmanager(failure.name, failure.stacktrace)
+        and "NoResourceAvailable" not in f"{failure.name}{(failure.stacktrace or '')[:4000]}"
+        for failure in late
     )
 
 

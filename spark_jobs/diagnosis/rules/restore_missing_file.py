@@ -1,5 +1,5 @@
-"""A restore fails since a file of the checkpoint is gone: each attempt looks for it again. Flink's
-coordinator never falls back to an older checkpoint by itself.
+"""A restore fails because a file of the checkpoint is missing: each attempt looks for it again.
+Flink's coordinator never falls back to an older checkpoint by itself.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ MOST_FILES = 10
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One task, or the job as a whole (``task`` None), that did not find ``path``."""
+    """An attempt of a task, or of the whole job (``task`` None), that did not find ``path``."""
 
     at_ms: int
     path: str
@@ -65,10 +65,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _attempts(window: JobWindow) -> list[Attempt]:
-    """Of the log, else of exceptions as REST lists them, which are fewer: both report the same
-    failures.
-
-    A job that did not start has no task that fails; its end is logged with the reason.
+    """From the log, else from REST's exceptions, which are fewer: both report the same failures. If
+    a job does not start, no task fails, but its end is logged with the reason.
     """
     logged = (
         (event.at_ms, (_task(event), event.attempt), event.detail)

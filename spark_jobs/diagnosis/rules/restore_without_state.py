@@ -1,8 +1,8 @@
 """A job was started without state, or without that of some operators, although it had completed
 checkpoints. Flink counts checkpoints on from the restored one: ids that begin at 1 without a
-restore say that there was none. Whoever cancelled the attempt before with all of its checkpoints,
-or let it finish, meant that. Where non-restored state is allowed, Flink logs which operators it
-leaves out.
+restore say that there was none. It is intended if the previous attempt finished, or was cancelled
+with all its checkpoints. If non-restored state is allowed, Flink logs which operators it leaves
+out.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ WINDOW = f"{RULE}.window_s"
 SKIPPED = "state_skipped"
 MOST_NAMED = 10
 RESTORED_WITHIN_MS = 60_000
-"""The log and REST date a restore apart from the start it belongs to."""
+"""The log and REST date a restore at another time than its start."""
 STOPPED_WITHIN_MS = 600_000
 """From the trigger of the savepoint that stops a job to its end."""
 LONG_AGO_MS = 86_400_000
@@ -161,9 +161,9 @@ def _way_back(earlier: EarlierAttempt) -> str:
 
 
 def _is_meant(earlier: EarlierAttempt, started_ms: int) -> str | None:
-    """Why it was meant, as far as known; "" where nothing says so, None where nothing was lost."""
+    """Why it was intended, if known; "" if nothing says so, None if nothing was lost."""
     if earlier.state == "FINISHED" and not (
-        # Stopped with a savepoint, which nobody takes to throw it away.
+        # Stopped with a savepoint, which nobody takes without a use for it.
         earlier.is_savepoint and earlier.over_ms - earlier.trigger_time_ms <= STOPPED_WITHIN_MS
     ):
         return None
@@ -175,15 +175,15 @@ def _is_meant(earlier: EarlierAttempt, started_ms: int) -> str | None:
 
 
 def _left_out(window: JobWindow, since_ms: int) -> Iterator[Finding]:
-    skipped = [one for one in window.events if one.kind == SKIPPED and one.at_ms > since_ms]
+    skipped = [event for event in window.events if event.kind == SKIPPED and event.at_ms > since_ms]
     if not skipped:
         return
     at_ms = skipped[-1].at_ms
     operators = list(
         dict.fromkeys(
-            str(one.fields.get("reason_text"))
-            for one in skipped
-            if one.at_ms > at_ms - RESTORED_WITHIN_MS
+            str(event.fields.get("reason_text"))
+            for event in skipped
+            if event.at_ms > at_ms - RESTORED_WITHIN_MS
         )
     )
     counted = plural(len(operators), "{count:count} operator", "{count:count} operators")
@@ -222,8 +222,11 @@ def _fresh_start(window: JobWindow) -> FreshStart | None:
         if after.checkpoint_id < before.checkpoint_id
     ]
     for at_ms in sorted(begins, reverse=True):
-        before = [one for one in in_order if one.trigger_time_ms < at_ms]
-        newest = next((one for one in reversed(before) if one.outcome == "completed"), None)
+        before = [checkpoint for checkpoint in in_order if checkpoint.trigger_time_ms < at_ms]
+        newest = next(
+            (checkpoint for checkpoint in reversed(before) if checkpoint.outcome == "completed"),
+            None,
+        )
         if newest and not _restored_between(window, newest.ended_ms, at_ms):
             return FreshStart(at_ms, newest)
     return None
@@ -231,6 +234,6 @@ def _fresh_start(window: JobWindow) -> FreshStart | None:
 
 def _restored_between(window: JobWindow, from_ms: int, to_ms: int) -> bool:
     return any(
-        one.kind == "restore" and from_ms <= one.at_ms <= to_ms + RESTORED_WITHIN_MS
-        for one in window.annotations
+        annotation.kind == "restore" and from_ms <= annotation.at_ms <= to_ms + RESTORED_WITHIN_MS
+        for annotation in window.annotations
     )

@@ -1,6 +1,5 @@
-"""RocksDB slows writes down or stops them, as its own metrics say: while a write buffer waits for
-its flush, level 0 has too many files (slowed from 20 on, stopped at 36 by default), or compactions
-lag.
+"""RocksDB's own metrics show that it slows or stops writes: while a write buffer waits for its
+flush, level 0 has too many files (slowed from 20 on, stopped at 36 by default), or compactions lag.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,5 @@
-"""Transactions of two-phase-commit sinks that are open for longer than their store waits: what they
-hold is lost. The time-out is what sinks log, or what an operator sets for the job.
+"""Transactions of two-phase-commit sinks are open for longer than their store waits: their records
+are lost. The time-out is the one that sinks log, or that an operator sets for the job.
 """
 
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ DAY_MS = 86_400_000
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    if not (window.events or limits[SET]):  # no sink tells of transactions: nothing is counted
+    if not (window.events or limits[SET]):  # no sink logs transactions: nothing is counted
         return
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)
     transactions = transactions_of(

@@ -1,4 +1,4 @@
-"""A subtask of a source has had no record for long, although the others have."""
+"""A subtask of a source has had no record for a long time, unlike its siblings."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ LACKING = message(
 IDLE = f"{RULE}.idle_ms"
 MISSED = f"{RULE}.missed_records"
 READS_WITHIN_MS = 60_000
-"""Whoever had a record so recently reads."""
+"""A subtask with a record this recent is reading."""
 
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """Subtasks of one vertex; ``missed``: records that the slowest of those that read had in the
-    time that the first of them has been idle. ``pending``: records that they do not read, None
-    where their connector does not report any.
+    """Subtasks of one vertex; ``missed``: records that the slowest active subtask read since the
+    first of these became idle. ``pending``: records they have not read, None if their connector
+    does not report any.
     """
 
     subtasks: Sequence[int]
@@ -108,7 +108,7 @@ def _idle(vertex: VertexWindow, limits: Limits) -> Idle | None:
 
 
 def _has_split(vertex: VertexWindow, index: int) -> bool:
-    """A subtask without one never has a record: it has neither event time nor records to read."""
+    """Whether the subtask has a split: without one it has neither event time nor pending records."""
     return bool(_at(vertex.pending_records, index)) or _at(vertex.emit_lag_ms, index) is not None
 
 

@@ -1,4 +1,4 @@
-"""A source reads less than arrives: what it has not read grows, minute after minute."""
+"""A source reads less than arrives: its lag grows, minute by minute."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ MOSTLY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """Of one source now. ``records``: not read; else ``event_time``, in ms."""
+    """The current lag of a source: unread ``records``, else ``event_time`` in ms."""
 
     vertex: VertexWindow
     kind: Literal["records", "event_time"]
@@ -34,16 +34,14 @@ class Lag:
 
     @property
     def behind_s(self) -> float:
-        """As time: of records how long it takes to read as many, endless where it reads none."""
+        """The lag as time: for records, the time to read as many; infinite if it reads none."""
         if self.kind == "event_time":
             return self.value / 1000
         return self.value / self.out_per_s if self.out_per_s else float("inf")
 
     @property
     def excess_share(self) -> float:
-        """How much more arrives than is read; of event time how much slower it goes than the
-        clock.
-        """
+        """How much more arrives than is read; for event time, how much slower it is than the clock."""
         if self.kind == "event_time":
             return self.trend.per_s / 1000
         return self.trend.per_s / self.out_per_s if self.out_per_s else float("inf")
@@ -110,8 +108,8 @@ def _largest(vertex: VertexWindow) -> float | None:
 
 
 def _growing(window: JobWindow, limits: Limits, vertex: VertexWindow) -> Lag | None:
-    """None where it does not grow in all of the time that a threshold asks for, since the last
-    restart: what piled up while the job was down is another matter.
+    """None unless the lag grows during all of the required time since the last restart: a backlog
+    from downtime is not growth.
     """
     pending, reporting = _sum(vertex.pending_records), _known(vertex.pending_records)
     now = pending if pending is not None else _most(vertex.emit_lag_ms)

@@ -1,5 +1,5 @@
-"""A slow start: a few tasks hold all others up, or a phase takes much longer than at earlier starts
-of the job.
+"""A slow start: all tasks wait for a few, or a phase takes much longer than at earlier starts of
+the job.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _DOING = {
     "deploy": message("deploying the tasks"),
     "restore": message("restoring state and opening operators"),
 }
-"""Those that are compared; how long a restart waits is mostly what its restart strategy says."""
+"""The compared phases; the wait of a restart mostly depends on its restart strategy."""
 _NEXT_STEPS = {
     "graph": message(
         "Look at the size of the _metadata that it restores and at the storage that it is read "
@@ -122,7 +122,7 @@ def _finding(
 ) -> Finding:
     holds = start.held_up_ms >= limits[HELD_UP]
     slowest = (
-        next((one for one in start.detail.get("slowest") or () if one["straggles"]), None)
+        next((vertex for vertex in start.detail.get("slowest") or () if vertex["straggles"]), None)
         if holds
         else None
     )

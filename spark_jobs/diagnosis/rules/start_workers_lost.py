@@ -1,5 +1,5 @@
-"""TaskManagers that were requested die before any task runs on them, one after the other: the job
-waits for slots that never come.
+"""Requested TaskManagers die one after the other before any task runs on them: the job waits for
+slots that never arrive.
 
 The ResourceManager says so in its log; the job itself only times out, minutes later.
 """

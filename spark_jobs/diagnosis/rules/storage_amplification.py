@@ -1,5 +1,5 @@
-"""Merged checkpoint files that are mostly dead: on disk they take a multiple of what checkpoints
-still refer to.
+"""Merged checkpoint files are mostly dead: on disk they take a multiple of what checkpoints still
+refer to.
 
 With file merging (1.20 and later) one physical file holds segments of several checkpoints and lasts
 until the last of them is gone.

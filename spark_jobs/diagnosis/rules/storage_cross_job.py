@@ -1,8 +1,8 @@
 """Checkpoints of a job need files in the directories of other jobs, as CLAIM and LEGACY restores
 leave it.
 
-That is how incremental checkpoints are meant to work, and it is why an old job's directory must not
-be deleted by hand or by age: it may be the only place of files that a running job restores from.
+Incremental checkpoints work so by design. It is why an old job's directory must not be deleted by
+hand or by age: it may hold the only copy of files that a running job restores from.
 """
 
 from collections.abc import Iterator
@@ -122,7 +122,7 @@ def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
 
 
 def _independence(ended: bool | None) -> str:
-    """How to get rid of the references: a job that has ended takes no checkpoint any more."""
+    """How to remove the references; a job that has ended takes no more checkpoints."""
     if ended is None:
         return message(
             "Whether the job still runs is not known: look in Flink first. Only a running job can "

@@ -1,9 +1,7 @@
-"""Savepoints and checkpoints of ended jobs that were written long ago and that no job which has not
-ended came from.
-
-Flink deletes neither: a savepoint belongs to who took it, and a job that failed, or was cancelled
-under RETAIN_ON_CANCELLATION, leaves its checkpoints. Weir cannot know whether somebody wants them
-back, so it only names them.
+"""Old savepoints and checkpoints of ended jobs, from which no job that may run was restored. Flink
+deletes neither: a savepoint belongs to the user, and a job that failed, or was cancelled with
+RETAIN_ON_CANCELLATION, leaves its checkpoints. Weir cannot know whether somebody wants them back,
+so it only names them.
 """
 
 from collections.abc import Iterator

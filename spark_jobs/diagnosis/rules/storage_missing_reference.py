@@ -1,5 +1,5 @@
-"""A retained checkpoint or savepoint refers to files that are gone: it cannot be restored.
-Information only where a later checkpoint of the chain is whole, as CLAIM leaves it.
+"""A retained checkpoint or savepoint refers to files that are gone: it cannot be restored. Only
+information if a later checkpoint of the chain is complete, as after CLAIM.
 """
 
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
-"""Retained checkpoints of ended jobs whose successor has a whole checkpoint of its own. Flink
-deletes a retained checkpoint only where a job has claimed it.
+"""Retained checkpoints of ended jobs whose successor has a complete checkpoint of its own. Flink
+deletes a retained checkpoint only if a job has claimed it.
 """
 
 from collections.abc import Iterator

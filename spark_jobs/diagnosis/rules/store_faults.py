@@ -1,5 +1,5 @@
 """An object store throttles, refuses or does not answer the requests of a job. Clients retry by
-themselves, so a line in the log alone may have cost nothing.
+themselves, so a log line alone may have had no effect.
 """
 
 from collections import Counter
@@ -122,7 +122,7 @@ def _finding(
             "fault": code,
             "store": store,
             "shared": f"{store} {code}",
-            # Of two buckets that fail alike, which one a checkpoint was lost by is not known.
+            # If two buckets fail alike, it is unknown which one lost the checkpoint.
             "cause": code if explains else None,
             "prefixes": prefixes[:MOST_PREFIXES],
             "counts": dict(came_of),

@@ -16,7 +16,7 @@ STILL = f"{RULE}.still_ms"
 
 PAST_WINDOW_MS = 60_000
 FINAL_WATERMARK_MS = 2**62
-"""An input that has ended sends the largest long there is: it holds nobody."""
+"""An ended input sends Long.MAX_VALUE, and holds back nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def _stall(vertex: VertexWindow, past: Sequence[VertexPast]) -> Stall | None:
     if lowest >= FINAL_WATERMARK_MS or arriving <= 0:
         return None
     since_ms = None
-    for vertex_window in sorted(past, key=lambda one: one.window_start_ms, reverse=True):
+    for vertex_window in sorted(past, key=lambda earlier: earlier.window_start_ms, reverse=True):
         if vertex_window.watermark_ms != lowest or vertex_window.records_in_per_s == 0:
             break
         since_ms = vertex_window.window_start_ms + PAST_WINDOW_MS
@@ -119,7 +119,7 @@ def _finding(
     held = [
         index for index, mark in enumerate(stall.vertex.watermark_ms) if mark == stall.watermark_ms
     ]
-    silent_names = [_silent_text(window, one) for one in silent]
+    silent_names = [_silent_text(window, source) for source in silent]
     because = (
         message(": {silent_names:name} emits nothing", silent_names=list_text(silent_names))
         if silent
@@ -177,8 +177,8 @@ def _finding(
             "vertex_ids": [vertex_id, *behind],
             "lowest_subtasks": held[:MOST_SUBTASKS],
             "silent_inputs": [
-                {"vertex_id": one.vertex_id, "subtasks": list(one.subtasks[:MOST_SUBTASKS])}
-                for one in silent
+                {"vertex_id": source.vertex_id, "subtasks": list(source.subtasks[:MOST_SUBTASKS])}
+                for source in silent
             ],
         },
     )

@@ -1,4 +1,4 @@
-"""Weir itself collects nothing, or interprets nothing of what it collects: then no other rule finds
+"""Weir itself collects nothing, or does not process what it collects: then no other rule finds
 anything.
 """
 

@@ -45,9 +45,8 @@ NAMES = (
 
 
 class IncidentSerializer(serializers.ModelSerializer[Incident]):
-    """Findings of one cause; title, rule and job are those of the cause.
-
-    Instants are data time, but ``acknowledged_at``.
+    """Findings of one cause; title, rule and job are those of the cause. Instants are data time,
+    except ``acknowledged_at``.
     """
 
     merged_into = serializers.CharField(source="merged_into.uid", read_only=True, allow_null=True)
@@ -59,7 +58,7 @@ class IncidentSerializer(serializers.ModelSerializer[Incident]):
 
 
 class IncidentFindingSerializer(serializers.Serializer[Any]):
-    """``follows_from``: rules of the findings of the incident that this one is a consequence of."""
+    """``follows_from``: rules of the incident's findings that this one is a consequence of."""
 
     id = serializers.IntegerField(source="finding.pk")
     is_cause = serializers.BooleanField()
@@ -101,13 +100,13 @@ class IncidentDetailSerializer(IncidentSerializer):
 
 
 class IncidentOwnerSerializer(serializers.Serializer[Any]):
-    """``owner``: the name of an operator who sees the cluster; empty for nobody."""
+    """``owner``: the name of an operator who may see the cluster; empty for nobody."""
 
     owner = serializers.CharField(max_length=150, allow_blank=True)
 
 
 class SilenceIncidentSerializer(serializers.Serializer[Any]):
-    """``reason``: the title of the incident where it is left out."""
+    """``reason``: by default the title of the incident."""
 
     lasts_s = serializers.IntegerField(min_value=60, max_value=int(LONGEST_SILENCE.total_seconds()))
     reason = serializers.CharField(max_length=1_000, required=False, allow_blank=True, default="")

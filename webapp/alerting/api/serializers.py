@@ -107,7 +107,7 @@ class MatchersField(serializers.ListField):
 
 
 class SilenceSerializer(serializers.ModelSerializer[Silence]):
-    """``starts_at``: now where it is not given."""
+    """``starts_at``: by default now."""
 
     matchers = MatchersField(min_length=1)
     reason = serializers.CharField(max_length=1_000)

@@ -36,8 +36,8 @@ class AlertQuerySet(models.QuerySet["Alert"]):
         return self.filter(of_jobs([job_id], cluster))
 
     def unacknowledged(self) -> Self:
-        """Firing, not acknowledged, not muted, and not long over in a recording: what the header
-        counts.
+        """Firing, not acknowledged, not muted, and not long past in a recording: the count in the
+        header.
         """
         return self.firing().filter(
             acknowledged_at__isnull=True, muted_by=Mute.NONE, recorded=False
@@ -47,14 +47,14 @@ class AlertQuerySet(models.QuerySet["Alert"]):
         return self.filter(notify_since__isnull=False, muted_by=Mute.NONE)
 
     def with_names(self) -> Self:
-        """Each with what its finding is ``related`` to, so that names in its title are known as
-        such; nothing where that is gone.
+        """Alerts with their finding's ``related``, to recognise names in titles; null if the
+        finding is gone.
         """
         return self.annotate(related=models.F("finding__related"))
 
     def with_all_names(self) -> Self:
-        """With the finding's ``data`` as well, which has those in all its texts: for one alert,
-        since it may be long.
+        """As :meth:`with_names`, and with the finding's ``data`` for the names in all its texts. It
+        may be long: for a single alert.
         """
         return self.with_names().annotate(data=models.F("finding__data"))
 
@@ -66,7 +66,7 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 
 @scoped()
 class Alert(models.Model):
-    """Written by the evaluation alone, under its lease; people only write who acknowledged it.
+    """Only the evaluation writes alerts, under its lease; people only write acknowledgements.
 
     ``starts_at``, ``ends_at`` and ``episode_at`` are data time, all other instants are Weir's own.
     Texts are those of its finding when it last changed or was notified.
@@ -82,8 +82,8 @@ class Alert(models.Model):
     )
     rule = models.CharField(max_length=64)
     subject_id = models.CharField(max_length=300)
-    # No constraint in the database: findings are made again by another process, which must not wait
-    # for alerts or fail of them.
+    # No constraint in the database: another process recreates findings, and must neither wait for
+    # alerts nor fail because of them.
     finding = models.ForeignKey(
         "findings.Finding",
         null=True,
@@ -223,7 +223,9 @@ class Alert(models.Model):
 
     @property
     def group_key(self) -> str:
-        """For who sees some clusters that of its cluster, also where others share the group."""
+        """The group's key; for readers of some clusters the key of this cluster, even if others
+        share the group.
+        """
         is_seen = scopes.current().holds(self.group.cluster)
         return (self.group if is_seen else AlertGroup(cluster=self.cluster, family=self.family)).key
 
@@ -242,10 +244,7 @@ class Alert(models.Model):
 
 @scoped_as("alerting.Alert", by="alert")
 class AlertEvent(models.Model):
-    """One line of an alert's history.
-
-    ``at`` is data time for what was seen in the data, else Weir's own.
-    """
+    """One line of an alert's history. ``at`` is data time for events in the data, else Weir's time."""
 
     alert = models.ForeignKey(Alert, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField()

@@ -28,7 +28,7 @@ class AlertGroupQuerySet(models.QuerySet["AlertGroup"]):
 
 @scoped()
 class AlertGroup(models.Model):
-    """``cluster`` is empty for the roots of the storage, which belong to none."""
+    """``cluster`` is empty for storage roots, which belong to none."""
 
     cluster = models.CharField(max_length=100, blank=True)
     family = models.CharField(max_length=64)

@@ -1,4 +1,4 @@
-"""When nobody is to be notified of alerts that match."""
+"""Silences: when nobody is notified of matching alerts."""
 
 from datetime import datetime
 from typing import Any, ClassVar, Self
@@ -20,10 +20,8 @@ class SilenceQuerySet(models.QuerySet["Silence"]):
 
 @scoped()
 class Silence(models.Model):
-    """From ``starts_at`` up to ``ends_at``; ended early, ``ends_at`` is when.
-
-    ``matchers``: a list of ``{"label", "operator", "value"}``, at least one; all of them have to
-    match.
+    """From ``starts_at`` to ``ends_at``, which an early end changes. ``matchers``: a list of at
+    least one ``{"label", "operator", "value"}``; all must match.
     """
 
     matchers = models.JSONField(default=list)
@@ -61,9 +59,7 @@ class Silence(models.Model):
 
     @property
     def pinned(self) -> str:
-        """The cluster that its matchers name outright; empty where they may match alerts of
-        several.
-        """
+        """The single cluster that its matchers name; empty if they may match alerts of several."""
         return named_cluster(as_entered(self.matchers))
 
     @property

@@ -1,6 +1,4 @@
-"""What people set about a rule's alerts; the narrowest scope wins: a job before its cluster before
-all.
-"""
+"""Settings of a rule's alerts. The narrowest scope wins: job, then cluster, then all."""
 
 from django.conf import settings
 from django.db import models
@@ -12,7 +10,7 @@ from webapp.lib.scoped_rows import scoped
 
 @scoped(also_of_all=True)
 class RuleSetting(models.Model):
-    """Empty columns leave what a wider scope says, and in the end the default."""
+    """Empty columns inherit from the wider scope, at last from the default."""
 
     rule = models.CharField(max_length=64)
     cluster = models.CharField(max_length=100, blank=True, help_text="empty for all clusters")

@@ -1,4 +1,4 @@
-"""Alerts: the list with its filters, one of them with its story, and what people say about them."""
+"""Pages of alerts: the list with filters, one alert with its history, and people's actions."""
 
 from contextlib import suppress
 from datetime import datetime
@@ -113,7 +113,9 @@ def alert(request: HttpRequest, uid: str) -> HttpResponse:
 @operators_only
 @require_POST
 def acknowledge(request: HttpRequest) -> HttpResponse:
-    """Those whose box is ticked, or ``only`` one; ``take_back`` instead takes the word back."""
+    """Acknowledge the ticked alerts, or ``only`` one; with ``take_back``, take the acknowledgement
+    back.
+    """
     only = request.POST.get("only")
     uids = [
         uid[:40].replace("\x00", "") for uid in ([only] if only else request.POST.getlist("uid"))
@@ -134,7 +136,7 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
             % {"count": f"{done:,}"},
         )
     else:
-        # A row of the list is a trouble: what joins it later is acknowledged with it.
+        # A row of the list is a trouble: its later alerts are acknowledged with it.
         done = _with_incidents(uids, user, comment, now) if "troubles" in request.POST else 0
         done += actions.acknowledge(uids, user, comment, now)
         if done:
@@ -224,7 +226,7 @@ def _about(request: HttpRequest, shown: Alert) -> dict[str, Any]:
         "muted_count": muted_count,
         "muted": muted,
         "muted_until": _muted_until(shown),
-        "beside": [(one, state_badge(one)) for one in beside[:MOST_BESIDE]],
+        "beside": [(sibling, state_badge(sibling)) for sibling in beside[:MOST_BESIDE]],
         "silence_url": silence_address(
             shown.cluster, shown.job_name, shown.job_id, shown.rule, shown.subject
         ),

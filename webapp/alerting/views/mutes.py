@@ -1,4 +1,4 @@
-"""Silences: what holds alerts back now, later and before; making and ending them."""
+"""Pages of silences: current, future and past ones; creating and ending them."""
 
 from typing import Any
 
@@ -90,7 +90,7 @@ def silence_end(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_GET
 def matching(request: HttpRequest) -> HttpResponse:
-    """How many open alerts the matchers of a form would hold back now; htmx asks while they are
+    """How many open alerts the matchers of a form would mute now; requested by htmx while they are
     typed.
     """
     return render(request, "alerting/_matching.html", _preview(request.GET.get("matchers", "")))

@@ -1,4 +1,4 @@
-"""How rules alert and by which thresholds they judge: what is set, by whom, for what."""
+"""Pages of rule settings: alerting and thresholds, with author and scope."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ MOST_LISTED = 500
 
 
 class RuleSettingForm(forms.Form):
-    """Left empty, the wider scope or the default counts."""
+    """Empty fields inherit from the wider scope or the default."""
 
     severity = forms.ChoiceField(
         required=False,
@@ -155,7 +155,7 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_POST
 def threshold_save(request: HttpRequest) -> HttpResponse:
-    """Thresholds of one rule, for a job, a cluster or all; those left empty stay."""
+    """Save thresholds of one rule, for a job, a cluster or all; empty ones stay unchanged."""
     cluster, job_id, rule = (
         request.POST.get(name, "")[:100].replace("\x00", "")
         for name in ("cluster", "job_id", "rule")

@@ -1,3 +1,3 @@
-"""The state backend of a job: RocksDB by its own metrics, which input state waits for, and the
-options that decide it.
+"""The state backend of a job: RocksDB by its own metrics, which input the state waits for, and the
+relevant options.
 """

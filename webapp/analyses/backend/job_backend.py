@@ -1,4 +1,4 @@
-"""The state backend of one job as page, API and command show it."""
+"""The state backend of one job, for page, API and command."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ METRIC_MEANINGS = {
     "cur-size-all-mem-tables": message("write buffers in memory"),
     "total-sst-files-size": message("files on the local disk"),
 }
-"""Those that the page shows; each costs the property to be read every few seconds."""
+"""The metrics on the page; each needs a RocksDB property to be read every few seconds."""
 _SHOWN: Sequence[tuple[tuple[str, ...], str, str]] = (
     (
         ("execution.checkpointing.incremental", "state.backend.incremental"),
@@ -112,7 +112,7 @@ class NativeMetric:
 
 
 def options(configuration: Mapping[str, object] | None) -> list[Option] | None:
-    """None where the configuration is not known."""
+    """None if the configuration is not known."""
     if configuration is None:
         return None
     set_options = []
@@ -143,13 +143,13 @@ _ON_HEAP = ("hashmap", "fsstate", "memorystate", "heap")
 
 
 def named(text: str | None) -> str | None:
-    """What REST names, ``None`` where it says itself that it does not know."""
+    """The name in REST's answer, ``None`` if REST says that it is unknown."""
     return None if not text or text.lower() == "unknown" else text
 
 
 def is_rocksdb(state_backend: str | None) -> bool | None:
-    """By the name that REST gives the backend (EmbeddedRocksDBStateBackend, HashMapStateBackend);
-    None for none and for others.
+    """By REST's name of the backend (EmbeddedRocksDBStateBackend, HashMapStateBackend); None
+    without a name and for other backends.
     """
     name = (named(state_backend) or "").lower()
     if "rocksdb" in name:
@@ -177,9 +177,8 @@ OF_ROCKSDB = tuple(
 
 @dataclass(frozen=True)
 class VertexFigures:
-    """``newest``: each figure as last reported.
-
-    ``samples`` in the look-back that tell of stalls, ``stalled`` of them with one.
+    """``newest``: each figure as last reported. ``samples``: those in the look-back with figures on
+    stalls; ``stalled``: those with a stall.
     """
 
     vertex_id: str
@@ -202,8 +201,8 @@ class VertexFigures:
 
     @property
     def apart_ms(self) -> int | None:
-        """By how much the watermark of the first input is ahead of that of the second; None also
-        where the slower is idle.
+        """How far the first input's watermark is ahead of the second's, in ms; None also if the
+        slower input is idle.
         """
         of_inputs = {name: self.newest[name] for name in (*OF_INPUTS, *OF_EVENT_TIME)}
         return apart_ms(VertexGauges(self.vertex_id, 0, **of_inputs))
@@ -215,8 +214,8 @@ class VertexFigures:
 
 @dataclass(frozen=True)
 class Feeder:
-    """``behind_ms``: the one that sent the greatest watermark of them; None where the distance says
-    nothing of the inputs.
+    """``behind_ms``: behind the feeder with the greatest watermark; None if the distance is
+    meaningless.
     """
 
     vertex_id: str
@@ -231,7 +230,7 @@ class Feeder:
 
 @dataclass(frozen=True)
 class FedVertex:
-    """Event time of what several vertices feed, as each of them sent it on last.
+    """A vertex with several feeders: event time as each feeder last sent it.
 
     ``unknown_because``: see ``spark_jobs.diagnosis.fed_vertices``.
     """
@@ -251,10 +250,10 @@ class FedVertex:
 
 @dataclass(frozen=True)
 class JobBackend:
-    """``backend``, ``storage``: as Flink names them. ``options`` None where the configuration is
-    not known. ``vertices`` None where the lake could not be read; those with stalls first. ``fed``:
-    vertices whose release does not tell the watermark of each input, by what feeds them; the
-    farthest apart first.
+    """``backend``, ``storage``: as Flink names them. ``options`` None if the configuration is not
+    known. ``vertices`` None if the lake could not be read; those with stalls first. ``fed``:
+    vertices without a watermark for each input in this release, by their feeders; the farthest
+    apart first.
     """
 
     backend: str | None
@@ -266,8 +265,8 @@ class JobBackend:
     vertices: Sequence[VertexFigures] | None
     fed: Sequence[FedVertex] = ()
     has_unreported_inputs: bool = False
-    """It has vertices with two inputs, its release does not report the watermark of each, and what
-    feeds them was not read either.
+    """It has vertices with two inputs whose watermarks are unknown: the release does not report
+    them, and their feeders were not read.
     """
 
     def having(self, names: Sequence[str]) -> list[VertexFigures]:
@@ -275,12 +274,12 @@ class JobBackend:
 
 
 def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
-    """Figures of the ten minutes up to ``at``, at most."""
+    """Figures of at most ten minutes up to ``at``."""
     config = job.checkpoint_config or {}
     rows = _rows(job, at)
     names = {
-        one["vertex_id"]: one.get("name") or one["vertex_id"]
-        for one in (job.graph or {}).get("vertices") or ()
+        vertex["vertex_id"]: vertex.get("name") or vertex["vertex_id"]
+        for vertex in (job.graph or {}).get("vertices") or ()
     }
     feeders = _feeders(job)
     fed = _fed(feeders, names, rows or {})
@@ -338,7 +337,7 @@ def _fed(
         if (feds := fed_samples(target, sources, samples))
     ]
     return sorted(
-        (_fed_vertex(one, names) for one in newest),
+        (_fed_vertex(window, names) for window in newest),
         key=lambda vertex: (-(vertex.apart_ms or 0), vertex.name),
     )
 
@@ -364,8 +363,8 @@ def _fed_vertex(fed: Fed, names: Mapping[str, str]) -> FedVertex:
 
 
 def _rows(job: JobCurrent, at: datetime) -> dict[str, Rows] | None:
-    """By vertex in order of time; None where the lake could not be read."""
-    at = end_of_step(at)  # figures come some moments after the answer about the job itself
+    """Samples by vertex in order of time; None if the lake could not be read."""
+    at = end_of_step(at)  # figures arrive shortly after the answer about the job
     where = {"cluster": job.cluster, "job_id": job.job_id}
     columns = ("vertex_id", "ts", *FIGURES)
     try:
@@ -410,7 +409,7 @@ def _figures(vertex_id: str, name: str, rows: Rows) -> VertexFigures:
 
 
 def _instant(epoch_ms: int | None) -> datetime | None:
-    """None also for what no calendar holds."""
+    """The instant; None also if it is outside the calendar."""
     return (
         instant_of(epoch_ms) if epoch_ms is not None and 0 <= epoch_ms < LAST_INSTANT_MS else None
     )

@@ -1,3 +1,1 @@
-"""A job before and after something that happened to it: what is different, and whether that is more
-than its usual scatter.
-"""
+"""A job before and after an event: what changed, and whether that is more than its usual scatter."""

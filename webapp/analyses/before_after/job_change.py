@@ -1,4 +1,4 @@
-"""A job in two windows around an instant, under all its ids. A handful of queries, bounded."""
+"""A job in two windows around an instant, under all its ids, by a few bounded queries."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent
 from webapp.pressure.models import PressureWindow
 
 LEAST = 5
-"""With fewer values on either side nothing is known."""
+"""With fewer values on either side the change is unknown."""
 BEYOND_CHANCE_Z = 2.576
 MOST_PAIRS = 0.75
 LEAST_CHANGE = 0.1
@@ -31,7 +31,7 @@ DIFFERS = (HIGHER, LOWER)
 
 @dataclass(frozen=True)
 class Sample:
-    """``low`` to ``high``: eight of ten values. Without values all but the count are None."""
+    """``low`` to ``high``: the middle 80 % of values. Without values all but the count are None."""
 
     count: int
     median: float | None
@@ -41,9 +41,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Comparison:
-    """``change``: of the medians, as a ratio of the one before; None where that is nothing or not
-    known.
-    """
+    """``change``: of the medians, as a ratio of the first; None if that is 0 or unknown."""
 
     before: Sample
     after: Sample
@@ -79,7 +77,7 @@ def compared(before: Sequence[float], after: Sequence[float]) -> Comparison:
 
 
 def share_above(before: Sequence[float], after: Sequence[float]) -> float:
-    """Of all pairs, those whose value after is the larger one; ties count half."""
+    """The share of all pairs whose later value is the larger; ties count half."""
     ordered = sorted(before)
     twice = sum(bisect_left(ordered, value) + bisect_right(ordered, value) for value in after)
     return twice / (2 * len(before) * len(after))
@@ -90,7 +88,7 @@ MOST_CHANGES = 200
 
 @dataclass(frozen=True)
 class Change:
-    """``of``: what it belongs to. ``before``, ``after``: as text; None where it was not there."""
+    """``of``: its subject. ``before``, ``after``: as text; None if missing."""
 
     of: str
     name: str
@@ -99,9 +97,8 @@ class Change:
 
 
 def changes(before: JobCurrent, after: JobCurrent) -> list[Change]:
-    """The first ``MOST_CHANGES``, in order.
-
-    What one of them did not report is no change: see :func:`not_reported`.
+    """The first ``MOST_CHANGES``, in order. A value that one side did not report is no change: see
+    :func:`not_reported`.
     """
     differences = [
         *_of_mapping(message("job"), _figures(before), _figures(after)),
@@ -159,7 +156,7 @@ def _of_vertices(
 
 
 def _parallelisms(graph: Mapping[str, Any] | None) -> dict[str, str]:
-    """By name: ids of vertices differ from plan to plan, and names may come twice."""
+    """By name: ids of vertices differ between plans, and names may repeat."""
     by_vertex: dict[str, list[str]] = {}
     for vertex in (graph or {}).get("vertices") or ():
         by_vertex.setdefault(str(vertex.get("name") or vertex.get("vertex_id")), []).append(
@@ -189,7 +186,7 @@ SHORTEST = timedelta(seconds=10)
 class Windows:
     """``start`` to ``at`` and ``at`` to ``end``.
 
-    ``cut``: why they are shorter than was asked for; "" where they are not.
+    ``cut``: why they are shorter than requested; "" if they are not.
     """
 
     start: datetime
@@ -205,7 +202,7 @@ class Windows:
 def windows(
     at: datetime, length: timedelta, known_from: datetime, known_to: datetime
 ) -> Windows | None:
-    """None where one of the sides is not known at all."""
+    """None if one side is unknown."""
     before, after = at - known_from, known_to - at
     shortest = min(length, before, after)
     if shortest < SHORTEST:
@@ -235,12 +232,12 @@ PRESSURE = {
     "busy_ms_per_s_mean": (message("busy"), 1000),
     "in_pool_mean": (message("input buffers"), 1),
 }
-"""Its name, and what of it is all of the time, or of the pool."""
+"""Its name, and the value that means all of the time or of the pool."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """``vertex`` is empty where it is of the whole job."""
+    """``vertex`` is empty if it is of the whole job."""
 
     name: str
     unit: Unit
@@ -265,10 +262,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class JobChange:
-    """``marks``: what happened at the instant; ``others``: what else did in the windows, which is
-    in the figures too. ``windows`` is None where one side is not known. ``changes`` is None where
-    one id goes on, whose settings Flink does not change. ``uploaded``: bytes in both windows, None
-    where none completed. ``first``: the first checkpoint that completed after it.
+    """``marks``: events at the instant; ``others``: other events in the windows, which affect the
+    figures too. ``windows`` is None if one side is unknown. ``changes`` is None if the job id stays
+    the same, since Flink does not change its settings. ``uploaded``: bytes in both windows, None if
+    none completed. ``first``: the first checkpoint completed after it.
     """
 
     windows: Windows | None
@@ -289,7 +286,7 @@ def job_change(job: JobCurrent, at: datetime, length: timedelta, now: datetime) 
     line = [job, *other_attempts(job)]
     begins = [began for job in line if (began := began_at(job))]
     ends = [over for job in line if (over := over_at(job))]
-    # Of recordings nothing is deleted.
+    # Recordings are never deleted.
     is_recording = Cluster.objects.filter(name=job.cluster, kind=ClusterKind.RECORDING).exists()
     deleted_to = None if is_recording else now - routine()
     known_from = max(filter(None, (min(begins, default=at), deleted_to)))
@@ -329,9 +326,9 @@ def job_change(job: JobCurrent, at: datetime, length: timedelta, now: datetime) 
 
 
 def marks_of(job: JobCurrent, start: datetime, end: datetime) -> list[Mark]:
-    """What may be asked about, the newest first."""
+    """Events to choose from, the newest first."""
     return _marks(
-        job.cluster, [job.job_id, *(one.job_id for one in other_attempts(job))], start, end
+        job.cluster, [job.job_id, *(attempt.job_id for attempt in other_attempts(job))], start, end
     )[::-1]
 
 

@@ -1,3 +1,1 @@
-"""What the checkpoints of jobs ask of the file system's name service: calls by kind, and what would
-make them fewer.
-"""
+"""Calls of jobs' checkpoints to the file system's name service, by kind, and how to reduce them."""

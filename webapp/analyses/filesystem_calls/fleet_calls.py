@@ -1,4 +1,4 @@
-"""Calls of all jobs to each file system, second by second: who checkpoints together."""
+"""Calls of all jobs to each file system by second: which jobs checkpoint at the same time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,9 +25,7 @@ MOST_JOBS, MOST_PATHS = 50, 1_000
 
 @dataclass(frozen=True)
 class RootMemory:
-    """``namenode``: None where it is not known which one has this root. ``small_files``: of at most
-    1 MiB, ``_metadata`` left out.
-    """
+    """``namenode``: None if unknown. ``small_files``: of at most 1 MiB, ``_metadata`` left out."""
 
     root: str
     namespace: Namespace
@@ -36,7 +34,9 @@ class RootMemory:
 
     @property
     def share(self) -> float | None:
-        """Of all files, directories and blocks of its NameNode; audits count no directories."""
+        """The root's share of its NameNode's files, directories and blocks; audits count no
+        directories.
+        """
         node = self.namenode
         if node is None or node.files is None or node.blocks is None:
             return None
@@ -45,7 +45,7 @@ class RootMemory:
 
     @property
     def most_heap_bytes(self) -> float | None:
-        """Its share of the heap in use, which holds more than files and blocks."""
+        """Its share of the heap in use, an upper bound: the heap holds more than files and blocks."""
         used = self.namenode.heap_used_bytes if self.namenode else None
         return None if used is None or self.share is None else used * self.share
 
@@ -56,7 +56,7 @@ class RootMemory:
 
 @dataclass(frozen=True)
 class NameNodeMemory:
-    """``roots`` and ``jobs``: most files first; ``jobs``: the first of ``job_count``."""
+    """``roots`` and ``jobs``: most files first; ``jobs``: only the first of ``job_count``."""
 
     roots: Sequence[RootMemory]
     jobs: Sequence[JobStorage]
@@ -64,7 +64,7 @@ class NameNodeMemory:
 
 
 def namenode_memory(known: Sequence[NameNode]) -> NameNodeMemory:
-    """Of roots on HDFS. ``known``: NameNodes whose JMX answered."""
+    """Memory of roots on HDFS. ``known``: NameNodes whose JMX answered."""
     figures = [row for row in latest() if row.root.startswith(SCHEMES)]
     if not figures:
         return NameNodeMemory((), (), 0)
@@ -86,12 +86,12 @@ def namenode_memory(known: Sequence[NameNode]) -> NameNodeMemory:
         )
         for row in figures
     ]
-    # Of a root that was audited alone since, an older audit has rows, too.
+    # A root that was audited alone later also has rows in an older audit.
     jobs = [
         row for row in rows.order_by("-files", "id")[: MOST_JOBS * 2] if _of_audit(row) in audits
     ]
     return NameNodeMemory(
-        sorted(roots, key=lambda one: -one.namespace.files), jobs[:MOST_JOBS], rows.count()
+        sorted(roots, key=lambda root: -root.namespace.files), jobs[:MOST_JOBS], rows.count()
     )
 
 
@@ -135,8 +135,8 @@ class Together:
 
 @dataclass(frozen=True)
 class FileSystemCalls:
-    """Of one file system. ``unknown``: jobs whose files no audit counted; they are left out of
-    every figure. ``together``: jobs at work in the worst second, most calls first.
+    """Calls to one file system. ``unknown``: jobs whose files no audit counted; the figures exclude
+    them. ``together``: jobs with calls in the busiest second, most calls first.
     """
 
     file_system: str
@@ -151,8 +151,8 @@ class FileSystemCalls:
 
 @dataclass(frozen=True)
 class FleetCalls:
-    """``start``: of the seconds. ``left_out``: jobs with fewer checkpoints than those looked at.
-    ``namenodes``: what their JMX has of the same minutes.
+    """``start``: of the seconds. ``left_out``: jobs beyond the limit, with fewer checkpoints.
+    ``namenodes``: their JMX in the same minutes.
     """
 
     start: datetime
@@ -172,7 +172,7 @@ _MADE_OF = (
 
 
 def look_up_fleet_calls(now: datetime) -> FleetCalls:
-    """Cached for a moment: tables and chart of a page ask for the same."""
+    """Cached briefly: tables and chart of a page need the same data."""
     key = answer_key("fleet-calls", _MADE_OF, end_of_step(now))
     cached = cache.get(key)
     if isinstance(cached, FleetCalls):
@@ -214,7 +214,7 @@ def _of_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> FileSyst
         ]
         for job, calls in known
     }
-    seconds = by_second((one for of_job in written.values() for one in of_job), SECONDS)
+    seconds = by_second((call for of_job in written.values() for call in of_job), SECONDS)
     worst = int(seconds.argmax())
     shares = [(job, float(by_second(written[id(job)], SECONDS)[worst])) for job, _calls in known]
     together = [
@@ -228,7 +228,7 @@ def _of_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> FileSyst
         sum(job.per_s or 0.0 for job in jobs),
         peak,
         start + timedelta(seconds=worst) if peak else None,
-        sorted(together, key=lambda one: (-one.calls, one.name)),
+        sorted(together, key=lambda operation: (-operation.calls, operation.name)),
         seconds.tolist(),
     )
 

@@ -1,5 +1,5 @@
-"""Jobs that took checkpoints in the newest minutes: when, for how long, into which file system, and
-how many files each writes.
+"""Jobs with checkpoints in the newest minutes: when, how long, into which file system, with how
+many files.
 """
 
 import re
@@ -35,8 +35,8 @@ class Taken:
 
 @dataclass(frozen=True)
 class FleetJob:
-    """``file_system``: scheme and authority of its checkpoints, "" where unknown. ``calls``: of one
-    checkpoint, None where no audit counted its files. ``period_s``: None where it took only one.
+    """``file_system``: scheme and authority of its checkpoints, "" if unknown. ``calls``: of one
+    checkpoint, None if no audit counted its files. ``period_s``: None if it took only one.
     """
 
     cluster: str
@@ -54,9 +54,8 @@ class FleetJob:
 
 
 class FleetJobs(NamedTuple):
-    """``end`` of the minutes looked at.
-
-    ``left_out``: how many jobs took checkpoints in them, too, but fewer than each of ``jobs``.
+    """``end`` of these minutes. ``left_out``: the number of other jobs, with fewer checkpoints than
+    each of ``jobs``.
     """
 
     end: datetime

@@ -1,4 +1,4 @@
-"""Calls of all jobs to each file system, second by second, and how loaded its NameNodes are."""
+"""Calls of all jobs to each file system by second, and the load of its NameNodes."""
 
 from collections.abc import Iterator, Sequence
 
@@ -339,16 +339,16 @@ def _memory_of_roots(memory: NameNodeMemory) -> Table:
         ),
         tuple(
             (
-                one.root,
-                one.namespace.files,
-                one.namespace.blocks,
-                one.namespace.heap_bytes,
-                one.most_heap_bytes,
-                one.namespace.sized_heap_bytes,
-                one.share,
-                one.small_heap_bytes,
+                root.root,
+                root.namespace.files,
+                root.namespace.blocks,
+                root.namespace.heap_bytes,
+                root.most_heap_bytes,
+                root.namespace.sized_heap_bytes,
+                root.share,
+                root.small_heap_bytes,
             )
-            for one in memory.roots
+            for root in memory.roots
         ),
         subtitle=message("by the newest audits; an estimate, most files first"),
         note=message(

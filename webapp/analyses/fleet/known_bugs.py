@@ -1,4 +1,4 @@
-"""Known bugs of Flink that can hit the jobs, and which of them another release takes away."""
+"""Known bugs of Flink that can hit the jobs, and which of them another release fixes."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -41,12 +41,11 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class JobBugs:
-    """``shows``: a finding that is open proves it. ``can_hit``: release and configuration fit, and
-    nothing was seen. ``unknown``: the release has it, and something of the configuration is not
-    known. ``gone``: which of these the release that was asked for has not; ``left``: all that it
-    has and that may hit the job then. A job on a later release keeps that.
-
-    ``is_release_known``: that of the job is an Apache release that was looked at.
+    """``shows``: an open finding proves it. ``can_hit``: release and configuration match, but
+    nothing was seen. ``unknown``: the release has it, but part of the configuration is unknown.
+    ``gone``: those of them fixed in the target release; ``left``: all that may still hit the job
+    there. A job on a later release keeps its own. ``is_release_known``: the job's release is a
+    known Apache release.
     """
 
     cluster: str
@@ -67,7 +66,7 @@ class JobBugs:
 
 @dataclass(frozen=True)
 class BugJobs:
-    """How many jobs a bug concerns; ``gone``, ``left``: with the release that was asked for."""
+    """How many jobs a bug concerns; ``gone``, ``left``: with the target release."""
 
     bug: KnownBug
     shows: int
@@ -78,7 +77,7 @@ class BugJobs:
 
 
 def fleet_bugs(target: str | None) -> list[JobBugs]:
-    """Jobs with most that shows first. ``target``: the release they would be upgraded to."""
+    """Jobs, those with most bugs that show first. ``target``: the release to upgrade to."""
     showing = _showing()
     running = JobCurrent.objects.newest_attempts().exclude(OVER)
     jobs = running.only(*READ_FIELDS, "name", "first_attempt_id").order_by("cluster", "name", "id")
@@ -87,7 +86,7 @@ def fleet_bugs(target: str | None) -> list[JobBugs]:
 
 
 def by_bug(jobs: Iterable[JobBugs]) -> list[BugJobs]:
-    """Bugs that concern a job, with most jobs that they show in first."""
+    """Bugs that concern a job, those that show in most jobs first."""
     jobs = list(jobs)
     counted = [
         BugJobs(
@@ -100,8 +99,8 @@ def by_bug(jobs: Iterable[JobBugs]) -> list[BugJobs]:
         )
         for bug in KNOWN_BUGS
     ]
-    concerned = [one for one in counted if one.shows or one.can_hit or one.unknown or one.left]
-    return sorted(concerned, key=lambda one: (-one.shows, -one.can_hit, -one.unknown))
+    concerned = [bug for bug in counted if bug.shows or bug.can_hit or bug.unknown or bug.left]
+    return sorted(concerned, key=lambda bug: (-bug.shows, -bug.can_hit, -bug.unknown))
 
 
 def _bugs_of(job: JobCurrent, showing: dict[Key, set[str]], target: str | None) -> JobBugs:
@@ -144,7 +143,11 @@ def _showing() -> dict[Key, set[str]]:
     for some in chunks(small.iterator(FINDINGS_AT_ONCE), FINDINGS_AT_ONCE):
         beside = bugs_beside(some)
         for finding in some:
-            proved = {one.bug.issue for one in beside.get(finding.pk, ()) if one.shown == "shows"}
+            proved = {
+                exposure.bug.issue
+                for exposure in beside.get(finding.pk, ())
+                if exposure.shown == "shows"
+            }
             if proved:
                 key = (finding.cluster, finding.first_attempt_id)
                 showing.setdefault(key, set()).update(proved)
@@ -273,21 +276,21 @@ def _bugs(bugs: Sequence[BugJobs], target: str | None) -> Table:
         "bugs",
         message("Bugs"),
         tuple(columns),
-        tuple(_bug(one, target) for one in bugs),
+        tuple(_bug(bug, target) for bug in bugs),
         subtitle=message("those that show first"),
         empty=message("No known bug concerns a job."),
     )
 
 
-def _bug(one: BugJobs, target: str | None) -> tuple[Value, ...]:
-    changes = (one.gone, one.left) if target else ()
-    bug = one.bug
+def _bug(bug_jobs: BugJobs, target: str | None) -> tuple[Value, ...]:
+    changes = (bug_jobs.gone, bug_jobs.left) if target else ()
+    bug = bug_jobs.bug
     return (
         Link(bug.issue, bug.address),
         bug.effect,
-        one.shows,
-        one.can_hit,
-        one.unknown,
+        bug_jobs.shows,
+        bug_jobs.can_hit,
+        bug_jobs.unknown,
         *changes,
         bug.needs,
         bug.releases.text,

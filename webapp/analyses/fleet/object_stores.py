@@ -1,4 +1,4 @@
-"""Buckets of object stores that fail requests: of which jobs and clusters, how, since when."""
+"""Buckets of object stores that fail requests: which jobs and clusters, how, since when."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -77,7 +77,7 @@ def object_stores(asked: Asked) -> Document:
 
 
 def _verdict(troubles: Sequence[StoreTrouble], now: datetime) -> Verdict:
-    failing = [one for one in troubles if one.is_open]
+    failing = [trouble for trouble in troubles if trouble.is_open]
     if not failing:
         running = JobCurrent.objects.with_status(now).exclude(OVER)
         if not running.filter(judged_at__isnull=False).exists():
@@ -88,7 +88,7 @@ def _verdict(troubles: Sequence[StoreTrouble], now: datetime) -> Verdict:
                 message("No bucket is known to fail requests, but not all jobs can be seen now."),
             )
         return Verdict("ok", message("No bucket is known to fail requests of a job now."))
-    worst = max(failing, key=lambda one: (len(one.jobs), one.count(CHECKPOINT, TASK)))
+    worst = max(failing, key=lambda trouble: (len(trouble.jobs), trouble.count(CHECKPOINT, TASK)))
     costly = worst.count(CHECKPOINT, TASK) > 0
     return Verdict("crit" if costly and len(worst.jobs) > 1 else "warn", _sentence(worst))
 
@@ -105,10 +105,10 @@ def _sentence(trouble: StoreTrouble) -> Message:
 def _assumed(troubles: Sequence[StoreTrouble]) -> int:
     return len(
         {
-            (one.cluster, one.first_attempt_id)
+            (finding.cluster, finding.first_attempt_id)
             for trouble in troubles
-            for one in trouble.findings
-            if one.data.get("is_assumed")
+            for finding in trouble.findings
+            if finding.data.get("is_assumed")
         }
     )
 
@@ -116,20 +116,20 @@ def _assumed(troubles: Sequence[StoreTrouble]) -> int:
 def _stores(troubles: Sequence[StoreTrouble]) -> Table:
     recent = message("of the newest ten minutes of each job")
 
-    def row(one: StoreTrouble) -> tuple[Value, ...]:
+    def row(trouble: StoreTrouble) -> tuple[Value, ...]:
         return (
-            one.resource,
-            of_code(one.fault).title,
-            one.is_open,
-            len(one.jobs),
-            len(one.clusters),
-            one.count(CHECKPOINT),
-            one.count(TASK),
-            one.count(LOGGED),
-            one.count(RETRIED),
-            list_text(one.prefixes, MOST_PREFIXES),
-            one.first_seen,
-            one.last_seen,
+            trouble.resource,
+            of_code(trouble.fault).title,
+            trouble.is_open,
+            len(trouble.jobs),
+            len(trouble.clusters),
+            trouble.count(CHECKPOINT),
+            trouble.count(TASK),
+            trouble.count(LOGGED),
+            trouble.count(RETRIED),
+            list_text(trouble.prefixes, MOST_PREFIXES),
+            trouble.first_seen,
+            trouble.last_seen,
         )
 
     return Table(
@@ -155,7 +155,7 @@ def _stores(troubles: Sequence[StoreTrouble]) -> Table:
 
 
 def _jobs(troubles: Sequence[StoreTrouble]) -> Table:
-    rows = [(trouble, one) for trouble in troubles for one in trouble.findings]
+    rows = [(trouble, finding) for trouble in troubles for finding in trouble.findings]
     return Table(
         "jobs",
         message("Jobs"),
@@ -169,22 +169,27 @@ def _jobs(troubles: Sequence[StoreTrouble]) -> Table:
         ),
         tuple(
             (
-                Link(one.job_name or one.job_id, reverse("job", args=(one.cluster, one.job_id))),
-                one.cluster,
+                Link(
+                    finding.job_name or finding.job_id,
+                    reverse("job", args=(finding.cluster, finding.job_id)),
+                ),
+                finding.cluster,
                 trouble.resource,
-                Link(one.title, reverse("finding", args=(one.pk,))),
-                bool(one.data.get("is_assumed")),
-                one.last_seen,
+                Link(finding.title, reverse("finding", args=(finding.pk,))),
+                bool(finding.data.get("is_assumed")),
+                finding.last_seen,
             )
-            for trouble, one in rows[:MOST_JOBS]
+            for trouble, finding in rows[:MOST_JOBS]
         ),
         total=len(rows) if len(rows) > MOST_JOBS else None,
     )
 
 
 def _advice(troubles: Sequence[StoreTrouble]) -> Iterator[str]:
-    asked = [one for one in troubles if one.is_open] or troubles
-    by_fault = {fault: [one for one in asked if one.fault == fault] for fault in _FAULTS}
+    asked = [trouble for trouble in troubles if trouble.is_open] or troubles
+    by_fault = {
+        fault: [trouble for trouble in asked if trouble.fault == fault] for fault in _FAULTS
+    }
     for fault, alike in by_fault.items():
         if alike:
             yield of_code(fault).next_step

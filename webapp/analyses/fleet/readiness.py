@@ -1,5 +1,5 @@
-"""Which jobs could go on if the storage of their checkpoints were lost, what a move would cost, and
-whose checkpoint settings are below the fleet's policy.
+"""Which jobs could continue if their checkpoint storage were lost, what a move would cost, and
+which settings are below the fleet's policy.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -74,9 +74,9 @@ _SNAPSHOT = (
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One that the newest audit found whole. ``files`` and ``size_bytes`` with its ``_metadata``,
-    of whatever job they are. ``self_contained``: none of them is of another job. ``relocatable``:
-    its paths are relative, so that any tool may copy it.
+    """A snapshot that the newest audit found complete. ``files`` and ``size_bytes`` include its
+    ``_metadata`` and files of other jobs. ``self_contained``: it has none of these.
+    ``relocatable``: its paths are relative, so that any tool can copy it.
     """
 
     location: str
@@ -92,7 +92,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Copy:
-    """A complete one on ``storage``. ``recovery_point``: what came in after it would be lost."""
+    """A complete copy on ``storage``. ``recovery_point``: later input would be lost."""
 
     location: str
     storage: str
@@ -101,11 +101,11 @@ class Copy:
 
 @dataclass(frozen=True)
 class JobReadiness:
-    """``copy``: the newest on another storage, else one on the same. ``allowed_ms``: how old its
-    recovery point may be. ``newest``: what a move would take, which lasts ``move_ms`` at the rate
-    that was measured of its storage. ``relocatable_age_ms``: since the newest snapshot was written
-    that is relocatable. ``has_settings``: those of its checkpoints were seen. ``broken``: below the
-    fleet's policy, or not known to keep it.
+    """``copy``: the newest on another storage, else on the same. ``allowed_ms``: the allowed age of
+    its recovery point. ``newest``: the snapshot to move, which takes ``move_ms`` at the measured
+    rate of its storage. ``relocatable_age_ms``: of the newest relocatable snapshot.
+    ``has_settings``: its checkpoint settings are known. ``broken``: settings below the fleet's
+    policy, or unknown ones.
     """
 
     cluster: str
@@ -125,7 +125,9 @@ class JobReadiness:
 
 @dataclass(frozen=True)
 class StorageReadiness:
-    """Sums over the jobs of one storage whose newest snapshot is known, copied one after the other."""
+    """Sums over the jobs of one storage with a known newest snapshot, if copied one after the
+    other.
+    """
 
     storage: str
     jobs: int
@@ -142,7 +144,7 @@ class StorageReadiness:
 
 @dataclass(frozen=True)
 class FleetReadiness:
-    """``jobs``: that have not ended, worst first. ``has_policy``: somebody set one."""
+    """``jobs``: those not ended, worst first. ``has_policy``: the fleet has one."""
 
     jobs: Sequence[JobReadiness]
     storages: Sequence[StorageReadiness]
@@ -151,7 +153,7 @@ class FleetReadiness:
 
 @dataclass
 class _Snapshots:
-    """Of one job, the newest of each kind: on its own storage, relocatable, on another storage."""
+    """The newest snapshots of one job: on its own storage, relocatable, on another storage."""
 
     newest: Snapshot | None = None
     relocatable: Snapshot | None = None
@@ -264,7 +266,7 @@ def _copy(
     elsewhere: Snapshot | None,
     triggered_at: datetime | None,
 ) -> Copy | None:
-    """The newest on another storage; ``triggered_at``: of ``elsewhere``."""
+    """The newest copy on another storage; ``triggered_at``: of ``elsewhere``."""
     copies = []
     if replica and replica.checkpoint_id is not None:
         place = _storage(replica.destination)
@@ -301,7 +303,7 @@ def _broken(job: JobCurrent, limits: Limits) -> tuple[Breach, ...]:
 
 
 def _storage(path: str | None) -> str:
-    """ "" where none is known."""
+    """ "" if none is known."""
     try:
         return storage_of(canonical(path, spellings())) if path else ""
     except BadUri:
@@ -326,7 +328,7 @@ def _by_storage(
         )
         for name, of in by_storage.items()
     ]
-    return sorted(storages, key=lambda one: (-one.size_bytes, one.storage))
+    return sorted(storages, key=lambda storage: (-storage.size_bytes, storage.storage))
 
 
 MOST_JOBS, ADVISED = 1_000, 5
@@ -427,7 +429,9 @@ def _unknown(fleet: FleetReadiness) -> Iterator[NotKnown]:
                 "snapshot in directories that are theirs alone.",
             )
         )
-    if unmeasured := [one.storage for one in fleet.storages if one.storage and not one.rate]:
+    if unmeasured := [
+        storage.storage for storage in fleet.storages if storage.storage and not storage.rate
+    ]:
         yield NotKnown(
             message(
                 "How fast checkpoints are copied off {storages:names} was not measured in the last "
@@ -519,16 +523,16 @@ def _storages(storages: Sequence[StorageReadiness]) -> Table:
         ),
         tuple(
             (
-                one.storage or None,
-                one.jobs,
-                one.ready,
-                one.known,
-                one.files,
-                one.size_bytes,
-                one.rate.bytes_per_s if one.rate else None,
-                one.move_ms,
+                storage.storage or None,
+                storage.jobs,
+                storage.ready,
+                storage.known,
+                storage.files,
+                storage.size_bytes,
+                storage.rate.bytes_per_s if storage.rate else None,
+                storage.move_ms,
             )
-            for one in storages
+            for storage in storages
         ),
         subtitle=message("most bytes to move first"),
     )

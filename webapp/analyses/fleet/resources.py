@@ -1,4 +1,4 @@
-"""What all jobs have of their TaskManagers, what they use of it, and what they do not."""
+"""TaskManager resources of all jobs, used and unused."""
 
 from collections.abc import Sequence
 
@@ -35,7 +35,7 @@ NO_JOB = message("No job has slots on a TaskManager that was sampled.")
 
 
 class Grouping(Text):
-    """Labels of clusters are known when it is asked."""
+    """Labels of clusters are only known at the time of the request."""
 
     @property
     def choices(self) -> Sequence[str]:  # type: ignore[override]  # read late

@@ -1,1 +1,1 @@
-"""One module an analysis; all of them are found by walking this package."""
+"""One module per analysis; they are found by walking this package."""

@@ -1,5 +1,5 @@
-"""The state backend of a job: RocksDB by its own metrics, which input state waits for, and the
-options that decide it.
+"""The state backend of a job: RocksDB by its own metrics, which input the state waits for, and the
+relevant options.
 """
 
 from collections.abc import Iterator

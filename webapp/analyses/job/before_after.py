@@ -1,6 +1,4 @@
-"""A job before and after something that happened to it; without an instant, what there is to choose
-from.
-"""
+"""A job before and after an event; without an instant, the events to choose from."""
 
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlencode

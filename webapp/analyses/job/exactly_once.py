@@ -47,9 +47,9 @@ COMMITTER = "committer"
 
 @dataclass(frozen=True)
 class JobTransactions:
-    """``at``: up to when it is reckoned. ``mode``: of its checkpoints. ``committers``: vertices
-    that commit, by name; files are committed so too. ``open_ratio``: of the time-out, from which on
-    the rule warns.
+    """``at``: the end of the range. ``mode``: of its checkpoints. ``committers``: names of vertices
+    that commit transactions or files. ``open_ratio``: the share of the time-out from which the rule
+    warns.
     """
 
     at: datetime
@@ -96,7 +96,7 @@ def _lines(log_events: Any) -> list[Any]:
     names = ("ts", "kind", "fields")
     lost = log_events.filter(kind=LOST).values_list(*names)[:MOST_LINES]
     others = log_events.exclude(kind=LOST).values_list(*names)[:MOST_LINES]
-    return sorted([*lost, *others], key=lambda one: one[0], reverse=True)
+    return sorted([*lost, *others], key=lambda line: line[0], reverse=True)
 
 
 @analysis(
@@ -112,7 +112,7 @@ def _lines(log_events: Any) -> list[Any]:
 def exactly_once(job: models.JobCurrent, asked: Asked) -> Document:
     transactions = job_transactions(job, asked.until, asked.since)
     sinks = transactions.of_sinks
-    # Commits of a job without a transactional sink hold nothing.
+    # Without a transactional sink, commits contain nothing.
     is_transactional = bool(sinks.timeout_ms is not None or sinks.lost or transactions.committers)
     commits = (_commits(transactions),) if is_transactional else ()
     verdict = _verdict(transactions)

@@ -1,4 +1,4 @@
-"""If one task of a job fails: what restarts with it, and what regional checkpoints or its return
+"""If one task of a job fails: what restarts with it, and what regional checkpoints or restarting it
 alone would save.
 """
 
@@ -42,7 +42,7 @@ class RegionalParameters(ListFilters):
 
     @property
     def limits(self) -> tuple[float, int]:
-        """Share of regions, and how often in a row."""
+        """(share of regions, times in a row)"""
         share, reuse = (self.values.get(name) for name in ("share", "reuse"))
         return (
             PROPOSED_LIMITS[0] if share is None else min(share, 100) / 100,
@@ -284,8 +284,8 @@ def _regional(outcome: Failover) -> Iterator[Block]:
 
 
 def regional_sentence(outcome: Failover) -> str:
-    """What regional checkpoints would bring the job as large as it is, and how often its tasks fail
-    theirs.
+    """The gain by regional checkpoints at the job's current size, and how often its tasks fail
+    checkpoints.
     """
     of = outcome.checkpoints
     if of.at_least is None:

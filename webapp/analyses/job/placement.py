@@ -1,4 +1,4 @@
-"""Where the tasks of a job run, how evenly, and what Flink's own rules would make of it."""
+"""Where the tasks of a job run, how evenly, and where Flink's own rules would place them."""
 
 from collections.abc import Iterator
 
@@ -35,8 +35,9 @@ LABELS = {
     BALANCED: message("Balanced tasks"),
 }
 EVEN = 1.1
-"""Largest over mean up to which a placement is even; and by how much another must be better to be
-worth a restart."""
+"""The largest load over the mean of an even placement; also how much better another must be to
+justify a restart.
+"""
 NO_PLAN = message("The plan of this job is not known")
 READ_FIRST = message("It is read with the first answer of its cluster.")
 
@@ -148,7 +149,7 @@ def _is_worth_balancing(job_placement: JobPlacement) -> bool:
 
 
 def _advice(job_placement: JobPlacement) -> Iterator[Block]:
-    """Where the verdict finds nothing to mend there is none."""
+    """None if the verdict is good."""
     short = [taskmanager for taskmanager in job_placement.taskmanagers if taskmanager.short_by]
     lines: list[str] = []
     if short:

@@ -1,6 +1,4 @@
-"""What a restore of a job would take now, by those that were observed, and what its state makes it
-read.
-"""
+"""How long a restore of a job would take now, by observed restores, and what it would read."""
 
 from collections.abc import Iterator
 from urllib.parse import urlencode
@@ -251,15 +249,15 @@ def _unions(restores: JobRestores) -> Table:
         ),
         tuple(
             (
-                one.operator or one.operator_id,
-                ", ".join(one.states),
-                one.parallelism,
-                one.files,
-                one.inline,
-                one.reads,
-                one.read_bytes,
+                union.operator or union.operator_id,
+                ", ".join(union.states),
+                union.parallelism,
+                union.files,
+                union.inline,
+                union.reads,
+                union.read_bytes,
             )
-            for one in restores.unions
+            for union in restores.unions
         ),
         subtitle=message(
             "every subtask reads the state of all, of checkpoint {unions_of:number}",

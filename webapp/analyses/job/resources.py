@@ -1,4 +1,4 @@
-"""What a job has of its TaskManagers, what it uses of it, and what to set."""
+"""A job's TaskManager resources, used and unused, and settings to change."""
 
 from collections.abc import Iterator, Sequence
 

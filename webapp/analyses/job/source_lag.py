@@ -1,5 +1,5 @@
-"""How far the sources of a job are behind, when they have caught up, and what each vertex reads and
-emits.
+"""How far the sources of a job are behind, when they will have caught up, and what each vertex
+reads and emits.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ FASTEST_WITHIN = timedelta(days=30)
 LEAST_EXCESS = 0.02
 """As the rule source.lag_growing has it by default."""
 MEASURED_SHARE = 0.9
-"""Of the minutes since a checkpoint, from which on what was read meanwhile is known."""
+"""The share of minutes since a checkpoint that must be measured to know the records read."""
 MOST_WINDOWS = 5_000
 _LAGS = ("pending_records", "emit_lag_ms", "fetch_lag_ms", "source_idle_ms")
 REPORTS = Q(*((f"{name}__isnull", False) for name in _LAGS), _connector=Q.OR)
@@ -48,9 +48,9 @@ REPORTS = Q(*((f"{name}__isnull", False) for name in _LAGS), _connector=Q.OR)
 
 @dataclass(frozen=True)
 class Source:
-    """One source; ``windows`` of the look-back in order of time, ``fastest_per_s`` of the last
-    month, as far as known; ``gauges``: what only some connectors have (``OF_SOURCES``).
-    ``started_at``: what piled up before that, while the job was down, is no trend.
+    """One source; ``windows`` of the look-back in order of time; ``fastest_per_s`` of the last
+    month, if known; ``gauges``: figures of some connectors (``OF_SOURCES``). ``started_at``:
+    earlier backlog, from downtime, is no trend.
     """
 
     vertex_id: str
@@ -78,13 +78,13 @@ class Source:
 
     @property
     def lag(self) -> float | None:
-        """In records, else in ms of event time."""
+        """The lag in records, else in ms of event time."""
         return self.now.pending_records if self.is_of_records else self.now.emit_lag_ms
 
     @cached_property
     def trend(self) -> LagTrend | None:
-        """Of the newest minutes, as rates change; None of a source that waits, whose event time
-        stands still.
+        """The trend of the newest minutes, since rates change; None for a waiting source, whose
+        event time stands still.
         """
         since = self.now.window_start - TREND_OVER
         if self.started_at:
@@ -92,7 +92,7 @@ class Source:
         recent = [window for window in self.windows if window.window_start >= since]
         if not self.is_of_records:
             return None if self.now.source_idle_ms else lag_trend(_points(recent, "emit_lag_ms"))
-        same = [one for one in recent if one.pending_subtasks == self.now.pending_subtasks]
+        same = [sample for sample in recent if sample.pending_subtasks == self.now.pending_subtasks]
         return lag_trend(_points(same, "pending_records"))
 
     @property
@@ -111,16 +111,16 @@ class Source:
 
     @property
     def grows(self) -> bool:
-        """By more than rates differ by chance."""
+        """Whether the lag grows by more than chance."""
         per_s = (self.reads_per_s or 0) if self.is_of_records else 1000
         return self.trend is not None and self.trend.low_per_s > LEAST_EXCESS * per_s
 
 
 @dataclass(frozen=True)
 class Replay:
-    """What all sources read since the newest completed checkpoint was triggered, which a restart
-    reads again; None is unknown. ``s``: how long that takes at the pace of the fastest minute of a
-    month, while more arrives.
+    """Records since the trigger of the newest completed checkpoint, which a restart reads again;
+    None is unknown. ``s``: how long that takes at the rate of the fastest minute of a month, while
+    more arrives.
     """
 
     since: datetime
@@ -130,13 +130,13 @@ class Replay:
 
 @dataclass(frozen=True)
 class JobSources:
-    """``unmeasured``: names of sources of which no window is known."""
+    """``unmeasured``: names of sources without a known window."""
 
     sources: Sequence[Source]
     unmeasured: Sequence[str]
     replay: Replay | None
     outage_hour_s: float | None
-    """How long it takes to catch up after an hour without the job; None where that is unknown."""
+    """How long it takes to catch up after an hour without the job; None if that is unknown."""
 
     @property
     def reporting(self) -> list[Source]:
@@ -165,7 +165,9 @@ def job_sources(job: JobCurrent, until: datetime) -> JobSources:
         .values_list("vertex_id")
         .annotate(Max("records_out_per_s_max"))
     )
-    figures = {one.vertex_id: one.newest for one in job_backend(job, until).having(OF_SOURCES)}
+    figures = {
+        vertex.vertex_id: vertex.newest for vertex in job_backend(job, until).having(OF_SOURCES)
+    }
     started_at = (
         JobStart.objects.filter(**own, running_at__lte=until)
         .order_by("-running_at")
@@ -177,7 +179,7 @@ def job_sources(job: JobCurrent, until: datetime) -> JobSources:
             vertex_id,
             (names or {}).get(vertex_id) or of_vertex[-1].vertex_name or vertex_id,
             of_vertex,
-            _most((fastest.get(vertex_id), *(one.records_out_per_s for one in of_vertex))),
+            _most((fastest.get(vertex_id), *(sample.records_out_per_s for sample in of_vertex))),
             figures.get(vertex_id, {}),
             started_at,
         )
@@ -195,16 +197,16 @@ def job_sources(job: JobCurrent, until: datetime) -> JobSources:
 
 
 def _source_names(job: JobCurrent) -> dict[str, str] | None:
-    """Of the vertices that nothing feeds; None where the plan is not known."""
+    """Names of vertices without inputs; None if the plan is unknown."""
     graph = job.graph or {}
     edges = graph.get("edges")
     if not graph.get("vertices") or edges is None:
         return None
     fed = {edge.get("target") for edge in edges}
     return {
-        one["vertex_id"]: one.get("name") or one["vertex_id"]
-        for one in graph["vertices"]
-        if one.get("vertex_id") and one["vertex_id"] not in fed
+        vertex["vertex_id"]: vertex.get("name") or vertex["vertex_id"]
+        for vertex in graph["vertices"]
+        if vertex.get("vertex_id") and vertex["vertex_id"] not in fed
     }
 
 
@@ -228,7 +230,7 @@ def _replay(
 
 
 def _read_since(source: Source, since: datetime, until: datetime) -> float | None:
-    """None where too little of the time was measured, or it began before the look-back."""
+    """Records read since then; None if too little was measured, or it began before the look-back."""
     total_s = (until - since).total_seconds()
     if total_s <= 0:
         return 0.0
@@ -243,7 +245,7 @@ def _read_since(source: Source, since: datetime, until: datetime) -> float | Non
 
 
 def _spare_per_s(sources: Sequence[Source], arriving: float | None) -> float | None:
-    """How much more than arrives was read in the fastest minute; None where it was no more."""
+    """How much faster than arrivals the fastest minute was; None if it was not faster."""
     fastest = _total(source.fastest_per_s for source in sources)
     if fastest is None or arriving is None or fastest <= arriving * 1.02:
         return None
@@ -252,14 +254,17 @@ def _spare_per_s(sources: Sequence[Source], arriving: float | None) -> float | N
 
 def _points(windows: Iterable[PressureWindow], column: str) -> list[Point]:
     return [
-        (epoch_ms(min(one.as_of, one.window_start + timedelta(seconds=one.window_s))), value)
-        for one in windows
-        if (value := getattr(one, column)) is not None
+        (
+            epoch_ms(min(window.as_of, window.window_start + timedelta(seconds=window.window_s))),
+            value,
+        )
+        for window in windows
+        if (value := getattr(window, column)) is not None
     ]
 
 
 def _total(values: Iterable[float | None]) -> float | None:
-    """None where any is unknown, or there are none."""
+    """The sum; None if any is unknown, or there are none."""
     known = list(values)
     return (
         None if not known or None in known else sum(value for value in known if value is not None)
@@ -329,20 +334,20 @@ def lag(job: JobCurrent, asked: Asked) -> Drawn:
     if not by_vertex:
         return Drawn(empty_title=message("No lag was reported"), empty_text=NOT_REPORTED)
     records = [
-        (of[-1].vertex_name or vertex_id, [(one.as_of, one.pending_records) for one in of])
+        (of[-1].vertex_name or vertex_id, [(sample.as_of, sample.pending_records) for sample in of])
         for vertex_id, of in by_vertex.items()
-        if any(one.pending_records is not None for one in of)
+        if any(sample.pending_records is not None for sample in of)
     ]
     event_time = [
         (
             of[-1].vertex_name or vertex_id,
             [
-                (one.as_of, None if one.emit_lag_ms is None else one.emit_lag_ms / 1000)
-                for one in of
+                (sample.as_of, None if sample.emit_lag_ms is None else sample.emit_lag_ms / 1000)
+                for sample in of
             ],
         )
         for vertex_id, of in by_vertex.items()
-        if any(one.emit_lag_ms is not None for one in of)
+        if any(sample.emit_lag_ms is not None for sample in of)
     ]
     note = message("At the end of each minute; the event-time lag is that of the last record.")
     return Drawn(lag_lines(records, event_time, start, asked.until), note)
@@ -583,7 +588,7 @@ def _throughput(job: JobCurrent, asked: Asked) -> Table:
             emitted_max=Max("records_out_per_s_max"),
         )
     }
-    order = [one.get("vertex_id") for one in (job.graph or {}).get("vertices") or ()]
+    order = [vertex.get("vertex_id") for vertex in (job.graph or {}).get("vertices") or ()]
     ids = list(dict.fromkeys([*order, *recent, *months]))
     nothing: dict[str, None] = {}
     return Table(

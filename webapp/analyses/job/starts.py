@@ -1,6 +1,4 @@
-"""Starts of a job: how long each took, phase by phase, and which tasks, calls and downloads held it
-up.
-"""
+"""Starts of a job: the duration of each phase, and which tasks, calls and downloads delayed it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -219,7 +217,7 @@ def about_calls(troubles: RpcTroubles) -> str:
 
 
 def about_state_requests(troubles: RpcTroubles) -> str:
-    """Empty where no line has one."""
+    """Empty if no line has one."""
     if troubles.state_requests is None:
         return ""
     worst = max(troubles.seconds, key=lambda second: second.state_requests)
@@ -249,8 +247,10 @@ def _held_up(start: Start) -> str:
 
 
 def _straggler(start: Start) -> tuple[str, str]:
-    """Task and place, each empty where there is none."""
-    slowest = next((one for one in start.detail.get("slowest") or () if one["straggles"]), None)
+    """(task, place), each empty if there is none."""
+    slowest = next(
+        (vertex for vertex in start.detail.get("slowest") or () if vertex["straggles"]), None
+    )
     if slowest is None or start.held_up_ms < HELD_UP_MS:
         return "", ""
     name = (
@@ -281,7 +281,7 @@ DOES_NOT_LOG = message(
     in_report=True,
 )
 def starts(job: JobCurrent, asked: Asked) -> Document:
-    """Up to the end of the time: what a job took to start is asked for long afterwards."""
+    """All starts up to the end of the range, however old."""
     job_starts_read = job_starts(job, until=asked.until)
     calls, jars = (
         rpc_troubles(job, asked.until, job_starts_read.starts),
@@ -438,17 +438,17 @@ def _slowest(newest: Start) -> Table:
         ),
         tuple(
             (
-                one["name"],
-                one["subtask"],
-                one["host"],
-                one["taskmanager_id"],
-                one["slots_ms"],
-                one["deploy_ms"],
-                one["restore_ms"],
-                one["own_ms"],
-                bool(one["straggles"]),
+                vertex["name"],
+                vertex["subtask"],
+                vertex["host"],
+                vertex["taskmanager_id"],
+                vertex["slots_ms"],
+                vertex["deploy_ms"],
+                vertex["restore_ms"],
+                vertex["own_ms"],
+                bool(vertex["straggles"]),
             )
-            for one in slowest
+            for vertex in slowest
         ),
         subtitle=message(
             "of the newest start: the slowest 1 %, and those that straggled, at most 100; "

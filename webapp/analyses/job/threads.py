@@ -1,4 +1,4 @@
-"""What the threads of a job's tasks do, by the newest dumps of its TaskManagers."""
+"""What a job's task threads do, by the newest dumps of its TaskManagers."""
 
 from collections.abc import Iterator, Sequence
 
@@ -21,7 +21,7 @@ from webapp.lib.query_parameters import Text
 from webapp.profiles.job_threads import DumpedTaskManager, JobThreads, ShownThread, job_threads
 
 HELD_FROM = 3
-"""Dumps in a row at one place, blocked: a lock that is held for an instant is seen once."""
+"""Consecutive dumps in which it is blocked at one place: a briefly held lock is only seen once."""
 
 
 class ThreadParameters(ListFilters):
@@ -135,7 +135,7 @@ def _threads(
     shown_threads: Sequence[tuple[DumpedTaskManager, ShownThread]],
     empty: str = "",
 ) -> Table:
-    """Those that are blocked first, then those in the job's own code, the longest first."""
+    """Blocked threads first, then those in the job's own code, the longest first."""
 
     def rank(pair: tuple[DumpedTaskManager, ShownThread]) -> tuple[bool, bool, int]:
         thread = pair[1].thread

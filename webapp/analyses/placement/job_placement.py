@@ -25,7 +25,7 @@ from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 
 
 def advice(version: tuple[int, ...] | None, configuration: Mapping[str, Any] | None) -> str:
-    """One or two sentences; what is set already is said."""
+    """One or two sentences, which mention settings that are already made."""
     settings = configuration or {}
     by_hand = message(
         "Before 2.2, give vertices of smaller parallelism a slot sharing group of their own, or "
@@ -73,8 +73,8 @@ NOW, DEFAULT, BALANCED = "now", "default", "balanced"
 
 @dataclass(frozen=True)
 class Outcome:
-    """One placement. ``tasks``: by TaskManager, fullest first. ``concentration``: of the vertex
-    whose subtasks are most on one TaskManager, over their even share.
+    """One placement. ``tasks``: by TaskManager, fullest first. ``concentration``: the largest of
+    any vertex: most subtasks on one TaskManager over the even share.
     """
 
     key: str
@@ -89,8 +89,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class TaskManagerLoad:
-    """``buffers``: of its pool; ``short_by``: how many it lacks to what the tasks on it need at
-    least. ``restarts``: tasks that restart when it is lost.
+    """``buffers``: of its pool; ``short_by``: how many are missing for its tasks' minimum.
+    ``restarts``: tasks that restart when it is lost.
     """
 
     taskmanager_id: str
@@ -111,9 +111,7 @@ class TaskManagerLoad:
 
 @dataclass(frozen=True)
 class VertexSpread:
-    """``most``: subtasks on the TaskManager that has most of them, where ``even`` would be its
-    share.
-    """
+    """``most``: subtasks on the TaskManager with most of them; ``even``: the even share."""
 
     vertex_id: str
     name: str
@@ -136,8 +134,8 @@ class HostLoad:
 
 @dataclass(frozen=True)
 class JobPlacement:
-    """``outcomes``: now (where known), Flink's default, balanced tasks. ``regions``: parts that
-    restart by themselves. ``unknown``: sentences on what is not known.
+    """``outcomes``: now (if known), Flink's default, balanced tasks. ``regions``: parts that
+    restart independently. ``unknown``: sentences on what is unknown.
     """
 
     at: datetime | None
@@ -231,7 +229,7 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
 
 
 def _now(plan: Plan, sampled: Sampled, names: Sequence[str]) -> list[Indices] | None:
-    """By vertex, the TaskManager of each subtask, below 0 where unknown; None where all are."""
+    """By vertex, the TaskManager of each subtask, below 0 if unknown; None if all are."""
     if not names:
         return None
     position = {name: at for at, name in enumerate(names)}
@@ -323,7 +321,7 @@ def _hosts(
         sampled.taskmanagers[name].host if name in sampled.taskmanagers else None for name in names
     ]
     hosts = sorted({host for host in of_name if host})
-    # An unknown place is counted from the end, which is unknown too.
+    # An unknown index (-1) means the last element, which is unknown too.
     position = np.array(
         [*(hosts.index(host) if host else -1 for host in of_name), -1], dtype=np.int64
     )
@@ -352,7 +350,10 @@ def _vertices(plan: Plan, spread: Spread, now: Sequence[Indices]) -> list[Vertex
                 unknown=int((where < 0).sum()),
             )
         )
-    return sorted(spreads, key=lambda one: -(one.most / one.even if one.even else 0))
+    return sorted(
+        spreads,
+        key=lambda each: -(each.most / each.even if each.even else 0),
+    )
 
 
 log = logging.getLogger(__name__)
@@ -361,10 +362,8 @@ _MADE_OF = (JobPlacement, Outcome, TaskManagerLoad, HostLoad, VertexSpread)
 
 
 def look_up_placement(job: JobCurrent, until: datetime | None = None) -> JobPlacement | None:
-    """As of the last minutes in which the job was seen, up to ``until``; None where the plan is not
-    known.
-
-    A lake that cannot be read makes only the present unknown.
+    """The placement in the last minutes in which the job was seen, up to ``until``; None if the
+    plan is unknown. An unreadable lake makes only the current placement unknown.
     """
     at = job.last_seen_at or job.as_of
     at = end_of_step(min(at, until) if until else at)

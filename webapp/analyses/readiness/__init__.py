@@ -1,1 +1,1 @@
-"""Which jobs could go on if the storage of their checkpoints were lost, and what a move costs."""
+"""Which jobs could continue if their checkpoint storage were lost, and what a move costs."""

@@ -1,3 +1,3 @@
-"""What a failure of a job restarts, how long a restore takes, and what would shorten it: as
-observed and as it would be now.
+"""What a failure of a job restarts, how long a restore takes, and what would shorten it: observed
+and estimated.
 """

@@ -1,5 +1,5 @@
-"""What a failure restarts, by the failover regions of the plan; what did restart; and what it would
-cost if one task came back alone.
+"""What a failure restarts, by the plan's failover regions and as observed, and what restarting one
+task alone would cost.
 """
 
 import re
@@ -30,16 +30,13 @@ from webapp.lib.outage import Outage
 from webapp.pressure.hours import newest_windows
 
 ALONE = ("detect", "redeploy", "restore")
-"""Of a task that comes back by itself: nothing else is cancelled, and it takes a slot that is
-free.
-"""
+"""Phases of a task that restarts alone: nothing else is cancelled, and it takes a free slot."""
 
 
 @dataclass(frozen=True)
 class Phases:
-    """Medians over ``outages``, None where none of them knows it.
-
-    ``alone_ms``: the phases of one task that comes back alone.
+    """Medians over ``outages``, None if unknown in all. ``alone_ms``: the phases of one task that
+    restarts alone.
     """
 
     outages: int
@@ -50,9 +47,9 @@ class Phases:
 
 @dataclass(frozen=True)
 class SpareSlots:
-    """``saved_ms``: by how much the wait of outages in which TaskManagers were lost is longer than
-    ``usual_ms``, that of the others (or the delay of the restart strategy, where there are none).
-    ``slots`` of one TaskManager is what has to be spare.
+    """``saved_ms``: how much longer outages with lost TaskManagers wait than the others
+    (``usual_ms``; without others, the delay of the restart strategy). ``slots``: the spare slots
+    needed, those of one TaskManager.
     """
 
     outages: int
@@ -76,8 +73,8 @@ def phases(outages: Iterable[Outage]) -> Phases:
 def spare_slots(
     observed: Sequence[tuple[Outage, int]], delay_ms: float | None, slots: int | None
 ) -> SpareSlots | None:
-    """``found``: outages with how many TaskManagers were lost; None where no TaskManager was, or
-    what is usual is not known.
+    """``found``: (outage, number of lost TaskManagers). None if none was lost, or the usual wait is
+    unknown.
     """
     lost = [waited for outage, dead in observed if dead and (waited := _waited(outage)) is not None]
     others = [
@@ -103,17 +100,17 @@ def _median(values: Iterable[float | None]) -> float | None:
 
 
 HISTORY = timedelta(days=7)
-"""Of older ones only those that failed are kept one by one."""
+"""Of older checkpoints only failed ones are kept one by one."""
 FACTORS = (0.25, 0.5, 1, 2, 4, 8, 16)
 MOST_PARALLELISM = 32_768
 """Flink's own limit."""
 LEAST_CHECKPOINTS = 20
-"""Of a job; from fewer nothing is said of how often its tasks fail one."""
+"""Of a job; with fewer, the failure rate of its tasks is unknown."""
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Of checkpoints that would complete: full ones, and those by region."""
+    """Shares of checkpoints that would complete: full ones and regional ones."""
 
     full: float
     by_region: float
@@ -121,7 +118,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class AtParallelism:
-    """``shares`` at the rate of the job, None where that is not known; ``at_least`` by its bound."""
+    """``shares`` at the job's rate, None if unknown; ``at_least``: at its lower bound."""
 
     parallelism: int
     tasks: int
@@ -133,8 +130,8 @@ class AtParallelism:
 
 @dataclass(frozen=True)
 class RegionalCheckpoints:
-    """``task_success``: of one task in one checkpoint, None where too few are known or none failed;
-    ``at_least``: with 95 % confidence it is no less.
+    """``task_success``: of one task in one checkpoint, None if too few are known or none failed;
+    ``at_least``: its lower bound with 95 % confidence.
     """
 
     completed: int
@@ -153,9 +150,8 @@ def regional_checkpoints(
     until: datetime,
     limits: tuple[float, int] = PROPOSED_LIMITS,
 ) -> RegionalCheckpoints:
-    """``limits``: share of regions that may fail, and how often in a row one may be carried.
-
-    One query.
+    """``limits``: share of regions that may fail, and how often in a row one may be reused. One
+    query.
     """
     until = min(until, job.last_seen_at or job.as_of)
     taken = CheckpointFact.objects.filter(
@@ -205,7 +201,7 @@ _UNIT_MS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000}
 
 @dataclass(frozen=True)
 class VertexRegions:
-    """One vertex. ``alone_records``: records that would be lost if one of its subtasks came back
+    """One vertex. ``alone_records``: records that would be lost if one of its subtasks restarted
     alone, ``alone_share`` of its input.
     """
 
@@ -228,10 +224,8 @@ class ObservedRestart:
 
 @dataclass(frozen=True)
 class Failover:
-    """``largest``: tasks of the largest region; ``by_plan``: regions of the plan, whatever the
-    failover strategy is.
-
-    TaskManagers and hosts: those whose loss restarts most first; empty where unknown.
+    """``largest``: tasks of the largest region; ``by_plan``: regions of the plan, for any failover
+    strategy. TaskManagers and hosts: those whose loss restarts most first; empty if unknown.
     """
 
     tasks: int
@@ -255,9 +249,8 @@ def failover(
     observed: Sequence[tuple[Outage, int]],
     limits: tuple[float, int] = PROPOSED_LIMITS,
 ) -> Failover | None:
-    """``found``: outages with how many TaskManagers were lost; ``limits`` of regional checkpoints.
-
-    None where the plan is not known or too large.
+    """``found``: (outage, number of lost TaskManagers); ``limits`` of regional checkpoints. None if
+    the plan is unknown or too large.
     """
     plan = plan_of(job)
     if plan is None or plan.tasks > LARGEST_MAP:
@@ -296,7 +289,7 @@ def failover(
 
 
 def restart_delay_ms(configuration: Mapping[str, Any] | None) -> float | None:
-    """Of a fixed delay that is configured; None where another strategy, or none, is."""
+    """The configured fixed delay; None for another strategy or none."""
     text = str((configuration or {}).get(_DELAY) or "").strip().lower()
     match = _DURATION.fullmatch(text)
     return int(match[1]) * _UNIT_MS[match[2]] if match else None

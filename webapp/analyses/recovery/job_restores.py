@@ -1,4 +1,4 @@
-"""The restores of one job: those that were observed, and what one would take now."""
+"""The restores of one job: observed ones, and an estimate for now."""
 
 import logging
 import re
@@ -34,10 +34,8 @@ CHECKPOINT, SAVEPOINT, LOCAL = "checkpoint", "savepoint", "local"
 
 @dataclass(frozen=True)
 class ObservedRestore:
-    """The restore of a start, the last one where it took several restarts.
-
-    ``restore_ms`` is its phase from the first task that reads state until all run. ``checkpoint_id``
-    is None where nothing names it.
+    """The restore of a start; the last one if it took several restarts. ``restore_ms``: from the
+    first task that reads state until all run. ``checkpoint_id`` is None if nothing names it.
     """
 
     at: datetime
@@ -50,15 +48,15 @@ class ObservedRestore:
 
 
 def recent_outages(job: JobCurrent, until: datetime) -> list[tuple[Outage, int]]:
-    """Oldest first, each with how many TaskManagers were lost."""
+    """(outage, number of lost TaskManagers), oldest first."""
     start = until - HISTORY
     recent = outages(job, start, until)[-MOST_OBSERVED:]
     lost = JobStart.objects.filter(
         cluster=job.cluster, job_id=job.job_id, begun_at__gte=start, lost_taskmanagers__gt=0
     )
     losses = [
-        (one.begun_at, one.lost_taskmanagers or 0)
-        for one in lost.only("begun_at", "lost_taskmanagers").order_by("-at")[:MOST_OBSERVED]
+        (outage.begun_at, outage.lost_taskmanagers or 0)
+        for outage in lost.only("begun_at", "lost_taskmanagers").order_by("-at")[:MOST_OBSERVED]
     ]
     return [
         (outage, sum(dead for at, dead in losses if at and abs(at - outage.at) < DATED_WITHIN))
@@ -67,7 +65,7 @@ def recent_outages(job: JobCurrent, until: datetime) -> list[tuple[Outage, int]]
 
 
 def observed_restores(job: JobCurrent, local: bool, until: datetime) -> tuple[ObservedRestore, ...]:
-    """Of the starts that have one with its phase, newest first."""
+    """Restores of starts with a restore phase, newest first."""
     starts = [
         (start, start.restored, start.phase_of["restore"].duration_ms)
         for start in job_starts(job, until - HISTORY, until, MOST_OBSERVED).starts
@@ -93,7 +91,7 @@ def observed_restores(job: JobCurrent, local: bool, until: datetime) -> tuple[Ob
 
 
 def _sizes(job: JobCurrent, snapshots: Iterable[Restored]) -> dict[Restored, int | None]:
-    """Of those whose id is known: a path may name the job that took it. One query."""
+    """Sizes of snapshots with a known id; the path may name the job that took it. One query."""
     owners = {
         snapshot: (match[1] if (match := _OF_JOB.search(snapshot.path or "")) else job.job_id)
         for snapshot in snapshots
@@ -116,8 +114,8 @@ def _sizes(job: JobCurrent, snapshots: Iterable[Restored]) -> dict[Restored, int
 
 @dataclass(frozen=True)
 class RestoreRange:
-    """``expected_ms``: what grew is taken to take longer in proportion, what shrank as long as
-    before; the median of all observations.
+    """``expected_ms``: the median of all observations, scaled up if the state has grown since, but
+    not scaled down.
     """
 
     least_ms: float
@@ -129,8 +127,8 @@ class RestoreRange:
 def restore_range(
     observed: Sequence[tuple[float, int | None]], size_bytes: int | None
 ) -> RestoreRange | None:
-    """``observed``: milliseconds and bytes of restores of one kind; None where none is known, or
-    the sizes are not.
+    """``observed``: (ms, bytes) of restores of one kind. None if there is none, or sizes are
+    unknown.
     """
     known = [(ms, size) for ms, size in observed if size]
     if not known or size_bytes is None:
@@ -149,7 +147,7 @@ class UnionReads:
     """Operator state in UNION mode: each of ``parallelism`` subtasks reads all ``files``, one after
     the other.
 
-    ``inline`` handles and their bytes come with the deployment of each instead.
+    ``inline`` handles come with each subtask's deployment instead.
     """
 
     operator_id: str
@@ -164,12 +162,10 @@ class UnionReads:
 
 @dataclass(frozen=True)
 class OperatorState:
-    """In the newest checkpoint that an audit read. ``restores``: that multiplied its union
-    elements, at least.
-
-    ``ratio`` against the oldest checkpoint with as many subtasks, ``since``; both None where there
-    is none. ``handed_out``: union elements that one restore gives to all subtasks together.
-    ``keyed_bytes`` of the same operator.
+    """Operator state in the newest checkpoint that an audit read. ``restores``: at least so many
+    multiplied its union elements. ``ratio`` to the oldest checkpoint with as many subtasks
+    (``since``); both None if there is none. ``handed_out``: union elements that one restore sends
+    to all subtasks together. ``keyed_bytes`` of the same operator.
     """
 
     operator_id: str
@@ -186,7 +182,7 @@ class OperatorState:
 
 
 def operator_states(job: JobCurrent) -> tuple[OperatorState, ...]:
-    """Those with most elements first; empty where no audit has met operator state worth a row."""
+    """States with most elements first; empty if no audit found notable operator state."""
     return tuple(_state(trend) for trend in operator_trends(job.cluster, job.job_id))
 
 
@@ -220,9 +216,9 @@ _NONE_COMPLETED = {
 
 @dataclass(frozen=True)
 class Choice:
-    """One thing that the job could be restored from now. ``files`` None where its ``_metadata`` was
-    not read; ``largest_bytes``: of the subtask with most state, which the restore waits for.
-    ``estimate`` None where no restore of this kind was observed.
+    """A snapshot that the job could be restored from now. ``files`` is None if its ``_metadata``
+    was not read; ``largest_bytes``: of the subtask with most state, which the restore waits for.
+    ``estimate`` is None if no restore of this kind was observed.
     """
 
     kind: str
@@ -238,8 +234,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class JobRestores:
-    """``local_recovery``: whether it is switched on, None where settings are not known;
-    ``local_setting``: what switches it on.
+    """``local_recovery``: whether it is enabled, None if unknown; ``local_setting``: the option
+    that enables it.
     """
 
     job: JobCurrent
@@ -254,8 +250,8 @@ class JobRestores:
 
 
 def job_restores(job: JobCurrent, until: datetime) -> JobRestores:
-    """Restores of the time before ``until``; about 10 queries, two ``_metadata`` files and the
-    newest samples at most.
+    """Restores before ``until``; about 10 queries, and at most two ``_metadata`` files and the
+    newest samples.
     """
     unknown: list[str] = []
     local = local_recovery(job.configuration)
@@ -299,7 +295,7 @@ def job_restores(job: JobCurrent, until: datetime) -> JobRestores:
 
 
 def local_recovery(configuration: Mapping[str, Any] | None) -> bool | None:
-    """Off by default; None where nothing of the configuration is known."""
+    """Whether local recovery is enabled (default off); None if the configuration is unknown."""
     if not configuration:
         return None
     return any(str(configuration.get(key) or "").lower() == "true" for key in _LOCAL_SETTINGS)
@@ -391,7 +387,8 @@ def _times(observed: Iterable[ObservedRestore], kind: str) -> list[tuple[float, 
 
 def _unions(xray: Xray, job: JobCurrent) -> tuple[UnionReads, ...]:
     names = {
-        one.get("vertex_id"): one.get("name") for one in ((job.graph or {}).get("vertices") or ())
+        vertex.get("vertex_id"): vertex.get("name")
+        for vertex in ((job.graph or {}).get("vertices") or ())
     }
     of_operator = defaultdict(list)
     for state in xray.states:
@@ -415,4 +412,6 @@ def _unions(xray: Xray, job: JobCurrent) -> tuple[UnionReads, ...]:
                 read_bytes=read_bytes,
             )
         )
-    return tuple(sorted(unions, key=lambda one: (-one.reads, -one.read_bytes, one.operator_id)))
+    return tuple(
+        sorted(unions, key=lambda union: (-union.reads, -union.read_bytes, union.operator_id))
+    )

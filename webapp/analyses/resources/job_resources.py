@@ -1,6 +1,4 @@
-"""What jobs have of their TaskManagers, what they use, and what they do not: of one job, of all
-jobs, and of groups of them.
-"""
+"""TaskManager resources of jobs, used and unused: of one job, of all jobs, and of groups."""
 
 import logging
 import re
@@ -45,7 +43,7 @@ from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 LEAST_HOURS = 23
 """Of 24: one may be lost with a restart of Weir."""
 PEAK = 1.5
-"""Times the usual hour: a day without such an hour may be one without its load."""
+"""In multiples of a usual hour: a day without such a peak may lack the usual load."""
 GONE = timedelta(minutes=5)
 """Without a sample for so long before the newest one, a TaskManager is not there any more."""
 ONE_LISTING = timedelta(seconds=2)
@@ -63,7 +61,7 @@ _CONFIGURED = (
 @dataclass(frozen=True)
 class Observed:
     """``hours``: of the last day, with samples. ``peak_ratio``: CPU time of the busiest hour over
-    that of the usual one, None where unknown. ``is_cut``: a day of its cluster is more than is
+    that of a usual one, None if unknown. ``is_cut``: its cluster has more samples in a day than are
     read.
     """
 
@@ -104,15 +102,15 @@ class Observed:
 
 
 def had_slots(row: Mapping[str, Any], job_id: str) -> bool:
-    """Before Flink 1.13 no sample says whose its slots are: any job may have them."""
+    """Whether the job had slots there; before Flink 1.13 samples do not say, so any job may."""
     return row["allocated_slots"] is None or has_slots(row, job_id)
 
 
 def there(
     samples: Sequence[Samples], job_id: str, newest: datetime, ended: Collection[tuple[str, str]]
 ) -> list[str]:
-    """Ids of the TaskManagers that the job has slots on: by their newest sample, up to ``newest``,
-    when it had any last. ``ended``: cluster and id of those that do not live any more.
+    """Ids of the TaskManagers that the job has slots on, by their newest sample up to ``newest``,
+    when it last had any. ``ended``: (cluster, id) of TaskManagers that ended.
     """
     last = [[row for row in own if row["ts"] <= newest + ONE_LISTING][-1:] for own in samples]
     return [
@@ -126,15 +124,13 @@ def there(
 
 
 def of_now(samples: Sequence[Samples], present: Collection[str]) -> list[Samples]:
-    """Without TaskManagers that are not ``present`` and had another configuration than those that
-    are.
-    """
+    """Samples without TaskManagers that are no longer ``present`` and had another configuration."""
     configured = {_configured(own[-1]) for own in samples if own[-1]["taskmanager_id"] in present}
     return [own for own in samples if _configured(own[-1]) in configured]
 
 
 def observed(samples: Sequence[Samples], at: datetime, since: datetime | None = None) -> Observed:
-    """``since``: from when on samples were read, where that is less than a day."""
+    """``since``: the start of the samples read, if less than a day."""
     hours: dict[int, list[Samples]] = {}
     for own in samples:
         of_hour: dict[int, list[Mapping[str, Any]]] = {}
@@ -158,16 +154,16 @@ def _configured(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 STATES = ("tight", "unknown", "ok", "spare")
-"""Of TaskManagers that are configured alike, the first of these that any is in counts."""
+"""Of equally configured TaskManagers, the first of these states that any has counts."""
 _WORD = re.compile(r"[^-_./:\s]+")
 
 
 @dataclass(frozen=True)
 class JobResources:
-    """``memory_bytes``: its share of its TaskManagers' processes, by slots in use; ``unused_bytes``
-    its share of what they did not use. None is unknown. ``parts``: as large as the largest
-    TaskManager has them, used by the one that uses most, with those of the last day that are gone.
-    ``observed``: None where only a moment of the day was looked at.
+    """``memory_bytes``: its share of its TaskManagers' processes, by slots in use;
+    ``unused_bytes``: its share of their unused memory. None is unknown. ``parts``: the largest size
+    and the highest use of any TaskManager, including former ones of the last day. ``observed``:
+    None if only one moment was read.
     """
 
     cluster: str
@@ -184,7 +180,7 @@ class JobResources:
 
     @property
     def can_be_lowered(self) -> bool:
-        """Somewhat less would be enough, and they were seen for long enough to say so."""
+        """Whether less memory would suffice, after a long enough observation."""
         return bool(self.unused_bytes) and self.observed is not None and self.observed.shows_peak
 
     @property
@@ -194,7 +190,7 @@ class JobResources:
 
 @dataclass(frozen=True)
 class Group:
-    """Jobs that belong together: figures are sums over those of which they are known."""
+    """A group of jobs: figures are sums over those with known ones."""
 
     name: str
     jobs: int
@@ -213,9 +209,8 @@ def resources_of(
     observed: Observed | None = None,
     gone: Iterable[TaskManagerBudget] = (),
 ) -> JobResources | None:
-    """None where the job has no slot. ``gone``: TaskManagers that it had before, configured alike.
-
-    TaskManagers that do not say whose their slots are count as a whole.
+    """None if the job has no slot. ``gone``: its former TaskManagers of the same configuration.
+    TaskManagers that do not report slots by job count completely.
     """
     own = [budget for budget in budgets if budget.share(job_id) != 0]
     if not own:
@@ -244,9 +239,9 @@ def resources_of(
 
 
 def together(budgets: Sequence[TaskManagerBudget]) -> list[MemoryPart]:
-    """Parts of TaskManagers that have one configuration: it has to suit the one that needs most."""
+    """Parts of TaskManagers with one configuration, which must suit the one that needs most."""
     memory_parts = []
-    for same in zip(*(one.parts for one in budgets), strict=True):
+    for same in zip(*(each.parts for each in budgets), strict=True):
         state = min((part.state for part in same), key=STATES.index)
         used = [part.used_bytes for part in same if part.used_bytes is not None]
         configured = [part.configured_bytes for part in same if part.configured_bytes is not None]
@@ -265,13 +260,13 @@ def together(budgets: Sequence[TaskManagerBudget]) -> list[MemoryPart]:
 
 
 def first_word(name: str) -> str:
-    """Of a job's name, where teams begin theirs with one: ``orders`` of ``orders-enrich``."""
+    """The first word of a job's name, which may be a team's: ``orders`` of ``orders-enrich``."""
     match = _WORD.search(name)
     return match[0] if match else ""
 
 
 def grouped(jobs: Iterable[JobResources], group_of: Callable[[JobResources], str]) -> list[Group]:
-    """Most that is unused first."""
+    """Groups with most unused memory first."""
     members: dict[str, list[JobResources]] = {}
     for job in jobs:
         members.setdefault(group_of(job), []).append(job)
@@ -314,8 +309,8 @@ _MADE_OF = (MemoryPart, TaskManagerBudget, Observed, JobResources, Group)
 
 @dataclass(frozen=True)
 class FleetResources:
-    """``idle_slots``, ``idle_bytes``: of TaskManagers that are there, slots that no job has, and
-    their share of the processes.
+    """``idle_slots``, ``idle_bytes``: free slots of current TaskManagers, and their share of the
+    processes.
     """
 
     since: datetime
@@ -328,8 +323,8 @@ class FleetResources:
 
 
 def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobResources | None:
-    """As of the last day in which the job was seen, up to ``until``; None where no TaskManager of
-    it was sampled then.
+    """Resources in the last day in which the job was seen, up to ``until``; None without samples of
+    its TaskManagers.
     """
     at = job.last_seen_at or job.as_of
     at = end_of_step(min(at, until) if until else at)
@@ -342,7 +337,7 @@ def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobReso
     except Exception:  # The lake may be any storage, with any error.
         log.exception("Samples of TaskManagers of %s could not be read from the lake", job.cluster)
         return None
-    # An ended job has no slots any more in what was sampled last.
+    # The last samples have no slots of an ended job.
     had = [
         rows
         for sample in samples
@@ -371,7 +366,7 @@ def groupings() -> tuple[str, ...]:
 def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources | None:
     """All jobs that have slots, most unused memory first; ``by`` one of :func:`groupings`.
 
-    None where the lake could not be read.
+    None if the lake could not be read.
     """
     at = end_of_step(now)
     key = answer_key("fleet-resources", (*_MADE_OF, FleetResources), at, by)
@@ -442,7 +437,7 @@ _COMPARED_ROOM = 0.12
 def memory_advice(
     resources: JobResources, configuration: Mapping[str, Any] | None, version: str | None
 ) -> Iterator[str]:
-    """Why, part by part, and what to set; nothing where nothing is to be changed."""
+    """Reasons by part, and settings; empty if nothing should change."""
     settings = configuration or {}
     now = _derived_now(resources, settings, version)
     if now is None:
@@ -490,7 +485,9 @@ def memory_advice(
 def _derived_now(
     resources: JobResources, configuration: Mapping[str, Any], version: str | None
 ) -> Sizes | None:
-    """None where TaskManagers have other sizes: their configuration is not the recorded one."""
+    """The derived sizes; None if TaskManagers have others: their configuration is not the recorded
+    one.
+    """
     try:
         sizes = derived_sizes(configuration, version)
     except Refused:

@@ -1,1 +1,1 @@
-"""An analysis of a root of checkpoint storage a module."""
+"""One module per analysis of a storage root."""

@@ -1,4 +1,4 @@
-"""What a root keeps because nobody deletes it, and who may still need it."""
+"""What a root keeps because nobody deletes it, and what may still need it."""
 
 from collections.abc import Iterator
 

@@ -1,1 +1,1 @@
-"""Starts of jobs by their phases: what took long, where, and against earlier starts."""
+"""Starts of jobs by phase: what took long, where, compared with earlier starts."""

@@ -1,4 +1,4 @@
-"""The starts of one job, phase by phase, beside earlier starts of jobs of its name."""
+"""The starts of one job by phase, compared with earlier starts of jobs of its name."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ COMPARED = 60
 
 @dataclass(frozen=True)
 class Phase:
-    """``usual_ms``: the median of this phase at earlier starts of jobs of the name; None where none
-    is known.
+    """``usual_ms``: the median of this phase at earlier starts of jobs of the name; None if none is
+    known.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Restored:
-    """A snapshot, as far as a source names it; ``path`` may be of another job."""
+    """A snapshot, with the data that sources have; ``path`` may be of another job."""
 
     checkpoint_id: int | None
     is_savepoint: bool
@@ -50,10 +50,10 @@ class Start:
     """One start of the job. ``phases``: those that it had, in order; all but detect add up to
     ``total_ms``.
 
-    ``restored``: the snapshot that it began with, None where none was seen.
+    ``restored``: the snapshot that it began with, None if none was seen.
 
-    ``output_gap_ms``: from the last completed checkpoint before it to the first one after it: so
-    long sinks that commit with checkpoints showed nothing new.
+    ``output_gap_ms``: from the last completed checkpoint before it to the first one after it,
+    without output of sinks that commit with checkpoints.
     """
 
     at: datetime
@@ -79,7 +79,7 @@ class Start:
 
     @property
     def downtime_ms(self) -> int | None:
-        """No task of it ran: nothing was read or written."""
+        """How long no task ran, so that nothing was read or written."""
         return self.total_ms if self.kind != "start" else None
 
     @property
@@ -99,7 +99,7 @@ class Start:
 class JobStarts:
     """``starts`` newest first.
 
-    ``compared``: starts of jobs of the name that are known, of ``jobs`` job ids.
+    ``compared``: the number of known starts of jobs of the name, of ``jobs`` job ids.
     """
 
     starts: Sequence[Start]
@@ -224,7 +224,7 @@ _TYPES = ("high-availability.type", "high-availability")
 class Download:
     """``process``: the log of the TaskManager.
 
-    ``at_most_ms``: until its first task of the job was deployed; None where that is unknown.
+    ``at_most_ms``: until its first task of the job was deployed; None if that is unknown.
     """
 
     process: str
@@ -235,10 +235,9 @@ class Download:
 
 @dataclass(frozen=True)
 class JarDownloads:
-    """Of the newest start in which any were logged, else of the newest one. Of a job no start of
-    which was seen whole: all that were logged, ``at`` is then that of the first.
-
-    ``downloads``: longest first.
+    """Downloads of the newest start in which any were logged, else of the newest start. Without a
+    completely seen start: all logged ones, and ``at`` is that of the first. ``downloads``: longest
+    first.
     """
 
     at: datetime | None
@@ -271,7 +270,7 @@ def jar_downloads(job: JobCurrent, starts: JobStarts, until: datetime) -> JarDow
 
 
 def high_availability(job: JobCurrent) -> bool | None:
-    """By the configuration of the cluster, where that is known: NONE is Flink's default."""
+    """From the configuration of the cluster if known; NONE is Flink's default."""
     if not job.configuration:
         return None
     value = next(
@@ -283,8 +282,8 @@ def high_availability(job: JobCurrent) -> bool | None:
 def _lines(
     job: JobCurrent, starts: Sequence[Start], until: datetime
 ) -> list[tuple[str, datetime, str]]:
-    """Process, instant and file of each download that was logged around these starts; of all, where
-    there is none.
+    """(process, instant, file) of each download logged around these starts; of all downloads if
+    there are no starts.
     """
     spans = [Q(ts__gte=begun, ts__lte=ended) for begun, ended in map(_span, starts)]
     around = reduce(or_, spans) if spans else Q(ts__lte=until)
@@ -328,7 +327,7 @@ def _download(
 
 
 def _span(start: Start) -> tuple[datetime, datetime]:
-    # Between the instants that pages reckon with there is room for this.
+    # Pages use coarser instants than this.
     return drawable(start.begun_at or start.at) - CLOCKS_APART, drawable(
         start.running_at
     ) + CLOCKS_APART

@@ -1,5 +1,5 @@
-"""Calls between JobManager and TaskManagers that timed out, and requests for the state of
-partitions, second by second, beside the phases of the starts they fell into.
+"""Timed-out calls between JobManager and TaskManagers, and requests for the state of partitions, by
+second, with the start phase at that time.
 """
 
 from collections.abc import Sequence
@@ -22,9 +22,7 @@ _TIMED = ("slots", "deploy", "restore")
 
 @dataclass
 class TroubledSecond:
-    """``phase`` of a start that is known to have been under way; None where none was seen to its
-    end.
-    """
+    """``phase`` of the start then under way; None if no start was seen to its end."""
 
     at: datetime
     phase: str | None
@@ -41,11 +39,10 @@ class TroubledSecond:
 
 @dataclass(frozen=True)
 class RpcTroubles:
-    """Of the hour up to ``until``: requests for slots and calls about tasks that timed out,
-    partitions that were not found. ``seconds`` worst first. ``cut``: there were more lines than are
-    read. ``is_known``: any log of the job was read for that hour. ``state_requests``: consumers
-    asked the JobManager for the state of a partition; None where no line says so: Flink logs it at
-    DEBUG.
+    """The hour up to ``until``: timed-out slot requests and calls about tasks, and missing
+    partitions. ``seconds``: worst first. ``cut``: the log has more lines than are read.
+    ``is_known``: a log of the job was read for that hour. ``state_requests``: of consumers to the
+    JobManager for the state of a partition; None without such lines, which Flink logs at DEBUG.
     """
 
     until: datetime
@@ -89,7 +86,7 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
         at = at.replace(microsecond=0)
         return seconds.setdefault(at, TroubledSecond(at, _phase(at, starts)))
 
-    # JobManager and TaskManagers log the same failure of a task: the first line counts.
+    # JobManager and TaskManagers log the same task failure: the first line counts.
     for at, kind, reason, vertex_id, name, subtask, attempt, row_id in reversed(rows[:MOST_LINES]):
         task = (vertex_id or name, subtask, attempt) if kind == "task_state" else (row_id,)
         if task in seen_tasks:

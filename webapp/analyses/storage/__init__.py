@@ -1,1 +1,1 @@
-"""What roots and checkpoints hold: merged files, what is retained, states that expire."""
+"""The content of roots and checkpoints: merged files, retained snapshots, states that expire."""

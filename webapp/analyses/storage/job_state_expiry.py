@@ -20,7 +20,7 @@ SHOWN = 200
 NAMED = 5
 """States in a sentence."""
 MOST_FILES = 20
-"""Opened to learn what is described outside the ``_metadata``, one an operator."""
+"""Opened for descriptions outside the ``_metadata``, one per operator."""
 MOST_READING_S = 10
 """After that no further one is opened: a page and a report do not wait for a slow storage."""
 _DESCRIBES = tuple(
@@ -32,8 +32,8 @@ _DESCRIBES = tuple(
 
 @dataclass(frozen=True)
 class NamedState:
-    """``expires`` None, without name and kind: the states of this operator are described in a file
-    that Weir does not reach, or not at all, as in a changelog before it is materialized.
+    """``expires`` is None, and name and kind are empty, if the states of this operator are
+    described in a file that Weir cannot reach, or nowhere, as in an unmaterialized changelog.
     """
 
     operator_id: str
@@ -45,7 +45,7 @@ class NamedState:
 
 @dataclass(frozen=True)
 class StateExpiry:
-    """``why``: what is missing where nothing is known, and what to do."""
+    """``why``: if nothing is known, what is missing and what to do."""
 
     states: Sequence[NamedState] = ()
     checkpoint_id: int | None = None
@@ -53,9 +53,7 @@ class StateExpiry:
 
     @property
     def sentence(self) -> str:
-        """How many live forever and which, for somebody who asks why the state grows; "" where that
-        is not known of any.
-        """
+        """How many states live forever and which; "" if unknown."""
         known = [state for state in self.states if state.expires is not None]
         forever = self.forever
         if not known:
@@ -77,14 +75,14 @@ class StateExpiry:
 
 
 def named_states(states: Sequence[NamedState]) -> str:
-    """The first ones; operators of SQL may have names of kilobytes."""
+    """The first states, with shortened names: those of SQL operators may take kilobytes."""
     return ", ".join(
         f"{brief(state.operator)}: {brief(state.name)}" for state in states[:NAMED]
     ) + ("…" if len(states) > NAMED else "")
 
 
 def job_state_expiry(job: JobCurrent) -> StateExpiry:
-    """Never raises for what a storage or a file is."""
+    """No storage or file makes it raise."""
     completed = CheckpointFact.objects.filter(
         cluster=job.cluster, job_id=job.job_id, outcome="completed", external_path__isnull=False
     )
@@ -100,8 +98,8 @@ def job_state_expiry(job: JobCurrent) -> StateExpiry:
                 )
             )
         names = {
-            one["vertex_id"]: one.get("name") or ""
-            for one in (job.graph or {}).get("vertices") or ()
+            vertex["vertex_id"]: vertex.get("name") or ""
+            for vertex in (job.graph or {}).get("vertices") or ()
         }
         return StateExpiry(_states(file, names), newest.checkpoint_id)
     except (NotLocated, MetadataError) as error:
@@ -149,11 +147,9 @@ def _describing(keyed_state: KeyedState) -> Stream | None:
 
 
 def _description(file: MetadataFile, stream: Stream) -> bytes | None:
-    """What a backend wrote before its state: within the ``_metadata``, or at the beginning of a
-    file or of a segment of one.
-
-    None where that file is not there, lies below no root or cannot be read: what is known of other
-    operators stays.
+    """The description that a backend writes before its state: inside ``_metadata``, or at the
+    beginning of a file or segment. None if the file is missing, below no root or unreadable; other
+    operators are not affected.
     """
     if stream.inline_at is not None:
         return _read(file, stream.inline_at, stream.bytes)

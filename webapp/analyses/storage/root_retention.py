@@ -1,5 +1,6 @@
-"""What a root keeps because nobody deletes it: savepoints by age, checkpoints of ended jobs, what
-jobs that run retain, and how old a file may be that is still needed. Of one audit; bounded.
+"""What a root keeps because nobody deletes it, by one audit, bounded: savepoints by age,
+checkpoints of ended jobs, snapshots of running jobs, and the greatest age of a file that is still
+needed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,9 +38,8 @@ _LISTS = (STORAGE_REFERENCE.name, STORAGE_LIVE.name)
 
 
 def oldest_files(audit: StorageAudit) -> dict[str, datetime] | None:
-    """Directory of a job → when the oldest of them was written.
-
-    None where the lists of the audit are gone or too long.
+    """Job directory → when its oldest referenced file was written. None if the audit's lists are
+    gone or too long.
     """
     key = f"oldest-files:{audit.audit_id}"
     kept: dict[str, datetime] | None = cache.get(key)
@@ -101,8 +101,8 @@ RETAINED_SETTINGS = ("execution.checkpointing.num-retained", "state.checkpoints.
 
 @dataclass(frozen=True)
 class RunningJob:
-    """``oldest_file``: when the oldest file was written that its snapshots refer to; None where the
-    lists of the audit do not say.
+    """``oldest_file``: when the oldest file referenced by its snapshots was written; None if the
+    audit's lists do not say.
     """
 
     cluster: str
@@ -118,7 +118,7 @@ class RunningJob:
 
 @dataclass(frozen=True)
 class Retention:
-    """``unsafe_age_ms``: deleting what is older than less than this breaks a snapshot of a job that
+    """``unsafe_age_ms``: deleting files by a smaller age than this breaks a snapshot of a job that
     has not ended.
     """
 
@@ -130,7 +130,7 @@ class Retention:
 
 
 def root_retention(figures: RootFigures) -> Retention:
-    """Seven queries, and the lists of an audit once a day."""
+    """Seven queries, and once a day the lists of an audit."""
     unknown: list[str] = []
     oldest = oldest_files(figures.audit)
     running = _running(figures, oldest or {})

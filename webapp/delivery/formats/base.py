@@ -1,4 +1,4 @@
-"""What a format is: a pure function from a notice to one request, and how to read the answer."""
+"""The type of formats: a pure function from a notice to one request, and a reader of the answer."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -11,9 +11,8 @@ from webapp.delivery.notices import Notice
 
 @dataclass(frozen=True)
 class Addressee:
-    """Whom it goes to.
-
-    ``secrets`` sign, the newest first; ``credential`` is what the other system gave us.
+    """The receiver. ``secrets`` for signatures, the newest first; ``credential``: issued by the
+    receiving system.
     """
 
     url: str
@@ -25,7 +24,7 @@ class Addressee:
 
 @dataclass(frozen=True)
 class Outgoing:
-    """One POST. The address may be a password, so it is not shown."""
+    """One POST. The address may contain a password, so it is not shown."""
 
     url: str = field(repr=False)
     body: bytes = b""
@@ -53,10 +52,9 @@ def taken(body: bytes) -> str:
 
 @dataclass(frozen=True)
 class Format:
-    """``refused`` reads the body of a 2xx answer: "" where the notice was taken, else why not.
-
-    ``keeps_state``: the receiver holds the state of the group, so that old news after newer would
-    turn it back.
+    """``refused`` reads the body of a 2xx answer: "" if the notice was accepted, else why not.
+    ``keeps_state``: the receiver keeps the group's state, which an older notice after a newer one
+    would revert.
     """
 
     name: str
@@ -64,18 +62,18 @@ class Format:
     refused: Callable[[bytes], str] = taken
     keeps_state: bool = False
     for_machines: bool = False
-    """Weir makes a secret and signs. It is sent every alert of a notice, if need be in several
-    parts; people get the number of those left out.
+    """Weir creates a secret and signs. Machines get every alert of a notice, if needed in several
+    parts; people get the number of omitted ones.
     """
     credential: str = ""
-    """What the other system gives us, as a form calls it; "" where there is none."""
+    """The form's name of the receiver's credential; "" if it has none."""
     credential_required: bool = False
     default_url: str = ""
     url_help: str = ""
 
 
 def json_body(document: Mapping[str, Any] | list[Any]) -> bytes:
-    """UTF-8, without what no receiver could read."""
+    """UTF-8, without characters that no receiver can read."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     return text.replace("\\u0000", "\\ufffd").encode(errors="replace")
 

@@ -1,5 +1,5 @@
-"""What the chat bots of Feishu, DingTalk and WeCom share: they answer 200 whatever happened, and
-say in the body what did.
+"""What the chat bots of Feishu, DingTalk and WeCom share: they always answer 200, with the result
+in the body.
 """
 
 import json
@@ -24,14 +24,14 @@ _WIDE = str.maketrans(
 
 
 def widened(text: str) -> str:
-    """Signs of Markdown and tags as their full-width forms: these dialects know no escape that all
-    clients honour, and a name must neither mention people nor load a picture.
+    """Replace characters of Markdown and tags by full-width forms: these dialects have no escape
+    that all clients support, and a name must neither mention people nor load a picture.
     """
     return text.translate(_WIDE)
 
 
 def code_is_zero(*names: str) -> Callable[[bytes], str]:
-    """A reader of answers: "" where the first of ``names`` that is there is 0."""
+    """A reader of answers: "" if the first of ``names`` present is 0."""
 
     def refused(body: bytes) -> str:
         try:

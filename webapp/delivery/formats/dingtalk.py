@@ -1,4 +1,4 @@
-"""Custom robots of DingTalk: Markdown, signed in the address where the robot asks for it."""
+"""Custom robots of DingTalk: Markdown, signed in the address if the robot requires it."""
 
 import base64
 import hashlib
@@ -19,7 +19,7 @@ MOST_BYTES = 15_000
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     title = cut(title_of(notice), 120)
-    # A single line end is none in its Markdown; two spaces before it make one.
+    # Its Markdown ignores a single line end unless two spaces precede it.
     text = f"### Weir: {widened(title)}\n\n" + fitted(
         notice, markdown_block, MOST_BYTES, _bytes
     ).replace("\n", "  \n")

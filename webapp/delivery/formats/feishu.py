@@ -1,4 +1,4 @@
-"""Custom bots of Feishu and Lark: a card of plain text, signed where the bot asks for it."""
+"""Custom bots of Feishu and Lark: a card of plain text, signed if the bot requires it."""
 
 import base64
 import hashlib
@@ -48,7 +48,7 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
 
 
 def signature(secret: str, timestamp_s: int) -> str:
-    """The key is timestamp and secret, the message is empty: so says the bot's documentation."""
+    """By the bot's documentation, the key is timestamp and secret, and the message is empty."""
     return base64.b64encode(
         hmac.new(f"{timestamp_s}\n{secret}".encode(), b"", hashlib.sha256).digest()
     ).decode()

@@ -1,6 +1,6 @@
 """Slack's incoming webhooks, as Block Kit.
 
-Whatever comes from names goes through :func:`escaped`, so nobody is mentioned by it.
+Names go through :func:`escaped`, so that they mention nobody.
 """
 
 from datetime import datetime

@@ -1,7 +1,4 @@
-"""Words that several formats share, and cutting them to what a receiver takes.
-
-Nothing here escapes: formats do.
-"""
+"""Texts that formats share, and cutting them to receivers' limits. Formats do the escaping."""
 
 from collections.abc import Callable, Iterator
 
@@ -16,7 +13,7 @@ SHAPES = {"critical": "▲", "warning": "◆", "info": "○"}
 
 
 def cut(text: str, most: int) -> str:
-    """At most ``most`` characters, with a sign where something is missing."""
+    """At most ``most`` characters, with a mark if it was cut."""
     return text if len(text) <= most else text[: most - len(CUT)].rstrip() + CUT
 
 
@@ -59,7 +56,7 @@ def since(alert: NoticeAlert) -> str:
 
 
 def notes(alert: NoticeAlert) -> list[str]:
-    """What else is to be known on call, one sentence each."""
+    """Further notes for people on call, one sentence each."""
     sentences = []
     if alert.incident_title:
         sentences.append(f"It follows from: {line(alert.incident_title, 200)}")

@@ -30,8 +30,8 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.pending().filter(free, next_attempt_at__lte=now)
 
     def sendable(self, now: datetime) -> "DeliveryQuerySet":
-        """Due, and its endpoint takes it: a disabled one only hears tests and that it is disabled,
-        one that asked for a pause is left alone.
+        """Due, and accepted by its endpoint: a disabled one only gets tests and the notice that it
+        is disabled, one that requested a pause gets nothing.
         """
         takes = models.Q(endpoint__enabled=True) | models.Q(kind__in=ALWAYS_SENT)
         rested = (
@@ -42,7 +42,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.due(now).filter(takes, rested)
 
     def endpoints_waiting(self, now: datetime) -> list[int]:
-        """Those with something to be sent now, the one that waited longest first."""
+        """Endpoints with sendable deliveries, the longest waiting first."""
         waiting = (
             self.sendable(now)
             .order_by()
@@ -52,7 +52,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return [row["endpoint_id"] for row in waiting.order_by("since", "endpoint_id")]
 
     def waiting_by_endpoint(self, endpoints: Collection[int]) -> dict[int, int]:
-        """How many wait, by endpoint; those of which none waits are missing."""
+        """The number of waiting deliveries by endpoint; endpoints without any are missing."""
         waiting = (
             self.pending()
             .filter(endpoint__in=endpoints)
@@ -63,10 +63,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return {row["endpoint_id"]: row["waiting"] for row in waiting}
 
     def claim(self, pks: Collection[int], holder: str, now: datetime) -> int:
-        """Take those of ``pks`` that are still due; ``holder`` is a name nobody else has.
-
-        Returns how many.
-        """
+        """Claim those of ``pks`` that are still due; ``holder`` is unique. Returns how many."""
         if not pks:
             return 0
         return (
@@ -85,8 +82,8 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         )
 
     def mend(self, now: datetime) -> int:
-        """Bring back what a clock that was set back since left far ahead: what was made or tried
-        last by that clock is due, and a lease ends in its time. Returns how many rows.
+        """Correct instants in the far future, from a clock that was set back since: such deliveries
+        become due, and leases end in their normal time. Returns the number of rows.
         """
         latest, pending = now + CLOCK_SLACK, self.pending()
         last_tried = Attempt.objects.filter(
@@ -106,9 +103,9 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
 
 @scoped()
 class Delivery(models.Model):
-    """The row is the truth and a task only hints at it. ``uid`` is the ``webhook-id``, the same
-    over all retries and replays. A holder has ``lease_until``; ``fence`` grows with every claim and
-    refuses what an overtaken one writes.
+    """The row decides; a task is only a hint. ``uid`` is the ``webhook-id``, the same in all
+    retries and replays. A holder has a lease until ``lease_until``; ``fence`` grows with every
+    claim, so that writes of a former holder are refused.
     """
 
     uid = models.CharField(max_length=64, unique=True)
@@ -196,9 +193,8 @@ class DeliveryAlert(models.Model):
 
 @scoped_as("delivery.Delivery", by="delivery")
 class Attempt(models.Model):
-    """One try to deliver, as it ended.
-
-    What a killed worker tried leaves none: it is tried again under the same id.
+    """One finished attempt to deliver. An attempt of a killed worker has no row, and is repeated
+    under the same id.
     """
 
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="tried")

@@ -1,6 +1,4 @@
-"""One place that is notified of alerts: where it is, how it is written to, and which alerts it
-wants.
-"""
+"""A receiver of alerts: its address, its format, and which alerts it gets."""
 
 from datetime import datetime
 
@@ -17,9 +15,7 @@ from webapp.lib.scoped_rows import fleet_wide
 
 @fleet_wide()
 class Endpoint(models.Model):
-    """Addresses are kept encrypted whatever the format: those of chat bots are passwords in
-    themselves.
-    """
+    """Addresses are encrypted for all formats: those of chat bots contain a password."""
 
     name = models.CharField(max_length=100, unique=True)
     format = models.CharField(max_length=16, choices=FormatName.choices, default=FormatName.WEIR)
@@ -71,7 +67,7 @@ class Endpoint(models.Model):
 
     @property
     def url(self) -> str:
-        """In the clear; for sending and nothing else."""
+        """The decrypted address, only for sending."""
         return encryption.decrypt(self.url_encrypted) if self.url_encrypted else ""
 
     @property
@@ -87,7 +83,7 @@ class Endpoint(models.Model):
         return SEVERITY_RANK[Severity(self.min_severity)]
 
     def secrets_at(self, now: datetime) -> tuple[str, ...]:
-        """All that sign now, the newest first."""
+        """All current signing secrets, the newest first."""
         previous = self.previous_secret_until is not None and now < self.previous_secret_until
         kept = [self.secret_encrypted, self.previous_secret_encrypted if previous else ""]
         return tuple(encryption.decrypt(text) for text in kept if text)

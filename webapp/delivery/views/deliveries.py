@@ -1,4 +1,4 @@
-"""Deliveries: the log with its filters, one of them with every attempt, and sending again."""
+"""Pages of deliveries: the log with filters, one delivery with its attempts, and replays."""
 
 import json
 from typing import Any
@@ -109,7 +109,7 @@ def _state(request: HttpRequest, shown: Delivery) -> dict[str, Any]:
         "badge": delivery_badge(shown),
         "attempts": [(attempt, meaning(attempt.error)) for attempt in attempts],
         "means": meaning(shown.last_error),
-        # A retry hours away need not be watched.
+        # A retry hours from now need not be watched.
         "soon": shown.state == DeliveryState.PENDING
         and (shown.next_attempt_at - now).total_seconds() < 30,
         "may_replay": may_operate(request.user)

@@ -1,4 +1,4 @@
-"""Endpoints: who is notified, whether it works, and what may be done about it."""
+"""Pages of endpoints: receivers, whether they work, and actions."""
 
 from typing import Any
 

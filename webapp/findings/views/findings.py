@@ -1,4 +1,4 @@
-"""Findings: the list with its filters, one of them with all its evidence, and its figure over
+"""Pages of findings: the list with filters, one finding with its evidence, and its figure over
 time.
 """
 
@@ -99,9 +99,12 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
         "thresholds": rows(rule) if rule else [],
         "confidence_means": CONFIDENCE_MEANS.get(row.confidence, ""),
         "job": job,
-        "hosts": hosts_of(row.data, row.related),
-        "beside": [shown(one) for one in beside.exclude(pk=row.pk).worst_first()[:MOST_BESIDE]]
-        if row.job_id
+        "hosts": hosts_of(withdrawn_finding.data, withdrawn_finding.related),
+        "beside": [
+            shown(earlier)
+            for earlier in beside.exclude(pk=withdrawn_finding.pk).worst_first()[:MOST_BESIDE]
+        ]
+        if withdrawn_finding.job_id
         else [],
         "details": json.dumps(row.data, indent=2, ensure_ascii=False) if row.data else "",
     }
@@ -135,7 +138,7 @@ def _taken_back(request: HttpRequest, gone: WithdrawnFinding) -> HttpResponse:
 
 
 def chart(request: HttpRequest, pk: int) -> HttpResponse:
-    """The first figure of its evidence in every occurrence of this subject around its time."""
+    """The first figure of its evidence, in all occurrences of this subject around its time."""
     finding = get_object_or_404(Finding, pk=row_number(pk))
     drawn = next(
         (row for row in finding.evidence or () if isinstance(row, dict) and row.get("name")), None

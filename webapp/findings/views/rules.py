@@ -1,4 +1,4 @@
-"""The rules Weir judges by: what each looks for, its thresholds with their reasons, its runbook."""
+"""Pages of rules: what each looks for, its thresholds with their reasons, its runbook."""
 
 from itertools import groupby
 from typing import Any

@@ -30,7 +30,7 @@ class HostEventSerializer(ServedSerializer[HostEvent]):
 
 
 class JobHostSerializer(ServedSerializer[JobHost]):
-    """What one job runs on one host, or ran there."""
+    """The subtasks of one job on one host, now or last."""
 
     class Meta:
         model, table = JobHost, JOB_HOST

@@ -1,7 +1,7 @@
-"""Errors of the API: one JSON form, whatever went wrong.
+"""Errors of the API, all in one JSON form.
 
-``{"error": {"code": "not_found", "message": "…", "fields": {"from": ["…"]}}}``; ``fields`` only
-where the input is at fault.
+``{"error": {"code": "not_found", "message": "…", "fields": {"from": ["…"]}}}``; ``fields`` only for
+invalid input.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class ErrorBody(serializers.Serializer[Any]):
 
 
 class ErrorAnswer(serializers.Serializer[Any]):
-    """How every error is answered."""
+    """The form of every error."""
 
     error = ErrorBody()
 
@@ -40,14 +40,14 @@ CONFLICT = {
 
 
 class ActionConflict(exceptions.APIException):
-    """The state of the subject, or who asks, does not allow the action."""
+    """The action is not allowed in this state, or for this user."""
 
     status_code = status.HTTP_409_CONFLICT
     default_code = "out_of_turn"
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's handler, with its several shapes made one; ``None`` for what is a bug.
+    """DRF's handler, with one form for all errors; ``None`` for bugs.
 
     A refused action is 409, refused input 400.
     """
@@ -94,7 +94,7 @@ def _body(error: exceptions.APIException) -> dict[str, Any]:
 
 
 def _texts(detail: Any, place: str = "") -> Iterator[str]:
-    """``"0.operator: …"`` of what stands deeper than in a field."""
+    """Texts of nested errors, such as ``"0.operator: …"``."""
     if isinstance(detail, dict):
         for name, inner in detail.items():
             yield from _texts(inner, f"{place}.{name}" if place else f"{name}")

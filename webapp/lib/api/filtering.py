@@ -15,9 +15,7 @@ PAGING = ("cursor", "page_size")
 
 
 class FilterBackend(DjangoFilterBackend):
-    """Applies the view's ``filterset_class``; a name that it does not have is an error like a wrong
-    value.
-    """
+    """Applies the view's ``filterset_class``; an unknown name is an error like a wrong value."""
 
     def get_filterset(self, request: Any, queryset: Any, view: Any) -> Any:
         filters = super().get_filterset(request, queryset, view)
@@ -33,7 +31,7 @@ class FilterBackend(DjangoFilterBackend):
 
 
 def given(filters: type[FiltersT], request: Request) -> FiltersT:
-    """Parameters of what is no list of rows; raises ``ValidationError``."""
+    """Parameters of a view that lists no rows; raises ``ValidationError``."""
     filters_given = filters(request.query_params)
     if not filters_given.is_valid():
         raise ValidationError(filters_given.errors)
@@ -42,7 +40,7 @@ def given(filters: type[FiltersT], request: Request) -> FiltersT:
 
 def described(filters: type[ListFilters], required: Collection[str] = ()) -> list[OpenApiParameter]:
     parameters = filters.parameters().items()
-    # The writer of YAML takes no subclass of str, as messages are.
+    # The YAML writer accepts no subclass of str, such as messages.
     return [
         OpenApiParameter(
             name,

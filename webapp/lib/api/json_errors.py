@@ -1,5 +1,5 @@
-"""Below /api/ errors are JSON, also those that Django answers before or behind the API itself:
-another host, no CSRF token, a bug.
+"""Makes all errors below /api/ JSON, also those from Django outside the API: wrong host, missing
+CSRF token, bugs.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ _BUG = ("error", "Weir failed to answer; its log has the reason.")
 
 
 class JsonBelowApi:
-    """Outermost, so that it sees every answer."""
+    """The outermost middleware, so that it sees every answer."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

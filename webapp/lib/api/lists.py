@@ -1,4 +1,4 @@
-"""What all lists of the API are: read-only, filtered as declared, paged by cursor."""
+"""The base of the API's lists: read-only, filtered as declared, paged by cursor."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
@@ -26,7 +26,7 @@ NOT_FOUND = {404: OpenApiResponse(ErrorAnswer, "There is none.")}
 
 
 def listed(serializer: Any, summary: str) -> Callable[[type[ViewT]], type[ViewT]]:
-    """The view lists ``serializer``'s rows, all of its model unless it has a ``queryset``."""
+    """Make the view list rows of ``serializer``: all of its model unless it has a ``queryset``."""
 
     def described(view: type[ViewT]) -> type[ViewT]:
         view.serializer_class = serializer

@@ -1,6 +1,4 @@
-"""JSON bodies as the API takes them: of bounded size and depth, with nothing in them that no
-database could keep.
-"""
+"""JSON bodies of bounded size and depth, without texts that a database cannot store."""
 
 import json
 import math
@@ -15,7 +13,7 @@ from ingest.json_bounds import values_in
 LARGEST_BODY_BYTES = 2_500_000
 DEEPEST = 64
 MAX_VALUES = 300_000
-"""As ``values_in`` counts them; each is looked at. The largest form has some thousands."""
+"""As counted by ``values_in``; each is checked. The largest form has some thousands."""
 
 
 class TooLarge(APIException):
@@ -25,7 +23,7 @@ class TooLarge(APIException):
 
 
 class BoundedJson(BaseParser):
-    """As DRF's own, which reads whatever comes and fails of brackets without end."""
+    """Like DRF's parser, which has no bounds and fails on endless brackets."""
 
     media_type = "application/json"
 

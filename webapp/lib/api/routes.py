@@ -1,4 +1,4 @@
-"""What a feature offers over the API: address, views and name of each of its resources."""
+"""The API resources of a feature: address, views and name of each."""
 
 from typing import Any
 

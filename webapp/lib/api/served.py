@@ -1,6 +1,4 @@
-"""Rows of serving tables over the API: what is said of a field is what its table says of the
-column.
-"""
+"""Rows of serving tables over the API; a field's description is that of its column."""
 
 from typing import Any, TypeVar
 

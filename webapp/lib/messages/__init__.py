@@ -1,3 +1,1 @@
-"""Messages (``ingest.messages``) in the language of whoever reads them, and in columns of the
-database.
-"""
+"""Messages (``ingest.messages``) in the reader's language, and in database columns."""

@@ -1,4 +1,4 @@
-"""Codes that pages show as words: kinds of subjects, levels of confidence, states of a vertex."""
+"""Words of codes on pages: kinds of subjects, levels of confidence, states of a vertex."""
 
 from django.utils.translation import gettext_noop
 

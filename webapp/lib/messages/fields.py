@@ -1,5 +1,5 @@
-"""Columns that hold messages: template and values as JSON, so that an old row is readable whatever
-the code says now.
+"""Columns of messages: template and values as JSON, so that old rows stay readable after changes of
+the code.
 """
 
 import json
@@ -10,11 +10,11 @@ from django.db import models
 from ingest.messages import Message, as_message, message_document, to_plain
 
 LONGEST_QUOTE = 4_000
-"""Characters of what somebody else says."""
+"""Characters of a foreign text."""
 
 
 class MessageField(models.TextField):  # type: ignore[type-arg]  # no types of its own at run time
-    """One message. A plain text is stored as what somebody else says."""
+    """One message. A plain text is stored as a foreign text."""
 
     description = "A sentence as its template and its values"
 
@@ -48,7 +48,7 @@ class MessageDecoder(json.JSONDecoder):
 
 
 def encoded(text: str) -> str:
-    """Of a message or a plain text, as :class:`MessageField` stores it; nothing stays nothing."""
+    """A message or plain text as stored by :class:`MessageField`; an empty one stays empty."""
     if not isinstance(text, Message):
         text = text[:LONGEST_QUOTE]
     return message_document(text) if text else ""

@@ -1,8 +1,8 @@
 """``{{ finding.title|translated|truncatechars:80 }}``: a message in the reader's language. Every
 template has it.
 
-``{{ finding.title }}`` alone is in the reader's language, too; the filter is for what is cut or put
-together.
+``{{ finding.title }}`` alone is in the reader's language, too; the filter is for cut or joined
+texts.
 """
 
 from typing import Any

@@ -12,7 +12,7 @@ LONGEST_WORD = 60
 
 
 def localised(text: str) -> str:
-    """A plain text stays what it is, unless it is a word that a catalogue has
+    """The message in the current language. A plain text stays, unless it is a word of a catalogue
     (``webapp.lib.messages.code_words``).
     """
     if (get_language() or "en").startswith("en"):
@@ -29,7 +29,7 @@ def _template(message: Message) -> str:
     if message.plural:
         return ngettext(template, message.plural, message.number)
     translated = gettext(template)
-    # A word in the middle of a sentence was declared with a capital letter.
+    # Words inside a sentence were declared with a capital letter.
     return translated if translated != template else gettext(template[:1].upper() + template[1:])
 
 

@@ -1,6 +1,4 @@
-"""Where log shippers push: JSON records, OTLP, and Loki's protocol; and where reporters push
-metrics.
-"""
+"""Endpoints for log shippers (JSON records, OTLP, Loki's protocol) and for metric reporters."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -125,7 +123,7 @@ class JsonPushView(PushView):
 
 @contextmanager
 def _extra_otlp() -> Iterator[None]:
-    """Around imports of what the extra ``otlp`` brings."""
+    """A context for imports from the extra ``otlp``."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -1,5 +1,5 @@
-"""Gathering a digest of the fleet: a week (or what was asked for) of all clusters → a report of the
-same form as an incident's. Every figure is grouped by the database or bounded.
+"""Gathers a digest of the fleet: a week (or the requested range) of all clusters → a report in the
+form of an incident report. Figures are aggregated by the database or bounded.
 """
 
 from collections import defaultdict
@@ -54,7 +54,7 @@ JobId = tuple[str, str]
 
 @dataclass(frozen=True)
 class JobWeek:
-    """One job's week; ``reason`` is the worst that was found."""
+    """One job's week; ``reason``: its worst finding."""
 
     cluster: str
     name: str
@@ -67,7 +67,7 @@ class JobWeek:
 
 @dataclass(frozen=True)
 class Week:
-    """``by_rule``: of each rule its findings, the worst first. ``alerts``: how many fired."""
+    """``by_rule``: rule → its findings, the worst first. ``alerts``: how many fired."""
 
     start: datetime
     end: datetime
@@ -105,7 +105,7 @@ def gather(
     made_by: str,
     progress: Progress = lambda done, words: None,
 ) -> Report:
-    """About twenty queries, whatever the fleet's size."""
+    """About twenty queries for any size of fleet."""
     progress(10, message("counting what the week brought"))
     week, left_out = _read(start, end)
     progress(60, message("putting it into words"))
@@ -129,7 +129,7 @@ def gather(
 
 
 def has_anything(start: datetime, end: datetime) -> bool:
-    """Whether anything was seen in this time: an empty week needs no digest."""
+    """Whether there are data in this range: an empty week needs no digest."""
     return JobCurrent.objects.filter(last_seen_at__gte=start, first_seen_at__lt=end).exists()
 
 
@@ -220,9 +220,9 @@ def _of_jobs(hours: Any, attempts: Mapping[JobId, Sequence[str]]) -> dict[JobId,
 
 def _by_rule(reported: Iterable[PresentedFinding]) -> list[list[PresentedFinding]]:
     groups: dict[str, list[PresentedFinding]] = defaultdict(list)
-    for one in reported:
-        groups[one.finding.rule].append(one)
-    times = {rule: sum(one.episodes for one in group) for rule, group in groups.items()}
+    for presented in reported:
+        groups[presented.finding.rule].append(presented)
+    times = {rule: sum(finding.episodes for finding in group) for rule, group in groups.items()}
     return sorted(
         groups.values(),
         key=lambda group: (-group[0].finding.severity_rank, -times[group[0].finding.rule]),
@@ -230,8 +230,8 @@ def _by_rule(reported: Iterable[PresentedFinding]) -> list[list[PresentedFinding
 
 
 def _storage(start: datetime, end: datetime) -> list[dict[str, Any]]:
-    """Of each root the last audit of the time against the newest before it, or the first in it; and
-    what Flink never deletes by itself, by the newest audit.
+    """For each root the last audit in the range compared with the newest before it, or the first in
+    it; and what Flink never deletes itself, by the newest audit.
     """
     loaded = RootFigures.objects.filter(
         audit__state=AuditState.LOADED, as_of__gte=start - LOOK_BACK, as_of__lte=end
@@ -390,8 +390,8 @@ def _happened(week: Week) -> Iterator[str]:
 
 def _causes(week: Week) -> Iterator[str]:
     for group in week.by_rule[:MOST_RULES]:
-        times = sum(one.episodes for one in group)
-        jobs = len({found.job_of(one) for one in group})
+        times = sum(presented.episodes for presented in group)
+        jobs = len({found.job_of(presented) for presented in group})
         often = message(
             "{count:message} on {jobs:message}. The worst: {title:text}.",
             count=plural(times, "{count:count} time", "{count:count} times"),
@@ -442,7 +442,7 @@ def _appendix(week: Week) -> Iterator[Part]:
         ended_count=count_text(week.ended_count),
         open_count=count_text(week.open_count),
     )
-    began = (one.finding for one in week.began[:MOST_ROWS])
+    began = (presented.finding for presented in week.began[:MOST_ROWS])
     new = (
         (
             row.severity,

@@ -1,5 +1,5 @@
-"""What the rules found of the chosen jobs and their clusters in the time: several episodes of one
-matter as one, and a part of the appendix each.
+"""Findings of the chosen jobs and their clusters in the range: episodes of one matter as one, each
+a part of the appendix.
 """
 
 from collections import Counter
@@ -34,9 +34,8 @@ _TONES: dict[str, Tone] = {Severity.CRITICAL: "crit", Severity.WARNING: "warn"}
 
 
 def gathered(scope: ReportScope) -> tuple[list[PresentedFinding], int]:
-    """The worst first, and how many were left out.
-
-    One query: findings of the jobs, and those of their clusters as a whole.
+    """Findings of the jobs and of their clusters, the worst first, and how many were left out. One
+    query.
     """
     findings = Finding.objects.filter(
         scope.rows, first_seen__lte=scope.end, last_seen__gte=scope.start
@@ -45,18 +44,18 @@ def gathered(scope: ReportScope) -> tuple[list[PresentedFinding], int]:
 
 
 def reported(findings: Collection[Finding]) -> tuple[list[PresentedFinding], int]:
-    """Findings as matters, the worst first, of two equally bad ones that which explains the other;
-    and how many were left out.
+    """Matters, the worst first, of two equal ones the one that explains the other; and how many
+    were left out.
     """
     of_job: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         of_job.setdefault((finding.cluster, finding.job_id), []).append(finding)
     shown = [matter for rows in of_job.values() for matter in matters(rows)]
     shown.sort(
-        key=lambda one: (
-            -one.finding.severity_rank,
-            precedence(one.finding.rule),
-            one.finding.first_seen,
+        key=lambda presented: (
+            -presented.finding.severity_rank,
+            precedence(presented.finding.rule),
+            presented.finding.first_seen,
         )
     )
     return with_known_bugs(_fairly(shown)), max(len(shown) - MOST_REPORTED, 0)
@@ -65,48 +64,48 @@ def reported(findings: Collection[Finding]) -> tuple[list[PresentedFinding], int
 def _fairly(shown: Sequence[PresentedFinding]) -> list[PresentedFinding]:
     counts: Counter[tuple[str, str]] = Counter()
     places = []
-    for number, one in enumerate(shown):
-        places.append((counts[job_of(one)], number))
-        counts[job_of(one)] += 1
+    for number, presented in enumerate(shown):
+        places.append((counts[job_of(presented)], number))
+        counts[job_of(presented)] += 1
     return [shown[number] for number in sorted(at for _, at in sorted(places)[:MOST_REPORTED])]
 
 
-def job_of(one: PresentedFinding) -> tuple[str, str]:
-    return one.finding.cluster, one.finding.job_id
+def job_of(presented: PresentedFinding) -> tuple[str, str]:
+    return presented.finding.cluster, presented.finding.job_id
 
 
-def job_name(one: PresentedFinding) -> str:
-    """The id of a job that has no name; empty where the finding is of a cluster."""
-    return texts.name(one.finding.job_name, one.finding.job_id)
+def job_name(presented: PresentedFinding) -> str:
+    """The job's name, or its id without one; empty for a finding of a cluster."""
+    return texts.name(presented.finding.job_name, presented.finding.job_id)
 
 
-def part(one: PresentedFinding) -> Part:
-    row = one.finding
+def part(presented: PresentedFinding) -> Part:
+    row = presented.finding
     return Part(
         f"finding-{row.pk}",
-        one.rule_title,
-        Document(Verdict(_TONES.get(row.severity, "done"), row.title), tuple(_blocks(one))),
+        presented.rule_title,
+        Document(Verdict(_TONES.get(row.severity, "done"), row.title), tuple(_blocks(presented))),
         reverse("finding", args=(row.pk,)),
     )
 
 
-def _blocks(one: PresentedFinding) -> Iterator[Block]:
-    row, name = one.finding, message("Job")
+def _blocks(presented: PresentedFinding) -> Iterator[Block]:
+    row, name = presented.finding, message("Job")
     yield Note(row.cause)
     facts = [
         Fact("rule", message("Rule"), row.rule, "mono"),
-        Fact("job", name if row.job_id else message("Cluster"), job_name(one) or row.cluster),
+        Fact("job", name if row.job_id else message("Cluster"), job_name(presented) or row.cluster),
         Fact("confidence", message("Confidence"), row.confidence),
         Fact("first_seen", message("First seen"), row.first_seen, "instant"),
         Fact("last_seen", message("Last seen"), row.last_seen, "instant"),
-        Fact("is_open", message("Still open"), one.is_open, "flag"),
-        Fact("episodes", message("Episodes"), one.episodes, "count"),
+        Fact("is_open", message("Still open"), presented.is_open, "flag"),
+        Fact("episodes", message("Episodes"), presented.episodes, "count"),
     ]
-    if len(one.longest_way) > 1:
-        way = " → ".join(map(texts.name, one.longest_way[:30]))
+    if len(presented.longest_way) > 1:
+        way = " → ".join(map(texts.name, presented.longest_way[:30]))
         facts.append(Fact("way", message("Way of the back-pressure"), way))
     yield Facts(tuple(facts))
-    if one.figures:
+    if presented.figures:
         yield Table(
             f"evidence-{row.pk}",
             message("Evidence"),
@@ -119,8 +118,10 @@ def _blocks(one: PresentedFinding) -> Iterator[Block]:
             ),
             tuple(
                 (figure.name, figure.value, figure.compared, figure.note, figure.at)
-                for figure in one.figures[:MOST_FIGURES]
+                for figure in presented.figures[:MOST_FIGURES]
             ),
         )
-    bugs = [join_messages((bug.sentence, bug.way_out, bug.address), " ") for bug in one.known_bugs]
+    bugs = [
+        join_messages((bug.sentence, bug.way_out, bug.address), " ") for bug in presented.known_bugs
+    ]
     yield Advice((row.next_step, *bugs))

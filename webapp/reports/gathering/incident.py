@@ -1,6 +1,4 @@
-"""Gathering an incident report: the rows of some jobs in a stretch of time → two pages and an
-appendix.
-"""
+"""Gathers an incident report: rows of some jobs in a time range → two pages and an appendix."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -35,9 +33,8 @@ def gather(
     from_alert: str = "",
     progress: Progress = lambda done, words: None,
 ) -> Report:
-    """About thirty queries a job, each bounded.
-
-    A job that was submitted again in this time is reported under each of its ids.
+    """About thirty bounded queries per job. A job submitted again in this range is reported under
+    each of its ids.
     """
     clusters = {
         cluster.name: cluster
@@ -48,7 +45,7 @@ def gather(
     known = [key for key in scope.jobs if key in rows]
     progress(5, message("reading findings and alerts"))
     findings, left_out = found.gathered(scope)
-    notable = [one for one in findings if one.is_notable]
+    notable = [finding for finding in findings if finding.is_notable]
     alerts = _alerts(scope)
     figures = []
     for number, key in enumerate(known):
@@ -62,7 +59,7 @@ def gather(
     jobs = pages.worst_first(figures, notable)
     names = {job.key: job.name for job in jobs}
     missing = [key for key in scope.jobs if key not in rows]
-    titles = {one.finding.title for one in notable}
+    titles = {presented.finding.title for presented in notable}
     happened = [
         *map(_of_finding, notable),
         *(moment for alert in alerts for moment in _of_alert(alert, titles)),
@@ -130,22 +127,22 @@ def _timeline(happened: Sequence[Moment]) -> Part:
     return Part("timeline", table.title, Document(Verdict("done", count), (table,)))
 
 
-def _of_finding(one: PresentedFinding) -> Moment:
-    row = one.finding
+def _of_finding(presented: PresentedFinding) -> Moment:
+    row = presented.finding
     return Moment(
         row.first_seen,
         row.severity,
         TONES.get(row.severity, "done"),
         message("Found: {title:text}", title=row.title),
-        one.rule_title,
+        presented.rule_title,
         row.last_seen if row.last_seen > row.first_seen else None,
-        found.job_name(one),
+        found.job_name(presented),
     )
 
 
 def _of_alert(alert: Alert, found_titles: Collection[str]) -> Iterator[Moment]:
     name = alert.job_name or alert.job_id
-    # Of a recording Weir's own clock says when it was imported, which is no part of the story.
+    # For a recording, Weir's own instants are those of the import, which do not matter here.
     fired = message("Alert fired: {title:text}", title=alert.title)
     tone = TONES.get(alert.severity, "done")
     if alert.title not in found_titles:

@@ -1,4 +1,4 @@
-"""How one job fared in the time of a report: its checkpoints, restarts, outages and exceptions."""
+"""Figures of one job in the range of a report: its checkpoints, restarts, outages and exceptions."""
 
 import itertools
 from collections.abc import Mapping
@@ -29,10 +29,10 @@ _MS = timedelta(milliseconds=1)
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """``gap``: the longest time without a new recovery point, None where it cannot be known, or
-    there was none; ``gap_is_first``: it is that from the start of the job to its first one.
-    ``wasted_bytes`` were uploaded for checkpoints that failed; of ``wasted_unknown`` such it is
-    unknown. ``by_hours``: single checkpoints are no longer kept, counts are those of whole hours.
+    """``gap``: the longest time without a new recovery point, None if unknown or there was none;
+    ``gap_is_first``: it is from the job's start to its first one. ``wasted_bytes``: uploaded by
+    failed checkpoints; unknown for ``wasted_unknown`` of them. ``by_hours``: single checkpoints are
+    no longer stored, so counts are of whole hours.
     """
 
     settled: int = 0
@@ -54,7 +54,7 @@ class Checkpoints:
 
 @dataclass(frozen=True)
 class Thrown:
-    """The newest exception of a name; ``count``: all of it in the time."""
+    """The newest exception of a name; ``count``: all in the range."""
 
     newest: JobException
     count: int
@@ -102,7 +102,7 @@ def job_figures(
         last=Max(Coalesce("end_time", "trigger_time")),
     )
     began, seen = job.start_time, job.last_seen_at
-    # Without its log, restarts between two answers have no mark.
+    # Without a log, restarts between two readings have no annotation.
     lived_within = began and seen and scope.start <= began and seen <= scope.end
     signs = sorted(filter(None, (*failed.values(), marks["first"], marks["last"])))
     return JobFigures(
@@ -122,7 +122,7 @@ def job_figures(
 def _checkpoints(job: JobCurrent, scope: ReportScope, facts: Any) -> Checkpoints:
     counts = facts_of.outcome_counts(facts)
     settled = [outcome for outcome in OUTCOMES if outcome not in UNSETTLED_OUTCOMES]
-    # An aborted one is no loss: its job was cancelled, stopped or finished.
+    # An aborted checkpoint is no loss: its job was cancelled, stopped or finished.
     lost = Q(outcome__in=FAILED_OUTCOMES)
     sums = facts.aggregate(
         uploaded=Sum("checkpointed_bytes", filter=Q(outcome="completed")),

@@ -1,4 +1,4 @@
-"""One job in the appendix of a report: its facts and tables, and what its analyses found."""
+"""One job in the appendix of a report: its facts, tables and analyses."""
 
 from collections.abc import Iterator
 from dataclasses import fields
@@ -43,7 +43,7 @@ MOST_ANALYSED = 10
 """Jobs: each analysis reads the lake and the storage, seconds for a large job."""
 MOST_ROWS = 20
 ALWAYS = ("starts", "threads")
-"""Reported without trouble, too: when it was deployed, and what its threads did."""
+"""Reported also without problems: when it was deployed, and what its threads did."""
 MOST_EVENTS, OF_A_KIND, MOST_EXCERPTS = 4_000, 2, 30
 MISSING_FILE, MOST_FILES = "restore.missing_file", 3
 _QUIET_KINDS = (
@@ -61,7 +61,7 @@ _QUIET_KINDS = (
     "scheduler_stopped",
     "job_archived",
 )
-"""What a healthy job logs as well, and what the time line says anyway."""
+"""Lines that healthy jobs also log, and events that the time line has anyway."""
 _LOUD = frozenset({"ERROR", "WARN", "FATAL"})
 _UNITS: dict[str, Unit] = {
     "checkpoint_id": "checkpoint",
@@ -194,7 +194,7 @@ def _word(code: str) -> str:
 
 
 def _outages(figures: JobFigures) -> Table:
-    had = [name for name in PARTS if any(name in dict(one.parts) for one in figures.outages)]
+    had = [name for name in PARTS if any(name in dict(outage.parts) for outage in figures.outages)]
     return Table(
         "outages",
         message("Outages"),
@@ -209,15 +209,15 @@ def _outages(figures: JobFigures) -> Table:
         ),
         tuple(
             (
-                one.at,
-                one.downtime_ms,
-                one.at_least_ms,
-                one.restarts,
-                *(one.part_ms[name] for name in had),
-                one.restored_id,
-                one.reprocessed_ms,
+                outage.at,
+                outage.downtime_ms,
+                outage.at_least_ms,
+                outage.restarts,
+                *(outage.part_ms[name] for name in had),
+                outage.restored_id,
+                outage.reprocessed_ms,
             )
-            for one in figures.outages
+            for outage in figures.outages
         ),
         subtitle=message("from a restart until all tasks ran again"),
     )
@@ -254,8 +254,8 @@ def _first_lines(text: str | None, most: int) -> str:
 
 
 def _missing_files(job: JobCurrent, scope: ReportScope) -> Table:
-    """That restores did not find, each with what may have deleted it. One query where there are
-    none; else each looks through lists of audits.
+    """Files that restores did not find, each with what may have deleted it. One query if there are
+    none; else each searches lists of audits.
     """
     findings = Finding.objects.filter(
         cluster=job.cluster,

@@ -1,6 +1,6 @@
 """The two pages of an incident report: what happened, when, why, what it cost, what to do.
 
-Pure: from what was gathered to a document.
+Pure: gathered data → document.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ MOST_LINES, MOST_CAUSES, MOST_ACTIONS, MOST_MOMENTS = 5, 3, 4, 15
 LONGEST_LINE = 450
 """Letters of a line of these pages; parts of the appendix have it whole."""
 _SYMPTOMS = ("restart", "checkpoint", "storage")
-"""What people notice; findings of other families say where it comes from."""
+"""Symptoms that people notice; findings of other families are causes."""
 _LONG_GAPS = 2.5
 """Intervals without a completed checkpoint that are worth a sentence: one may always be late."""
 _FIRST_MS = 60_000
@@ -51,7 +51,7 @@ _ENDED = {
 
 @dataclass(frozen=True)
 class Incident:
-    """What was gathered; ``jobs`` are the worst first, ``notable`` are findings to act on."""
+    """The gathered data; ``jobs``: the worst first; ``notable``: findings to act on."""
 
     scope: ReportScope
     jobs: Sequence[JobFigures]
@@ -65,7 +65,7 @@ class Incident:
         return len(self.jobs) > 1
 
     def of(self, job: JobFigures) -> list[PresentedFinding]:
-        return [one for one in self.notable if job_of(one) == job.key]
+        return [presented for presented in self.notable if job_of(presented) == job.key]
 
 
 def pages(incident: Incident) -> Document:
@@ -112,14 +112,14 @@ def timeline(moments: Sequence[Moment], *keys: str) -> Table:
         "timeline",
         message("Time line"),
         tuple(columns[key] for key in keys),
-        tuple(tuple(getattr(one, key) for key in keys) for one in moments),
+        tuple(tuple(getattr(moment, key) for key in keys) for moment in moments),
         empty=message("No checkpoint failed, nothing restarted, nothing was found."),
         total=len(moments),
     )
 
 
 def title(incident: Incident, headline: str) -> str:
-    """Short, for lists: the job and the kind of trouble."""
+    """A short title for lists: the job and the kind of problem."""
     if not incident.jobs:
         return message("None of these jobs is known")
     first = incident.jobs[0].name
@@ -140,7 +140,9 @@ def worst_first(
     jobs: Sequence[JobFigures], notable: Sequence[PresentedFinding]
 ) -> list[JobFigures]:
     def badness(job: JobFigures) -> tuple[bool, int, int, int, int]:
-        own = [one.finding.severity_rank for one in notable if job_of(one) == job.key]
+        own = [
+            presented.finding.severity_rank for presented in notable if job_of(presented) == job.key
+        ]
         return (
             job.has_failed,
             max(own, default=0),
@@ -153,13 +155,15 @@ def worst_first(
 
 
 def _symptom(notable: Sequence[PresentedFinding]) -> PresentedFinding | None:
-    noticed = [one for one in notable if one.finding.rule.split(".", 1)[0] in _SYMPTOMS]
+    noticed = [
+        presented for presented in notable if presented.finding.rule.split(".", 1)[0] in _SYMPTOMS
+    ]
     return next(iter([*noticed, *notable]), None)
 
 
 def _tone(incident: Incident) -> Tone:
     jobs = incident.jobs
-    is_critical = any(one.severity.tone == "crit" for one in incident.notable)
+    is_critical = any(presented.severity.tone == "crit" for presented in incident.notable)
     if is_critical or any(job.has_failed for job in jobs):
         return "crit"
     if incident.notable or any(job.checkpoints.failed or job.restarts for job in jobs):
@@ -171,7 +175,7 @@ def _headline(incident: Incident) -> str:
     jobs, notable = incident.jobs, incident.notable
     # A job that was submitted again is one job.
     lines = {job.key: (job.key[0], job.job.first_attempt_id or job.key[1]) for job in jobs}
-    named = {job_of(one) for one in notable if one.finding.job_id}
+    named = {job_of(presented) for presented in notable if presented.finding.job_id}
     troubled = {lines.get(key, key) for key in named}
     count = len(set(lines.values()))
     worst = _symptom((incident.of(jobs[0]) if jobs else []) or notable)
@@ -184,8 +188,8 @@ def _headline(incident: Incident) -> str:
                 name=jobs[0].name,
             )
         row = worst.finding
-        same = [one for one in notable if one.finding.rule == row.rule]
-        alike = sum(one.finding.job_id == row.job_id for one in same) - 1
+        same = [presented for presented in notable if presented.finding.rule == row.rule]
+        alike = sum(presented.finding.job_id == row.job_id for presented in same) - 1
         more = message(", and {alike:number} more like it", alike=alike) if alike else ""
         return join_messages((row.title, more))
     if failed := sum(job.checkpoints.failed for job in jobs):
@@ -209,8 +213,8 @@ def _facts(incident: Incident) -> Iterator[Fact]:
     gaps = [job for job in jobs if job.checkpoints.gap]
     longest = max(gaps, key=lambda job: job.checkpoints.longest_gap_ms or 0, default=None)
     outages = [outage for job in jobs for outage in job.outages]
-    down_ms = sum(one.downtime_ms or one.at_least_ms or 0 for one in outages)
-    critical = sum(one.severity.tone == "crit" for one in incident.notable)
+    down_ms = sum(outage.downtime_ms or outage.at_least_ms or 0 for outage in outages)
+    critical = sum(presented.severity.tone == "crit" for presented in incident.notable)
     acknowledged = sum(alert.acknowledged_at is not None for alert in alerts)
     yield Fact("when", message("When"), _when(incident))
     yield Fact(
@@ -263,7 +267,7 @@ def _facts(incident: Incident) -> Iterator[Fact]:
 
 def _when(incident: Incident) -> str:
     signs = [at for job in incident.jobs for at in job.signs]
-    found = [one.finding for one in incident.notable]
+    found = [presented.finding for presented in incident.notable]
     began = min((*signs, *(row.first_seen for row in found)), default=None)
     ended = max((*signs, *(row.last_seen for row in found)), default=None)
     if began is None or ended is None:
@@ -271,7 +275,7 @@ def _when(incident: Incident) -> str:
         return message("Looked at: {range:name}.", range=between)
     still = (
         message(" Still going on when this report was made.")
-        if any(one.is_open for one in incident.notable)
+        if any(presented.is_open for presented in incident.notable)
         else ""
     )
     if ended - began < timedelta(seconds=1):
@@ -338,7 +342,7 @@ def _sentences(job: JobFigures, *, brief: bool) -> Iterator[str]:
     else:
         yield message("No checkpoint ended in this time.")
     if job.restarts:
-        thrown = next((one.newest for one in job.thrown), None)
+        thrown = next((failure.newest for failure in job.thrown), None)
         by = (
             message(
                 "; thrown: {name:name} in {task:name}",
@@ -360,14 +364,14 @@ def _sentences(job: JobFigures, *, brief: bool) -> Iterator[str]:
 
 
 def _causes(incident: Incident) -> Iterator[str]:
-    for one in _first_of_each(incident)[:MOST_CAUSES]:
+    for presented in _first_of_each(incident)[:MOST_CAUSES]:
         way = (
-            message(" The way: {join:name}.", join=" → ".join(one.longest_way))
-            if len(one.longest_way) > 1 and one.finding.rule.startswith("pressure.")
+            message(" The way: {join:name}.", join=" → ".join(presented.longest_way))
+            if len(presented.longest_way) > 1 and presented.finding.rule.startswith("pressure.")
             else ""
         )
-        lead = _of_job(incident, one, one.finding.title)
-        yield join_messages((lead, ". ", one.finding.cause, way))
+        lead = _of_job(incident, presented, presented.finding.title)
+        yield join_messages((lead, ". ", presented.finding.cause, way))
     if not incident.notable:
         if any(job.checkpoints.failed or job.restarts for job in incident.jobs):
             yield message(
@@ -378,17 +382,17 @@ def _causes(incident: Incident) -> Iterator[str]:
             yield message("None found: no rule fired on these jobs in this time.")
 
 
-def _of_job(incident: Incident, one: PresentedFinding, words: str) -> str:
-    if not incident.has_several or not one.finding.job_id:
+def _of_job(incident: Incident, presented: PresentedFinding, words: str) -> str:
+    if not incident.has_several or not presented.finding.job_id:
         return words
-    return message("{job_name:name}: {title:text}", job_name=job_name(one), title=words)
+    return message("{job_name:name}: {title:text}", job_name=job_name(presented), title=words)
 
 
 def _actions(incident: Incident) -> list[str]:
     steps: dict[str, str] = {}
-    for one in _first_of_each(incident):
-        step = one.finding.next_step
-        lead = _of_job(incident, one, one.rule_title)
+    for presented in _first_of_each(incident):
+        step = presented.finding.next_step
+        lead = _of_job(incident, presented, presented.rule_title)
         steps.setdefault(step, join_messages((lead, ". ", step)))
     if steps:
         return list(steps.values())[:MOST_ACTIONS]
@@ -403,13 +407,13 @@ def _actions(incident: Incident) -> list[str]:
 
 
 def _first_of_each(incident: Incident) -> list[PresentedFinding]:
-    """The first of each rule, since a second one says much the same; of several jobs the first of
-    each, so that none is missed.
+    """The first finding of each rule, since others are similar; with several jobs, the first of
+    each job.
     """
     first: dict[tuple[str, ...], PresentedFinding] = {}
-    for one in incident.notable:
-        rule = "" if incident.has_several else one.finding.rule
-        first.setdefault((*job_of(one), rule), one)
+    for presented in incident.notable:
+        rule = "" if incident.has_several else presented.finding.rule
+        first.setdefault((*job_of(presented), rule), presented)
     return list(first.values())
 
 
@@ -418,7 +422,10 @@ def _costs(incident: Incident) -> list[str]:
     for job in incident.jobs[:MOST_LINES]:
         costs = list(_cost(job, incident.of(job)))
         lines += (
-            [message("{name:name}: {found:message}", name=job.name, found=one) for one in costs[:1]]
+            [
+                message("{name:name}: {found:message}", name=job.name, found=cost)
+                for cost in costs[:1]
+            ]
             if incident.has_several
             else costs
         )
@@ -471,9 +478,9 @@ def _cost(job: JobFigures, notable: Sequence[PresentedFinding]) -> Iterator[str]
             wasted_bytes=bytes_text(found.wasted_bytes),
             unknown=unknown,
         )
-    rows = [one.finding for one in notable]
+    rows = [presented.finding for presented in notable]
     excesses = [row.data.get("excess_bytes") for row in rows if isinstance(row.data, dict)]
-    if excess := sum(one for one in excesses if isinstance(one, int)):
+    if excess := sum(excess_ms for excess_ms in excesses if isinstance(excess_ms, int)):
         yield message("{excess:name} were uploaded in excess.", excess=bytes_text(excess))
     for row in rows:
         if row.rule in ("pressure.root", "pressure.outbound") and row.last_seen > row.first_seen:

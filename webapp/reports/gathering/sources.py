@@ -1,4 +1,4 @@
-"""Where a report's facts come from, how fresh they were, and what nobody knows."""
+"""The sources of a report's facts, their age, and what is unknown."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -69,7 +69,7 @@ def unknowns(
     scope: ReportScope,
     now: datetime,
 ) -> list[str]:
-    """Sentences. One query for what rules lacked, one for skipped inputs."""
+    """Sentences on missing data: one query for what rules lacked, one for skipped inputs."""
     sentences: list[str] = [
         message(
             "Nothing is known of job {name:name} on {name2:name}.",

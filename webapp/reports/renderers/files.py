@@ -1,8 +1,6 @@
-"""Every form that a document is drawn in.
-
-What people read is in a language, times in UTC; JSON is English. A document holds English
-sentences, which are translated when they are drawn: so one that was made once can be had in every
-language.
+"""All file formats of a document. Formats for people are in a language, with times in UTC; JSON is
+English. A document has English sentences, which are translated when rendered, so it is available in
+every language.
 """
 
 from collections.abc import Callable

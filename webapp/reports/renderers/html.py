@@ -1,8 +1,5 @@
-"""A report as one self-contained HTML file: styles, plotly.js and data inside, nothing fetched
-from anywhere.
-
-Its own content policy allows no address at all, and scripts only by their hash: whatever a job is
-called, only ours run.
+"""A report as one self-contained HTML file with styles, plotly.js and data. Its content policy
+allows no address, and scripts only by their hash, so that names of jobs cannot inject scripts.
 """
 
 import base64
@@ -37,7 +34,7 @@ _DAYS_PX = 220
 
 @dataclass(frozen=True)
 class DrawnChart:
-    """``figure`` is what plotly.js takes; ``height_px`` is known before it is drawn."""
+    """``figure``: for plotly.js; ``height_px``: known before it is drawn."""
 
     chart: Chart
     figure: dict[str, Any]
@@ -49,7 +46,7 @@ class DrawnChart:
 
 
 def charts_of(report: Report) -> dict[str, DrawnChart]:
-    """By key; those without anything to draw are left out."""
+    """Charts by key, without empty ones."""
     draws = {"checkpoints": _checkpoints, "days": _days}
     charts = [block for block in report.pages.blocks if isinstance(block, Chart)]
     drawn = {chart.key: draws[chart.key](report, chart) for chart in charts if chart.key in draws}
@@ -118,12 +115,12 @@ class ShownPart:
 
 
 def verdict(tone: str) -> Badge:
-    """Of the pages; a report that is not made yet has none."""
+    """The verdict of the pages; an unfinished report has none."""
     return _VERDICTS.get(tone, UNKNOWN)
 
 
 def context(report: Report, base: str = "") -> dict[str, Any]:
-    """What the templates of a report need, in a file (``base`` is where Weir is) and on a page."""
+    """The context of a report's templates, for a file (``base``: Weir's address) or a page."""
     return {
         "document": report,
         "verdict": report.pages.verdict,
@@ -165,7 +162,7 @@ def render(report: Report) -> str:
 
 
 def _data(charts: Mapping[str, DrawnChart]) -> SafeString:
-    """For a ``<script type="application/json">``: no ``<`` is left that could end it."""
+    """JSON for a ``<script type="application/json">``, without ``<``, which could end it."""
     figures = {key: drawn.figure for key, drawn in charts.items()}
     text = json.dumps(figures, ensure_ascii=False, separators=(",", ":"))
     escaped = text.replace("<", "\\u003c").replace("\u2028", "\\u2028")
@@ -174,7 +171,7 @@ def _data(charts: Mapping[str, DrawnChart]) -> SafeString:
 
 @cache
 def _inline(name: str) -> SafeString:
-    """A file of ours. None of them closes its own element; a test says so."""
+    """The content of a file of ours. A test checks that none closes its element."""
     path = finders.find(name)
     if not isinstance(path, str):
         raise FileNotFoundError(f"The static file {name} is missing from this installation.")

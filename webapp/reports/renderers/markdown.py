@@ -1,6 +1,4 @@
-"""A report as Markdown, for tickets, in the language that is active: no HTML, and every word of
-other people escaped.
-"""
+"""A report as Markdown for tickets, in the active language: no HTML, and foreign texts escaped."""
 
 import re
 from collections.abc import Iterator
@@ -91,11 +89,10 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def plain(text: object) -> str:
-    """One line that no reader of Markdown takes for more than words."""
+    """One line that Markdown renders as plain text."""
     line = " ".join(str(text).split()).replace("&", "&amp;")
     escaped = re.sub(r"([\\`*_\[\]<>|~$])", r"\\\1", line)
-    # References to people and addresses are made from bare words; a zero-width space keeps them
-    # words.
+    # Renderers link bare mentions and addresses; a zero-width space prevents it.
     escaped = re.sub(r"@(?=\w)", "@\u200b", escaped)
     escaped = re.sub(r"(?i)\b(https?|ftp|www)(?=[:.])", lambda match: f"{match[1]}\u200b", escaped)
     if re.match(r"[#=+-]", escaped):

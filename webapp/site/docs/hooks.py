@@ -1,4 +1,4 @@
-"""What the build of the documentation takes from Weir itself: its colours and sizes."""
+"""Gives Weir's colours and sizes to the build of the documentation."""
 
 import shutil
 from pathlib import Path

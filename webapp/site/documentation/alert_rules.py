@@ -1,4 +1,4 @@
-"""Alert rules about Weir itself, by the file that Prometheus reads."""
+"""Alert rules about Weir itself, from the file for Prometheus."""
 
 import yaml
 

@@ -1,4 +1,4 @@
-"""Every operation of the API, by its OpenAPI document."""
+"""Every operation of the API, from its OpenAPI document."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -38,9 +38,9 @@ def _rows(path: str, operations: dict[str, Any]) -> Iterator[tuple[str, str, str
     for method in METHODS:
         if operation := operations.get(method):
             asked = [
-                f"`{one['name']}`"
-                for one in operation.get("parameters", ())
-                if one["in"] == "query"
+                f"`{parameter['name']}`"
+                for parameter in operation.get("parameters", ())
+                if parameter["in"] == "query"
             ]
             says = (
                 operation.get("summary")

@@ -1,4 +1,4 @@
-"""Every command of ``manage.py`` that is Weir's, by its own help."""
+"""Weir's ``manage.py`` commands, from their help."""
 
 from django.core.management import get_commands, load_command_class
 

@@ -1,4 +1,4 @@
-"""The fields of what lists, exports and commands give, by the serving tables that hold them."""
+"""The fields of lists, exports and commands, from the serving tables."""
 
 from collections.abc import Iterator
 

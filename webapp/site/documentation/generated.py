@@ -1,5 +1,5 @@
-"""Pages of the documentation that are made from the code: they are kept with the others, so that
-building the site needs no Weir.
+"""Generated pages of the documentation. They are committed, so that building the site does not need
+Weir.
 """
 
 from webapp.site.documentation import (

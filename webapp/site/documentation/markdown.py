@@ -9,9 +9,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def plain(text: str) -> str:
-    """What was written for a terminal or a program, in one line, without meaning anything in
-    Markdown.
-    """
+    """A terminal text as one line, escaped for Markdown."""
     return " ".join(text.split()).replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
 
 

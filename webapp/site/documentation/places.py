@@ -1,4 +1,4 @@
-"""Where the documentation lies: what people write, and what MkDocs makes of it."""
+"""Folders of the documentation: its sources, and the site that MkDocs builds."""
 
 from webapp.config.environment import PROJECT_DIR
 

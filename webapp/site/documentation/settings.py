@@ -1,5 +1,5 @@
-"""Every setting: its meaning by the table in ``webapp/site/docs/settings.md``, what it may be by
-whoever reads it.
+"""Every setting: its meaning from the table in ``webapp/site/docs/settings.md``, its valid values
+from its reader.
 """
 
 import dataclasses

@@ -1,3 +1,3 @@
-"""What somebody types or pastes → where it leads: jobs with their checkpoints and analyses, hosts,
-rules, pages, settings, what a log line or an exception says, and open findings that quote it.
+"""Typed or pasted text → links: jobs with their checkpoints and analyses, hosts, rules, pages,
+settings, explanations of a log line or exception, and open findings that quote it.
 """

@@ -1,4 +1,4 @@
-"""What a search gives: groups of links."""
+"""The result of a search: groups of links."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ MOST_OF_GROUP = 8
 
 @dataclass(frozen=True)
 class Hit:
-    """``detail`` tells hits of one title apart."""
+    """``detail`` distinguishes hits of the same title."""
 
     title: str
     url: str

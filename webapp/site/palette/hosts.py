@@ -54,5 +54,5 @@ def host_address(host: str, cluster: str) -> str:
 
 
 def _detail(cluster: str, rank: int | None) -> str:
-    word = next((str(one.label) for one, its in SEVERITY_RANK.items() if its == rank), "")
+    word = next((str(severity.label) for severity, its in SEVERITY_RANK.items() if its == rank), "")
     return f"{cluster} · {word}" if word else cluster

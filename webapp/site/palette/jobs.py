@@ -1,5 +1,5 @@
-"""Jobs by a part of their name or the beginning of their id, with the checkpoint or the analysis
-of them that stands beside it.
+"""Jobs by a part of their name or the beginning of their id, with a checkpoint or an analysis named
+beside it.
 """
 
 import re
@@ -31,9 +31,8 @@ _JobKey = tuple[str, str]
 
 
 def jobs(text: str, page: str) -> Iterator[Group]:
-    """``page``: the path of the page that asks.
-
-    On one of a job, a number alone is of its checkpoints. At most four queries.
+    """``page``: the path of the current page. On a job's page a single number means its checkpoint.
+    At most four queries.
     """
     if len(text) > LONGEST_NAME:
         return
@@ -89,7 +88,7 @@ def _name_and_number(text: str) -> tuple[str, int | None]:
 
 
 def _submissions(text: str) -> list[JobCurrent]:
-    """The newest attempt of each: those that run first, of them the worst."""
+    """The newest attempt of each job: running ones first, the worst of them first."""
     newest = JobCurrent.objects.newest_attempts()
     rows = newest.filter(Q(name__icontains=text) | has_id_like(text.lower()))
     order = ("terminal", F("health").asc(nulls_last=True), "-last_seen_at", "id")

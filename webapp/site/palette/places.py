@@ -71,8 +71,8 @@ def places(text: str, administers: bool) -> Iterator[Group]:
 
 
 def settings(text: str, page: str) -> Iterator[Group]:
-    """Thresholds of rules, fields of clusters, and what the environment sets. ``page``: the path of
-    the page that asks; on one of a cluster its own fields are meant.
+    """Thresholds of rules, fields of clusters, and environment variables. ``page``: the path of the
+    current page; on a cluster's page, its own fields.
     """
     words = text.split()
     if not any(len(word) > 2 for word in words):

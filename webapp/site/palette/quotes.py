@@ -1,5 +1,5 @@
-"""Open findings that quote what somebody pasted: a message of an exception or of a log line, else
-the exception alone.
+"""Open findings that quote the pasted text: the message of an exception or log line, else only the
+exception's class.
 """
 
 import re
@@ -23,13 +23,12 @@ EXCEPTION = re.compile(r"(?<![\w$.])(?:[a-z][\w$]*+\.)++[A-Z][\w$]*(?:Exception|
 MOST_PARTS, LONGEST_PART, SHORTEST_PART = 6, 80, 12
 QUOTING = ("cause", "title", "evidence", "data")
 _MESSAGES = re.compile(r"(?:(?:Exception|Error): | - )(?P<message>[^\n\"\\]++)")
-"""Behind the name of an exception or the header of a line. What JSON writes otherwise than it is
-ends it.
+"""The message behind an exception's class or a line's header, up to a character that JSON escapes.
 """
 
 
 def quoting(text: str) -> Iterator[Group]:
-    """Two queries at most; parts are searched as they are, never as patterns."""
+    """At most two queries; parts are searched literally."""
     if len(text) < SHORTEST:
         return
     messages = [match["message"].strip()[:LONGEST_PART] for match in _MESSAGES.finditer(text)]

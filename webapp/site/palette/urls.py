@@ -1,4 +1,4 @@
-"""Address of what the palette shows."""
+"""Address of the palette's results."""
 
 from django.urls import path
 

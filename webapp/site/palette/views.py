@@ -1,4 +1,4 @@
-"""What was found, as a page and as the part of it that the palette (Ctrl K) shows."""
+"""Search results as a page, and as the part shown in the palette (Ctrl K)."""
 
 from collections.abc import Iterator
 from typing import cast

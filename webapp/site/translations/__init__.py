@@ -1,5 +1,4 @@
-"""Catalogues of translations: which messages there are, by area of the product, and whether each is
-translated well.
+"""Catalogues of translations by area of the product, and checks of each translation.
 
 A text of a page is marked where it stands, as a whole sentence: ``{% translate %}`` and ``{%
 blocktranslate trimmed %}`` in templates, ``gettext`` and ``ngettext`` in code, ``gettext_lazy`` of

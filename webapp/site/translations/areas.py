@@ -21,8 +21,8 @@ OF_FOLDER = {
     "documentation": "site",
     "palette": "site",
 }
-"""Folders of templates that belong to no package of their name; templates beside the folders are of
-the floor.
+"""Folders of templates without a package of their name; templates outside folders belong to the
+floor.
 """
 
 

@@ -1,6 +1,5 @@
-"""Catalogues as files: read, brought up to date with what is marked, written, compiled.
-
-None of them holds a time or a number of a line.
+"""Catalogue files: read, updated from the marked messages, written, compiled. They contain no times
+and no line numbers.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,7 +32,7 @@ msgstr ""
 
 
 def read(path: Path) -> Catalog:
-    """Empty where there is no file."""
+    """Empty if there is no file."""
     if not path.exists():
         return _empty()
     with path.open("rb") as file:
@@ -45,7 +44,7 @@ def entries(catalogue: Catalog) -> dict[Key, Entry]:
 
 
 def key_of(entry: Entry) -> Key:
-    # Babel reads the context out of a compiled file as bytes, and what counts as a list.
+    # From a compiled file Babel reads the context as bytes, and plurals as a list.
     context: object = entry.context or ""
     return context.decode() if isinstance(context, bytes) else str(context), entry.id[
         0

@@ -1,6 +1,4 @@
-"""What can be wrong with a translation: values that are lost, markup that is another one, lines
-that are.
-"""
+"""Checks of a translation: lost values, changed markup, changed lines."""
 
 import re
 from collections import Counter
@@ -11,9 +9,8 @@ _SPOKEN = re.compile(r"""\s(?:title|aria-label|placeholder)=(?:"[^"]*"|'[^']*')"
 
 
 def wrong(english: str, plural: str, text: str) -> str:
-    """What a translation has lost or added, in one sentence; empty where it is right.
-
-    A text that counts may leave out the number only where English does so in its plural.
+    """What a translation has lost or added, in one sentence; empty if it is correct. A plural may
+    omit the number only if the English plural does.
     """
     if not text:
         return "is not translated"
@@ -30,7 +27,7 @@ def wrong(english: str, plural: str, text: str) -> str:
 
 
 def _placeholders(text: str) -> set[str]:
-    return {one for one in _PLACEHOLDER.findall(text) if one != "%%"} | (
+    return {placeholder for placeholder in _PLACEHOLDER.findall(text) if placeholder != "%%"} | (
         {"%%"} if "%%" in text else set()
     )
 

@@ -1,4 +1,4 @@
-"""What is wrong with the catalogues, as lines: an empty list is what a test asks for."""
+"""Faults of the catalogues, one per line; a test requires an empty list."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

@@ -1,6 +1,4 @@
-"""What is marked for translation, read as Django reads it: by its own template parser, and by
-Python's.
-"""
+"""Extracts messages marked for translation, with Django's template parser and Python's."""
 
 import ast
 import re
@@ -27,12 +25,12 @@ _CALLS = _PLAIN | _COUNTED | _IN_CONTEXT | _COUNTED_IN_CONTEXT
 
 
 class NoPlainText(Exception):
-    """Something is marked that is put together while it runs: no catalogue can hold it."""
+    """A marked text is composed at run time, so no catalogue can contain it."""
 
 
 @dataclass
 class Message:
-    """``text`` in English; ``plural`` and ``context`` are empty where there is none.
+    """``text`` in English; ``plural`` and ``context`` are empty if there is none.
 
     ``paths``: relative to the project.
     """
@@ -68,7 +66,7 @@ def messages_in_template(path: str, source: str) -> Iterator[Message]:
 
 
 def _of_tag(node: TranslateNode) -> tuple[str, str, str] | None:
-    """``None`` for a variable: what it may hold is marked where it is declared."""
+    """``None`` for a variable, whose values are marked where they are declared."""
     text = getattr(node.filter_expression.var, "literal", None)
     return (_doubled(text), "", _context(node)) if isinstance(text, str) else None
 
@@ -84,12 +82,12 @@ def _context(node: TranslateNode | BlockTranslateNode) -> str:
 
 
 def _doubled(text: str) -> str:
-    """Django looks plain texts up with ``%`` doubled, since placeholders begin with one."""
+    """Django looks up plain texts with doubled ``%``, since placeholders begin with it."""
     return text.replace("%", "%%")
 
 
 def messages_in_code(path: str, source: str) -> Iterator[Message]:
-    """Raises :class:`NoPlainText` where a text has values in it already."""
+    """Raises :class:`NoPlainText` if a text has values in it already."""
     if not any(name in source for name in ("gettext", "_(", "message(", "plural(", *_DECLARED)):
         return
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
@@ -105,7 +103,7 @@ def messages_in_code(path: str, source: str) -> Iterator[Message]:
             yield from (Message(text, paths=[path]) for text in _declared(call, name))
         if name not in _CALLS:
             continue
-        if any(isinstance(one, ast.JoinedStr) for one in call.args):
+        if any(isinstance(argument, ast.JoinedStr) for argument in call.args):
             raise NoPlainText(
                 f"{path}:{call.lineno}: {name}() of an f-string; use a plain text with %(name)s"
             )
@@ -137,7 +135,7 @@ def _words_of(node: ast.AST | None) -> Iterator[str]:
 
 
 def _of_call(name: str, texts: list[str]) -> tuple[str, str, str] | None:
-    """``None`` where a variable is given: what it may hold is marked where it is declared."""
+    """``None`` for a variable, whose values are marked where they are declared."""
     if name in _PLAIN and len(texts) == 1:
         return texts[0], "", ""
     if name in _COUNTED and len(texts) == 2:

@@ -1,4 +1,4 @@
-"""One cluster: what it is, how its jobs are, what happened on it, and what is read of it."""
+"""The page of one cluster: its facts, jobs, events, and sources."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ from webapp.lib.timeranges import TimeRange, around, from_request, last_day
 JOBS_SHOWN, ALERTS_SHOWN, EVENTS_SHOWN = 12, 8, 20
 MOST_LIVES = MOST_STARTS = MOST_JOBS = 5_000
 MOST_LINES = 2_000
-"""Of its log, the newest, among which those of the JobManager are looked for."""
+"""The newest of its log, among which the JobManager's are searched."""
 SILENT_AFTER = timedelta(minutes=10)
 """A living TaskManager is noted as seen every five minutes."""
 OF_JOBMANAGER = {
@@ -62,7 +62,7 @@ OF_JOBMANAGER = {
 
 @dataclass(frozen=True)
 class ClusterEvent:
-    """``tone`` as of badges; ``url``: of what it is about."""
+    """``tone``: as in badges; ``url``: of its subject."""
 
     at: datetime
     tone: str
@@ -77,7 +77,7 @@ class ClusterEvent:
 
 @dataclass(frozen=True)
 class ReadSource:
-    """A declared source; ``state`` says how far it is read, where that is known by itself."""
+    """A declared source; ``state``: how far it is read, if known separately."""
 
     name: str
     place: str

@@ -1,4 +1,4 @@
-"""Clusters: what is seen of each; add, test, change, pause and remove them."""
+"""Pages of clusters: their status; adding, testing, changing, pausing and removing them."""
 
 from django.conf import settings
 from django.contrib import messages
@@ -33,7 +33,7 @@ def clusters(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     filters = ClusterFilters.from_page(request.GET, Cluster.objects.defer("cursor"))
     rows = [(cluster, VISIBILITY_BADGES[cluster.visibility_at(now)]) for cluster in filters.qs]
-    # What cannot be seen comes first: that is what somebody opens this page for.
+    # Unseen clusters first: they are the reason to open this page.
     rows.sort(
         key=lambda row: (
             row[1].tone != "crit",
@@ -72,7 +72,7 @@ def _groups(rows: list[Row], by: str) -> list[tuple[str, list[Row], int]]:
 @operators_only
 @require_http_methods(["GET", "POST"])
 def add(request: HttpRequest) -> HttpResponse:
-    """``test`` in the form only tries the connection and shows what it sees."""
+    """``test`` in the form only tests the connection and shows the result."""
     form = ClusterForm(request.POST or None)
     report = None
     if request.method == "POST" and form.is_valid():
@@ -86,7 +86,7 @@ def add(request: HttpRequest) -> HttpResponse:
                 register(cluster)
             except (
                 ValidationError
-            ) as error:  # what its name leads to, or whether it is taken, may change within seconds
+            ) as error:  # its name's address, or whether it is taken, may change within seconds
                 form.add_error(None, error)
             else:
                 _say(request, cluster, report)
@@ -147,9 +147,7 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
 @operators_only
 @require_http_methods(["GET", "POST"])
 def remove(request: HttpRequest, name: str) -> HttpResponse:
-    """Forget a cluster after its name was typed; what was measured of it ages out of database and
-    lake.
-    """
+    """Remove a cluster after its name was typed; its data expire in database and lake."""
     cluster = get_object_or_404(Cluster, name=name)
     if settings.WEIR.sources and cluster.found_by and not cluster.left_at:
         messages.error(

@@ -18,7 +18,7 @@ TYPES = {
 
 
 def documentation(request: HttpRequest, rest: str = "") -> HttpResponse:
-    """``rest`` as in links between pages: a folder stands for the page in it."""
+    """``rest``: as in links between pages, where a folder means its page."""
     if not (SITE / "index.html").is_file():
         return render(request, "documentation/not_built.html", status=404)
     file = _file(rest)
@@ -40,7 +40,7 @@ def _file(path: str) -> Path:
         SuspiciousFileOperation,
         ValueError,
         OSError,
-    ):  # out of the site, a zero byte, or longer than names of files are
+    ):  # outside the site, with a NUL, or longer than file names can be
         is_file = False
     if not is_file:
         raise Http404("There is no such page in the documentation.")

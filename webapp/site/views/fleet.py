@@ -1,4 +1,4 @@
-"""The fleet: jobs that run, worst first; those that ended; groups of jobs."""
+"""Pages of the fleet: running jobs, worst first; ended jobs; groups of jobs."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,5 +1,5 @@
-"""Incidents: the list, and one with its findings, its time line, and what can be done about all of
-it at once.
+"""Pages of incidents: the list; one with its findings, its time line, and actions on all its
+alerts.
 """
 
 from datetime import datetime, timedelta
@@ -58,9 +58,9 @@ MOST_ALERTS, MOST_NOTIFIED = 100, 1_000
 MOST_HOSTS = 12
 MATTERS_SHOWN, ALERTS_SHOWN = 8, 8
 FIRST_MOMENTS, LAST_MOMENTS = 6, 12
-"""How an incident began, and what happened last; what lies between is folded."""
+"""The first and the last events of an incident; those in between are folded."""
 AIR = timedelta(minutes=10)
-"""What led to it came before."""
+"""Its causes came before."""
 STATES = {
     IncidentState.OPEN: _("open"),
     IncidentState.CLOSED: _("closed"),
@@ -140,7 +140,7 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         "incident": row,
         "state": state_badge(row),
         "severity": severity_badge(row.severity),
-        "cause": next((one.shown for one in matters_first if one.member.is_cause), None),
+        "cause": next((matter.shown for matter in matters_first if matter.member.is_cause), None),
         "cost": cost(
             of_it,
             row.began_at,
@@ -190,7 +190,7 @@ def _by_day(moments: list[Moment]) -> list[tuple[str, list[tuple[Moment, str]]]]
 @operators_only
 @require_POST
 def acknowledge(request: HttpRequest, uid: str) -> HttpResponse:
-    """All of it; ``take_back`` instead takes the word back."""
+    """Acknowledge the incident; with ``take_back``, take the acknowledgement back."""
     shown, now = get_object_or_404(Incident, uid=uid), timezone.now()
     with refusal_as_message(request):
         if "take_back" in request.POST:
@@ -214,7 +214,7 @@ def acknowledge(request: HttpRequest, uid: str) -> HttpResponse:
 @operators_only
 @require_POST
 def assign(request: HttpRequest, uid: str) -> HttpResponse:
-    """To the person whom ``owner`` names; to nobody where it is empty."""
+    """Assign it to the person named ``owner``; to nobody if empty."""
     shown = get_object_or_404(Incident, uid=uid)
     owner = request.POST.get("owner", "").replace("\x00", "")
     with refusal_as_message(request):

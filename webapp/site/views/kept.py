@@ -1,4 +1,4 @@
-"""What Weir keeps and how much it takes."""
+"""The page of stored data and their sizes."""
 
 from dataclasses import dataclass
 from datetime import timedelta

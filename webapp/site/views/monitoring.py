@@ -1,4 +1,4 @@
-"""What Prometheus and Grafana need to watch Weir and its jobs, as files to take along."""
+"""Downloads for monitoring Weir and its jobs with Prometheus and Grafana."""
 
 from pathlib import Path
 

@@ -1,6 +1,4 @@
-"""What the pipeline does: problems first, then due work, runs, heartbeats, and what was passed
-over.
-"""
+"""The page of the pipeline: problems first, then due work, runs, heartbeats, and skipped inputs."""
 
 from datetime import timedelta
 from typing import Any

@@ -75,7 +75,7 @@ AnalysisT = TypeVar("AnalysisT", Analysis, FleetAnalysis, RootAnalysis)
 
 
 def _worked_out(options: Mapping[str, Any]) -> tuple[Declaration[Any, Any], Asked, Document] | None:
-    """``None`` where no analysis is named."""
+    """``None`` if no analysis is named."""
     of, job_or_name, name = options["of"], options["job"], options["name"]
     if options["fleet"]:
         of_fleet = _called(options["fleet"], all_fleet_analyses())

@@ -90,7 +90,7 @@ def _url(name: str) -> str | None:
 
 
 def _credential(name: str) -> str | None:
-    """Asked for only where the format cannot do without."""
+    """Prompts only if the format needs a credential."""
     given = os.environ.get(CREDENTIAL_VARIABLE, "")
     return given or (
         _prompted(FORMATS[name].credential) if FORMATS[name].credential_required else None
