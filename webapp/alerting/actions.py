@@ -16,7 +16,7 @@ from webapp.alerting import evaluation_hint
 from webapp.alerting.choices import OPEN, Happened
 from webapp.alerting.models import Alert, AlertEvent, Silence
 from webapp.alerting.models.alert import AlertQuerySet
-from webapp.lib.labels import OF_EACH_ALERT
+from webapp.lib.labels import accept_every_alert
 from webapp.lib.matchers import Matcher
 from webapp.lib.refusals import ActionRefused, InputRefused
 
@@ -91,7 +91,7 @@ def silence(
                 "Give at least one matcher: a silence of everything would hide all that happens."
             )
         )
-    if all(one.label not in OF_EACH_ALERT and one.accepts("") for one in matchers):
+    if accept_every_alert(matchers):
         # Such as clutser!="test", or team="" where nobody has set teams.
         raise InputRefused(
             gettext(
