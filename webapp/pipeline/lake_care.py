@@ -38,4 +38,6 @@ def care(record: RunRecord) -> None:
 
 def _forget(opened: Lake) -> int:
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values_list("name", flat=True)
-    return opened.forget(CHECKPOINT_FACTS.name, (retention.advance(timezone.now()) - sums()).date(), list(recordings))
+    return opened.forget(
+        CHECKPOINT_FACTS.name, (retention.advance(timezone.now()) - sums()).date(), list(recordings)
+    )
