@@ -331,6 +331,15 @@ def test_what_the_provider_refuses_or_does_not_answer_is_said_and_local_accounts
     )
 
 
+def test_a_discovery_document_of_another_issuer_is_not_believed(
+    issuer: str, weir: WeirSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    weir(oidc_issuer=issuer.replace("127.0.0.1", "localhost"))
+    client = Client()
+    assert begun(client) == "/sign-in/" and "did not complete the sign-in" in said(client)
+    assert f"is of the issuer '{issuer}'" in caplog.text
+
+
 def test_a_token_signed_by_somebody_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys of another provider, as a stolen address of keys would serve them: same claims, another
     signature.
