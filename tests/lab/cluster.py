@@ -24,6 +24,7 @@ from tests.lab.incidents import INCIDENTS
 from tests.lab.jars import ENTRY_CLASS, HADOOP_JARS, flink_jars, job_jar, lab_home, reporter_jars
 from tests.lab.marked_processes import VARIABLE
 from tests.lab.releases import DEFAULT_VERSION, RELEASES
+from tests.lab.resetting_database import ResettingDatabase
 from tests.lab.rest import call, call_or_none, upload_jar
 from tests.lab.slow_network import SlowLink
 from webapp.config.environment import PROJECT_DIR
@@ -61,7 +62,7 @@ class Lab:
             self.incident = replace(self.incident, reports_metrics=True, prints_json=True)
         self.job_id = ""
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        self._links: list[SlowLink] = []
+        self._links: list[SlowLink | ResettingDatabase] = []
         self._mark = secrets.token_hex(16)
         self._guard = subprocess.Popen(
             [sys.executable, "-m", "tests.lab.guard", self._mark, "5"],
@@ -263,6 +264,9 @@ class Lab:
             [JOBMANAGER_CLASS],
             ["--executionMode", "cluster"],
         )
+        if self.incident.database_resets_every_s is not None:
+            every_s = self.incident.database_resets_every_s
+            self._links.append(ResettingDatabase(self.layout.database, every_s))
         if self.incident.jar_bytes_per_s is not None:
             for port, bytes_per_s in (
                 (self.layout.rpc_port, _UNLIMITED),
@@ -315,10 +319,12 @@ class Lab:
         """
         jar = upload_jar(self.url, job_jar(self.release))
         arguments = {"name": f"lab-{incident}", **INCIDENTS[incident].arguments, **changed}
-        told = [
-            f"{name}={value.format(switch=self.switch, folder=self.layout.folder)}"
-            for name, value in arguments.items()
-        ]
+        places = {
+            "switch": self.switch,
+            "folder": self.layout.folder,
+            "database": "{}:{}".format(*self.layout.database),
+        }
+        told = [f"{name}={value.format(**places)}" for name, value in arguments.items()]
         asked = {"entryClass": ENTRY_CLASS, "programArgsList": told} | (
             {"savepointPath": restore} if restore else {}
         )

@@ -137,6 +137,10 @@ class Layout:
         return 28083 + 10 * self.slot
 
     @property
+    def database(self) -> tuple[str, int]:
+        return "127.0.0.1", 28084 + 10 * self.slot
+
+    @property
     def jobmanager_seen_by_first(self) -> str:
         """Address of the JobManager as the first TaskManager sees it, where what it fetches from
         there is slow.

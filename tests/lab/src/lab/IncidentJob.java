@@ -17,7 +17,8 @@ import org.apache.flink.util.Collector;
  * Arguments are key=value: name, rate (records/s of each source subtask), source-ms (how long the source's thread is
  * blocked for each record), keys, value-bytes,
  * slow-us (time enrich takes for a record), slow-on-s and slow-off-s (it is slow in turns), slow-while (it is
- * slow as long as this file exists), copies (records enrich emits for each it reads), sink-us (time the sink
+ * slow as long as this file exists), slow-on (it is slow on this host alone), database (host:port of what enrich asks for each
+ * record, see Lookup), copies (records enrich emits for each it reads), sink-us (time the sink
  * takes for a record), fail-every-s, decline-every (every n-th checkpoint's asynchronous part fails on the
  * first enrich subtask), async-ms (how long enrich writes at the end of each asynchronous part), sync-ms (how long
  * the synchronous part takes on the first enrich subtask), restore-ms (how long that subtask takes to restore), states
