@@ -232,8 +232,8 @@ CAUSES = (
         message("a port that a process of Flink needs is in use"),
         message(
             "Find what listens there: mostly an older process that did not end, or a second "
-            "cluster on that host. End it, or set a range of ports (rest.bind-port, "
-            "jobmanager.rpc.port, taskmanager.rpc.port)."
+            "cluster on that host. End it, or set another port or a range "
+            "(rest.bind-port, jobmanager.rpc.port, taskmanager.rpc.port)."
         ),
         "java.net.BindException: Could not start rest endpoint on any port in port range 8081",
         "org.apache.flink.runtime.rest.RestServerEndpoint",
