@@ -70,7 +70,7 @@ def of_every_page(size: Size, of: JobCurrent) -> dict[str, list[Asked]]:
             for chart in ("strip", "pools")
             for asked in ({}, week, month)
         ],
-        "cluster": [(f"/clusters/cluster-{number}/", {}) for number in range(1, 6)],
+        "cluster": [(f"/clusters/cluster-{number}/", {}) for number in range(5)],
         "objectives": [("/objectives/", {})],
     }
 

@@ -171,9 +171,8 @@ INCIDENTS = {
             {
                 "kafka": "{kafka}",
                 "partitions": "2",
-                "readers": "1",
                 "arrives": "0:100",
-                "reads": "0:400,60:80,240:200,360:1000",
+                "reads": "0:200,60:40,240:100,360:500",
                 "log-counts": "{folder}/log",
             },
         ),

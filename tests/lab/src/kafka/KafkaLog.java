@@ -7,6 +7,7 @@ import java.nio.file.Paths;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -47,8 +48,11 @@ public final class KafkaLog {
                 .setTopics(TOPIC)
                 .setGroupId(TOPIC)
                 .setStartingOffsets(OffsetsInitializer.earliest())
-                .setDeserializer(new Counted(partitions, arguments))
-                // Few records are fetched and not yet read, which no lag counts.
+                .setDeserializer(new Counted(arguments))
+                // The client knows the end of a partition as of its last fetch, and fetches again when it has handed out all
+                // of it: what comes meanwhile is in no lag.
+                .setProperty("fetch.max.bytes", "10000")
+                .setProperty("max.partition.fetch.bytes", "10000")
                 .setProperty("max.poll.records", "20")
                 .build();
         WatermarkStrategy<Long> times = WatermarkStrategy.forMonotonousTimestamps();
@@ -62,7 +66,7 @@ public final class KafkaLog {
 
     /** Writes as the plan says until it is ended. Arguments: as of the job, name=value. */
     public static void main(String[] args) throws Exception {
-        Map<String, String> arguments = new java.util.HashMap<>();
+        Map<String, String> arguments = new HashMap<>();
         for (String arg : args) {
             arguments.put(arg.substring(0, arg.indexOf('=')), arg.substring(arg.indexOf('=') + 1));
         }
@@ -76,8 +80,11 @@ public final class KafkaLog {
                 "key.serializer", ByteArraySerializer.class.getName(),
                 "value.serializer", ByteArraySerializer.class.getName());
         createTopic(arguments.get("kafka"), partitions);
-        List<AtomicLong> written = counters(partitions);
-        count(arguments.get("log-counts") + "-fed", written);
+        List<AtomicLong> written = new ArrayList<>();
+        for (int partition = 0; partition < partitions; partition++) {
+            written.add(new AtomicLong());
+            count(arguments.get("log-counts") + "-fed-" + partition, written.get(partition));
+        }
         long startMs = System.currentTimeMillis();
         double[] due = new double[partitions];
         try (KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(settings)) {
@@ -91,7 +98,7 @@ public final class KafkaLog {
                     due[partition] += perSecond * (nowMs - beforeMs) / 1000.0;
                     for (; due[partition] >= 1; due[partition]--) {
                         producer.send(
-                                new ProducerRecord<>(TOPIC, partition, timeMs, null, new byte[8]),
+                                new ProducerRecord<>(TOPIC, partition, timeMs, null, new byte[100]),
                                 (metadata, fault) -> {
                                     if (fault == null) {
                                         counter.incrementAndGet();
@@ -120,28 +127,13 @@ public final class KafkaLog {
         }
     }
 
-    private static List<AtomicLong> counters(int partitions) {
-        List<AtomicLong> counters = new ArrayList<>();
-        for (int partition = 0; partition < partitions; partition++) {
-            counters.add(new AtomicLong());
-        }
-        return counters;
-    }
-
-    private static void count(String name, List<AtomicLong> counters) {
+    private static void count(String name, AtomicLong count) {
         Thread counter = new Thread(
                 () -> {
-                    List<PrintWriter> files = new ArrayList<>();
-                    try {
-                        for (int partition = 0; partition < counters.size(); partition++) {
-                            files.add(new PrintWriter(Files.newBufferedWriter(Paths.get(name + "-" + partition + ".tsv"))));
-                        }
+                    try (PrintWriter out = new PrintWriter(Files.newBufferedWriter(Paths.get(name + ".tsv")))) {
                         while (true) {
-                            long nowMs = System.currentTimeMillis();
-                            for (int partition = 0; partition < counters.size(); partition++) {
-                                files.get(partition).println(nowMs + "\t" + counters.get(partition).get());
-                                files.get(partition).flush();
-                            }
+                            out.println(System.currentTimeMillis() + "\t" + count.get());
+                            out.flush();
                             Thread.sleep(1000);
                         }
                     } catch (IOException | InterruptedException fault) {
@@ -153,25 +145,22 @@ public final class KafkaLog {
         counter.start();
     }
 
-    /** Each record's arrival is its event time; reads no faster than the plan says. For one reader. */
+    /** Each reader reads no faster than the plan says. */
     private static final class Counted implements KafkaRecordDeserializationSchema<Long> {
-        private final int partitions;
         private final TreeMap<Long, Long> reads;
         private final String counts;
         private final long startMs = System.currentTimeMillis();
-        private transient List<AtomicLong> read;
+        private transient Map<Integer, AtomicLong> read;
         private transient long dueNanos;
 
-        Counted(int partitions, Map<String, String> arguments) {
-            this.partitions = partitions;
+        Counted(Map<String, String> arguments) {
             reads = GrowingLog.plan(arguments.get("reads"));
             counts = arguments.get("log-counts");
         }
 
         @Override
         public void open(DeserializationSchema.InitializationContext context) {
-            read = counters(partitions);
-            count(counts + "-read", read);
+            read = new HashMap<>();
         }
 
         @Override
@@ -186,8 +175,14 @@ public final class KafkaLog {
                 }
             }
             dueNanos = Math.max(dueNanos, nowNanos - 50_000_000) + 1_000_000_000 / perSecond;
-            read.get(record.partition()).incrementAndGet();
+            read.computeIfAbsent(record.partition(), this::counted).incrementAndGet();
             out.collect(record.offset());
+        }
+
+        private AtomicLong counted(int partition) {
+            AtomicLong counter = new AtomicLong();
+            count(counts + "-read-" + partition, counter);
+            return counter;
         }
 
         @Override
