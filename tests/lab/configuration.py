@@ -111,6 +111,11 @@ class Layout:
         }
 
     @property
+    def kafka(self) -> str:
+        """Where its broker is."""
+        return f"127.0.0.1:{28084 + 10 * self.slot}"
+
+    @property
     def logs(self) -> Path:
         return self.folder / "log"
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 class Incident:
     """``{switch}`` in an argument is the path of the file that switches the fault on
     (:attr:`tests.lab.cluster.Lab.switch`), ``{folder}`` that of all that the cluster writes,
-    ``{database}`` the address of a database that resets all its connections every
-    ``database_resets_every_s``.
+    ``{kafka}`` the address of its broker, which runs where an argument is called ``kafka``.
 
     ``network_bytes_per_s``: what one TaskManager can send to the other. ``storage_bytes_per_s``:
     how fast one file of a checkpoint can be written. ``jar_bytes_per_s``: how fast the first
@@ -54,6 +53,10 @@ class Incident:
     prints_json: bool = False
     taskmanager_heap_mb: int = 256
     debugs: tuple[str, ...] = ()
+
+    @property
+    def reads_kafka(self) -> bool:
+        return "kafka" in self.arguments
 
 
 _SUMMED = {
@@ -158,6 +161,37 @@ INCIDENTS = {
                 "arrives": "0:200",
                 "reads": "0:400,60:80,480:200,660:800",
                 "log-counts": "{folder}/log",
+            },
+        ),
+        Incident(
+            "kafka-lag",
+            (
+                "Flink's Kafka source, from 2.0 on, reads less than arrives for three minutes, as "
+                "much for two, and then catches up"
+            ),
+            {
+                "kafka": "{kafka}",
+                "partitions": "2",
+                "arrives": "0:100",
+                "reads": "0:200,60:40,240:100,360:500",
+                "log-counts": "{folder}/log",
+            },
+        ),
+        Incident(
+            "kafka-aligned",
+            (
+                "Flink's Kafka source, from 2.0 on, holds back the last of three partitions, whose "
+                "event time goes half as fast again as that of the others"
+            ),
+            {
+                "kafka": "{kafka}",
+                "partitions": "3",
+                "readers": "1",
+                "arrives": "0:100",
+                "reads": "0:1000",
+                "ahead": "1.5",
+                "aligned-ms": "5000",
+                "log-counts": "{folder}/aligned",
             },
         ),
         Incident(

@@ -32,7 +32,7 @@ import org.apache.flink.util.Collector;
  * enrich subtask) and union-keeps (all: a restored subtask keeps what the others wrote, too), ttl-s (how long the value, a map and
  * a list of enrich live; a second list beside them has no time-to-live), steps (instead of all this: so many vertices one behind the
  * other, of step-parallelism subtasks, a few of which take up to step-ms to open), arrives (the source is a log that grows so:
- * see GrowingLog).
+ * see GrowingLog; with kafka it is a topic of that broker: see KafkaLog).
  */
 public final class IncidentJob {
     private static final long NANOS_PER_S = 1_000_000_000L;
@@ -128,7 +128,7 @@ public final class IncidentJob {
     @SuppressWarnings("unchecked")
     private static DataStream<Long> growingLog(StreamExecutionEnvironment env, int partitions, Arguments arguments)
             throws ReflectiveOperationException {
-        java.lang.reflect.Method of = Class.forName("lab.GrowingLog")
+        java.lang.reflect.Method of = Class.forName(arguments.text("kafka", "").isEmpty() ? "lab.GrowingLog" : "lab.KafkaLog")
                 .getDeclaredMethod("of", StreamExecutionEnvironment.class, int.class, java.util.Map.class);
         return (DataStream<Long>) of.invoke(null, env, partitions, arguments.below(""));
     }
