@@ -359,8 +359,8 @@ def _late(reported: Mapping[str, Any], aborted: Collection[int]) -> tuple[int, s
         return 0, None
     end_to_end, *phases = max(known, key=lambda times: (times[0] or 0, rank(times)))
     *before, asynchronous = phases
-    if asynchronous is None and None not in before:
-        phases = [*before, max(end_to_end - sum(before), 0)]
+    if end_to_end is not None and asynchronous is None and None not in before:
+        phases = [*before, max(end_to_end - sum(value or 0 for value in before), 0)]
     longest = max(range(len(PHASES)), key=lambda place: (phases[place] or 0, -place))
     return len(known), PHASES[longest] if phases[longest] else None
 

@@ -104,12 +104,11 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
         "thresholds": rows(rule) if rule else [],
         "confidence_means": CONFIDENCE_MEANS.get(row.confidence, ""),
         "job": job,
-        "hosts": hosts_of(withdrawn_finding.data, withdrawn_finding.related),
+        "hosts": hosts_of(row.data, row.related),
         "beside": [
-            shown(earlier)
-            for earlier in beside.exclude(pk=withdrawn_finding.pk).worst_first()[:MOST_BESIDE]
+            shown(earlier) for earlier in beside.exclude(pk=row.pk).worst_first()[:MOST_BESIDE]
         ]
-        if withdrawn_finding.job_id
+        if row.job_id
         else [],
         "details": json.dumps(row.data, indent=2, ensure_ascii=False) if row.data else "",
     }
