@@ -73,11 +73,11 @@ class SmallCycle(Cycle):
         bounds = pc.min_max(rows[column]).as_py()
         return bounds["min"], bounds["max"]
 
-    def _of_jobs(self, rows: pa.Table, jobs: pa.Table) -> pa.Table:
+    def _select_jobs(self, rows: pa.Table, jobs: pa.Table) -> pa.Table:
         wanted = set(_jobs_of(jobs))
         return rows.filter(pa.array([job in wanted for job in _jobs_of(rows)], pa.bool_()))
 
-    def _of_touched_windows(self, new: pa.Table) -> pa.Table:
+    def _touched_windows(self, new: pa.Table) -> pa.Table:
         touched = windows_between(self.lake.times_of_new("vertex_metrics", self.from_seq), WINDOW)
         if touched is None:
             starts = pc.unique(
@@ -112,7 +112,7 @@ class SmallCycle(Cycle):
                 there = [column for column in schema.names if column in snapshot.schema_arrow.names]
                 kinds = pa.schema([snapshot.schema_arrow.field(column) for column in there])
                 rows = pa.Table.from_batches(
-                    self._of_clusters(snapshot.iter_batches(columns=there)), kinds
+                    self._select_clusters(snapshot.iter_batches(columns=there)), kinds
                 )
                 columns = [
                     rows[field.name] if field.name in there else pa.nulls(rows.num_rows, field.type)
@@ -122,7 +122,7 @@ class SmallCycle(Cycle):
         tables = pa.concat_tables(read)
         return tables.filter(pc.is_valid(tables[known])) if known else tables
 
-    def _of_clusters(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _select_clusters(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if self.lake.clusters is None:
             return iter(batches)
         known = pa.array(self.lake.clusters, pa.string())

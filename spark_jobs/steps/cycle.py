@@ -253,7 +253,7 @@ class Cycle(ABC):
     def _samples(self) -> Rows:
         rows = self._new("vertex_metrics")
         if not self._is_first:
-            rows = self._of_touched_windows(rows)
+            rows = self._touched_windows(rows)
         return self._flagged(rows, self.from_seq["vertex_metrics"])
 
     # Parsed _metadata.
@@ -324,7 +324,7 @@ class Cycle(ABC):
             looked_up["found_snapshots"] = self._wanted(self.lake.new_rows("snapshots", {}), wanted)
         asking = self._rows([lookup._asdict() for lookup in lookups], FOUND)
         return {
-            name: self._of_jobs(rows, asking) for name, rows in (self.parts | looked_up).items()
+            name: self._select_jobs(rows, asking) for name, rows in (self.parts | looked_up).items()
         } | {"found": asking}
 
     # Grouping of rows.
@@ -358,9 +358,9 @@ class Cycle(ABC):
         """The first and the last instant, rounded down to seconds."""
 
     @abstractmethod
-    def _of_jobs(self, rows: Rows, jobs: Rows) -> Rows: ...
+    def _select_jobs(self, rows: Rows, jobs: Rows) -> Rows: ...
     @abstractmethod
-    def _of_touched_windows(self, new: Rows) -> Rows:
+    def _touched_windows(self, new: Rows) -> Rows:
         """Samples in the windows of new samples; perhaps of others too."""
 
     @abstractmethod
