@@ -118,18 +118,18 @@ class AnalysesView(APIView):
         )
 
 
-def _of_job(
+def _job_question(
     request: Request, analysis: Analysis, cluster: str, job_id: str
 ) -> tuple[tuple[Any, ...], Asked]:
     job = job_or_404(cluster, job_id)
     return (job,), asked_of_job(job, given(analysis.parameters, request))
 
 
-def _of_fleet(request: Request, analysis: FleetAnalysis) -> tuple[tuple[Any, ...], Asked]:
+def _fleet_question(request: Request, analysis: FleetAnalysis) -> tuple[tuple[Any, ...], Asked]:
     return (), asked_of_fleet(given(analysis.parameters, request))
 
 
-def _of_root(request: Request, analysis: RootAnalysis) -> tuple[tuple[Any, ...], Asked]:
+def _root_question(request: Request, analysis: RootAnalysis) -> tuple[tuple[Any, ...], Asked]:
     figures = audited_or_404(given(RootParameters, request).values.get("root", ""))
     return (figures,), asked_of_root(figures, given(analysis.parameters, request))
 
@@ -167,7 +167,7 @@ def urlpatterns() -> list[URLPattern]:
         *(
             path(
                 f"analyses/{name}/",
-                view_of(analysis, "fleet", _of_fleet, ERRORS),
+                view_of(analysis, "fleet", _fleet_question, ERRORS),
                 name=f"api-analysis-{name}",
             )
             for name, analysis in all_fleet_analyses().items()
@@ -175,7 +175,7 @@ def urlpatterns() -> list[URLPattern]:
         *(
             path(
                 f"storage-analyses/{name}/",
-                view_of(analysis, "root", _of_root, of_one, root),
+                view_of(analysis, "root", _root_question, of_one, root),
                 name=f"api-storage-analysis-{name}",
             )
             for name, analysis in all_root_analyses().items()
@@ -184,7 +184,7 @@ def urlpatterns() -> list[URLPattern]:
         *(
             path(
                 f"{of_job}/{name}/",
-                view_of(analysis, "job", _of_job, of_one),
+                view_of(analysis, "job", _job_question, of_one),
                 name=f"api-job-analysis-{name}",
             )
             for name, analysis in all_analyses().items()

@@ -25,7 +25,7 @@ from webapp.storage.newest_audits import audited_or_404
 from webapp.storage.views.parameters import parameter
 
 register = Library()
-OfAnswer = tuple[Any, ...]
+Question = tuple[Any, ...]
 """Arguments of an analysis: its subject, except for the fleet, and an ``Asked``."""
 
 
@@ -42,9 +42,9 @@ def urlpatterns() -> list[URLPattern]:
     ``storage-``, and the root is their parameter ``uri``, since it has slashes.
     """
     return [
-        *_addresses(all_analyses(), "jobs/<name:cluster>/<name:job_id>/", "", page, _of_job),
-        *_addresses(all_fleet_analyses(), "", "fleet-", fleet_page, _of_fleet),
-        *_addresses(all_root_analyses(), "storage/", "storage-", root_page, _of_root),
+        *_addresses(all_analyses(), "jobs/<name:cluster>/<name:job_id>/", "", page, _job_question),
+        *_addresses(all_fleet_analyses(), "", "fleet-", fleet_page, _fleet_question),
+        *_addresses(all_root_analyses(), "storage/", "storage-", root_page, _root_question),
     ]
 
 
@@ -53,7 +53,7 @@ def _addresses(
     folder: str,
     prefix: str,
     show: Callable[..., HttpResponse],
-    of_answer: Callable[..., OfAnswer],
+    of_answer: Callable[..., Question],
 ) -> Iterator[URLPattern]:
     for name, declaration in declared.items():
         view = require_GET(partial(show, analysis=declaration))
@@ -83,14 +83,14 @@ def page(request: HttpRequest, cluster: str, job_id: str, analysis: Analysis) ->
 
 
 def fleet_page(request: HttpRequest, analysis: FleetAnalysis) -> HttpResponse:
-    (asked,) = _of_fleet(request, analysis)
+    (asked,) = _fleet_question(request, analysis)
     address = reverse(f"fleet-{analysis.name}")
     context = {"layout": "fleet/page_of_fleet.html", "address": address}
     return _page(request, analysis, asked, context, lambda: analysis.answer(asked))
 
 
 def root_page(request: HttpRequest, analysis: RootAnalysis) -> HttpResponse:
-    figures, asked = _of_root(request, analysis)
+    figures, asked = _root_question(request, analysis)
 
     def answer() -> Document:
         registered = StorageRoot.objects.filter(uri=figures.root).first()
@@ -123,16 +123,16 @@ def _page(
     return render(request, "analyses/_blocks.html" if is_part else "analyses/page.html", context)
 
 
-def _of_job(request: HttpRequest, analysis: Analysis, cluster: str, job_id: str) -> OfAnswer:
+def _job_question(request: HttpRequest, analysis: Analysis, cluster: str, job_id: str) -> Question:
     view = look_up(request, cluster, job_id)
     return view.job, asked_of(request, view, analysis)
 
 
-def _of_fleet(request: HttpRequest, analysis: FleetAnalysis) -> OfAnswer:
+def _fleet_question(request: HttpRequest, analysis: FleetAnalysis) -> Question:
     return (asked_of_fleet(analysis.parameters.from_page(request.GET)),)
 
 
-def _of_root(request: HttpRequest, analysis: RootAnalysis) -> OfAnswer:
+def _root_question(request: HttpRequest, analysis: RootAnalysis) -> Question:
     figures = audited_or_404(parameter(request, "uri"))
     return figures, asked_of_root(figures, analysis.parameters.from_page(request.GET))
 
@@ -141,7 +141,7 @@ def chart(
     request: HttpRequest,
     analysis: Declaration[Any, Any],
     draw: Callable[..., Drawn],
-    of_answer: Callable[..., OfAnswer],
+    of_answer: Callable[..., Question],
     **address: str,
 ) -> HttpResponse:
     drawn = draw(*of_answer(request, analysis, **address))

@@ -97,7 +97,7 @@ def _sentence(trouble: StoreTrouble) -> Message:
     return message(
         "{title:message}: {jobs:message} in {clusters:message}.",
         title=trouble.findings[0].title,
-        jobs=_of_jobs(len(trouble.jobs)),
+        jobs=_count_jobs(len(trouble.jobs)),
         clusters=plural(len(trouble.clusters), "{count:count} cluster", "{count:count} clusters"),
     )
 
@@ -205,7 +205,7 @@ def _advice(troubles: Sequence[StoreTrouble]) -> Iterator[str]:
                 "spread over random prefixes. They then lie outside of the job's directory: "
                 "clean-ups and lifecycle rules have to cover those prefixes.",
                 key=ENTROPY[0],
-                jobs=_of_jobs(lacking),
+                jobs=_count_jobs(lacking),
             )
     if by_fault[EXHAUSTED]:
         yield message(
@@ -235,7 +235,7 @@ def _lacking(troubles: Sequence[StoreTrouble], names: Sequence[str]) -> int:
     )
 
 
-def _of_jobs(number: int) -> Message:
+def _count_jobs(number: int) -> Message:
     return plural(number, "{count:count} job", "{count:count} jobs")
 
 

@@ -493,10 +493,10 @@ def _caught_up(source: Source) -> tuple[float | None, float | None, float | None
 
 
 def _costs(lags: JobSources) -> Facts:
-    return Facts((*_of_connectors(lags), *_of_replay(lags), _outage(lags)))
+    return Facts((*_connector_facts(lags), *_replay_facts(lags), _outage(lags)))
 
 
-def _of_connectors(lags: JobSources) -> Iterator[Fact]:
+def _connector_facts(lags: JobSources) -> Iterator[Fact]:
     for source in lags.sources:
         if source.now.records_lag_max is not None:
             yield Fact(
@@ -528,7 +528,7 @@ def _of_connectors(lags: JobSources) -> Iterator[Fact]:
                 yield Fact(key, name, value, unit)
 
 
-def _of_replay(lags: JobSources) -> Iterator[Fact]:
+def _replay_facts(lags: JobSources) -> Iterator[Fact]:
     replay = lags.replay
     if replay is None:
         return

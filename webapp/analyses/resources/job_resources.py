@@ -123,7 +123,7 @@ def there(
     ]
 
 
-def of_now(samples: Sequence[Samples], present: Collection[str]) -> list[Samples]:
+def current_samples(samples: Sequence[Samples], present: Collection[str]) -> list[Samples]:
     """Samples without TaskManagers that are no longer ``present`` and had another configuration."""
     configured = {_configured(own[-1]) for own in samples if own[-1]["taskmanager_id"] in present}
     return [own for own in samples if _configured(own[-1]) in configured]
@@ -346,7 +346,7 @@ def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobReso
     newest = max((rows[-1]["ts"] for rows in had), default=at)
     ended = ended_before(newest if is_over(job.state) else at, at - DAY, job.cluster)
     present = there(samples, job.job_id, newest, ended)
-    own = of_now(had, present)
+    own = current_samples(had, present)
     resources = resources_of(
         job.cluster,
         job.job_id,

@@ -184,7 +184,7 @@ def _worst(active: Any, hours: Any) -> list[JobWeek]:
         newest=Max("last_seen"),
     ).order_by("-critical", "-warning", "-newest", "cluster", "first_attempt_id")[:MOST_JOBS]
     keys = [(row["cluster"], row["first_attempt_id"]) for row in counted]
-    checkpoints = _of_jobs(hours, ids_by_first_attempt(keys))
+    checkpoints = _hours_by_job(hours, ids_by_first_attempt(keys))
     reasons: dict[JobId, Finding] = {}
     of_these = active.filter(first_attempt_id__in={first_id for _, first_id in keys})
     for finding in of_these.order_by(*WORST_FIRST)[:MOST_READ]:
@@ -202,7 +202,9 @@ def _worst(active: Any, hours: Any) -> list[JobWeek]:
     ]
 
 
-def _of_jobs(hours: Any, attempts: Mapping[JobId, Sequence[str]]) -> dict[JobId, tuple[int, int]]:
+def _hours_by_job(
+    hours: Any, attempts: Mapping[JobId, Sequence[str]]
+) -> dict[JobId, tuple[int, int]]:
     key_of = {(key[0], job_id): key for key, ids in attempts.items() for job_id in ids}
     rows = (
         hours.filter(job_id__in={job_id for _, job_id in key_of})

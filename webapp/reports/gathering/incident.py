@@ -61,8 +61,8 @@ def gather(
     missing = [key for key in scope.jobs if key not in rows]
     titles = {presented.finding.title for presented in notable}
     happened = [
-        *map(_of_finding, notable),
-        *(moment for alert in alerts for moment in _of_alert(alert, titles)),
+        *map(_finding_moment, notable),
+        *(moment for alert in alerts for moment in _alert_moments(alert, titles)),
         *moments.of_jobs(names, (scope.start, scope.end)),
     ]
     incident = pages.Incident(
@@ -127,7 +127,7 @@ def _timeline(happened: Sequence[Moment]) -> Part:
     return Part("timeline", table.title, Document(Verdict("done", count), (table,)))
 
 
-def _of_finding(presented: PresentedFinding) -> Moment:
+def _finding_moment(presented: PresentedFinding) -> Moment:
     row = presented.finding
     return Moment(
         row.first_seen,
@@ -140,7 +140,7 @@ def _of_finding(presented: PresentedFinding) -> Moment:
     )
 
 
-def _of_alert(alert: Alert, found_titles: Collection[str]) -> Iterator[Moment]:
+def _alert_moments(alert: Alert, found_titles: Collection[str]) -> Iterator[Moment]:
     name = alert.job_name or alert.job_id
     # For a recording, Weir's own instants are those of the import, which do not matter here.
     fired = message("Alert fired: {title:text}", title=alert.title)

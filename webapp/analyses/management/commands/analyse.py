@@ -68,7 +68,7 @@ class Command(PreparedCommand):
         elif options["json"]:
             print_document(self.stdout, answered(*answer))
         else:
-            print_lines(self.stdout, _of_document(answer[-1]))
+            print_lines(self.stdout, _document_lines(answer[-1]))
 
 
 AnalysisT = TypeVar("AnalysisT", Analysis, FleetAnalysis, RootAnalysis)
@@ -126,13 +126,13 @@ def _parameters(analysis: Declaration[Any, Any], given: list[str]) -> ListFilter
     return parameters
 
 
-def _of_document(document: Document) -> Iterator[str]:
+def _document_lines(document: Document) -> Iterator[str]:
     yield f"{document.verdict.shape} {document.verdict.sentence}"
     for block in document.blocks:
-        yield from _of_block(block)
+        yield from _block_lines(block)
 
 
-def _of_block(block: Block) -> Iterator[str]:
+def _block_lines(block: Block) -> Iterator[str]:
     if isinstance(block, Facts):
         for fact in block.facts:
             yield (
