@@ -26,7 +26,7 @@ Kept = Mapping[str, Any]
 
 
 @dataclass(slots=True)
-class Found:
+class ListedObjects:
     """What was listed, by kind. ``events`` is None if they may not be read."""
 
     deployments: list[Kept] = field(default_factory=list)
@@ -37,7 +37,9 @@ class Found:
     events: list[Kept] | None = None
 
 
-def targets(source: KubernetesSource, listing: Found) -> tuple[list[Target], list[RefusedTarget]]:
+def targets(
+    source: KubernetesSource, listing: ListedObjects
+) -> tuple[list[Target], list[RefusedTarget]]:
     deployments = {_id(deployment): deployment for deployment in listing.deployments}
     services = {
         (service["namespace"], service["cluster_id"]): service for service in listing.services
