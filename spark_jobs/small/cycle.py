@@ -13,7 +13,7 @@ from ingest.parquet_stream import ParquetStream
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.nested_tables import JOB
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE
-from spark_jobs.small.rows import MOST_BYTES, SmallLake, TooLarge, lies_here
+from spark_jobs.small.rows import MOST_BYTES, SmallLake, TooLarge, is_local
 from spark_jobs.small.tables import in_order, mapped
 from spark_jobs.spans import WINDOW, merged, windows_between
 from spark_jobs.steps.cycle import Cycle, Made, Make, Parts
@@ -28,7 +28,7 @@ def fits(lake: LakeReader, previous: Manifest | None, run_dir: str) -> bool:
     """Whether the lake is on this machine and the remembered state is small. The number of new rows
     shows while they are read.
     """
-    if not lies_here(lake.root, run_dir, previous.run_dir if previous else ""):
+    if not is_local(lake.root, run_dir, previous.run_dir if previous else ""):
         return False
     filesystem, root = fsspec.core.url_to_fs(previous.run_dir if previous else run_dir)
     files = previous.state.get(JOB_STATE, ()) if previous else ()
