@@ -4,23 +4,23 @@ audit, of the fleet now.
 
 from django.utils import timezone
 
-from webapp.analyses.document import Asked
+from webapp.analyses.document import Inputs
 from webapp.fleet.job_lookup import whole_life
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filter_sets import ListFilters
 from webapp.storage.models import RootFigures
 
 
-def asked_of_job(job: JobCurrent, parameters: ListFilters) -> Asked:
+def inputs_for_job(job: JobCurrent, parameters: ListFilters) -> Inputs:
     """The whole life of the job."""
     at = job.last_seen_at or job.as_of
-    return Asked(whole_life(job, at).from_time, at, timezone.now(), parameters)
+    return Inputs(whole_life(job, at).from_time, at, timezone.now(), parameters)
 
 
-def asked_of_root(figures: RootFigures, parameters: ListFilters) -> Asked:
-    return Asked(figures.as_of, figures.as_of, timezone.now(), parameters)
+def inputs_for_root(figures: RootFigures, parameters: ListFilters) -> Inputs:
+    return Inputs(figures.as_of, figures.as_of, timezone.now(), parameters)
 
 
-def asked_of_fleet(parameters: ListFilters) -> Asked:
+def inputs_for_fleet(parameters: ListFilters) -> Inputs:
     now = timezone.now()
-    return Asked(now, now, now, parameters)
+    return Inputs(now, now, now, parameters)

@@ -20,10 +20,10 @@ from spark_jobs.diagnosis.store_faults import (
 from webapp.analyses.declaration import fleet_analysis
 from webapp.analyses.document import (
     Advice,
-    Asked,
     Block,
     Column,
     Document,
+    Inputs,
     Link,
     Note,
     NotKnown,
@@ -55,8 +55,8 @@ STORE = message("Bucket")
         "meet it"
     ),
 )
-def object_stores(asked: Asked) -> Document:
-    troubles = store_troubles(asked.now - RECENT)
+def object_stores(inputs: Inputs) -> Document:
+    troubles = store_troubles(inputs.now - RECENT)
     blocks: list[Block] = []
     if assumed := _assumed(troubles):
         blocks.append(
@@ -73,7 +73,7 @@ def object_stores(asked: Asked) -> Document:
     if troubles:
         blocks += [_stores(troubles), Advice(tuple(_advice(troubles))), _jobs(troubles)]
     blocks.append(_note())
-    return Document(_verdict(troubles, asked.now), tuple(blocks))
+    return Document(_verdict(troubles, inputs.now), tuple(blocks))
 
 
 def _verdict(troubles: Sequence[StoreTrouble], now: datetime) -> Verdict:

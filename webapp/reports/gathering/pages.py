@@ -25,8 +25,8 @@ from webapp.analyses.document import (
 from webapp.findings.presentation import PresentedFinding
 from webapp.lib.instants import instant_text, span_text
 from webapp.lib.quantities import bytes_text, count_text, duration_text, percent_text
-from webapp.reports.gathering.found import job_name, job_of
 from webapp.reports.gathering.job_figures import JobFigures, outcome_words
+from webapp.reports.gathering.matters import job_name, job_of
 from webapp.reports.moments import Moment, most_important
 from webapp.reports.report_scope import ReportScope
 
