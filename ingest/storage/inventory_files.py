@@ -26,8 +26,8 @@ from ingest.storage.roots import local_path
 from ingest.uris import is_below
 
 LONGEST_RUN = timedelta(hours=24)
-"""From the beginning of an inventory to its last row, where nothing says it, as of S3. Google takes
-a snapshot, and Azure says when the inventory was completed.
+"""From the beginning of an inventory to its last row, if nothing says it, as of S3. Google takes a
+snapshot, and Azure says when the inventory was completed.
 """
 _MOST_MANIFEST_BYTES = 64 << 20
 _MOST_KEY_CHARS = 1024
@@ -54,13 +54,13 @@ class InventoryFile:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """``begun``: what came later may be missing; ``None`` where nothing says it. ``latest``: none of
-    its rows can be newer.
+    """``begun``: later files may be missing; ``None`` if unknown. ``latest``: none of its rows can
+    be newer.
 
     ``is_gathered``: several files without a manifest, which may be of several inventories.
     ``columns`` and ``delimiter`` are those of files without a header, ``rows`` of all files
     together, as a manifest has them. ``prefixes`` and ``left_out``: containers and prefixes that
-    Azure's rule takes and leaves out; all where there are none.
+    Azure's rule takes and leaves out; all if there are none.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Inventory:
     left_out: tuple[str, ...] = ()
 
     def refuse_other_root(self, uri: str) -> None:
-        """Raises ``Refused`` where the rule of the inventory leaves out files below ``uri``
+        """Raises ``Refused`` if the rule of the inventory leaves out files below ``uri``
         (canonical, of Azure).
         """
         scheme, _, rest = uri.partition("://")
@@ -99,7 +99,7 @@ class Inventory:
 def find_inventory(name: str) -> Inventory:
     """``name`` is a path or an fsspec URI of a file, a manifest or a folder, or a glob.
 
-    Raises ``Refused`` where there is none, where it is not complete, and where there are several.
+    Raises ``Refused`` if there is none, if it is not complete, and where there are several.
     """
     try:
         with as_os_error():
@@ -138,7 +138,7 @@ def words_of(error: Exception) -> str:
 
 
 def verify(file: InventoryFile, manifest: str) -> None:
-    """Raises ``Refused`` where the file is not the one that its manifest means."""
+    """Raises ``Refused`` if the file is not the one that its manifest means."""
     if file.bytes is None and file.md5 is None:
         return
     size, digest = 0, hashlib.md5(usedforsecurity=False)
@@ -298,7 +298,7 @@ def _of_azure(name: str, says: Mapping[str, Any]) -> Inventory | None:
         )
     filters = says.get("ruledefinition", {}).get("filters", {})
     completed = says.get("inventorycompletiontime")
-    # Files that were made in the last days only: no root is covered.
+    # The inventory only has files of the last days, so it covers no root.
     recent = filters.get("creationTime")
     return Inventory(
         name,
@@ -335,12 +335,12 @@ def _of_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
 
 
 def _located(filesystem: Any, path: str, manifest: str, key: str) -> str:
-    """Manifests name files from the top of a bucket, or of a container."""
+    """The place of a file: manifests name files from the top of a bucket or container."""
     parts = PurePosixPath(key.lstrip("/")).parts
     beside = PurePosixPath(path).parent
     if len(key) <= _MOST_KEY_CHARS and ".." not in parts:
         for start in range(len(parts)):
-            # Above a folder at the top there are other buckets, or the whole machine.
+            # Above a top folder are other buckets, or the whole machine.
             is_data = parts[start] == "data" and beside.parent.name != ""
             for folder in (beside, beside.parent) if is_data else (beside,):
                 place = str(folder.joinpath(*parts[start:]))
@@ -358,7 +358,7 @@ def _located(filesystem: Any, path: str, manifest: str, key: str) -> str:
 
 
 def _refuse_others(filesystem: Any, files: Sequence[str], within: str | None) -> None:
-    """Raises ``OSError`` where a local file is a link that leads out of ``within``, or no regular
+    """Raises ``OSError`` if a local file is a link that leads out of ``within``, or no regular
     file.
     """
     if isinstance(filesystem, LocalFileSystem):
@@ -381,7 +381,9 @@ def _count(value: Any) -> int | None:
 
 
 def _texts(values: Any) -> tuple[str, ...]:
-    """Raises ``TypeError`` for what is no list of texts: of one text each letter would be one."""
+    """Raises ``TypeError`` unless it is a list of texts: a single text would be read letter by
+    letter.
+    """
     if not isinstance(values, list | None) or not all(
         isinstance(text, str) for text in values or ()
     ):
