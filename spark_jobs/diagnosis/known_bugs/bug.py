@@ -72,7 +72,7 @@ class KnownBug:
 
     @property
     def needs(self) -> Message:
-        """Its conditions for people, "" where every job meets them."""
+        """Its conditions for people, "" if every job meets them."""
         texts = [condition.text for condition in self.conditions]
         return list_text(texts, len(texts))
 
