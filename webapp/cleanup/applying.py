@@ -68,7 +68,7 @@ class Applying:
         self._names_checked: set[str] = set()
 
     def __call__(self) -> None:
-        """Raises :class:`Halted` where doubt arises; what was done until then is in the journal, or
+        """Raises :class:`Halted` if doubt arises; what was done until then is in the journal, or
         was put back.
         """
         manifest = self._run.reader.manifest
@@ -196,7 +196,7 @@ class Applying:
         return set(self._references) | set(self._watch.referred)
 
     def _refuse_missed(self, chunks: Iterable[int]) -> None:
-        """Raises :class:`PutBack` where a checkpoint misses what these chunks moved, by any name of
+        """Raises :class:`PutBack` if a checkpoint misses what these chunks moved, by any name of
         its directory.
         """
         names = self._watched()

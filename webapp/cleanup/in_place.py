@@ -139,7 +139,7 @@ class Hiding:
         return [rows[file.path] for file in files]
 
     def _delete(self, files: Sequence[Planned], *, tried: Collection[str]) -> list[Row]:
-        """The version first: without its marker it would be current again. The marker goes where
+        """The version first: without its marker it would be current again. The marker goes if
         nothing else of the key is left that it hides.
         """
         rows: dict[str, Row] = {}
@@ -219,7 +219,7 @@ class Tagging:
         return [refused[file.path] for file in files]
 
     def _tag(self, file: Planned) -> Row | None:
-        """``None`` where it is done."""
+        """``None`` if it is done."""
         try:
             tags = self._tags(file)
             owner = tags.get(TAG, self._plan)
@@ -306,7 +306,7 @@ class Tagging:
 
 
 def _above(file: Planned, versions: Sequence[Version]) -> list[Version] | None:
-    """All that is not older than the version that was to be hidden; ``None`` where that is gone."""
+    """All that is not older than the version that was to be hidden; ``None`` if that is gone."""
     kept = next((one for one in versions if one.id == file.version), None)
     if kept is None:
         return None

@@ -128,7 +128,7 @@ class Journal:
         return self._intended(chunk, self._names())
 
     def intend(self, chunk: int, files: Mapping[str, str | None], at: datetime) -> None:
-        """``files``: path → version, ``None`` where the store knows none."""
+        """``files``: path → version, ``None`` if the store knows none."""
         head = self._head(chunk, "intent", at)
         name = f"{chunk:08}.{secrets.token_hex(6)}.intent.jsonl"
         lines = [
@@ -138,7 +138,7 @@ class Journal:
         self._folder.write(self._path(name), _bytes([head, *lines]))
 
     def effect(self, chunk: int, rows: Sequence[Row], at: datetime) -> None:
-        """Raises ``AlreadyWritten`` where another process has done the chunk."""
+        """Raises ``AlreadyWritten`` if another process has done the chunk."""
         head = self._head(chunk, "effect", at) | {
             "previous": self._last or self._follows,
             "counts": tally(rows),
@@ -175,9 +175,7 @@ class Journal:
         return Effect(head, parsed)
 
     def verify(self) -> None:
-        """Raises :class:`PlanDamaged` where anything was changed, added or taken out by another
-        hand.
-        """
+        """Raises :class:`PlanDamaged` if anything was changed, added or taken out by another hand."""
         previous = None
         for chunk in sorted(self.done(), reverse=self._verb == UNDO):
             content = self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))
@@ -192,8 +190,8 @@ class Journal:
     def refuse_foreign(
         self, chunk: int, names: Sequence[str], planned: Mapping[str, tuple[int, str]]
     ) -> None:
-        """Raises :class:`PlanDamaged` where what is written of a chunk names other files than its
-        own, or other places for them.
+        """Raises :class:`PlanDamaged` if what is written of a chunk names other files than its own,
+        or other places for them.
 
         ``names`` as ``written`` has them; ``planned``: path → bytes and place in quarantine.
         """

@@ -34,8 +34,8 @@ class PartEntry:
 
 @dataclass(frozen=True)
 class PlannedRoot:
-    """``moves`` is how its files wait (:class:`webapp.cleanup.choices.Way`); ``quarantine`` is empty
-    where they stay where they are.
+    """``moves`` is how its files wait (:class:`webapp.cleanup.choices.Way`); ``quarantine`` is
+    empty if they stay where they are.
     """
 
     uri: str

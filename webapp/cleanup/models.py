@@ -29,9 +29,7 @@ class CleanupPlanQuerySet(models.QuerySet["CleanupPlan"]):
         )
 
     def named(self, name: str) -> "CleanupPlan | None":
-        """By name or the beginning of one (8 letters at least); ``None`` where that is not one
-        plan.
-        """
+        """By name or the beginning of one (8 letters at least); ``None`` if that is not one plan."""
         if len(name) < 8 or not all(letter in "0123456789abcdef" for letter in name):
             return None
         plans = list(self.filter(name__startswith=name)[:2])

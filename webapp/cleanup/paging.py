@@ -17,7 +17,7 @@ MOST_CHUNKS = 20
 
 @dataclass(frozen=True)
 class Slice:
-    """``previous`` and ``next`` are what to ask for, empty where there is none."""
+    """``previous`` and ``next`` are what to ask for, empty if there is none."""
 
     rows: list[dict[str, Any]]
     next: str = ""
@@ -25,7 +25,7 @@ class Slice:
 
 
 def files_page(reader: PlanReader, asked: str, size: int = PAGE_ROWS) -> Slice:
-    """Rows of the plan from number ``asked`` on, unverified; from the first where there is no such
+    """Rows of the plan from number ``asked`` on, unverified; from the first if there is no such
     number.
     """
     total = reader.manifest.total_files

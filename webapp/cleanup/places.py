@@ -23,7 +23,7 @@ class Files(Protocol):
     """
 
     def stat(self, path: str) -> Stat | None:
-        """``None`` where nothing is there.
+        """``None`` if nothing is there.
 
         Raises ``TreeError`` for what is no file, or cannot be known.
         """

@@ -51,7 +51,7 @@ class PlanReader:
             ) from error
 
     def part(self, number: int) -> pa.Table:
-        """Raises :class:`PlanDamaged` where one byte is not as it was planned."""
+        """Raises :class:`PlanDamaged` if one byte is not as it was planned."""
         entry = self.manifest.parts[number]
         try:
             content = self.folder.read(entry.name)
@@ -122,7 +122,7 @@ class PlanReader:
         raise IndexError(chunk)
 
     def chunk_of(self, path: str) -> int | None:
-        """The chunk that lists a file; None where the plan does not.
+        """The chunk that lists a file; None if the plan does not.
 
         Raises :class:`PlanDamaged`.
         """

@@ -132,8 +132,8 @@ def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
 def quoted_statements(audit: StorageAudit) -> list[QuotedStatement]:
     """Attestations that count now and counted when the audit was made.
 
-    Raises :class:`PlanRefused` where one was taken back since: what the audit says of its job rests
-    on it.
+    Raises :class:`PlanRefused` if one was taken back since: what the audit says of its job rests on
+    it.
     """
     at_audit = StorageStatement.objects.filter(kind=DEAD_JOB, stated_at__lte=audit.created_at)
     void = set(
@@ -183,7 +183,7 @@ def sort_roots(
 def _reasons(
     figures: RootFigures | None, row: StorageRoot | None, withheld: str, *, doubt: bool
 ) -> list[str]:
-    """Sentences; empty where it may be cleaned."""
+    """Sentences; empty if it may be cleaned."""
     if figures is None:
         return ["The audit says nothing of this root."]
     if row is None:

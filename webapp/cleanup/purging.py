@@ -22,8 +22,8 @@ MOST_NAMED = 3
 
 
 def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = None) -> None:
-    """Raises :class:`Halted` and deletes none of the files concerned, where a checkpoint refers to
-    one of them by now, by whatever name, or a job may need one that it does not name.
+    """Raises :class:`Halted` and deletes none of the files concerned, if a checkpoint refers to one
+    of them by now, by whatever name, or a job may need one that it does not name.
     """
     manifest, storage = run.reader.manifest, storage or Storage()
     refuse_unsafe(manifest.roots, manifest.searched_roots)

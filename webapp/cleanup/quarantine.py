@@ -25,8 +25,8 @@ def folder_of(quarantine: str, plan: str, root_number: int) -> str:
 def refuse_unsafe(
     roots: Sequence[PlannedRoot], searched: Sequence[str], also_scanned: Sequence[str] = ()
 ) -> None:
-    """Raises :class:`PlanRefused` where a quarantine that files are moved to lies in a scanned root
-    or holds one, or where roots lie in each other.
+    """Raises :class:`PlanRefused` if a quarantine that files are moved to lies in a scanned root or
+    holds one, or if roots lie in each other.
 
     ``also_scanned`` are further places where something is listed, such as where other roots are
     read.

@@ -52,7 +52,7 @@ class Recheck(Protocol):
 
 
 def refuse_doubt(audit: FreshAudit, roots: Sequence[str]) -> None:
-    """Raises :class:`Halted` where any root of the plan may not be cleaned by now."""
+    """Raises :class:`Halted` if any root of the plan may not be cleaned by now."""
     for root in roots:
         reasons = audit.not_cleanable.get(root, ())
         if reasons:

@@ -54,8 +54,8 @@ class Storage:
     roots: Sequence[Root] = field(default_factory=tuple)
 
     def has(self, path: str, besides: str = "") -> bool | None:
-        """Whether the file is there, and is another one than that at ``besides``; ``None`` where
-        that cannot be known.
+        """Whether the file is there, and is another one than that at ``besides``; ``None`` if that
+        cannot be known.
         """
         answers: list[bool | None] = []
         for place, within in dict.fromkeys(self._places(path)):

@@ -29,7 +29,7 @@ AT_ONCE = 16
 
 @dataclass
 class Run:
-    """One attempt at one plan. ``hold`` raises where another process has taken the plan over.
+    """One attempt at one plan. ``hold`` raises if another process has taken the plan over.
 
     ``progress`` hears after each chunk what became of its files, by outcome.
     """
@@ -56,8 +56,8 @@ class Run:
         return [self.places.of(row) for row in chunk.rows.to_pylist()]
 
     def refuse_linked(self, file: Planned) -> None:
-        """Raises :class:`Halted` where the way to its place in quarantine leads over a link: that
-        is not how it came there.
+        """Raises :class:`Halted` if the way to its place in quarantine leads over a link: that is
+        not how it came there.
         """
         if self.files.is_behind_link(file.quarantine, file.target):
             raise Halted(
@@ -67,7 +67,7 @@ class Run:
             )
 
     def verify(self, journal: Journal) -> None:
-        """Raises ``PlanDamaged`` where the journal is not, word for word, what was written of this
+        """Raises ``PlanDamaged`` if the journal is not, word for word, what was written of this
         plan.
         """
         journal.verify()
@@ -150,7 +150,7 @@ class Run:
         return ThreadPoolExecutor(AT_ONCE)
 
     def finish(self, journal: Journal, verb: str, chunk: int, rows: list[Row]) -> None:
-        """Journal the chunk. Raises :class:`Halted` where the storage refuses everything."""
+        """Journal the chunk. Raises :class:`Halted` if the storage refuses everything."""
         self.hold()
         journal.effect(chunk, rows, self.at())
         self.progress(verb, tally(rows))

@@ -32,7 +32,7 @@ class VerdictKey(NamedTuple):
 def batches(files: Sequence[str], audit_id: str | None = None) -> Iterator[pa.RecordBatch]:
     """Rows of one audit with the columns of a plan, in order; the parts may be named in any order.
 
-    Raises :class:`PlanRefused` where they are not sorted: everything that is read in step relies on
+    Raises :class:`PlanRefused` if they are not sorted: everything that is read in step relies on
     it.
     """
     last: VerdictKey | None = None

@@ -105,7 +105,7 @@ class Watch:
     def read(self, file: MetadataFile) -> None:
         """Take what it refers to out of the plan.
 
-        Raises :class:`Halted` where it cannot be read.
+        Raises :class:`Halted` if it cannot be read.
         """
         for tries_left in reversed(range(TRIES)):
             try:

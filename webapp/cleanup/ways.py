@@ -60,11 +60,11 @@ def _way(run: Run, file: Planned) -> Taking:
 
 
 def way_in_place(read_at: str, *, waste: bool, grace: timedelta) -> Way | None:
-    """How files can wait where they are; ``None`` where they have to be moved.
+    """How files can wait where they are; ``None`` if they have to be moved.
 
     Tags leave files readable, so checkpoints that are waste would go on to need their files. A
     bucket whose versioning was suspended would keep what is deleted without a version. Raises
-    ``OSError`` where the store does not answer.
+    ``OSError`` if the store does not answer.
     """
     bucket = Bucket.of(read_at)
     if bucket is None:

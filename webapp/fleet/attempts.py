@@ -162,7 +162,7 @@ def other_attempts(job: JobCurrent) -> list[JobCurrent]:
 
 
 def attempt_ids(cluster: str, job_id: str) -> list[str]:
-    """This id and those of the other attempts of its job; this one alone where it is not known.
+    """This id and those of the other attempts of its job; this one alone if it is not known.
 
     Two queries.
     """

@@ -104,9 +104,7 @@ FLEET_COLUMNS = (
 
 @dataclass(frozen=True)
 class Heading:
-    """``sort`` is what a click asks for; ``direction`` is empty where the table is not sorted by
-    it.
-    """
+    """``sort`` is what a click asks for; ``direction`` is empty if the table is not sorted by it."""
 
     column: Column
     sort: str = ""

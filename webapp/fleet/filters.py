@@ -156,7 +156,7 @@ class FleetFilters(JobFilters):
 
 
 class JobEventFilters(ListFilters):
-    """Of the page of a job, which leaves routine out where nothing is chosen."""
+    """Of the page of a job, which leaves routine out if nothing is chosen."""
 
     kind = Text(method="filter_kind")
     order = newest_first("ts")

@@ -23,7 +23,7 @@ MOST_SHOWN = 200
 
 @dataclass
 class JobGroup:
-    """``value``: of what they are grouped by, "" where they have none.
+    """``value``: of what they are grouped by, "" if they have none.
 
     ``counts``: jobs by the slug of a group of health; ``worst``: the lowest health that is known.
     """

@@ -73,7 +73,7 @@ class JobView:
 
     @property
     def range_query(self) -> str:
-        """For links of its pages; empty where no range was chosen."""
+        """For links of its pages; empty if no range was chosen."""
         return self.time_range.query if self.time_range.chosen else ""
 
     @property
@@ -129,8 +129,8 @@ def vertex_or_404(job: JobCurrent, vertex_id: str) -> dict[str, Any]:
 
 
 def as_of(job: JobCurrent, now: datetime) -> datetime | None:
-    """Up to when a job is known, where its judgement is behind; None where it is not. Ages count
-    from now all the same: this is shown beside them.
+    """Up to when a job is known, where its judgement is behind; None if it is not. Ages count from
+    now all the same: this is shown beside them.
     """
     if job.judged_at is None or job.judged_at >= now - between_judgements():
         return None

@@ -15,7 +15,7 @@ _SEGMENT = "taskmanager.memory.segment-size"
 
 
 def plan_of(job: JobCurrent) -> Plan | None:
-    """None where the plan, or how many subtasks a vertex of it has, is not known."""
+    """None if the plan, or how many subtasks a vertex of it has, is not known."""
     graph: Mapping[str, Any] = job.graph or {}
     vertices = [
         PlannedVertex(

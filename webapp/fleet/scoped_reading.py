@@ -37,7 +37,7 @@ def require_same_reading(
 def lock_reading(form: forms.BaseForm, fields: Iterable[str]) -> bool:
     """Whether these are shown only.
 
-    Raises ``PermissionDenied`` where another value was sent all the same.
+    Raises ``PermissionDenied`` if another value was sent all the same.
     """
     if scopes.current().is_everything:
         return False

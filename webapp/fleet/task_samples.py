@@ -29,7 +29,7 @@ _OF_TASKMANAGERS = (
 
 @dataclass(frozen=True)
 class SampledVertex:
-    """``taskmanagers``: of each subtask, None where unknown.
+    """``taskmanagers``: of each subtask, None if unknown.
 
     ``busy_ratio``: mean of its subtasks.
     """
@@ -49,7 +49,7 @@ class SampledTaskManager:
 
 @dataclass(frozen=True)
 class Sampled:
-    """Vertices and TaskManagers by id; none where nobody sampled them in time."""
+    """Vertices and TaskManagers by id; none if nobody sampled them in time."""
 
     vertices: Mapping[str, SampledVertex] = field(default_factory=dict)
     taskmanagers: Mapping[str, SampledTaskManager] = field(default_factory=dict)

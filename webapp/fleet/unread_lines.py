@@ -17,8 +17,8 @@ CLUSTERS_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class UnreadLines:
-    """``flink_version`` is that of the clusters now, ``None`` where it is unknown; ``example`` is
-    the newest line, without secrets.
+    """``flink_version`` is that of the clusters now, ``None`` if it is unknown; ``example`` is the
+    newest line, without secrets.
     """
 
     flink_version: str | None

@@ -48,7 +48,7 @@ _OF_FILE = (
 
 @dataclass(frozen=True)
 class ReadMetadata:
-    """``files`` None where it has more handles than a page reads."""
+    """``files`` None if it has more handles than a page reads."""
 
     path: str
     checkpoint_id: int | None
@@ -58,7 +58,7 @@ class ReadMetadata:
 
 
 def newest_metadata(cluster: str, job_id: str, at: datetime) -> ReadMetadata | None:
-    """None where nobody read one; raises what the storage raises."""
+    """None if nobody read one; raises what the storage raises."""
     for look_back in LOOK_BACKS:
         candidates = [
             (row, table)
@@ -133,7 +133,7 @@ _RENAMED_IN, _MERGES_SINCE = (1, 20), (1, 20)
 class FileSettings:
     """As the cluster has them, else Flink's defaults; a job may have others.
 
-    ``can_merge``: None where the version is unknown.
+    ``can_merge``: None if the version is unknown.
     """
 
     threshold_key: str
@@ -164,7 +164,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class FewerFiles:
-    """``merged``: at most, None where its version cannot or does.
+    """``merged``: at most, None if its version cannot or does.
 
     ``inlined``: at a threshold of ``inline_bytes``, that of the knee.
     """
@@ -190,7 +190,7 @@ def fewer_files(job: JobCurrent, now: datetime) -> FewerFiles:
 
 
 def most_if_merged(files: CheckpointFiles, settings: FileSettings) -> int | None:
-    """None where its version cannot merge files, or does already."""
+    """None if its version cannot merge files, or does already."""
     if not settings.can_merge or files.merged.any():
         return None
     return most_merged_files(files, settings.threads, settings.largest_file_bytes)

@@ -359,7 +359,7 @@ class ChainLink(OfAudit):
     """Serving table ``storage_chain``: the job in ``directory`` depends on that in
     ``other_directory``.
 
-    ``directory`` is empty where nobody knows where the job writes.
+    ``directory`` is empty if nobody knows where the job writes.
     """
 
     directory = models.CharField(max_length=MISSING_PATH_LENGTH, blank=True)

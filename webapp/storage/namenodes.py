@@ -86,7 +86,7 @@ class NameNode:
 class NameNodes:
     """``silent``: clusters on which one is declared that has no sample in these minutes.
 
-    ``why``: what hinders, "" where nothing.
+    ``why``: what hinders, "" if nothing.
     """
 
     known: Sequence[NameNode] = ()

@@ -52,8 +52,8 @@ def audited_or_404(root: str) -> RootFigures:
 
 
 def of_job(cluster: str, job_id: str) -> list[JobStorage]:
-    """What they say of one job, for its page: one row a root, largest first; empty where no audit
-    met the job.
+    """What they say of one job, for its page: one row a root, largest first; empty if no audit met
+    the job.
     """
     rows = JobStorage.objects.filter(
         cluster=cluster, job_id=job_id, audit__in=latest_audits()

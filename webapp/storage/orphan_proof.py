@@ -36,8 +36,8 @@ BY_JOB = frozenset({"in_flight", "no_checkpoint_since"})
 class Unreferenced:
     """Files that nothing refers to and that are not yet orphans.
 
-    ``provable_from``: when an audit can prove the last of them at the latest, None where that takes
-    a job's next checkpoint only. ``awaits_job``: some of them also wait for their job to complete a
+    ``provable_from``: when an audit can prove the last of them at the latest, None if that takes a
+    job's next checkpoint only. ``awaits_job``: some of them also wait for their job to complete a
     checkpoint.
     """
 
@@ -50,7 +50,7 @@ class Unreferenced:
 def unreferenced(
     audit: StorageAudit, rows: Iterable[VerdictFigures], audit_every_h: int | None = None
 ) -> Unreferenced | None:
-    """Of one root, from its figures by reason; None where there is nothing of it."""
+    """Of one root, from its figures by reason; None if there is nothing of it."""
     recent = [row for row in rows if row.verdict == RECENT]
     if not recent or audit.as_of is None:
         return None

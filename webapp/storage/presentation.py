@@ -288,7 +288,7 @@ SHOWN = 2
 
 
 def text_of(audit: StorageAudit, root: str) -> list[str]:
-    """The first sentences; none where the audit found no second name."""
+    """The first sentences; none if the audit found no second name."""
     rows = AuditDoubt.objects.filter(audit=audit, root=root, reason=TWO_NAMES).order_by("subject")[
         :SHOWN
     ]

@@ -15,7 +15,7 @@ from webapp.storage.newest_audits import latest_audits
 @dataclass(frozen=True)
 class Reader:
     """A cluster; ``declared`` for this root by an operator, ``jobs`` of it that the newest audit
-    met there. ``name`` is empty where no registered cluster has reported the jobs.
+    met there. ``name`` is empty if no registered cluster has reported the jobs.
     """
 
     name: str

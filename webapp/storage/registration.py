@@ -21,8 +21,8 @@ from webapp.storage.suggestions import above_entropy
 
 
 def placed(written: str, read_at: str) -> Root:
-    """The root that ``written`` names, in any spelling; raises ``ValidationError`` where it names
-    none or overlaps a registered one.
+    """The root that ``written`` names, in any spelling; raises ``ValidationError`` if it names none
+    or overlaps a registered one.
     """
     try:
         root = Root.of(written, read_at or None, spellings())

@@ -28,7 +28,7 @@ DECLARE = _("Declare it in the settings of the root.")
 @dataclass(frozen=True)
 class ReplicationFactor:
     """``factor`` None: not known, or no matter of this storage; a mean where a listing tells files
-    apart. ``why`` says where it is from, or what to do; "" where it is no matter.
+    apart. ``why`` says where it is from, or what to do; "" if it is no matter.
     """
 
     factor: float | None
@@ -71,7 +71,7 @@ def factor_of(root: StorageRoot | None) -> ReplicationFactor:
 
 
 def factors_by_uri(uris: Iterable[str]) -> dict[str, ReplicationFactor]:
-    """Of registered roots; nothing is asked where none of them can be HDFS."""
+    """Of registered roots; nothing is asked if none of them can be HDFS."""
     replicated = [uri for uri in set(uris) if is_replicated(uri)]
     return (
         factors_of(StorageRoot.objects.prefetch_related("clusters").filter(uri__in=replicated))

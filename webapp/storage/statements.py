@@ -42,7 +42,7 @@ class Stated(NamedTuple):
 
 
 def state(stated: Stated, reason: str, name: str, user: User | None = None) -> StorageStatement:
-    """Raises :class:`InputRefused` where it is not true, or about nothing that an audit met."""
+    """Raises :class:`InputRefused` if it is not true, or about nothing that an audit met."""
     if not reason.strip():
         raise InputRefused(gettext("Give the reason: it is shown wherever the statement counts."))
     fields = _CHECKS[stated.kind](stated)

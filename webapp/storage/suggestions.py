@@ -84,7 +84,7 @@ def uncovered(uris: Sequence[str]) -> list[str]:
 
 
 def above_entropy(uri: str) -> str | None:
-    """The directory that holds all that Flink spreads from ``uri``; None where it spreads nothing.
+    """The directory that holds all that Flink spreads from ``uri``; None if it spreads nothing.
 
     The place of the key is taken by random characters, in the name of each ``_metadata`` by
     nothing. Source: Flink's ``EntropyInjector``, ``AbstractS3FileSystemFactory``.

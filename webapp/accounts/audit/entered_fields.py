@@ -95,7 +95,7 @@ _OF_THE_COMMAND = tuple(
     setting.option[2:].replace("-", "_") for setting in _ASKED if setting.option
 )
 ADDRESSES = {TRIED: _OF_A_CLUSTER, "cluster.add": (*_OF_A_CLUSTER, *_OF_THE_COMMAND)}
-"""By action that asks somebody: fields that say whom. Told without user, password and query; where
+"""By action that asks somebody: fields that say whom. Told without user, password and query; if
 nothing is saved, nothing else says it.
 """
 TYPED_NAME = "name_as_typed"

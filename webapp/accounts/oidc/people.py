@@ -29,7 +29,7 @@ class NotAdmitted(Exception):
 
 
 def admitted(claims: Mapping[str, Any]) -> User:
-    """The user, made where there is none yet. Raises :class:`NotAdmitted`.
+    """The user, made if there is none yet. Raises :class:`NotAdmitted`.
 
     An existing account is never taken over by its name: whoever controls names at the provider
     would become anybody here.

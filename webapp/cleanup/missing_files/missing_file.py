@@ -63,8 +63,8 @@ class Referrer:
 
 @dataclass(frozen=True)
 class Triage:
-    """``present``: None where the storage cannot be asked. ``owner``: the job in whose directory
-    ``owner_id`` the file was, None where no cluster reported it. ``referrers`` by the newest audit
+    """``present``: None if the storage cannot be asked. ``owner``: the job in whose directory
+    ``owner_id`` the file was, None if no cluster reported it. ``referrers`` by the newest audit
     that could know them, ``referrers_as_of``.
     """
 

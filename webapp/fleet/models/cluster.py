@@ -376,7 +376,7 @@ class Cluster(LogStoreFields):
 
     @property
     def shown_address(self) -> str:
-        """The first of those by which it is seen; "" where it has files of logs alone."""
+        """The first of those by which it is seen; "" if it has files of logs alone."""
         declared = [
             setting
             for source in source_registry.sources()
@@ -395,7 +395,7 @@ class Cluster(LogStoreFields):
 
     @property
     def operator_message(self) -> str:
-        """One line of the operator; "" where there is none."""
+        """One line of the operator; "" if there is none."""
         text = self.operator.get("sentence") if isinstance(self.operator, dict) else ""
         return text if isinstance(text, str) else ""
 

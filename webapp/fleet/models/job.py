@@ -32,7 +32,7 @@ class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
     def with_status(
         self, now: datetime
     ) -> Any:  # a queryset of jobs; the type plugin does not let one filter by annotations
-        """Add ``status``: the reported state, UNKNOWN where nobody can know it now, UNWATCHED where
+        """Add ``status``: the reported state, UNKNOWN if nobody can know it now, UNWATCHED where
         its cluster was removed.
 
         A job that is over keeps its state; one of a recording is judged at its recorded time.

@@ -75,7 +75,7 @@ class LogStoreFields(models.Model):
         abstract = True
 
     def check_log_store(self) -> None:
-        """Raises ``ValidationError`` where something is missing that this kind of store needs."""
+        """Raises ``ValidationError`` if something is missing that this kind of store needs."""
         kind = self.log_store_kind
         if not kind:
             return

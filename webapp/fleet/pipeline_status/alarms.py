@@ -24,7 +24,7 @@ UNREAD_FOR = timedelta(seconds=60)
 
 
 def problems(now: datetime) -> list[Problem]:
-    """Everything that is wrong now, most basic first. Empty also where nothing was ever started."""
+    """Everything that is wrong now, most basic first. Empty also if nothing was ever started."""
     rows = list(DueWork.objects.all())
     if not rows:
         return []

@@ -50,7 +50,7 @@ def kept_bytes() -> int:
 
 
 def problems() -> list[Problem]:
-    """Empty where there is room."""
+    """Empty if there is room."""
     listed = []
     least = settings.WEIR.least_free_mb * 1_000_000
     for folder, free_bytes in disks():
@@ -80,7 +80,7 @@ def problems() -> list[Problem]:
 
 
 def why_stopped() -> str:
-    """A sentence; "" where there is room."""
+    """A sentence; "" if there is room."""
     return next((problem.detail for problem in problems()), "")
 
 

@@ -32,8 +32,8 @@ checkpoints.
 
 @dataclass(frozen=True)
 class RequestedRoot:
-    """``withheld`` says why an attestation does not count this time; empty where it does, or where
-    there is none. ``outside``: where live clusters write besides.
+    """``withheld`` says why an attestation does not count this time; empty if it does, or if there
+    is none. ``outside``: where live clusters write besides.
     """
 
     root: Root

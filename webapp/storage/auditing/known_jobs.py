@@ -117,7 +117,7 @@ def is_completed_unread(job: Mapping[str, Any]) -> bool:
 
 
 def reads_restored(checkpoint_config: dict[str, Any] | None, version: str | None) -> bool:
-    """Whether its state backend may be ForSt (of Flink 2; where nobody knows the version, too):
+    """Whether its state backend may be ForSt (of Flink 2; if nobody knows the version, too):
     restored without copying, it reads the files of that snapshot where they are.
 
     Source: Flink's ``DataTransferStrategyBuilder``. Its checkpoints copy them where its database

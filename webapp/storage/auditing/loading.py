@@ -23,7 +23,7 @@ KNOWN_TABLES: dict[str, ServingTable] = {**AUDIT_TABLES, **FILE_TABLES}
 
 
 def read_manifest(audit: StorageAudit) -> Manifest:
-    """Raises ``BadManifest`` where the audit did not get to its end."""
+    """Raises ``BadManifest`` if the audit did not get to its end."""
     return run_files.read_manifest(audit.manifest_path, audit.audit_id, KNOWN_TABLES)
 
 

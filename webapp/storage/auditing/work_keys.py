@@ -32,7 +32,7 @@ def after(began: datetime, ended: datetime) -> datetime | None:
 
 
 def audit_now(at: datetime) -> bool:
-    """An audit of all roots is due now; False where none is audited."""
+    """An audit of all roots is due now; False if none is audited."""
     intervals = audits_s()
     DueWork.objects.ensure(intervals, at)
     return bool(intervals) and bool(DueWork.objects.filter(key=AUDIT).update(next_attempt_at=at))

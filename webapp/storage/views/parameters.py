@@ -4,5 +4,5 @@ from django.http import HttpRequest
 
 
 def parameter(request: HttpRequest, name: str) -> str:
-    """Empty where it is not given. PostgreSQL refuses NUL in texts."""
+    """Empty if it is not given. PostgreSQL refuses NUL in texts."""
     return request.GET.get(name, "").replace("\x00", "")[:4_000]

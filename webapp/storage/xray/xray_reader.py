@@ -55,9 +55,7 @@ class Seen:
         self.finished: dict[str, int] = {}
         self.absolute = 0
         self.uploaded: dict[str, int | None] = {}
-        """By operator, as Flink counts; ``None`` where some keyed state does not say (before
-        1.15).
-        """
+        """By operator, as Flink counts; ``None`` if some keyed state does not say (before 1.15)."""
 
     def watch(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         for piece in pieces:
