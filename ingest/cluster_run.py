@@ -54,6 +54,7 @@ class ClusterRun:
     outcome: dict[str, Any] = field(default_factory=dict)
     took_s: float = 0
     stalled_s: float = 0
+    files_late: bool = False
 
     @property
     def answers(self) -> bool:

@@ -1,9 +1,11 @@
 """A collect cycle over a shard of clusters, committed to the lake as clusters are read."""
 
+import contextvars
 import logging
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ingest.cluster_run import ClusterRun, CollectorCursor, Shard
@@ -52,6 +54,7 @@ class ClusterOutcome:
     refused: bool = False
     took_s: float = 0
     stalled_s: float = 0
+    files_late: bool = False
 
 
 def collect_shard(
@@ -69,7 +72,7 @@ def collect_shard(
     """Outcomes in the order of ``clusters``. ``cursors`` is by cluster name. ``committed`` gets the
     outcomes of each group of clusters, in this thread, as soon as their rows are in the lake. With
     ``stragglers_after_s``, who takes that long and twice as long as half of the shard has no
-    outcome. Raises only if the lake cannot be written.
+    outcome, and files are waited for less long. Raises only where the lake cannot be written.
     """
     shard = Shard(
         at, cycle_s, limits_per_cluster(total_requests, len(clusters), limits or RequestLimits())
@@ -77,11 +80,11 @@ def collect_shard(
     shard.runs = [
         ClusterRun(cluster, dict(cursors.get(cluster.name) or {}), shard) for cluster in clusters
     ]
+    files_within_s = FILES_S if stragglers_after_s is None else FILES_S / 6
     outcomes: dict[str, ClusterOutcome] = {}
     with ShardReading(shard.runs, _read_endpoints, stragglers_after_s) as reading:
         for group in reading.groups():
-            for run in group:
-                _read_files(run)
+            group = [_with_files(run, files_within_s) for run in group]
             lake.append(observed for run in group for observed in run.observed)
             done = [_outcome(run) for run in group]
             outcomes |= {outcome.cluster: outcome for outcome in done}
@@ -109,6 +112,43 @@ async def _read_endpoints(run: ClusterRun, stall: Stall) -> None:
                 )
     run.took_s = time.monotonic() - began
     run.stalled_s = stall.total_s_since(began)
+
+
+FILES_S = 120.0
+"""For the logs and snapshots of one cluster: most take a second, and a large backlog on a busy
+machine half a minute. Less where others wait.
+"""
+_reading: dict[str, threading.Thread] = {}
+"""By cluster, what a store that hangs still holds: nobody can end a thread."""
+
+
+def _with_files(run: ClusterRun, within_s: float) -> ClusterRun:
+    """``run`` with what its files hold; without, where that was not read in time, so that nobody
+    waits for a mount or a bucket of others.
+    """
+    name = run.cluster.name
+    if not any(source.files and source.wanted(run) for source in sources()):
+        return run
+    known = _reading.get(name)
+    if known is None or not known.is_alive():
+        # Of its own, since it may go on when nobody waits any more.
+        with_files = replace(run, cursor=dict(run.cursor), observed=list(run.observed))
+        context = contextvars.copy_context()
+        known = threading.Thread(target=context.run, args=(_read_files, with_files), daemon=True)
+        known.start()
+        known.join(within_s)
+        if not known.is_alive():
+            run.observed = with_files.observed
+            return with_files
+        _reading[name] = known
+    late = message(
+        "Its files (logs, snapshots) were not read within {files_s:number} s; the rest is.",
+        files_s=within_s,
+    )
+    run.error = run.error or late
+    run.files_late = True
+    run.skip("log", Skip(message("cluster {name:name}", name=name), "timeout", late))
+    return run
 
 
 def _read_files(run: ClusterRun) -> None:
@@ -167,5 +207,6 @@ def _outcome(run: ClusterRun) -> ClusterOutcome:
         refused=bool(rest and rest.refused),
         took_s=run.took_s,
         stalled_s=run.stalled_s,
+        files_late=run.files_late,
         **run.outcome,
     )

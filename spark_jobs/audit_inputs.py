@@ -28,6 +28,8 @@ from spark_jobs.storage_words import TWO_NAMES
 
 OF_FILES = ("storage_file", "storage_live", "storage_absent")
 OF_REFERENCES = ("storage_reference", PENDING)
+MOST_LINKS = 100
+"""Of a root; one with more does not count as listed whole but for its links."""
 
 
 def root_rows(audits: Sequence[Audit]) -> list[Row]:
@@ -49,6 +51,7 @@ def _root_row(audit: Audit, root: AuditedRoot) -> Row:
         "any_unreachable": bool(root.unreachable or root.unreachable_elsewhere),
         "attested": root.attested,
         "unlisted": sum(_doubt_of(directory) != TWO_NAMES for directory in root.unlisted),
+        "links": [place.subject for place in root.unlisted if place.reason == LINK][:MOST_LINKS],
         "known_authorities": sorted(
             {match[0] for uri in known if (match := re.match(AUTHORITY, uri))}
         ),

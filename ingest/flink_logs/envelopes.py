@@ -82,6 +82,7 @@ _PREFIXES = (
         "journald", re.compile(rb"(?:<[0-9]{1,3}>)?(?P<stamp>" + _STAMP + rb") " + _HOST_AND_TAG)
     ),
     _Prefix("docker compose", re.compile(rb"(?P<tag>[A-Za-z0-9][A-Za-z0-9_.-]{0,252}+) *+\| ?")),
+    _Prefix("fluentd", re.compile(rb"(?P<stamp>" + _STAMP + rb")\t(?P<tag>[^\t\n]{1,250})\t")),
     _Prefix("time stamps", re.compile(rb"(?P<stamp>" + _STAMP + rb") ")),
     _Prefix(
         "stern",

@@ -10,6 +10,7 @@ from typing import IO, Any
 import aiohttp
 from fsspec.compression import compr
 
+from ingest.flink_logs.documents import pieces
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import age_order, day_of, is_packed, process_of
@@ -23,7 +24,6 @@ from ingest.records import LogRecord, Observed, Skip
 from ingest.redaction.texts import redact
 from ingest.regular_files import open_regular
 
-READ_BYTES = 1024 * 1024
 BATCH_RECORDS = 20_000
 UNREADABLE = (OSError, EOFError, aiohttp.ClientError, zlib.error, lzma.LZMAError)
 """What opening or unpacking a bad file raises; a permission error is an ``OSError`` too."""
@@ -166,7 +166,7 @@ def read_file(
     size = 0
     try:
         with open_unpacked(path) as stream:
-            while data := stream.read(READ_BYTES):
+            for data in pieces(stream):
                 size += len(data)
                 records += reader.feed(data)
                 if len(records) >= BATCH_RECORDS:

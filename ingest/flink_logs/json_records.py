@@ -63,7 +63,16 @@ _TIMES = (
     "datetime",
     "eventTime",
 )
-_LEVELS = ("level", "log.level", "severity", "levelname", "log_level", "loglevel", "messageType")
+_LEVELS = (
+    "level",
+    "log.level",
+    "severity",
+    "levelname",
+    "log_level",
+    "loglevel",
+    "messageType",
+    "lvl",
+)
 _LOGGERS = ("loggerName", "logger_name", "logger", "log.logger", "_logger", "class")
 _MESSAGES = ("message", "msg", "short_message", "formattedMessage", "rendered_message")
 _TRACES = (
@@ -86,6 +95,7 @@ _ENVELOPES = (
     "stream",
     "kubernetes",
     "container_name",
+    "_index",
     "_HOSTNAME",
     "docker",
     "pod",

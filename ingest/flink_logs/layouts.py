@@ -91,13 +91,13 @@ _BRACKETS = r"\[(?:[^\[\]\n]|\[[^\[\]\n]{0,200}+\]){0,400}+\] *+"
 _LOGGER = (
     # Flink names tasks so that the beginning of one looks like a logger.
     r"(?!(?:Source|Sink|Legacy|Co-|Window|Map|Filter|Process)[A-Za-z -]{0,40}: )"
-    r"([A-Za-z_][A-Za-z0-9_.$/-]{0,300}+)(?::[0-9?]++|\[[0-9]++\]|\([^()\n]{0,200}+\))?+ *+"
+    r"\[?+([A-Za-z_][A-Za-z0-9_.$/-]{0,300}+)\]?+(?::[0-9?]++|\[[0-9]++\]|\([^()\n]{0,200}+\))?+ *+"
     rf"(?:{_BRACKETS}|\{{[^{{}}\n]{{0,400}}+\}} *+|(?:line:)?[0-9]{{1,9}}+ *+)*+(?:--? |: )"
 )
 _BEFORE_MESSAGE = (
-    # A thread name printed before the level may be any text.
-    rf"(?:[^\n]{{0,300}}? )?\[?{_LEVEL} *+\]? *+(?:[0-9]{{1,9}}+ ++)?(?:--- ++)?(?:{_BRACKETS})*+"
-    rf"{_LOGGER}"
+    # Of a thread that is printed before the level anything may be the name.
+    rf"(?:[^\n]{{0,300}}? )?\[?{_LEVEL} *+\]? *+(?:[0-9]{{1,9}}+ ++)?(?:--- ++)?"
+    rf"(?:(?!\[[A-Za-z_][A-Za-z0-9_.$]*+\] - ){_BRACKETS})*+{_LOGGER}"
 )
 """Level, thread, logger, line number and MDC, each optional, in the usual orders of log4j and
 logback.
@@ -126,7 +126,8 @@ BEHIND = Layout(
     message("date first, logger last"),
     "",
     r"^\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,:]([0-9]{1,9}))?"
-    rf"(?: ?(Z|UTC|[+-][0-9]{{2}}:?[0-9]{{2}}))?\]?:? ++\[?{_LEVEL}\]? ++(?:- )?",
+    rf"(?: ?(Z|UTC|[+-][0-9]{{2}}:?[0-9]{{2}}))?\]?:? ++\[?{_LEVEL}\]? ++"
+    r"(?:\[[^\[\]\n]{1,200}+\] )?+(?:- )?",
     ("second", "fraction", "offset", "level"),
     r"([0-9]{4})[-/]([0-9]{2})[-/]([0-9]{2})[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})(.*)",
     "yMdHms",

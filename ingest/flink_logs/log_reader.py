@@ -13,6 +13,7 @@ plain files: in pieces, in Spark's blocks and beside damage.
 
 import re
 from bisect import bisect_right
+from codecs import BOM_UTF8
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -269,9 +270,10 @@ class LogReader:
 
     def _feed(self, data: bytes) -> None:
         if self._hole:
-            # Copy-and-truncate rotation leaves a hole where a writer goes on at its old position.
+            # Copy-and-truncate rotation leaves a hole where a writer goes on at its old position;
+            # editors of Windows begin a file with a byte order mark.
             size = len(data)
-            data = data.lstrip(b"\0")
+            data = data.lstrip(b"\0").removeprefix(BOM_UTF8)
             self._carry_at += size - len(data)
             self._hole = not data
         if self._mid_line:

@@ -1051,8 +1051,10 @@ _TASKMANAGER_PATTERNS = (
     ),
 )
 
-_JOB_OF_TRACE = ("job_id", rf"(?:JobMaster for|for) job ({t.HEX}) failed")
-"""Dispatcher.jobMasterFailed: the process ends, and the trace alone names the job."""
+_JOB_OF_TRACE = ("job_id", rf"(?:for job|job with job id) ({t.HEX})(?: failed|\.)")
+"""Dispatcher.jobMasterFailed, SessionDispatcherLeaderProcess.recoverJob: the process ends, and the
+trace alone names the job.
+"""
 
 _PROCESS_PATTERNS = (
     # Why a process or its part of a job ended: most of these lines name no job.
@@ -1291,6 +1293,18 @@ _PROCESS_PATTERNS = (
     ),
     _pattern(
         "taskmanager_fatal",
+        "1.9–1.12",
+        r"TaskManager initialization failed\.",
+        "TaskManager initialization failed.\njava.io.IOException: Could not create FileSystem",
+    ),
+    _pattern(
+        "taskmanager_fatal",
+        "1.9+ on YARN",
+        r"YARN TaskManager initialization failed\.",
+        "YARN TaskManager initialization failed.\njava.io.IOException: no such keytab",
+    ),
+    _pattern(
+        "taskmanager_fatal",
         "1.9+",
         rf"Terminating TaskManagerRunner with exit code {t.INT:count}",
         "Terminating TaskManagerRunner with exit code 1.",
@@ -1484,6 +1498,15 @@ TRACE_PATTERNS: tuple[TracePattern, ...] = (
         "RPC_TOO_LARGE",
         "java.io.IOException: The rpc invocation size 12000000 exceeds the maximum pekko "
         "framesize.",
+    ),
+    TracePattern(
+        "rpc_too_large",
+        "'s result size ",
+        "RPC_TOO_LARGE",
+        (
+            "org.apache.flink.runtime.rpc.exceptions.RpcException: The method requestJob's result "
+            "size 14123456 exceeds the maximum size 10485760 ."
+        ),
     ),
     TracePattern(
         "association_quarantined",

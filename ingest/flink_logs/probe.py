@@ -4,7 +4,8 @@ from datetime import datetime, timedelta
 
 from ingest.cluster_run import ClusterRun
 from ingest.errors import IngestError
-from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find
+from ingest.flink_logs.documents import READ_BYTES
+from ingest.flink_logs.files import UNREADABLE, LogFile, find
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import is_packed, process_of

@@ -8,7 +8,8 @@ from typing import IO, Any
 from zoneinfo import ZoneInfo
 
 from ingest.flink_logs.cursors import HEAD_BYTES, FileCursor, TailCursor, fingerprint
-from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, no_header, unreadable
+from ingest.flink_logs.documents import READ_BYTES
+from ingest.flink_logs.files import UNREADABLE, LogFile, find, no_header, unreadable
 from ingest.flink_logs.layouts import Layout, layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import age_order, day_of, is_packed, is_rotated, process_of

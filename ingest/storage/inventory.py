@@ -1,7 +1,7 @@
-"""Imports an inventory as a listing: those that S3, Google and Azure deliver, ``hdfs oiv -p
-Delimited``, what ``hdfs dfs -ls -R``, ``aws s3 ls --recursive`` and ``gsutil ls -l -r`` print, and
-any table with a column for path, size and modification time. A row that cannot be read stops the
-import: a shorter listing would show files as missing.
+"""Imports an inventory as a listing: those that S3, OSS, COS, OBS, Google and Azure deliver, ``hdfs
+oiv -p Delimited``, what ``hdfs dfs -ls -R``, ``aws s3 ls --recursive`` and ``gsutil ls -l -r``
+print, and any table with a column for path, size and modification time. A row that cannot be read
+stops the import: a shorter listing would show files as missing.
 """
 
 import re
@@ -32,6 +32,7 @@ from ingest.storage.snapshots import SCHEMA, Listed, Part, Progress, Snapshot
 from ingest.uris import PLAIN, Spellings, canonical, canonical_column
 
 _ISO = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?)?$"
+_OF_OSS = r"T(\d\d)-(\d\d)-(\d\d)Z$"
 _SECONDS = r"^-?\d{1,15}(\.\d{1,9})?$"
 _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 FARTHEST_ZONE = timedelta(hours=14)
@@ -354,6 +355,10 @@ class _Batch:
     def _absolute(self, names: pa.Array) -> pa.Array:
         top, bucket = self.rows.of_file_system, self._text("bucket")
         if bucket is not None:
+            if (account := self._text("account")) is not None:
+                # COS addresses a bucket with the account.
+                whole = pc.binary_join_element_wise(bucket, account, "-")
+                bucket = pc.if_else(pc.equal(whole, self.rows.bucket), whole, bucket)
             return pc.binary_join_element_wise(f"{self.rows.scheme}://", bucket, "/", names, "")
         column = self._path_column()
         if column != "path" and self.rows.bucket and self.rows.scheme not in _FILE_SYSTEMS:
@@ -425,6 +430,7 @@ def instants(written: pa.Array) -> pa.Array:
     in_calendar = pc.and_(pc.greater_equal(numbers, _FIRST_MS), pc.less_equal(numbers, _LAST_MS))
     since_1970 = pc.if_else(in_calendar, numbers, None).cast(pa.int64()).cast(of)
     written = pc.replace_substring_regex(written, r" ?(UTC|GMT)$", "Z")
+    written = pc.replace_substring_regex(written, _OF_OSS, r"T\1:\2:\3Z")
     iso = pc.if_else(pc.match_substring_regex(written, _ISO), written, None)
     iso = pc.replace_substring_regex(iso, r"(\.\d{3})\d+", r"\1")
     iso = pc.replace_substring_regex(iso, r"^(.{10})$", r"\1 00:00")

@@ -60,7 +60,8 @@ class Inventory:
     ``is_gathered``: several files without a manifest, which may be of several inventories.
     ``columns`` and ``delimiter`` are those of files without a header, ``rows`` of all files
     together, as a manifest has them. ``prefixes`` and ``left_out``: containers and prefixes that
-    Azure's rule takes and leaves out; all if there are none.
+    its rule takes and leaves out; all if there are none. ``is_dated``: its name or the times of
+    its files say when it was begun, if nothing else does.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Inventory:
     rows: int | None = None
     prefixes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    is_dated: bool = True
 
     def refuse_other_root(self, uri: str) -> None:
         """Raises ``Refused`` if the rule of the inventory leaves out files below ``uri``
@@ -265,23 +267,48 @@ def _of_manifest(asked: str, filesystem: Any, path: str) -> Inventory:
         for file in made.files
     )
     made = replace(made, files=files)
-    return made if made.begun is not None else _dated(filesystem, made)
+    return made if made.begun is not None or not made.is_dated else _dated(filesystem, made)
 
 
 def _of_s3(name: str, says: Mapping[str, Any]) -> Inventory:
+    """Also of Alibaba's OSS, which counts seconds, Tencent's COS and Huawei's OBS."""
+    if "starttimestamp" in says:
+        raise Refused(
+            message(
+                "{file:name} is of an incremental inventory, which lists changes alone; name the "
+                "manifest of a full one.",
+                file=name,
+            )
+        )
     begun = says.get("creationtimestamp")
-    at = None if begun is None else datetime.fromtimestamp(int(begun) / 1000, UTC)
+    at = None if begun is None else datetime.fromtimestamp(_seconds(int(begun)), UTC)
     columns = says["fileschema"] if says.get("fileformat", "CSV").upper() == "CSV" else None
+    files = [
+        ({letters(key): value for key, value in file.items()}, str(file["key"]))
+        for file in says["files"]
+    ]
+    counts = [_count(of.get("inventoriedrecord")) for of, _ in files]
+    rows = _count(says.get("filterobjectcount"))
+    if rows is None and None not in counts:
+        rows = sum(count or 0 for count in counts)
     return Inventory(
         name,
         tuple(
-            InventoryFile(str(file["key"]), _count(file.get("size")), file.get("MD5checksum"))
-            for file in says["files"]
+            InventoryFile(key, _count(of.get("size")), of.get("mdchecksum")) for of, key in files
         ),
         at,
         at and at + LONGEST_RUN,
         columns=columns and tuple(column.strip() for column in columns.split(",")),
+        rows=rows,
+        # Of a prefix that its rule may have, no manifest tells.
+        left_out=() if rows == _count(says.get("listobjectcount", rows)) else ("",),
+        is_dated="sourceappid" not in says,
     )
+
+
+def _seconds(since_1970: int) -> float:
+    """Of milliseconds, or seconds: a number that is 1973 in milliseconds is the year 5138."""
+    return since_1970 / 1000 if since_1970 >= 100_000_000_000 else since_1970
 
 
 def _of_azure(name: str, says: Mapping[str, Any]) -> Inventory | None:
@@ -341,7 +368,9 @@ def _located(filesystem: Any, path: str, manifest: str, key: str) -> str:
     if len(key) <= _MOST_KEY_CHARS and ".." not in parts:
         for start in range(len(parts)):
             # Above a top folder are other buckets, or the whole machine.
-            is_data = parts[start] == "data" and beside.parent.name != ""
+            is_data = beside.parent.name != "" and (
+                parts[start] == "data" or parts[start - 1 : -1] == (beside.parent.name,)
+            )
             for folder in (beside, beside.parent) if is_data else (beside,):
                 place = str(folder.joinpath(*parts[start:]))
                 if filesystem.isfile(place):

@@ -30,6 +30,7 @@ MEANINGS = {
     "key": ("key",),
     "name": ("name",),
     "bucket": ("bucket",),
+    "account": ("appid",),
     "bytes": ("bytes", "size", "filesize", "length", "len", "contentlength"),
     "modified": (
         *("modified", "mtime", "lastmodified", "lastmodifieddate", "modificationtime", "modtime"),
@@ -45,8 +46,11 @@ MEANINGS = {
     "is_directory": ("hdiisfolder", "isdirectory", "isdir"),
 }
 """What a column is for, by its name in lower case and letters alone; the first name wins. Sources:
-S3 Inventory, Storage Insights and Azure's blob inventory (their lists of fields), ``hdfs oiv``.
+S3 Inventory, those of OSS, COS and OBS, Storage Insights and Azure's blob inventory (their lists of
+fields), ``hdfs oiv``.
 """
+_OF_CHANGES = {"recordtype", "recordtimestamp", "sequencenumber"}
+"""Columns of OSS's incremental inventory and S3 Metadata's journal."""
 _IMAGE = (
     *("path", "replication", "modified", "accessed", "preferredblocksize", "blockscount"),
     *("filesize", "nsquota", "dsquota", "permission", "user", "group"),
@@ -205,6 +209,13 @@ def _by_meaning(file: str, names: Sequence[str]) -> dict[str, int]:
         for meaning, spelled in MEANINGS.items()
         if set(spelled) & set(known)
     }
+    if _OF_CHANGES & set(known):
+        raise Refused(
+            message(
+                "{file:name} lists changes, not all files that are there; name a full inventory.",
+                file=file,
+            )
+        )
     for needed in (("path", "key", "name"), ("bytes",)):
         if not found.keys() & set(needed):
             raise Refused(

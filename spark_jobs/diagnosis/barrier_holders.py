@@ -81,18 +81,15 @@ def _holder_now(window: JobWindow, limits: Limits) -> Holder | None:
         )
     except NotJudged:
         return None
-    if not pressure.roots:
-        return None
     held = {
-        vertex_id: tuple(
-            sorted(held_vertex.vertex_id for held_vertex in pressure.held_by(vertex_id))
-        )
+        vertex_id: tuple(sorted(held_vertex.vertex_id for held_vertex in above))
         for vertex_id in pressure.roots
+        if (above := pressure.held_by(vertex_id))
     }
+    if not held:
+        return None
     vertex_id = min(held, key=lambda id: (-len(held[id]), id))
-    longest = max(
-        pressure.paths_to(vertex_id), key=lambda path: (len(path), path), default=(vertex_id,)
-    )
+    longest = max(pressure.paths_to(vertex_id), key=lambda path: (len(path), path))
     names = tuple(window.vertex_name(id) for id in longest)
     return Holder(
         vertex_id,

@@ -21,6 +21,9 @@ _NOT_THERE = (
     "Nie ma takiego pliku ani katalogu",
     "Bestand of map bestaat niet",
     "Böyle bir dosya ya da dizin yok",
+    "Немає такого файла або каталогу",
+    "Adresář nebo soubor neexistuje",
+    "Filen eller katalogen finns inte",
     "The system cannot find the (?:file|path) specified",
     "Das System kann (?:die angegebene Datei|den angegebenen Pfad) nicht finden",
     "Le (?:fichier|chemin d.accès) spécifié est introuvable",
@@ -30,6 +33,9 @@ _NOT_THERE = (
     "O sistema não pode encontrar o arquivo especificado",
     "Impossibile trovare il file specificato",
     "지정된 파일을 찾을 수 없습니다",
+    "(?:Системе )?[Нн]е удается найти указанный (?:файл|путь)",
+    "Nie można odnaleźć określonego pliku",
+    "系統找不到指定的(?:檔案|路徑)",
 )
 """Messages of Linux and Windows in several languages."""
 _SPELLINGS = (

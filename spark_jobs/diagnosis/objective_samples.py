@@ -32,16 +32,15 @@ BURN_WINDOWS = (
 )
 
 
-LEAST_JUDGED = 5
-"""Minutes or checkpoints of the long window: fewer say nothing."""
 LEAST_OBSERVED = 1 / 6
 """Of the long window: a new objective is not judged by its first bad minute."""
 
 
 @dataclass(frozen=True)
 class ObjectiveKind:
-    """``has_limit``: whether it needs a longest good duration. ``counts_checkpoints``: instead of
-    minutes. ``good``: what counts as good.
+    """``has_limit``: whether it needs a duration that is good at most. ``good``: what is counted as
+    good. ``least_judged``: minutes, checkpoints or seconds of the long window, as it counts: fewer
+    say nothing.
     """
 
     rule: str
@@ -51,7 +50,7 @@ class ObjectiveKind:
     cause: str
     next_step: str
     has_limit: bool = False
-    counts_checkpoints: bool = False
+    least_judged: int = 5
 
 
 OBJECTIVE_KINDS: Mapping[str, ObjectiveKind] = {
@@ -65,7 +64,6 @@ OBJECTIVE_KINDS: Mapping[str, ObjectiveKind] = {
             "Open the job: the findings on its checkpoints name the phase and the subtask. Until "
             "they complete again, do not restart the job: it would repeat more and more."
         ),
-        counts_checkpoints=True,
     ),
     "recovery_point": ObjectiveKind(
         "recovery_point.objective",
@@ -100,21 +98,24 @@ OBJECTIVE_KINDS: Mapping[str, ObjectiveKind] = {
     ),
     "availability": ObjectiveKind(
         "availability.objective",
-        message("minutes in which the job runs"),
+        message("time in which all tasks of the job run"),
         message("A job runs less than its objective"),
-        message("The job did not run for more minutes than its objective allows."),
-        message("The job was restarting, failing or waiting for slots."),
+        message("The tasks of the job did not run for longer than its objective allows."),
+        message("The job was starting, restarting, failing or waiting for slots."),
         message(
             "Open the job: its findings on restarts name the first failure and what keeps the loop "
             "going."
         ),
+        least_judged=5 * 60,
     ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """``total`` judged minutes or checkpoints, of which ``bad`` missed the objective."""
+    """``total`` minutes, checkpoints or seconds that could be judged, ``bad`` of which missed the
+    objective.
+    """
 
     bad: int = 0
     total: int = 0
@@ -157,7 +158,8 @@ class ObjectiveBurn:
         long, short = self.counts[window.long_min], self.counts[window.short_min]
         rates = long.burn(self.target), short.burn(self.target)
         is_judged = (
-            self.observed_min >= window.long_min * LEAST_OBSERVED and long.total >= LEAST_JUDGED
+            self.observed_min >= window.long_min * LEAST_OBSERVED
+            and long.total >= OBJECTIVE_KINDS[self.kind].least_judged
         )
         if not is_judged or rates[0] is None or rates[1] is None:
             return None

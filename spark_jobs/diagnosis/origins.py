@@ -78,6 +78,8 @@ class Pressure:
         if vertex_id in self.outbound:
             yield (vertex_id,)
             return
+        if vertex_id in self._next.get(vertex_id, ()):
+            yield (vertex_id,)
         seen: set[str] = {vertex_id}
         waiting: deque[tuple[str, ...]] = deque(((vertex_id,),))
         while waiting:
@@ -135,6 +137,7 @@ def _has_the_same_pressure(asked: Asked, again: Asked) -> bool:
             job_window.vertex_windows is other.vertex_windows
             and job_window.vertices is other.vertices
             and job_window.edges is other.edges
+            and job_window.checkpoints is other.checkpoints
             and (job_window.terminal, job_window.flink_version)
             == (other.terminal, other.flink_version)
         )
@@ -164,6 +167,7 @@ def _pressure(asked: Asked) -> Pressure | str:
             held_vertex,
             walk.holders_of_held(held_vertex.vertex_id, held_vertex.subtasks, held_vertex.ratio),
             limits,
+            _aligns(window, larger_part),
         )
     for (vertex_id, _), holders in walk.partly_held.items():
         _take(pressure, vertex_id, holders)
@@ -252,7 +256,9 @@ def _merged(origin: Origin, other: Origin) -> Origin:
     )
 
 
-def _explain(pressure: Pressure, held: Held, holders: Holders, limits: Limits) -> None:
+def _explain(
+    pressure: Pressure, held: Held, holders: Holders, limits: Limits, aligns: bool
+) -> None:
     _take(pressure, held.vertex_id, holders)
     if holders.origins or holders.passing:
         return
@@ -264,9 +270,46 @@ def _explain(pressure: Pressure, held: Held, holders: Holders, limits: Limits) -
     if outbound is not None and outbound.usage > _above(
         outbound, limits["pressure.outbound.output_level"]
     ):
-        pressure.outbound[held.vertex_id] = outbound
+        if aligns and (late := _late_siblings(pressure, held, limits)):
+            _take(pressure, held.vertex_id, Holders(origins=[late]))
+        else:
+            pressure.outbound[held.vertex_id] = outbound
     else:
         pressure.unexplained[held.vertex_id] = ()
+
+
+def _aligns(window: JobWindow, larger_part: float) -> bool:
+    """Whether barriers were waited for during the larger part of this window: an aligned task takes
+    nothing from the channels whose barrier has come.
+    """
+    took_ms = 0
+    for checkpoint in window.checkpoints:
+        if checkpoint.unaligned:
+            continue
+        ended_ms = checkpoint.end_time_ms or window.at_ms
+        began_ms = checkpoint.trigger_time_ms
+        if checkpoint.alignment_ms is not None and checkpoint.end_time_ms:
+            began_ms = ended_ms - checkpoint.alignment_ms
+        took_ms += max(min(ended_ms, window.at_ms) - max(began_ms, window.window_start_ms), 0)
+    return took_ms >= larger_part * (window.at_ms - window.window_start_ms) > 0
+
+
+def _late_siblings(pressure: Pressure, held: Held, limits: Limits) -> Origin | None:
+    """Subtasks of the held vertex that are busy and never wait: theirs is the barrier that the
+    tasks below wait for, while they take nothing from those that are held.
+    """
+    subtasks = pressure.vertices[held.vertex_id]
+    working = {
+        index: busy
+        for index in range(subtasks.parallelism)
+        if (busy := subtasks.busy(index)) is not None
+        and busy >= limits["pressure.root.busy_ratio"]
+        and (subtasks.backpressured(index) or 0.0) < limits["pressure.root.own_backpressured_ratio"]
+    }
+    if not working:
+        return None
+    most = max(working.values())
+    return Origin(held.vertex_id, tuple(working), False, True, most, most)
 
 
 def _all_rest(pressure: Pressure, vertex_id: str, limits: Limits) -> bool:

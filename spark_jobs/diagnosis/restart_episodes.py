@@ -34,7 +34,9 @@ NOT_RUNNING = frozenset({RESTARTING, "FAILING", "CREATED", "INITIALIZING", "FAIL
 """States of a job of which no task runs for long."""
 NOT_YET_RUN = frozenset({"CREATED", "SCHEDULED", "DEPLOYING", "INITIALIZING"})
 """States of a task before it ran."""
-READS = ("job_state", DEPLOYED, RUNNING, FAILED)
+GLOBAL = "global_restart"
+"""Of a failure of the JobManager's own part of a job: a source's enumerator, a coordinator."""
+READS = ("job_state", DEPLOYED, RUNNING, FAILED, GLOBAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +314,7 @@ def _task_of(task: str | None) -> str:
 
 def _failed_tasks(events: Iterable[LogEvent]) -> Iterable[JobFailure]:
     for event in events:
-        if event.rule_kind == FAILED:
+        if event.rule_kind == FAILED or (event.kind == GLOBAL and event.detail):
             name = (event.detail or event.message or "").split(":", 1)[0].strip() or "unknown"
             yield JobFailure(
                 event.at_ms,

@@ -154,14 +154,12 @@ class Words(TypedDict, total=False):
 def job_finding(
     window: JobWindow, rule: str, severity: Severity, confidence: Confidence, **words: Unpack[Words]
 ) -> Finding:
-    return _finding(
-        rule,
-        severity,
-        confidence,
-        ("job", "job", window.job_name or window.job_id),
-        window.at_ms,
-        words,
-    )
+    """Of the cluster, where the window is of no job."""
+    subject: _Subject = ("job", "job", window.job_name or window.job_id)
+    if not window.job_id:
+        name = message("{cluster:name}: JobManager", cluster=window.cluster)
+        subject = ("cluster", "jobmanager", name)
+    return _finding(rule, severity, confidence, subject, window.at_ms, words)
 
 
 def vertex_finding(

@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from math import ceil, comb
+from math import ceil, exp, lgamma, log, log1p
+
+NEGLIGIBLE = 1e-15
 
 
 def quantile(values: Iterable[float], q: float) -> float:
@@ -28,11 +30,23 @@ def median(values: Iterable[float]) -> float:
 
 def at_least_by_chance(hits: int, tries: int, chance: float) -> float:
     """Probability of ``hits`` or more in ``tries`` independent tries that succeed with ``chance``
-    each.
+    each, 0 to 1.
+
+    Terms are added as exponentials of logarithms: those of thousands of tries fit no float.
     """
-    return sum(
-        comb(tries, k) * chance**k * (1 - chance) ** (tries - k) for k in range(hits, tries + 1)
-    )
+    if hits <= 0 or chance >= 1:
+        return 1.0 if hits <= tries else 0.0
+    if chance <= 0:
+        return 0.0
+    success, failure = log(chance), log1p(-chance)
+    probability = 0.0
+    for k in range(hits, tries + 1):
+        ways = lgamma(tries + 1) - lgamma(k + 1) - lgamma(tries - k + 1)
+        term = exp(ways + k * success + (tries - k) * failure)
+        probability += term
+        if k > tries * chance and term < NEGLIGIBLE * probability:
+            break
+    return min(1.0, probability)
 
 
 def counts_of(values: Iterable[str]) -> dict[str, int]:

@@ -345,8 +345,9 @@ def _missing(vertex_id: str, reported: dict[str, Any], hosts: Hosts) -> Missing:
 
 
 def _late(reported: Mapping[str, Any], aborted: Collection[int]) -> tuple[int, str | None]:
-    """The number of subtasks that reported although aborted, and the longest phase of the slowest,
-    the earlier of two equal ones.
+    """How many reported their part although it was aborted, and the longest phase of the slowest,
+    the earlier one where two are equal. Of an asynchronous part that was cut off Flink reports no
+    duration: it had taken what the others leave of end-to-end.
     """
     columns = [reported[name] or () for name in _TIMES]
     known = [
@@ -356,7 +357,10 @@ def _late(reported: Mapping[str, Any], aborted: Collection[int]) -> tuple[int, s
     ]
     if not known:
         return 0, None
-    _, *phases = max(known, key=lambda times: (times[0] or 0, rank(times)))
+    end_to_end, *phases = max(known, key=lambda times: (times[0] or 0, rank(times)))
+    *before, asynchronous = phases
+    if end_to_end is not None and asynchronous is None and None not in before:
+        phases = [*before, max(end_to_end - sum(value or 0 for value in before), 0)]
     longest = max(range(len(PHASES)), key=lambda place: (phases[place] or 0, -place))
     return len(known), PHASES[longest] if phases[longest] else None
 

@@ -28,6 +28,8 @@ OF_CLUSTER = (
     "association_quarantined",
     "cluster_shut_down",
     "enumeration_failed",
+    "fatal_error",
+    "global_restart",
     "leadership_lost",
     "program_failed",
     "registration_failed",

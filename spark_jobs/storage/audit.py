@@ -210,7 +210,8 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     )
     # The origins of jobs of an unseen cluster are unknown.
     all_needed |= {root["audit_id"] for root in roots if root["any_unreachable"]}
-    alike = _alike(engine, of_paths, sums, held, roots, _used(owned), excluded)
+    whole = doubts.listed_whole(inputs.doubts, roots)
+    alike = _alike(engine, of_paths, sums, held, roots, whole, _used(owned), excluded)
     newest = doubts.newest_checkpoints(writers, retained)
     reaches = Reaches(lineage.Origins(family, held), dead.since)
     unread_doubts = doubts.of_completed(missed.doubts, owned, metadata)
@@ -417,6 +418,7 @@ def _alike(
     sums: _Sums,
     held: Sequence[Row],
     roots: Sequence[Row],
+    is_whole: Sequence[bool],
     used: Set[Key],
     excluded: Set[Key],
 ) -> _Alike:
@@ -449,14 +451,13 @@ def _alike(
             for of, place in excluded
         )
     } - in_use
-    whole = [{"is_whole": root["unlisted"] == 0} for root in roots]
     alike = engine.run(
         aliases.alike,
         ends,
         aliases.SCHEMAS,
         ("end",),
         {
-            "roots": table_of(whole, aliases.ROOTS),
+            "roots": table_of([{"is_whole": whole} for whole in is_whole], aliases.ROOTS),
             "used": _keyed(in_use, "job_directory"),
             "set_apart": _keyed(set_apart, "job_directory"),
         },
@@ -478,7 +479,7 @@ def _alike(
         sides = {(audit_id, pair[f"{side}job_directory"]) for side in ("", "other_")}
         is_one_listing = pair["root_no"] == pair["other_root_no"]
         if sides & set_apart or (
-            is_one_listing and whole[pair["root_no"]]["is_whole"] and not sides <= in_use
+            is_one_listing and is_whole[pair["root_no"]] and not sides <= in_use
         ):
             copied.add((audit_id, pair["job_directory"], pair["other_job_directory"]))
     return _Alike({"alike": alike["alike"]} if spellings or twins else {}, spellings, twins, copied)

@@ -82,7 +82,7 @@ def of_listing(doubts: Iterable[Row], roots: Sequence[Row], reaches: Reaches) ->
     places = _in_jobs([f"{row['subject']}/{METADATA_NAME}" for row in rows], _MADE_BY_FLINK)
     return [
         row
-        | _stated_dead(row, directory)
+        | {"statements": _stated_dead(directory)}
         | {"reach": _of_unlisted(row, directory, job_id, roots, reaches)}
         for row, (directory, job_id) in zip(rows, places, strict=True)
     ]
@@ -129,14 +129,26 @@ def _of_unlisted(
     return below(subject)
 
 
+def listed_whole(doubts: Iterable[Row], roots: Sequence[Row]) -> list[bool]:
+    """By root, whether all that lies below it was listed: what a link leads to that lies below an
+    audited root was, by its own name.
+    """
+    inside: dict[Key, int] = {}
+    for row in doubts:
+        other = row.get("other") if row["reason"] == "link" else None
+        if other and root_around(row["audit_id"], other, roots) is not None:
+            key = key_of(row, ("audit_id", "root"))
+            inside[key] = inside.get(key, 0) + 1
+    return [root["unlisted"] == inside.get(key_of(root, ("audit_id", "root")), 0) for root in roots]
+
+
 def of_metadata(doubts: Iterable[Row], reaches: Reaches, settled: Set[Key]) -> list[Row]:
     """Doubts about a ``_metadata`` with their reach, without acknowledged ones."""
     rows = [row for row in doubts if (row["audit_id"], row["subject"]) not in settled]
     places = _in_jobs([row["subject"] for row in rows], _OF_CHECKPOINT)
     return [
         row
-        | _stated_dead(row, directory)
-        | (_stated_foreign(row) if row["reason"] in ACKNOWLEDGEABLE else {})
+        | {"statements": [*_stated_dead(directory), *_stated_foreign(row)]}
         | {"reach": reaches.of_metadata(row, directory, job_id)}
         for row, (directory, job_id) in zip(rows, places, strict=True)
     ]
@@ -165,17 +177,20 @@ def void_attestations(statements: Iterable[Row]) -> list[Row]:
     ]
 
 
-def _stated_dead(row: Row, directory: str | None) -> Row:
-    return {} if directory is None else {"statements": [{"kind": DEAD_JOB, "subject": directory}]}
+def _stated_dead(directory: str | None) -> list[Row]:
+    return [] if directory is None else [{"kind": DEAD_JOB, "subject": directory}]
 
 
-def _stated_foreign(row: Row) -> Row:
+def _stated_foreign(row: Row) -> list[Row]:
     """What an operator may state after inspecting the file."""
-    if row["head_sha256"] is None or row["metadata_modified"] is None:
-        return {}
+    if row["reason"] not in ACKNOWLEDGEABLE or None in (
+        row["head_sha256"],
+        row["metadata_modified"],
+    ):
+        return []
     named = {"kind": FOREIGN_FILE, "subject": row["subject"], "bytes": row["metadata_bytes"]}
     recognised = {"modified": row["metadata_modified"], "head_sha256": row["head_sha256"]}
-    return {"statements": [named | recognised]}
+    return [named | recognised]
 
 
 def of_completed(

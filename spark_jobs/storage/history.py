@@ -6,7 +6,13 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from spark_jobs.storage.layout_columns import placed, with_places
-from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, is_of_time, root_around
+from spark_jobs.storage.owners import (
+    CLOCKS_APART_S,
+    JOB,
+    is_of_time,
+    is_surely_listed,
+    is_whole_but_links,
+)
 from spark_jobs.storage.plain import Key, Row, by, key_of, keys, table_of
 
 _PATHS = pa.schema([("audit_id", pa.string()), ("path", pa.string())])
@@ -31,7 +37,8 @@ def unread(
     sole: Iterable[Row],
     roots: Sequence[Row],
 ) -> Unread:
-    """One may still be there where it was listed, or its root was not listed whole, or not at all.
+    """One may still be there where it was listed, or its root was not listed whole but for links
+    that it does not lie behind, or not at all.
     Where one was ``read`` that does not name the same files, it took the place of one that is gone.
 
     What a cluster says it discarded lay in directories it writes. Numbers repeat where a job starts
@@ -39,12 +46,16 @@ def unread(
     ``known`` says when those that are gone were written; of what was read without having been
     listed nobody knows, and then nothing proves that it was discarded.
     """
-    whole = [root for root in roots if root["unlisted"] == 0]
+    whole = by((root for root in roots if is_whole_but_links(root)), "audit_id")
     listed = keys(metadata, "audit_id", "path")
     earlier = keys(checkpoints, "audit_id", "metadata_path")
     missed = ((audit_id, path) for audit_id, path in earlier - listed - read)
     gone = sorted(
-        {(audit_id, path) for audit_id, path in missed if root_around(audit_id, path, whole)}
+        {
+            (audit_id, path)
+            for audit_id, path in missed
+            if any(is_surely_listed(path, root) for root in whole.get((audit_id,), ()))
+        }
         | (earlier & read)
     )
     where = placed(pa.array([path for _, path in gone], pa.string()))

@@ -272,3 +272,17 @@ def root_around(audit_id: str, path: str | None, roots: Iterable[Row]) -> str | 
         ),
         None,
     )
+
+
+def is_whole_but_links(root: Row) -> bool:
+    """Whether its listing has every file that lies below it and below none of ``root["links"]``."""
+    return bool(root["unlisted"] == len(root["links"]))
+
+
+def is_surely_listed(path: str, root: Row) -> bool:
+    """Whether the listing of the root would have this path, were it there."""
+    return (
+        is_below(path, root["root"])
+        and is_whole_but_links(root)
+        and not any(path == link or is_below(path, link) for link in root["links"])
+    )

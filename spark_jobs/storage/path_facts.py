@@ -14,6 +14,7 @@ from spark_jobs.storage import arrays, carried
 from spark_jobs.storage.arrays import Flags, Numbers, column
 from spark_jobs.storage.carried import KNOWN_FILES, KNOWN_OF_FILE, REFERRED
 from spark_jobs.storage.layout_columns import are_below, is_metadata, placed
+from spark_jobs.storage.owners import is_whole_but_links
 from spark_jobs.storage.reference_sums import (
     CHAIN,
     COMPARED,
@@ -47,7 +48,15 @@ is none.
 ``previous_no``: the one before it of the same job. ``job_no``: of audit, directory and id of its
 job; ``home_no`` the same, of what is no savepoint.
 """
-ROOTS = pa.schema([("audit_id", _TEXT), ("root", _TEXT), ("as_of", INSTANT), ("unlisted", _INT)])
+ROOTS = pa.schema(
+    [
+        ("audit_id", _TEXT),
+        ("root", _TEXT),
+        ("as_of", INSTANT),
+        ("unlisted", _INT),
+        ("links", pa.list_(_TEXT)),
+    ]
+)
 """Numbered in this order."""
 
 _PLACED = [("place", _TEXT), ("job_id", _TEXT), ("job_directory", _TEXT), ("checkpoint_id", _INT)]
@@ -220,10 +229,14 @@ def _are_below_whole(referred: pa.Table, roots: pa.Table) -> Flags:
     is_below_whole = np.zeros(referred.num_rows, np.bool_)
     paths, audit_ids = column(referred, "path"), column(referred, "audit_id")
     for root in roots.to_pylist() if referred.num_rows else ():
-        if root["unlisted"] == 0:
-            is_below_whole |= arrays.flags(
-                pc.and_(are_below(paths, root["root"]), pc.equal(audit_ids, root["audit_id"]))
+        if is_whole_but_links(root):
+            is_listed = pc.and_(
+                are_below(paths, root["root"]), pc.equal(audit_ids, root["audit_id"])
             )
+            for link in root["links"]:
+                behind = pc.or_(are_below(paths, link), pc.equal(paths, link))
+                is_listed = pc.and_not(is_listed, behind)
+            is_below_whole |= arrays.flags(is_listed)
     return is_below_whole
 
 

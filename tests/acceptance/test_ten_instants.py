@@ -19,6 +19,7 @@ from django.test import Client
 
 from ingest.recordings.importer import Recording
 from ingest.records import Observed
+from ingest.replay.shipped import SHIPPED
 from spark_jobs.diagnosis.health import health_of
 from spark_jobs.serving import TASKMANAGER_LOSSES
 from tests.acceptance.page_figures import PageFigures
@@ -44,23 +45,13 @@ Row = dict[str, Any]
     ("recording", "instants"),
     [
         ("recordings/1.20.5/I", 3),  # a TaskManager killed, restarts
-        ("recordings/1.20.5/E", 2),
-        # expired
-        pytest.param("recordings/1.20.5/F", 10, marks=pytest.mark.long),
-        pytest.param("recordings/1.20.5/I", 10, marks=pytest.mark.long),
-        # declined, then cancelled
-        pytest.param("recordings/1.20.5/E", 10, marks=pytest.mark.long),
-        # fails again and again
-        pytest.param("recordings/1.20.5/J", 10, marks=pytest.mark.long),
-        pytest.param("recordings/1.20.5/C2", 10, marks=pytest.mark.long),
-        pytest.param("recordings/1.20.5/H", 10, marks=pytest.mark.long),
-        pytest.param("incidents/2.3.0/expired", 10, marks=pytest.mark.long),
-        pytest.param("incidents/2.3.0/killed", 10, marks=pytest.mark.long),
+        ("recordings/1.20.5/E", 2),  # declined, then cancelled
         *(
-            pytest.param(f"recordings/{name}", 10, marks=pytest.mark.long)
-            for name in (
-                "1.12.5/G",
-                *(f"1.20.5/{one}" for one in ["A", "B", "G", "K", "L1", "L2", "M"]),
+            pytest.param(recording, 10, marks=pytest.mark.long)
+            for recording in (
+                *(f"recordings/{shipped.recording}" for shipped in SHIPPED),
+                "incidents/2.3.0/expired",
+                "incidents/2.3.0/killed",
             )
         ),
     ],

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from django.db.models import Model
+from django.utils import timezone
 
 from tests.webapp.builders import (
     annotation,
@@ -30,12 +31,13 @@ from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
 from webapp.findings.choices import SEVERITY_RANK, FindingState
 from webapp.findings.models import Finding, FindingHost
 from webapp.fleet.models import JobCurrent
-from webapp.growth.models import JobGrowth, StoredDay
+from webapp.growth.models import JobGrowth, Objective, ObjectiveRecord, StoredDay
 from webapp.growth.trends import WINDOWS
 from webapp.hosts import days, loads
 from webapp.hosts.models import HostEvent, JobHost
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident, IncidentMember
+from webapp.pressure.models import PressureWindow
 from webapp.storage.models import CheckpointStorage, JobStorage
 
 ROWS_AT_ONCE = 5_000
@@ -47,7 +49,7 @@ RULES = (
     "taskmanager.lost",
 )
 KINDS = ("decline", "decline", "expired", "failure")
-HOSTS_OF_A_JOB, BUSY_HOSTS = 4, 50
+HOSTS_OF_A_JOB, BUSY_HOSTS, LAGGING = 4, 50, 5_000
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,10 @@ def fill(size: Size, now: datetime) -> JobCurrent:
     fill_alerts(size, jobs, now)
     fill_growth(size, jobs, now)
     fill_storage(size, jobs, now)
-    return fill_checkpoints(size, now)
+    fill_objectives(jobs, now)
+    one = fill_checkpoints(size, now)
+    fill_lags(jobs)
+    return one
 
 
 def host_name(number: int) -> str:
@@ -115,6 +120,8 @@ def fill_jobs(size: Size, now: datetime) -> list[JobCurrent]:
             state_bytes=None if number % 9 == 0 else number * 7_919 % 10**12,
             restarts=number % 13,
             pressured_share=number % 100 / 100,
+            burn=_burn(number),
+            burn_over_min=60,
             **_health(number),
         )
         for number in range(size.jobs)
@@ -127,6 +134,12 @@ def _has_ended(number: int) -> bool:
     return number % 1_000 == 7 or number % 10 == 3
 
 
+def _burn(number: int) -> float | None:
+    if _has_ended(number):
+        return None
+    return 2.0 if number % 20 == 0 else number % 100 / 100
+
+
 def _health(number: int) -> dict[str, Any]:
     """One job in twenty is ill, one in fifty cannot be judged."""
     if _has_ended(number):
@@ -134,6 +147,59 @@ def _health(number: int) -> dict[str, Any]:
     if number % 50 == 1:
         return {"health": None, "health_state": "unknown"}
     return {"health": number % 100} if number % 20 == 0 else {}
+
+
+def fill_objectives(jobs: Sequence[JobCurrent], now: datetime) -> None:
+    """Two of every job that runs, one in twenty of which burns them."""
+    kinds = [
+        Objective.objects.create(name=kind, kind=kind, target=0.999, set_at=now)
+        for kind in ("availability", "checkpoints")
+    ]
+    _create(
+        ObjectiveRecord,
+        (
+            ObjectiveRecord(
+                objective=kind,
+                cluster=of.cluster,
+                job_id=of.job_id,
+                first_attempt_id=of.first_attempt_id or of.job_id,
+                job_name=of.name,
+                burn=of.burn,
+                burn_over_min=60,
+                budget_left=1 - number % 120 / 100,
+                is_good=True,
+                as_of=now,
+            )
+            for number, of in enumerate(jobs)
+            if not of.terminal
+            for kind in kinds
+        ),
+    )
+
+
+def fill_lags(jobs: Sequence[JobCurrent]) -> None:
+    """Of two sources of 5,000 jobs in the minute that runs, for who asks within the next."""
+    at = timezone.now()
+    _create(
+        PressureWindow,
+        (
+            PressureWindow(
+                cluster=of.cluster,
+                job_id=of.job_id,
+                vertex_id=f"source-{turn}",
+                window_start=at,
+                window_s=60,
+                samples=2,
+                pending_records=number * 31.0,
+                emit_lag_ms=number * 7.0,
+                as_of=at,
+            )
+            for number, of in enumerate(
+                itertools.islice((of for of in jobs if not of.terminal), LAGGING)
+            )
+            for turn in range(2)
+        ),
+    )
 
 
 def fill_hosts(size: Size, jobs: Sequence[JobCurrent], now: datetime) -> None:

@@ -36,8 +36,10 @@ def of_every_page(size: Size, of: JobCurrent) -> dict[str, list[Asked]]:
     host = f"/hosts/{size.busiest_host}/"
     month, week = {"from": "now-30d"}, {"from": "now-7d"}
     return {
+        # First: who is behind was seen to be so just now.
+        "metrics of 5,000 jobs": [("/metrics/jobs", {})],
         "fleet": _all("/", [{}, *_both_ways(FLEET_SORTS), *_fleet()]),
-        "findings": _all("/findings/", _of_rule(("open", "closed", "any"))),
+        "findings": _all("/findings/", [*_of_rule(("open", "closed", "any")), {"sort": "burn"}]),
         "alerts": _all(
             "/alerts/",
             [
@@ -68,7 +70,7 @@ def of_every_page(size: Size, of: JobCurrent) -> dict[str, list[Asked]]:
             for chart in ("strip", "pools")
             for asked in ({}, week, month)
         ],
-        "cluster": [(f"/clusters/cluster-{number}/", {}) for number in range(1, 6)],
+        "cluster": [(f"/clusters/cluster-{number}/", {}) for number in range(5)],
         "objectives": [("/objectives/", {})],
     }
 

@@ -155,6 +155,225 @@ def test_codes_are_distinct_and_found_again():
             "program with fully finished vertices",
             "TOPOLOGY_CHANGED",
         ),
+        (
+            (
+                "java.lang.OutOfMemoryError\n\tat java.lang.AbstractStringBuilder.hugeCapacity(X."
+                "java:161)"
+            ),
+            "VALUE_TOO_LARGE",
+        ),
+        (
+            "java.lang.OutOfMemoryError: Required length exceeds implementation limit",
+            "VALUE_TOO_LARGE",
+        ),
+        (
+            (
+                "java.lang.NegativeArraySizeException: -2147483648\n\tat org.rocksdb.RocksDB.get("
+                "Native Method)"
+            ),
+            "VALUE_TOO_LARGE",
+        ),
+        (
+            "java.io.IOException: Na zařízení není volné místo",
+            None,
+        ),
+        (
+            "java.io.IOException: Não há espaço disponível no dispositivo",
+            "DISK_FULL",
+        ),
+        (
+            "java.io.IOException: На устройстве не осталось свободного места",
+            "DISK_FULL",
+        ),
+        (
+            "java.io.IOException: 장치에 남은 공간이 없음",
+            "DISK_FULL",
+        ),
+        (
+            "java.io.IOException: Spazio esaurito sul device",
+            "DISK_FULL",
+        ),
+        (
+            "java.io.IOException: 裝置上已無多餘空間",
+            "DISK_FULL",
+        ),
+        (
+            (
+                "java.io.IOException: Es steht nicht genug Speicherplatz auf dem Datenträger zur "
+                "Verfügung"
+            ),
+            "DISK_FULL",
+        ),
+        (
+            ("java.io.IOException: Die Verbindung wurde vom Kommunikationspartner zurückgesetzt"),
+            "CONNECTION_BROKEN",
+        ),
+        (
+            "java.io.IOException: Connection timed out",
+            "CONNECTION_BROKEN",
+        ),
+        (
+            (
+                "org.postgresql.util.PSQLException: An I/O error occurred while sending to the ba"
+                "ckend."
+            ),
+            "CONNECTION_BROKEN",
+        ),
+        (
+            "java.io.IOException: listener timeout after waiting for [30000] ms",
+            "CONNECTION_BROKEN",
+        ),
+        (
+            (
+                "Pod terminated, container termination statuses: [], pod status: Failed(reason=Ou"
+                "tOfcpu, message=Pod was rejected: Node didn't have enough resource: cpu)"
+            ),
+            "CLUSTER_REFUSES",
+        ),
+        (
+            (
+                "Pod terminated, container termination statuses: [], pod status: Failed(reason=Un"
+                "expectedAdmissionError, message=Allocate failed due to no healthy devices)"
+            ),
+            "CLUSTER_REFUSES",
+        ),
+        (
+            (
+                "Pod terminated, container termination statuses: [], pod status: Failed(reason=Pr"
+                "eempting, message=Preempted in order to admit critical pod)"
+            ),
+            "POD_EVICTED",
+        ),
+        (
+            (
+                "Pod terminated, container termination statuses: [], pod status: Failed(reason=Sh"
+                "utdown, message=Node is shutting, evicting pods)"
+            ),
+            "NODE_LOST",
+        ),
+        (
+            "Container container_1_01_000003 marked as failed.\n Exit code:-106.",
+            "NODE_LOST",
+        ),
+        (
+            "Container container_1_01_000003 marked as failed.\n Exit code:-108.",
+            "POD_EVICTED",
+        ),
+        (
+            "Container container_1_01_000003 marked as failed.\n Exit code:-105.",
+            "TASKMANAGER_STOPPED",
+        ),
+        (
+            (
+                "java.lang.IndexOutOfBoundsException: Index: 97, Size: 29\n\tat java.util.ArrayLi"
+                "st.get(A.java:1)\n\tat com.esotericsoftware.kryo.util.MapReferenceResolver.getRe"
+                "adObject(X.java:42)"
+            ),
+            "KRYO",
+        ),
+        (
+            (
+                "java.lang.NullPointerException\n\tat com.example.Enrich.map(Enrich.java:7)\n\tat"
+                " a.B.c(B.java:1)\n\tat a.B.d(B.java:2)\n\tat a.B.e(B.java:3)\n\tat com.esoterics"
+                "oftware.kryo.Kryo.copy(X.java:1)"
+            ),
+            None,
+        ),
+        (
+            "StreamTaskException: Cannot load user class: com.example.Enrich",
+            "CLASS_MISSING",
+        ),
+        (
+            "java.io.IOException: Could not find class 'com.example.Order' in classpath.",
+            "CLASS_MISSING",
+        ),
+        (
+            "java.util.concurrent.TimeoutException: Slot request SlotRequestId{1f} timed out.",
+            "NO_RESOURCE_AVAILABLE",
+        ),
+        (
+            (
+                "java.io.IOException: Timeout triggered when requesting exclusive buffers: The to"
+                "tal number of network buffers is currently set to 2048"
+            ),
+            "INSUFFICIENT_NETWORK_BUFFERS",
+        ),
+        (
+            (
+                "com.amazonaws.SdkClientException: Unable to load AWS credentials from any provid"
+                "er in the chain"
+            ),
+            "AUTHENTICATION_FAILED",
+        ),
+        (
+            (
+                "software.amazon.awssdk.core.exception.SdkClientException: Unable to load credent"
+                "ials from any of the providers\n\tat org.apache.hadoop.fs.s3a.Invoker.once(X.jav"
+                "a:1)"
+            ),
+            "STORE_REFUSED",
+        ),
+        (
+            (
+                'Operation failed: "Server failed to authenticate the request.", 403, HEAD, htt'
+                "ps://acc.dfs.core.windows.net/c"
+            ),
+            "STORE_REFUSED",
+        ),
+        (
+            (
+                "org.apache.hadoop.security.AccessControlException: Client cannot authenticate vi"
+                "a:[TOKEN, KERBEROS]"
+            ),
+            "AUTHENTICATION_FAILED",
+        ),
+        (
+            (
+                "org.apache.hadoop.hdfs.protocol.FSLimitException$MaxDirectoryItemsExceededExcept"
+                "ion: The directory item limit of /flink/shared is exceeded"
+            ),
+            "STORAGE_QUOTA",
+        ),
+        (
+            (
+                "AmazonS3Exception: The bucket is in this region: eu-west-1. (Service: Amazon S3;"
+                " Status Code: 301; Error Code: PermanentRedirect)"
+            ),
+            "BUCKET_MISSING",
+        ),
+        (
+            (
+                "java.lang.RuntimeException: Failed to get metadata for topics [orders].\nCaused "
+                "by: org.apache.kafka.common.errors.UnknownTopicOrPartitionException: x"
+            ),
+            "TOPIC_MISSING",
+        ),
+        (
+            "ResourceNotFoundException: Stream clicks under account 000000000000 not found.",
+            "TOPIC_MISSING",
+        ),
+        (
+            "org.apache.kafka.common.errors.OutOfOrderSequenceException: out of order",
+            "BROKER_TROUBLE",
+        ),
+        (
+            ("java.net.BindException: Could not start actor system on any port in port range 6123"),
+            "PORT_IN_USE",
+        ),
+        (
+            (
+                "org.apache.flink.runtime.leaderelection.LeaderElectionException: Could not write"
+                " leader information since ConfigMap orders-cluster-config-map does not exist."
+            ),
+            "HA_STORE_DELETED",
+        ),
+        (
+            (
+                "RpcException: The method requestJob's result size 14123456 exceeds the maximum s"
+                "ize 10485760 ."
+            ),
+            "RPC_TOO_LARGE",
+        ),
     ],
 )
 def test_siblings_of_the_examples(text, code):
@@ -167,9 +386,13 @@ NEAR = {
     "METASPACE_FULL": ("Setting the JVM Metaspace size to 256 mb", None),
     "DIRECT_MEMORY_FULL": ("Direct memory limit: 1.2 GB (direct buffer memory)", None),
     "NATIVE_THREADS_USED_UP": ("Created a new native thread for the upload", None),
+    "VALUE_TOO_LARGE": (
+        "java.lang.NegativeArraySizeException: -1\n\tat com.example.Enrich.map(Enrich.java:7)",
+        None,
+    ),
     "HEAP_FULL": ("java.lang.OutOfMemoryError: Direct buffer memory", "DIRECT_MEMORY_FULL"),
     "STACK_OVERFLOW": ("java.lang.IllegalStateException: StackOverflow answered 500", None),
-    "CONTAINER_OUT_OF_MEMORY": ("Exit code:-105.", "CONTAINER_EXITED"),
+    "CONTAINER_OUT_OF_MEMORY": ("Exit code:-101.", "CONTAINER_EXITED"),
     "CONTAINER_VIRTUAL_MEMORY": (
         "Container is running beyond the 'PHYSICAL' memory limit.",
         "CONTAINER_OUT_OF_MEMORY",
@@ -196,11 +419,14 @@ NEAR = {
         "KeeperException$ConnectionLossException: KeeperErrorCode = ConnectionLoss for /hbase/meta",
         None,
     ),
+    "HA_STORE_DELETED": ("The ConfigMap of the prices does not exist", None),
+    "YARN_SHUT_DOWN": ("Received shutdown request from the order service", None),
+    "PORT_IN_USE": ("The address of the customer is in use already", None),
     "JOB_KNOWN_ALREADY": ("Job 26eb has been archived at hdfs:/archive", None),
     "FENCING": ("Fencing of the field failed", None),
     "LEADERSHIP_LOST": (
         "NotLeaderForPartitionException: This server is not the leader for that topic-partition.",
-        None,
+        "BROKER_TROUBLE",
     ),
     "NO_RESOURCE_AVAILABLE": ("java.lang.IllegalStateException: no slot for the courier", None),
     "INSUFFICIENT_NETWORK_BUFFERS": ("Number of network buffers: 2048", None),
@@ -210,6 +436,7 @@ NEAR = {
     ),
     "STATE_OF_REMOVED_OPERATOR": ("There is no operator for the call centre", None),
     "MAX_PARALLELISM": ("Max parallelism of the job is 128", None),
+    "PARALLELISM_TOO_HIGH": ("parallelism (8) is higher than before", None),
     "TOPOLOGY_CHANGED": ("java.lang.IllegalStateException: Cannot rescale the picture", None),
     "HA_STORE_BROKEN": ("Could not retrieve the customer from the store", None),
     "SNAPSHOT_GONE": (
@@ -227,6 +454,7 @@ NEAR = {
     "TABLE_FILE_GONE": ("org.apache.hudi.exception.HoodieException: no record key", None),
     "TABLE_SINK_WAITS": ("waiting for the instant message", None),
     "SOURCE_POSITION_GONE": ("The price list is no longer available on the server", None),
+    "TOPIC_MISSING": ("java.lang.IllegalStateException: order 7 has no topic", None),
     "SOURCE_TAKEN": ('replication slot "orders" was created', None),
     "SOURCE_SCHEMA_UNKNOWN": ("The schema of the table has changed", None),
     "TRANSACTION_TIMEOUT_REFUSED": ("The transaction timed out after 60 s", None),
@@ -235,6 +463,7 @@ NEAR = {
     "RECORD_TOO_LARGE": ("The record is larger than the one before", None),
     "TARGET_REFUSES_RECORD": ("Rows were filtered: 12", None),
     "TARGET_OVERLOADED": ("HTTP error: -2350", None),
+    "BROKER_TROUBLE": ("The broker of the customer was not available", None),
     "SINK_PART_GONE": (
         "com.amazonaws.services.s3.model.AmazonS3Exception: Access Denied (Service: Amazon S3; "
         "Status Code: 403)\n\tat org.apache.flink.fs.s3.common.writer."
@@ -260,6 +489,7 @@ NEAR = {
         "pool\n\tat com.example.Geo.code(Geo.java:7)",
         "CONNECTION_BROKEN",
     ),
+    "BUCKET_MISSING": ("The specified customer does not exist", None),
     "STORE_REFUSED": (
         "java.io.IOException: https://geo.example/v1/place answered 403 Forbidden",
         "AUTHENTICATION_FAILED",
@@ -272,6 +502,7 @@ NEAR = {
         "authentication.client.KerberosAuthenticator.authenticate(X.java:1)",
         "CONNECTION_BROKEN",
     ),
+    "ASYNC_TIMEOUT": ("java.util.concurrent.TimeoutException: The async call was slow", None),
     "CONNECTION_BROKEN": ("org.apache.kafka.connect.errors.ConnectException: task failed", None),
     "NATIVE_LIBRARY": ("Loaded the native RocksDB library", None),
     "KRYO": ("Kryo serializes 3 types of the job", None),
@@ -291,6 +522,7 @@ NEAR = {
     "SYNC_PHASE_TIMEOUT": ("Task a (1/2) completed the synchronous phase of checkpoint 1", None),
     "CHECKPOINTS_FAILED": ("Checkpoint 12 failed: 3 failures are tolerable", None),
     "RESTORE_FAILED": ("The state was restored from the checkpoint", None),
+    "PARTITION_NOT_FOUND": ("Partition 7 of the topic orders was not found", None),
     "RPC_TIMEOUT": ("java.util.concurrent.TimeoutException: the order service is slow", None),
 }
 """Of each code a text that is nearly of it, and what it is."""

@@ -146,6 +146,49 @@ def test_a_heartbeat_that_times_out_first_does_not_hide_why():
     assert newest(story, "restart.loop")["data"]["causes"] == {"CONTAINER_OUT_OF_MEMORY": 3}
 
 
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        pytest.param(
+            "FATAL: Thread 'Flink Netty Server (0) Thread 1' produced an uncaught exception. "
+            "Stopping the process...\njava.lang.OutOfMemoryError: Direct buffer memory",
+            "DIRECT_MEMORY_FULL",
+            id="a thread",
+        ),
+        pytest.param(
+            "Encountered fatal error java.lang.OutOfMemoryError - terminating the JVM\n"
+            "java.lang.OutOfMemoryError: Java heap space",
+            "HEAP_FULL",
+            id="jvm-exit-on-oom",
+        ),
+    ],
+)
+def test_the_log_of_a_lost_taskmanager_says_why(line, code):
+    story = lost_in_turn(
+        "The heartbeat timed out.",
+        "java.util.concurrent.TimeoutException: Heartbeat of TaskManager with id {name} timed "
+        "out.\n",
+    )
+    for number in range(3):
+        story.say(10 + 120 * number, line, level="ERROR", process=f"tm-{number + 1}")
+    assert newest(story, "restart.loop")["data"]["causes"] == {code: 3}
+
+
+def test_a_failure_of_a_coordinator_is_read_from_the_line_of_the_global_restart():
+    story = Story().submitted().deployed(1)
+    for at in (60, 200, 340):
+        story.say(
+            at,
+            "Trying to recover from a global failure.\norg.apache.flink.util.FlinkException: Global "
+            "failure triggered by OperatorCoordinator for 'Source: orders' (operator cbc3).\n"
+            "Caused by: java.lang.RuntimeException: Failed to get metadata for topics [orders].\n"
+            "Caused by: org.apache.kafka.common.errors.UnknownTopicOrPartitionException: This "
+            "server does not host this topic-partition.",
+        )
+        story.restarts(at + 0.1).deployed(at + 3).checkpoint(at + 60, at)
+    assert newest(story, "restart.loop")["data"]["causes"] == {"TOPIC_MISSING": 3}
+
+
 def test_an_idle_taskmanager_that_is_released_is_no_loss():
     story = Story().submitted().deployed(1)
     for number in range(4):
@@ -272,6 +315,34 @@ def workers_die(line=f"Worker {{name}} is terminated. Diagnostics: {KILLED}"):
             "KubernetesClientException: pods is forbidden: Message: Forbidden! 403 Forbidden",
             "CLUSTER_REFUSES",
             id="request refused",
+        ),
+        pytest.param(
+            "Worker {name} is terminated. Diagnostics: Pod terminated, container termination "
+            "statuses: [], pod status: Failed(reason=OutOfcpu, message=Pod was rejected: Node "
+            "didn't have enough resource: cpu, requested: 4000, used: 6000, capacity: 8000)",
+            "CLUSTER_REFUSES",
+            id="no room on the node",
+        ),
+        pytest.param(
+            "Worker {name} is terminated. Diagnostics: Container {name} marked as failed.\n Exit "
+            "code:1.\n Diagnostics:Exception from container-launch.\nExit code: 1",
+            "CONTAINER_EXITED",
+            id="YARN cannot launch it",
+        ),
+        pytest.param(
+            "Terminating TaskManagerRunner with exit code 1.\norg.apache.flink.util."
+            "FlinkException: Failed to start the TaskManagerRunner.\n\tat a.B.c(B.java:1)\n"
+            "Caused by: org.apache.flink.configuration.IllegalConfigurationException: The required "
+            "configuration option Key: 'taskmanager.cpu.cores' is not set",
+            "CONFIGURATION_INVALID",
+            id="standalone, by their own logs",
+        ),
+        pytest.param(
+            "TaskManager initialization failed.\njava.io.IOException: Could not create FileSystem "
+            "for highly available storage path\nCaused by: java.net.BindException: Address already "
+            "in use",
+            "PORT_IN_USE",
+            id="standalone, before 1.12",
         ),
     ],
 )
@@ -688,6 +759,85 @@ def test_one_fatal_error_after_which_the_job_runs_is_no_loop():
     assert not {"jobmanager.crash_loop", "restore.without_state"} & {
         one["rule"] for one in found_in(story)
     }
+
+
+def taken_over(times, between="", level="ERROR"):
+    """JobManagers that take the lead one after the other; of the one before, ``between`` at most
+    is logged.
+    """
+    story = leads(Story().submitted(), 0.3).deployed(1).checkpoint(30, 1)
+    for number in range(1, times + 1):
+        at = 180 * number
+        if between:
+            story.say(at - 5, between, level=level)
+        leads(restored(story, at + 0.5), at, f"5fdd1a2e-0001-4f1d-9c2e-0f4f1e6b7a{number:02}")
+        story.state(at + 1, "CREATED", "RUNNING")
+        story.attempt = 0
+        story.deployed(at + 2).checkpoint(at + 60, number + 1)
+    return story
+
+
+@pytest.mark.parametrize(
+    ("between", "code"),
+    [
+        pytest.param("", "UNKNOWN", id="OOMKilled: nothing is logged"),
+        pytest.param(
+            "FATAL: Thread 'flink-pekko.actor.default-dispatcher-4' produced an uncaught exception. "
+            "Stopping the process...\njava.lang.OutOfMemoryError: Java heap space",
+            "HEAP_FULL",
+            id="a thread ended it",
+        ),
+    ],
+)
+def test_a_jobmanager_that_is_killed_again_and_again_is_said_though_the_job_runs(between, code):
+    killed = newest(taken_over(3, between), "jobmanager.crash_loop")
+    assert (killed["severity"], killed["data"]["cause"]) == ("warning", code)
+    assert killed["data"]["ends"] == 3
+    if not between:
+        assert "jobmanager.memory.process.size" in str(killed["next_step"])
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        pytest.param(taken_over(1), id="once"),
+        pytest.param(
+            taken_over(3, f"Received JobGraph submission '{NAME}' ({JOB}).", "INFO"), id="deployed"
+        ),
+        pytest.param(
+            taken_over(
+                3,
+                "Shutting KubernetesApplicationClusterEntrypoint down with application status "
+                "UNKNOWN. Diagnostics Cluster entrypoint has been closed externally..",
+                "INFO",
+            ),
+            id="stopped in order",
+        ),
+    ],
+)
+def test_a_jobmanager_that_is_replaced_in_order_is_in_no_loop(story):
+    assert "jobmanager.crash_loop" not in {one["rule"] for one in found_in(story)}
+
+
+def test_a_job_that_a_session_cluster_cannot_recover_is_named_by_the_trace():
+    story = Story()
+    for at in (1, 41, 101):
+        story.say(
+            at,
+            "Fatal error occurred in the cluster entrypoint.\norg.apache.flink.util."
+            f"FlinkRuntimeException: Could not recover job with job id {JOB}.\n\tat a.B.c(B.java:1)\n"
+            "Caused by: org.apache.flink.util.FlinkException: Could not retrieve submitted JobGraph "
+            f"from state handle under jobGraph-{JOB}. This indicates that the retrieved state handle "
+            "is broken. Try cleaning the state handle store.\n\tat a.B.c(B.java:1)\nCaused by: java."
+            "io.FileNotFoundException: /ha/submittedJobGraph2b0f (No such file or directory)",
+            ENTRYPOINT,
+            "ERROR",
+        )
+    crash = newest(story, "jobmanager.crash_loop")
+    assert (crash["data"]["cause"], crash["data"]["path"]) == (
+        "HA_STORE_BROKEN",
+        "/ha/submittedJobGraph2b0f",
+    )
 
 
 def begins_without_state():

@@ -526,6 +526,16 @@ def test_an_expiry_of_changing_or_many_subtasks_hung_at_none(first, second):
     assert finding.data["progress"] == "unknown"
 
 
+def test_a_subtask_that_reported_late_by_rest_hung_nowhere():
+    late = ({**missing(17)[0], "late": 1, "late_phase": "sync"},)
+    lost = [
+        expired(id, 600 * id, subtasks=50, acknowledged=49, not_acknowledged=late) for id in (4, 5)
+    ]
+    [finding] = found(window(*lost), "checkpoint.expired", look_back_s=7200)
+    assert finding.data["progress"] == "unknown"
+    assert "hung" not in finding.cause and "reported after the time-out" in finding.cause
+
+
 def test_a_late_part_of_those_that_lack_is_not_all_of_them():
     partly = expired(
         4, 180, subtasks=50, acknowledged=40, not_acknowledged=missing(*range(10)),

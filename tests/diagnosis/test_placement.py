@@ -86,6 +86,31 @@ def test_on_2_3_0_too_a_taskmanager_with_ten_of_twelve_tasks_is_found():
     assert "taskmanager.load-balance.mode: TASKS" in found["next_step"]
 
 
+@pytest.mark.parametrize(
+    ("played", "setting"),
+    [
+        ("1.17.2/stacked", "cluster.evenly-spread-out-slots: true"),
+        ("2.1.1/stacked", "taskmanager.load-balance.mode: SLOTS"),
+    ],
+)
+def test_vertices_that_share_a_slot_are_uneven_however_slots_are_spread_as_was_set(played, setting):
+    *_, config = answers(played, "/jobmanager/config")
+    name, value = setting.split(": ")
+    assert {"key": name, "value": value} in config.body
+    newest = {
+        one.found: Counter(task["taskmanager-id"] for task in one.body["subtasks"])
+        for one in answers(played, VERTEX)
+    }
+    counted = sum(newest.values(), Counter())
+    assert sorted(counted.values()) == [4, 18]
+    found = of_rule(played, RULE)
+    assert found
+    for one in found:
+        assert one["title"].endswith("runs 18 of 22 tasks")
+        assert one["next_step"].startswith(f"{setting} is set already. ")
+        assert (one["severity"], "waits for it" in one["cause"]) == ("info", False)
+
+
 def test_it_is_a_warning_where_the_fullest_taskmanager_is_the_busiest():
     loaded = loaded_window()
     (found,) = judged(loaded).findings

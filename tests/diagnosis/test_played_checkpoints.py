@@ -174,9 +174,20 @@ def test_a_source_that_starts_in_time_is_named_by_no_rule(played: str) -> None:
     assert not [one for one in of_rule(played, "checkpoint.start_delay") if one["data"]["source"]]
 
 
-@pytest.mark.parametrize("played", ["1.20.5/expired", "2.3.0/expired"])
+@pytest.mark.parametrize(
+    "played",
+    [
+        "1.20.5/expired",
+        "2.3.0/expired",
+        *(
+            f"{release}/late-sync:lab-late-{phase}"
+            for release in ("1.17.2", "2.1.1")
+            for phase in ("sync", "async")
+        ),
+    ],
+)
 def test_tasks_that_report_after_the_time_out_say_which_phase_took_so_long(played):
-    """REST lists their parts as completed and aborted."""
+    """REST lists their parts as completed and aborted; an asynchronous part that was cut off as -1."""
     newest = {}
     path = r"/jobs/[0-9a-f]{32}/checkpoints/details/(\d+)/subtasks/([0-9a-f]{32})"
     for answer in answers(played, path):
@@ -193,8 +204,11 @@ def test_tasks_that_report_after_the_time_out_say_which_phase_took_so_long(playe
             took = {
                 "start_delay": slowest["start_delay"],
                 "alignment": slowest["alignment"]["duration"],
-                **slowest["checkpoint"],
+                "sync": slowest["checkpoint"]["sync"],
             }
+            cut_off = slowest["checkpoint"]["async"] < 0
+            left = slowest["end_to_end_duration"] - sum(took.values())
+            took["async"] = left if cut_off else slowest["checkpoint"]["async"]
             late[int(checkpoint_id), vertex_id] = (len(parts), max(took, key=took.get))
     findings = of_rule(played, "checkpoint.expired")
     assert late and findings
@@ -206,3 +220,21 @@ def test_tasks_that_report_after_the_time_out_say_which_phase_took_so_long(playe
         words = re.findall(r"after the time-out of checkpoint (\d+): ", finding["cause"])
         assert words in ([], [str(newest_late)])
         assert words or not newest_late or "barrier" in finding["cause"]
+
+
+@pytest.mark.parametrize("release", ["1.17.2", "2.1.1"])
+@pytest.mark.parametrize(
+    ("phase", "advice"),
+    [
+        ("sync", "Look at the local disk of the hosts named"),
+        ("async", "Check the checkpoint storage"),
+    ],
+)
+def test_advice_is_of_the_phase_and_nothing_that_reported_is_said_to_hang(release, phase, advice):
+    found = of_rule(f"{release}/late-sync:lab-late-{phase}", "checkpoint.expired")
+    assert found
+    for one in found:
+        assert one["data"]["phase"] == phase
+        assert one["next_step"].startswith(advice)
+        assert "hung" not in one["cause"] and "stuck" not in one["cause"]
+        assert one["data"]["progress"] != "hung"

@@ -208,3 +208,50 @@ def test_a_partition_without_data_that_is_declared_idle_holds_nothing(played):
         assert marks == sorted(marks) and len(set(marks)) > 5
         assert marks[-1] - marks[0] > 0.9 * silent_s * 1000
     assert of_rule(played, "watermark.stalled") == []
+
+
+SLOW_HOST = pytest.mark.parametrize("played", ["1.17.2/slow-host", "2.1.1/slow-host"])
+
+
+def by_host(played: str, vertex: str) -> dict[str, list[int]]:
+    """Host → subtasks of a vertex there, as Flink answered last."""
+    *_, last = answers(played, rf"/jobs/[0-9a-f]{{32}}/vertices/{vertices(played)[vertex]}")
+    found: dict[str, list[int]] = {}
+    for one in sorted(last.body["subtasks"], key=lambda one: one["subtask"]):
+        host = (one.get("endpoint") or one["host"]).partition(":")[0]
+        found.setdefault(host, []).append(one["subtask"])
+    return found
+
+
+@SLOW_HOST
+def test_of_a_slow_host_all_subtasks_are_busy_and_it_is_compared_before_any_key(played):
+    slow = by_host(played, "enrich")["flink-tm-1"]
+    assert len(slow) == 2
+    found = of_rule(played, "pressure.root")
+    assert found
+    busy = measured(played, "enrich", "busyTimeMsPerSecond")
+    for one in found:
+        begin = one["window_start"].timestamp()
+        means = {
+            index: mean_between(samples, begin, begin + 60) / 1000
+            for index, samples in busy.items()
+        }
+        assert one["data"]["hot_subtasks"] == slow
+        assert slow == sorted(index for index, ratio in means.items() if ratio >= 0.5)
+        assert evidence(one, "enrich busy") == pytest.approx(median(means[i] for i in slow))
+        assert one["next_step"].startswith("Compare flink-tm-1 with the other hosts first")
+
+
+@SLOW_HOST
+def test_keys_and_channels_are_not_blamed_for_a_slow_host(played):
+    """The sink takes nothing from subtasks of the fast host while the barriers of the slow one are
+    on their way: for most of the time, these wait with full outputs before an idle sink.
+    """
+    fast = by_host(played, "enrich")["flink-tm-2"]
+    waits = measured(played, "enrich", "backPressuredTimeMsPerSecond")
+    assert all(max(value for _, value in waits[index]) > 900 for index in fast)
+    assert median(value for _, value in measured(played, "sink", "busyTimeMsPerSecond")[0]) < 50
+    found = occurrences(played)
+    assert {one["rule"] for one in found} == {"pressure.root", "checkpoint.start_delay"}
+    told = " ".join(one["cause"] + one["next_step"] for one in found)
+    assert "hot keys" not in told and "slow network" not in told

@@ -1,10 +1,11 @@
-"""pressure.root, .transit, .outbound and .skew on graphs made by hand."""
+"""pressure.root, .outbound and .skew on graphs made by hand."""
 
 from dataclasses import replace
 
 import pytest
 
-from tests.diagnosis.graphs import found, held, hot, job, unknown, vertex
+from spark_jobs.diagnosis.samples import CheckpointSample
+from tests.diagnosis.graphs import AT_MS, found, held, hot, job, unknown, vertex
 
 ROOT = "pressure.root"
 OUTBOUND = "pressure.outbound"
@@ -317,6 +318,53 @@ def test_outbound_is_silent_at_the_idle_floor_and_where_the_sink_is_the_origin()
 
 def test_outbound_without_output_usage_is_unknown():
     assert "output usage of flatMap" in unknown(amplifying(()), OUTBOUND)
+
+
+def one_waits_for_the_other(*checkpoints):
+    """Before an idle sink the first subtask of ``enrich`` waits, and the second is busy."""
+    return job(
+        vertex("parse"),
+        vertex("enrich", (0.0, 1.0), (1.0, 0.0), out_pool_usage=(1.0, 0.1)),
+        vertex("sink", (0.01,)),
+        edges="parse>enrich enrich>sink",
+        checkpoints=checkpoints,
+    )
+
+
+def taken(began_s, ended_s=None, **values):
+    """A checkpoint of these seconds before the window's end."""
+    ended_ms = None if ended_s is None else AT_MS - 1000 * ended_s
+    outcome = "in_progress" if ended_s is None else "completed"
+    return CheckpointSample(1, AT_MS - 1000 * began_s, outcome, end_time_ms=ended_ms, **values)
+
+
+@pytest.mark.parametrize(
+    "checkpoint",
+    [
+        pytest.param(taken(90, 20, alignment_ms=69_000), id="aligned for 40 s of the minute"),
+        pytest.param(taken(50), id="is aligned since"),
+    ],
+)
+def test_who_waits_for_the_barrier_of_a_busy_sibling_is_not_held_by_its_channel(checkpoint):
+    assert not found(one_waits_for_the_other(checkpoint), OUTBOUND)
+    assert not found(one_waits_for_the_other(checkpoint), ROOT)  # nothing above it waits
+
+
+@pytest.mark.parametrize(
+    "checkpoints",
+    [
+        pytest.param((), id="no checkpoint"),
+        pytest.param((taken(50, 10, alignment_ms=10_000),), id="aligned for a part"),
+        pytest.param((taken(50, 0, alignment_ms=49_000, unaligned=True),), id="unaligned"),
+    ],
+)
+def test_without_barriers_that_are_waited_for_it_is_the_channel(checkpoints):
+    assert list(found(one_waits_for_the_other(*checkpoints), OUTBOUND)) == ["enrich"]
+
+
+def test_where_no_sibling_is_late_alignment_explains_nothing():
+    outbound = replace(amplifying((0.9, 0.95)), checkpoints=(taken(59),))
+    assert list(found(outbound, OUTBOUND)) == ["flatMap"]
 
 
 def skewed(siblings):

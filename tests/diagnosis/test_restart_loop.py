@@ -19,7 +19,7 @@ from tests.diagnosis.jobs import (
     restart,
     window,
 )
-from tests.played import of_rule
+from tests.played import answers, occurrences, of_rule
 from tests.raw_outages import raw_outages
 
 RULE = "restart.loop"
@@ -431,6 +431,26 @@ def test_nor_for_those_of_missing_files_transactions_buffers_and_lost_taskmanage
     for one in found_there:
         assert "cordon" not in one["next_step"]
         assert "host" not in {related["kind"] for related in one["related"]}
+
+
+@pytest.mark.parametrize("played", ["1.17.2/resetting-database", "2.1.1/resetting-database"])
+def test_a_database_that_resets_connections_is_the_cause_and_no_host_is(played):
+    """Both hosts call it; which of them Flink names first is chance."""
+    traces = [
+        (entry["taskManagerId"].partition(":")[0], entry["stacktrace"])
+        for answer in answers(played, r"/jobs/[0-9a-f]{32}/exceptions")
+        for entry in answer.body["exceptionHistory"]["entries"]
+    ]
+    assert {host for host, _trace in traces} == {"flink-tm-1", "flink-tm-2"}
+    assert all("java.net.SocketException: Connection reset" in trace for _host, trace in traces)
+    found_there = of_rule(played, RULE)
+    assert found_there and {one["rule"] for one in occurrences(played)} == {RULE}
+    for one in found_there:
+        assert set(one["data"]["causes"]) == {"CONNECTION_BROKEN"}
+        assert "lab.Lookup.ask" in one["title"]
+        assert "says which system it is" in one["next_step"]
+        assert not one["related"]
+        assert "flink-tm" not in one["cause"] + one["next_step"]
 
 
 def test_of_one_episode_no_share_stands_beside_the_number_of_its_restarts():

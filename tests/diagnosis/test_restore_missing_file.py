@@ -213,6 +213,16 @@ def test_other_restarts_are_none_of_it():
             "directory!",
             f"oss://b/{JOB}/chk-7/{UUID}",
         ),
+        *(
+            (f"java.io.FileNotFoundException: {local} ({words})", local)
+            for local, words in (
+                (f"/data/ck/{UUID}", "Немає такого файла або каталогу"),
+                (f"/data/ck/{UUID}", "Adresář nebo soubor neexistuje"),
+                (f"C:\\ck\\{UUID}", "Не удается найти указанный файл"),
+                (f"C:\\ck\\{UUID}", "Системе не удается найти указанный путь"),
+                (f"C:\\ck\\{UUID}", "系統找不到指定的檔案。"),
+            )
+        ),
         (
             "…S3Exception: The specified key does not exist. (Service: S3; NoSuchKey) (Path: "
             f"s3p://b/{JOB}/{UUID})",

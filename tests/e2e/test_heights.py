@@ -2,26 +2,11 @@
 
 import pytest
 
-from tests.e2e.stored import CHECKPOINT, ROOT
+from tests.e2e.test_pages import PAGES, address
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 TALLEST_PX = 4_000
-JOB = f"/jobs/prod-eu/{'c' * 32}/"
-PAGES = (
-    "/rules/",
-    "/pipeline/",
-    "/findings/",
-    "/alerts/",
-    "/incidents/",
-    "/readiness/",
-    "/clusters/",
-    "/storage/",
-    f"/storage/root/?uri={ROOT}",
-    f"/storage/xray/?path={CHECKPOINT}",
-    "/hosts/tm-1/",
-    f"{JOB}before-after/?at=now-60m",
-)
 BROKEN = """() => {
   const broken = [], range = document.createRange();
   for (const cell of document.querySelectorAll("main td")) {
@@ -42,7 +27,7 @@ BROKEN = """() => {
 def test_no_page_is_taller_than_its_budget_and_no_word_of_a_table_is_broken(page, site):
     for path in PAGES:
         # What a page fetches by itself widens its tables: it is measured when all of it is there.
-        assert page.goto(site + path, wait_until="networkidle").status == 200, path
+        assert page.goto(site + address(path), wait_until="networkidle").status == 200, path
         assert page.evaluate("document.documentElement.scrollHeight") <= TALLEST_PX, path
         assert page.evaluate(BROKEN) == [], path
 

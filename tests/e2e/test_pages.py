@@ -38,6 +38,8 @@ PAGES = (
     f"{JOB}state-expiry/",
     "/findings/",
     "/alerts/",
+    "/incidents/",
+    "/readiness/",
     "/objectives/",
     "/clusters/prod-eu/",
     "/rules/",

@@ -558,6 +558,31 @@ def test_the_count_of_those_missing_is_that_of_the_subtasks_that_are_named() -> 
         assert (missing["count"], missing["subtasks"]) == (1, [3])
 
 
+@pytest.mark.parametrize(
+    ("delay_ms", "phase"), [(5_000, "async"), (23_000, "start_delay"), (None, "sync")]
+)
+def test_an_asynchronous_part_that_was_cut_off_took_what_the_others_leave(
+    delay_ms: int | None, phase: str
+) -> None:
+    """Where one of the others is unknown, nothing can be said of it."""
+    late = {
+        "status": "FAILED",
+        "subtasks": 1,
+        "acknowledged": 0,
+        "subtask_ack_time": [1],
+        "subtask_aborted": [True],
+        "subtask_end_to_end_ms": [30_000],
+        "subtask_start_delay_ms": [delay_ms],
+        "subtask_alignment_ms": [0],
+        "subtask_sync_ms": [100],
+        "subtask_async_ms": [None],
+        "observed_at": noon(7),
+    }
+    expired = failed("Checkpoint expired before completing.")
+    (missing,) = only(facts(rest=[expired], vertices=[late]))["not_acknowledged"]
+    assert (missing["late"], missing["late_phase"]) == (1, phase)
+
+
 def test_an_empty_state_has_no_ratio() -> None:
     assert (
         only(facts(rest=[{"status": "COMPLETED", "state_bytes": 0, "checkpointed_bytes": 0}]))[

@@ -135,8 +135,8 @@ def test_a_window_holds_the_events_that_rules_read_and_of_thousands_of_one_kind_
         {"kind": "task_state", "to_state": state, "ts": noon(20)}
         for state in ("RUNNING", "SCHEDULED")
     ]
-    submitted = {"kind": "job_submitted", "ts": noon(-301)}
-    window = windows([noon(30)], events=events([submitted, restarting, *deployed, *running]))[-1]
+    archived = {"kind": "job_archived", "ts": noon(-301)}
+    window = windows([noon(30)], events=events([archived, restarting, *deployed, *running]))[-1]
     assert [event.rule_kind for event in window.events] == [
         "job_state",
         *["task_deployed"] * EVENTS,

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import urllib.error
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -21,9 +21,19 @@ from typing import Any, BinaryIO, Self
 from tests.lab.configuration import MODULE_OPTIONS, TASKMANAGERS, Layout, write_configuration
 from tests.lab.containers import piped, pod_log
 from tests.lab.incidents import INCIDENTS
-from tests.lab.jars import ENTRY_CLASS, HADOOP_JARS, flink_jars, job_jar, lab_home, reporter_jars
+from tests.lab.jars import (
+    ENTRY_CLASS,
+    HADOOP_JARS,
+    broker,
+    flink_jars,
+    job_jar,
+    kafka_jars,
+    lab_home,
+    reporter_jars,
+)
 from tests.lab.marked_processes import VARIABLE
 from tests.lab.releases import DEFAULT_VERSION, RELEASES
+from tests.lab.resetting_database import ResettingDatabase
 from tests.lab.rest import call, call_or_none, upload_jar
 from tests.lab.slow_network import SlowLink
 from webapp.config.environment import PROJECT_DIR
@@ -61,7 +71,7 @@ class Lab:
             self.incident = replace(self.incident, reports_metrics=True, prints_json=True)
         self.job_id = ""
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        self._links: list[SlowLink] = []
+        self._links: list[SlowLink | ResettingDatabase] = []
         self._mark = secrets.token_hex(16)
         self._guard = subprocess.Popen(
             [sys.executable, "-m", "tests.lab.guard", self._mark, "5"],
@@ -256,6 +266,8 @@ class Lab:
         self.stop()
 
     def start_processes(self) -> None:
+        if self.incident.reads_kafka:
+            self._start_broker()
         self._java(
             "jm",
             "standalonesession-0-flink-jm",
@@ -263,6 +275,9 @@ class Lab:
             [JOBMANAGER_CLASS],
             ["--executionMode", "cluster"],
         )
+        if self.incident.database_resets_every_s is not None:
+            every_s = self.incident.database_resets_every_s
+            self._links.append(ResettingDatabase(self.layout.database, every_s))
         if self.incident.jar_bytes_per_s is not None:
             for port, bytes_per_s in (
                 (self.layout.rpc_port, _UNLIMITED),
@@ -287,6 +302,36 @@ class Lab:
                     )
                 )
             self.start_taskmanager(number)
+
+    def _start_broker(self) -> None:
+        listener = f"tcp://{self.layout.kafka}"
+        addresses = ("--listener-url", listener, "--advertised-listener-url", listener)
+        self._spawn("broker", [str(broker()), "broker", *addresses])
+        jars = (f"{kafka_jars()}/*", f"{flink_jars(self.release)}/*", self._job_jar())
+        class_path = ":".join(map(str, jars))
+        told = self._told(self.incident.arguments)
+        self._spawn("feeder", ["java", "-Xmx96m", "-cp", class_path, "lab.KafkaLog", *told])
+
+    def _spawn(self, name: str, command: list[str]) -> None:
+        with (self.layout.logs / f"{name}.out").open("ab") as output:
+            self._processes[name] = subprocess.Popen(
+                command,
+                env={**os.environ, VARIABLE: self._mark},
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def _told(self, arguments: Mapping[str, str]) -> list[str]:
+        places = {
+            "switch": self.switch,
+            "folder": self.layout.folder,
+            "kafka": self.layout.kafka,
+        }
+        return [f"{name}={value.format(**places)}" for name, value in arguments.items()]
+
+    def _job_jar(self) -> Path:
+        return job_jar(self.release, reads_kafka=self.incident.reads_kafka)
 
     def wait_up(self) -> None:
         deadline = time.monotonic() + UP_WITHIN_S
@@ -313,13 +358,9 @@ class Lab:
         NO_CLAIM, CLAIM, LEGACY. ``changed`` are arguments that differ from those of the incident,
         its ``name`` among them.
         """
-        jar = upload_jar(self.url, job_jar(self.release))
+        jar = upload_jar(self.url, self._job_jar())
         arguments = {"name": f"lab-{incident}", **INCIDENTS[incident].arguments, **changed}
-        told = [
-            f"{name}={value.format(switch=self.switch, folder=self.layout.folder)}"
-            for name, value in arguments.items()
-        ]
-        asked = {"entryClass": ENTRY_CLASS, "programArgsList": told} | (
+        asked = {"entryClass": ENTRY_CLASS, "programArgsList": self._told(arguments)} | (
             {"savepointPath": restore} if restore else {}
         )
         if restore and self.release.has_claim_modes:
@@ -393,11 +434,13 @@ class Lab:
     def _class_path(self) -> str:
         hadoop = HADOOP_JARS if self.incident.counts_calls else ()
         reporter = (f"{reporter_jars(self.release)}/*",) if self.incident.reports_metrics else ()
+        kafka = (f"{kafka_jars()}/*",) if self.incident.reads_kafka else ()
         return ":".join(
             (
                 f"{flink_jars(self.release)}/*",
                 *reporter,
-                str(job_jar(self.release)),
+                *kafka,
+                str(self._job_jar()),
                 *map(str, hadoop),
             )
         )

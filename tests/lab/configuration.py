@@ -111,6 +111,11 @@ class Layout:
         }
 
     @property
+    def kafka(self) -> str:
+        """Where its broker is."""
+        return f"127.0.0.1:{28084 + 10 * self.slot}"
+
+    @property
     def logs(self) -> Path:
         return self.folder / "log"
 
@@ -135,6 +140,10 @@ class Layout:
     @property
     def blob_port(self) -> int:
         return 28083 + 10 * self.slot
+
+    @property
+    def database(self) -> tuple[str, int]:
+        return "127.0.0.1", 28084 + 10 * self.slot
 
     @property
     def jobmanager_seen_by_first(self) -> str:

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True)
 class Incident:
     """``{switch}`` in an argument is the path of the file that switches the fault on
-    (:attr:`tests.lab.cluster.Lab.switch`), ``{folder}`` that of all that the cluster writes.
+    (:attr:`tests.lab.cluster.Lab.switch`), ``{folder}`` that of all that the cluster writes,
+    ``{kafka}`` the address of its broker, which runs where an argument is called ``kafka``.
 
     ``network_bytes_per_s``: what one TaskManager can send to the other. ``storage_bytes_per_s``:
     how fast one file of a checkpoint can be written. ``jar_bytes_per_s``: how fast the first
@@ -39,6 +40,7 @@ class Incident:
     network_bytes_per_s: int | None = None
     storage_bytes_per_s: int | None = None
     jar_bytes_per_s: int | None = None
+    database_resets_every_s: float | None = None
     savepoint_after: int | None = None
     claimed_after: int | None = None
     killed_after: tuple[int, ...] = ()
@@ -51,6 +53,10 @@ class Incident:
     prints_json: bool = False
     taskmanager_heap_mb: int = 256
     debugs: tuple[str, ...] = ()
+
+    @property
+    def reads_kafka(self) -> bool:
+        return "kafka" in self.arguments
 
 
 _SUMMED = {
@@ -155,6 +161,37 @@ INCIDENTS = {
                 "arrives": "0:200",
                 "reads": "0:400,60:80,480:200,660:800",
                 "log-counts": "{folder}/log",
+            },
+        ),
+        Incident(
+            "kafka-lag",
+            (
+                "Flink's Kafka source, from 2.0 on, reads less than arrives for three minutes, as "
+                "much for two, and then catches up"
+            ),
+            {
+                "kafka": "{kafka}",
+                "partitions": "2",
+                "arrives": "0:100",
+                "reads": "0:200,60:40,240:100,360:500",
+                "log-counts": "{folder}/log",
+            },
+        ),
+        Incident(
+            "kafka-aligned",
+            (
+                "Flink's Kafka source, from 2.0 on, holds back the last of three partitions, whose "
+                "event time goes half as fast again as that of the others"
+            ),
+            {
+                "kafka": "{kafka}",
+                "partitions": "3",
+                "readers": "1",
+                "arrives": "0:100",
+                "reads": "0:1000",
+                "ahead": "1.5",
+                "aligned-ms": "5000",
+                "log-counts": "{folder}/aligned",
             },
         ),
         Incident(
@@ -296,6 +333,61 @@ INCIDENTS = {
             ),
             {"rate": "300", "sync-ms": "4000"},
             {"execution.checkpointing.interval": "8s"},
+        ),
+        Incident(
+            "slow-host",
+            (
+                "enrich takes 3 ms for a record on the host of the first TaskManager, and next to "
+                "none on the other; keys are spread evenly"
+            ),
+            {
+                "rate": "2000",
+                "enrich-parallelism": "4",
+                "slow-us": "3000",
+                "slow-on": "flink-tm-1",
+            },
+        ),
+        Incident(
+            "late-sync",
+            (
+                "the synchronous part of each checkpoint takes 14 s on the first enrich subtask, "
+                "4 s more than the time-out"
+            ),
+            {
+                "rate": "300",
+                "sync-ms": "14000",
+                "set.execution.checkpointing.interval": "20s",
+                "set.execution.checkpointing.timeout": "10s",
+            },
+        ),
+        Incident(
+            "late-async",
+            "the asynchronous part of each checkpoint takes 3.5 s, half a second over the time-out",
+            {
+                "rate": "300",
+                "async-ms": "3500",
+                "set.execution.checkpointing.interval": "10s",
+                "set.execution.checkpointing.timeout": "3s",
+            },
+        ),
+        Incident(
+            "stacked",
+            (
+                "eight sources and, one behind the other, fourteen vertices of one subtask each, "
+                "which all share the slot of one source"
+            ),
+            {"rate": "50", "partitions": "8", "steps": "14", "step-parallelism": "1"},
+            {"execution.checkpointing.interval": "10s"},
+        ),
+        Incident(
+            "resetting-database",
+            (
+                "enrich asks a database for each record, on both TaskManagers, and passes on that "
+                "it resets all connections every 20 s"
+            ),
+            {"rate": "300", "enrich-parallelism": "4", "database": "{database}"},
+            {"execution.checkpointing.interval": "5s"},
+            database_resets_every_s=20,
         ),
         Incident(
             "slow-storage",

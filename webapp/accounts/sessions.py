@@ -1,6 +1,7 @@
 """How long a sign-in lasts: from its beginning at most, and without anything done.
 
-Ended sessions lead to the sign-in page.
+Ended sessions lead to the sign-in page. django-allauth lists and ends sessions, none by idleness:
+``test_whoever_does_nothing_for_the_idle_time_is_signed_out_and_told_why``.
 """
 
 from collections.abc import Callable

@@ -5,6 +5,9 @@ name from everywhere, and per browser that the person signed in with before. A b
 the name is held to its own count alone; all others to the three. An attempt is counted before the
 password is looked at, so that many at once get no further than one after the other, and given back
 where it succeeds. What is refused makes no new rows, so the table stays small whatever is tried.
+
+django-allauth counts in the cache, which keeps languages and time zones apart and may be away:
+``test_without_redis_it_counts_all_the_same``. It knows no browsers either.
 """
 
 import hashlib

@@ -23,7 +23,6 @@ from webapp.accounts.models import ApiToken
 from webapp.accounts.oidc.configured import is_configured
 from webapp.accounts.oidc.views import SIGN_OUT
 from webapp.accounts.roles import may_operate, role_of
-from webapp.accounts.tokens import shown
 from webapp.accounts.viewers import me
 from webapp.lib import grants
 from webapp.lib.matchers import BadMatcher
@@ -145,11 +144,7 @@ def create_token(request: HttpRequest) -> HttpResponse:
         expires_at,
         form.cleaned_data["sees_only"],
     )
-    return render(
-        request,
-        "accounts/token_created.html",
-        {"token": token, "text": text, "narrowed": shown(token).narrowed},
-    )
+    return render(request, "accounts/token_created.html", {"token": token, "text": text})
 
 
 @require_POST
@@ -182,7 +177,7 @@ def _page(
     context = {
         "password_form": password_form,
         "token_form": token_form,
-        "tokens": [shown(token) for token in ApiToken.objects.filter(user=me(request))],
+        "tokens": ApiToken.objects.filter(user=me(request)),
         "role": role.group if role else "",
         "session_age": duration_text(settings.WEIR.session_age_s * 1000),
         "session_idle": duration_text(settings.WEIR.session_idle_s * 1000)

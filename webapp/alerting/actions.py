@@ -15,7 +15,7 @@ from webapp.alerting import evaluation_hint
 from webapp.alerting.choices import OPEN, Happened
 from webapp.alerting.models import Alert, AlertEvent, Silence
 from webapp.alerting.models.alert import AlertQuerySet
-from webapp.lib.labels import OF_EACH_ALERT
+from webapp.lib.labels import accept_every_alert
 from webapp.lib.matchers import Matcher
 from webapp.lib.refusals import ActionRefused, InputRefused
 
@@ -87,8 +87,8 @@ def silence(
                 "Give at least one matcher: a silence of everything would hide all that happens."
             )
         )
-    if all(matcher.label not in OF_EACH_ALERT and matcher.accepts("") for matcher in matchers):
-        # Such as clutser!="test", or team="" where no teams are set.
+    if accept_every_alert(matchers):
+        # Such as clutser!="test", or team="" where nobody has set teams.
         raise InputRefused(
             gettext(
                 "These matchers accept all that lacks the label %(label)s, which may be everything; "

@@ -48,6 +48,9 @@ def read_instant(text: str, at: datetime) -> datetime:
     return instant(text.removesuffix(" UTC"), at)
 
 
+MOST_REASON = 1_000
+
+
 class SilenceForm(forms.Form):
     matchers = MatchersField()
     hours = forms.FloatField(
@@ -60,7 +63,7 @@ class SilenceForm(forms.Form):
     ends_at = InstantField(required=False, label=_("Until"))
     starts_at = InstantField(required=False, label=_("From"), help_text=_("Empty: from now on."))
     reason = forms.CharField(
-        max_length=1_000, widget=forms.Textarea(attrs={"rows": 2}), label=_("Why")
+        max_length=MOST_REASON, widget=forms.Textarea(attrs={"rows": 2}), label=_("Why")
     )
 
     def clean(self) -> dict[str, Any]:

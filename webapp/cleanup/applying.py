@@ -103,6 +103,8 @@ class Applying:
             if left
             else {}
         )
+        # What only a checkpoint referred to that the plan has taken would go on its word of then.
+        objections |= dict.fromkeys(self._needs.among(chunk), "it may be needed by now")
         stranger = next(
             (path for path in sorted(self._watch.appeared) if not self._needs.knows(path)), None
         )
@@ -174,7 +176,9 @@ class Applying:
             self._restored = self._restored_from(self._leaving)
             self._fresh = self._recheck.fresh()
             refuse_doubt(self._fresh, [root.uri for root in manifest.roots if root.files])
-            self._anew, self._needs = Anew(self._fresh), HiddenNeeds(self._fresh)
+            attested = [statement.subject for statement in manifest.statements]
+            self._anew, self._needs = Anew(self._fresh), HiddenNeeds(self._fresh, attested)
+            self._needs.refuse_inherited(sorted(self._quarantined))
             self._references = references_in(self._fresh, self._watch.planned, self._leaving)
 
     def _is_outdated(self, audit: FreshAudit) -> bool:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.storage.layout import METADATA_NAME, TASK_OWNED
+from webapp.cleanup.errors import Halted
 from webapp.cleanup.file_names import Places, below
 from webapp.cleanup.plan_reader import Chunk
 from webapp.cleanup.recheck import FreshAudit
@@ -43,12 +44,18 @@ class HiddenNeeds:
         job = _JOB.search(metadata_path)
         return self._of_all or (job is not None and job[1] in self._jobs)
 
-    def heir_of(self, metadata_path: str) -> str | None:
-        """A job that was restored from a checkpoint of the job whose this one is, and would have to
-        be again.
+    def refuse_inherited(self, taken: Iterable[str]) -> None:
+        """Raises :class:`Halted` where a job was restored from a checkpoint of the job whose
+        ``_metadata`` was taken, and would have to be again.
         """
-        job = _JOB.search(metadata_path)
-        return self._heirs.get(job[1]) if job else None
+        for path in taken:
+            job = _JOB.search(path)
+            if job and (heir := self._heirs.get(job[1])):
+                raise Halted(
+                    f"Job {heir} was restored from a checkpoint of the job of {path}, and no whole "
+                    "checkpoint of its own is known by now. Nothing more was moved or purged: undo "
+                    "the plan."
+                )
 
     def among(self, chunk: Chunk, *, of_any: bool = False) -> set[str]:
         """Paths; ``of_any``: of whatever job."""

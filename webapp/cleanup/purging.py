@@ -52,7 +52,7 @@ def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = No
                 _refuse_missed(quarantined(run, applied, chunk), referred, watch, storage)
     for chunk in run.reader.chunks():
         if chunk.number in remaining and chunk.is_metadata:
-            _refuse_inherited(quarantined(run, applied, chunk), needs)
+            needs.refuse_inherited(file.path for file in quarantined(run, applied, chunk))
     for chunk in run.reader.chunks():
         if chunk.number not in remaining:
             continue
@@ -66,15 +66,6 @@ def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = No
         run.finish(journal, PURGE, chunk.number, rows)
     for folder in run.places.folders:
         run.files.remove_empty(folder)
-
-
-def _refuse_inherited(files: Sequence[Planned], needs: HiddenNeeds) -> None:
-    for file in files:
-        if heir := needs.heir_of(file.path):
-            raise Halted(
-                f"Job {heir} was restored from a checkpoint of the job of {file.path}, and no whole "
-                "checkpoint of its own is known by now. Nothing was purged: undo the plan."
-            )
 
 
 def _refuse_needed(files: Sequence[Planned]) -> None:

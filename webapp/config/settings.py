@@ -167,7 +167,11 @@ LANGUAGE_COOKIE_AGE = 365 * 86_400
 CSRF_COOKIE_SECURE = WEIR.https
 CSRF_COOKIE_NAME = "weir_csrf"
 SECURE_SSL_REDIRECT = WEIR.https
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # probes come from inside, without TLS
+SECURE_REDIRECT_EXEMPT = [
+    r"^healthz$",
+    r"^readyz$",
+    r"^metrics(/jobs)?$",
+]  # asked from inside, without TLS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if WEIR.behind_proxy else None
 SECURE_HSTS_SECONDS = WEIR.hsts_s
 SECURE_REFERRER_POLICY = "same-origin"

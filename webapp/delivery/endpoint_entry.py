@@ -16,6 +16,8 @@ from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Endpoint
 from webapp.delivery.targets import RefusedTarget, Target, checked
 from webapp.findings.choices import Severity
+from webapp.fleet.cluster_labels import label_names
+from webapp.lib.labels import OF_EACH_ALERT, accept_every_alert
 from webapp.lib.matchers import Matcher
 from webapp.lib.origins import ENTER_AGAIN, leads_elsewhere
 from webapp.lib.refusals import InputRefused
@@ -64,6 +66,11 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, who: Any) -
         }
     if entered.owner_email and not _is_mail(entered.owner_email):
         wrong["owner_email"] = gettext("Give one mail address.")
+    if entered.matchers and accept_every_alert(entered.matchers, {*OF_EACH_ALERT, *label_names()}):
+        wrong["matchers"] = gettext(
+            "No cluster has the label %(label)s, so every alert would be sent. For that, give no "
+            "matcher."
+        ) % {"label": entered.matchers[0].label}
     target = _target(endpoint, entered, rules, wrong)
     _check_credential(endpoint, entered, target, wrong)
     if wrong:

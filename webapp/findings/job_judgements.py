@@ -24,6 +24,8 @@ from webapp.fleet.models import OVER, Cluster, JobCurrent
 from webapp.lib.chunks import chunks
 
 ROWS_AT_ONCE = 500
+QUIET = ("source.lag_growing", "source.idle")
+"""Rules that lack what many connectors never report, which the analysis of source lag says once."""
 
 
 def close_unseen() -> int:
@@ -65,6 +67,11 @@ def had_data(unknowns: Sequence[Any]) -> bool:
         [rule for rule in registry.rules_for(JobWindow) if not rule.startswith("collect.")]
     )
     return len(unknowns) < judging or not judging
+
+
+def shown_unknowns(unknowns: Sequence[Any]) -> list[Any]:
+    """What is worth a line of its own; ``had_data`` wants all."""
+    return [unknown for unknown in unknowns if unknown.get("rule") not in QUIET]
 
 
 def give_health(judgements: Sequence[Mapping[str, Any]]) -> None:

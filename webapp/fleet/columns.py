@@ -76,6 +76,16 @@ FLEET_COLUMNS = (
         hint=_("largest back-pressured share of any vertex's subtasks"),
     ),
     Column(
+        _("Burn"),
+        "burn",
+        "widest",
+        numeric=True,
+        hint=_(
+            "how fast it uses up the error budget of its objectives, over the rate that alerts, and "
+            "over how long: 1 × and more alerts"
+        ),
+    ),
+    Column(
         _("Orphans"),
         "orphans",
         "widest",

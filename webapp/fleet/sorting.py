@@ -76,6 +76,7 @@ FLEET_SORTS: dict[str, Sort] = {
         Sort("pressure", "pressured_share", -1.0),
         Sort("restarts", "restarts", -1),
         Sort("orphans", "orphan_bytes", -1),
+        Sort("burn", "burn", -1.0),
     )
 }
 """Name in the URL → sort. ``health`` is the default."""

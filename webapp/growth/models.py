@@ -78,8 +78,8 @@ class JobGrowth(models.Model):
 
 @scoped()
 class Objective(models.Model):
-    """A promise to users of jobs: for all jobs with matching labels, the share ``target`` of
-    minutes (or checkpoints) must be good over 30 days.
+    """What users of jobs were promised: of all jobs whose labels match, ``target`` is the share of
+    time (or of checkpoints) that has to be good over 30 days.
 
     ``kind``: a key of :data:`spark_jobs.diagnosis.objective_samples.OBJECTIVE_KINDS`.
     """
@@ -111,8 +111,9 @@ class Objective(models.Model):
 
 @scoped()
 class ObjectiveRecord(models.Model):
-    """How one job met one objective: good and bad minutes (or checkpoints) of its last six hours by
-    the minute, and of 30 days by the hour (:mod:`webapp.growth.objectives`).
+    """How one job met one objective: what was good and bad (minutes, checkpoints, or seconds of
+    availability) of its last six hours by the minute, and of 30 days by the hour
+    (:mod:`webapp.growth.objectives`).
     """
 
     objective = models.ForeignKey(Objective, on_delete=models.CASCADE, related_name="records")
@@ -127,6 +128,9 @@ class ObjectiveRecord(models.Model):
     )
     burn = models.FloatField(
         null=True, help_text="largest burn rate over the factor that alerts; 1 and more alerts"
+    )
+    burn_over_min = models.PositiveIntegerField(
+        null=True, help_text="minutes of the window that gave burn"
     )
     budget_left = models.FloatField(
         null=True, help_text="share of the error budget of 30 days; negative: overdrawn"

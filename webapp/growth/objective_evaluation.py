@@ -1,11 +1,16 @@
-"""Evaluates each minute: the minutes of every job of every objective, its burn rate, and findings
-for too fast ones. A minute without data is neither good nor bad. Evaluating a minute again replaces
-it. The number of queries depends only on the written rows.
+"""Each minute: how every job of every objective did, how fast it burns its error budget, and the
+findings of those that burn too fast.
+
+A minute in which nothing is known of a job is neither good nor bad. Evaluating a minute again
+replaces it, and what comes in late of the minutes before is taken up. Queries do not grow with jobs
+but for the rows that are written.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Any
 
 from django.db.models import Q
@@ -25,6 +30,8 @@ from webapp.findings.overrides import as_plain
 from webapp.findings.settling import Identity, settle
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS
 from webapp.fleet.models import JobCurrent
+from webapp.fleet.sorting import FLEET_SORTS
+from webapp.growth.down_seconds import down_seconds
 from webapp.growth.models import Objective, ObjectiveRecord
 from webapp.growth.objectives import (
     BUDGET_MIN,
@@ -46,7 +53,9 @@ from webapp.work.runs import RunRecord
 
 KEY = "objectives/evaluate"
 RECOUNTED_MIN = 10
-"""Checkpoints of so many minutes are counted again, since ended ones may arrive late."""
+"""Checkpoints of so many minutes are counted again: what ended in them may come in late."""
+DOWN_RECOUNTED_MIN = 60
+"""Likewise of restarts, which are known when all tasks run again."""
 FRESH = timedelta(minutes=4)
 """A window of source lag that is older says nothing of now."""
 ROWS_AT_ONCE = 500
@@ -55,6 +64,7 @@ WRITTEN = (
     "job_name",
     "minutes",
     "burn",
+    "burn_over_min",
     "budget_left",
     "value_ms",
     "is_good",
@@ -73,14 +83,20 @@ READ = (
     "checkpoint_interval_ms",
     "last_seen_at",
     "judged_at",
+    "burn",
+    "burn_over_min",
 )
 FAILED = "FAILED"
 JobKey = tuple[str, str]
+Burning = tuple[float, int]
+"""Burn rate over the rate that alerts, and over how many minutes."""
 
 
 @dataclass
 class Sample:
-    """New data of one job: minutes from ``since`` on as a series, and the newest value."""
+    """What is new of one job: minutes from ``since`` on, as a series, which replace those that are
+    known; the newest value.
+    """
 
     since: int
     minutes: list[list[int]] = field(default_factory=list)
@@ -89,7 +105,7 @@ class Sample:
 
 
 def is_wanted() -> bool:
-    return Objective.objects.exists() or _open().exists()
+    return Objective.objects.exists() or _open().exists() or _burning().exists()
 
 
 def evaluate_all(lease: WriteGuard, record: RunRecord) -> None:
@@ -108,11 +124,15 @@ def evaluate(guard: WriteGuard, now: datetime) -> dict[str, int]:
     matched, settings = jobs_of(objectives, jobs), Settings(as_plain())
     first_ids = {(job.cluster, job.job_id): key_of(job)[1] for job in jobs}
     new: dict[Identity, Mapping[str, Any]] = {}
+    worst: dict[JobKey, Burning] = {}
     for objective in objectives:
         of_objective = matched[objective.pk]
         samples = SAMPLED[objective.kind](objective, of_objective, now, minute)
         burns = _recorded(guard, objective, of_objective, samples, now, minute)
         for burn in burns:
+            if burning := _worst(burn):
+                key = burn.cluster, burn.job_id
+                worst[key] = max(worst.get(key, burning), burning)
             limits = settings.limits(burn.cluster, burn.job_id, burn.job_name)
             for finding in registry.diagnose(burn, limits).findings:
                 identity = burn.cluster, burn.job_id, finding.rule, finding.subject_id
@@ -132,11 +152,33 @@ def evaluate(guard: WriteGuard, now: datetime) -> dict[str, int]:
         for finding in _open()
     }
     closed = settle(new, standing, guard, now)
+    _show_in_fleet(guard, jobs, worst)
     return {"objectives": len(objectives), "findings": len(new), "closed": closed}
 
 
 def _open() -> Any:
     return Finding.objects.open().filter(rule__in=registry.rules_for(ObjectiveBurn))
+
+
+def _burning() -> Any:
+    return JobCurrent.objects.alias(shown=FLEET_SORTS["burn"].key).filter(shown__gte=0)
+
+
+def _show_in_fleet(
+    guard: WriteGuard, jobs: Collection[JobCurrent], worst: Mapping[JobKey, Burning]
+) -> None:
+    """``worst``: by cluster and id. Of jobs that are not among ``jobs`` nothing is shown."""
+    evaluated = {job.pk for job in jobs}
+    others = _burning().only("cluster", "job_id", "burn", "burn_over_min")
+    changed = []
+    for job in (*jobs, *(job for job in others if job.pk not in evaluated)):
+        before = job.burn, job.burn_over_min
+        job.burn, job.burn_over_min = worst.get((job.cluster, job.job_id), (None, None))
+        if (job.burn, job.burn_over_min) != before:
+            changed.append(job)
+    for some in chunks(changed, ROWS_AT_ONCE):
+        with guard.writing():
+            JobCurrent.objects.bulk_update(some, ["burn", "burn_over_min"])
 
 
 def _recorded(
@@ -150,12 +192,17 @@ def _recorded(
     hour = minute // 60
     records = list(objective.records.defer("hours"))
     rows = {(row.cluster, row.first_attempt_id): row for row in records}
-    # An hour's worth of minutes needs the hours before it once: they are long.
-    to_sum = [row.pk for row in records if row.sums[:1] != [hour]]
+    # An hour's worth of minutes needs the hours before it once, and where one of them changed: they
+    # are long.
+    to_sum = [
+        row.pk
+        for key, row in rows.items()
+        if row.sums[:1] != [hour] or (key in samples and _is_late(row, samples[key], hour))
+    ]
     hours_of: dict[int, list[list[int]]] = {}
     for some in chunks(to_sum, ROWS_AT_ONCE):
         hours_of |= dict(objective.records.filter(pk__in=some).values_list("pk", "hours"))
-    burns, same_hour, new_hour = [], [], []
+    burns, same_hour, new_hour, summed = [], [], [], set(to_sum)
     for job in jobs:
         key = key_of(job)
         row = rows.pop(key, None) or ObjectiveRecord(
@@ -163,15 +210,17 @@ def _recorded(
         )
         sample = samples.get(key) or Sample(minute)
         row.job_id, row.job_name = job.job_id, job.name or job.job_id
-        row.minutes = replaced(row.minutes, sample.minutes, sample.since, MINUTES_KEPT)
+        known = {one[0]: one for one in _since(row, sample.since) if one[0] < minute}
+        known |= {one[0]: one for one in sample.minutes}
+        row.minutes = replaced(row.minutes, known.values(), sample.since, MINUTES_KEPT)
         row.value_ms, row.is_good, row.as_of = sample.value_ms, sample.is_good, now
-        if row.sums[:1] == [hour]:
+        if row.pk and row.pk not in summed:
             sums = HourSums.from_json(row.sums)
             row.hours = []  # of the row that is not there; what stands is not written
             same_hour.append(row)
         else:
-            known, full = hours_of.get(row.pk, []), full_hours(row.minutes, minute)
-            row.hours = replaced(known, full, full[0][0], HOURS_KEPT) if full else known
+            before, full = hours_of.get(row.pk, []), full_hours(row.minutes, minute)
+            row.hours = replaced(before, full, full[0][0], HOURS_KEPT) if full else before
             sums = hour_sums(row.hours, hour)
             row.sums = sums.to_json()
             new_hour.append(row)
@@ -190,7 +239,7 @@ def _recorded(
             objective.limit_ms,
             row.value_ms,
         )
-        row.burn = _worst(burn)
+        row.burn, row.burn_over_min = _worst(burn) or (None, None)
         row.budget_left = burn.budget.budget_left(objective.target)
         burns.append(burn)
     _write(guard, same_hour, WRITTEN)
@@ -200,6 +249,17 @@ def _recorded(
         with guard.writing():
             ObjectiveRecord.objects.filter(pk__in=gone).delete()
     return burns
+
+
+def _since(row: ObjectiveRecord, minute: int) -> list[list[int]]:
+    minutes: list[list[int]] = row.minutes
+    return minutes[bisect_left(minutes, minute, key=itemgetter(0)) :]
+
+
+def _is_late(row: ObjectiveRecord, sample: Sample, hour: int) -> bool:
+    """Whether a minute of an hour that is over and summed up is another now."""
+    before = _since(row, sample.since)
+    return any(one[0] < hour * 60 and one not in before for one in sample.minutes)
 
 
 def _write(guard: WriteGuard, rows: Sequence[ObjectiveRecord], columns: Sequence[str]) -> None:
@@ -213,13 +273,13 @@ def _write(guard: WriteGuard, rows: Sequence[ObjectiveRecord], columns: Sequence
             )
 
 
-def _worst(burn: ObjectiveBurn) -> float | None:
+def _worst(burn: ObjectiveBurn) -> Burning | None:
     """The largest of all windows that can be judged, of the slower of both lengths, over the factor
-    that alerts.
+    that alerts; the length of that window in minutes.
     """
     return max(
         (
-            min(rates) / window.factor
+            (min(rates) / window.factor, window.long_min)
             for window in BURN_WINDOWS
             if (rates := burn.burn_rates(window)) is not None
         ),
@@ -243,11 +303,20 @@ def _one(minute: int, is_good: bool | None, value_ms: float | None = None) -> Sa
 def _availability(
     objective: Objective, jobs: Collection[JobCurrent], now: datetime, minute: int
 ) -> dict[JobKey, Sample]:
-    """Of a job that nobody sees now nothing is known."""
-    return {
-        key_of(job): _one(minute, job.status == "RUNNING" if _is_known(job) else None)
-        for job in jobs
-    }
+    """In seconds: where the job was down for some of a minute, as long as its starts and restarts
+    tell; else by its state. Of a job that nobody sees now nothing is known.
+    """
+    since = minute - DOWN_RECOUNTED_MIN
+    down = down_seconds(since)
+    samples = {}
+    for job in jobs:
+        is_good = job.status == "RUNNING" if _is_known(job) else None
+        rows = {} if is_good is None else {minute: [minute, 60 * is_good, 60 * (not is_good)]}
+        for number, down_s in down.get((job.cluster, job.job_id), {}).items():
+            if number <= minute:  # clocks of JobManagers may be ahead
+                rows[number] = [number, 60 - down_s, down_s]
+        samples[key_of(job)] = Sample(since, list(rows.values()), is_good)
+    return samples
 
 
 def _recovery_point(

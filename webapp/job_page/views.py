@@ -13,7 +13,7 @@ from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.line_trend import trend_of
 from webapp.findings.coverage import Coverage, coverage
 from webapp.findings.job_findings import of_job
-from webapp.findings.job_judgements import had_data
+from webapp.findings.job_judgements import had_data, shown_unknowns
 from webapp.findings.models import JobJudgement
 from webapp.findings.presentation import with_known_bugs
 from webapp.fleet.badges import job_badge
@@ -56,7 +56,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "alert_of": {of(shown): shown for shown in alerts.shown},
         "deductions": findings.deductions(view.job.health),
         "health": view.job.health_badge,
-        "unknowns": judgement.unknowns if judgement else [],
+        "unknowns": shown_unknowns(judgement.unknowns) if judgement else [],
         "coverage": _coverage(view, judgement),
         "lacked_all": judgement is not None and not had_data(judgement.unknowns),
         "is_measured": findings.current

@@ -69,6 +69,11 @@ def seconds(duration_s: float | None) -> str:
 
 
 @register.filter
+def minutes(duration_min: float | None) -> str:
+    return quantities.duration_text(None if duration_min is None else duration_min * 60_000)
+
+
+@register.filter
 def known(value: Any) -> Any:
     """A dash for unknown; other values (also 0) stay."""
     return quantities.UNKNOWN if value is None or value == "" else value

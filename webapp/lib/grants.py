@@ -23,13 +23,13 @@ def parse(text: str) -> Grants:
             gettext("A scope is at most %(longest)s characters long.")
             % {"longest": f"{LONGEST_TEXT:,}"}
         )
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if len(lines) > MOST_GRANTS:
+    written = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(written) > MOST_GRANTS:
         raise BadMatcher(
             gettext("A scope has at most %(most)s lines; these are %(number)s.")
-            % {"most": MOST_GRANTS, "number": len(lines)}
+            % {"most": MOST_GRANTS, "number": len(written)}
         )
-    return tuple(parse_line(line) for line in lines)
+    return tuple(parse_line(line) for line in written)
 
 
 def parse_line(line: str) -> Grant:
@@ -43,8 +43,9 @@ def parse_line(line: str) -> Grant:
     return grant
 
 
-def as_text(grants: Grants) -> str:
-    return "\n".join(", ".join(map(str, grant)) for grant in grants)
+def lines(kept: Any) -> list[str]:
+    """Of what was kept, one for each grant, as people write it."""
+    return [", ".join(map(str, grant)) for grant in grants_from_json(kept)]
 
 
 def as_json(grants: Grants) -> list[list[dict[str, str]]]:

@@ -1,7 +1,9 @@
 """Labels of alerts, for matchers of silences and endpoints."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
+
+from webapp.lib.matchers import Matcher
 
 
 class Labelled(Protocol):
@@ -44,6 +46,13 @@ _OF_ALERT: dict[str, Callable[[Labelled], str]] = {
     "incident": lambda alert: alert.incident_id or "",
 }
 OF_EACH_ALERT = frozenset(_OF_ALERT)
+
+
+def accept_every_alert(
+    matchers: Collection[Matcher], known: Collection[str] = OF_EACH_ALERT
+) -> bool:
+    """Whether each of them is of a label that is not ``known``, and accepts what lacks it."""
+    return all(one.label not in known and one.accepts("") for one in matchers)
 
 
 def matched_labels(alert: Labelled) -> dict[str, str]:

@@ -164,9 +164,9 @@ def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
     if read := outcome.log_store:
         cluster.log_store_read_from, cluster.log_store_read_to = read.read_from, read.read_to
         cluster.log_store_error = storable(read.error)
-    if outcome.took_s < SLOW_S:
+    if outcome.took_s < SLOW_S and not outcome.files_late:
         cluster.slow_since = None
-    elif not outcome.reachable and not _is_weirs_own(outcome):
+    elif outcome.files_late or (not outcome.reachable and not _is_weirs_own(outcome)):
         cluster.slow_since = cluster.slow_since or at
     if outcome.reachable:
         cluster.last_success_at, cluster.unreachable_since, cluster.failing_since = at, None, None

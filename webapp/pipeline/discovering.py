@@ -43,6 +43,7 @@ def follow_due(lease: WriteGuard) -> None:
                 Listing(error=f"{error} Until that is mended clusters stay as they are."),
             )
         return
+    SourceReading.objects.mend(now)
     known = {row.name: row for row in SourceReading.objects.all()}
     due = [
         source for source in sources if source.name not in known or known[source.name].due_at <= now

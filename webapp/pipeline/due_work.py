@@ -113,7 +113,7 @@ def _cycle_done(key: str) -> None:
 
 
 def _purge(lease: Lease, record: RunRecord) -> None:
-    record.counts["deleted"] = retention.purge(timezone.now(), lease)
+    record.counts["deleted"] = retention.purge(retention.advance(timezone.now()), lease)
 
 
 register(

@@ -10,6 +10,7 @@ from ingest.lake.store import Lake
 from webapp.config.row_retention import sums
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster
+from webapp.pipeline import retention
 from webapp.work.lake import lake
 from webapp.work.runs import RunRecord
 
@@ -37,4 +38,6 @@ def care(record: RunRecord) -> None:
 
 def _forget(opened: Lake) -> int:
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values_list("name", flat=True)
-    return opened.forget(CHECKPOINT_FACTS.name, (timezone.now() - sums()).date(), list(recordings))
+    return opened.forget(
+        CHECKPOINT_FACTS.name, (retention.advance(timezone.now()) - sums()).date(), list(recordings)
+    )

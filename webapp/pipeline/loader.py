@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from ingest.lake.derived import CYCLE_TABLES
 from spark_jobs.manifest import Manifest as RunManifest
+from webapp.findings import cluster_errors
 from webapp.findings.loading import FindingLoad
 from webapp.findings.signals import findings_changed
 from webapp.fleet.models import Cluster
@@ -108,6 +109,7 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
         batches(manifest, "job_judgement") if "job_judgement" in manifest.tables else ()
     )
     with lease.writing():
+        cluster_errors.watch_recordings()
         row.state, row.loaded_at, row.changed = Manifest.State.LOADED, timezone.now(), changed
         row.save(update_fields=["state", "loaded_at", "changed"])
         findings_changed.send(sender=None)

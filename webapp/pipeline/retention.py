@@ -35,11 +35,13 @@ from webapp.pressure.models import PressureWindow, VertexHour
 from webapp.profiles.models import ThreadDump
 from webapp.storage.auditing import audit_retention
 from webapp.work.lease import Lease
-from webapp.work.models import Manifest, PipelineAlarm, PipelineRun, SkippedInput
+from webapp.work.models import Heartbeat, Manifest, PipelineAlarm, PipelineRun, SkippedInput
 
 SLOW_MS = 60_000
 
 ROWS_PER_DELETE = 2_000
+NAME = "retention"
+"""Of the heartbeat that says up to when rows were looked at."""
 
 
 def occurrences() -> timedelta:
@@ -153,6 +155,17 @@ RULES_OF_WEIR = (
         of_cluster=False,
     ),
 )
+
+
+def advance(now: datetime) -> datetime:
+    """As of when rows are old: ``now``, but a day after the last time at most. A clock that is far
+    ahead for some hours takes little that is not old; where Weir was stopped for months, rows go
+    within days.
+    """
+    last = Heartbeat.objects.filter(name=NAME).values_list("at", flat=True).first()
+    at = min(now, last + timedelta(days=1)) if last else now
+    Heartbeat.objects.update_or_create(name=NAME, defaults={"at": at})
+    return at
 
 
 def purge(now: datetime, lease: Lease) -> dict[str, int]:

@@ -55,6 +55,8 @@ SERVED: dict[str, TableModel] = {
                 "health_state",
                 "judged_at",
                 "orphan_bytes",
+                "burn",
+                "burn_over_min",
                 "worst_finding_points",
                 "first_attempt_id",
                 "is_newest_attempt",

@@ -8,7 +8,7 @@ from django.utils import timezone
 from webapp.config import schedule
 from webapp.config.celery import app
 from webapp.delivery import outbox
-from webapp.findings import unreachable_clusters, weir_behind
+from webapp.findings import cluster_errors, unreachable_clusters, weir_behind
 from webapp.findings.models import Finding
 from webapp.findings.signals import findings_changed
 from webapp.fleet.models import Cluster
@@ -49,6 +49,7 @@ def tick() -> None:
     alarms.record_alarms(writability.problems() + alarms.problems(now), now)
     outbox.wake(now)
     unreachable_clusters.watch(now)
+    cluster_errors.watch(now)
     weir_behind.watch(now)
     if Finding.objects.filter(to_alert=True).exists():
         findings_changed.send(sender=None)

@@ -12,13 +12,13 @@ from django.db.models import Avg, BigIntegerField, Func, Max
 
 from webapp.charts.pressure import VertexShares
 from webapp.lib.instants import instant_of
-from webapp.pressure.models import PressureWindow
+from webapp.pressure.models import PressureWindow, VertexHour
 
 MOST_SLICES = 180
 MOST_VERTICES = 6
 MOST_ROWS = 60_000
 _OF_SOURCES = ("pending_records", "emit_lag_ms")
-_WINDOW_S = 60
+_WINDOW_S, _HOUR_S = 60, 3_600
 _MS_PER_S = 1_000
 
 
@@ -61,13 +61,15 @@ def over_time(
     start: datetime,
     end: datetime,
 ) -> OverTime | None:
-    """``None`` if no window is known. One query."""
+    """``None`` where nothing is known. One query; where windows may be gone already, one more for
+    what is kept by the hour.
+    """
     wanted_s = (end - start).total_seconds() / MOST_SLICES
     width_s = max(int(-(-wanted_s // _WINDOW_S)), 1) * _WINDOW_S
+    of_jobs = {"cluster": cluster, "job_id__in": job_ids}
     rows = (
         PressureWindow.objects.filter(
-            cluster=cluster,
-            job_id__in=job_ids,
+            **of_jobs,
             window_start__gt=start - timedelta(seconds=_WINDOW_S),
             window_start__lte=end,
         )
@@ -88,6 +90,27 @@ def over_time(
     for vertex_id, number, name, *figures in rows:
         cells[vertex_id][number] = figures
         names.setdefault(vertex_id, name or vertex_id)
+    if width_s >= _HOUR_S or not cells:
+        width_s = max(width_s, _HOUR_S)
+        hours = (
+            VertexHour.objects.filter(
+                **of_jobs,
+                period_start__gt=start - timedelta(seconds=_HOUR_S),
+                period_start__lte=end,
+            )
+            .annotate(slice=_EpochS("period_start") / width_s)
+            .values_list("vertex_id", "slice")
+            .annotate(
+                Max("vertex_name"),
+                Avg("records_out_per_s"),
+                Avg("records_in_per_s"),
+                *(Max(f"{name}_max") for name in _OF_SOURCES),
+            )
+            .order_by("-slice")[:MOST_ROWS]
+        )
+        for vertex_id, number, name, *figures in hours:
+            cells[vertex_id].setdefault(number, [None, None, *figures])
+            names.setdefault(vertex_id, name or vertex_id)
     if not cells:
         return None
     numbers = [number for of_vertex in cells.values() for number in of_vertex]

@@ -46,8 +46,11 @@ def request_dump(cluster: str, taskmanager_id: str, now: datetime, by: str = "")
     rows = ThreadDump.objects
     key = {"cluster": cluster, "taskmanager_id": taskmanager_id}
     wanted = {"wanted_at": now, "wanted_by": by[:150], "ask_at": now, "asked": 0}
-    settled = rows.filter(Q(ask_at=None) | Q(wanted_at__lte=now - GIVEN_UP_AFTER), **key)
-    if settled.exclude(answered_at__gt=now - NOT_BEFORE).update(**wanted):
+    # What is of the future was noted by a clock that was set back since.
+    is_over = Q(wanted_at__lte=now - GIVEN_UP_AFTER) | Q(wanted_at__gt=now + NOT_BEFORE)
+    settled = rows.filter(Q(ask_at=None) | is_over, **key)
+    lately = (now - NOT_BEFORE, now + NOT_BEFORE)
+    if settled.exclude(answered_at__range=lately).update(**wanted):
         return True
     try:
         with transaction.atomic():

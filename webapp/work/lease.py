@@ -1,5 +1,6 @@
 """A lease of due work: renew it, guard writes with it, return it."""
 
+import logging
 import os
 import secrets
 import threading
@@ -11,9 +12,11 @@ from pathlib import Path
 from random import SystemRandom
 from typing import Any, Protocol
 
-from django.db import connection, transaction
+from django.db import Error, connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+
+logger = logging.getLogger(__name__)
 
 
 def me() -> str:
@@ -47,6 +50,14 @@ def _started(pid: int) -> str:
         return ""
     fields = stat.rpartition(")")[2].split()
     return "" if fields[0] == "Z" else fields[19]
+
+
+def recheck_connection() -> None:
+    """What follows has a new one where it was lost, as where the database was restarted while a
+    Spark job ran.
+    """
+    if not connection.in_atomic_block:
+        connection.health_check_done = False  # type: ignore[attr-defined] # no stub knows it
 
 
 LONGEST_BACKOFF = timedelta(minutes=15)
@@ -86,24 +97,32 @@ class Lease:
         The row is updated first, which locks it on PostgreSQL, and the database on SQLite: no other
         holder can take over before the commit, and after a take-over nothing is committed.
         """
+        recheck_connection()
         with transaction.atomic():
             self.renew()
             yield
 
     @contextmanager
     def kept_alive(self) -> Iterator[None]:
-        """Renew from a thread during a long wait in the body. A loss shows at the next guarded
-        write.
+        """Renew from a thread while the body waits for something long.
+
+        Loss shows at the next guarded write. A database that is away is asked again soon.
         """
         done = threading.Event()
 
         def keep() -> None:
+            pause_s = third_s = self.length.total_seconds() / 3
             try:
-                while not done.wait(self.length.total_seconds() / 3):
+                while not done.wait(pause_s):
                     try:
                         self.renew()
+                        pause_s = third_s
                     except LeaseLost:
                         return
+                    except Error as error:
+                        logger.warning("%s could not be renewed: %s", self.key, error)
+                        connection.close()
+                        pause_s = third_s / 10
             finally:
                 connection.close()
 
@@ -116,7 +135,8 @@ class Lease:
             keeper.join()
 
     def complete(self, now: datetime, *, next_attempt_at: datetime | None = None) -> bool:
-        """Return the work as done; False if it was taken over."""
+        """Give the work back as done; False where it had been taken over."""
+        recheck_connection()
         due = next_attempt_at or now + timedelta(seconds=self.interval_s)
         done = {
             "lease_until": None,
@@ -127,7 +147,10 @@ class Lease:
         return bool(self._row().update(**done, next_attempt_at=due, failures=0, last_error=None))
 
     def fail(self, now: datetime, error: str) -> bool:
-        """Return it as failed, due again after a delay that doubles with each consecutive failure."""
+        """Give it back as failed, due again after a delay that doubles with every failure in a
+        row.
+        """
+        recheck_connection()
         with transaction.atomic():
             row = self._row().select_for_update().first()
             if row is None:

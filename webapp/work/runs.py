@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from ingest import log_lines
 from ingest.redaction.texts import redact
-from webapp.work.lease import Lease, LeaseLost
+from webapp.work.lease import Lease, LeaseLost, recheck_connection
 from webapp.work.models import DueWork, PipelineRun
 from webapp.work.texts import tail
 
@@ -115,6 +115,7 @@ def describe(error: BaseException) -> str:
 
 
 def _finish(record: RunRecord, state: PipelineRun.State, error: str | None) -> None:
+    recheck_connection()
     now = timezone.now()
     # Only an attempt that is still seen as running may close its row.
     PipelineRun.objects.filter(pk=record.row.pk, state=PipelineRun.State.RUNNING).update(

@@ -43,8 +43,22 @@ CAUSES = (
         "java.lang.Thread",
     ),
     FailureCause(
+        "VALUE_TOO_LARGE",
+        r"OutOfMemoryError: Requ(?:ested array size|ired length) exceeds"
+        r"|OutOfMemoryError[^\n]{0,60}\n[^\n]{0,100}\.hugeCapacity"
+        r"|NegativeArraySizeException[^\n]*\n\tat org\.(?:rocksdb|forstdb)",
+        message("one value is larger than 2 GiB"),
+        message(
+            "No array of the JVM holds it, whatever the heap. Find the record or the state that "
+            "grows without bounds: list state of one key, which RocksDB merges into one value, "
+            "or elements of a window that waits long. Bound it, or keep it as map state."
+        ),
+        "java.lang.OutOfMemoryError: Requested array size exceeds VM limit",
+        "java.lang.OutOfMemoryError",
+    ),
+    FailureCause(
         "HEAP_FULL",
-        r"OutOfMemoryError(?:: (?:Java heap space|GC overhead limit|Requested array size))"
+        r"OutOfMemoryError(?:: (?:Java heap space|GC overhead limit))"
         r"|OutOfMemoryError[\s\S]{0,40}heap",
         message("the JVM's heap is full"),
         message(

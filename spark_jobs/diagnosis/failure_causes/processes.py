@@ -8,7 +8,8 @@ CAUSES = (
         "CLUSTER_REFUSES",
         r"exceeded quota: [^\n]{1,200}=|pods? (?:\"[^\"\n]{0,200}\" )?is forbidden"
         r"|KubernetesClientException[^\n]{0,400}(?:403|Forbidden)|InvalidResourceRequestException"
-        r"|[Mm]aximum allowed allocation",
+        r"|[Mm]aximum allowed allocation|reason=(?:OutOf\w|UnexpectedAdmission|NodeAffinity|Topology)"
+        r"|Pod was rejected",
         message("the cluster refuses new containers"),
         message(
             "See which limit it names: a quota of the namespace, the rights of the service account "
@@ -22,8 +23,8 @@ CAUSES = (
     ),
     FailureCause(
         "POD_EVICTED",
-        r"reason[=:] ?Evicted|[Pp]od[^\n]{0,200}(?:[Ee]victed|[Ee]viction)|TaintManagerEviction"
-        rf"|low on resource: |preempted by|PREEMPTED|DisruptionTarget|{EXIT}-102\b",
+        r"reason[=:] ?(?:Evicted|Preempting)|[Pp]od[^\n]{0,200}(?:[Ee]victed|[Ee]viction)"
+        rf"|TaintManagerEviction|low on resource: |preempted by|PREEMPTED|DisruptionTarget|{EXIT}-10[28]\b",
         message("the container was evicted or preempted"),
         message(
             "Its node or queue gave the room to others. Set requests equal to limits, give the "
@@ -50,8 +51,8 @@ CAUSES = (
     FailureCause(
         "NODE_LOST",
         r"NodeLost|\*?[Ll]ost\*? node|Node is not ready|NodeNotReady"
-        rf"|'lost' due to node failures|{EXIT}-100\b|NodeShutdown|[Tt]erminated in response to "
-        r"imminent node shutdown",
+        rf"|'lost' due to node failures|{EXIT}-10[06]\b|NodeShutdown|reason=Shutdown\b"
+        r"|[Tt]erminated in response to imminent node shutdown",
         message("a node was lost"),
         message(
             "Look at the node's own log and at the provider's events (spot instance taken back, "
@@ -78,7 +79,7 @@ CAUSES = (
     ),
     FailureCause(
         "TASKMANAGER_STOPPED",
-        rf"TaskExecutor is shutting down|RECEIVED SIGNAL 15|SIGTERM|{EXIT}143\b"
+        rf"TaskExecutor is shutting down|RECEIVED SIGNAL 15|SIGTERM|{EXIT}(?:143|-10[57])\b"
         r"|TaskManager was stopped",
         message("a TaskManager was stopped in order"),
         message(
@@ -172,7 +173,8 @@ CAUSES = (
     ),
     FailureCause(
         "RPC_TOO_LARGE",
-        r"OversizedPayloadException|exceeds the maximum (?:akka|pekko) framesize",
+        r"OversizedPayloadException|exceeds the maximum (?:akka|pekko) framesize"
+        r"|'s result size \d+ exceeds",
         message("a message between Flink's processes is too large"),
         message(
             "Raise pekko.framesize (before 1.18 akka.framesize) on all processes. Look at what is "
@@ -196,6 +198,45 @@ CAUSES = (
         "org.apache.zookeeper.KeeperException$ConnectionLossException: KeeperErrorCode = "
         "ConnectionLoss for /flink/default/leader",
         "org.apache.flink.runtime.leaderelection.ZooKeeperLeaderElectionDriver",
+    ),
+    FailureCause(
+        "HA_STORE_DELETED",
+        r"[cC]onfigMap [^ \n]{1,253}(?: because it)? does not exist"
+        r"|NoNode for /(?!hbase|brokers|solr)",
+        message("what high availability keeps was deleted while the job ran"),
+        message(
+            "Find who deleted it: a clean-up of ConfigMaps or znodes, or an operator that believed "
+            "the job to be gone. What the JobManager stored there is lost: start the job from its "
+            "newest checkpoint or savepoint by its path. Without that it begins without state."
+        ),
+        "org.apache.flink.kubernetes.kubeclient.resources.KubernetesException: Cannot retry "
+        "checkAndUpdateConfigMap with configMap orders-cluster-config-map because it does not "
+        "exist.",
+        "org.apache.flink.kubernetes.kubeclient.Fabric8FlinkKubeClient",
+    ),
+    FailureCause(
+        "YARN_SHUT_DOWN",
+        r"Received shutdown request from YARN|ApplicationAttemptNotFoundException",
+        message("YARN ended the application"),
+        message(
+            "See in YARN whether somebody killed it, or its ResourceManager was started again and "
+            "did not know it (yarn.resourcemanager.recovery.enabled)."
+        ),
+        "org.apache.flink.runtime.resourcemanager.exceptions.ResourceManagerException: Received "
+        "shutdown request from YARN ResourceManager.",
+        "org.apache.flink.yarn.YarnResourceManagerDriver",
+    ),
+    FailureCause(
+        "PORT_IN_USE",
+        r"Address already in use|on any port in port range|java\.net\.BindException",
+        message("a port that a process of Flink needs is in use"),
+        message(
+            "Find what listens there: mostly an older process that did not end, or a second "
+            "cluster on that host. End it, or set another port or a range "
+            "(rest.bind-port, jobmanager.rpc.port, taskmanager.rpc.port)."
+        ),
+        "java.net.BindException: Could not start rest endpoint on any port in port range 8081",
+        "org.apache.flink.runtime.rest.RestServerEndpoint",
     ),
     FailureCause(
         "JOB_KNOWN_ALREADY",

@@ -19,7 +19,9 @@ CAUSES = (
     FailureCause(
         "KRYO",
         r"KryoException|Encountered unregistered class ID|com\.esotericsoftware\.kryo"
-        r"[\s\S]*(?:IndexOutOfBounds|ClassCast|NullPointer)",
+        r"[\s\S]*(?:IndexOutOfBounds|ClassCast|NullPointer)"
+        r"|(?:IndexOutOfBounds|ClassCast|NullPointer)Exception[^\n]*(?:\n\tat [^\n]*){0,3}"
+        r"\n\tat com\.esotericsoftware\.kryo",
         message("Kryo cannot read or write a type"),
         message(
             "See which type falls back to Kryo (pipeline.generic-types: false names it at the "
@@ -31,7 +33,8 @@ CAUSES = (
     ),
     FailureCause(
         "CLASS_MISSING",
-        r"ClassNotFoundException|NoClassDefFoundError|Unable to find class"
+        r"ClassNotFoundException|NoClassDefFoundError|Unable to find class|Cannot load user class"
+        r"|Could not find class '[^'\n]{1,300}' in classpath"
         r"|Could not find any factory for identifier"
         r"|Could not find a file system implementation for scheme",
         message("a class is missing"),

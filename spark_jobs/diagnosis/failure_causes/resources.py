@@ -7,7 +7,7 @@ CAUSES = (
     FailureCause(
         "NO_RESOURCE_AVAILABLE",
         r"NoResourceAvailableException|Could not acquire the minimum required resources"
-        r"|Slot request bulk is not fulfillable|[Ss]lot request tim(?:ed out|eout)"
+        r"|Slot request bulk is not fulfillable|[Ss]lot request (?:SlotRequestId\S* )?tim(?:ed out|eout)"
         r"|Could not fulfill (?:resource|slot)|required slot within slot request timeout",
         message("slots are missing"),
         message(
@@ -23,7 +23,7 @@ CAUSES = (
     ),
     FailureCause(
         "INSUFFICIENT_NETWORK_BUFFERS",
-        r"Insufficient number of network buffers",
+        r"Insufficient number of network buffers|Timeout triggered when requesting exclusive buffers",
         message("network buffers are missing"),
         message(
             "Raise taskmanager.memory.network.max (and .fraction), or lower the parallelism or the "

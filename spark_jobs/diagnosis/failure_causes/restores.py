@@ -63,6 +63,18 @@ PARTICULAR = (
         unreadable=True,
     ),
     FailureCause(
+        "PARALLELISM_TOO_HIGH",
+        r"parallelism \(\d+\) is higher than the max parallelism",
+        message("the parallelism is above the maximum parallelism"),
+        message(
+            "Lower the parallelism, or raise pipeline.max-parallelism (setMaxParallelism of that "
+            "operator). A job that restores state has to keep the maximum of its snapshot."
+        ),
+        "org.apache.flink.runtime.JobException: Vertex enrich's parallelism (256) is higher than "
+        "the max parallelism (128).",
+        "org.apache.flink.runtime.executiongraph.ExecutionJobVertex",
+    ),
+    FailureCause(
         "TOPOLOGY_CHANGED",
         r"Cannot rescale the given pointwise partitioner|Cannot get old subtasks from a descriptor"
         r"|Cannot recover from unaligned checkpoint when topology changes"
@@ -196,6 +208,19 @@ GENERAL = (
         "StreamFlatMap_9c32 from any of the 1 provided restore options.",
         "org.apache.flink.streaming.api.operators.BackendRestorerProcedure",
         unreadable=True,
+    ),
+    FailureCause(
+        "PARTITION_NOT_FOUND",
+        r"PartitionNotFoundException",
+        message("a task did not find the partition that it reads"),
+        message(
+            "The task that writes it had failed, or was not deployed yet: read its own failure, "
+            "which is the earlier one. Where there is none, the start took too long: raise "
+            "taskmanager.network.request-backoff.max, and see what slows the deployment."
+        ),
+        "org.apache.flink.runtime.io.network.partition.PartitionNotFoundException: Partition "
+        "6f1c#0@2b not found.",
+        "org.apache.flink.runtime.io.network.partition.PartitionNotFoundException",
     ),
     FailureCause(
         "RPC_TIMEOUT",

@@ -94,6 +94,21 @@ CAUSES = (
         "https://github.com/DTStack/chunjun/issues/870",
     ),
     FailureCause(
+        "BROKER_TROUBLE",
+        r"NotEnoughReplicas|CoordinatorNotAvailable|NotLeaderOrFollower|NotLeaderForPartition"
+        r"|LeaderNotAvailable|BrokerNotAvailable|KafkaStorageException|OutOfOrderSequence"
+        r"|UnknownProducerId|ConcurrentTransactions",
+        message("Kafka's brokers could not take a request"),
+        message(
+            "Look at the brokers at that time: partitions with too few replicas in sync "
+            "(min.insync.replicas), elections of leaders, a rolling restart, a full disk. To live "
+            "through these, raise delivery.timeout.ms and retries of the client."
+        ),
+        "org.apache.kafka.common.errors.NotEnoughReplicasException: Messages are rejected since "
+        "there are fewer in-sync replicas than required.",
+        "org.apache.kafka.common.errors.NotEnoughReplicasException",
+    ),
+    FailureCause(
         "SINK_PART_GONE",
         r"(?:FileNotFound|NoSuchFile|NoSuchKey|NoSuchUpload|does not exist)[\s\S]*"
         r"(?:recoverInProgressPart|RecoverableMultipartUpload|RecoverableFsDataOutputStream)"

@@ -29,6 +29,21 @@ CAUSES = (
         unreadable=True,
     ),
     FailureCause(
+        "TOPIC_MISSING",
+        r"UnknownTopicOrPartition|does not host this topic-partition|InvalidTopicException"
+        r"|UnknownTopicId|\$(?:Topic)?NotFoundException: [^\n]{0,80}[Tt]opic"
+        r"|Stream \S+ under account \d+ not found",
+        message("a topic, partition or stream is not there"),
+        message(
+            "See whether it was deleted or never made, whether its name and the cluster that the "
+            "job connects to are right, and whether the job may see it. A topic that was made "
+            "anew has none of the offsets that the job restores."
+        ),
+        "org.apache.kafka.common.errors.UnknownTopicOrPartitionException: This server does not "
+        "host this topic-partition.",
+        "org.apache.kafka.common.errors.UnknownTopicOrPartitionException",
+    ),
+    FailureCause(
         "SOURCE_TAKEN",
         r"same server_uuid/server_id|replication slot \"[^\"\n]{0,200}\" (?:is active for PID"
         r"|already exists)|ConsumerBusyException|Exclusive consumer is already connected",

@@ -17,7 +17,8 @@ _NO_CONNECTION = (
 )
 _REFUSED = (
     r"AccessDenied|Access Denied|Status Code: 40[13]\b|40[13] (?:Forbidden|Unauthorized)"
-    r"|InvalidAccessKeyId|ExpiredToken|SignatureDoesNotMatch"
+    r"|InvalidAccessKeyId|ExpiredToken|SignatureDoesNotMatch|failed to authenticate the request"
+    r"|Unable to load (?:AWS )?credentials|No AWS Credentials provided"
 )
 
 
@@ -58,8 +59,12 @@ CAUSES = (
         "DISK_FULL",
         # Linux and Windows say it in the language of the host.
         r"No space left on device|Disk quota exceeded|There is not enough space on the disk"
-        r"|设备上没有空间|磁盘空间不足|デバイスに空き領域がありません|kein Speicherplatz mehr verfügbar"
-        r"|Aucun espace disponible sur|No queda espacio en el dispositivo",
+        r"|设备上没有空间|磁盘空间不足|裝置上已無多餘空間|デバイスに空き領域がありません"
+        r"|장치에 남은 공간이 없"
+        r"|kein Speicherplatz mehr verfügbar|nicht genug Speicherplatz|Aucun espace disponible sur"
+        r"|Espace insuffisant sur le disque|No queda espacio en el dispositivo|Espacio en disco insuf"
+        r"|Não há espaço disponível|Sem espaço livre no disp|Spazio esaurito sul"
+        r"|не осталось свободного места|Brak miejsca na urz|Geen ruimte meer over op|boş yer yok",
         message("a disk is full"),
         message(
             "Free or enlarge the disk of the host that is named: io.tmp.dirs, RocksDB's local "
@@ -71,7 +76,8 @@ CAUSES = (
     ),
     FailureCause(
         "STORAGE_QUOTA",
-        r"(?:DS|NS|hdfs[^\n]{0,60})Quota(?:ByStorageType)?Exceeded|quota of /[^\n]{0,300}is exceeded",
+        r"(?:DS|NS|hdfs[^\n]{0,60})Quota(?:ByStorageType)?Exceeded|quota of /[^\n]{0,300}is exceeded"
+        r"|MaxDirectoryItemsExceeded",
         message("the storage's quota is used up"),
         message(
             "Raise the quota of the directory, or clean up what is not referred to any more: the "
@@ -137,9 +143,24 @@ CAUSES = (
         "com.amazonaws.http.AmazonHttpClient",
     ),
     FailureCause(
+        "BUCKET_MISSING",
+        r"NoSuchBucket|specified (?:bucket|container) does not exist|ContainerNotFound"
+        r"|PermanentRedirect|AuthorizationHeaderMalformed|addressed using the specified endpoint",
+        message("the bucket is not there, or not at that endpoint"),
+        message(
+            "Compare the name of the bucket with what the store has, and the region and endpoint "
+            "that the job uses with those of the bucket (s3.endpoint, fs.s3a.endpoint.region, "
+            "s3.path.style.access). Without it no checkpoint is written."
+        ),
+        "com.amazonaws.services.s3.model.AmazonS3Exception: The specified bucket does not exist "
+        "(Service: Amazon S3; Status Code: 404; Error Code: NoSuchBucket)",
+        "https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html",
+    ),
+    FailureCause(
         "STORE_REFUSED",
         r"AuthorizationFailure|AuthorizationPermissionMismatch|NoAuthWithAWSException"
-        r"|AccessControlException|Permission denied|权限不够|Keine Berechtigung|does not have storage\."
+        r"|AccessControlException(?!: Client cannot auth)|Permission denied|权限不够"
+        r"|Keine Berechtigung|does not have storage\."
         rf"|{_of_store(_REFUSED)}",
         message("access to the storage is refused"),
         message(
@@ -198,7 +219,7 @@ CAUSES = (
     FailureCause(
         "AUTHENTICATION_FAILED",
         r"GSSException|SaslAuthenticationException|SaslException|LoginException|KrbException"
-        r"|Kerberos (?:principal|ticket|credentials|authentication)|\$InvalidToken"
+        r"|Kerberos (?:principal|ticket|credentials|authentication)|\$InvalidToken|cannot authenticate via"
         r"|token[^\n]{0,60}(?:is expired|can't be found in cache)|SSLHandshake"
         r"|Authentication failed|PKIX path|CertificateExpired|password authentication failed"
         r"|Access denied for user|(?:Topic|Group|Cluster|TransactionalId)AuthorizationException"
@@ -214,14 +235,28 @@ CAUSES = (
         "org.apache.hadoop.security",
     ),
     FailureCause(
+        "ASYNC_TIMEOUT",
+        r"Async function call has timed out",
+        message("an asynchronous request of the job took longer than its time-out"),
+        message(
+            "See why the system that it asks is slow. Let requests be tried again "
+            "(AsyncDataStream…WithRetry), and override timeout(): one late answer then does not "
+            "restart the job."
+        ),
+        "java.util.concurrent.TimeoutException: Async function call has timed out.",
+        "org.apache.flink.streaming.api.functions.async.AsyncFunction",
+    ),
+    FailureCause(
         "CONNECTION_BROKEN",
         r"Connection reset|Broken pipe|Connection refused|(?<!connect\.errors\.)ConnectException"
         r"|SocketTimeoutException|ClosedChannelException|errors\.(?:Timeout|Network|Disconnect)"
-        r"Exception|(?:connect|Read|read) timed out|NoRouteToHost|UnknownHostException"
+        r"Exception|(?:connect|Connection|Read|read) timed out|NoRouteToHost|UnknownHostException"
+        r"|I/O error occurred while sending to the backend|listener timeout after waiting"
         r"|CommunicationsException|Connection (?:is )?closed|HikariPool[^\n]{0,80}not available"
         r"|Topic [^\n]{0,200} not present in metadata|Expiring \d+ record\(s\)"
         r"|Communications link failure|forcibly closed by the remote host|连接被对方重设"
-        r"|远程主机强迫关闭|拒绝连接|terminating connection due to|after connection closed"
+        r"|远程主机强迫关闭|拒绝连接|连接超时|Verbindung wurde vom|terminating connection due to"
+        r"|after connection closed"
         r"|(?:MongoTimeout|JedisConnection|MongoSocket\w{0,20})Exception"
         r"|[Tt]imeout waiting for connection from pool",
         message("the connection to an outside system broke"),

@@ -92,7 +92,8 @@ def _never_acknowledged(expired: CheckpointSample) -> set[Subtask]:
         (str(part.get("vertex_name") or part.get("vertex_id") or ""), index)
         for part in expired.not_acknowledged
         for index in part.get("subtasks") or ()
-        if (part.get("vertex_name"), index) not in late
+        # REST counts those that reported late, and does not say which.
+        if not part.get("late") and (part.get("vertex_name"), index) not in late
     }
 
 

@@ -1,22 +1,28 @@
-"""The JobManager repeatedly ends with a fatal error or loses the leadership of the job: each time
-the job starts over, and REST does not answer meanwhile.
+"""The JobManager ends by a fatal error, is killed, or loses the lead of the job, again and again:
+each time the job is started anew, and no REST answers meanwhile.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from ingest.job_states import TERMINAL_STATES
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
 from spark_jobs.diagnosis.missing_files import missing_file
 from spark_jobs.diagnosis.root_exceptions import root_of
 from spark_jobs.diagnosis.rule import job_finding, rule
-from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "jobmanager.crash_loop"
 ENDS, WINDOW = f"{RULE}.ends", f"{RULE}.window_s"
 FATAL, LOST, LEADS = "jobmanager_fatal", "leadership_lost", "leadership_granted"
+THREAD = "fatal_error"
+"""Of any process: of the JobManager where another one takes the lead afterwards."""
+IN_ORDER = ("job_submitted", "job_terminal", "cluster_shut_down")
+ENDED = (*TERMINAL_STATES, "SUSPENDED")
+"""Between two that take the lead: the first was stopped, or the job was started anew."""
 MESSAGE_CHARS = 300
 SAME_MS = 2_000
 
@@ -25,11 +31,11 @@ SAME_MS = 2_000
     RULE,
     message("JobManager in a crash loop"),
     message(
-        "The JobManager of the job ended by a fatal error, or lost its leadership, at least twice "
-        "within half an hour."
+        "The JobManager of the job ended by a fatal error, was killed, or lost its leadership, at "
+        "least twice within half an hour."
     ),
     hold_s=1800,
-    reads=(FATAL, LOST, LEADS, "job_state"),
+    reads=(FATAL, LOST, LEADS, THREAD, *IN_ORDER, "job_state"),
     needs=("events",),
     thresholds=(
         Threshold(
@@ -53,12 +59,7 @@ SAME_MS = 2_000
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)
-    fatal = [
-        event for event in window.events if event.kind in (FATAL, LOST) and event.at_ms > since_ms
-    ]
-    ends = fatal[:1] + [
-        event for before, event in pairwise(fatal) if event.at_ms - before.at_ms > SAME_MS
-    ]
+    ends = _ends([event for event in window.events if event.at_ms > since_ms])
     if len(ends) < limits[ENDS]:
         return
     newest = ends[-1]
@@ -73,7 +74,10 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     root = root_of(newest.message or "", newest.detail)
     text = newest.detail or newest.message or ""
     cause, path = cause_of(f"{root.name}\n{text}"), missing_file(newest.detail)
-    name, what = window.job_name or window.job_id, cause.title if cause else root.group
+    name, what = (
+        window.job_name or window.job_id or window.cluster,
+        cause.title if cause else root.group,
+    )
     effect = (
         message("It has run again since.")
         if runs_again
@@ -86,6 +90,17 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         why = message(
             "Each time, another JobManager or the same one starts {job:name} again from its newest "
             "checkpoint. {effect:text}",
+            job=name,
+            effect=effect,
+        )
+    elif newest.kind == LEADS:
+        cause, what = None, _no_reason()
+        title = message(
+            "The JobManager ended {ends:number} times, and its log does not say why", ends=len(ends)
+        )
+        why = message(
+            "Another JobManager took over {job:name} each time, although none before it gave it "
+            "up, failed or was stopped by its log: their processes were killed. {effect:text}",
             job=name,
             effect=effect,
         )
@@ -113,6 +128,12 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         next_step=cause.next_step
         if cause
         else message(
+            "Look at how its last process ended: the last state of its pod (kubectl describe pod) "
+            "or the diagnostics of its container. OOMKilled: raise jobmanager.memory.process.size. "
+            "A probe, an eviction or a lost node: give it room and priority."
+        )
+        if newest.kind == LEADS
+        else message(
             "Read the innermost cause in the JobManager's log: it is met at each start. Repair it "
             "before the JobManager is restarted; until then keep the newest checkpoint safe."
         ),
@@ -121,6 +142,26 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         related=(Related("file", path, message("not there")),) if path else (),
         data={"cause": code_of(cause), "path": path, "ends": len(ends)},
     )
+
+
+def _ends(events: Sequence[LogEvent]) -> list[LogEvent]:
+    """What ended it each time; who took the lead next where nothing is logged of that."""
+    logged = [event for event in events if event.kind in (FATAL, LOST)]
+    ends = logged[:1] + [
+        event for before, event in pairwise(logged) if event.at_ms - before.at_ms > SAME_MS
+    ]
+    for before, after in pairwise(event for event in events if event.kind == LEADS):
+        between = [one for one in events if before.at_ms < one.at_ms <= after.at_ms]
+        if not any(
+            one.kind in (FATAL, LOST, *IN_ORDER) or one.fields.get("to_state") in ENDED
+            for one in between
+        ):
+            ends.append(next((one for one in between[::-1] if one.kind == THREAD), after))
+    return sorted(ends, key=lambda one: one.at_ms)
+
+
+def _no_reason() -> str:
+    return message("its log does not say why")
 
 
 def _evidence(

@@ -46,12 +46,14 @@ RESCALE_SEEN_MS = 90_000
 ROOT_WITHIN_MS = 2_000
 MESSAGE_CHARS = 200
 WRAPPED_WITHIN_MS = 5_000
-"""A wrapped exception is reported by another task or source at about the same time."""
-FATAL = "taskmanager_fatal"
+"""What Flink wraps is reported by another task or another source at about the same time."""
+FATAL = ("taskmanager_fatal", "fatal_error")
 FATAL_BEFORE_MS = 90_000
 """A TaskManager logs what ends it; others miss it by a heartbeat that times out."""
 SLOTS_REQUIRED, SLOTS_MISSING = "slots_required", "slots_missing"
-SYMPTOMS = frozenset({"RPC_TIMEOUT", "CONNECTION_BROKEN", "CONTAINER_EXITED"})
+SYMPTOMS = frozenset(
+    {"RPC_TIMEOUT", "CONNECTION_BROKEN", "CONTAINER_EXITED", "PARTITION_NOT_FOUND"}
+)
 STUCK_RESTARTS = 2
 """This many restarts over a long time without all tasks running: missing slots allow two in ten
 minutes.
@@ -71,7 +73,7 @@ MOST_CHANCE = 0.05
     ),
     fed_by="windows/1.20.5-J",
     hold_s=600,
-    reads=(*READS, SLOTS_REQUIRED, SLOTS_MISSING, FATAL),
+    reads=(*READS, SLOTS_REQUIRED, SLOTS_MISSING, *FATAL),
     needs=("annotations", "events"),
     thresholds=(
         Threshold(
@@ -197,7 +199,7 @@ def _trouble(window: JobWindow, episode: Episode, reasons: Mapping[str, str]) ->
     texts += [
         event.detail or event.message or ""
         for event in window.events
-        if event.kind == FATAL
+        if event.kind in FATAL
         and episode.begun_ms - FATAL_BEFORE_MS <= event.at_ms <= episode.begun_ms + SAME_MS
     ]
     texts += [failure.stacktrace or failure.name for failure in episode.failures]

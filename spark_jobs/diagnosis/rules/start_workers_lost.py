@@ -4,6 +4,7 @@ slots that never arrive.
 The ResourceManager says so in its log; the job itself only times out, minutes later.
 """
 
+import re
 from collections.abc import Iterator
 
 from ingest.messages import list_text, message
@@ -17,6 +18,8 @@ from spark_jobs.diagnosis.stack_traces import without_middle
 RULE = "start.workers_lost"
 WORKERS, WINDOW = f"{RULE}.workers", f"{RULE}.window_s"
 ENDED, UNREGISTERED, REFUSED = "worker_terminated", "worker_unregistered", "worker_request_failed"
+FATAL = "taskmanager_fatal"
+NOT_STARTED = re.compile(r"TaskManager initialization failed|Failed to start the TaskManagerRunner")
 MEANT = "TASKMANAGER_STOPPED"
 REASON_CHARS = 300
 
@@ -28,7 +31,7 @@ REASON_CHARS = 300
         "At least three TaskManagers ended, or could not be started, before any task ran on them."
     ),
     hold_s=900,
-    reads=(ENDED, UNREGISTERED, REFUSED),
+    reads=(ENDED, UNREGISTERED, REFUSED, FATAL),
     needs=("events",),
     thresholds=(
         Threshold(
@@ -100,6 +103,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _is_lost(event: LogEvent) -> bool:
+    if event.kind == FATAL:
+        return bool(NOT_STARTED.search(f"{event.message}\n{event.detail}"))
     if event.kind != ENDED:
         return event.kind in (UNREGISTERED, REFUSED)
     cause = cause_of(_reason(event))

@@ -31,8 +31,10 @@ class Stored:
 Write = Callable[[Path, Sequence[Stored]], str]
 """Writes into a folder, and returns what is given as ``--listing``."""
 
-S3, GOOGLE, AZURE, HDFS = (
+S3, OSS, COS, GOOGLE, AZURE, HDFS = (
     "s3://buck/flink",
+    "oss://buck/flink",
+    "cosn://buck-1250000000/flink",
     "gs://buck/flink",
     "abfs://cont@acc.dfs.core.windows.net/flink",
     "hdfs://nn/flink",
@@ -93,6 +95,61 @@ def s3_csv(folder: Path, stored: Sequence[Stored], *, versions: bool = False) ->
         files.append(folder / "data" / f"part-{number}.csv.gz")
         files[-1].write_bytes(gzip.compress(text.getvalue().encode()))
     return s3_manifest(folder, ", ".join(schema), "CSV", files)
+
+
+def _like_s3(folder: Path, names: str, rows: Sequence[Sequence[str]], **says: Any) -> str:
+    """Of one file, which lies beside the folder of its manifest unless ``within`` names another."""
+    within, made = says.pop("within", ""), folder / says.pop("made", "2026-10-05T04-00Z")
+    text = io.StringIO()
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerows(rows)
+    file = (folder / within if within != "files" else made / within) / "f0.csv.gz"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(gzip.compress(text.getvalue().encode()))
+    of_file = {
+        "key": f"prefix/{folder.name}/{file.relative_to(folder)}",
+        says.pop("digest"): hashlib.md5(file.read_bytes()).hexdigest().upper(),
+        "size": file.stat().st_size,
+    } | says.pop("of_file", {})
+    made.mkdir(exist_ok=True)
+    document = {
+        "sourceBucket": "buck",
+        "fileFormat": "CSV",
+        "fileSchema": names,
+        "files": [of_file],
+    }
+    (made / "manifest.json").write_text(json.dumps(document | says))
+    return str(made / "manifest.json")
+
+
+def oss_csv(folder: Path, stored: Sequence[Stored], **says: Any) -> str:
+    """Alibaba's: it counts seconds, and its times have hyphens."""
+    rows = [
+        ["buck", quote_plus(file.key), str(file.bytes), f"{file.modified:%Y-%m-%dT%H-%M-%SZ}"]
+        for file in stored
+    ]
+    told = {"creationTimestamp": str(BEGUN_MS // 1000), "version": "2019-09-01"} | says
+    names = "Bucket, Key, Size, LastModifiedDate"
+    return _like_s3(folder, names, rows, within="data", digest="MD5checksum", **told)
+
+
+def cos_csv(folder: Path, stored: Sequence[Stored], **says: Any) -> str:
+    """Tencent's: account and bucket stand apart, and no instant says when it was begun."""
+    rows = [
+        ["1250000000", "buck", quote_plus(file.key), str(file.bytes), iso(file.modified)]
+        for file in stored
+    ]
+    count = str(len(rows))
+    told = {"sourceAppid": "1250000000", "listObjectCount": count, "filterObjectCount": count}
+    names = "Appid, Bucket, Key, Size, LastModifiedDate"
+    return _like_s3(folder, names, rows, made="20261005", digest="md5Checksum", **told | says)
+
+
+def obs_csv(folder: Path, stored: Sequence[Stored], **says: Any) -> str:
+    """Huawei's, which says how many rows a file has."""
+    rows = [["buck", quote_plus(file.key), str(file.bytes), iso(file.modified)] for file in stored]
+    told = {"version": "2019-01-03", "of_file": {"inventoriedRecord": len(rows)}} | says
+    names = "Bucket,Key,Size,LastModifiedDate"
+    return _like_s3(folder, names, rows, within="files", digest="MD5checksum", **told)
 
 
 def s3_csv_versions(folder: Path, stored: Sequence[Stored]) -> str:
@@ -354,6 +411,8 @@ WRITERS: dict[str, tuple[str, Write]] = {
     "s3 csv of versions": (S3, s3_csv_versions),
     "s3 parquet": (S3, s3_parquet),
     "s3 orc": (S3, s3_orc),
+    "oss csv": (OSS, oss_csv),
+    "obs csv": (S3, obs_csv),
     "google csv": (GOOGLE, google_csv),
     "google csv without header": (GOOGLE, google_csv_without_header),
     "google parquet": (GOOGLE, google_parquet),

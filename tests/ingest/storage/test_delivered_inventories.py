@@ -23,7 +23,16 @@ from ingest.storage.roots import Root
 from ingest.storage.snapshots import Listed, Snapshot
 from ingest.uris import canonical
 from tests.ingest.storage import inventory_writers as writers
-from tests.ingest.storage.inventory_writers import AZURE, GOOGLE, HDFS, S3, WRITERS, Stored
+from tests.ingest.storage.inventory_writers import (
+    AZURE,
+    COS,
+    GOOGLE,
+    HDFS,
+    OSS,
+    S3,
+    WRITERS,
+    Stored,
+)
 from tests.ingest.storage.test_listing import paths, rows
 
 HANDED = Path("tests/fixtures/inventories")
@@ -126,7 +135,35 @@ def refused(given: str, root: str, tmp_path: Path, why: str, **how: Any) -> None
     assert Snapshot(str(tmp_path / "out")).listed() is None
 
 
-@pytest.mark.parametrize("form", ["s3 csv", "google parquet", "azure csv"])
+def test_an_inventory_of_cos_is_read_for_the_bucket_of_its_account(tmp_path: Path) -> None:
+    listed = taken(writers.cos_csv(tmp_path, STORED), COS, tmp_path / "out", as_of=AT)
+    assert found(listed) == expected(STORED, COS)
+
+
+def test_nothing_dates_an_inventory_of_cos_but_who_names_it(tmp_path: Path) -> None:
+    """The time of its file is that of its end, or of a download: what was written before, and is
+    not listed, would look as if it were not there.
+    """
+    refused(writers.cos_csv(tmp_path, STORED), COS, tmp_path, "give --as-of")
+
+
+@pytest.mark.parametrize(
+    ("write", "root", "says", "why"),
+    [
+        (writers.cos_csv, COS, {"listObjectCount": "9"}, "leaves out files below"),
+        (writers.cos_csv, COS, {"listObjectCount": "9", "filterObjectCount": "9"}, "5 rows .* 9"),
+        (writers.obs_csv, S3, {"of_file": {"inventoriedRecord": 6}}, "5 rows together, not 6"),
+        (writers.oss_csv, OSS, {"startTimestamp": "1759320000"}, "lists changes alone"),
+        (writers.oss_csv, OSS, {"fileSchema": "Bucket,Key,Size,RecordType"}, "not all files"),
+    ],
+)
+def test_an_inventory_that_says_that_it_is_not_whole_is_refused(
+    write: Callable[..., str], root: str, says: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    refused(write(tmp_path, STORED, **says), root, tmp_path, why, as_of=AT)
+
+
+@pytest.mark.parametrize("form", ["s3 csv", "oss csv", "obs csv", "google parquet", "azure csv"])
 def test_the_manifest_says_when_an_inventory_was_begun(form: str, tmp_path: Path) -> None:
     root, write = WRITERS[form]
     given = write(tmp_path, STORED)

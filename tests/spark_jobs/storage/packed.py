@@ -85,6 +85,7 @@ _ROOT = pa.schema(
         ("any_unreachable", pa.bool_()),
         ("attested", pa.bool_()),
         ("unlisted", pa.int64()),
+        ("links", pa.list_(pa.string())),
         ("known_authorities", pa.list_(pa.string())),
     ]
 )
@@ -95,7 +96,11 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
     authorities = sorted(
         {"file:" if root.startswith("file:") else root.rpartition("/")[0] for root in world.roots}
     )
+    # They lead to what is listed by its own name, so that nothing else may follow from them.
+    has_links = world.seed % 3 == 0
     for root in world.roots:
+        link = {"subject": f"{root}/latest", "other": f"{root}/events", "reason": "link"}
+        rows["doubt"] += [audit | link | {"root": root, "detail": ""}] * has_links
         rows["root"].append(
             audit
             | {
@@ -106,7 +111,9 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
                 "unreachable": False,
                 "any_unreachable": False,
                 "attested": True,
-                "unlisted": 1 if world.unlisted and is_within(world.unlisted, root) else 0,
+                "links": [f"{root}/latest"] if has_links else [],
+                "unlisted": has_links
+                + (1 if world.unlisted and is_within(world.unlisted, root) else 0),
                 "known_authorities": authorities,
             }
         )

@@ -90,6 +90,7 @@ def test_a_root_without_any_checkpoint_is_audited(engine: Here | Partitions, fil
         "any_unreachable": False,
         "attested": True,
         "unlisted": 0,
+        "links": [],
         "known_authorities": ["s3://b"],
     }
     paths = [

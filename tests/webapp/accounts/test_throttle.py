@@ -221,6 +221,16 @@ def test_without_redis_it_counts_all_the_same(settings) -> None:
     assert not comes_in() and comes_in("198.51.100.9")
 
 
+def test_guessing_in_another_language_and_time_zone_each_time_is_guessing_all_the_same() -> None:
+    """The cache keeps them apart: what is counted in it is counted once for each of them."""
+    for zone in ("UTC", "Asia/Tokyo", "Europe/Berlin", "America/Lima", "Africa/Cairo"):
+        for language in ("en", "zh-hans"):
+            client = Client()
+            client.cookies.load({"weir_zone": zone, "weir_language": language})
+            assert not comes_in(password="wrong", client=client)
+    assert not comes_in()
+
+
 def test_behind_a_proxy_the_client_is_whom_the_proxy_saw(behind_proxy: None) -> None:
     for number in range(OF_ADDRESS):
         guesses(1, "10.0.0.1", **{"X-Forwarded-For": f"{everywhere(number)}, 192.0.2.1"})

@@ -16,6 +16,8 @@ RUN_ELSEWHERE = {
     "make docs": "tests/webapp/documentation/test_site.py",
     "cp": "tests/deploy/test_compose.py",
     "docker compose": "tests/deploy/test_compose.py",
+    "helm install": "tests/deploy/test_helm.py",
+    "kubectl create secret": "tests/deploy/test_helm.py",
     "manage.py add_cluster": "tests/integration/test_live.py",
     "manage.py add_endpoint": "tests/webapp/delivery/test_add_endpoint.py",
     "manage.py add_storage_root ROOT": "tests/webapp/cleanup/test_whole.py",

@@ -9,16 +9,18 @@ from typing import Any
 import pytest
 import time_machine
 from django.test import Client
+from django.utils import timezone
 
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.objective_samples import Counts, ObjectiveBurn
 from spark_jobs.fold.rule_evaluation import Settings
-from tests.webapp.builders import cluster, fact, job, window
+from tests.webapp.builders import cluster, fact, finding, job, window
 from webapp.accounts.models import User
 from webapp.findings.models import Finding
-from webapp.fleet.models import Cluster, JobCurrent
+from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobStart
+from webapp.growth.down_seconds import by_minute
 from webapp.growth.models import Objective, ObjectiveRecord
-from webapp.growth.objective_evaluation import evaluate
+from webapp.growth.objective_evaluation import evaluate, is_wanted
 from webapp.growth.objectives import (
     HourSums,
     full_hours,
@@ -71,7 +73,7 @@ def running_but(bad: set[int]) -> Any:
 
 def burn(counts: dict[int, Counts], target: float = 0.999) -> list[tuple[str, str]]:
     sample = ObjectiveBurn(
-        "c", "j", "orders", "o", "availability", target, 0, counts, Counts(0, 0), 4320
+        "c", "j", "orders", "o", "recovery_point", target, 0, counts, Counts(0, 0), 4320
     )
     found = registry.diagnose(sample, Settings(()).limits("c", "j", "orders")).findings
     return [(one.severity, one.data["window"]) for one in found]
@@ -247,7 +249,155 @@ def test_hours_that_are_over_count_in_the_long_windows_and_the_budget() -> None:
 
     # Ten of 130 minutes were bad; half of them may be.
     assert record.budget_left == pytest.approx(1 - 10 / 130 / 0.5)
-    assert sum(row[2] for row in record.hours) == 10
+    assert sum(row[2] for row in record.hours) == 10 * 60
+
+
+def started(row: JobCurrent, begun: datetime, seconds: float, kind: str = "restart") -> JobStart:
+    running = begun + timedelta(seconds=seconds)
+    ms = {"slots_ms": 0, "deploy_ms": 0, "held_up_ms": 0}
+    return JobStart.objects.create(
+        cluster=row.cluster,
+        job_id=row.job_id,
+        at=begun,
+        kind=kind,
+        begun_at=begun,
+        deployed_at=begun,
+        running_at=running,
+        tasks=1,
+        stragglers=0,
+        reported_by="rest",
+        detail={},
+        as_of=running,
+        **ms,
+    )
+
+
+def test_seconds_of_overlapping_spans_count_once_and_begun_seconds_whole() -> None:
+    spans = [(50_000, 130_000), (60_000, 70_000), (130_000, 130_300), (250_000, 249_000)]
+    assert by_minute(spans, 0) == {0: 10, 1: 60, 2: 11}
+    assert by_minute(spans, 2) == {2: 11}
+
+
+def test_restarts_between_two_samples_count_for_as_long_as_they_took() -> None:
+    objective("availability")
+    row = played(1, running_but(set()))
+    minute = AT.replace(second=0)
+    # 20 s in one minute; 50 s over two, of which no sample saw any; one that only a mark tells.
+    started(row, minute + MINUTE * 2 + timedelta(seconds=35), 20)
+    started(row, minute + MINUTE * 4 + timedelta(seconds=40), 50)
+    least = {"began_at": (minute + 6 * MINUTE).isoformat(), "downtime_at_least_ms": 14_500}
+    JobAnnotation.objects.create(
+        cluster=row.cluster,
+        job_id=row.job_id,
+        at=minute + 6 * MINUTE,
+        kind="restart",
+        detail=least,
+        as_of=AT,
+    )
+    for number in range(1, 12):
+        evaluated(AT + number * MINUTE)
+    record = ObjectiveRecord.objects.get()
+
+    bad = {number - int(AT.timestamp() // 60): bad for number, _good, bad in record.minutes if bad}
+    assert bad == {2: 20, 4: 20, 5: 30, 6: 15}
+    # 85 of 720 seconds, where 1 % may be; nothing in the last five minutes.
+    assert record.budget_left == pytest.approx(1 - 85 / 720 / 0.01)
+    assert record.burn == 0
+
+
+def evaluated(now: datetime) -> None:
+    with time_machine.travel(now, tick=False):
+        Cluster.objects.update(last_collected_at=now, last_success_at=now)
+        JobCurrent.objects.update(last_seen_at=now, judged_at=now, as_of=now)
+        evaluate(Guard(), now)
+
+
+def test_a_minute_that_a_sample_saw_as_bad_is_bad_for_as_long_as_its_restart_took() -> None:
+    objective("availability")
+    row = played(11, running_but({5}))
+    record = ObjectiveRecord.objects.get()
+    assert sum(bad for *_, bad in record.minutes) == 60
+
+    started(row, AT + 5 * MINUTE - timedelta(seconds=4), 9)
+    evaluated(AT + 11 * MINUTE)
+    record.refresh_from_db()
+    assert sum(bad for *_, bad in record.minutes) == 9
+
+
+def test_a_restart_that_is_known_after_its_hour_is_over_counts_in_the_long_windows() -> None:
+    objective("availability")
+    row = played(70, running_but(set()))
+    started(row, AT + 40 * MINUTE, 30)
+    evaluated(AT + 70 * MINUTE)
+
+    assert ObjectiveRecord.objects.get().budget_left == pytest.approx(1 - 30 / (71 * 60) / 0.01)
+
+
+def test_two_wrong_objectives_and_a_right_one_burn_as_computed_by_hand(viewer: Client) -> None:
+    objective("availability", target="99")
+    objective("recovery_point", target="90", limit_s="300")
+    objective("checkpoints", target="95")
+    row = played(12, lambda number, now: {"last_completed_at": AT - MINUTE})
+    for number in range(12):
+        ended = AT + number * MINUTE - timedelta(seconds=20)
+        fact(row, number, ended - MINUTE, end_time=ended, outcome="completed")
+    # Down for 6 of the last 12 minutes: of the last five minutes for all.
+    started(row, AT.replace(second=0) + 6 * MINUTE, 360)
+    evaluated(AT + 11 * MINUTE + timedelta(seconds=20))
+    found = {record.objective.kind: record for record in ObjectiveRecord.objects.all()}
+
+    # 360 of 720 seconds over 1 %; the recovery point is too old in 7 of 12 minutes, over 10 %.
+    assert found["availability"].burn == pytest.approx(0.5 / 0.01 / 14.4)
+    assert found["recovery_point"].burn == pytest.approx(7 / 12 / 0.1 / 14.4)
+    assert found["checkpoints"].burn == 0
+    left = {kind: record.budget_left for kind, record in found.items()}
+    assert left == pytest.approx(
+        {"availability": 1 - 50, "recovery_point": 1 - 7 / 1.2, "checkpoints": 1}
+    )
+    # Six times as fast over six hours is not judged by twelve minutes.
+    assert [one.rule for one in Finding.objects.open()] == ["availability.objective"]
+    row.refresh_from_db()
+    assert (row.burn, row.burn_over_min) == (found["availability"].burn, 60)
+
+
+def test_the_fleet_and_its_findings_are_ranked_by_the_objective_that_burns(
+    viewer: Client,
+) -> None:
+    now = timezone.now()
+    cluster("prod", at=now)
+    for name, burn in (("calm", 0.0), ("none", None), ("burns", 3.472)):
+        row = job("prod", at=now, name=name, burn=burn, burn_over_min=burn and 60)
+        finding(row, at=now, title=f"of {name}", severity="critical" if name == "calm" else "info")
+    page = viewer.get("/", {"sort": "-burn"})
+    jobs = viewer.get("/api/v1/jobs/", {"sort": "-burn"}).json()["results"]
+    ranked = viewer.get("/findings/", {"sort": "burn"})
+
+    assert [shown[0].name for shown in page.context["rows"]] == ["burns", "calm", "none"]
+    assert [one["burn"] for one in jobs] == [3.472, 0.0, None]
+    assert [str(one[0].title) for one in ranked.context["rows"]] == [
+        "of burns",
+        "of calm",
+        "of none",
+    ]
+
+
+def test_no_job_burns_an_objective_that_is_removed_or_of_which_it_is_no_more(
+    operator: Client,
+) -> None:
+    row = objective("availability")
+    played(10, running_but({5, 6, 7, 8, 9}))
+    now = AT + 10 * MINUTE
+    assert JobCurrent.objects.get().burn == pytest.approx(50 / 14.4)
+    JobCurrent.objects.update(state="CANCELED", terminal=True, end_time=now)
+    evaluated(now)
+    assert JobCurrent.objects.get().burn is None
+
+    JobCurrent.objects.update(burn=1.0, burn_over_min=60)
+    operator.post(f"/objectives/{row.pk}/remove")
+    Finding.objects.all().delete()
+    assert is_wanted()
+    evaluated(now)
+    assert JobCurrent.objects.get().burn is None and not is_wanted()
 
 
 @pytest.mark.parametrize(

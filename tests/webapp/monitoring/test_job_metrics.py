@@ -21,6 +21,7 @@ from tests.webapp.monitoring.prometheus import running_prometheus, until
 from tests.weir_settings import WeirSettings
 from webapp.accounts.models import ApiToken
 from webapp.fleet.models import JobCurrent
+from webapp.growth.models import Objective, ObjectiveRecord
 from webapp.lib.grants import as_json, parse
 from webapp.site.views.monitoring import FOLDER
 
@@ -56,6 +57,22 @@ def samples(text: str) -> dict[tuple[str, str], float]:
 def reports_lag(of: JobCurrent) -> None:
     at = timezone.now() - timedelta(minutes=1)
     window(of, "a", at, pending_records=40.0, emit_lag_ms=3_000.0)
+
+
+def burns(of: JobCurrent) -> None:
+    at = timezone.now()
+    promise = Objective.objects.create(name="up", kind="availability", target=0.999, set_at=at)
+    ObjectiveRecord.objects.create(
+        objective=promise,
+        cluster=of.cluster,
+        job_id=of.job_id,
+        first_attempt_id=of.first_attempt_id,
+        job_name=of.name,
+        burn=3.5,
+        burn_over_min=60,
+        budget_left=-0.5,
+        as_of=at,
+    )
 
 
 def test_a_running_job_has_its_health_recovery_point_and_sizes() -> None:
@@ -207,6 +224,7 @@ def test_a_real_prometheus_scrapes_the_jobs_and_answers_the_dashboard_and_the_ru
     orders = job("prod", at=now, name="orders", orphan_bytes=5)
     finding(orders, rule="restart.loop", severity="critical", at=now)
     reports_lag(orders)
+    burns(orders)
     target = live_server.url.removeprefix("http://")
     scrape = {
         "job_name": "weir-jobs",
@@ -248,6 +266,7 @@ def test_rules_and_dashboard_ask_for_what_is_exposed() -> None:
     orders = job("prod", at=now, orphan_bytes=5)
     finding(orders, at=now)
     reports_lag(orders)
+    burns(orders)
     exposed = labels_by_name(scraped(token_of("prometheus")))
     asked = [*(rule["expr"] for rule in rules()), *queries()]
 

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp.builders import GRAPH, T0, cluster, fact, finding, job, window
+from webapp.findings.job_judgements import QUIET
 from webapp.findings.models import JobJudgement
 
 pytestmark = pytest.mark.django_db
@@ -134,6 +135,21 @@ def test_what_rules_lacked_is_told(viewer, now):
     )
     page = viewer.get(url(of)).content.decode()
     assert "1 rule could not judge" in page and "no rates" in page
+
+
+def test_rules_of_what_a_connector_never_reports_have_no_line_of_their_own(viewer, now):
+    of = job(at=now)
+    quiet = [{"rule": rule, "missing": "any lag"} for rule in QUIET]
+    JobJudgement.objects.create(
+        cluster=of.cluster, job_id=of.job_id, judged_to=now, windows=[], as_of=now, unknowns=quiet
+    )
+    page = viewer.get(url(of)).content.decode()
+    assert "could not judge" not in page and "lacked data" not in page
+    # Which counts them all the same.
+    lacked = [{"rule": f"r{number}", "missing": "metrics"} for number in range(98)]
+    JobJudgement.objects.update(unknowns=[*lacked, *quiet])
+    page = viewer.get(url(of)).content.decode()
+    assert "? Not judged" in page and "98 rules could not judge" in page
 
 
 def test_the_graph_names_the_origin_and_draws_the_way_to_it(viewer, now):

@@ -336,3 +336,16 @@ def test_the_command_says_what_would_be_and_does_it_where_asked(place, capsys):
     with pytest.raises(CommandError) as refused:
         call_command("discover")
     assert refused.value.returncode == 2
+
+
+def test_a_clock_that_was_set_back_puts_no_source_off(place):
+    place.lists("orders")
+    place.read()
+    ahead = timezone.now() + timedelta(hours=3)
+    SourceReading.objects.update(due_at=ahead, last_read_at=ahead, last_success_at=ahead)
+    place.lists("orders", "carts")
+    perform(discovering.KEY, even_if_not_due=True)
+    assert set(visible()) == {"orders", "carts"}
+    SourceReading.objects.update(last_success_at=ahead, last_error="gone", due_at=ahead)
+    perform(discovering.KEY, even_if_not_due=True)
+    assert not SourceReading.objects.filter(last_success_at__gt=timezone.now()).exists()

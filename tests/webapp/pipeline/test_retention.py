@@ -3,14 +3,17 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.utils import timezone
 
 from tests.webapp.pipeline.runs import fact, row
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
 from webapp.fleet.models import Cluster, LogEvent
 from webapp.pipeline import retention
+from webapp.pipeline.due_work import RETENTION
 from webapp.pipeline.table_models import SERVED
 from webapp.work.lease import Lease
-from webapp.work.models import Manifest, PipelineRun
+from webapp.work.models import DueWork, Manifest, PipelineRun
+from webapp.work.perform import perform
 from webapp.work.upserts import upsert
 
 NOW = datetime(2025, 3, 1, 12, tzinfo=UTC)
@@ -83,3 +86,22 @@ def test_the_manifest_the_next_run_needs_is_never_purged(lease: Lease) -> None:
     retention.purge(NOW, lease)
     assert [manifest.attempt for manifest in Manifest.objects.all()] == ["last"]
     assert not PipelineRun.objects.exists()
+
+
+def test_a_clock_that_is_far_ahead_takes_a_days_rows_with_each_run(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Cluster.objects.create(name="c")
+    store("checkpoint_fact", *(fact(number, trigger_time=days_ago(number)) for number in (2, 6, 8)))
+    DueWork.objects.ensure({RETENTION: 3_600}, NOW)
+
+    def run(at: datetime) -> set[int]:
+        monkeypatch.setattr(timezone, "now", lambda: at)
+        perform(RETENTION, even_if_not_due=True)
+        return kept()
+
+    assert run(NOW) == {2, 6}
+    assert run(NOW + timedelta(days=400)) == {2, 6}
+    assert run(NOW + timedelta(days=400, hours=1)) == {2}
+    assert run(NOW + timedelta(hours=2)) == {2}
+    assert run(NOW + timedelta(days=1)) == {2}

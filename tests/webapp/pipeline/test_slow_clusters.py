@@ -103,6 +103,25 @@ def test_who_is_slow_is_read_by_itself_and_its_shard_waits_no_more(home: Path) -
         )
 
 
+def test_logs_that_are_not_handed_out_delay_nobody_else(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mount or a bucket that hangs, for minutes and hours."""
+    monkeypatch.setattr("ingest.shard_collector.FILES_S", 3.0)
+    with fleet(*[recorded("1.20.5/B")] * 3), serving(held(threading.Event())) as (store,):
+        Cluster.objects.filter(name=SLOW).update(log_globs=[f"{store.url}/taskmanager.log"])
+        assert collect() < 9
+        assert seen() == {SLOW, "quick-1", "quick-2"}
+        slow = Cluster.objects.get(name=SLOW)
+        assert slow.slow_since and "taskmanager.log" not in slow.cursor
+        assert "were not read within" in (slow.last_error or "")
+        for _ in range(2):
+            collect("collect/slow")
+            again = Cluster.objects.get(name=SLOW)
+            assert again.last_success_at > slow.last_success_at and again.slow_since
+            slow = again
+
+
 def test_who_does_not_answer_fails_in_its_own_lane(home: Path) -> None:
     Cluster.objects.create(name=SLOW, url="http://127.0.0.1:9", slow_since=timezone.now())
     collect("collect/slow")

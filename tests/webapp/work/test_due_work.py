@@ -1,14 +1,16 @@
 """Due work is claimed once, given back, taken over, and its late holders are refused."""
 
+import threading
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from webapp.config import beat, schedule
 from webapp.config.celery import app
 from webapp.work import lease as lease_holders
-from webapp.work.lease import LeaseLost, backoff
+from webapp.work.lease import Lease, LeaseLost, backoff
 from webapp.work.models import DueWork
 
 pytestmark = pytest.mark.django_db
@@ -185,3 +187,23 @@ def test_the_beat_ticks_on_when_the_clock_is_set_back_or_forward() -> None:
     fresh = every.is_due(now)
     assert not fresh.is_due
     assert 0 < fresh.next <= schedule.TICK_S
+
+
+def test_a_database_that_is_away_for_a_moment_ends_no_lease(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Work that takes hours would go on without, and be begun by another worker beside it."""
+    asked: list[str] = []
+    again = threading.Event()
+
+    def renew(lease: Lease) -> None:
+        asked.append(lease.key)
+        if len(asked) == 1:
+            raise OperationalError("the connection is lost")
+        again.set()
+
+    monkeypatch.setattr(Lease, "renew", renew)
+    lease = DueWork.objects.claim(KEY, timezone.now(), lease=timedelta(milliseconds=30))
+    assert lease
+    with lease.kept_alive():
+        assert again.wait(10)

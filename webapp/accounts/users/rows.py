@@ -41,4 +41,4 @@ def person(user: Any) -> Person:
 def seen(user: User) -> list[str] | None:
     if user.is_superuser or user.sees is None:
         return None
-    return grants.as_text(grants.grants_from_json(user.sees)).splitlines()
+    return grants.lines(user.sees)

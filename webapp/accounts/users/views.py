@@ -14,7 +14,6 @@ from webapp.accounts import people
 from webapp.accounts.guards import administrators_only
 from webapp.accounts.models import ApiToken, AuditEntry
 from webapp.accounts.roles import GROUPS
-from webapp.accounts.tokens import shown
 from webapp.accounts.users import rows
 from webapp.accounts.users.filters import CLOSED, OPEN, PeopleFilters
 from webapp.accounts.users.forms import AccessForm, NewPersonForm
@@ -193,7 +192,7 @@ def _page(request: HttpRequest, person: rows.Person, form: AccessForm) -> HttpRe
     context = {
         "person": person,
         "form": form,
-        "tokens": [shown(token) for token in ApiToken.objects.filter(user=person.user)],
+        "tokens": ApiToken.objects.filter(user=person.user),
         "entries": AuditEntry.objects.filter(person=person.user.username)[:ENTRIES_SHOWN],
         "sees_by_provider": bool(settings.WEIR.oidc_sees),
         "why_not": people.why_not(me(request), person.user),

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_GET, require_POST
 
+from spark_jobs.diagnosis.finding_hosts import hosts_of
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.accounts.guards import operators_only
 from webapp.accounts.kept_choices import back
@@ -38,6 +39,7 @@ from webapp.findings.list_controls import (
     severity_control,
 )
 from webapp.findings.models import Finding
+from webapp.findings.runbooks import runbook
 from webapp.fleet.list_controls import clusters_control
 from webapp.fleet.models import JobCurrent
 from webapp.incidents.models import Incident
@@ -170,7 +172,7 @@ def _about(request: HttpRequest, shown: Alert) -> dict[str, Any]:
     now = timezone.now()
     finding = (
         Finding.objects.filter(pk=shown.finding_id or 0)
-        .only("id", "title", "cause", "next_step", "evidence", "state")
+        .only("id", "title", "cause", "next_step", "evidence", "state", "data", "related")
         .first()
     )
     described: Any = finding if finding and shown.is_open else shown
@@ -204,6 +206,8 @@ def _about(request: HttpRequest, shown: Alert) -> dict[str, Any]:
         "said": described,
         "finding": finding,
         "rule": rule,
+        "runbook": runbook(rule.id) if rule else [],
+        "hosts": hosts_of(finding.data, finding.related) if finding else (),
         "job": job,
         "incident": incident,
         "people": incident_actions.people(incident)

@@ -13,7 +13,7 @@ from webapp.accounts.guards import operators_only
 from webapp.alerting import actions
 from webapp.alerting.badges import mute_badge
 from webapp.alerting.choices import OPEN
-from webapp.alerting.forms import SilenceForm
+from webapp.alerting.forms import MOST_REASON, SilenceForm
 from webapp.alerting.models import Alert, Silence
 from webapp.lib.instants import minute_text
 from webapp.lib.keysets import KeysetColumn, page
@@ -44,7 +44,11 @@ def silence_new(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     form = SilenceForm(
         absolute(request.POST, "starts_at", "ends_at") or None,
-        initial={"matchers": _matchers_of(request), "hours": 2},
+        initial={
+            "matchers": _matchers_of(request),
+            "hours": 2,
+            "reason": request.GET.get("reason", "")[:MOST_REASON],
+        },
     )
     if request.method == "POST" and form.is_valid():
         start, end = form.span(now)

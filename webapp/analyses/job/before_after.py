@@ -51,8 +51,8 @@ SCATTER = message(
 
 
 class ChangeParameters(ListFilters):
-    at = Instant(about=_("when it happened: an ISO 8601 instant, or relative as in now-6h"))
-    window = Choice(tuple(LENGTHS), about=_("how long before and after; 1h where none is given"))
+    at = Instant(about=_("when it happened, ISO 8601 or as now-6h"))
+    window = Choice(tuple(LENGTHS), about=_("time before and after, 1h if empty"))
     defaults = {"window": DEFAULT}
 
 
@@ -71,18 +71,17 @@ def before_after(job: JobCurrent, inputs: Inputs) -> Document:
         return Document(choose, (_events(job, marks_of(job, inputs.since, inputs.until), window),))
     at = values["at"]
     change = job_change(job, at, LENGTHS[window], inputs.now)
-    blocks: list[Block] = [NotKnown(reason) for reason in change.unknown]
-    if change.windows:
-        blocks.append(_facts(job, change, change.windows))
-    blocks.append(_events(job, (*change.marks, *change.others), window))
+    blocks: list[Block] = [_events(job, (*change.marks, *change.others), window)]
     if change.windows:
         tables = list(_measures(change))
         blocks += [
+            _configuration(change),
             *tables,
             *([Note(SCATTER)] if tables else []),
-            _configuration(change),
             _tallies(change),
+            _facts(job, change, change.windows),
         ]
+    blocks += [NotKnown(reason) for reason in change.unknown]
     return Document(_verdict(change), tuple(blocks))
 
 

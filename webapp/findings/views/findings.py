@@ -18,7 +18,7 @@ from webapp.findings.badges import CONFIDENCE_MEANS, SEVERITY_BADGES
 from webapp.findings.choices import FindingState
 from webapp.findings.dumped_vertices import dumped_vertex_of
 from webapp.findings.figures import figure_text
-from webapp.findings.filters import ANY_STATE, FindingFilters
+from webapp.findings.filters import ANY_STATE, BURN, PageFilters
 from webapp.findings.list_controls import rule_control, severity_control
 from webapp.findings.models import Finding, FindingOccurrence, WithdrawnFinding
 from webapp.findings.presentation import rule_of, shown, with_known_bugs
@@ -43,7 +43,7 @@ LEAST_SHOWN = timedelta(minutes=30)
 
 
 def findings(request: HttpRequest) -> HttpResponse:
-    filters = FindingFilters.from_page(request.GET, Finding.objects.all())
+    filters = PageFilters.from_page(request.GET, Finding.objects.all())
     listed = page(
         filters.qs.defer("cause", "evidence", "data"),
         filters.keys,
@@ -68,6 +68,11 @@ def findings(request: HttpRequest) -> HttpResponse:
                     (ANY_STATE, gettext("open and closed")),
                 ],
             ),
+            Control(
+                "sort",
+                gettext("Order"),
+                [("", gettext("usual order")), (BURN, gettext("by the objective that burns"))],
+            ),
         ),
         "page": listed,
         "rows": [(row, SEVERITY_BADGES.get(row.severity)) for row in listed.rows],
@@ -77,42 +82,37 @@ def findings(request: HttpRequest) -> HttpResponse:
 
 
 def finding(request: HttpRequest, pk: int) -> HttpResponse:
-    withdrawn_finding = Finding.objects.filter(pk=row_number(pk)).first() or _withdrawn(pk)
-    if isinstance(withdrawn_finding, WithdrawnFinding):
-        return _taken_back(request, withdrawn_finding)
-    rule = rule_of(withdrawn_finding)
-    [about] = with_known_bugs([shown(withdrawn_finding)])
+    row = Finding.objects.filter(pk=row_number(pk)).first() or _withdrawn(pk)
+    if isinstance(row, WithdrawnFinding):
+        return _taken_back(request, row)
+    rule = rule_of(row)
+    [about] = with_known_bugs([shown(row)])
     job = (
-        JobCurrent.objects.filter(
-            cluster=withdrawn_finding.cluster, job_id=withdrawn_finding.job_id
-        )
+        JobCurrent.objects.filter(cluster=row.cluster, job_id=row.job_id)
         .only("cluster", "job_id", "name")
         .first()
     )
-    first, last = drawable(withdrawn_finding.first_seen), drawable(withdrawn_finding.last_seen)
-    beside = Finding.objects.of_job(withdrawn_finding.cluster, withdrawn_finding.job_id).filter(
+    first, last = drawable(row.first_seen), drawable(row.last_seen)
+    beside = Finding.objects.of_job(row.cluster, row.job_id).filter(
         first_seen__lte=last + LEAST_AIR, last_seen__gte=first - LEAST_AIR
     )
     context: dict[str, Any] = {
-        "finding": withdrawn_finding,
+        "finding": row,
         "shown": about,
         "rule": rule,
         "runbook": runbook(rule.id) if rule else [],
         "thresholds": rows(rule) if rule else [],
-        "confidence_means": CONFIDENCE_MEANS.get(withdrawn_finding.confidence, ""),
+        "confidence_means": CONFIDENCE_MEANS.get(row.confidence, ""),
         "job": job,
-        "hosts": hosts_of(withdrawn_finding.data, withdrawn_finding.related),
+        "hosts": hosts_of(row.data, row.related),
         "beside": [
-            shown(earlier)
-            for earlier in beside.exclude(pk=withdrawn_finding.pk).worst_first()[:MOST_BESIDE]
+            shown(earlier) for earlier in beside.exclude(pk=row.pk).worst_first()[:MOST_BESIDE]
         ]
-        if withdrawn_finding.job_id
+        if row.job_id
         else [],
-        "details": json.dumps(withdrawn_finding.data, indent=2, ensure_ascii=False)
-        if withdrawn_finding.data
-        else "",
+        "details": json.dumps(row.data, indent=2, ensure_ascii=False) if row.data else "",
     }
-    if job and (vertex_id := dumped_vertex_of(withdrawn_finding)):
+    if job and (vertex_id := dumped_vertex_of(row)):
         context["dumped_vertex_id"] = vertex_id
     if job:
         context["at_that_time"] = around(first, last, _air(first, last))

@@ -577,6 +577,19 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "burn",
+                    models.FloatField(
+                        help_text="largest burn of its objectives over the rate that alerts; 1 and more alerts",
+                        null=True,
+                    ),
+                ),
+                (
+                    "burn_over_min",
+                    models.PositiveIntegerField(
+                        help_text="minutes of the window that gave burn", null=True
+                    ),
+                ),
+                (
                     "judged_at",
                     models.DateTimeField(
                         help_text="the instant up to which its data were judged", null=True
@@ -694,6 +707,13 @@ class Migration(migrations.Migration):
                         ),
                         models.F("id"),
                         name="job_by_orphans",
+                    ),
+                    models.Index(
+                        django.db.models.functions.comparison.Coalesce(
+                            models.F("burn"), models.Value(-1.0)
+                        ),
+                        models.F("id"),
+                        name="job_by_burn",
                     ),
                     models.Index(
                         fields=[

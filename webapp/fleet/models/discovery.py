@@ -7,6 +7,7 @@ from django.db import models
 
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import fleet_wide
+from webapp.work.models import CLOCK_SLACK
 
 
 class SourceReadingQuerySet(models.QuerySet["SourceReading"]):
@@ -16,6 +17,14 @@ class SourceReadingQuerySet(models.QuerySet["SourceReading"]):
             models.Q(last_success_at__isnull=True) | models.Q(last_success_at__lt=since),
             last_error__isnull=False,
         )
+
+    def mend(self, now: datetime) -> None:
+        """What was read by a clock that was set back since is due, and what succeeded by it did so
+        now at the latest.
+        """
+        for name in ("last_read_at", "last_success_at"):
+            ahead = self.filter(**{f"{name}__gt": now + CLOCK_SLACK})
+            ahead.update(**{name: now, "due_at": now})
 
 
 @fleet_wide()

@@ -70,7 +70,8 @@ class JobCurrent(models.Model):
     """Serving table ``job_current``; ``trouble`` and ``family`` are added by the loader (see
     :mod:`webapp.fleet.trouble_score`, :mod:`webapp.fleet.families`), health and the worst finding by
     :mod:`webapp.findings.job_judgements`, orphans by
-    :mod:`webapp.storage.auditing.fleet_orphan_bytes`.
+    :mod:`webapp.storage.auditing.fleet_orphan_bytes`, burn by
+    :mod:`webapp.growth.objective_evaluation`.
     """
 
     cluster = models.CharField(max_length=100)
@@ -132,6 +133,13 @@ class JobCurrent(models.Model):
     )
     orphan_bytes = models.BigIntegerField(
         null=True, help_text="in its directories, by the newest audits; null where none looked"
+    )
+    burn = models.FloatField(
+        null=True,
+        help_text="largest burn of its objectives over the rate that alerts; 1 and more alerts",
+    )
+    burn_over_min = models.PositiveIntegerField(
+        null=True, help_text="minutes of the window that gave burn"
     )
     judged_at = models.DateTimeField(
         null=True, help_text="the instant up to which its data were judged"

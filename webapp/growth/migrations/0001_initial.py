@@ -208,6 +208,12 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "burn_over_min",
+                    models.PositiveIntegerField(
+                        help_text="minutes of the window that gave burn", null=True
+                    ),
+                ),
+                (
                     "budget_left",
                     models.FloatField(
                         help_text="share of the error budget of 30 days; negative: overdrawn",

@@ -8,6 +8,7 @@ from django.db.models import Max
 from ingest.messages import message, plural
 from webapp.analyses.document import Block, Document, Fact, Facts, NotKnown, Verdict
 from webapp.config.row_retention import routine
+from webapp.findings.job_judgements import shown_unknowns
 from webapp.findings.models import JobJudgement
 from webapp.fleet.choices import Visibility
 from webapp.fleet.models import Cluster
@@ -79,12 +80,12 @@ def unknowns(
         for key in missing
     ]
     rows = JobJudgement.objects.filter(job_id__in=[job.job.job_id for job in jobs])
-    lacked = {(row.cluster, row.job_id): row.unknowns or () for row in rows}
+    lacked = {(row.cluster, row.job_id): shown_unknowns(row.unknowns or ()) for row in rows}
     for job in jobs:
         sentences += _job_sentences(job, scope, now)
         if cluster := clusters.get(job.job.cluster):
             sentences += _cluster_sentences(job.name, cluster, now)
-        for rule in list(lacked.get(job.key, ()))[:MOST_RULES]:
+        for rule in lacked.get(job.key, [])[:MOST_RULES]:
             sentences.append(
                 message(
                     "{name:name}: rule {name2:name} could not judge; it lacked {bounded:name}.",

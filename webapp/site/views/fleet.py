@@ -58,6 +58,8 @@ EXPORT_COLUMNS = (
     "checkpointed_bytes",
     "pressured_share",
     "orphan_bytes",
+    "burn",
+    "burn_over_min",
     "last_seen_at",
     "as_of",
 )

@@ -25,7 +25,7 @@ from webapp.storage.verdict_files import (
     read,
 )
 
-FILES_A_PAGE = 100
+FILES_A_PAGE = 50
 
 
 @require_GET

@@ -29,6 +29,7 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
     private final int valueBytes;
     private final IncidentJob.Slowness slowness;
     private final String slowWhile;
+    private final String slowOn;
     private final long copies;
     private final long slowOnMs;
     private final long slowOffMs;
@@ -41,6 +42,7 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
     private final long grownKeys;
     private final long grownBytes;
     private final Burdens burdens;
+    private final Lookup lookup;
     private final String countsTo;
     private final long unionElements;
     private final boolean keepsAll;
@@ -64,6 +66,7 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
         valueBytes = (int) arguments.number("value-bytes", 200);
         slowness = new IncidentJob.Slowness(arguments.number("slow-us", 0));
         slowWhile = arguments.text("slow-while", "");
+        slowOn = arguments.text("slow-on", "");
         copies = arguments.number("copies", 1);
         slowOnMs = arguments.number("slow-on-s", 0) * 1000;
         slowOffMs = arguments.number("slow-off-s", 0) * 1000;
@@ -76,6 +79,7 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
         grownKeys = arguments.number("grown-keys", 0);
         grownBytes = arguments.number("grown-bytes", 0);
         burdens = new Burdens(arguments);
+        lookup = new Lookup(arguments.text("database", ""));
         countsTo = arguments.text("counts-to", "");
         unionElements = arguments.number("union-elements", 0);
         keepsAll = arguments.text("union-keeps", "own").equals("all");
@@ -88,6 +92,7 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
             Thread.sleep(restoreMs);
         }
         burdens.start();
+        lookup.start();
         last = context.getKeyedStateStore().getState(expiring(new ValueStateDescriptor<>("last", byte[].class)));
         if (ttlS > 0) {
             seenAt = context.getKeyedStateStore().getMapState(expiring(new MapStateDescriptor<>("seen-at", Long.class, Long.class)));
@@ -135,6 +140,7 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
             slowness.take();
         }
         burdens.take();
+        lookup.ask(key);
         byte[] value = last.value() == null ? new byte[valueBytes] : last.value();
         value[0]++;
         last.update(value);
@@ -161,6 +167,7 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
 
     @Override
     public void close() throws Exception {
+        lookup.stop();
         if (counts != null) {
             List<String> lines = new ArrayList<>();
             counts.forEach((key, seen) -> lines.add(key + " " + seen));
@@ -203,6 +210,9 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
     }
 
     private boolean isSlowNow(long nowMs) {
+        if (!slowOn.isEmpty()) {
+            return System.getProperty("log.file").contains(slowOn);
+        }
         if (!slowWhile.isEmpty()) {
             if (nowMs - lookedMs > 500) {
                 isThere = new java.io.File(slowWhile).exists();

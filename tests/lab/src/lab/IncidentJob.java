@@ -17,7 +17,8 @@ import org.apache.flink.util.Collector;
  * Arguments are key=value: name, rate (records/s of each source subtask), source-ms (how long the source's thread is
  * blocked for each record), keys, value-bytes,
  * slow-us (time enrich takes for a record), slow-on-s and slow-off-s (it is slow in turns), slow-while (it is
- * slow as long as this file exists), copies (records enrich emits for each it reads), sink-us (time the sink
+ * slow as long as this file exists), slow-on (it is slow on this host alone), database (host:port of what enrich asks for each
+ * record, see Lookup), copies (records enrich emits for each it reads), sink-us (time the sink
  * takes for a record), fail-every-s, decline-every (every n-th checkpoint's asynchronous part fails on the
  * first enrich subtask), async-ms (how long enrich writes at the end of each asynchronous part), sync-ms (how long
  * the synchronous part takes on the first enrich subtask), restore-ms (how long that subtask takes to restore), states
@@ -31,7 +32,7 @@ import org.apache.flink.util.Collector;
  * enrich subtask) and union-keeps (all: a restored subtask keeps what the others wrote, too), ttl-s (how long the value, a map and
  * a list of enrich live; a second list beside them has no time-to-live), steps (instead of all this: so many vertices one behind the
  * other, of step-parallelism subtasks, a few of which take up to step-ms to open), arrives (the source is a log that grows so:
- * see GrowingLog).
+ * see GrowingLog; with kafka it is a topic of that broker: see KafkaLog).
  */
 public final class IncidentJob {
     private static final long NANOS_PER_S = 1_000_000_000L;
@@ -127,7 +128,7 @@ public final class IncidentJob {
     @SuppressWarnings("unchecked")
     private static DataStream<Long> growingLog(StreamExecutionEnvironment env, int partitions, Arguments arguments)
             throws ReflectiveOperationException {
-        java.lang.reflect.Method of = Class.forName("lab.GrowingLog")
+        java.lang.reflect.Method of = Class.forName(arguments.text("kafka", "").isEmpty() ? "lab.GrowingLog" : "lab.KafkaLog")
                 .getDeclaredMethod("of", StreamExecutionEnvironment.class, int.class, java.util.Map.class);
         return (DataStream<Long>) of.invoke(null, env, partitions, arguments.below(""));
     }

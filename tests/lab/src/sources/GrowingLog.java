@@ -58,7 +58,7 @@ public final class GrowingLog implements Source<Long, GrowingLog.Part, Integer>,
                 .setParallelism(parts);
     }
 
-    private static TreeMap<Long, Long> plan(String text) {
+    static TreeMap<Long, Long> plan(String text) {
         TreeMap<Long, Long> perSecond = new TreeMap<>();
         for (String step : text.split(",")) {
             String[] pair = step.split(":");

@@ -55,6 +55,7 @@ PEOPLE: dict[str, dict[str, Any]] = {
         "groups": ["sre"],
         "id_token": {"email": "ida@example.org", "email_verified": True},
     },
+    "zoe": {"preferred_username": "zoe", "groups": ["sre"], "user_info_of": "ann"},
     "eve": {
         "preferred_username": "eve",
         "email": "ann@example.org",

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.core import signing
 from django.test import Client
 
@@ -173,6 +174,20 @@ def test_an_address_of_one_answer_is_not_verified_by_another_answer(
     assert not User.objects.exists()
 
 
+def test_user_info_of_somebody_else_signs_nobody_in() -> None:
+    """OpenID Connect Core 5.3.2: the ID token is of zoe, the user info of ann."""
+    signs_in("ann")
+    client, _ = signs_in("zoe")
+    assert "did not complete the sign-in" in said(client)
+    assert client.get("/account/").status_code == 302 and User.objects.count() == 1
+
+
+def test_whoever_begins_a_sign_in_fills_no_table() -> None:
+    for _ in range(3):
+        begun(Client())
+    assert not Session.objects.exists()
+
+
 def test_an_address_is_verified_by_the_id_token_alone_where_it_says_both(
     weir: WeirSettings,
 ) -> None:
@@ -314,6 +329,15 @@ def test_what_the_provider_refuses_or_does_not_answer_is_said_and_local_accounts
         ).status_code
         == 302
     )
+
+
+def test_a_discovery_document_of_another_issuer_is_not_believed(
+    issuer: str, weir: WeirSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    weir(oidc_issuer=issuer.replace("127.0.0.1", "localhost"))
+    client = Client()
+    assert begun(client) == "/sign-in/" and "did not complete the sign-in" in said(client)
+    assert f"is of the issuer '{issuer}'" in caplog.text
 
 
 def test_a_token_signed_by_somebody_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from webapp.accounts.models import User
+from webapp.accounts.users import rows
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.lib import grants
 from webapp.lib.matchers import BadMatcher
@@ -55,10 +56,6 @@ class Command(PreparedCommand):
                 )
             user.sees = None if options["everything"] else grants.as_json(matchers)
             user.save(update_fields=["sees"])
-        self.stdout.write(f"{user.username} sees {_seen(user)}")
-
-
-def _seen(user: User) -> str:
-    if user.is_superuser or user.sees is None:
-        return "everything"
-    return grants.as_text(grants.grants_from_json(user.sees)).replace("\n", "; or ") or "nothing"
+        seen = rows.seen(user)
+        told = "everything" if seen is None else "; or ".join(seen) or "nothing"
+        self.stdout.write(f"{user.username} sees {told}")

@@ -1,0 +1,98 @@
+"""Files that are not made of lines, as the lines that the reader knows: what stores of logs export
+as one JSON document or as a table of CSV, and texts of Windows in UTF-16.
+"""
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import IO, Any
+
+import orjson
+
+READ_BYTES = 1024 * 1024
+MOST_BYTES = 64 * 1024 * 1024
+"""Of a document, which is read as a whole; a larger one is read as lines."""
+
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_LISTS = ("events", "results", "hits", "data", "result", "entries")
+"""Members in which CloudWatch, Elasticsearch and Loki answer with their records."""
+_DOCUMENT = re.compile(
+    rb'\s*(?:\[\s*[\[{]|\{\s*(?:\n|"(?:took|status|' + "|".join(_LISTS).encode() + rb')"))'
+)
+_BETWEEN = re.compile(rb"(?<=\n\})\s*(?=\{\s*\n)")
+"""Where log4j's ``JsonLayout`` ends an object that it prints over several lines."""
+_CELLS = ("@message", "_raw", "message", "logentry", "logmessage", "textpayload", "log", "content")
+_TIMES = ("@timestamp", "timestamp", "_time", "time", "date")
+_TABLE = re.compile(
+    rb'(?i)(?:[^\n0-9]{0,500},)?"?(?:'
+    + "|".join(_CELLS).encode()
+    + rb')"?(?:,[^\n0-9]{0,500})?\r?\n'
+)
+_INSIGHTS = re.compile(r"[0-9-]{10} [0-9:]{8}\.[0-9]{3}")
+"""A time of CloudWatch's Logs Insights, which is UTC."""
+
+
+def pieces(stream: IO[bytes]) -> Iterator[bytes]:
+    """The bytes of a file, rewritten where they are no lines of a log."""
+    data = stream.read(READ_BYTES)
+    if data[:2] in _UTF_16:
+        decoder = codecs.getincrementaldecoder("utf-16")("replace")
+        while data:
+            yield decoder.decode(data).encode()
+            data = stream.read(READ_BYTES)
+    read = _of_json if _DOCUMENT.match(data) else _of_csv if _is_table(data) else None
+    if read:
+        data += stream.read(MOST_BYTES)
+        with suppress(ValueError, TypeError, RecursionError, csv.Error):
+            data = b"".join(orjson.dumps(row) + b"\n" for row in read(data))
+    while data:
+        yield data
+        data = stream.read(READ_BYTES)
+
+
+def _is_table(data: bytes) -> bool:
+    match = _TABLE.match(data)
+    return bool(match and b"," in match[0])
+
+
+def _of_json(data: bytes) -> Iterator[Any]:
+    return _rows([orjson.loads(one) for one in _BETWEEN.split(data.strip())])
+
+
+def _rows(document: Any) -> Iterator[Any]:
+    if isinstance(document, list):
+        for one in document:
+            if isinstance(one, list) and all(
+                isinstance(cell, dict) and "field" in cell for cell in one
+            ):
+                yield {cell["field"]: cell.get("value") for cell in one}
+            else:
+                yield from _rows(one)
+    elif isinstance(document, dict):
+        inner = (document.get(name) for name in _LISTS)
+        records = next((one for one in inner if isinstance(one, list | dict)), None)
+        if records is not None:
+            yield from _rows(records)
+        elif isinstance(document.get("values"), list):
+            for _, line in document["values"]:
+                yield {"labels": document.get("stream"), "line": line}
+        else:
+            yield document
+
+
+def _of_csv(data: bytes) -> Iterator[Any]:
+    table = csv.DictReader(io.StringIO(data.decode("utf-8", "replace"), newline=""))
+    names = {name.lower(): name for name in table.fieldnames or ()}
+    cell = next(names[name] for name in _CELLS if name in names)
+    time = next((names[name] for name in _TIMES if name in names), "")
+    for row in table:
+        text, at = row[cell] or "", row.get(time) or ""
+        if text[:1] == "{":
+            is_utc = _INSIGHTS.fullmatch(at)
+            stamp = int(at) if at.isdecimal() else f"{at}Z" if is_utc else at
+            yield {"@timestamp": stamp, "@message": text}
+        else:
+            yield {"labels": None, "line": text}

@@ -1,0 +1,68 @@
+"""Errors of a JobManager whose lines name no job, since there is none or there are several: judged by
+the rules that judge them of jobs, as findings of the cluster.
+"""
+
+from datetime import datetime, timedelta
+
+from django.db.models import Q, QuerySet
+
+from spark_jobs.diagnosis import registry
+from spark_jobs.diagnosis.plain import finding_to_plain
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.samples import LogEvent as Event
+from webapp.findings import marks
+from webapp.findings.models import Finding
+from webapp.findings.overrides import limits_of
+from webapp.findings.watched import keep
+from webapp.fleet.choices import ClusterKind
+from webapp.fleet.models import Cluster, LogEvent
+from webapp.lib.instants import epoch_ms
+
+RULES = ("jobmanager.error", "jobmanager.crash_loop")
+LOOK_BACK = timedelta(minutes=30)
+MOST_EVENTS = 500
+_READ = {kind for rule in RULES for kind in registry.all_rules()[rule].reads}
+_TOLD = Q(job_id=None, kind__in=_READ)
+
+
+def watch(now: datetime) -> None:
+    """Of live clusters."""
+    told = LogEvent.objects.filter(_TOLD, ts__gte=now - LOOK_BACK, ts__lte=now)
+    names = {*told.values_list("cluster", flat=True), *_open().values_list("cluster", flat=True)}
+    for name in Cluster.objects.collected().filter(name__in=names).values_list("name", flat=True):
+        _judge(name, now)
+
+
+def watch_recordings() -> None:
+    """Each as it was at its end."""
+    for name in Cluster.objects.filter(kind=ClusterKind.RECORDING).values_list("name", flat=True):
+        events = LogEvent.objects.filter(cluster=name)
+        if events.filter(_TOLD).exists():
+            _judge(name, events.latest("ts").ts)
+
+
+def _open() -> "QuerySet[Finding]":
+    return Finding.objects.open().filter(rule__in=RULES, job_id="")
+
+
+def _judge(cluster: str, at: datetime) -> None:
+    rows = LogEvent.objects.filter(
+        _TOLD | Q(kind="job_state"), cluster=cluster, ts__gt=at - LOOK_BACK, ts__lte=at
+    ).order_by("-ts", "-id")[:MOST_EVENTS]
+    events = tuple(
+        Event(
+            epoch_ms(row.ts),
+            row.kind,
+            reason=row.reason,
+            message=row.message,
+            detail=row.detail,
+            fields=row.fields or {},
+        )
+        for row in reversed(rows)
+    )
+    at_ms = epoch_ms(at)
+    window = JobWindow(cluster, "", at_ms, at_ms - 60_000, events=events)
+    standing = {finding.rule: finding for finding in _open().filter(cluster=cluster)}
+    for finding in registry.diagnose(window, limits_of(cluster), only=RULES).findings:
+        keep(standing.pop(finding.rule, None), cluster, finding_to_plain(finding), at)
+    marks.close([finding.pk for finding in standing.values()], at)
