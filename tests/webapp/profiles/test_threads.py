@@ -56,10 +56,10 @@ def test_what_is_wanted_is_due_once_and_again_a_moment_after_its_answer():
 
 
 def test_a_clock_that_was_set_back_refuses_no_dump() -> None:
-    want("c", "tm", after(hours=3))
-    assert want("c", "tm", NOW)
+    request_dump("c", "tm", after(hours=3))
+    assert request_dump("c", "tm", NOW)
     ThreadDump.objects.update(ask_at=None, answered_at=after(hours=3))
-    assert want("c", "tm", after(seconds=1))
+    assert request_dump("c", "tm", after(seconds=1))
 
 
 def test_a_refused_request_is_tried_three_times_and_says_why():
