@@ -1,9 +1,6 @@
-"""A file identified by its name alone: Flink's are UUIDs, given once, so that one of them means one
-file below whatever directory.
-
-A reference to a file under another name of its directory (another mount, another authority, other
-upper and lower case) is found by it. A ``_metadata``, whose name says nothing, is identified by the
-directories of its checkpoint and job as well.
+"""Identifies files by name alone: Flink's names are UUIDs, each used once. So a reference is found
+even under another name of its directory (another mount, authority, or case). A ``_metadata``, whose
+name says nothing, is identified by the directories of its checkpoint and job as well.
 """
 
 import re
@@ -42,7 +39,7 @@ def below_job(folder: str) -> str:
 
 
 class Places:
-    """Directories, and ids of jobs of whatever directory: which files lie there."""
+    """Matches files by directory, or by job id in any directory."""
 
     def __init__(self, places: Iterable[str]) -> None:
         places = set(places)

@@ -1,8 +1,8 @@
 """Files of a plan that stay where they are in their bucket, so that no byte is copied: hidden by
 delete markers where it keeps versions, else tagged.
 
-Nothing is decided by the order of versions: listings date them to the second. What is current is
-told apart by the store, and what came after a look by its time.
+The order of versions decides nothing, as listings date them to the second: the store says which is
+current, and the time says what is newer than a check.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,15 +25,15 @@ _WRITTEN_SINCE = "it was written or deleted since"
 
 
 class Hiding:
-    """By delete markers. A marker is put only where the planned version is current; what came over
-    it meanwhile is shown again at once.
+    """Hides by delete markers. A marker is put only if the planned version is current; a newer
+    version that it hides is shown again at once.
     """
 
     def __init__(self, run: Run, bucket: Bucket) -> None:
         self._run, self._bucket = run, bucket
 
     def look(self, files: Sequence[Planned]) -> tuple[list[Planned], list[Row]]:
-        """Those whose planned version is current, with its id; rows of the others."""
+        """Files whose planned version is current, with its id; rows for the others."""
         going, rows = [], []
         for file, versions in self._versions(files):
             current = next((version for version in versions if version.is_latest), None)
@@ -85,8 +85,8 @@ class Hiding:
         return [by_path[file.path] for file in files]
 
     def _judged(self, found: Sequence[tuple[Planned, list[Version]]]) -> list[Row]:
-        """After markers were put; all that is not older than the planned version came after it was
-        looked at.
+        """Outcomes after markers were put. Versions not older than the planned one are newer than
+        the check.
         """
         rows: list[Row] = []
         strays: list[Object] = []
@@ -155,7 +155,7 @@ class Hiding:
                 gone = FileOutcome.PURGED if file.path in tried else FileOutcome.GONE
                 rows[file.path] = self._run.row(file, gone)
             elif kept.is_latest or not ours or kept.stat != file.stat:
-                # Where another marker hides it, another plan took it since.
+                # Another marker means that another plan took it since.
                 why = "its delete marker was removed"
                 rows[file.path] = self._run.row(file, FileOutcome.CHANGED, why)
                 markers.pop(file.path, None)
@@ -169,7 +169,7 @@ class Hiding:
                 markers.pop(file.path, None)
             elif one is not None:
                 rows[file.path] = self._run.row(file, FileOutcome.PURGED)
-        # One that stays hides nothing any more.
+        # A marker that stays hides nothing.
         self._bucket.delete([one for objects in markers.values() for one in objects])
         return [rows[file.path] for file in files]
 
@@ -179,7 +179,7 @@ class Hiding:
 
 
 class Tagging:
-    """By a tag with the plan's name. The files stay readable until they are purged."""
+    """Marks by a tag with the plan's name. Files stay readable until purged."""
 
     def __init__(self, run: Run, bucket: Bucket) -> None:
         self._run, self._bucket, self._plan = run, bucket, run.reader.name
@@ -234,7 +234,7 @@ class Tagging:
         return None
 
     def _judged(self, files: Sequence[Planned]) -> list[Row]:
-        """Tagged ones; what was written in their place meanwhile loses the tag."""
+        """Outcomes of tagged files; newer files in their place lose the tag."""
         rows = []
         for file, stat in self._stats(files):
             row = self._spared(file, stat)
@@ -306,7 +306,7 @@ class Tagging:
 
 
 def _above(file: Planned, versions: Sequence[Version]) -> list[Version] | None:
-    """All that is not older than the version that was to be hidden; ``None`` if that is gone."""
+    """Versions not older than the one to be hidden; ``None`` if that is gone."""
     kept = next((one for one in versions if one.id == file.version), None)
     if kept is None:
         return None

@@ -1,5 +1,5 @@
-"""From an audit to a plan: which of the roots may be cleaned, why the others may not, and where
-their files would wait.
+"""Makes plans from audits: which roots may be cleaned, why others may not, and where files would
+wait.
 """
 
 import secrets
@@ -84,7 +84,7 @@ def newest_audit(roots: Sequence[str]) -> StorageAudit:
 
 
 def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
-    """Build the files of the plan and note in its row what they hold.
+    """Writes the plan's files and notes their totals in its row.
 
     Raises :class:`PlanRefused`.
     """
@@ -99,7 +99,7 @@ def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
             "proves nothing. Audit again."
         )
     folder = PlanFolder(plan.folder)
-    folder.remove()  # what a killed process had begun
+    folder.remove()  # left by a killed process
     planned, withheld = sort_roots(audit, plan.roots)
     planned = [_in_its_way(root, plan) for root in planned]
     audit_manifest = loading.read_manifest(audit)
@@ -155,7 +155,7 @@ def quoted_statements(audit: StorageAudit) -> list[QuotedStatement]:
 
 
 def scanned_places() -> list[str]:
-    """All registered roots, as they are named and as they are read."""
+    """All registered roots: canonical URIs and the URIs at which they are read."""
     rows = StorageRoot.objects.all()
     return [place for row in rows for place in (row.uri, row.place.reading)]
 
@@ -163,7 +163,7 @@ def scanned_places() -> list[str]:
 def sort_roots(
     audit: StorageAudit, asked: Sequence[str]
 ) -> tuple[list[PlannedRoot], list[WithheldRoot]]:
-    """Those that may be cleaned, and the others with why not."""
+    """Roots that may be cleaned, and the others with reasons."""
     figures = {row.root: row for row in RootFigures.objects.filter(audit=audit)}
     rows = {row.uri: row for row in StorageRoot.objects.filter(uri__in=asked)}
     everywhere = AuditDoubt.objects.filter(audit=audit, reach=ALL_ROOTS).exists()
@@ -183,7 +183,7 @@ def sort_roots(
 def _reasons(
     figures: RootFigures | None, row: StorageRoot | None, withheld: str, *, doubt: bool
 ) -> list[str]:
-    """Sentences; empty if it may be cleaned."""
+    """Sentences; empty if the root may be cleaned."""
     if figures is None:
         return ["The audit says nothing of this root."]
     if row is None:
@@ -218,8 +218,8 @@ def _planned(row: StorageRoot) -> PlannedRoot:
 
 
 def _in_its_way(root: PlannedRoot, plan: CleanupPlan) -> PlannedRoot:
-    """Nothing is copied where files can wait where they are; but where only a tag would mark them,
-    a quarantine that an operator named is used.
+    """Files that can wait in place are not copied. If only a tag would mark them, a quarantine that
+    an operator named is used instead.
     """
     grace = timedelta(seconds=plan.grace_s)
     way = way_in_place(root.read_at, waste=plan.waste, grace=grace)
@@ -230,7 +230,7 @@ def _in_its_way(root: PlannedRoot, plan: CleanupPlan) -> PlannedRoot:
 
 
 def moves_by(source: str, target: str) -> str:
-    """``rename`` where the storage can, else ``copy``: every byte is then read and written."""
+    """``rename`` if the storage can, else ``copy``, which reads and writes every byte."""
     if "://" in source or "://" in target:
         same = (
             source.partition("://")[2].partition("/")[0]

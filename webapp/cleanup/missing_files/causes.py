@@ -1,4 +1,4 @@
-"""What may have deleted a file: the ways by which files of checkpoints go that fit what is known."""
+"""Possible causes of a missing checkpoint file that fit the known facts."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -129,7 +129,7 @@ class Circumstances:
 
 
 def causes(known: Circumstances) -> tuple[Cause, ...]:
-    """Those that fit, best founded first."""
+    """Causes that fit, best supported first."""
     ranks = list(VERDICTS)
     return tuple(sorted(_causes(known), key=lambda cause: ranks.index(cause.verdict)))
 

@@ -1,4 +1,4 @@
-"""What clean-up plans have done to one file, by their journals."""
+"""What clean-up plans did to one file, by their journals."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class Deed:
 
 
 def deeds(path: str) -> tuple[list[Deed], list[str]]:
-    """In order of time, and plans whose files cannot be read."""
+    """Deeds in order of time, and plans with unreadable files."""
     deeds_done: list[Deed] = []
     unreadable: list[str] = []
     for plan in CleanupPlan.objects.exclude(state__in=_NOTHING_DONE).order_by("-id")[:MOST_PLANS]:

@@ -1,4 +1,4 @@
-"""From the words of an exception, or a bare path, to the canonical path below a registered root."""
+"""Finds the canonical path below a registered root in an exception's text or a bare path."""
 
 import re
 from dataclasses import dataclass
