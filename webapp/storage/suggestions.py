@@ -1,6 +1,4 @@
-"""Directories that jobs are known to write checkpoints to and that nobody registered as a root
-yet.
-"""
+"""Suggests roots: directories of checkpoints that are not registered yet."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,7 +45,7 @@ Place = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class Suggestion:
-    """``uri`` is canonical; ``clusters`` write to it; ``why`` is where Weir has it from."""
+    """``uri`` is canonical; ``clusters`` write to it; ``why`` is Weir's source."""
 
     uri: str
     kind: str
@@ -56,7 +54,7 @@ class Suggestion:
 
 
 def suggestions() -> list[Suggestion]:
-    """Unregistered directories of all clusters, recordings included; made again every few minutes."""
+    """Unregistered directories of all clusters, recordings included; cached for minutes."""
     suggested: list[Suggestion] = (
         cache.get_or_set("storage-suggestions", lambda: _found(_of_paths(MOST_PATHS)), KEPT_S) or []
     )
@@ -69,9 +67,7 @@ def suggestions() -> list[Suggestion]:
 
 
 def uncovered(uris: Sequence[str]) -> list[str]:
-    """Directories that live clusters write to, or hold savepoints in, and that lie below none of
-    ``uris``.
-    """
+    """Directories of checkpoints or savepoints of live clusters that are below none of ``uris``."""
     live = set(Cluster.objects.filter(kind=ClusterKind.LIVE).values_list("name", flat=True))
     return [
         suggestion.uri
@@ -84,10 +80,9 @@ def uncovered(uris: Sequence[str]) -> list[str]:
 
 
 def above_entropy(uri: str) -> str | None:
-    """The directory that holds all that Flink spreads from ``uri``; None if it spreads nothing.
-
-    The place of the key is taken by random characters, in the name of each ``_metadata`` by
-    nothing. Source: Flink's ``EntropyInjector``, ``AbstractS3FileSystemFactory``.
+    """The directory above the entropy key in ``uri``; None without a key. Flink replaces the key
+    with random characters, and drops it in names of ``_metadata``. Source: Flink's
+    ``EntropyInjector``, ``AbstractS3FileSystemFactory``.
     """
     return _above(uri, _entropy_keys(_configurations()))
 
@@ -140,8 +135,8 @@ def _of_configuration(configurations: Iterable[tuple[str, Mapping[str, str]]]) -
 
 
 def _configurations() -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Settings of every cluster, as its newest job saw them: one look into an index for each, not
-    one at every job.
+    """Settings of every cluster by its newest job: one index lookup for each cluster, not for each
+    job.
     """
     configured = JobCurrent.objects.filter(
         cluster=OuterRef("name"), configuration__isnull=False
@@ -151,7 +146,7 @@ def _configurations() -> Iterator[tuple[str, Mapping[str, str]]]:
         .annotate(last=Subquery(configured.order_by("-id").values("pk")[:1]))
         .values_list("last", flat=True)
     )
-    # As numbers: of a query in a query PostgreSQL expects many rows, and reads all jobs for them.
+    # As numbers: for a subquery PostgreSQL would expect many rows and read all jobs.
     for numbers in chunks([pk for pk in newest if pk is not None], 200):
         for cluster, configuration in JobCurrent.objects.filter(pk__in=numbers).values_list(
             "cluster", "configuration"
@@ -164,17 +159,13 @@ def _configurations() -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def _of_last_paths() -> Iterator[tuple[str, str | None]]:
-    """Of each job that is known, also of one that ended long ago: what it retained may refer to any
-    root.
-    """
+    """For each known job, even long ended: its retained checkpoints may refer to any root."""
     written = JobCurrent.objects.exclude(last_completed_path=None).exclude(last_completed_path="")
     yield from written.values_list("cluster", "last_completed_path").iterator(5_000)
 
 
 def _of_paths(most: int) -> Iterator[Place]:
-    """Where completed checkpoints say that they lie: a job may be configured otherwise than its
-    cluster.
-    """
+    """Directories of completed checkpoints: a job's configuration may differ from its cluster's."""
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values("name")
     with_path = _with_path()
     recent = with_path.filter(trigger_time__gte=timezone.now() - _OF_PATHS)[:most]
@@ -183,7 +174,7 @@ def _of_paths(most: int) -> Iterator[Place]:
 
 
 def _of_savepoints(most: int) -> Iterator[Place]:
-    """Of any age, since nobody deletes one but its owner; checkpoints do not crowd them out."""
+    """Savepoints of any age, as only their owner deletes them; checkpoints do not displace them."""
     yield from _places(_read(_with_path().filter(is_savepoint=True)[:most]))
 
 
