@@ -179,13 +179,13 @@ class Bucket:
     def _delete(self, batch: Sequence[Object]) -> dict[Object, OSError]:
         refused = self._refused(batch)
         for wait_s in WAITS_S:
-            busy = [one for one, code in refused.items() if code.partition(":")[0] in BUSY]
+            busy = [target for target, code in refused.items() if code.partition(":")[0] in BUSY]
             if not busy:
                 break
             time.sleep(wait_s)
-            refused = {one: why for one, why in refused.items() if one not in busy}
+            refused = {target: why for target, why in refused.items() if target not in busy}
             refused |= self._refused(busy)
-        return {one: OSError(why) for one, why in refused.items()}
+        return {target: OSError(why) for target, why in refused.items()}
 
     def _refused(self, batch: Sequence[Object]) -> dict[Object, str]:
         objects = [
@@ -212,10 +212,10 @@ class Bucket:
         except OSError:
             return dict.fromkeys(batch, error)
         answers = self.side_by_side(batch[1:], self._delete_one)
-        return {one: answer for one, answer in answers.items() if isinstance(answer, OSError)}
+        return {target: answer for target, answer in answers.items() if isinstance(answer, OSError)}
 
-    def _delete_one(self, one: Object) -> None:
-        key, version = one
+    def _delete_one(self, target: Object) -> None:
+        key, version = target
         self._call("delete_object", Key=key, **({} if version is None else {"VersionId": version}))
 
     def _stats_page(self, prefix: str, query: Query) -> Page:
@@ -286,7 +286,7 @@ def _walk(
 
 def _shared(first: str, last: str) -> str:
     pairs = enumerate(zip(first, last, strict=False))
-    return first[: next((at for at, (one, other) in pairs if one != other), len(first))]
+    return first[: next((at for at, (char, other) in pairs if char != other), len(first))]
 
 
 def _just_before(key: str) -> Query:

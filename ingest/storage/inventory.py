@@ -79,18 +79,18 @@ def import_inventory(
     reading = file
     try:
         with as_os_error():
-            for one in inventory.files:
-                reading = one.name
-                verify(one, inventory.name)
+            for inventory_file in inventory.files:
+                reading = inventory_file.name
+                verify(inventory_file, inventory.name)
                 read = read_rows(
-                    one.name,
+                    inventory_file.name,
                     columns or inventory.columns,
                     delimiter=inventory.delimiter,
                     bucket=rows.bucket,
                     has_no_header=inventory.columns is not None,
                 )
                 with Part(snapshot, f"part-{uuid.uuid4().hex}.parquet") as part:
-                    rows.add(one.name, read, part)
+                    rows.add(inventory_file.name, read, part)
             rows.refuse_if_short(inventory)
     except (OSError, EOFError, pa.ArrowException, ValueError, ImportError, zlib.error) as error:
         raise Refused(

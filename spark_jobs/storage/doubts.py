@@ -315,7 +315,7 @@ def same_metadata(snapshots: Iterable[Row], copied: Set[Key]) -> list[Row]:
                 else _of_both(
                     row["root"],
                     other["root"],
-                    *(one["job_directory"] for one in alike if one["job_directory"]),
+                    *(row["job_directory"] for row in alike if row["job_directory"]),
                 )
             )
             doubts.append(

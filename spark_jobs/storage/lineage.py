@@ -151,9 +151,9 @@ class Origins:
     def of(self, audit_id: str, job_id: str) -> Set[str] | None:
         """Ids of the job and its origins; None if one is unknown, or others may have its id."""
         line = ancestors([(audit_id, job_id)], self._above)
-        if not line <= self._known or any(is_given(one) for _, one in line):
+        if not line <= self._known or any(is_given(ancestor) for _, ancestor in line):
             return None
-        return {one for _, one in line}
+        return {ancestor for _, ancestor in line}
 
 
 def _of_prefix(held: Iterable[Row], jobs: Iterable[Row]) -> dict[Key, list[Key]]:

@@ -32,7 +32,7 @@ def _whole(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_list(kind):
         return pa.list_(_whole(kind.value_type))
     if pa.types.is_struct(kind):
-        return pa.struct([(one.name, _whole(one.type)) for one in kind])
+        return pa.struct([(member.name, _whole(member.type)) for member in kind])
     return pa.int64() if pa.types.is_timestamp(kind) else kind
 
 

@@ -53,8 +53,8 @@ class Hiding:
     ) -> list[Row]:
         found = []
         for file, versions in self._versions(files):
-            meant = [one for one in versions if one.id in intended[file.path]]
-            planned = [one for one in meant if one.stat == file.stat]
+            meant = [version for version in versions if version.id in intended[file.path]]
+            planned = [version for version in meant if version.stat == file.stat]
             if len(planned) == 1 and not planned[0].is_latest:
                 found.append((replace(file, version=planned[0].id), versions))
         return self._judged(found)
@@ -92,7 +92,7 @@ class Hiding:
         strays: list[Object] = []
         for file, versions in found:
             above = _above(file, versions)
-            markers = [one.id for one in above or () if one.stat is None]
+            markers = [version.id for version in above or () if version.stat is None]
             if above is None:
                 rows.append(self._run.row(file, FileOutcome.GONE))
             elif not above:
@@ -102,7 +102,7 @@ class Hiding:
                 hidden = replace(file, markers=markers)
                 rows.append(self._run.row(hidden, FileOutcome.QUARANTINED))
             else:
-                if any(one.is_latest and one.stat is None for one in above):
+                if any(version.is_latest and version.stat is None for version in above):
                     strays += [(self._bucket.key(file.source), marker) for marker in markers]
                 rows.append(self._run.row(file, FileOutcome.CHANGED, _WRITTEN_SINCE))
         errors = self._bucket.delete(strays)
@@ -118,8 +118,8 @@ class Hiding:
         rows: dict[str, Row] = {}
         going: dict[str, list[Object]] = {}
         for file, versions in self._versions(files):
-            current = next((one for one in versions if one.is_latest), None)
-            if not any(one.id == file.version for one in versions):
+            current = next((version for version in versions if version.is_latest), None)
+            if not any(version.id == file.version for version in versions):
                 rows[file.path] = self._run.row(file, FileOutcome.GONE)
             elif current is not None and current.id == file.version:
                 rows[file.path] = self._run.row(file, FileOutcome.RESTORED)
@@ -127,11 +127,11 @@ class Hiding:
                 rows[file.path] = self._run.row(file, FileOutcome.OCCUPIED, _WRITTEN_SINCE)
             else:
                 key = self._bucket.key(file.source)
-                there = {one.id for one in versions}
+                there = {version.id for version in versions}
                 going[file.path] = [(key, marker) for marker in file.markers if marker in there]
-        errors = self._bucket.delete([one for objects in going.values() for one in objects])
+        errors = self._bucket.delete([version for objects in going.values() for version in objects])
         for file in files:
-            failed = [errors[one] for one in going.get(file.path, ()) if one in errors]
+            failed = [errors[version] for version in going.get(file.path, ()) if version in errors]
             if failed:
                 rows[file.path] = self._run.failed(file, failed[0])
             elif file.path in going:
@@ -163,11 +163,11 @@ class Hiding:
                 going[file.path] = (key, kept.id)
         errors = self._bucket.delete(list(going.values()))
         for file in files:
-            one = going.get(file.path)
-            if one in errors:
-                rows[file.path] = self._run.failed(file, errors[one])
+            version = going.get(file.path)
+            if version in errors:
+                rows[file.path] = self._run.failed(file, errors[version])
                 markers.pop(file.path, None)
-            elif one is not None:
+            elif version is not None:
                 rows[file.path] = self._run.row(file, FileOutcome.PURGED)
         # A marker that stays hides nothing.
         self._bucket.delete([one for objects in markers.values() for one in objects])
@@ -264,10 +264,10 @@ class Tagging:
                 going[file.path] = (self._bucket.key(file.source), None)
         errors = self._bucket.delete(list(going.values()))
         for file in left:
-            one = going.get(file.path)
-            if one in errors:
-                rows[file.path] = self._run.failed(file, errors[one])
-            elif one is not None:
+            version = going.get(file.path)
+            if version in errors:
+                rows[file.path] = self._run.failed(file, errors[version])
+            elif version is not None:
                 rows[file.path] = self._run.row(file, FileOutcome.PURGED)
         return [rows[file.path] for file in files]
 
@@ -307,13 +307,13 @@ class Tagging:
 
 def _above(file: Planned, versions: Sequence[Version]) -> list[Version] | None:
     """Versions not older than the one to be hidden; ``None`` if that is gone."""
-    kept = next((one for one in versions if one.id == file.version), None)
+    kept = next((version for version in versions if version.id == file.version), None)
     if kept is None:
         return None
     return [
-        one
-        for one in versions
-        if one is not kept and (one.at is None or kept.at is None or one.at >= kept.at)
+        version
+        for version in versions
+        if version is not kept and (version.at is None or kept.at is None or version.at >= kept.at)
     ]
 
 

@@ -108,7 +108,9 @@ def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
         PlanRequest(
             verdict_files=file_uris(audit_manifest, STORAGE_FILE.name),
             audit_id=audit.audit_id,
-            audits=[searched(one) for one in (audit.previous, audit) if one is not None],
+            audits=[
+                searched(audited) for audited in (audit.previous, audit) if audited is not None
+            ],
             as_of=audit.as_of,
             age_guard=timedelta(hours=audit.age_guard_h),
             searched_roots=list(audit.roots),

@@ -50,7 +50,7 @@ def watch() -> int:
         set(Cluster.objects.filter(name__startswith=PREFIX).values_list("name", flat=True))
         - known.keys()
     )
-    for port, name in zip(ports, (one.name for one in SHIPPED), strict=True):
+    for port, name in zip(ports, (shipped.name for shipped in SHIPPED), strict=True):
         place = {
             "url": f"http://127.0.0.1:{port}/{name}",
             "log_globs": [str(folder() / name / "logs" / "*.log*")],

@@ -19,13 +19,13 @@ def plan_of(job: JobCurrent) -> Plan | None:
     graph: Mapping[str, Any] = job.graph or {}
     vertices = [
         PlannedVertex(
-            one["vertex_id"],
-            one.get("name") or one["vertex_id"],
-            one.get("parallelism") or 0,
-            one.get("slot_sharing_group_id"),
+            vertex["vertex_id"],
+            vertex.get("name") or vertex["vertex_id"],
+            vertex.get("parallelism") or 0,
+            vertex.get("slot_sharing_group_id"),
         )
-        for one in graph.get("vertices") or ()
-        if one.get("vertex_id")
+        for vertex in graph.get("vertices") or ()
+        if vertex.get("vertex_id")
     ]
     if not vertices or any(vertex.parallelism < 1 for vertex in vertices):
         return None

@@ -84,7 +84,8 @@ def _group(
 ) -> UnknownCause:
     root = failures[0][0]
     jobs = [
-        names.get(job) or job[1] for job, _ in Counter(one[1] for one in failures).most_common()
+        names.get(job) or job[1]
+        for job, _ in Counter(failure[1] for failure in failures).most_common()
     ]
     times = [at for _, _, at in failures]
     return UnknownCause(

@@ -116,7 +116,7 @@ def _read(row: dict[str, Any], table: str) -> ReadMetadata:
             columns=("ordinal", *COLUMNS),
             limit=MOST_HANDLES + 1,
         )
-        of_state = (one for one in rows.to_pylist() if one["ordinal"])
+        of_state = (step for step in rows.to_pylist() if step["ordinal"])
         files = checkpoint_files(of_state, path.rpartition("/")[0], row["metadata_bytes"] or 0)
     return ReadMetadata(path, row["checkpoint_id"], row["metadata_modified"], handles, files)
 

@@ -44,7 +44,7 @@ def operator_trends(
     counts = Q(audit__state=AuditState.LOADED) | (Q(audit=audit) if audit else Q(pk__in=[]))
     ids = [job_id, *_ancestors(job_id)]
     # With an unknown writer, the id says no more than the directory.
-    drawn = Q(cluster="", job_id__in=[one for one in ids if not is_given(one)])
+    drawn = Q(cluster="", job_id__in=[id_ for id_ in ids if not is_given(id_)])
     kept = OperatorStateSize.objects.filter(counts, Q(cluster=cluster, job_id__in=ids) | drawn)
     # Audits have a row for each retained checkpoint, so one checkpoint occurs many times.
     rows = list(
@@ -85,9 +85,9 @@ def _names(cluster: str, job_id: str) -> dict[str, str]:
         .first()
     )
     return {
-        one["vertex_id"]: one["name"]
-        for one in ((graph or {}).get("vertices") or ())
-        if one.get("vertex_id") and one.get("name")
+        vertex["vertex_id"]: vertex["name"]
+        for vertex in ((graph or {}).get("vertices") or ())
+        if vertex.get("vertex_id") and vertex.get("name")
     }
 
 

@@ -110,10 +110,10 @@ def together(of_roots: Iterable[Unreferenced]) -> Unreferenced | None:
     parts = list(of_roots)
     if not parts:
         return None
-    times = [one.provable_from for one in parts if one.provable_from]
+    times = [part.provable_from for part in parts if part.provable_from]
     return Unreferenced(
-        sum(one.files for one in parts),
-        sum(one.bytes for one in parts),
+        sum(part.files for part in parts),
+        sum(part.bytes for part in parts),
         max(times, default=None),
-        any(one.awaits_job for one in parts),
+        any(part.awaits_job for part in parts),
     )

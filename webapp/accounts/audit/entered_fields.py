@@ -157,9 +157,9 @@ def text(value: Any) -> str:
         return ""
     if isinstance(value, (list, tuple)):
         more = ", …" if len(value) > MOST_ITEMS else ""
-        return text(", ".join(text(one) for one in value[:MOST_ITEMS]) + more)
+        return text(", ".join(text(item) for item in value[:MOST_ITEMS]) + more)
     if isinstance(value, dict):
-        return text(" ".join(text(one) for one in list(value.values())[:MOST_ITEMS]))
+        return text(" ".join(text(item) for item in list(value.values())[:MOST_ITEMS]))
     plain = redact(str(value)[: 4 * LONGEST].replace("\x00", "�").strip())
     return plain if len(plain) <= LONGEST else plain[: LONGEST - 1] + "…"
 

@@ -62,7 +62,7 @@ def deeds(path: str) -> tuple[list[Deed], list[str]]:
             deeds_done += _of_plan(plan, path)
         except (PlanDamaged, OSError):
             unreadable.append(plan.short_name)
-    return sorted(deeds_done, key=lambda one: one.at), unreadable
+    return sorted(deeds_done, key=lambda deed: deed.at), unreadable
 
 
 def _of_plan(plan: CleanupPlan, path: str) -> Iterator[Deed]:

@@ -66,7 +66,7 @@ def _not_carried() -> list[str]:
     return (
         []
         if audit is None
-        else [one.audit_id for one in StorageAudit.objects.not_carried_by(audit)]
+        else [audit_.audit_id for audit_ in StorageAudit.objects.not_carried_by(audit)]
     )
 
 
