@@ -123,8 +123,8 @@ def find_inventory(name: str) -> Inventory:
             if manifests or (
                 len(found) == 1 and filesystem.cat_file(found[0], end=1) in (b"{", b"[")
             ):
-                return _of_manifest(name, filesystem, (manifests or found)[0])
-            return _of_files(name, filesystem, found)
+                return _from_manifest(name, filesystem, (manifests or found)[0])
+            return _from_files(name, filesystem, found)
     except (OSError, ValueError, ImportError) as error:
         raise Refused(
             message(
@@ -191,7 +191,7 @@ def _found(filesystem: Any, path: str) -> list[str]:
     return found
 
 
-def _of_files(asked: str, filesystem: Any, found: Sequence[str]) -> Inventory:
+def _from_files(asked: str, filesystem: Any, found: Sequence[str]) -> Inventory:
     names = [_uri(asked, filesystem, file) for file in found]
     begun = {_begun_in(name) for name in names}
     if len(begun) > 1:
@@ -229,7 +229,7 @@ def _begun_in(name: str) -> datetime | None:
         return None
 
 
-def _of_manifest(asked: str, filesystem: Any, path: str) -> Inventory:
+def _from_manifest(asked: str, filesystem: Any, path: str) -> Inventory:
     name = _uri(asked, filesystem, path)
     content = filesystem.cat_file(path, end=_MOST_MANIFEST_BYTES)
     checksum = f"{path.removesuffix('.json')}.checksum"
@@ -242,7 +242,7 @@ def _of_manifest(asked: str, filesystem: Any, path: str) -> Inventory:
         if not isinstance(document, dict):
             raise TypeError
         says = {letters(key): value for key, value in document.items()}
-        for vendor in (_of_google, _of_azure, _of_s3):
+        for vendor in (_from_google, _from_azure, _from_s3):
             if (made := vendor(name, says)) is not None:
                 break
         else:
@@ -270,7 +270,7 @@ def _of_manifest(asked: str, filesystem: Any, path: str) -> Inventory:
     return made if made.begun is not None or not made.is_dated else _dated(filesystem, made)
 
 
-def _of_s3(name: str, says: Mapping[str, Any]) -> Inventory:
+def _from_s3(name: str, says: Mapping[str, Any]) -> Inventory:
     """Also of Alibaba's OSS, which counts seconds, Tencent's COS and Huawei's OBS."""
     if "starttimestamp" in says:
         raise Refused(
@@ -311,7 +311,7 @@ def _seconds(since_1970: int) -> float:
     return since_1970 / 1000 if since_1970 >= 100_000_000_000 else since_1970
 
 
-def _of_azure(name: str, says: Mapping[str, Any]) -> Inventory | None:
+def _from_azure(name: str, says: Mapping[str, Any]) -> Inventory | None:
     if "inventorystarttime" not in says:
         return None
     if says["status"] != "Succeeded":
@@ -338,7 +338,7 @@ def _of_azure(name: str, says: Mapping[str, Any]) -> Inventory | None:
     )
 
 
-def _of_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
+def _from_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
     shards = says.get("reportshardsfilenames")
     if shards is None:
         return None

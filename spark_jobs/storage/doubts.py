@@ -83,7 +83,7 @@ def of_listing(doubts: Iterable[Row], roots: Sequence[Row], reaches: Reaches) ->
     return [
         row
         | {"statements": _stated_dead(directory)}
-        | {"reach": _of_unlisted(row, directory, job_id, roots, reaches)}
+        | {"reach": _unlisted_reach(row, directory, job_id, roots, reaches)}
         for row, (directory, job_id) in zip(rows, places, strict=True)
     ]
 
@@ -105,13 +105,13 @@ def _in_jobs(
     ]
 
 
-def _of_unlisted(
+def _unlisted_reach(
     row: Row, directory: str | None, job_id: str | None, roots: Sequence[Row], reaches: Reaches
 ) -> Reach:
     subject, other, audit_id = row["subject"], row.get("other") or "", row["audit_id"]
     if row["reason"] == TWO_NAMES:
         around = [root_around(audit_id, f"{place}/", roots) for place in (subject, other)]
-        return _of_both(around[0], around[1], subject, other) if other else EVERYTHING
+        return _reach_of_both(around[0], around[1], subject, other) if other else EVERYTHING
     if row["reason"] == "bad_name":
         return EVERYTHING if subject.endswith(f"/{METADATA_NAME}") else below(subject)
     if (audit_id, directory) in reaches.dead:
@@ -154,7 +154,7 @@ def of_metadata(doubts: Iterable[Row], reaches: Reaches, settled: Set[Key]) -> l
     ]
 
 
-def _of_both(root: str | None, other_root: str | None, *directories: str) -> Reach:
+def _reach_of_both(root: str | None, other_root: str | None, *directories: str) -> Reach:
     """The reach of two roots with the same content: they count as one completely, since no listing
     compares them.
     """
@@ -290,7 +290,7 @@ def of_twins(pairs: Iterable[Row], copied: Set[Key]) -> list[Row]:
                 ),
                 Reach(NAMED_FILES)
                 if of_pair in copied
-                else _of_both(pair["root"], pair["other_root"], *of_pair[1:]),
+                else _reach_of_both(pair["root"], pair["other_root"], *of_pair[1:]),
             )
         )
     return doubts
@@ -312,7 +312,7 @@ def same_metadata(snapshots: Iterable[Row], copied: Set[Key]) -> list[Row]:
             reach = (
                 Reach(NAMED_FILES)
                 if pair in copied or (pair[0], pair[2], pair[1]) in copied
-                else _of_both(
+                else _reach_of_both(
                     row["root"],
                     other["root"],
                     *(row["job_directory"] for row in alike if row["job_directory"]),

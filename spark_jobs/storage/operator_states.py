@@ -63,7 +63,7 @@ def notable_operators(rows: pa.Table) -> pa.Table:
     of_operator = arrays.flags(pc.is_in(column(rows, "kind"), value_set=pa.array(_KINDS)))
     bytes_of = arrays.numbers(column(rows, "state_bytes"), 0)
     operator_bytes = arrays.sums(code[of_operator], bytes_of[of_operator], size)
-    elements, states = _of_lists(rows, code, of_operator, size)
+    elements, states = _list_sums(rows, code, of_operator, size)
     notable = (operator_bytes > 0) & (
         (elements["elements"] >= LEAST_ELEMENTS) | (operator_bytes >= LEAST_BYTES)
     )
@@ -115,7 +115,7 @@ def _distinct(own: pa.Table, name: str, size: int) -> Numbers:
     )
 
 
-def _of_lists(
+def _list_sums(
     rows: pa.Table, code: Numbers, of_operator: np.ndarray, size: int
 ) -> tuple[dict[str, Numbers], dict[int, str]]:
     """Elements by mode, and ``states`` of a code: JSON of [{name, mode, elements, most}], ``most``

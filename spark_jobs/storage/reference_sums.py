@@ -69,7 +69,7 @@ def compared(
     sizes = arrays.numbers(column(segments, "bytes"))
     previous = arrays.numbers(column(checkpoints, "previous_no"))
     figures = {
-        **_of_pairs(
+        **_pair_sums(
             resolved.checkpoint,
             resolved.path,
             resolved.on_disk,
@@ -78,12 +78,12 @@ def compared(
             "files",
             "bytes",
         ),
-        **_of_pairs(of_segments, at.ravel(), sizes, count, previous, "segments", "segment_bytes"),
+        **_pair_sums(of_segments, at.ravel(), sizes, count, previous, "segments", "segment_bytes"),
     }
     return _nonzero("checkpoint_no", figures)
 
 
-def _of_pairs(
+def _pair_sums(
     checkpoint: Numbers,
     part: Numbers,
     sizes: Numbers,

@@ -27,7 +27,7 @@ from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import Planned
 from webapp.cleanup.plan_reader import Chunk
 from webapp.cleanup.quarantine import refuse_unsafe
-from webapp.cleanup.recheck import Anew, FreshAudit, Recheck, refuse_doubt
+from webapp.cleanup.recheck import FreshAudit, FreshVerdicts, Recheck, refuse_doubt
 from webapp.cleanup.references import References, Storage, missed, references_in
 from webapp.cleanup.run import Run
 from webapp.cleanup.undoing import undo
@@ -62,7 +62,7 @@ class Applying:
         self._journal = run.journal(APPLY)
         self._quarantined: set[str] = set()
         self._fresh: FreshAudit | None = None
-        self._anew: Anew
+        self._fresh_verdicts: FreshVerdicts
         self._needs: HiddenNeeds
         self._references: References = {}
         self._names_checked: set[str] = set()
@@ -99,7 +99,9 @@ class Applying:
         self._watch.look()
         left = [file for file in files if file.path not in settled]
         objections = (
-            self._anew.objections(left, metadata=chunk.is_metadata, quarantined=self._quarantined)
+            self._fresh_verdicts.objections(
+                left, metadata=chunk.is_metadata, quarantined=self._quarantined
+            )
             if left
             else {}
         )
@@ -177,7 +179,10 @@ class Applying:
             self._fresh = self._recheck.fresh()
             refuse_doubt(self._fresh, [root.uri for root in manifest.roots if root.files])
             attested = [statement.subject for statement in manifest.statements]
-            self._anew, self._needs = Anew(self._fresh), HiddenNeeds(self._fresh, attested)
+            self._fresh_verdicts, self._needs = (
+                FreshVerdicts(self._fresh),
+                HiddenNeeds(self._fresh, attested),
+            )
             self._needs.refuse_inherited(sorted(self._quarantined))
             self._references = references_in(self._fresh, self._watch.planned, self._leaving)
 

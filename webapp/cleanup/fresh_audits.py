@@ -37,7 +37,7 @@ class FreshAudits:
                 "it again, or undo the plan."
             )
         guard_h = max(self.age_guard_h, settings.WEIR.storage_age_guard_h)
-        asked = audit_request.of_registered(rows, guard_h, AuditPurpose.PLAN, fresh=True)
+        asked = audit_request.request_for(rows, guard_h, AuditPurpose.PLAN, fresh=True)
         return fresh_of(audit(asked, self.lease, self.record), self.roots)
 
 

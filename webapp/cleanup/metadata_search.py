@@ -37,12 +37,12 @@ def metadata_below(roots: Sequence[Root]) -> Iterator[MetadataFile]:
                 elif _SAVEPOINT.fullmatch(entry.name) or (
                     is_job and _CHECKPOINT.fullmatch(entry.name)
                 ):
-                    yield from _of_snapshot(root, place)
+                    yield from _snapshot_metadata(root, place)
                 else:
                     pending.append((place, bool(_JOB.fullmatch(entry.name))))
 
 
-def _of_snapshot(root: Root, folder: str) -> Iterator[MetadataFile]:
+def _snapshot_metadata(root: Root, folder: str) -> Iterator[MetadataFile]:
     """One call, however many files are beside it."""
     place = f"{folder}/{METADATA_NAME}"
     try:

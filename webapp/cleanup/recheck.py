@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from webapp.cleanup.entries import ORPHAN, WASTE
 from webapp.cleanup.errors import Halted
 from webapp.cleanup.places import Planned
-from webapp.cleanup.verdicts import InStep
+from webapp.cleanup.verdicts import MergedVerdicts
 
 VANISHED_REFERRER = "was_referred"
 
@@ -59,14 +59,14 @@ def refuse_doubt(audit: FreshAudit, roots: Sequence[str]) -> None:
             )
 
 
-class Anew:
+class FreshVerdicts:
     """Verdicts of the fresh audit beside the chunks of a plan, in the plan's order: metadata first,
     then everything else.
     """
 
     def __init__(self, audit: FreshAudit) -> None:
         self._audit = audit
-        self._passes: dict[bool, InStep] = {}
+        self._passes: dict[bool, MergedVerdicts] = {}
 
     def objections(
         self, files: Sequence[Planned], *, metadata: bool, quarantined: Set[str]
@@ -76,7 +76,7 @@ class Anew:
         only they referred to is still waste.
         """
         pass_ = self._passes.setdefault(
-            metadata, InStep(self._audit.verdict_files, self._audit.audit_id)
+            metadata, MergedVerdicts(self._audit.verdict_files, self._audit.audit_id)
         )
         wanted: dict[str, list[Planned]] = {}
         for file in files:

@@ -33,7 +33,7 @@ def batches(files: Sequence[str], audit_id: str | None = None) -> Iterator[pa.Re
     for file in in_order(files):
         with fsspec.open(file, "rb") as stream:
             for batch in ParquetStream(stream).iter_batches(BATCH_ROWS, columns=_columns(audit_id)):
-                rows = _of_audit(batch, audit_id)
+                rows = _verdict_rows(batch, audit_id)
                 if not rows.num_rows:
                     continue
                 first = key_at(rows, 0)
@@ -50,7 +50,7 @@ def key_at(rows: pa.RecordBatch | pa.Table, place: int) -> VerdictKey:
     return VerdictKey(rows.column("root")[place].as_py(), rows.column("path")[place].as_py())
 
 
-class InStep:
+class MergedVerdicts:
     """Merges verdicts with sorted requests: each part is read once, however many requests there
     are.
     """
@@ -88,7 +88,7 @@ def _columns(audit_id: str | None) -> list[str]:
     return [*VERDICT_COLUMNS, *(["audit_id"] if audit_id is not None else [])]
 
 
-def _of_audit(batch: pa.RecordBatch, audit_id: str | None) -> pa.RecordBatch:
+def _verdict_rows(batch: pa.RecordBatch, audit_id: str | None) -> pa.RecordBatch:
     if audit_id is not None:
         batch = batch.filter(pc.equal(batch["audit_id"], audit_id))
     # Spark writes microseconds; milliseconds suffice here as in listings, and cutting makes no file

@@ -192,22 +192,22 @@ def first_attempts(jobs: Iterable[Job]) -> dict[Job, str]:
 
 def of_jobs(job_ids: Collection[str], cluster: str) -> Q:
     """Rows with a ``first_attempt_id`` of the jobs of this cluster that have these ids."""
-    same_jobs = _of_jobs_with(Q(cluster=cluster, job_id__in=job_ids))
+    same_jobs = _jobs_with(Q(cluster=cluster, job_id__in=job_ids))
     return Q(cluster=cluster) & (Q(first_attempt_id__in=job_ids) | same_jobs)
 
 
 def has_id(job_id: str) -> Q:
     """Rows with a ``first_attempt_id`` of any job that has this id."""
-    return Q(first_attempt_id=job_id) | _of_jobs_with(Q(job_id=job_id))
+    return Q(first_attempt_id=job_id) | _jobs_with(Q(job_id=job_id))
 
 
 def has_id_like(beginning: str) -> Q:
     """Rows of :class:`JobCurrent` of jobs with an attempt whose id has this prefix."""
     begins = Q(job_id__startswith=beginning)
-    return begins | _of_jobs_with(begins)
+    return begins | _jobs_with(begins)
 
 
-def _of_jobs_with(attempt: Q) -> Q:
+def _jobs_with(attempt: Q) -> Q:
     rows = JobCurrent.objects.filter(attempt).exclude(first_attempt_id="")
     return Q(first_attempt_id__in=rows.values("first_attempt_id"))
 

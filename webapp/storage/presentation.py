@@ -225,7 +225,7 @@ def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class DoubtShown:
+class ShownDoubt:
     """``actions``: sentences about what ends it; ``statements``: forms of statements that end it."""
 
     row: AuditDoubt
@@ -264,7 +264,7 @@ def as_seen(row: AuditDoubt) -> AuditDoubt:
     return seen
 
 
-def doubt_shown(row: AuditDoubt) -> DoubtShown:
+def doubt_shown(row: AuditDoubt) -> ShownDoubt:
     row = as_seen(row)
     known = DOUBTS.get(row.reason)
     forms = {
@@ -273,7 +273,7 @@ def doubt_shown(row: AuditDoubt) -> DoubtShown:
         ): StatementKind(statement["kind"]).label
         for statement in row.statements
     }
-    return DoubtShown(
+    return ShownDoubt(
         row,
         known.meaning if known else row.reason.replace("_", " "),
         REACHES.get(row.reach, row.reach),

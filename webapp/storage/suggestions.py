@@ -56,7 +56,10 @@ class Suggestion:
 def suggestions() -> list[Suggestion]:
     """Unregistered directories of all clusters, recordings included; cached for minutes."""
     suggested: list[Suggestion] = (
-        cache.get_or_set("storage-suggestions", lambda: _found(_of_paths(MOST_PATHS)), KEPT_S) or []
+        cache.get_or_set(
+            "storage-suggestions", lambda: _found(_checkpoint_places(MOST_PATHS)), KEPT_S
+        )
+        or []
     )
     roots = list(StorageRoot.objects.values_list("uri", flat=True))
     return [
@@ -72,7 +75,10 @@ def uncovered(uris: Sequence[str]) -> list[str]:
     return [
         suggestion.uri
         for suggestion in _found(
-            chain(_of_paths(MOST_PATHS_OF_AN_AUDIT), _of_savepoints(MOST_PATHS_OF_AN_AUDIT))
+            chain(
+                _checkpoint_places(MOST_PATHS_OF_AN_AUDIT),
+                _savepoint_places(MOST_PATHS_OF_AN_AUDIT),
+            )
         )
         if live.intersection(suggestion.clusters)
         and not any(is_below(suggestion.uri, root) for root in uris)
@@ -107,7 +113,7 @@ def _found(of_paths: Iterable[Place]) -> list[Suggestion]:
     places: dict[str, tuple[str, set[str], str]] = {}
     # Thousands of checkpoints lie in few directories.
     for cluster, kind, written, why in dict.fromkeys(
-        chain(_of_configuration(configurations), of_paths)
+        chain(_configured_places(configurations), of_paths)
     ):
         try:
             uri = canonical(written, known)
@@ -124,7 +130,7 @@ def _found(of_paths: Iterable[Place]) -> list[Suggestion]:
     ]
 
 
-def _of_configuration(configurations: Iterable[tuple[str, Mapping[str, str]]]) -> Iterator[Place]:
+def _configured_places(configurations: Iterable[tuple[str, Mapping[str, str]]]) -> Iterator[Place]:
     for cluster, configuration in configurations:
         for kind, names in _SETTINGS.items():
             yield from (
@@ -158,22 +164,22 @@ def _configurations() -> Iterator[tuple[str, Mapping[str, str]]]:
                 )
 
 
-def _of_last_paths() -> Iterator[tuple[str, str | None]]:
+def _last_paths() -> Iterator[tuple[str, str | None]]:
     """For each known job, even long ended: its retained checkpoints may refer to any root."""
     written = JobCurrent.objects.exclude(last_completed_path=None).exclude(last_completed_path="")
     yield from written.values_list("cluster", "last_completed_path").iterator(5_000)
 
 
-def _of_paths(most: int) -> Iterator[Place]:
+def _checkpoint_places(most: int) -> Iterator[Place]:
     """Directories of completed checkpoints: a job's configuration may differ from its cluster's."""
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values("name")
     with_path = _with_path()
     recent = with_path.filter(trigger_time__gte=timezone.now() - _OF_PATHS)[:most]
     recorded = with_path.filter(cluster__in=recordings)[:most]
-    yield from _places(chain(_read(recent), _read(recorded), _of_last_paths()))
+    yield from _places(chain(_read(recent), _read(recorded), _last_paths()))
 
 
-def _of_savepoints(most: int) -> Iterator[Place]:
+def _savepoint_places(most: int) -> Iterator[Place]:
     """Savepoints of any age, as only their owner deletes them; checkpoints do not displace them."""
     yield from _places(_read(_with_path().filter(is_savepoint=True)[:most]))
 

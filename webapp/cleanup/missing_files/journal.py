@@ -59,13 +59,13 @@ def deeds(path: str) -> tuple[list[Deed], list[str]]:
     unreadable: list[str] = []
     for plan in CleanupPlan.objects.exclude(state__in=_NOTHING_DONE).order_by("-id")[:MOST_PLANS]:
         try:
-            deeds_done += _of_plan(plan, path)
+            deeds_done += _plan_deeds(plan, path)
         except (PlanDamaged, OSError):
             unreadable.append(plan.short_name)
     return sorted(deeds_done, key=lambda deed: deed.at), unreadable
 
 
-def _of_plan(plan: CleanupPlan, path: str) -> Iterator[Deed]:
+def _plan_deeds(plan: CleanupPlan, path: str) -> Iterator[Deed]:
     chunk = reader_of(plan).chunk_of(path)
     if chunk is None:
         return

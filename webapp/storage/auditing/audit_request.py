@@ -113,12 +113,14 @@ def registered(
     may_start_jobs = unseen.difference(_idle()).union(_unheard(now))
     forgotten = _forgotten(rows)
     return tuple(
-        _of_row(row, unseen, may_start_jobs, withheld or forgotten.get(row.uri, ""), outside)
+        _requested_root(
+            row, unseen, may_start_jobs, withheld or forgotten.get(row.uri, ""), outside
+        )
         for row in rows
     )
 
 
-def of_registered(
+def request_for(
     rows: Sequence[StorageRoot], age_guard_h: int, purpose: str, *, fresh: bool = False
 ) -> AuditRequest:
     """One audit of ``rows`` with their clusters."""
@@ -175,7 +177,7 @@ def _forgotten(rows: Sequence[StorageRoot]) -> dict[str, str]:
     return withheld
 
 
-def _of_row(
+def _requested_root(
     row: StorageRoot,
     unseen: set[str],
     may_start_jobs: set[str],
