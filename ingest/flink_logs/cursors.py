@@ -8,7 +8,7 @@ from typing import Any
 from ingest.flink_logs.names import process_of
 
 HEAD_BYTES = 4096
-LEAST_TELLING_BYTES = 64
+LEAST_IDENTIFYING_BYTES = 64
 MAX_GONE = 2_000
 FORGET_GONE_AFTER_CYCLES = 10
 
@@ -45,7 +45,7 @@ class FileCursor:
 
     def knows(self, path: str, head: bytes) -> bool:
         """Whether a file that begins with ``head`` is this one; it may have grown."""
-        enough = LEAST_TELLING_BYTES if path != self.path else 1
+        enough = LEAST_IDENTIFYING_BYTES if path != self.path else 1
         return (
             enough <= self.head_bytes <= len(head)
             and fingerprint(head[: self.head_bytes]) == self.head

@@ -59,18 +59,18 @@ def _is_table(data: bytes) -> bool:
 
 
 def _of_json(data: bytes) -> Iterator[Any]:
-    return _rows([orjson.loads(one) for one in _BETWEEN.split(data.strip())])
+    return _rows([orjson.loads(element) for element in _BETWEEN.split(data.strip())])
 
 
 def _rows(document: Any) -> Iterator[Any]:
     if isinstance(document, list):
-        for one in document:
-            if isinstance(one, list) and all(
-                isinstance(cell, dict) and "field" in cell for cell in one
+        for element in document:
+            if isinstance(element, list) and all(
+                isinstance(cell, dict) and "field" in cell for cell in element
             ):
-                yield {cell["field"]: cell.get("value") for cell in one}
+                yield {cell["field"]: cell.get("value") for cell in element}
             else:
-                yield from _rows(one)
+                yield from _rows(element)
     elif isinstance(document, dict):
         inner = (document.get(name) for name in _LISTS)
         records = next((one for one in inner if isinstance(one, list | dict)), None)

@@ -99,11 +99,11 @@ def names_for(flink_version: str | None) -> tuple[str, ...]:
     return tuple(
         name
         for spellings in SUBTASK_METRICS.values()
-        for name in _of_release(spellings, major(flink_version))
+        for name in _release_spellings(spellings, major(flink_version))
     )
 
 
-def _of_release(spellings: tuple[str, ...], release: int | None) -> Iterator[str]:
+def _release_spellings(spellings: tuple[str, ...], release: int | None) -> Iterator[str]:
     flat = [name for name in spellings if name.startswith("buffers.")]
     if release is None or not flat:
         yield from spellings

@@ -75,7 +75,7 @@ class ReadTo:
     recent: list[tuple[int, int]] = field(default_factory=list)
 
     @classmethod
-    def of_cursor(
+    def from_cursor(
         cls, document: Mapping[str, Any], source: LogStoreSource, now_ns: int
     ) -> "ReadTo":
         of, first_ns = digest(source), now_ns - round(source.backfill_s) * NS_PER_S
@@ -199,7 +199,7 @@ async def read_lines(
     log store, is an error of this source alone.
     """
     now_ns = int(at().timestamp() * NS_PER_S)
-    known = ReadTo.of_cursor(cursor, source, now_ns)
+    known = ReadTo.from_cursor(cursor, source, now_ns)
     reading = _Reading(
         client, store_of(source), Spool(Path(source.spool)), known, now_ns, max_bytes, max_lines
     )

@@ -50,8 +50,8 @@ def reference_batches(file: MetadataFile) -> Iterator[pa.RecordBatch]:
     rows = _FileRows(file)
     for batch in columns.batches(rows.watch(file.pieces())):
         rows.handles += batch.num_rows
-        yield rows.of_handles(batch)
-    yield rows.of_file()
+        yield rows.handle_rows(batch)
+    yield rows.file_row()
 
 
 def references(file: MetadataFile) -> Iterator[Reference]:
@@ -81,7 +81,7 @@ class _FileRows:
                 self.end = piece
             yield piece
 
-    def of_handles(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def handle_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         rows = batch.num_rows
         filled: dict[str, Any] = {name: batch.column(name) for name in _SHARED}
         filled["ordinal"] = pa.array(range(self.handles - rows + 1, self.handles + 1), pa.int64())
@@ -95,7 +95,7 @@ class _FileRows:
             [filled[field.name].cast(field.type) for field in SCHEMA], schema=SCHEMA
         )
 
-    def of_file(self) -> pa.RecordBatch:
+    def file_row(self) -> pa.RecordBatch:
         properties = self.end.properties if self.end else None
         row = dict.fromkeys(SCHEMA.names) | self._common()
         row |= {"ordinal": 0, "kind": "file", "handles": self.handles}

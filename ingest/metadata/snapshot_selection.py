@@ -55,12 +55,12 @@ class SnapshotSelection:
             )
         paths: list[str] = []
         for at, job in jobs:
-            paths += self._of_job(job, at)
+            paths += self._select_for_job(job, at)
         for at, checkpoint in sorted(
             checkpoints,
             key=lambda pair: (pair[1].trigger_time, pair[1].checkpoint_id),
         ):
-            paths += self._of_checkpoint(checkpoint, at)
+            paths += self._select_for_checkpoint(checkpoint, at)
         return list(dict.fromkeys(paths))
 
     def remembered(self, at: datetime) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class SnapshotSelection:
         history.seen_s = max(history.seen_s, at.timestamp())
         return history
 
-    def _of_job(self, job: Job, at: datetime) -> list[str]:
+    def _select_for_job(self, job: Job, at: datetime) -> list[str]:
         history, restored_ms = self._history(job.job_id, at), _ms(job.restored_at)
         if restored_ms <= history.restored_ms or not job.restored_path:
             return []
@@ -88,7 +88,7 @@ class SnapshotSelection:
         history.awaited_since_ms = max(history.awaited_since_ms, restored_ms)
         return [job.restored_path]
 
-    def _of_checkpoint(self, checkpoint: Checkpoint, at: datetime) -> list[str]:
+    def _select_for_checkpoint(self, checkpoint: Checkpoint, at: datetime) -> list[str]:
         history, trigger_ms = self._history(checkpoint.job_id, at), _ms(checkpoint.trigger_time)
         if checkpoint.is_savepoint:
             if trigger_ms <= history.savepoint_ms or checkpoint.status == "FAILED":

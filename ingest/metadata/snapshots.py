@@ -26,7 +26,7 @@ READ = (
 
 def snapshot(rows: Sequence[Reference]) -> Snapshot:
     """The snapshot of all rows of one file; the last row is that of the file itself."""
-    return _of_file(rows[-1], sum(row.state_bytes or 0 for row in rows))
+    return _snapshot_of_file(rows[-1], sum(row.state_bytes or 0 for row in rows))
 
 
 def snapshots(batches: Iterable[pa.RecordBatch], apart: Sequence[str] = ()) -> Iterator[Snapshot]:
@@ -45,7 +45,7 @@ def snapshots(batches: Iterable[pa.RecordBatch], apart: Sequence[str] = ()) -> I
                 **{name: row[name] for name in READ}
             )
     for of, row in files.items():
-        yield _of_file(row, state_bytes.get(of, 0))
+        yield _snapshot_of_file(row, state_bytes.get(of, 0))
 
 
 def _sums(batch: pa.RecordBatch, key: Sequence[str]) -> Iterator[tuple[Any, ...]]:
@@ -61,7 +61,7 @@ def _sums(batch: pa.RecordBatch, key: Sequence[str]) -> Iterator[tuple[Any, ...]
         yield *(row[name] for name in key), row["low_sum"] + (row["high_sum"] << 32)
 
 
-def _of_file(row: Reference, state_bytes: int) -> Snapshot:
+def _snapshot_of_file(row: Reference, state_bytes: int) -> Snapshot:
     kind = row.checkpoint_type
     return Snapshot(
         **{

@@ -42,7 +42,7 @@ class _Record(NamedTuple):
 def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
     """Raises :class:`Refused` as soon as the body turns out to be no such message."""
     try:
-        yield from _of_protobuf(body, bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts())
+        yield from _protobuf_entries(body, bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts())
     except (DecodeError, ValueError) as error:
         raise Refused("The body is no ExportLogsServiceRequest in protobuf.") from error
 
@@ -57,7 +57,7 @@ def from_json(body: bytes) -> Iterator[Entry | Skip]:
         raise TooLarge(f"The body is too large: {error}; send smaller batches.") from error
     except (ValueError, RecursionError) as error:
         raise Refused("The body is no JSON.") from error
-    yield from _of_json(document, bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts())
+    yield from _json_entries(document, bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts())
 
 
 def accepted(rejected: int, reason: str) -> ExportLogsServiceResponse:
@@ -68,7 +68,7 @@ def accepted(rejected: int, reason: str) -> ExportLogsServiceResponse:
     return answer
 
 
-def _of_protobuf(body: bytes, records: Count, parts: Count) -> Iterator[Entry | Skip]:
+def _protobuf_entries(body: bytes, records: Count, parts: Count) -> Iterator[Entry | Skip]:
     processes = Processes()
     for resource_logs in _one_and_two(body, parts)[0]:
         of_resource, scopes = _one_and_two(resource_logs, parts)
@@ -112,7 +112,7 @@ def _record(record: LogRecord, parts: Count) -> _Record:
     )
 
 
-def _of_json(document: Any, records: Count, parts: Count) -> Iterator[Entry | Skip]:
+def _json_entries(document: Any, records: Count, parts: Count) -> Iterator[Entry | Skip]:
     processes = Processes()
     for resource_logs in listed(document, "resourceLogs", parts):
         resource = origin_of(
@@ -157,7 +157,7 @@ def _entry(
     fields = (
         record.body
         if isinstance(record.body, dict)
-        else _of_appender(record, scope) or {"body": record.body}
+        else _appender_record(record, scope) or {"body": record.body}
     )
     stamped = {**fields, "stamp": record.at or record.observed_at}
     about = {**resource, **record.attributes}
@@ -167,7 +167,7 @@ def _entry(
     )
 
 
-def _of_appender(record: _Record, scope: str) -> dict[str, Any] | None:
+def _appender_record(record: _Record, scope: str) -> dict[str, Any] | None:
     """A record that a logging library sent directly, as JSON in Elastic's common schema; ``None``
     for lines of files.
     """

@@ -143,7 +143,7 @@ def _take_message(metric: bytes, pushed: Pushed, samples: Count, parts: Count) -
                 name,
                 point.time_unix_nano,
                 getattr(point, kind) if kind else None,
-                _of_message(point),
+                _message_attributes(point),
             ),
         )
 
@@ -170,9 +170,9 @@ def _take_object(metric: Any, pushed: Pushed, samples: Count, parts: Count) -> N
                 "timeUnixNano": str() | int() as at,
                 "asDouble": str() | int() | bytes() as value,
             }:
-                pushed.take(name, _sample(name, at, value, _of_object(point, parts)))
+                pushed.take(name, _sample(name, at, value, _object_attributes(point, parts)))
             case {"timeUnixNano": str() | int() as at, "asInt": str() | int() as value}:
-                pushed.take(name, _sample(name, at, value, _of_object(point, parts)))
+                pushed.take(name, _sample(name, at, value, _object_attributes(point, parts)))
             case _:
                 pushed.take(name, None)
 
@@ -212,7 +212,7 @@ def _sample(name: str, at_ns: Any, value: Any, labels: Iterable[tuple[str, str]]
     )
 
 
-def _of_message(point: NumberDataPoint) -> Iterator[tuple[str, str]]:
+def _message_attributes(point: NumberDataPoint) -> Iterator[tuple[str, str]]:
     for pair in point.attributes:
         if pair.key in LABELS:
             match pair.value.WhichOneof("value"):
@@ -222,7 +222,7 @@ def _of_message(point: NumberDataPoint) -> Iterator[tuple[str, str]]:
                     yield pair.key, str(pair.value.int_value)
 
 
-def _of_object(point: dict[str, Any], parts: Count) -> Iterator[tuple[str, str]]:
+def _object_attributes(point: dict[str, Any], parts: Count) -> Iterator[tuple[str, str]]:
     for pair in listed(point, "attributes", parts):
         match pair:
             case {"key": str(key), "value": {"stringValue": str(value)}} if key in LABELS:

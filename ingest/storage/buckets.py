@@ -1,5 +1,5 @@
-"""Many keys of one bucket of an S3-compatible store: looked at by the page, deleted by many a
-request, tagged side by side.
+"""Many keys of one bucket of an S3-compatible store: listed by page, deleted in batches, tagged
+concurrently.
 """
 
 import time
@@ -44,7 +44,7 @@ class Version(NamedTuple):
 
 
 class Page(NamedTuple):
-    """``entries``: each with its key. ``end``: nothing is missing up to this key; ``None`` where
+    """``entries``: each with its key. ``end``: nothing is missing up to this key; ``None`` if
     nothing follows, else ``onward`` asks for what does.
     """
 
@@ -61,7 +61,7 @@ class Bucket:
 
     @classmethod
     def of(cls, uri: str) -> "Bucket | None":
-        """Of a path in it; ``None`` where that is in no S3-compatible store."""
+        """The bucket of a path; ``None`` if it is in no S3-compatible store."""
         if not uri.startswith(("s3://", "s3a://")):
             return None
         with as_os_error():
@@ -77,15 +77,15 @@ class Bucket:
         return {key: stat for key, stat in self._look(keys, self._stats_page) if key in wanted}
 
     def versions(self, keys: Sequence[str]) -> dict[str, list[Version]]:
-        """Of the keys of which there are any, in no order: a listing gives versions and delete
-        markers apart, and their times in seconds.
+        """Key → its versions, unordered; keys without any are missing. Listings have versions and
+        delete markers separately, with times in seconds.
         """
         wanted = set(keys)
         found: dict[str, dict[str, Version]] = {}
         for key, version in self._look(keys, self._versions_page):
             if key in wanted:
                 found.setdefault(key, {})[version.id] = version
-        # A page that began within a key lacks its latest version: ask for that key alone.
+        # A page that began within a key lacks its latest version: list that key alone.
         unclear = [
             key
             for key in wanted
@@ -126,7 +126,7 @@ class Bucket:
         self._call("put_object_tagging", Key=key, Tagging={"TagSet": tag_set})
 
     def has_tags(self, key: str) -> bool:
-        """Whether the store knows tags, as far as asking about a key that is not there tells."""
+        """Whether the store supports tags, by its answer for a missing key."""
         try:
             self.tags(key)
         except FileNotFoundError:
@@ -136,12 +136,12 @@ class Bucket:
         return True
 
     def versioning(self) -> str:
-        """``Enabled``, ``Suspended``, or nothing where it never was."""
+        """``Enabled``, ``Suspended``, or nothing if it never was."""
         return str(self._call("get_bucket_versioning").get("Status", ""))
 
     def keeps_versions(self, span: timedelta) -> bool:
-        """Whether what is deleted stays as a version for ``span`` at least, and can then be
-        deleted for good.
+        """Whether deleted objects stay as versions for at least ``span``, and can then be deleted
+        permanently.
         """
         status = self._call("get_bucket_versioning")
         if status.get("Status") != "Enabled" or status.get("MFADelete") == "Enabled":
@@ -179,13 +179,13 @@ class Bucket:
     def _delete(self, batch: Sequence[Object]) -> dict[Object, OSError]:
         refused = self._refused(batch)
         for wait_s in WAITS_S:
-            busy = [one for one, code in refused.items() if code.partition(":")[0] in BUSY]
+            busy = [target for target, code in refused.items() if code.partition(":")[0] in BUSY]
             if not busy:
                 break
             time.sleep(wait_s)
-            refused = {one: why for one, why in refused.items() if one not in busy}
+            refused = {target: why for target, why in refused.items() if target not in busy}
             refused |= self._refused(busy)
-        return {one: OSError(why) for one, why in refused.items()}
+        return {target: OSError(why) for target, why in refused.items()}
 
     def _refused(self, batch: Sequence[Object]) -> dict[Object, str]:
         objects = [
@@ -204,18 +204,18 @@ class Bucket:
         }
 
     def _delete_singly(self, batch: Sequence[Object], error: OSError) -> dict[Object, OSError]:
-        """For stores without DeleteObjects. One that refuses the first object alone as well is
-        asked no more.
+        """For stores without DeleteObjects. If the first single delete is refused too, the others
+        are not tried.
         """
         try:
             self._delete_one(batch[0])
         except OSError:
             return dict.fromkeys(batch, error)
         answers = self.side_by_side(batch[1:], self._delete_one)
-        return {one: answer for one, answer in answers.items() if isinstance(answer, OSError)}
+        return {target: answer for target, answer in answers.items() if isinstance(answer, OSError)}
 
-    def _delete_one(self, one: Object) -> None:
-        key, version = one
+    def _delete_one(self, target: Object) -> None:
+        key, version = target
         self._call("delete_object", Key=key, **({} if version is None else {"VersionId": version}))
 
     def _stats_page(self, prefix: str, query: Query) -> Page:
@@ -227,7 +227,7 @@ class Bucket:
         return Page(entries, end, {"StartAfter": end})
 
     def _versions_page(self, prefix: str, query: Query) -> Page:
-        # Both listings begin behind the key that they are given.
+        # Both listings begin after the given key.
         query = {"KeyMarker": query["StartAfter"]} if "StartAfter" in query else query
         answer = self._call("list_object_versions", Prefix=prefix, MaxKeys=MOST_KEYS, **query)
         entries = [
@@ -238,7 +238,7 @@ class Bucket:
         ]
         if not answer.get("IsTruncated") or not entries:
             return Page(entries)
-        # The versions of the last key may go on upon the next page.
+        # The versions of the last key may continue on the next page.
         last = max(key for key, _ in entries)
         end = max((key for key, _ in entries if key != last), default="")
         onward = {name: answer[f"Next{name}"] for name in ("KeyMarker", "VersionIdMarker")}
@@ -265,7 +265,7 @@ class Bucket:
 def _walk(
     keys: Sequence[str], prefix: str, page: Callable[[str, Query], Page], most: int | None = None
 ) -> tuple[list[tuple[str, Any]], int]:
-    """What ``most`` pages show, and how many of the keys they have shown."""
+    """The content of at most ``most`` pages, and how many of the keys they covered."""
     found: list[tuple[str, Any]] = []
     at, pages, query = 0, 0, _just_before(keys[0])
     while at < len(keys) and (most is None or pages < most):
@@ -286,7 +286,7 @@ def _walk(
 
 def _shared(first: str, last: str) -> str:
     pairs = enumerate(zip(first, last, strict=False))
-    return first[: next((at for at, (one, other) in pairs if one != other), len(first))]
+    return first[: next((at for at, (char, other) in pairs if char != other), len(first))]
 
 
 def _just_before(key: str) -> Query:

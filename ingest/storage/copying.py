@@ -1,6 +1,4 @@
-"""Copies that are what they were made from: written under another name, read back, compared, and
-only then put in place.
-"""
+"""Verified copies: written under another name, read back, compared, and only then put in place."""
 
 import hashlib
 import os
@@ -20,9 +18,9 @@ def same(here: Any, name: str, there: Any, other: str) -> bool:
 
 
 def to_local(here: Any, name: str, there: LocalFiles, target: str) -> None:
-    """Raises ``FileExistsError`` where ``target`` is there, ``OSError`` where the copy differs.
+    """Raises ``FileExistsError`` if ``target`` is there, ``OSError`` if the copy differs.
 
-    Times and modes are kept where known.
+    Times and modes are kept if known.
     """
     part = _part_of(target)
     try:
@@ -65,8 +63,8 @@ def first_bytes(here: Any, name: str, there: Any, target: str, size: int, *, ren
     """The first ``size`` bytes of a file, as a whole or not at all; their SHA-256. ``renames``: a
     move is one step at the target.
 
-    Readable to whom the directory is, dated now. Raises ``FileExistsError`` where ``target`` is
-    there, ``OSError`` where the file is shorter or the copy differs.
+    With the permissions of the directory, dated now. Raises ``FileExistsError`` if ``target`` is
+    there, ``OSError`` if the file is shorter or the copy differs.
     """
     if isinstance(there, LocalFiles):
         return _first_to_local(here, name, there, target, size)
@@ -106,7 +104,7 @@ def _first_to_local(here: Any, name: str, there: LocalFiles, target: str, size: 
 
 
 def first_digest(here: Any, name: str, size: int) -> str:
-    """SHA-256 of the first ``size`` bytes. Raises ``OSError`` where there are fewer."""
+    """SHA-256 of the first ``size`` bytes. Raises ``OSError`` if there are fewer."""
     return _digest(here, name, size=size)
 
 
@@ -121,7 +119,7 @@ def _put_in_place(there: LocalFiles, part: str, target: str) -> None:
     except FileExistsError:
         raise
     except OSError:
-        # No links here, so there is no step that both is atomic and refuses to overwrite.
+        # Without links, no step is both atomic and refuses to overwrite.
         with suppress(FileNotFoundError):
             there.stat(target)
             raise FileExistsError(f"{target} exists") from None
@@ -131,9 +129,7 @@ def _put_in_place(there: LocalFiles, part: str, target: str) -> None:
 def _digest(
     filesystem: Any, name: str, copy: BinaryIO | None = None, size: int | None = None
 ) -> str:
-    """SHA-256 of the content, or of its first ``size`` bytes, which are written to ``copy`` on the
-    way.
-    """
+    """SHA-256 of the content, or of its first ``size`` bytes, which are also written to ``copy``."""
     digest, left = hashlib.sha256(), size
     with filesystem.open(name, "rb") as source:
         while chunk := source.read(_CHUNK_BYTES if left is None else min(left, _CHUNK_BYTES)):

@@ -1,4 +1,4 @@
-"""What one directory holds, streamed: local, in an object store page by page, elsewhere as fsspec
+"""The entries of one directory, streamed: local, by page in object stores, elsewhere as fsspec
 lists it.
 """
 
@@ -33,7 +33,7 @@ class Kind(Enum):
 class Entry(NamedTuple):
     """``name`` is a single name as the file system spells it.
 
-    ``replication``: copies of each block, None where it does not say.
+    ``replication``: copies of each block, None if unknown.
     """
 
     name: str
@@ -52,16 +52,16 @@ class Directories(Protocol):
         """
 
     def identity(self, below: str) -> Hashable:
-        """Equal for two names of one directory, as far as can be determined from here.
+        """The same for two names of one directory, if that can be determined.
 
         Raises ``OSError``.
         """
 
 
 def directories(reading: str) -> Directories:
-    """Of a tree at a local path or an fsspec URI.
+    """The directories of a tree at a local path or an fsspec URI.
 
-    Raises ``OSError``, ``ValueError`` or ``ImportError`` where it is out of reach.
+    Raises ``OSError``, ``ValueError`` or ``ImportError`` if it is out of reach.
     """
     if refused := refusal_of_tree(reading):
         raise NotAllowed(refused)
@@ -69,7 +69,7 @@ def directories(reading: str) -> Directories:
         return Local(reading)
     with as_os_error():
         filesystem, path = fsspec.core.url_to_fs(reading, use_listings_cache=False)
-    # Not as the file system spells it back, for it may leave out whose it is.
+    # Not the file system's own spelling, which may lack the authority.
     place = canonical(reading).rstrip("/")
     if hasattr(filesystem, "call_s3"):
         return S3(filesystem, path, place)
@@ -128,8 +128,7 @@ class S3:
         self._bucket, _, self._prefix = path.partition("/")
 
     def entries(self, below: str) -> Iterator[Entry]:
-        # Keys are compared as text, so a directory with an empty name between two slashes is one
-        # like any other.
+        # Keys are compared as text, so an empty name between two slashes is an ordinary directory.
         prefix = f"{self._prefix}{below}/" if self._prefix else f"{below}/".removeprefix("/")
         query: dict[str, Any] = {
             "Bucket": self._bucket,

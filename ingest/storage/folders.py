@@ -1,5 +1,5 @@
-"""Folders in other people's storage: made as the ones around them are, whatever this process may
-show of its own files.
+"""Creates folders in users' storage with the permissions of their parents, regardless of this
+process's umask.
 """
 
 import os
@@ -9,8 +9,8 @@ from ingest import beneath
 
 
 def make(folder: Path) -> None:
-    """With its parents; each new one has the mode of the folder it is in, less writing for
-    everybody, and its owner where that is allowed.
+    """Create a folder and its parents. Each new one has its parent's mode, without writing for
+    everybody, and its owner if permitted.
     """
     if folder.is_dir():
         return

@@ -1,4 +1,4 @@
-"""Directories visited under two names: by their numbers in a local file system, elsewhere by where
+"""Detects directories visited under two names: by inode in a local file system, elsewhere by where
 they are read.
 """
 
@@ -28,14 +28,14 @@ class DirectoryName(NamedTuple):
 
 @dataclass
 class VisitedDirectories:
-    """What the listings of one audit went into. For any thread."""
+    """The directories that the listings of one audit visited. Thread-safe."""
 
     _known: dict[Hashable, tuple[DirectoryName, Directories]] = field(default_factory=dict)
     _twice: dict[DirectoryName, DirectoryName] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def visit(self, name: DirectoryName, listable: Directories) -> DirectoryName | None:
-        """The other name of this directory, where its parent has none reported already."""
+        """The other name of this directory, unless its parent's was already reported."""
         identity = listable.identity(name.directory)
         with self._lock:
             known = self._known.get(identity)
@@ -47,7 +47,7 @@ class VisitedDirectories:
             return None if name.directory and parent in self._twice else known[0]
 
     def skips_of(self, root: str) -> list[Unlisted]:
-        """What is to be said of directories of this root that a later listing visited again."""
+        """Reports on directories of this root that a later listing visited again."""
         skips = []
         for name, other in self._twice.items():
             parent = DirectoryName(name.root, name.directory.rpartition("/")[0])
@@ -99,8 +99,8 @@ def overlap(place: str, other: str) -> bool:
 
 
 def overlapping(other_root: Root, other: Root, spellings: Spellings) -> bool:
-    """Whether one might lie in the other, by what Flink or Weir calls them or by what is at these
-    places.
+    """Whether one may be inside the other, by Flink's or Weir's names or by the directories
+    themselves.
     """
     names, others = ({root.uri, canonical(root.reading, spellings)} for root in (other_root, other))
     named = any(are_nested(name, place) for name in names for place in others)

@@ -48,8 +48,8 @@ def refuse_future(instant: datetime, now: datetime, what: str) -> datetime:
 
 
 def modified_at(info: Mapping[str, Any]) -> datetime | None:
-    """Of what fsspec's ``info`` or ``ls`` returns: UTC, ``None`` where the storage does not say or
-    no calendar has it.
+    """Of what fsspec's ``info`` or ``ls`` returns: UTC, ``None`` if the storage does not say or no
+    calendar has it.
     """
     for name in _NAMES:
         value = info.get(name)

@@ -1,7 +1,7 @@
-"""An existing inventory instead of a listing, in the same form: those that S3, OSS, COS, OBS, Google
-and Azure deliver, ``hdfs oiv -p Delimited``, what ``hdfs dfs -ls -R``, ``aws s3 ls --recursive`` and
-``gsutil ls -l -r`` print, and any table with a column for path, size and modification time. A row
-that cannot be read stops the import: a shorter listing would show files as missing.
+"""Imports an inventory as a listing: those that S3, OSS, COS, OBS, Google and Azure deliver, ``hdfs
+oiv -p Delimited``, what ``hdfs dfs -ls -R``, ``aws s3 ls --recursive`` and ``gsutil ls -l -r``
+print, and any table with a column for path, size and modification time. A row that cannot be read
+stops the import: a shorter listing would show files as missing.
 """
 
 import re
@@ -52,13 +52,13 @@ def import_inventory(
     spellings: Spellings = PLAIN,
     at: datetime | None = None,
 ) -> Listed:
-    """Takes what lies below ``root`` from ``file`` (a file, a folder, a glob or a manifest) into
-    ``out_dir``, as :func:`ingest.storage.listing.list_root` would leave it. ``as_of`` is when the
+    """Import the files below ``root`` from ``file`` (a file, a folder, a glob or a manifest) into
+    ``out_dir``, in the form of :func:`ingest.storage.listing.list_root`. ``as_of`` is when the
     inventory was begun, else its manifest, name or file time says so, and none of its rows may be
     newer. ``columns``: names, where it has no header. Relative paths are below the root, ``/a`` is
     of the root's file system. Times are ISO 8601 (UTC where they do not say) or seconds or
-    milliseconds since 1970. Of several versions the latest counts. Raises ``Refused`` where a row
-    or a file cannot be read.
+    milliseconds since 1970. Of several versions the latest counts. Raises ``Refused`` if a row or a
+    file cannot be read.
     """
     inventory = find_inventory(file)
     inventory.refuse_other_root(root.uri)
@@ -79,18 +79,18 @@ def import_inventory(
     reading = file
     try:
         with as_os_error():
-            for one in inventory.files:
-                reading = one.name
-                verify(one, inventory.name)
+            for inventory_file in inventory.files:
+                reading = inventory_file.name
+                verify(inventory_file, inventory.name)
                 read = read_rows(
-                    one.name,
+                    inventory_file.name,
                     columns or inventory.columns,
                     delimiter=inventory.delimiter,
                     bucket=rows.bucket,
                     has_no_header=inventory.columns is not None,
                 )
                 with Part(snapshot, f"part-{uuid.uuid4().hex}.parquet") as part:
-                    rows.add(one.name, read, part)
+                    rows.add(inventory_file.name, read, part)
             rows.refuse_if_short(inventory)
     except (OSError, EOFError, pa.ArrowException, ValueError, ImportError, zlib.error) as error:
         raise Refused(
@@ -107,7 +107,7 @@ def import_inventory(
 class _Rows:
     """Turns rows of an inventory into rows of a listing.
 
-    ``seen``: a sample of hashes of paths, where none may come twice.
+    ``seen``: a sample of hashes of paths, if none may come twice.
     """
 
     def __init__(
@@ -145,8 +145,8 @@ class _Rows:
         self.parts.append(part.progress)
 
     def refuse_repeated(self, written: pa.Array) -> None:
-        """Raises ``Refused`` where files of several inventories were gathered: such as all
-        that S3 keeps below ``data/``.
+        """Raises ``Refused`` if files of several inventories were gathered: such as all that S3
+        keeps below ``data/``.
         """
         if self.seen is None:
             return
@@ -168,7 +168,7 @@ class _Rows:
                 self.seen = {other for other in self.seen if not other % self.one_in}
 
     def refuse_if_short(self, inventory: Inventory) -> None:
-        """Raises ``Refused`` where rows are missing, or all files are elsewhere."""
+        """Raises ``Refused`` if rows are missing, or all files are elsewhere."""
         if inventory.rows not in (None, self.rows):
             raise Refused(
                 message(
@@ -276,8 +276,8 @@ class _Batch:
         return current
 
     def _is_directory(self) -> pa.Array:
-        """HDFS and Azure's Data Lake list directories, too, and object stores placeholders
-        of them.
+        """Whether a row is a directory: HDFS and Azure's Data Lake list them, and object stores
+        have placeholders.
         """
         path = self._text(self._path_column())
         size = self._text("bytes")
@@ -344,7 +344,7 @@ class _Batch:
         names = self._text(self._path_column())
         if self.read.url_encoded:
             names = self._url_decoded(names)
-        # As a quote that is never closed would make of two rows.
+        # A quote that is never closed would join two rows.
         whole = pc.invert(pc.match_substring_regex(names, r"[\r\n]|^$"))
         self._refuse_unless(whole, names, message("a path"))
         written = self._absolute(names)

@@ -26,8 +26,8 @@ from ingest.storage.roots import local_path
 from ingest.uris import is_below
 
 LONGEST_RUN = timedelta(hours=24)
-"""From the beginning of an inventory to its last row, where nothing says it, as of S3. Google takes
-a snapshot, and Azure says when the inventory was completed.
+"""From the beginning of an inventory to its last row, if nothing says it, as of S3. Google takes a
+snapshot, and Azure says when the inventory was completed.
 """
 _MOST_MANIFEST_BYTES = 64 << 20
 _MOST_KEY_CHARS = 1024
@@ -54,13 +54,13 @@ class InventoryFile:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """``begun``: what came later may be missing; ``None`` where nothing says it. ``latest``: none of
-    its rows can be newer.
+    """``begun``: later files may be missing; ``None`` if unknown. ``latest``: none of its rows can
+    be newer.
 
     ``is_gathered``: several files without a manifest, which may be of several inventories.
     ``columns`` and ``delimiter`` are those of files without a header, ``rows`` of all files
     together, as a manifest has them. ``prefixes`` and ``left_out``: containers and prefixes that
-    its rule takes and leaves out; all where there are none. ``is_dated``: its name or the times of
+    its rule takes and leaves out; all if there are none. ``is_dated``: its name or the times of
     its files say when it was begun, if nothing else does.
     """
 
@@ -77,7 +77,7 @@ class Inventory:
     is_dated: bool = True
 
     def refuse_other_root(self, uri: str) -> None:
-        """Raises ``Refused`` where the rule of the inventory leaves out files below ``uri``
+        """Raises ``Refused`` if the rule of the inventory leaves out files below ``uri``
         (canonical, of Azure).
         """
         scheme, _, rest = uri.partition("://")
@@ -101,7 +101,7 @@ class Inventory:
 def find_inventory(name: str) -> Inventory:
     """``name`` is a path or an fsspec URI of a file, a manifest or a folder, or a glob.
 
-    Raises ``Refused`` where there is none, where it is not complete, and where there are several.
+    Raises ``Refused`` if there is none, if it is not complete, and where there are several.
     """
     try:
         with as_os_error():
@@ -123,8 +123,8 @@ def find_inventory(name: str) -> Inventory:
             if manifests or (
                 len(found) == 1 and filesystem.cat_file(found[0], end=1) in (b"{", b"[")
             ):
-                return _of_manifest(name, filesystem, (manifests or found)[0])
-            return _of_files(name, filesystem, found)
+                return _from_manifest(name, filesystem, (manifests or found)[0])
+            return _from_files(name, filesystem, found)
     except (OSError, ValueError, ImportError) as error:
         raise Refused(
             message(
@@ -140,7 +140,7 @@ def words_of(error: Exception) -> str:
 
 
 def verify(file: InventoryFile, manifest: str) -> None:
-    """Raises ``Refused`` where the file is not the one that its manifest means."""
+    """Raises ``Refused`` if the file is not the one that its manifest means."""
     if file.bytes is None and file.md5 is None:
         return
     size, digest = 0, hashlib.md5(usedforsecurity=False)
@@ -191,7 +191,7 @@ def _found(filesystem: Any, path: str) -> list[str]:
     return found
 
 
-def _of_files(asked: str, filesystem: Any, found: Sequence[str]) -> Inventory:
+def _from_files(asked: str, filesystem: Any, found: Sequence[str]) -> Inventory:
     names = [_uri(asked, filesystem, file) for file in found]
     begun = {_begun_in(name) for name in names}
     if len(begun) > 1:
@@ -229,7 +229,7 @@ def _begun_in(name: str) -> datetime | None:
         return None
 
 
-def _of_manifest(asked: str, filesystem: Any, path: str) -> Inventory:
+def _from_manifest(asked: str, filesystem: Any, path: str) -> Inventory:
     name = _uri(asked, filesystem, path)
     content = filesystem.cat_file(path, end=_MOST_MANIFEST_BYTES)
     checksum = f"{path.removesuffix('.json')}.checksum"
@@ -242,7 +242,7 @@ def _of_manifest(asked: str, filesystem: Any, path: str) -> Inventory:
         if not isinstance(document, dict):
             raise TypeError
         says = {letters(key): value for key, value in document.items()}
-        for vendor in (_of_google, _of_azure, _of_s3):
+        for vendor in (_from_google, _from_azure, _from_s3):
             if (made := vendor(name, says)) is not None:
                 break
         else:
@@ -270,7 +270,7 @@ def _of_manifest(asked: str, filesystem: Any, path: str) -> Inventory:
     return made if made.begun is not None or not made.is_dated else _dated(filesystem, made)
 
 
-def _of_s3(name: str, says: Mapping[str, Any]) -> Inventory:
+def _from_s3(name: str, says: Mapping[str, Any]) -> Inventory:
     """Also of Alibaba's OSS, which counts seconds, Tencent's COS and Huawei's OBS."""
     if "starttimestamp" in says:
         raise Refused(
@@ -311,7 +311,7 @@ def _seconds(since_1970: int) -> float:
     return since_1970 / 1000 if since_1970 >= 100_000_000_000 else since_1970
 
 
-def _of_azure(name: str, says: Mapping[str, Any]) -> Inventory | None:
+def _from_azure(name: str, says: Mapping[str, Any]) -> Inventory | None:
     if "inventorystarttime" not in says:
         return None
     if says["status"] != "Succeeded":
@@ -325,7 +325,7 @@ def _of_azure(name: str, says: Mapping[str, Any]) -> Inventory | None:
         )
     filters = says.get("ruledefinition", {}).get("filters", {})
     completed = says.get("inventorycompletiontime")
-    # Files that were made in the last days only: no root is covered.
+    # The inventory only has files of the last days, so it covers no root.
     recent = filters.get("creationTime")
     return Inventory(
         name,
@@ -338,7 +338,7 @@ def _of_azure(name: str, says: Mapping[str, Any]) -> Inventory | None:
     )
 
 
-def _of_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
+def _from_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
     shards = says.get("reportshardsfilenames")
     if shards is None:
         return None
@@ -362,12 +362,12 @@ def _of_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
 
 
 def _located(filesystem: Any, path: str, manifest: str, key: str) -> str:
-    """Manifests name files from the top of a bucket, or of a container."""
+    """The place of a file: manifests name files from the top of a bucket or container."""
     parts = PurePosixPath(key.lstrip("/")).parts
     beside = PurePosixPath(path).parent
     if len(key) <= _MOST_KEY_CHARS and ".." not in parts:
         for start in range(len(parts)):
-            # Above a folder at the top there are other buckets, or the whole machine.
+            # Above a top folder are other buckets, or the whole machine.
             is_data = beside.parent.name != "" and (
                 parts[start] == "data" or parts[start - 1 : -1] == (beside.parent.name,)
             )
@@ -387,7 +387,7 @@ def _located(filesystem: Any, path: str, manifest: str, key: str) -> str:
 
 
 def _refuse_others(filesystem: Any, files: Sequence[str], within: str | None) -> None:
-    """Raises ``OSError`` where a local file is a link that leads out of ``within``, or no regular
+    """Raises ``OSError`` if a local file is a link that leads out of ``within``, or no regular
     file.
     """
     if isinstance(filesystem, LocalFileSystem):
@@ -410,7 +410,9 @@ def _count(value: Any) -> int | None:
 
 
 def _texts(values: Any) -> tuple[str, ...]:
-    """Raises ``TypeError`` for what is no list of texts: of one text each letter would be one."""
+    """Raises ``TypeError`` unless it is a list of texts: a single text would be read letter by
+    letter.
+    """
     if not isinstance(values, list | None) or not all(
         isinstance(text, str) for text in values or ()
     ):

@@ -74,8 +74,8 @@ _LONGEST_BYTES = 32_000
 
 @dataclass(frozen=True, slots=True)
 class _Printed:
-    """Lines of a tool: ``row`` names what is in them, ``between`` is what stands between rows, and
-    ``total`` says of how many.
+    """Lines of a tool: ``row`` names their fields, ``between`` matches lines between rows,
+    ``total`` gives the number of rows.
     """
 
     by: str
@@ -86,7 +86,7 @@ class _Printed:
 
 
 PRINTED = (
-    # Times of HDFS's and AWS's tools are those of the clock of whoever asked, without a zone.
+    # Times of HDFS's and AWS's tools are in the caller's local time, without a zone.
     _Printed(
         "hdfs dfs -ls -R",
         r"^(?P<permission>[-d][-rwxsStT]{9}[+.]?) +(?P<replication>\d+|-) +\S+ +\S+ +"
@@ -124,7 +124,7 @@ class InventoryRows:
 
 
 def unreadable(file: str, place: Message, expected: Message, found: object) -> Refused:
-    """A row that cannot be read: what is left out of a listing would be taken for missing."""
+    """The error for an unreadable row: a row left out would look like a missing file."""
     return Refused(
         message(
             "{file:name}, {place:message}: {expected:message} is expected, not {found:text}. "
@@ -360,7 +360,7 @@ def _arrow_csv(
                 raise
             raise unreadable(file, line(wrong[0].number), whole, wrong[0].text) from None
     if counted.lines != read:
-        # A quote that is never closed swallows the rows behind it.
+        # A quote that is never closed hides the rows after it.
         raise Refused(
             message(
                 "{file:name} has {lines:count} lines, and {rows:count} rows: a quoted value has a "
@@ -464,7 +464,7 @@ def as_text(column: pa.Array, where: Callable[[int], tuple[str, Message]]) -> pa
 
 
 def _header(first: str, delimiter: str | None) -> tuple[list[str] | None, str]:
-    """The names in a first line, ``None`` where they are none, and what separates columns."""
+    """The names in a first line, ``None`` if they are none, and what separates columns."""
     if match := _IMAGE_HEADER.match(first):
         return first.split(match[1]), match[1]
     for separator in (delimiter,) if delimiter else _SEPARATORS:

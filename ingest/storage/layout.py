@@ -40,7 +40,7 @@ _JOB = "/([0-9a-f]{32})"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """``pattern`` has the job id as group 1 (empty or missing where there is none); where
+    """``pattern`` has the job id as group 1 (empty or missing if there is none); where
     ``numbered``, the checkpoint id as group 2.
 
     Whatever it matches contains ``literal``, which is found many times as fast: it is searched

@@ -51,12 +51,11 @@ def list_root(
     progress: Callable[[int, int], None] | None = None,
     visited: VisitedDirectories | None = None,
 ) -> Listed:
-    """Lists ``root`` into ``out_dir``; a listing there that was cut off goes on, a finished one is
-    returned as it is. Directories that cannot be listed, links, names that are no path, a root that
-    is not there and a directory listed a second time under another name (here or by a listing that
-    shares ``visited``) are reported in ``unlisted``. ``progress`` is called with files and
-    directories now and then, from any thread. Raises ``Refused`` where ``out_dir`` is something
-    else.
+    """Lists ``root`` into ``out_dir``; an interrupted listing there is continued, a finished one is
+    returned. Directories that cannot be listed, links, names that are no path, a root that is not
+    there and a directory listed a second time under another name (here or by a listing that shares
+    ``visited``) are reported in ``unlisted``. ``progress`` is called with files and directories now
+    and then, from any thread. Raises ``Refused`` if ``out_dir`` is something else.
     """
     snapshot = Snapshot(out_dir)
     listed = snapshot.listed()
@@ -122,7 +121,7 @@ class _Walk:
         except (OSError, ValueError, ImportError) as error:
             return [*self.parts, Progress(unlisted=[self._skip("", error)])]
         for directory in [directory for part in self.parts for directory in part.directories]:
-            # What an interrupted listing reported of it is in its part.
+            # Reports of an interrupted listing are in its parts.
             with suppress(OSError):
                 self.visited.visit(DirectoryName(self.root.uri, directory), listable)
         workers = [
@@ -168,7 +167,8 @@ class _Walk:
             try:
                 return self.waiting.get(timeout=SECONDS_A_PART)
             except queue.Empty:
-                # Others may be in a long directory; what this thread has should not wait for them.
+                # Other threads may be in a long directory; this thread's rows should not wait for
+                # them.
                 sink.end_part()
 
     def _list(self, listable: Directories, directory: str, sink: "_Sink") -> None:
@@ -190,7 +190,7 @@ class _Walk:
                 elif (skip := self._link(name, entry)) is not None:
                     unlisted.append(skip)
         except FileNotFoundError as error:
-            # Flink deletes checkpoints all the time; a root is not expected to go.
+            # Flink deletes checkpoints all the time, but a root should not disappear.
             if not directory:
                 unlisted.append(self._skip(directory, error))
         except (OSError, ValueError) as error:
@@ -200,7 +200,7 @@ class _Walk:
             self.waiting.put(name)
 
     def _link(self, name: str, entry: Entry) -> Unlisted | None:
-        """A link that is declared as an alias of what it leads to is no second name."""
+        """A link that is declared as an alias of its target is no second name."""
         try:
             here = canonical(self.root.uri.rstrip("/") + name, self.spellings)
             if entry.target is not None and here == canonical(entry.target, self.spellings):
@@ -238,7 +238,9 @@ class _Walk:
 
 
 def _printable(name: str) -> str:
-    """A name that is no UTF-8 was not given by Flink; it is shown, and never opened."""
+    """A printable form of a name: one that is not UTF-8 is not Flink's, and is shown but never
+    opened.
+    """
     return name.encode("utf-8", "replace").decode()
 
 

@@ -15,8 +15,8 @@ from ingest.storage import folders
 
 
 class LocalFiles:
-    """``root``: ``None`` where a path is somebody's own who named it; then links on the way to its
-    directory are followed.
+    """``root``: ``None`` for a path that its user named; then links on the way to its directory are
+    followed.
     """
 
     def __init__(self, root: str | None = None) -> None:
@@ -58,7 +58,7 @@ class LocalFiles:
     def dress(
         self, path: str, other: os.stat_result, mask: int = 0o777, *, times: bool = False
     ) -> None:
-        """Give it the mode of another, and its owner where that is allowed."""
+        """Give it the mode of another file and, if permitted, its owner."""
         with self.open(path) as file:
             if times:
                 os.utime(file.fileno(), ns=(other.st_atime_ns, other.st_mtime_ns))

@@ -1,6 +1,4 @@
-"""The folder of a plan: files that are written once, durably, and never again; on local disks and
-object storage alike.
-"""
+"""The folder of a plan: files that are written once and durably, on local disks or object storage."""
 
 import os
 import secrets
@@ -64,7 +62,7 @@ class PlanFolder:
         return bool(self._filesystem.exists(f"{self._root}/{name}"))
 
     def names(self, below: str) -> list[str]:
-        """File names directly below a folder of it, sorted; none where the folder is not there."""
+        """File names directly below a folder of it, sorted; none if the folder is not there."""
         place = f"{self._root}/{below}"
         self._filesystem.invalidate_cache()
         try:
@@ -80,7 +78,7 @@ class PlanFolder:
         )
 
     def remove(self) -> None:
-        """The whole folder; only for plans that never came to be and those that are forgotten."""
+        """Remove the whole folder; only for unfinished and expired plans."""
         if self._local is not None:
             self._local.remove_tree(self._root)
         elif self._filesystem.exists(self._root):

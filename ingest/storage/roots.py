@@ -1,4 +1,4 @@
-"""A root: a directory as Flink spells it, and where Weir reads it."""
+"""A storage root: a directory in Flink's spelling, and where Weir reads it."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,9 @@ CLIENT_OF = {"s3n": "s3", "s3p": "s3", "wasb": "abfs", "wasbs": "abfs"}
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """``uri`` is canonical: what lies in ``_metadata`` begins with it. ``read_at`` is where the
-    same tree lies for Weir (another mount, a copy, a spelling its file system needs); ``None``
-    where that is ``uri`` itself.
+    """``uri`` is canonical: paths in ``_metadata`` begin with it. ``read_at`` is where the same
+    tree lies for Weir (another mount, a copy, a spelling its file system needs); ``None`` if that
+    is ``uri`` itself.
     """
 
     uri: str
@@ -38,8 +38,8 @@ class Root:
         return local_path(self.uri if self.read_at is None else self.read_at)
 
     def readable(self, path: str) -> str:
-        """Where ``path`` (canonical, below the root) is read. What a listing gave keeps that
-        listing's spelling instead.
+        """Where ``path`` (canonical, below the root) is read. Paths from a listing keep its
+        spelling instead.
 
         Raises ``ValueError`` for what is not below.
         """
@@ -48,7 +48,7 @@ class Root:
         return f"{self.reading.rstrip('/')}/{path[len(self.uri) :].lstrip('/')}".rstrip("/") or "/"
 
     def canonical(self, read_path: str) -> str:
-        """The canonical spelling of what was found while reading.
+        """The canonical spelling of a path found while reading.
 
         Raises ``ValueError`` for what is not below, ``BadUri``.
         """

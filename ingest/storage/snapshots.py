@@ -28,16 +28,16 @@ BAD_NAME = "bad_name"
 
 @dataclass(frozen=True, slots=True)
 class Unlisted(Skip):
-    """``other``: canonical, what a link leads to, or the other name of a directory; empty where
-    there is none or nobody knows.
+    """``other``: canonical target of a link, or the other name of a directory; empty if none or
+    unknown.
     """
 
     other: str = ""
 
 
 def named_in(roots: Iterable[Root], other: str) -> str:
-    """What a link leads to, as the root that holds it is named: it may be read elsewhere, or by
-    a link above it.
+    """The target of a link, in the naming of its root, which may be read elsewhere or by a link
+    above it.
     """
     for root in roots:
         places = {root.uri, canonical(root.reading)}
@@ -62,7 +62,7 @@ SCHEMA = pa.schema(
     ]
 )
 """``path`` is canonical, ``listed_path`` opens the file; ``modified`` and ``replication`` (copies
-of each block, of HDFS) are null where the storage does not report them.
+of each block, of HDFS) are null if the storage does not report them.
 """
 
 LISTED, BEGUN = "_listed.json", "_begun.json"
@@ -75,9 +75,8 @@ renamed.
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """``as_of`` is when listing began: what came later may be missing.
-
-    ``unlisted`` is what could not be looked into.
+    """``as_of`` is when listing began: later files may be missing. ``unlisted``: directories that
+    could not be listed.
     """
 
     root: str
@@ -217,7 +216,7 @@ class _Whole:
 
 
 class Part:
-    """Rows and coverage of one part; nothing of it counts before ``close``."""
+    """Rows and coverage of one part, valid only after ``close``."""
 
     def __init__(self, snapshot: Snapshot, name: str) -> None:
         self._file = snapshot.create(name)

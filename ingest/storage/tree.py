@@ -1,7 +1,7 @@
 """Inspects, moves and deletes single files on any file system, by plain local path or fsspec URI.
-Nothing here overwrites a file or touches a directory's other contents, and a file is only taken
-away where it still is what was expected. ``within`` is the root that a path lies below: no link
-below it is followed (``ingest/beneath.py``).
+It never overwrites a file or touches a directory's other contents, and only removes files that are
+as expected. ``within`` is the root that a path lies below: no link below it is followed
+(``ingest/beneath.py``).
 """
 
 import errno
@@ -29,9 +29,8 @@ deletion.
 
 
 class TreeError(IngestError):
-    """A file could not be looked at, moved or deleted; it is where it was.
-
-    The message says why and what to do.
+    """A file could not be inspected, moved or deleted, and is where it was. The message says why
+    and what to do.
     """
 
 
@@ -44,20 +43,20 @@ class Occupied(TreeError):
 
 
 class NotAFile(TreeError):
-    """A link, a directory or what else is no regular file."""
+    """A link, a directory or another entry that is no regular file."""
 
 
 class Linked(TreeError):
-    """The file is a link, or lies behind one; nothing was looked at, moved or deleted there."""
+    """The file is a link, or behind one; it was not inspected, moved or deleted."""
 
 
 class Changed(TreeError):
-    """The file is not what was expected of it; it was left alone."""
+    """The file is not as expected, and was not touched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """``modified`` in UTC, cut to milliseconds as listings are; ``None`` where the storage does not
+    """``modified`` in UTC, cut to milliseconds as listings are; ``None`` if the storage does not
     say.
     """
 
@@ -66,7 +65,7 @@ class Stat:
 
 
 def stat(path: str, within: str | None = None) -> Stat:
-    """Raises ``Gone`` where there is no file, other ``TreeError`` where that is unknown."""
+    """Raises ``Gone`` if there is no file, other ``TreeError`` if that is unknown."""
     filesystem, name = _at(path, within)
     try:
         if isinstance(filesystem, LocalFiles):
@@ -85,7 +84,7 @@ def stat(path: str, within: str | None = None) -> Stat:
 
 
 def exists(path: str, within: str | None = None) -> bool:
-    """Raises ``TreeError`` where that is unknown: a file that cannot be seen need not be gone."""
+    """Raises ``TreeError`` if that is unknown: a file that cannot be seen need not be gone."""
     try:
         stat(path, within)
     except Gone:
@@ -100,13 +99,11 @@ Within = tuple[str | None, str | None]
 def move(
     path: str, target: str, expected: Stat | None = None, within: Within = (None, None)
 ) -> None:
-    """Afterwards the file is at ``target`` and not at ``path``; after any error, still (also) at
-    ``path``.
-
-    One step where the file system can. Across file systems and on object stores the copy is made
-    under another name, compared, put in place, and only then the original deleted. A move that was
-    cut off in between is finished by repeating it. Directories on the way to ``target`` are made.
-    Raises ``Occupied``, ``Gone``, ``Changed``, ``TreeError``.
+    """Afterwards the file is at ``target`` and not at ``path``; after an error, (also) at ``path``.
+    Atomic if the file system supports it. Across file systems and on object stores the copy is made
+    under another name, compared, put in place, and only then the original deleted. An interrupted
+    move is finished by repeating it. Directories on the way to ``target`` are made. Raises
+    ``Occupied``, ``Gone``, ``Changed``, ``TreeError``.
     """
     _check(path, expected, within[0])
     here, name = _at(path, within[0])
@@ -128,7 +125,7 @@ def move(
 def copy(
     path: str, target: str, expected: Stat | None = None, within: Within = (None, None)
 ) -> None:
-    """A verified copy; one that is there already with the same content is left as it is.
+    """Make a verified copy; an existing one with the same content is kept.
 
     Raises as ``move`` does.
     """
@@ -213,7 +210,7 @@ def copy_first(path: str, target: str, size: int, within: Within = (None, None))
 
 
 def delete(path: str, expected: Stat | None = None, within: str | None = None) -> None:
-    """One file, for good."""
+    """Delete one file permanently."""
     _check(path, expected, within)
     filesystem, name = _at(path, within)
     try:
@@ -226,8 +223,8 @@ def delete(path: str, expected: Stat | None = None, within: str | None = None) -
 
 
 def remove_empty(path: str, within: str | None = None) -> None:
-    """A directory that holds no file, with those in it; one that holds some, or is not to be
-    had, stays.
+    """Remove a directory without files, and its subdirectories; one with files, or that cannot be
+    read, stays.
     """
     filesystem, name = _at(path, within)
     with suppress(OSError, ValueError):
@@ -274,7 +271,7 @@ def _move_locally(
                     path=path,
                 )
             ) from error
-        # A move that was cut off between the two steps.
+        # A move that was interrupted between the two steps.
     except OSError as error:
         if error.errno not in (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK):
             raise
@@ -294,7 +291,7 @@ def _at(path: str, within: str | None) -> tuple[Any, str]:
     if "://" not in path or path.startswith("file:"):
         return LocalFiles(within and local_path(within)), local_path(path)
     try:
-        # Without the cache of listings: what is to be deleted is looked at as it is now.
+        # Without the cache of listings: files to delete are inspected as they are now.
         filesystem, name = fsspec.core.url_to_fs(path, use_listings_cache=False)
     except (OSError, ValueError, ImportError) as error:
         raise _error(message("reached"), path, error) from error

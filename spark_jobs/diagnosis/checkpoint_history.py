@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import NotJudged
-from spark_jobs.diagnosis.last_asked import remembers_the_last
+from spark_jobs.diagnosis.last_result import caches_last_result
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 
 FAILED_OUTCOMES = frozenset({"declined", "expired", "failed"})
@@ -63,7 +63,7 @@ def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
     )
 
 
-@remembers_the_last()
+@caches_last_result()
 def outcomes_of(checkpoints: Sequence[CheckpointSample]) -> frozenset[str]:
     return frozenset(checkpoint.outcome for checkpoint in checkpoints)
 

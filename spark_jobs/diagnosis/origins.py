@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Limits, NotJudged
-from spark_jobs.diagnosis.last_asked import remembers_the_last
+from spark_jobs.diagnosis.last_result import caches_last_result
 from spark_jobs.diagnosis.pressure import Subtasks, held_subtasks, output_bounds, typical, value
 from spark_jobs.diagnosis.pressure_walk import Holders, LeastWork, Origin, Walk, WalkLimits
 from spark_jobs.diagnosis.samples import JobWindow
@@ -144,7 +144,7 @@ def _has_the_same_pressure(asked: Asked, again: Asked) -> bool:
     )
 
 
-@remembers_the_last(_has_the_same_pressure)
+@caches_last_result(_has_the_same_pressure)
 def _pressure(asked: Asked) -> Pressure | str:
     window, limits = asked
     if not window.vertex_windows:

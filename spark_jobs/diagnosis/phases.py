@@ -26,7 +26,7 @@ from spark_jobs.diagnosis.findings import (
     Threshold,
 )
 from spark_jobs.diagnosis.jvm_load import JvmCause, gc_threshold, jvm_cause, taskmanager_of
-from spark_jobs.diagnosis.last_asked import remembers_the_last
+from spark_jobs.diagnosis.last_result import caches_last_result
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import quantile
@@ -196,7 +196,7 @@ def _thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -> tup
     )
 
 
-@remembers_the_last()
+@caches_last_result()
 def _slowest_ms(checkpoints: Sequence[CheckpointSample]) -> float:
     took = (
         checkpoint.end_to_end_ms for checkpoint in checkpoints if checkpoint.outcome == "completed"

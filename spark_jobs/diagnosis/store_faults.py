@@ -110,7 +110,7 @@ def _place_of(text: str) -> StorePlace | None:
 def _reports(window: JobWindow, since_ms: int) -> Iterator[_Report]:
     for sample in window.checkpoints:
         if since_ms <= sample.ended_ms <= window.at_ms and sample.outcome in FAILED_OUTCOMES:
-            yield from _of_checkpoint(sample)
+            yield from _checkpoint_reports(sample)
     for failure in window.failures:
         if failure.at_ms >= since_ms:
             yield _Report(failure.at_ms, TASK, failure.stacktrace or failure.name)
@@ -130,7 +130,7 @@ def _reports(window: JobWindow, since_ms: int) -> Iterator[_Report]:
             yield _Report(event.at_ms, CHECKPOINT, text, of_checkpoint=True)
 
 
-def _of_checkpoint(sample: CheckpointSample) -> Iterator[_Report]:
+def _checkpoint_reports(sample: CheckpointSample) -> Iterator[_Report]:
     texts = [str(decline["exception"]) for decline in sample.declines if decline.get("exception")]
     texts += filter(None, (sample.failure_message, sample.reason_text))
     for text in texts:

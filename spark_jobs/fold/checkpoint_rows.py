@@ -93,7 +93,7 @@ class CheckpointRows:
                 row
                 for same in self._by_key(self.vertex_checkpoints, keys)
                 for of_vertex in grouped(same, "vertex_id").values()
-                for row in _of_vertex(of_vertex)
+                for row in _essential_of_vertex(of_vertex)
             ],
             [line for line in self.lines if key_of_line.get(id(line)) in keys],
         )
@@ -134,9 +134,9 @@ def to_hold(
     return held
 
 
-def _of_vertex(rows: Sequence[Row]) -> list[Row]:
+def _essential_of_vertex(rows: Sequence[Row]) -> list[Row]:
     if len(rows) == 1:
-        return [_of_columns(rows[0])]
+        return [_known_columns(rows[0])]
     kept = _reporting(rows, checkpoint_phases.REPORTED, checkpoint_phases.order)
     sized = [
         row for row in rows if row["subtask_state_bytes"] and row["subtask_checkpointed_bytes"]
@@ -146,13 +146,13 @@ def _of_vertex(rows: Sequence[Row]) -> list[Row]:
             sized, key=lambda row: (rank(row["acknowledged"]), rank(row["subtask_state_bytes"]))
         )
         kept += [] if any(row is best for row in kept) else [best]
-    return [_of_columns(row) for row in kept]
+    return [_known_columns(row) for row in kept]
 
 
 _taken = itemgetter(*OF_VERTEX)
 
 
-def _of_columns(row: Row) -> Row:
+def _known_columns(row: Row) -> Row:
     return row if len(row) == len(OF_VERTEX) else dict(zip(OF_VERTEX, _taken(row), strict=True))
 
 

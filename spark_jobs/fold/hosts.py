@@ -67,7 +67,7 @@ def host_events(
     """Declines and expired checkpoints of ``facts``, and failed tasks; ``placements``: those
     remembered of the job. Each once; events without a host are left out.
     """
-    events = [*_of_facts(list(facts), placements), *_failures(exceptions)]
+    events = [*_events_of_facts(list(facts), placements), *_failures(exceptions)]
     once = {
         (row["host"], row["at"], row["kind"], row["subject"]): row
         for row in events
@@ -101,7 +101,7 @@ def _row(host: str, stays: Sequence[_Stay], as_of: int | None) -> dict[str, Any]
     }
 
 
-def _of_facts(facts: Sequence[Row], placements: Iterable[Row]) -> Iterator[dict[str, Any]]:
+def _events_of_facts(facts: Sequence[Row], placements: Iterable[Row]) -> Iterator[dict[str, Any]]:
     for fact in facts:
         yield from _declines(fact)
     expired = [fact for fact in facts if fact["outcome"] == "expired" and fact["not_acknowledged"]]

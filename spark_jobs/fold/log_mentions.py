@@ -16,12 +16,12 @@ CAUSE_CHARS = 500
 def log_mentions(
     events: Sequence[Row], outages: Sequence[Row] = (), types: Types = NO_TYPES
 ) -> list[Mention]:
-    return [mention for event in events for mention in _of_one_line(event, types)] + [
+    return [mention for event in events for mention in _line_mentions(event, types)] + [
         *_restarted(events, outages)
     ]
 
 
-def _of_one_line(event: Row, types: Types) -> Iterator[Mention]:
+def _line_mentions(event: Row, types: Types) -> Iterator[Mention]:
     kind, state = event["kind"], event["to_state"]
     if kind == "job_submitted":
         yield by_log("deploy", "", "submitted", None, event)

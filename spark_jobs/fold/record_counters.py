@@ -107,10 +107,10 @@ def _per_second(
     subtasks = len(newest["attempt"])
     of_subtasks = zip(
         newest["attempt"],
-        _of_each(since["attempt"], subtasks),
+        _per_subtask(since["attempt"], subtasks),
         newest[name],
-        _of_each(since[name], subtasks),
-        _of_each(meters, subtasks),
+        _per_subtask(since[name], subtasks),
+        _per_subtask(meters, subtasks),
         strict=True,
     )
     grown = [
@@ -126,7 +126,7 @@ def _per_second(
     return () if grown.count(None) == subtasks else tuple(grown)
 
 
-def _of_each(values: Sequence[Any], subtasks: int) -> Sequence[Any]:
+def _per_subtask(values: Sequence[Any], subtasks: int) -> Sequence[Any]:
     return (
         values
         if len(values) == subtasks

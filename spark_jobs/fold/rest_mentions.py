@@ -26,11 +26,11 @@ def rest_mentions(
 
     ``logged_restarts``: instants by the log, in epoch ms.
     """
-    by_state = [mention for row in jobs for mention in _of_one_answer(row, types)]
+    by_state = [mention for row in jobs for mention in _answer_mentions(row, types)]
     return [*by_state, *_uncounted_restarts(jobs, logged_restarts), *_rescaled(jobs)]
 
 
-def _of_one_answer(row: Row, types: Types) -> Iterator[Mention]:
+def _answer_mentions(row: Row, types: Types) -> Iterator[Mention]:
     if row["start_time"] is not None:
         detail = {"flink_version": row["flink_version"], "parallelism": row["parallelism"]}
         yield by_rest("deploy", "", row["start_time"], "submitted", detail, row)

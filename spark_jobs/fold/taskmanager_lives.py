@@ -126,7 +126,7 @@ def lives(
     for row in sorted(known, key=itemgetter("taskmanager_id", "life")):
         of_each.setdefault(row["taskmanager_id"], []).append({**_NOTHING, **row})
     before = {(row["taskmanager_id"], row["life"]): row for row in known}
-    signs = [*_of_lines(lines), *_of_samples(samples), *_of_exceptions(exceptions)]
+    signs = [*_line_signs(lines), *_sample_signs(samples), *_exception_signs(exceptions)]
     for sign in sorted(signs, key=lambda sign: (*sign[:4], rank(sign.row))):
         own = of_each.setdefault(sign.taskmanager_id, [])
         _TAKE[sign.what](own, sign)
@@ -202,7 +202,7 @@ def host_of_taskmanager(taskmanager_id: str) -> str:
     return (named[1] if named else taskmanager_id)[:NAME_CHARS]
 
 
-def _of_lines(lines: Iterable[Row]) -> Iterator[_Sign]:
+def _line_signs(lines: Iterable[Row]) -> Iterator[_Sign]:
     for line in lines:
         if line["kind"] == FAILED:
             if name := _named(line["detail"], line["container"]):
@@ -217,7 +217,7 @@ def _of_lines(lines: Iterable[Row]) -> Iterator[_Sign]:
             )
 
 
-def _of_exceptions(exceptions: Iterable[Row]) -> Iterator[_Sign]:
+def _exception_signs(exceptions: Iterable[Row]) -> Iterator[_Sign]:
     for row in exceptions:
         if name := _named(row["stacktrace"], row["taskmanager_id"]):
             yield _sign(row, _SUSPECTED, name)
@@ -233,7 +233,7 @@ def _named(trace: str | None, ran_on: str | None) -> str | None:
     return name if name and "/" not in name else None
 
 
-def _of_samples(samples: Iterable[Row]) -> Iterator[_Sign]:
+def _sample_signs(samples: Iterable[Row]) -> Iterator[_Sign]:
     for row in samples:
         if row["ts"] is not None:
             jobs = dict.fromkeys(slot["job_id"] for slot in row["allocated_slots"] or ())

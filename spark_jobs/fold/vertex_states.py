@@ -13,7 +13,7 @@ def vertex_states(
     vertex_checkpoints: Iterable[Row], facts: Mapping[CheckpointKey, Row], carried: Iterable[Row]
 ) -> list[dict[str, Any]]:
     newest: dict[int, dict[str, Any]] = {}
-    for checkpoint in (*_of_checkpoints(vertex_checkpoints, facts), *carried):
+    for checkpoint in (*_checkpoint_states(vertex_checkpoints, facts), *carried):
         chunk = floor_ms(checkpoint["at"], CHUNK_MS)
         known = newest.get(chunk)
         if (
@@ -25,7 +25,7 @@ def vertex_states(
     return [newest[chunk] for chunk in sorted(newest)]
 
 
-def _of_checkpoints(
+def _checkpoint_states(
     vertex_checkpoints: Iterable[Row], facts: Mapping[CheckpointKey, Row]
 ) -> Iterable[dict[str, Any]]:
     # Releases without uploaded bytes report these as the state's size, which is wrong.

@@ -25,7 +25,7 @@ def wanted_keys(
     return tuple(
         sorted(
             of_restores
-            | (_of_checkpoints(job_id, checkpoints) if writing.may_lack_full_size else set())
+            | (_checkpoint_keys(job_id, checkpoints) if writing.may_lack_full_size else set())
         )
     )
 
@@ -44,7 +44,7 @@ def lacks_snapshots(
         and writing.may_lack_full_size
         and any(is_completed_checkpoint(fact) and fact["state_bytes"] is None for fact in facts)
     ):
-        keys |= _of_checkpoints(update.job_id, facts)
+        keys |= _checkpoint_keys(update.job_id, facts)
     return Lookup(*NO_CHECKPOINTS, tuple(sorted(keys))) if keys else None
 
 
@@ -55,7 +55,7 @@ def _restored(reported: JobState | JobUpdate) -> set[str | None]:
     }
 
 
-def _of_checkpoints(job_id: str, checkpoints: Iterable[Row]) -> set[str]:
+def _checkpoint_keys(job_id: str, checkpoints: Iterable[Row]) -> set[str]:
     paths = [
         (row["trigger_time"], row["external_path"])
         for row in checkpoints

@@ -44,7 +44,7 @@ from spark_jobs.run_files import JOB_STATE, RunFiles
 from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.small.cycle import SmallCycle, fits
 from spark_jobs.small.parts import parts
-from spark_jobs.small.rows import SmallLake, TooLarge, lies_here
+from spark_jobs.small.rows import SmallLake, TooLarge, is_local
 
 JOB = "cycle"
 SPARK_SLICE_ROWS = 2_000_000
@@ -142,7 +142,7 @@ class _Cycle:
 
 
 def _recompute(cycle: _Cycle, args: argparse.Namespace) -> RunFiles:
-    if args.oldest_first == "yes" and _may_lie_here(args):
+    if args.oldest_first == "yes" and _is_local_place(args):
         # An attempt that still runs on Spark may continue: its output is not loaded.
         return _part_by_part(cycle, args.most_rows_without_spark)
     interrupt_attempts(args.interrupt)
@@ -168,7 +168,7 @@ def _in_this_process(cycle: _Cycle, most_rows: int) -> RunFiles:
 def _oldest(
     lake: LakeReader, from_seq: dict[str, int], to_seq: dict[str, int], args: argparse.Namespace
 ) -> dict[str, int]:
-    most_rows = args.most_rows_without_spark if _may_lie_here(args) else SPARK_SLICE_ROWS
+    most_rows = args.most_rows_without_spark if _is_local_place(args) else SPARK_SLICE_ROWS
     reached = slices.oldest(lake, from_seq, to_seq, most_rows)
     if reached != to_seq:
         left = sum(to_seq[table] - reached[table] for table in to_seq)
@@ -179,8 +179,8 @@ def _oldest(
     return reached
 
 
-def _may_lie_here(args: argparse.Namespace) -> bool:
-    return args.most_rows_without_spark > 0 and lies_here(
+def _is_local_place(args: argparse.Namespace) -> bool:
+    return args.most_rows_without_spark > 0 and is_local(
         args.lake, args.run_dir, args.previous or ""
     )
 

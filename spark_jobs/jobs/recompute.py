@@ -62,10 +62,10 @@ class Recompute(Cycle):
         ).collect()[0]
         return instant(first), instant(last)
 
-    def _of_jobs(self, rows: DataFrame, jobs: DataFrame) -> DataFrame:
+    def _select_jobs(self, rows: DataFrame, jobs: DataFrame) -> DataFrame:
         return rows.join(F.broadcast(jobs.select(*JOB)), on=list(JOB), how="left_semi")
 
-    def _of_touched_windows(self, new: DataFrame) -> DataFrame:
+    def _touched_windows(self, new: DataFrame) -> DataFrame:
         reported = windows_between(self.lake.times_of_new("vertex_metrics", self.from_seq), WINDOW)
         if reported is not None:
             return self.lake.rows_in("vertex_metrics", reported)

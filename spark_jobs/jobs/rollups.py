@@ -27,7 +27,7 @@ from spark_jobs.paths import absolute_root
 from spark_jobs.progress import say
 from spark_jobs.run_files import RunFiles
 from spark_jobs.serving import CHECKPOINT_ROLLUP
-from spark_jobs.small.rows import SmallLake, TooLarge, lies_here
+from spark_jobs.small.rows import SmallLake, TooLarge, is_local
 from spark_jobs.small.tables import in_order, mapped
 from spark_jobs.spans import floor, merged
 from spark_jobs.steps.rollups import NEW, ROLLUP, rollup_batches
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
 def _roll_up(
     lake: LakeReader, args: argparse.Namespace, to_seq: int, run_dir: RunFiles
 ) -> RunFiles:
-    if args.most_rows_without_spark and lies_here(lake.root, run_dir.uri):
+    if args.most_rows_without_spark and is_local(lake.root, run_dir.uri):
         with suppress(TooLarge):
             small = SmallLake(lake, {TABLE: to_seq}, args.most_rows_without_spark)
             name = CHECKPOINT_ROLLUP.name

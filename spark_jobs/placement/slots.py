@@ -134,7 +134,7 @@ def _beside_producers(candidates: Indices, tasks: Indices) -> Indices:
     """
     consumers, choices = candidates.shape
     if choices == 1:
-        return _first_come(candidates[:, 0], len(tasks))
+        return _first_choices(candidates[:, 0], len(tasks))
     cost = np.where(
         candidates >= 0, tasks[candidates] * (len(tasks) + 1) + candidates, np.iinfo(np.int64).max
     )
@@ -158,7 +158,7 @@ def _beside_producers(candidates: Indices, tasks: Indices) -> Indices:
     return taken
 
 
-def _first_come(wanted: Indices, slots: int) -> Indices:
+def _first_choices(wanted: Indices, slots: int) -> Indices:
     consumers = np.arange(len(wanted))
     holder = np.empty(slots, dtype=np.int64)
     holder[wanted[::-1]] = consumers[::-1]

@@ -15,7 +15,7 @@ _CHECKPOINT = re.compile(r"chk-(\d{1,18})")
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundCheckpoint:
     """A checkpoint with a ``_metadata``.
 
     ``directory`` is canonical; ``within`` is the root that ``read_at`` lies below.
@@ -58,7 +58,7 @@ class Origin:
             )
         return root
 
-    def checkpoints(self, source: str) -> Iterator[Found]:
+    def checkpoints(self, source: str) -> Iterator[FoundCheckpoint]:
         """Checkpoints, newest first. Raises ``OSError`` if the directory cannot be listed."""
         root = self.root_of(source)
         listable = directories(root.reading)
@@ -83,6 +83,6 @@ class Origin:
                 continue
             for entry in entries:
                 read_at = f"{root.readable(directory)}/{NAME}"
-                yield Found(
+                yield FoundCheckpoint(
                     checkpoint_id, directory, entry.bytes, entry.modified, read_at, root.reading
                 )

@@ -26,7 +26,7 @@ from spark_jobs.replication import replica as records
 from spark_jobs.replication.copying import CopyAll, Failure, batches, in_threads, origin_of
 from spark_jobs.replication.names import directory_name, names_of
 from spark_jobs.replication.needs import needed_files
-from spark_jobs.replication.origin import Found, Origin
+from spark_jobs.replication.origin import FoundCheckpoint, Origin
 from spark_jobs.replication.plan import Plan, deleted_by, entries_of
 from spark_jobs.replication.replica import Ledger, Replica
 from spark_jobs.replication.request import COMPLETE, NOTHING, UP_TO_DATE, Request, Result
@@ -130,7 +130,7 @@ class _Run:
                 self.say(f"checkpoint {checkpoint.checkpoint_id} is left out: {error}")
         return None
 
-    def _make_plan(self, listing: Found, modified: str | None, ledger: Ledger) -> Plan:
+    def _make_plan(self, listing: FoundCheckpoint, modified: str | None, ledger: Ledger) -> Plan:
         if listing.bytes > LARGEST_METADATA_BYTES:
             raise Refused(
                 f"{listing.directory}/_metadata has {listing.bytes:,} bytes; at most "

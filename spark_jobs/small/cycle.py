@@ -13,7 +13,7 @@ from ingest.parquet_stream import ParquetStream
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.nested_tables import JOB
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE
-from spark_jobs.small.rows import MOST_BYTES, SmallLake, TooLarge, lies_here
+from spark_jobs.small.rows import MOST_BYTES, SmallLake, TooLarge, is_local
 from spark_jobs.small.tables import in_order, mapped
 from spark_jobs.spans import WINDOW, merged, windows_between
 from spark_jobs.steps.cycle import Cycle, Made, Make, Parts
@@ -28,7 +28,7 @@ def fits(lake: LakeReader, previous: Manifest | None, run_dir: str) -> bool:
     """Whether the lake is on this machine and the remembered state is small. The number of new rows
     shows while they are read.
     """
-    if not lies_here(lake.root, run_dir, previous.run_dir if previous else ""):
+    if not is_local(lake.root, run_dir, previous.run_dir if previous else ""):
         return False
     filesystem, root = fsspec.core.url_to_fs(previous.run_dir if previous else run_dir)
     files = previous.state.get(JOB_STATE, ()) if previous else ()
@@ -73,11 +73,11 @@ class SmallCycle(Cycle):
         bounds = pc.min_max(rows[column]).as_py()
         return bounds["min"], bounds["max"]
 
-    def _of_jobs(self, rows: pa.Table, jobs: pa.Table) -> pa.Table:
+    def _select_jobs(self, rows: pa.Table, jobs: pa.Table) -> pa.Table:
         wanted = set(_jobs_of(jobs))
         return rows.filter(pa.array([job in wanted for job in _jobs_of(rows)], pa.bool_()))
 
-    def _of_touched_windows(self, new: pa.Table) -> pa.Table:
+    def _touched_windows(self, new: pa.Table) -> pa.Table:
         touched = windows_between(self.lake.times_of_new("vertex_metrics", self.from_seq), WINDOW)
         if touched is None:
             starts = pc.unique(
@@ -112,7 +112,7 @@ class SmallCycle(Cycle):
                 there = [column for column in schema.names if column in snapshot.schema_arrow.names]
                 kinds = pa.schema([snapshot.schema_arrow.field(column) for column in there])
                 rows = pa.Table.from_batches(
-                    self._of_clusters(snapshot.iter_batches(columns=there)), kinds
+                    self._select_clusters(snapshot.iter_batches(columns=there)), kinds
                 )
                 columns = [
                     rows[field.name] if field.name in there else pa.nulls(rows.num_rows, field.type)
@@ -122,7 +122,7 @@ class SmallCycle(Cycle):
         tables = pa.concat_tables(read)
         return tables.filter(pc.is_valid(tables[known])) if known else tables
 
-    def _of_clusters(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _select_clusters(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if self.lake.clusters is None:
             return iter(batches)
         known = pa.array(self.lake.clusters, pa.string())

@@ -23,7 +23,7 @@ MOST_BYTES = 8 << 20
 """The stored bytes of these files; rows of thousands of subtasks are long."""
 
 
-def lies_here(*places: str) -> bool:
+def is_local(*places: str) -> bool:
     return not any("://" in place for place in places)
 
 

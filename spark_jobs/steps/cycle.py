@@ -46,7 +46,7 @@ Parts = dict[str, Rows]
 Make = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 RECORD = (*RECORD_COLUMNS, "message")
-_BROUGHT: Mapping[str, tuple[Make, pa.Schema]] = {
+_MAPPED_TABLES: Mapping[str, tuple[Make, pa.Schema]] = {
     "exceptions": (reported.exception_batches, reported.EXCEPTION),
     "skips": (reported.skip_batches, reported.SKIP),
     "taskmanagers": (reported.taskmanager_batches, TASKMANAGER),
@@ -84,7 +84,7 @@ class Cycle(ABC):
                 CHECKPOINT_UPLOAD.name,
                 self.run_dir.take_table(CHECKPOINT_UPLOAD.name, self._uploads.output),
             )
-        if self._tells_of_lives:
+        if self._has_news_of_lives:
             served = self._made(
                 f"tables/{TASKMANAGER_LIFE.name}",
                 self._lives.rows,
@@ -103,7 +103,7 @@ class Cycle(ABC):
         if lookups := self._lookups(jobs):
             output = self._folded("jobs_looked_up", self._with_found(lookups))
             yield "jobs looked up", self.run_dir.count_jobs(output)
-        if self._names_executions:
+        if self._has_executions:
             yield EXECUTIONS, self.run_dir.take_state(EXECUTIONS, self._executions.output)
         else:
             self._carry_over(EXECUTIONS, EXECUTION)
@@ -139,18 +139,18 @@ class Cycle(ABC):
         :class:`spark_jobs.fold.job_update.JobUpdate`.
         """
         parts = dict(self._parts_of_life)
-        if self._names_executions:
+        if self._has_executions:
             parts["executions"] = self._mapped(
                 self._executions.rows, executions.newly_placed_batches, EXECUTION
             )
-        if self._tells_of_lives:
+        if self._has_news_of_lives:
             parts["taskmanager_losses"] = self._mapped(
                 self._lives.rows, lives.loss_batches, TASKMANAGER_LOSS
             )
         for table in ("vertex_starts", "vertex_gauges"):
             if self._has_new(table):
                 parts[table] = self._new(table).select(_folded_columns(table))
-        for table, (make, schema) in _BROUGHT.items():
+        for table, (make, schema) in _MAPPED_TABLES.items():
             if self._has_new(table):
                 parts[table] = self._mapped(self._new(table), make, schema)
         if self._has_new("vertex_metrics"):
@@ -158,7 +158,7 @@ class Cycle(ABC):
         if self._has_new("references"):
             parts["uploads"] = self._uploads.rows
         if self._has_new("snapshots"):
-            asked = self._collected(self._asked_of_files.select([*JOB, "wanted_keys"]))
+            asked = self._collected(self._file_questions.select([*JOB, "wanted_keys"]))
             parts["snapshots"] = self._wanted(
                 self._new("snapshots"),
                 [(row["cluster"], row["job_id"], row["wanted_keys"]) for row in asked],
@@ -191,7 +191,7 @@ class Cycle(ABC):
     @cached_property
     def _events(self) -> Rows:
         events = self._read_events.rows
-        if not self._names_executions:
+        if not self._has_executions:
             return events
         return self._made(
             "staged/located",
@@ -201,11 +201,11 @@ class Cycle(ABC):
         ).rows
 
     def _beside_executions(self, events: Rows) -> Rows:
-        known = self._executions.rows if self._names_executions else self._carried_executions
+        known = self._executions.rows if self._has_executions else self._carried_executions
         return self._in_order({"executions": known, "events": events}, CLUSTER)
 
     @cached_property
-    def _names_executions(self) -> bool:
+    def _has_executions(self) -> bool:
         return self._has_new("log_records") and self._holds(
             self._read_events.rows, locations.NAMED_BY
         )
@@ -213,9 +213,9 @@ class Cycle(ABC):
     @cached_property
     def _executions(self) -> Made:
         reported = self._mapped(
-            self._read_events.rows.select(executions.TOLD.names),
-            executions.telling_batches,
-            executions.TOLD,
+            self._read_events.rows.select(executions.REPORTED.names),
+            executions.report_batches,
+            executions.REPORTED,
         )
         rows = self._in_order({"carried": self._carried_executions, "reported": reported}, CLUSTER)
         return self._made("state/executions", rows, executions.learnt_batches, LEARNT_EXECUTION)
@@ -227,7 +227,7 @@ class Cycle(ABC):
     # Lives of TaskManagers.
 
     @property
-    def _tells_of_lives(self) -> bool:
+    def _has_news_of_lives(self) -> bool:
         return any(map(self._has_new, ("taskmanagers", "log_records", "exceptions")))
 
     @cached_property
@@ -237,7 +237,7 @@ class Cycle(ABC):
             parts["samples"] = self._new("taskmanagers").select(lives.SAMPLE.names)
         if self._has_new("exceptions"):
             parts["exceptions"] = self._new("exceptions").select(lives.TRACE.names)
-        if self._names_executions:
+        if self._has_executions:
             # Ends name TaskManagers by id, as placements of attempts do.
             parts["executions"] = self._executions.rows.select(EXECUTION.names)
             parts["lines"] = self._mapped(
@@ -253,13 +253,13 @@ class Cycle(ABC):
     def _samples(self) -> Rows:
         rows = self._new("vertex_metrics")
         if not self._is_first:
-            rows = self._of_touched_windows(rows)
+            rows = self._touched_windows(rows)
         return self._flagged(rows, self.from_seq["vertex_metrics"])
 
     # Parsed _metadata.
 
     @cached_property
-    def _asked_of_files(self) -> Rows:
+    def _file_questions(self) -> Rows:
         ask = partial(asked_batches, settings=self.settings)
         return self._made("staged/asked", self._in_order(self._parts_of_life, JOB), ask, ASKED).rows
 
@@ -272,7 +272,7 @@ class Cycle(ABC):
                 "references", [(first - OTHER_SIDE_WITHIN, last + timedelta(seconds=1))]
             )
         parts = {
-            "asked": self._asked_of_files,
+            "asked": self._file_questions,
             "read": self._mapped(new, uploads.whole_batches, uploads.WHOLE),
             "references": self._mapped(
                 files.select(uploads.REFERENCE.names), uploads.file_batches, uploads.REFERENCE
@@ -324,7 +324,7 @@ class Cycle(ABC):
             looked_up["found_snapshots"] = self._wanted(self.lake.new_rows("snapshots", {}), wanted)
         asking = self._rows([lookup._asdict() for lookup in lookups], FOUND)
         return {
-            name: self._of_jobs(rows, asking) for name, rows in (self.parts | looked_up).items()
+            name: self._select_jobs(rows, asking) for name, rows in (self.parts | looked_up).items()
         } | {"found": asking}
 
     # Grouping of rows.
@@ -358,9 +358,9 @@ class Cycle(ABC):
         """The first and the last instant, rounded down to seconds."""
 
     @abstractmethod
-    def _of_jobs(self, rows: Rows, jobs: Rows) -> Rows: ...
+    def _select_jobs(self, rows: Rows, jobs: Rows) -> Rows: ...
     @abstractmethod
-    def _of_touched_windows(self, new: Rows) -> Rows:
+    def _touched_windows(self, new: Rows) -> Rows:
         """Samples in the windows of new samples; perhaps of others too."""
 
     @abstractmethod

@@ -15,7 +15,7 @@ from spark_jobs.step_schemas import EVENT, EXECUTION, LEARNT_EXECUTION
 from spark_jobs.transforms.grouped_batches import groups
 
 LOCATION = ("job_id", "vertex_id", "task", "subtask", "attempt", "container", "host")
-TOLD = pa.schema(
+REPORTED = pa.schema(
     [EVENT.field(name) for name in ("cluster", "kind", "process", "ts", "execution_id", *LOCATION)]
 )
 DEPLOYED, RECEIVED = "task_deployed", "task_received"
@@ -29,7 +29,7 @@ NEWEST_DAYS = 400
 DAY_MS = 86_400_000
 
 
-def telling_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def report_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     named = set()
     for batch in batches:
         tells = []

@@ -121,7 +121,7 @@ class Places:
             return max(before, key=_by_deployment, default=None), _BY_NAME
         if event["kind"] in OF_PROCESS:
             came = _until(self._came.get(event["process"], ()), event["ts"])
-            return (_of_one_job(came) if came else self._only_job(event["ts"])), ("job_id",)
+            return (_row_of_single_job(came) if came else self._only_job(event["ts"])), ("job_id",)
         if event["kind"] in OF_CLUSTER:
             if event["kind"] == WORKER_ENDED and event["container"] in self._containers:
                 return None, ()
@@ -134,7 +134,7 @@ class Places:
         return {"job_id": known.pop()} if len(known) == 1 else None
 
 
-def _of_one_job(rows: list[Row]) -> Row | None:
+def _row_of_single_job(rows: list[Row]) -> Row | None:
     return rows[0] if len({row["job_id"] for row in rows}) == 1 else None
 
 

@@ -1,10 +1,9 @@
-"""One directory under two names: what a checkpoint needs under the one looks dead under the other.
-
-Flink names its files by UUIDs below the id of a job, so that no two files anywhere end alike. Where
-two listed paths do, they are one file (a bind mount, two mounts of one export, a NameNode's address
-beside its name service) or a copy of it: nobody can tell which from here. So each is kept where
-anything speaks for the other: a reference, now or before; a job that writes to its directory, or a
-reference to any shared file in it, which make its name one that jobs use.
+"""One directory under two names: files that a checkpoint needs under one name look dead under the
+other. Flink names its files by UUIDs below a job id, so paths of different files never end alike.
+Two listed paths that do are one file (a bind mount, two mounts of one export, a NameNode's address
+beside its name service) or a copy of it; Weir cannot tell which. So each is kept where anything
+speaks for the other: a reference, now or before; a job that writes to its directory, or a reference
+to any shared file in it, which make its name one that jobs use.
 
 For a copy that somebody put beside the original nothing of this speaks. Nobody uses the name of its
 place, so that a file which nothing refers to by the name of the original is needed by no name, be
@@ -119,7 +118,7 @@ def _named(rows: pa.Table, name: str) -> pa.Table:
 
 
 def _names(rows: pa.Table) -> pa.Array:
-    """Flink's, which are UUIDs."""
+    """File names of Flink, which are UUIDs."""
     return pc.utf8_slice_codeunits(column(rows, "path"), -UUID_CHARS)
 
 
@@ -168,9 +167,7 @@ def _other_spellings(listed: pa.Table, referred: pa.Table) -> pa.Table:
 
 
 def _twins(named: pa.Table, known: Mapping[str, pa.Table]) -> tuple[pa.Table, pa.Table]:
-    """Listed files that end like another one; and those of them for whose other names anything
-    speaks.
-    """
+    """Listed files that end like another one; and those whose other names may be in use."""
     _, at = arrays.grouped(named, ["audit_id", "end"])
     span = (
         named.append_column("at", pa.array(at))
@@ -198,7 +195,7 @@ def _twins(named: pa.Table, known: Mapping[str, pa.Table]) -> tuple[pa.Table, pa
 
 
 def _speaks(named: pa.Table, at: Numbers, known: Mapping[str, pa.Table]) -> Flags:
-    """Whether anything makes a file one that may be needed, by whatever name."""
+    """Whether a file may be needed under any name."""
     directories = arrays.joined(named, *JOB_DIRECTORIES.names)
 
     def is_in(name: str) -> Flags:
@@ -209,7 +206,7 @@ def _speaks(named: pa.Table, at: Numbers, known: Mapping[str, pa.Table]) -> Flag
     root_no = arrays.numbers(column(named, "root_no"))
     is_whole = arrays.flags(column(known["roots"], "is_whole"))[root_no]
     size = int(at.max(initial=-1)) + 1
-    # Of two roots nobody knows that they are on one file system: one may be the other's name.
+    # Two roots may be on one file system, so one may be another name of the other.
     is_spread = arrays.maxima(at, root_no, size)[at] != -arrays.maxima(at, -root_no, size)[at]
     is_needed = arrays.flags(column(named, "is_needed"))
     speaks: Flags = (is_needed | is_in("used") | is_spread | ~is_whole) & ~is_in("set_apart")

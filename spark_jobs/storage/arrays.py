@@ -1,4 +1,4 @@
-"""Columns of one partition as arrays: what is done for each file is done for all of them at once."""
+"""Columns of one partition as arrays: operations on all files at once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -33,7 +33,7 @@ def numbers(array: pa.Array, unknown: int = UNKNOWN) -> Numbers:
 
 
 def flags(array: pa.Array) -> Flags:
-    """Where it is true; unknown is not."""
+    """Flags of a column; unknown is false."""
     flag_values: Flags = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
     return flag_values
 
@@ -44,28 +44,25 @@ def known(array: Numbers) -> Flags:
 
 
 def later(left: Numbers, other: Numbers) -> Flags:
-    """Where both are known and ``one`` is later, or larger."""
+    """Where both are known and ``one`` is later (or larger) than the other."""
     is_later: Flags = known(left) & known(other) & (left > other)
     return is_later
 
 
 def optional(array: Numbers, kind: pa.DataType) -> pa.Array:
-    """Back to a column, null where unknown."""
+    """An array as a column, null if unknown."""
     return pa.array(array, pa.int64(), mask=~known(array)).cast(kind)
 
 
 def joined(table: pa.Table, *names: str) -> pa.Array:
-    """One text for each row that is the same only where all of these columns are; null where one
-    is.
-    """
+    """One text for each row, equal only if all these columns are; null if one is null."""
     texts = [column(table, name).cast(pa.string()) for name in names]
     return pc.binary_join_element_wise(*texts, "\0") if len(texts) > 1 else texts[0]
 
 
 def coded(*texts: pa.Array) -> tuple[list[Numbers], int]:
-    """The same number for the same text in all of these, and how many numbers there are.
-
-    No text may be null.
+    """Numbers of texts, the same for equal texts in all columns, and how many numbers there are. No
+    text may be null.
     """
     encoded = pa.concat_arrays([pa.array([], pa.string()), *texts]).dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
@@ -74,7 +71,7 @@ def coded(*texts: pa.Array) -> tuple[list[Numbers], int]:
 
 
 def find_places(texts: pa.Array, among: pa.Array) -> Numbers:
-    """The place of each text in ``among``, -1 where it is not there."""
+    """The index of each text in ``among``, -1 if it is missing."""
     at: Numbers = (
         pc.fill_null(pc.index_in(texts, value_set=among, skip_nulls=True), -1)
         .to_numpy(zero_copy_only=False)
@@ -84,8 +81,8 @@ def find_places(texts: pa.Array, among: pa.Array) -> Numbers:
 
 
 def require_places(texts: pa.Array, among: pa.Array) -> Numbers:
-    """The place of each text in ``among``. Raises ``LookupError`` where one is missing: a guessed
-    place would judge a file by what is known of another.
+    """The index of each text in ``among``. Raises ``LookupError`` if one is missing: a wrong index
+    would judge a file by another's data.
     """
     at = find_places(texts, among)
     if (at < 0).any():
@@ -101,10 +98,7 @@ def taken(array: pa.Array, at: Numbers) -> pa.Array:
 
 
 def sums(at: Numbers, values: Numbers, size: int) -> Numbers:
-    """``values`` added up by number; unknown ones are left out.
-
-    A sum that no bigint holds is its largest.
-    """
+    """Sums of ``values`` by number, without unknown ones; limited to the largest bigint."""
     is_known = known(values)
     at, values = at[is_known], values[is_known]
     if len(values) and values.max() > _LARGEST // len(values):
@@ -137,7 +131,7 @@ def marked(at: Numbers, size: int) -> Flags:
 
 
 def table(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
-    """Columns in the order and with the types of ``schema``; one that is not given is null."""
+    """A table with the columns of ``schema``; missing ones are null."""
     rows = next((len(given) for given in columns.values()), 0)
     made = (columns.get(field.name) for field in schema)
     return pa.table(
@@ -154,7 +148,7 @@ def _column(given: Any, kind: pa.DataType, rows: int) -> pa.Array:
 
 
 def grouped(rows: pa.Table, key: Sequence[str]) -> tuple[pa.Table, Numbers]:
-    """Distinct keys, and for each row the number of its own. Unknown ones are a key, too."""
+    """Distinct keys, and the index of each row's key. Unknown is also a key."""
     named = rows.select(list(key)).append_column("_at", pa.array(range(rows.num_rows), pa.int64()))
     groups = named.group_by(list(key)).aggregate([("_at", "list")])
     at: Numbers = np.zeros(rows.num_rows, np.int64)
@@ -168,7 +162,7 @@ def grouped(rows: pa.Table, key: Sequence[str]) -> tuple[pa.Table, Numbers]:
 def summed(
     rows: pa.Table, key: Sequence[str], smallest: Sequence[str] = (), largest: Sequence[str] = ()
 ) -> pa.Table:
-    """All other columns added up by key, or the smallest or largest of them."""
+    """All other columns aggregated by key: sum, smallest or largest."""
     group_table, at = grouped(rows, key)
     for name in (name for name in rows.column_names if name not in key):
         if name in smallest or name in largest:

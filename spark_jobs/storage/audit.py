@@ -1,14 +1,12 @@
-"""An audit from its inputs to its tables, in the order in which one rests on the other.
-
-What grows with files is brought together by steps of an :class:`Engine`, in this process or by
-Spark; what grows with jobs, directories and checkpoints alone is judged here, as plain rows.
+"""An audit from its inputs to its tables, in order of dependence. Data that grow with files are
+processed by steps of an :class:`Engine`, in this process or on Spark; data that grow only with
+jobs, directories and checkpoints are judged here, as plain rows.
 
 Steps take whole Arrow columns: by checkpoint (``snapshots``), by path (``path_facts``), and the
-verdict on each file (``verdicts``). A worker of Spark has a part of the paths, so a step returns
-only what is right for a part; ``partial_sums`` adds up. Rules on plain rows take instants as epoch
-microseconds; what is compared with something unknown is not true unless a rule says otherwise. Each
-rule has a case in ``tests/spark_jobs/storage/test_verdicts.py``; ``test_worlds.py`` there knows
-what is really true.
+verdict on each file (``verdicts``). A Spark worker has a part of the paths, so a step returns
+partial results, which ``partial_sums`` adds up. Rules on plain rows use epoch microseconds;
+comparisons with unknown values are false unless a rule says otherwise. Each rule has a case in
+``tests/spark_jobs/storage/test_verdicts.py``; ``test_worlds.py`` compares with known truth.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -62,13 +60,13 @@ class Engine(Protocol):
         together: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
         known: Mapping[str, pa.Table] | None = None,
     ) -> dict[str, Rows]:
-        """``schemas``: of what comes out. Rows with the same values in the columns ``together`` (of
-        all parts, or by part) meet in one call. Without these, what one call of the step before
-        made does.
+        """``schemas``: of what comes out. Rows with equal values in the columns ``together`` (of
+        all parts, or by part) are in one call; without these, the rows that one call of the
+        previous step made.
         """
 
     def collected(self, rows: Rows) -> pa.Table:
-        """For what is bounded by jobs, directories and checkpoints."""
+        """For rows whose number is bounded by jobs, directories and checkpoints."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +208,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         held,
         roots,
     )
-    # Of a cluster that cannot be seen, nobody knows from what its jobs stem.
+    # The origins of jobs of an unseen cluster are unknown.
     all_needed |= {root["audit_id"] for root in roots if root["any_unreachable"]}
     whole = doubts.listed_whole(inputs.doubts, roots)
     alike = _alike(engine, of_paths, sums, held, roots, whole, _used(owned), excluded)
@@ -406,7 +404,7 @@ class _Alike:
 
 
 def _used(owned: Iterable[Row]) -> set[Key]:
-    """(audit_id, job_directory) that a job writes or may write."""
+    """(audit_id, job_directory) that a job writes or may write to."""
     return keys((owner for owner in owned if owner["suspects"]), "audit_id", "job_directory")
 
 
@@ -424,8 +422,8 @@ def _alike(
     used: Set[Key],
     excluded: Set[Key],
 ) -> _Alike:
-    """Usually all references are found, and each job has one directory: then no file need be looked
-    at for how its path ends.
+    """Usually all references are found, and each job has one directory: then the ends of paths need
+    not be compared.
     """
     in_job = [row for row in held if row["job_id"] is not None]
     spread = [

@@ -1,4 +1,4 @@
-"""What the audit before left of files and references, as far as this one audits where they lie."""
+"""The previous audit's state of files and references, for the roots of this audit."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -95,11 +95,9 @@ BEFORE = {"known": KNOWN_FILES, "earlier": REFERRED}
 def brought_together(
     parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table], spellings_of: Sequence[Spellings]
 ) -> dict[str, pa.Table]:
-    """``BEFORE`` of several audits as of one, by the names that places have now: an audit before
-    may have had others.
-
-    What keeps a file longer counts, but for ``first_seen_at``: an inventory of the past proves that
-    a file was there, where it is the same file.
+    """``BEFORE`` of several audits merged into one, with current names of places. The value that
+    keeps a file longer counts, except ``first_seen_at``: an inventory of the past proves that the
+    file was there, if it is the same file.
     """
     for spellings in spellings_of:
         parts = {name: _respelled(rows, spellings) for name, rows in parts.items()}
@@ -132,12 +130,10 @@ _IS_ONE_BY = ("bytes", "modified", "first_seen_at")
 
 
 def _is_one(both: pa.Table) -> Flags:
-    """Whether all that was listed at a path was one file, there ever since it was first seen.
-
-    It has one size and one time; listings of HDFS have minutes only. No whole listing lacked it, as
-    every one that came later than ``APPEARS_WITHIN_H`` after its time would have been seen to
-    (:func:`unlisted_at`). So a file that was put back with its old time is as young as it looks to
-    Weir.
+    """Whether all listings of a path show one file, present since it was first seen: with one size
+    and one time (HDFS lists minutes only). No complete listing later than ``APPEARS_WITHIN_H``
+    after its time lacked it (:func:`unlisted_at`). So a file that was put back with its old time
+    counts as new.
     """
     everywhere = numbers(column(both, "count_all"))
     is_everywhere: Flags = np.ones(both.num_rows, np.bool_)
@@ -161,8 +157,8 @@ def _respelled(rows: pa.Table, spellings: Spellings) -> pa.Table:
 
 
 class Carried(NamedTuple):
-    """``mine`` have ``audit_id`` and, of files, the audited ``root``; ``others`` are as they came:
-    the next audit may ask for them.
+    """``mine`` have ``audit_id`` and, for files, the audited ``root``; ``others`` are unchanged,
+    for the next audit.
     """
 
     mine: pa.Table
@@ -170,8 +166,8 @@ class Carried(NamedTuple):
 
 
 def files_of_roots(files: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
-    """Files below the audited roots, whatever root they were found below before: one within it, or
-    around it.
+    """Files below the audited roots, under whichever root they were found before: an inner or an
+    outer one.
 
     ``roots``: audit → its roots.
     """
@@ -204,8 +200,8 @@ def files_of_roots(files: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
 
 
 def references_of_roots(referred: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
-    """Whether a ``_metadata`` is gone can be known below audited roots only. One elsewhere, which
-    nobody looks at any more, goes on referring to files below the audited roots.
+    """Only below audited roots can a ``_metadata`` be known to be gone. One elsewhere, which is no
+    longer read, keeps its references to files below the audited roots.
     """
     of, paths = column(referred, "metadata_path").dictionary_encode(), column(referred, "path")
     at = of.indices.to_numpy(zero_copy_only=False)
@@ -240,8 +236,8 @@ def _all(parts: list[pa.Table], schema: pa.Schema) -> pa.Table:
 
 
 def merged(files: pa.Table) -> pa.Table:
-    """One row for each file: where two listed names are one path, or two roots hold it, what keeps
-    it longer counts.
+    """One row for each file: if two listed names are one path, or two roots have it, the values
+    that keep it longer count.
     """
     files_merged = files.group_by(["audit_id", "path"]).aggregate(
         [(name, "max") for name in KNOWN_OF_FILE]
@@ -250,8 +246,8 @@ def merged(files: pa.Table) -> pa.Table:
 
 
 def marked_elsewhere(files: pa.Table, referred: pa.Table, audits: Iterable[str]) -> pa.Table:
-    """(audit_id, path) of files that no audited root holds and that something kept, or may need: a
-    root may have got another name, under which nothing of this is known.
+    """(audit_id, path) of kept or perhaps needed files below no audited root: a root may have got
+    another name, under which this is unknown.
     """
     kept = pc.or_(
         pc.is_valid(files.column("vanished_referrer")), pc.is_valid(files.column("unlisted_at"))
@@ -272,9 +268,8 @@ def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table
     those whose referrer vanished, and those that are not old enough for :func:`unlisted_at` to find
     out.
 
-    A listing may lack a directory without an error. When they are listed again, it must not look as
-    if Weir saw them for the first time, or as if nothing had ever referred to them. ``roots`` are
-    those of ``path_facts.ROOTS``.
+    A listing may lack a directory without an error. When they are listed again, they must not look
+    new, or never referred to. ``roots`` are those of ``path_facts.ROOTS``.
     """
     at = arrays.require_places(
         arrays.joined(files, "audit_id", "root"), arrays.joined(roots, "audit_id", "root")
@@ -297,11 +292,9 @@ def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table
 
 
 def unlisted_at(listing: pa.Table, root_no: Numbers, roots: pa.Table, listed: pa.Table) -> Numbers:
-    """Of listed files that no audit knows: the newest audit that listed their root whole and lacked
-    them although they are older, unknown where there is none.
-
-    Whoever referred to such a file then may be gone by now. ``listed`` has the columns of
-    ``LISTED``.
+    """For listed files that no audit knows: the newest audit that listed their root completely
+    without them although they are older; unknown if there is none. Their referrers of that time may
+    be gone by now. ``listed`` has the columns of ``LISTED``.
     """
     newest = np.full(listing.num_rows, UNKNOWN)
     paths, audited = column(listing, "path"), column(roots, "root").to_pylist()
@@ -323,8 +316,8 @@ def unlisted_at(listing: pa.Table, root_no: Numbers, roots: pa.Table, listed: pa
 
 
 def listed_since(since: Numbers, unlisted_at: Numbers, as_of: Numbers) -> Numbers:
-    """Of listed files that an audit lacked: the first audit since then from which on all listed
-    them; unknown of others.
+    """For listed files that an audit lacked: the first audit since which all listed them; unknown
+    for others.
     """
     return np.where(
         known(unlisted_at), np.where(arrays.later(since, unlisted_at), since, as_of), UNKNOWN
@@ -332,7 +325,7 @@ def listed_since(since: Numbers, unlisted_at: Numbers, as_of: Numbers) -> Number
 
 
 def _must_be_listed(modified: Numbers, as_of: Numbers) -> Flags:
-    """Whether a whole listing of that time has every file of this time of modification."""
+    """Whether a complete listing at that time must have every file of this modification time."""
     must_be_listed: Flags = modified <= as_of - APPEARS_WITHIN_H * US_PER_H
     return must_be_listed
 

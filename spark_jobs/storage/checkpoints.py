@@ -1,5 +1,5 @@
-"""Retained checkpoints and savepoints: what they consist of, whether they can be restored, whether
-anyone will.
+"""Retained checkpoints and savepoints: their files, whether they can be restored, whether any job
+may restore them.
 """
 
 import re
@@ -43,8 +43,8 @@ _OF_OWNER = (
 
 
 def with_figures(snapshots: Iterable[Row], figures: Mapping[int, Row]) -> list[Row]:
-    """Snapshots with the counts and sums of their references (by number); ``resolvable`` is null
-    where it cannot be known.
+    """Snapshots with the counts and sums of their references (by number); ``resolvable`` is null if
+    unknown.
     """
     nothing = dict.fromkeys(FIGURES, 0)
     rows_with_figures = []
@@ -65,7 +65,7 @@ def with_figures(snapshots: Iterable[Row], figures: Mapping[int, Row]) -> list[R
 
 
 def written_at(metadata: Iterable[Row]) -> dict[Key, int]:
-    """Listed ``_metadata`` → the time from which it counts as any file does; far ahead where nobody
+    """Listed ``_metadata`` → the time from which it counts as any file does; far ahead if nobody
     knows.
     """
     written: dict[Key, int] = {}
@@ -77,7 +77,7 @@ def written_at(metadata: Iterable[Row]) -> dict[Key, int]:
 
 
 def owned(checkpoints: Iterable[Row], owners: Iterable[Row]) -> list[Row]:
-    """Adds what is known of the job whose directory a checkpoint lies in, as ``owners`` has it."""
+    """Adds the data in ``owners`` of the job whose directory the checkpoint is in."""
     known = {key_of(owner, JOB_DIRECTORY): owner for owner in owners}
     nobody = dict.fromkeys(_OF_OWNER)
     of = ((row, known.get(key_of(row, JOB_DIRECTORY), nobody)) for row in checkpoints)
@@ -97,12 +97,12 @@ def judged(
     ``copied``: those with the same content as another one, which may be the same file.
 
     Waste: its job was seen in a terminal state, and another job restored from it, or from a later
-    checkpoint of that job, has since completed a checkpoint that is whole and its own. As long as
-    any job that may run was restored from that job and has not, nothing of it is waste. Of a dead
-    job no successor is asked for. Savepoints never are.
+    checkpoint of that job, has since completed a checkpoint that is whole and its own. While any
+    job that may run was restored from that job and has not, none of it is waste. A dead job needs
+    no successor. Savepoints are never waste.
     """
     of_origin = by(weaned, "audit_id", "from_job_directory")
-    # Restored from a directory of which nothing was read: it may be this one by another name.
+    # Restored from a directory that was not read: it may be another name of this one.
     read = keys(checkpoints, "audit_id", "job_directory")
     by_other_name = by(
         (
@@ -120,7 +120,7 @@ def judged(
             *of_origin.get((row["audit_id"], row["job_directory"]), ()),
             *by_other_name.get((row["audit_id"], row["job_id"]), ()),
         ]
-        # A job that was restored from a checkpoint of its own is no successor of itself.
+        # A job restored from its own checkpoint is no successor of itself.
         succeeded = [heir for heir in heirs if heir["weaned"] and not heir["is_own"]]
         age_from = written_at.get(key_of(row, CHECKPOINT))
         dead_since = dead.get((row["audit_id"], row["job_directory"]))
@@ -171,14 +171,14 @@ def _is_waste(
         and row["terminal"]
         and row["seen"]
         and not needed_still
-        # Of a job that began where nobody sees, nobody knows what it was restored from.
+        # Of a job that began if nobody sees, nobody knows what it was restored from.
         and not root["any_unreachable"]
         and (
             is_at_most(age_from, dead_since)
             if dead_since is not None
             else _is_succeeded(row, succeeded, root, guard)
         )
-        # What it refers to may go only where its own file may.
+        # Its files may only be deleted if its own file may.
         and is_at_most(age_from, guard)
         and is_less(age_from, row["in_flight_since"], unknown=True)
     )
@@ -186,10 +186,11 @@ def _is_waste(
 
 def _is_succeeded(row: Row, succeeded: Sequence[Row], root: Row, guard: int) -> bool:
     return bool(
-        # One of another run under the same id is not what this run's successor took over.
+        # A checkpoint of another run under the same id is not the one that this run's successor
+        # took over.
         is_at_most(row["started_at"], row["modified"], unknown=not is_given(row["job_id"]))
         and is_at_most(row["modified"], _with_clocks_apart(row["last_completed_at"]))
-        # Where several clusters write, only the last one is known to be of this job: others may
+        # If several clusters write there, only the last one is known to be of this job: others may
         # have its id.
         and (
             len(root["clusters"] or ()) == 1
@@ -204,17 +205,17 @@ def _with_clocks_apart(at: int | None) -> int | None:
 
 
 def _has_left_behind(heir: Row, row: Row, guard: int) -> bool:
-    """Whether this heir alone proves it: what one took of one run and another of the next says
-    nothing of what lies between.
+    """Whether this heir alone proves it: heirs of two different runs say nothing about checkpoints
+    between these.
     """
     left_up_to, left_at = heir["from_checkpoint_id"], heir["restored_at"]
     return (
         is_at_most(row["checkpoint_id"], left_up_to)
-        # A later one than the job is known to have completed was written by somebody unknown.
+        # A later checkpoint than the job is known to have completed is of an unknown writer.
         and is_at_most(left_up_to, row["last_completed_id"])
         # A job that starts again under its id counts from 1 again: these are not the same ones.
         and is_at_most(row["modified"], left_at)
-        # One that went on after the other was restored was copied, not succeeded; its last
+        # A job that continued after the other was restored was copied, not succeeded; its last
         # checkpoint may not be listed yet.
         and is_at_most(row["last_completed_at"], smallest((left_at, guard)), unknown=True)
     )
@@ -291,7 +292,7 @@ def last_unfound(
     """``JOB`` of those that ended and of which nobody knows where the last checkpoint is: somebody
     may have put it elsewhere.
 
-    What it refers to may lie in the directory of its job. ``checkpoints`` are :func:`owned`.
+    Its files may be in the directory of its job. ``checkpoints`` are :func:`owned`.
     """
     own = by((row for row in checkpoints if not row["is_savepoint"] and row["claims"] == 1), *JOB)
     left = _Left.of(weaned, sole, remembered)
@@ -339,10 +340,10 @@ class _Left:
 
 
 def _is_since_restore(row: Row, job: Row) -> bool:
-    """A restored job goes on counting: a lower number is of somebody else who writes there. Where
-    the job is not known to have completed one since, it is of the run before, by another clock.
-    What was written after a job that ended had completed its last one is of somebody else as well.
-    A run that began after the restore, under the same id, may have begun with nothing.
+    """A restored job continues its numbers: a lower number is of another writer. Where the job is
+    not known to have completed one since, it is of the run before, by another clock. What was
+    written after a job that ended had completed its last one is of somebody else as well. A run
+    that began after the restore, under the same id, may have begun with nothing.
     """
     is_of_run = is_at_most(job["started_at"], _with_clocks_apart(job["restored_at"]), unknown=True)
     counts_on = is_less(job["from_checkpoint_id"], row["checkpoint_id"], unknown=True)

@@ -1,5 +1,5 @@
-"""Directories that hold files, with all that is known of the audit, the root and the job: files are
-joined to it once.
+"""Directories with files, and all data of their audit, root and job, so that files are joined only
+once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set

@@ -1,9 +1,7 @@
-"""What could hide a referrer: each keeps the files that it may refer to, as far as it reaches.
-
-They are added to what reading and listing already doubted. What each means, how far it can reach
-and what ends it is declared in :data:`spark_jobs.storage_words.DOUBTS`. Where two spellings may mean
-one file, only an operator can tell: an alias in the spellings makes them one, an alias of a prefix
-to itself says that it is elsewhere.
+"""Doubts: what could hide a referrer. Each keeps the files that may be referred to, within its
+reach. They are added to the doubts of reading and listing. Meaning, reach and end of each are
+declared in :data:`spark_jobs.storage_words.DOUBTS`. If two spellings may mean one file, only an
+operator can tell: an alias makes them one, an alias of a prefix to itself says that they differ.
 """
 
 import json
@@ -77,15 +75,15 @@ _HIDES_CHECKPOINT = re.compile(r"/(?:chk-[0-9]+|[0-9a-f]{32}|_metadata)$")
 
 
 def of_listing(doubts: Iterable[Row], roots: Sequence[Row], reaches: Reaches) -> list[Row]:
-    """With how far they reach: what a listing could not look into may hold a checkpoint, of the job
-    in whose directory it is, or of any.
+    """Doubts of listings with their reach: an unlisted directory may contain a checkpoint, of the
+    job whose directory it is in, or of any.
     """
     rows = list(doubts)
     places = _in_jobs([f"{row['subject']}/{METADATA_NAME}" for row in rows], _MADE_BY_FLINK)
     return [
         row
         | {"statements": _stated_dead(directory)}
-        | {"reach": _of_unlisted(row, directory, job_id, roots, reaches)}
+        | {"reach": _unlisted_reach(row, directory, job_id, roots, reaches)}
         for row, (directory, job_id) in zip(rows, places, strict=True)
     ]
 
@@ -107,13 +105,13 @@ def _in_jobs(
     ]
 
 
-def _of_unlisted(
+def _unlisted_reach(
     row: Row, directory: str | None, job_id: str | None, roots: Sequence[Row], reaches: Reaches
 ) -> Reach:
     subject, other, audit_id = row["subject"], row.get("other") or "", row["audit_id"]
     if row["reason"] == TWO_NAMES:
         around = [root_around(audit_id, f"{place}/", roots) for place in (subject, other)]
-        return _of_both(around[0], around[1], subject, other) if other else EVERYTHING
+        return _reach_of_both(around[0], around[1], subject, other) if other else EVERYTHING
     if row["reason"] == "bad_name":
         return EVERYTHING if subject.endswith(f"/{METADATA_NAME}") else below(subject)
     if (audit_id, directory) in reaches.dead:
@@ -124,7 +122,7 @@ def _of_unlisted(
         return EVERYTHING
     leads_inside = root_around(audit_id, other, roots) is not None
     if leads_inside:
-        # What lies there is listed and read by its own name.
+        # Its content is listed and read under its own name.
         return below(subject, other)
     if directory is not None or _HIDES_CHECKPOINT.search(subject):
         return reaches.of_job(audit_id, job_id, subject)
@@ -145,9 +143,7 @@ def listed_whole(doubts: Iterable[Row], roots: Sequence[Row]) -> list[bool]:
 
 
 def of_metadata(doubts: Iterable[Row], reaches: Reaches, settled: Set[Key]) -> list[Row]:
-    """Those about a ``_metadata`` with how far they reach, without those that an operator
-    acknowledged.
-    """
+    """Doubts about a ``_metadata`` with their reach, without acknowledged ones."""
     rows = [row for row in doubts if (row["audit_id"], row["subject"]) not in settled]
     places = _in_jobs([row["subject"] for row in rows], _OF_CHECKPOINT)
     return [
@@ -158,8 +154,10 @@ def of_metadata(doubts: Iterable[Row], reaches: Reaches, settled: Set[Key]) -> l
     ]
 
 
-def _of_both(root: str | None, other_root: str | None, *directories: str) -> Reach:
-    """Two roots that hold the same are taken to be one wholly: no listing compares them."""
+def _reach_of_both(root: str | None, other_root: str | None, *directories: str) -> Reach:
+    """The reach of two roots with the same content: they count as one completely, since no listing
+    compares them.
+    """
     if root == other_root or root is None or other_root is None:
         return below(*directories)
     return below(root, other_root)
@@ -184,7 +182,7 @@ def _stated_dead(directory: str | None) -> list[Row]:
 
 
 def _stated_foreign(row: Row) -> list[Row]:
-    """What an operator may state who has looked at the file."""
+    """What an operator may state after inspecting the file."""
     if row["reason"] not in ACKNOWLEDGEABLE or None in (
         row["head_sha256"],
         row["metadata_modified"],
@@ -198,8 +196,8 @@ def _stated_foreign(row: Row) -> list[Row]:
 def of_completed(
     doubts: Sequence[Row], owners: Iterable[Row], metadata: Iterable[Row]
 ) -> list[Row]:
-    """Without those about a ``_metadata`` whose checkpoint provably never completed: it never
-    referred to anything.
+    """Doubts without those about a ``_metadata`` whose checkpoint provably never completed: it
+    never referred to anything.
 
     Numbers repeat where a job starts again under its id, so the file has to be of the time of that
     checkpoint.
@@ -233,7 +231,7 @@ def of_completed(
 
 
 def unknown_authorities(outside: Iterable[Row], roots: Iterable[Row]) -> list[Row]:
-    """File systems that references name and that no root is on; one doubt each.
+    """A doubt for each file system that references name and no root is on.
 
     They reach the jobs whose directories these references name: other files they do not mean, by
     whatever name.
@@ -258,7 +256,7 @@ def unknown_authorities(outside: Iterable[Row], roots: Iterable[Row]) -> list[Ro
 
 
 def of_other_spellings(spellings: Iterable[Row]) -> list[Row]:
-    """One doubt an audit, about the first of them; it reaches the directories of all."""
+    """One doubt per audit, about the first spelling; it reaches the directories of all."""
     return [
         _doubt(
             first := min(of, key=lambda row: str(row["path"])),
@@ -292,7 +290,7 @@ def of_twins(pairs: Iterable[Row], copied: Set[Key]) -> list[Row]:
                 ),
                 Reach(NAMED_FILES)
                 if of_pair in copied
-                else _of_both(pair["root"], pair["other_root"], *of_pair[1:]),
+                else _reach_of_both(pair["root"], pair["other_root"], *of_pair[1:]),
             )
         )
     return doubts
@@ -314,10 +312,10 @@ def same_metadata(snapshots: Iterable[Row], copied: Set[Key]) -> list[Row]:
             reach = (
                 Reach(NAMED_FILES)
                 if pair in copied or (pair[0], pair[2], pair[1]) in copied
-                else _of_both(
+                else _reach_of_both(
                     row["root"],
                     other["root"],
-                    *(one["job_directory"] for one in alike if one["job_directory"]),
+                    *(row["job_directory"] for row in alike if row["job_directory"]),
                 )
             )
             doubts.append(
@@ -367,7 +365,8 @@ def restored_from_gone(
         path = job["restored_path"]
         found_at = newest.get(key_of(job, JOB), {}).get("modified")
         has_own = is_less(job["restored_at"], found_at) and not job["reads_restored"]
-        # Others may have its id: that it went on from its own is known where it writes there alone.
+        # Others may have its id: that it continued from its own is only known if it alone writes
+        # there.
         is_own = job["from_job_directory"] == job["written_directory"] is not None
         is_of_other = job["from_prefix"] is None and not is_own
         has_moved_on = is_less(job["restored_at"], job["last_completed_at"]) and (
@@ -408,7 +407,7 @@ def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> lis
         may_be = (job["restored_at"] is not None and job["restored_path"] is None) or job[
             "restore_unread"
         ]
-        # One that is written where nobody knows may refer to anything.
+        # One that is written if nobody knows may refer to anything.
         has_completed = job["written_directory"] is not None and is_less(
             began_at, job["last_completed_at"]
         )

@@ -39,8 +39,8 @@ class FailedCheckpoints:
     def of_number_and_time(
         self, at: Numbers, number: Numbers, modified: Numbers, rows: Numbers, before_s: int
     ) -> Flags:
-        """Of files by their directory (``at``): whether one of that number was under way when they
-        were written. Of ``rows`` alone.
+        """For files by their directory (``at``): whether a failed checkpoint of that number was
+        under way when they were written. Only for ``rows``.
         """
         is_failed = np.zeros(len(at), np.bool_)
         for mine, of in self._by_directory(at, rows):
@@ -58,8 +58,8 @@ class FailedCheckpoints:
     def of_number_or_time(
         self, at: Numbers, number: Numbers, modified: Numbers, rows: Numbers
     ) -> tuple[Flags, Flags]:
-        """Whether a file is of one: by its number where it has any, else by its time; and whether
-        of one that was ``lost``.
+        """Whether a file is of a failed checkpoint (by its number if it has one, else by its time);
+        and whether of a ``lost`` one.
         """
         any_of, lost_of = np.zeros(len(at), np.bool_), np.zeros(len(at), np.bool_)
         for mine, of in self._by_directory(at, rows):
@@ -76,7 +76,7 @@ class FailedCheckpoints:
         return any_of, lost_of
 
     def _by_directory(self, at: Numbers, rows: Numbers) -> Iterator[tuple[Numbers, slice]]:
-        """Rows of each directory that has any, with where its checkpoints stand."""
+        """Rows by directory, with the range of its checkpoints."""
         rows = rows[self._begin[at[rows]] < self._begin[at[rows] + 1]]
         order = rows[np.argsort(at[rows], kind="stable")]
         directories, first = np.unique(at[order], return_index=True)
@@ -87,7 +87,7 @@ class FailedCheckpoints:
 
 
 def _within(instants: Numbers, since: Numbers, until: Numbers) -> Flags:
-    """Which lie in any of these spans, their ends included."""
+    """Whether each is in any of these spans, ends included."""
     order = np.argsort(since, kind="stable")
     reached = np.maximum.accumulate(until[order]) if len(order) else until
     place = np.searchsorted(since[order], instants, side="right") - 1

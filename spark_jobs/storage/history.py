@@ -1,4 +1,4 @@
-"""What the audit before knew of referrers that are gone, and what the next one has to know."""
+"""Referrers that are gone: from the previous audit, and for the next one."""
 
 from collections.abc import Iterable, Sequence, Set
 from typing import NamedTuple
@@ -19,11 +19,9 @@ _PATHS = pa.schema([("audit_id", pa.string()), ("path", pa.string())])
 
 
 class Unread(NamedTuple):
-    """Checkpoints (audit_id, metadata_path) that earlier references name and that were not read
-    this time.
-
-    ``gone``: they are not there any more. ``vanished``: and nobody saw them discarded, so that what
-    they referred to is kept.
+    """Checkpoints (audit_id, metadata_path) of earlier references that were not read this time.
+    ``gone``: they no longer exist. ``vanished``: and were not seen to be discarded, so their files
+    are kept.
     """
 
     gone: set[Key]
@@ -93,7 +91,7 @@ def unread(
 
 
 def elsewhere(checkpoints: Iterable[Row], unread: Unread, vanished: Iterable[Row]) -> list[Row]:
-    """Checkpoints that may lie where nobody looks, with ``path``, ``place``, ``job_id`` and
+    """Checkpoints that may lie if nobody looks, with ``path``, ``place``, ``job_id`` and
     ``job_directory``: those that were not read this time, and those that are gone without having
     been seen discarded, now or in audits before (``vanished``).
     """

@@ -1,6 +1,4 @@
-"""Where in Flink's layout files lie, for whole columns of paths; the layout itself is
-:mod:`ingest.storage.layout`.
-"""
+"""Places of files in Flink's layout (:mod:`ingest.storage.layout`), for whole columns of paths."""
 
 import re
 from typing import NamedTuple
@@ -40,7 +38,7 @@ _MOST_DIGITS = 18
 
 class Placed(NamedTuple):
     """``job_directory`` is ``<any directory>/<job id>``, as far as a path leads through one; null
-    where ``job_id`` is.
+    if ``job_id`` is.
 
     This is the identity of a job in storage. The id alone is none: every job of an application
     cluster with high availability has the id 000…0.
@@ -53,8 +51,8 @@ class Placed(NamedTuple):
 
 
 def placed(paths: pa.Array) -> Placed:
-    """Each pattern is tried only where its literal is, and where those before it failed: ten
-    million paths are many.
+    """Each pattern is tried only on paths with its literal for which earlier ones failed, for the
+    sake of ten million paths.
     """
     place = np.full(len(paths), len(PLACES), np.int8)
     directory = np.full(len(paths), -1, np.int64)
@@ -142,8 +140,8 @@ def _flags(array: pa.Array) -> np.ndarray:
 
 
 def _sliced(paths: pa.Array, begin: int, end: int | None) -> pa.Array:
-    """Counted from the end, where all characters are of one byte: bytes are cut several times as
-    fast as characters.
+    """Cuts from the end, if all characters are single bytes: several times as fast as by
+    characters.
     """
     return pc.binary_slice(paths.cast(pa.binary()), begin, end).cast(pa.string())
 
@@ -164,7 +162,7 @@ def _job_directories(paths: pa.Array, place: str) -> pa.Array | None:
 
 
 def _checkpoint_ids(paths: pa.Array) -> np.ndarray:
-    """Of ``chk-N``, -1 where there is none: a number too large for any checkpoint is none."""
+    """The number of ``chk-N``; -1 if there is none, or it is too large for a checkpoint."""
     texts = pc.struct_field(pc.extract_regex(paths, r"/chk-(?P<number>[0-9]+)/[^/]*\z"), [0])
     short = pc.if_else(pc.less_equal(pc.utf8_length(texts), _MOST_DIGITS), texts, None)
     ids = np.array(pc.fill_null(short.cast(pa.int64()), -1).to_numpy(zero_copy_only=False))

@@ -1,4 +1,4 @@
-"""Which jobs stem from which, and whose task-owned files a retained snapshot may still need."""
+"""The lineage of jobs, and whose task-owned files a retained snapshot may still need."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -16,8 +16,8 @@ _GIVEN_PREFIXES = ("000000", "ffffff")
 
 @dataclass(frozen=True)
 class Family:
-    """What is known of jobs: from whom they stem, which directories they write (``sole``), whose
-    last checkpoint nobody found, which directories are of jobs attested to be ``dead``.
+    """Known facts of jobs: their origins, their directories (``sole``), those whose last checkpoint
+    was not found, and directories of jobs attested to be ``dead``.
     """
 
     jobs: Sequence[Row]
@@ -35,8 +35,8 @@ def needed_jobs(
     of all may be: a snapshot is there whose job nobody can tell or remembers, or a job stems from
     one of which that is so, or from a place that nobody knows.
 
-    ``metadata``: all that may be there, also where nobody looks. Nobody restores from those of a
-    dead job: they keep its own files alone.
+    ``metadata``: all that may be there, also if nobody looks. Nobody restores from those of a dead
+    job: they keep its own files alone.
     """
     jobs, restores, chains = family.jobs, family.restores, family.chains
     of_dead = [row for row in metadata if (row["audit_id"], row["job_directory"]) in family.dead]
@@ -50,7 +50,7 @@ def needed_jobs(
         for row in savepoints
         if (named := _SAVEPOINT.search(row["path"]))
     }
-    # From there another one may be, though nothing else is known of the place.
+    # Another job may be restored from there, though nothing else is known of the place.
     outside = [
         job for job in restores if root_around(job["audit_id"], job["restored_path"], roots) is None
     ]
@@ -136,7 +136,7 @@ def needed_by_unfound(family: Family, held: Iterable[Row], read: Set[Key]) -> se
 
 
 class Origins:
-    """From whom jobs stem: only files of these, besides its own, a checkpoint of a job refers to."""
+    """The origins of jobs: besides its own files, a checkpoint only refers to files of these."""
 
     def __init__(self, family: Family, held: Iterable[Row]) -> None:
         of_prefix = _of_prefix(held, family.jobs)
@@ -149,17 +149,15 @@ class Origins:
             self._above.setdefault(descendant, []).append(ancestor)
 
     def of(self, audit_id: str, job_id: str) -> Set[str] | None:
-        """Ids of the job and of those above it; None where nobody knows one of them, or others may
-        have its id.
-        """
+        """Ids of the job and its origins; None if one is unknown, or others may have its id."""
         line = ancestors([(audit_id, job_id)], self._above)
-        if not line <= self._known or any(is_given(one) for _, one in line):
+        if not line <= self._known or any(is_given(ancestor) for _, ancestor in line):
             return None
-        return {one for _, one in line}
+        return {ancestor for _, ancestor in line}
 
 
 def _of_prefix(held: Iterable[Row], jobs: Iterable[Row]) -> dict[Key, list[Key]]:
-    """Jobs by what the name of a savepoint tells of their ids."""
+    """Jobs by the part of their ids in a savepoint's name."""
     of_prefix: dict[Key, list[Key]] = {}
     for audit_id, job_id in keys([*held, *jobs], "audit_id", "job_id"):
         if audit_id is not None and job_id is not None:
@@ -170,11 +168,11 @@ def _of_prefix(held: Iterable[Row], jobs: Iterable[Row]) -> dict[Key, list[Key]]
 def _unknown_origins(
     family: Family, of_prefix: Mapping[Key, Sequence[Key]], written: Set[Key]
 ) -> set[Key]:
-    """(audit_id, job_id) of jobs of which nobody knows from whom they stem."""
+    """(audit_id, job_id) of jobs with unknown origins."""
 
     def tells_origin(job: Row) -> bool:
-        """Only the last restore of a job is known: after one from a snapshot of its own, or from
-        one that tells no job, nobody knows any more from whom it stems.
+        """Whether a restore tells the origin. Only the last restore is known: after one from an own
+        snapshot, or from one without a job, the origin is unknown.
         """
         audit_id, job_id, prefix = job["audit_id"], job["from_job_id"], job["from_prefix"]
         if job_id is None:
@@ -201,8 +199,8 @@ def _unknown_origins(
 def _descents(
     restores: Iterable[Row], chains: Iterable[Row], of_prefix: dict[Key, list[Key]]
 ) -> set[tuple[Key, Key]]:
-    """(descendant, ancestor): restored from, or refers to files of; a savepoint tells but six
-    digits of its job's id.
+    """(descendant, ancestor), by restores or references; a savepoint only has six digits of its
+    job's id.
     """
     descents = set()
     for job in restores:
@@ -223,7 +221,7 @@ def _descents(
 
 
 def ancestors(holders: Iterable[Key], above: dict[Key, list[Key]]) -> set[Key]:
-    """``holders`` and all above them."""
+    """``holders`` and all their ancestors."""
     reached = set(holders)
     left = list(reached)
     while left:

@@ -1,5 +1,5 @@
-"""Operator state of retained checkpoints: by operator its bytes, beside those of keyed state, and
-the elements of its named lists.
+"""Operator state of retained checkpoints: bytes of each operator, besides keyed state, and the
+elements of its named lists.
 
 For each element a checkpoint keeps an offset of eight bytes in its ``_metadata``, which the
 JobManager has on its heap as well; of a UNION list each subtask gets the elements of all at a
@@ -63,7 +63,7 @@ def notable_operators(rows: pa.Table) -> pa.Table:
     of_operator = arrays.flags(pc.is_in(column(rows, "kind"), value_set=pa.array(_KINDS)))
     bytes_of = arrays.numbers(column(rows, "state_bytes"), 0)
     operator_bytes = arrays.sums(code[of_operator], bytes_of[of_operator], size)
-    elements, states = _of_lists(rows, code, of_operator, size)
+    elements, states = _list_sums(rows, code, of_operator, size)
     notable = (operator_bytes > 0) & (
         (elements["elements"] >= LEAST_ELEMENTS) | (operator_bytes >= LEAST_BYTES)
     )
@@ -106,7 +106,7 @@ def _inverse(codes: Numbers, size: int) -> Numbers:
 
 
 def _distinct(own: pa.Table, name: str, size: int) -> Numbers:
-    """How many values of a column there are of each code."""
+    """The number of distinct values of a column, by code."""
     counted = own.group_by("code").aggregate([(name, "count_distinct")])
     return arrays.sums(
         arrays.numbers(column(counted, "code")),
@@ -115,7 +115,7 @@ def _distinct(own: pa.Table, name: str, size: int) -> Numbers:
     )
 
 
-def _of_lists(
+def _list_sums(
     rows: pa.Table, code: Numbers, of_operator: np.ndarray, size: int
 ) -> tuple[dict[str, Numbers], dict[int, str]]:
     """Elements by mode, and ``states`` of a code: JSON of [{name, mode, elements, most}], ``most``
@@ -166,8 +166,8 @@ def _as_json(states: list[Row]) -> str:
 
 
 def of_checkpoints(operators: Iterable[Row], checkpoint_rows: Iterable[Row]) -> list[Row]:
-    """``storage_operator_state``: those of checkpoints that were read to their end, at most
-    ``MOST_OPERATORS`` of each.
+    """``storage_operator_state`` of completely read checkpoints, at most ``MOST_OPERATORS`` of
+    each.
     """
     of = by(operators, "audit_id", "metadata_path")
     names = ("root", "cluster", "job_id", "checkpoint_id", "is_savepoint", "modified")

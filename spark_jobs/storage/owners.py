@@ -1,9 +1,9 @@
-"""Which job writes which directory, and what is known of that job: plain rows, bounded by jobs.
+"""Which job writes which directory, and that job's data: plain rows, bounded by jobs.
 
 A job in storage is its directory, ``<any directory>/<job id>``: ids repeat, since jobs of
 application clusters with high availability have the id 000…0 or one made of their cluster's name,
-and others may be given any. What a cluster says of a job counts only for directories that the
-cluster is known to write.
+and others may be given any. A cluster's data on a job only count for directories that the cluster
+is known to write.
 """
 
 import re
@@ -69,8 +69,8 @@ _SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}(?:/|$)")
 def restores(jobs: Iterable[Row]) -> list[Row]:
     """Jobs that were restored from a known place.
 
-    ``from_job_directory`` is the directory of the job whose checkpoint that was; of a savepoint
-    only ``from_prefix`` is known, the first six digits of its job's id.
+    ``from_job_directory``: of the job that took the checkpoint; for a savepoint only
+    ``from_prefix`` is known, the first six digits of its job's id.
     """
     restored = [job for job in jobs if job["restored_path"] is not None]
     places = placed(
@@ -99,8 +99,8 @@ def restores(jobs: Iterable[Row]) -> list[Row]:
 def earlier_restores(
     before: Iterable[Row], jobs: Sequence[Row], audit_ids: Iterable[str], *, settled: bool = False
 ) -> list[Row]:
-    """Restores that audits before knew (``carried.RESTORES``) and that no row of a job says any
-    more, as :func:`restores` has them. A job that nobody reports may run.
+    """Restores known to earlier audits (``carried.RESTORES``) that no job row has any more, in the
+    form of :func:`restores`. An unreported job may run.
     """
     before = [restore for restore in before if bool(restore["settled"]) == settled]
     known = {key_of(job, JOB): job for job in jobs}
@@ -116,7 +116,7 @@ def earlier_restores(
 
 
 def directories(held: Iterable[Row], snapshots: Iterable[Row]) -> list[Row]:
-    """(audit_id, root, job_directory, job_id) of which any file was listed or read."""
+    """(audit_id, root, job_directory, job_id) with any listed or read file."""
     names = (*JOB_DIRECTORY, "job_id")
     read = (snapshot for snapshot in snapshots if snapshot["place"] == "metadata")
     directory_keys = keys(
@@ -126,13 +126,12 @@ def directories(held: Iterable[Row], snapshots: Iterable[Row]) -> list[Row]:
 
 
 def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row]) -> list[Row]:
-    """Each directory with each job that ``writes`` it, or that nobody can say does not.
+    """Each directory with each job that ``writes`` it, or may do so.
 
     A job writes a directory if its last checkpoint was reported there, by its cluster as it is now
-    (not ``recorded``). Of one that never reported
-    any, the operator may have said it: the root is registered for one cluster alone, and holds one
-    directory of that id. A job of that id and of an allowed cluster of which no directory is known
-    at all may write to any of them.
+    (not ``recorded``). If it never reported any, the registration may tell: the root is registered
+    for one cluster, and has one directory of that id. A job of that id and an allowed cluster
+    without a known directory may write to any of them.
     """
     of_this_id = by(directories, "audit_id", "root", "job_id")
     clusters_of = {key_of(root, ("audit_id", "root")): root["clusters"] or [] for root in roots}
@@ -149,7 +148,7 @@ def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row
             unreported = job["written_directory"] is None
             for_one = len(clusters) == 1 and allowed
             declared = for_one and alone and unreported
-            # Another application of this id may have written there whom nobody remembers.
+            # Another, forgotten application of this id may have written there.
             is_distinguished = for_one or not is_given(job["job_id"])
             if reported or declared or (allowed and unreported):
                 rows_written.append(
@@ -164,21 +163,20 @@ def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row
 
 
 def owners(writers: Iterable[Row], shared: Set[str], remembered: Iterable[Row] = ()) -> list[Row]:
-    """Per job directory: how many clusters have ``claims`` to it, and what is known of the job.
+    """Per job directory: the number of clusters with ``claims`` to it, and the job's data.
 
-    ``claims`` is 0 where no job is known to write it; ``suspects`` are those that may, with one
-    that nobody remembers where there was any (``shared``: ``carried.JOB_DIRECTORIES``). ``cluster``
-    and ``job_name`` are null unless there is one claim. ``began_at``: of a run that did not go on
-    from this directory, now or when an audit before saw it (``remembered``: ``carried.REMEMBERED``):
-    what is older is of runs that nobody remembers. ``failed`` are checkpoints
-    that provably never completed. Where two clusters may write it, the answers are those that keep
-    most.
+    ``claims`` is 0 if no job is known to write it; ``suspects`` are those that may, with one that
+    nobody remembers where there was any (``shared``: ``carried.JOB_DIRECTORIES``). ``cluster`` and
+    ``job_name`` are null unless there is one claim. ``began_at``: the start of a run that did not
+    continue from this directory, now or in an earlier audit (``remembered``:
+    ``carried.REMEMBERED``): older files are of forgotten runs. ``failed`` are checkpoints that
+    provably never completed. If two clusters may write it, the values that keep most count.
     """
     owner_rows = []
     known_before = {row["job_directory"]: row for row in remembered}
     for key, of in by(writers, *JOB_DIRECTORY, "job_id").items():
         place = dict(zip((*JOB_DIRECTORY, "job_id"), key, strict=True))
-        # One job that is known by the names of two clusters began once.
+        # A job known under the names of two clusters began once.
         began = {job["started_at"] or job["cluster"] for job in of}
         is_shared = place["job_directory"] in shared or len(began) > 1
         suspects = max(len({job["cluster"] for job in of}), 1 + is_shared)
@@ -208,9 +206,9 @@ def owners(writers: Iterable[Row], shared: Set[str], remembered: Iterable[Row] =
 
 
 def _beginning(of: Iterable[Row], known_before: Row) -> Row:
-    """``began_at`` and ``went_on_at``, the start of a run that went on from this directory: it was
-    restored from there when it started, or was when an audit saw it. Of one that was restored from
-    there later, nobody knows with what it began.
+    """``began_at`` and ``went_on_at``, the start of a run that continued from this directory: it
+    was restored from there at its start, now or in an earlier audit. If it was restored from there
+    later, its beginning is unknown.
     """
     went_on = {
         known_before.get("went_on_at"),
@@ -233,8 +231,8 @@ def _goes_on(job: Row) -> bool:
 
 
 def _failed(ended: Iterable[Row]) -> list[Row]:
-    """Those seen discarded are many; here only what never completed counts, and only where no other
-    checkpoint of that number did.
+    """Checkpoints that never completed, if no other checkpoint of that number did; without the many
+    discarded ones.
     """
     ended = list(ended)
     completed = {end["checkpoint_id"] for end in ended if end["completed"] is not False}
@@ -249,8 +247,8 @@ def sole_writers(owners: Iterable[Row]) -> list[Row]:
 
 
 def is_of_time(modified: int | None, end: Row, before_s: int = 0) -> bool:
-    """Whether a file may have been written for a checkpoint (of ``failed``), by when that was
-    triggered and ended.
+    """Whether a file may have been written for a checkpoint (of ``failed``), by its trigger and
+    end.
     """
     if modified is None or end["triggered_at"] is None:
         return False

@@ -35,7 +35,7 @@ _FAILURE = [
     ("head_sha256", pa.string()),
     ("named_jobs", pa.list_(pa.string())),
 ]
-"""``head_sha256`` and ``named_jobs`` are those of ``ingest.metadata.unread``, null where the file
+"""``head_sha256`` and ``named_jobs`` are those of ``ingest.metadata.unread``, null if the file
 could not be read at all.
 """
 _ROWS = [(field.name, in_microseconds(field.type)) for field in references.SCHEMA]
@@ -50,9 +50,7 @@ FOREIGN = "foreign_metadata"
 
 
 def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches of ``PARSED``, in the order of the files asked for; files are streamed, never held
-    whole.
-    """
+    """Batches of ``PARSED``, in the order of the requested files, which are streamed."""
     for batch in batches:
         for row in batch.to_pylist():
             modified, within = _aware(row["modified"]), _read_root(row)
@@ -70,9 +68,7 @@ def _parsed(file: MetadataFile, row: Mapping[str, Any]) -> Iterator[pa.RecordBat
         yield _failed(
             file, row, "vanished_metadata", "It was listed, and gone when it was to be read."
         )
-    except (
-        Exception
-    ) as error:  # whatever a file system raises: this file is not known, others go on
+    except Exception as error:  # on any error of a file system only this file is unknown
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
         yield _failed(
             file,
@@ -140,8 +136,8 @@ def _failed(
 
 
 def successors(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """For ``_metadata`` that vanished: what lies in the ``chk-*`` directories beside theirs now, as
-    batches of ``WANTED``.
+    """Successors of vanished ``_metadata``: those now in the ``chk-*`` directories beside theirs,
+    as batches of ``WANTED``.
 
     While a root is listed and read, checkpoints of running jobs are replaced by newer ones. A
     directory that cannot be listed yields nothing: then the vanished file stays a doubt.
@@ -183,8 +179,8 @@ def _read_root(row: Mapping[str, Any]) -> str:
 
 
 def canonical_paths(rows: pa.Table, column: str, spellings_of: Mapping[str, Spellings]) -> pa.Array:
-    """A column of paths in canonical spelling, null where there is none; ``spellings_of`` audits
-    that have aliases.
+    """A column of paths in canonical spelling, null if there is none; ``spellings_of`` audits that
+    have aliases.
     """
     written = arrays.column(rows, column).cast(pa.string())
     mask = canonical_column(written, PLAIN)

@@ -1,4 +1,4 @@
-"""What several calls of a step found of the same checkpoint, job or directory, added up."""
+"""Adds up partial results of several calls of a step, by checkpoint, job or directory."""
 
 from collections.abc import Mapping
 

@@ -1,8 +1,5 @@
-"""All that is said of paths, brought together for each of them: listings, what was known of files,
-and who refers to them.
-
-One call sees everything that is said of its paths. What it makes of them is a row for each listed
-file, and sums by checkpoint, job and directory, of which each call has a part.
+"""All facts of each path: listings, earlier facts, and referrers. One call has all facts of its
+paths. It makes a row for each listed file, and partial sums by checkpoint, job and directory.
 """
 
 from collections.abc import Iterable, Mapping
@@ -44,8 +41,8 @@ CHECKPOINTS = pa.schema(
         ("home_no", _INT),
     ]
 )
-"""Of checkpoints that were read, which are numbered in this order: by audit and path. -1 where
-there is none.
+"""Of checkpoints that were read, which are numbered in this order: by audit and path. -1 if there
+is none.
 
 ``is_covered``: it is older than the listing, which then says of every file whether it is there.
 ``previous_no``: the one before it of the same job. ``job_no``: of audit, directory and id of its
@@ -146,7 +143,7 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     )
     listing, references, segments = parts["listing"], parts["storage_reference"], parts["segments"]
     pair = ("audit_id", "metadata_path", "path")
-    # What is read there now and names it no more is another checkpoint of that number.
+    # A checkpoint that is read there now and no longer names it is another one of that number.
     is_named = (
         arrays.find_places(arrays.joined(earlier.mine, *pair), arrays.joined(references, *pair))
         >= 0
@@ -155,7 +152,7 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
         ["audit_id", *REFERRED.names]
     )
     tables = (listing, references, segments, unread, before.mine)
-    # Long texts: of one audit they are not copied to be told from those of another.
+    # Long texts: with a single audit they need no copies with the audit's id.
     key = ("audit_id", "path") if len(by_audit) > 1 else ("path",)
     codes, count = arrays.coded(*(arrays.joined(table, *key) for table in tables))
     of_listing, of_references, of_segments, of_unread, of_known = codes
@@ -172,8 +169,8 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     files = _files(listing, before.mine, paths, known, resolved, segment_bytes)
     is_listed = arrays.marked(paths.listing, count)[paths.known]
     absent = carried.absent_files(before.mine, is_listed, roots)
-    # What a gone checkpoint missed while it was there may be in quarantine: the next audit has to
-    # know who refers to it.
+    # Files that a gone checkpoint missed may be in quarantine: the next audit needs their
+    # referrers.
     is_covered = _are_below_whole(unread, roots)
     was_referred = paths.known[arrays.flags(pc.is_null(column(before.mine, "unreferenced_since")))]
     is_covered &= (arrays.marked(paths.listing, count) | arrays.marked(was_referred, count))[
@@ -208,7 +205,7 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
 
 
 def _checkpoints(mine: pa.Table, others: pa.Table, audits: Iterable[str]) -> pa.Table:
-    """Distinct ones; ``others`` lie, or refer to files, where no audit looks now."""
+    """Distinct checkpoints; ``others`` are, or refer to files, outside the current audits."""
     elsewhere = others.group_by("metadata_path").aggregate([])
     of_audits = [
         elsewhere.append_column("audit_id", pa.repeat(audit_id, elsewhere.num_rows))
@@ -251,9 +248,9 @@ def _files(
     resolved: Resolved,
     segment_bytes: Numbers,
 ) -> pa.Table:
-    """Listed files with their place; first seen now where no audit saw them.
+    """Listed files with their place; first seen now if no audit saw them.
 
-    ``listed_path`` is null where it is the same as ``path``: one long text less to be moved about.
+    ``listed_path`` is null if it is the same as ``path``: one long text less to be moved about.
     """
     roots = known["roots"]
     at_known = np.full(paths.size, -1)

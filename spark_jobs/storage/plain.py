@@ -1,7 +1,7 @@
 """Rows of Arrow tables as plain ones, for the rules: instants are whole microseconds since 1970,
 unknown is None.
 
-What is compared with something unknown is not true, as in SQL; where unknown counts as true, a rule
+What is compared with something unknown is not true, as in SQL; if unknown counts as true, a rule
 says so.
 """
 
@@ -32,12 +32,12 @@ def _whole(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_list(kind):
         return pa.list_(_whole(kind.value_type))
     if pa.types.is_struct(kind):
-        return pa.struct([(one.name, _whole(one.type)) for one in kind])
+        return pa.struct([(member.name, _whole(member.type)) for member in kind])
     return pa.int64() if pa.types.is_timestamp(kind) else kind
 
 
 def by(rows: Iterable[Row], *names: str) -> dict[Key, list[Row]]:
-    """Rows by key; those of which a part of the key is unknown equal no other and are left out."""
+    """Rows by key; rows with an unknown part of the key are left out."""
     groups: dict[Key, list[Row]] = {}
     for row in rows:
         key = tuple(row[name] for name in names)
@@ -55,7 +55,7 @@ def key_of(row: Row, names: Sequence[str]) -> Key:
 
 
 def largest(values: Iterable[Any]) -> Any:
-    """Of those that are known; None where none is."""
+    """The largest known value; None if none is known."""
     return max((value for value in values if value is not None), default=None)
 
 

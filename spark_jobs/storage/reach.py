@@ -1,7 +1,6 @@
-"""How far a doubt reaches: the job directories whose files it may be the only one to refer to.
-
-A checkpoint refers to files of its own job, and of those that the job stems from. Where nobody knows
-from whom a job stems, its checkpoint may refer to anything: then the doubt reaches all roots.
+"""The reach of a doubt: the job directories whose only referrer it may hide. A checkpoint refers to
+files of its own job and of the job's origins. If the origins are unknown, it may refer to anything:
+then the doubt reaches all roots.
 """
 
 from bisect import bisect_left
@@ -18,8 +17,8 @@ _ORDER = {code: place for place, code in enumerate(REACHES)}
 
 @dataclass(frozen=True)
 class Reach:
-    """``directories``: whatever lies below them, or in the job directory that they lie in.
-    ``job_ids``: of whatever directory.
+    """``directories``: everything below them, or in the job directory around them. ``job_ids``: in
+    any directory.
     """
 
     code: str
@@ -60,20 +59,20 @@ def of_jobs(job_ids: Iterable[str], *directories: str) -> Reach:
 
 @dataclass(frozen=True)
 class Reaches:
-    """``dead``: directories of jobs that were attested to be dead. Nobody restores from their
-    checkpoints, so that these keep the files of their own directory alone.
+    """``dead``: directories of jobs that were attested to be dead. Their checkpoints are not
+    restored, so these only keep files of their own directory.
     """
 
     origins: Origins
     dead: Mapping[Key, int]
 
     def of_job(self, audit_id: str, job_id: str | None, *directories: str) -> Reach:
-        """Of a checkpoint of this job that nobody read."""
+        """The reach of an unread checkpoint of this job."""
         family = None if job_id is None else self.origins.of(audit_id, job_id)
         return EVERYTHING if family is None else of_jobs(family, *directories)
 
     def of_metadata(self, doubt: Row, directory: str | None, job_id: str | None) -> Reach:
-        """Of a ``_metadata`` that was not read to its end, by what its bytes name."""
+        """The reach of a partly read ``_metadata``, by the jobs that its bytes name."""
         audit_id, named = doubt["audit_id"], doubt.get("named_jobs")
         if (audit_id, directory) in self.dead:
             return in_directory(str(directory))
@@ -81,7 +80,7 @@ class Reaches:
         if doubt["reason"] == "empty_metadata":
             return in_directory(own[-1])
         if doubt["reason"] == "incomplete_metadata":
-            # What it would have named, its job knows alone.
+            # Only its job tells what it would have named.
             return self.of_job(audit_id, job_id, *own) | of_jobs(named or ())
         if named:
             return of_jobs(named, *own)
@@ -89,7 +88,7 @@ class Reaches:
 
 
 class Index:
-    """Job directories that hold files, by path and by job: ``held`` is numbered in its order."""
+    """Job directories with files, by path and by job; ``held`` is numbered in its order."""
 
     def __init__(self, held: Sequence[Row]) -> None:
         self._by_job: dict[Key, set[int]] = {}

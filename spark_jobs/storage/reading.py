@@ -1,4 +1,4 @@
-"""From a listing to what its ``_metadata`` say, with what could not be read."""
+"""From a listing to the content of its ``_metadata``, and those that could not be read."""
 
 import re
 from collections import Counter
@@ -27,9 +27,8 @@ VANISHED = "vanished_metadata"
 
 
 def wanted(metadata: pa.Table) -> pa.Table:
-    """Every ``_metadata`` listed, wherever it lies: a moved or copied checkpoint still refers.
-
-    To be read to the millisecond.
+    """All listed ``_metadata`` in any place: a moved or copied checkpoint still refers to files.
+    Times are in milliseconds.
     """
     modified = metadata.column("modified").cast(pa.timestamp("ms", "UTC"), safe=False)
     columns = {
@@ -43,7 +42,7 @@ def wanted(metadata: pa.Table) -> pa.Table:
 
 
 def left_behind(failed: Iterable[Row], wanted: pa.Table) -> pa.Table:
-    """Of files that vanished, one in each job's directory: what came after them lies beside it."""
+    """One vanished file of each job's directory: its successors are beside it."""
     gone = {(row["audit_id"], row["metadata_path"]) for row in failed if row["failure"] == VANISHED}
     rows = [
         row
@@ -67,10 +66,8 @@ def new_ones(new_rows: pa.Table, wanted: pa.Table) -> pa.Table:
 
 
 def placed_snapshots(snapshots: pa.Table) -> list[Row]:
-    """Checkpoints that were read, by audit and path: from here on they are known by their place in
-    this order.
-
-    ``number`` is that of the directory, ``checkpoint_id`` what the file says.
+    """Read checkpoints, by audit and path; from here on they are identified by their index.
+    ``number`` is in the directory's name, ``checkpoint_id`` in the file.
     """
     renamed = snapshots.rename_columns({"checkpoint_id": "written_id"})
     placed = with_places(renamed, "metadata_path").rename_columns(
@@ -99,10 +96,7 @@ class Missed(NamedTuple):
 
 
 def missed(failed: pa.Table, bad_paths: Iterable[Row], snapshots: Sequence[Row]) -> Missed:
-    """What could not be read.
-
-    A vanished checkpoint is no doubt where a later one of its job was read instead.
-    """
+    """Unread checkpoints. A vanished one is no doubt if a later one of its job was read instead."""
     read = by((row for row in snapshots if row["place"] == "metadata"), "audit_id", "job_directory")
     newest = {key: largest(row["number"] for row in rows) for key, rows in read.items()}
     doubts: list[Row] = []
@@ -133,8 +127,8 @@ def _doubt(row: Row, reason: str, detail: str) -> Row:
 def job_rows(jobs: pa.Table, spellings_of: Mapping[str, Spellings]) -> list[Row]:
     """``restored_path`` and ``last_completed_path`` as canonical directories.
 
-    Flink takes the path of the ``_metadata`` as well. Adds ``written_directory``: the job directory
-    that the job is known to write, null where its last checkpoint says of none.
+    Flink takes the path of the ``_metadata`` as well. Adds ``written_directory``: the job's own
+    directory by its last checkpoint, null if unknown.
     """
     rows = plain_rows(jobs)
     for name in ("restored_path", "last_completed_path"):

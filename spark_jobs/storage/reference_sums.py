@@ -1,4 +1,4 @@
-"""Sums of references by checkpoint, by job and by root, and the few rows that are shown of them."""
+"""Sums of references by checkpoint, job and root, and the few displayed rows."""
 
 import numpy as np
 import pyarrow as pa
@@ -54,11 +54,9 @@ def compared(
     paths: Paths,
     checkpoints: pa.Table,
 ) -> pa.Table:
-    """Per checkpoint with one before it of the same job: what it shares with that one, what is new,
-    what was dropped since.
-
-    Files are physical files, with what they take on disk; segments of merged files are counted
-    apart, each by its own bytes.
+    """For each checkpoint with a predecessor of the same job: shared, new and dropped files. Files
+    are physical files with their size on disk; segments of merged files are counted separately, by
+    their own bytes.
     """
     offsets = arrays.numbers(column(segments, "offset_bytes"))
     if len(offsets):
@@ -71,7 +69,7 @@ def compared(
     sizes = arrays.numbers(column(segments, "bytes"))
     previous = arrays.numbers(column(checkpoints, "previous_no"))
     figures = {
-        **_of_pairs(
+        **_pair_sums(
             resolved.checkpoint,
             resolved.path,
             resolved.on_disk,
@@ -80,12 +78,12 @@ def compared(
             "files",
             "bytes",
         ),
-        **_of_pairs(of_segments, at.ravel(), sizes, count, previous, "segments", "segment_bytes"),
+        **_pair_sums(of_segments, at.ravel(), sizes, count, previous, "segments", "segment_bytes"),
     }
     return _nonzero("checkpoint_no", figures)
 
 
-def _of_pairs(
+def _pair_sums(
     checkpoint: Numbers,
     part: Numbers,
     sizes: Numbers,
@@ -94,8 +92,8 @@ def _of_pairs(
     files: str,
     bytes_of: str,
 ) -> dict[str, Numbers]:
-    """Counts and bytes of the parts of both checkpoints of each pair; a part is there once in
-    each.
+    """Counts and bytes of the parts of both checkpoints of each pair; each part occurs once per
+    checkpoint.
     """
     size = len(previous)
     following = np.full(size, -1)
@@ -121,7 +119,7 @@ def _of_pairs(
 
 
 def _met(keys: Numbers, wanted: Numbers) -> Numbers:
-    """Where each wanted number stands among ``keys``, -1 where it does not."""
+    """The index of each wanted number in ``keys``, -1 if it is missing."""
     order = np.argsort(keys, kind="stable")
     at = np.minimum(np.searchsorted(keys, wanted, sorter=order), max(len(keys) - 1, 0))
     positions: Numbers = np.where(keys[order[at]] == wanted, order[at], -1) if len(keys) else at

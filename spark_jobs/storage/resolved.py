@@ -1,4 +1,4 @@
-"""References of checkpoints with what is there of the files that they name."""
+"""References of checkpoints, resolved to the files that exist."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from spark_jobs.storage.layout_columns import Placed, are_below, placed
 
 
 class Paths(NamedTuple):
-    """Distinct paths of audits by number, and where what is said of them stands."""
+    """Distinct paths of audits by number, with the index of their facts."""
 
     listing: Numbers
     references: Numbers
@@ -23,11 +23,9 @@ class Paths(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """References with what is there, one for each checkpoint and path.
-
-    ``missing`` is what is surely not there, ``uncovered`` of what that cannot be known: below no
-    audited root, below one that was not listed whole, and younger than the listing. ``own``: below
-    the directory of the checkpoint or of its job.
+    """Resolved references, one for each checkpoint and path. ``missing``: certainly absent;
+    ``uncovered``: unknown, since below no audited root, below an incompletely listed one, or
+    younger than the listing. ``own``: below the directory of the checkpoint or of its job.
     """
 
     checkpoint: Numbers
@@ -99,7 +97,7 @@ def resolve(
 
 def live_segments(segments: pa.Table, paths: Paths) -> Numbers:
     """Per merged file: bytes of the distinct segments that any retained checkpoint refers to;
-    unknown where there is none.
+    unknown if there is none.
     """
     named = pa.table(
         {

@@ -1,5 +1,5 @@
-"""What each ``_metadata`` says, of whole files: a row for each that was read to its end, and the
-distinct files it refers to.
+"""The content of each completely read ``_metadata``: a row of sums, and the distinct files it
+refers to.
 """
 
 import hashlib
@@ -84,7 +84,7 @@ SCHEMAS = {
     "failed": FAILED,
 }
 """``bad_paths``: of references that are written in no way from which a path can be derived, one of
-each file; ``named_jobs`` of all of them, null where any names no directory of a job.
+each file; ``named_jobs`` of all of them, null if any names no directory of a job.
 """
 
 _PATHS = ("written_path", "task_owned_directory", "shared_directory")
@@ -175,7 +175,7 @@ def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> 
 
 
 def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
-    """Of all references of a file as they are written, in their order; None where it has none."""
+    """A digest of all references of a file as written, in order; None if it has none."""
     is_written = pc.and_(
         pc.greater(rows.column("ordinal"), 0), pc.is_valid(rows.column("written_path"))
     )
@@ -229,7 +229,7 @@ def _referred(handles: pa.Table) -> dict[str, pa.Table]:
     in_segment = pc.is_valid(handles.column("offset_bytes"))
     key = ["code", "audit_id", "metadata_path", "path"]
     handles = handles.select([*key, "ordinal", "offset_bytes", "size_bytes"])
-    # As whole files first: of those that have segments, the segments count.
+    # Whole files first; for those with segments, the segments count.
     files = handles.filter(pc.greater(handles.column("ordinal"), 0))
     whole = files.group_by(key).aggregate([("size_bytes", "max")])
     segments = (

@@ -1,5 +1,5 @@
-"""What operators state: jobs that are dead, directories that are no concern of Weir, files that are
-no checkpoints. A statement counts only as long as nothing contradicts it.
+"""Statements of operators: dead jobs, directories to ignore, files that are no checkpoints. A
+statement counts only while nothing contradicts it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -82,7 +82,9 @@ def _is_of(job: Row, statement: Row) -> bool:
 
 
 def _may_write(job: Row, statement: Row) -> bool:
-    """Of its id, or that of its directory, and it writes there, or nobody knows where it writes."""
+    """Whether a job may write there: it has that id, or the directory's, and writes there or in an
+    unknown place.
+    """
     return bool(
         job["audit_id"] == statement["audit_id"]
         and job["job_id"] in (statement["job_id"], statement["subject"].rpartition("/")[2])
@@ -101,7 +103,7 @@ def _is_of_another(job: Row, statement: Row) -> bool:
 
 
 def with_dead(owners: Sequence[Row], dead: Dead, directories: Iterable[Row]) -> list[Row]:
-    """Owners, with those of directories of dead jobs: of these nobody else has to be known."""
+    """Owners, with those of dead jobs' directories, which need no other known facts."""
     others = [
         owner for owner in owners if (owner["audit_id"], owner["job_directory"]) not in dead.since
     ]

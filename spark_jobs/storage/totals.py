@@ -1,5 +1,5 @@
-"""Counts and bytes of an audit: one pass over the files makes a small cube, everything else is sums
-of that.
+"""Counts and bytes of an audit: one pass over the files makes a small cube, of which all others are
+sums.
 """
 
 import json
@@ -148,8 +148,8 @@ def _in_doubt(
     reached: Sequence[Set[int]],
     roots: Sequence[Row],
 ) -> tuple[dict[Key, set[str]], Counter[Key]]:
-    """By root, reasons of doubts that reach all of it, and the number of those that reach any file
-    of it.
+    """By root: reasons of doubts that reach all of it, and the number of doubts that reach any of
+    its files.
     """
     whole: dict[Key, set[str]] = {key_of(root, _ROOT): set() for root in roots}
     partly: Counter[Key] = Counter()
@@ -164,7 +164,7 @@ def _in_doubt(
 
 
 def withheld_by_doubt(cube: pa.Table, directories: Sequence[Row]) -> list[tuple[int, int]]:
-    """By directory, files and bytes that nothing else than doubt is known to keep."""
+    """By directory: files and bytes that only doubt keeps."""
     at = numbers(column(cube, "directory_no"))
     in_doubt = np.array([row["in_doubt"] for row in directories], np.bool_)
     chosen = arrays.flags(

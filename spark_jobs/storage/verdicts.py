@@ -1,5 +1,5 @@
-"""The verdict on every file. What keeps a file comes first; a file is an orphan only when nothing
-is left to keep it.
+"""The verdict on every file. Reasons to keep a file are checked first; it is an orphan only if
+there is none.
 
 needed     referred to by a retained checkpoint that is not waste, is one itself, or restored from
 by a job that may run kept       not a candidate, or something about it is not known waste
@@ -108,7 +108,7 @@ SCHEMAS = {
 
 @dataclass(frozen=True)
 class _Files:
-    """Columns of one partition; those of directories are taken by ``at``."""
+    """Columns of one partition; those of directories by index ``at``."""
 
     rows: pa.Table
     directories: pa.Table
@@ -129,8 +129,8 @@ class _Files:
 
 @dataclass(frozen=True)
 class _Facts:
-    """What is known of single files besides the listing: the places of a live and a waste
-    checkpoint that refer to it, -1 for none.
+    """Facts of single files besides the listing: the index of a live and of a waste checkpoint that
+    refers to it, -1 for none.
     """
 
     live: Numbers
@@ -169,14 +169,13 @@ def judged_files(
         pc.is_in(unread_at, value_set=arrays.joined(facts[name], "audit_id", "metadata_path"))
         for name in ("gone_before", "vanished")
     )
-    # Of a file that the listing does not tell of, the next audit has to know that its referrer
-    # vanished.
+    # For an unlisted file, the next audit must know that its referrer vanished.
     is_settled = pc.and_(is_gone, pc.or_(pc.invert(is_vanished), unread.column("is_covered")))
     of_gone, pending = unread.filter(is_vanished), unread.filter(pc.invert(is_settled))
     of_single = _facts(files, parts.get("alike", PATHS.empty_table()), of_gone, pending, facts)
     failed = FailedCheckpoints(column(directories, "failed"), TASK_LOST)
     unlisted = known(files.number("unlisted_at"))
-    # It then begins as a file that no audit has found unreferenced yet.
+    # It then starts as a file that no audit has found unreferenced.
     is_as_others = unlisted & _is_listed_again(files)
     since_before = np.where(unlisted, UNKNOWN, _since_before(files))
     lines = _lines(files, of_single, failed, since_before, unlisted & ~is_as_others)
@@ -273,7 +272,7 @@ def _lost(of_gone: pa.Table, rows: pa.Table) -> pa.Table:
 
 
 def _is_listed_again(files: _Files) -> Flags:
-    """Whether all audits since one that lacked it have listed it, for as long as the age guard, and
+    """Whether all audits since one that lacked it have listed it, for at least the age guard, and
     no referrer can be forgotten.
     """
     since, guarded_from = files.number("listed_since"), files.of_directory("guarded_from")
@@ -335,7 +334,7 @@ def _facts(
 
 
 def _at_snapshots(rows: pa.Table, snapshots: pa.Table) -> Numbers:
-    """The place of each file in ``snapshots``. Few files are ``_metadata``: only these are looked
+    """The index of each file in ``snapshots``. Few files are ``_metadata``: only these are looked
     up.
     """
     found = np.full(rows.num_rows, -1)
@@ -348,7 +347,7 @@ def _at_snapshots(rows: pa.Table, snapshots: pa.Table) -> Numbers:
 
 
 def _referrers(rows: pa.Table, snapshot: Numbers) -> tuple[Numbers, Numbers]:
-    """Places of files, each with the number of a checkpoint that refers to it or is it."""
+    """Indexes of files, each with the number of a checkpoint that refers to it or is it."""
     referrers = column(rows, "referrers")
     of = np.concatenate(
         [
@@ -371,14 +370,14 @@ def _since_before(files: _Files) -> Numbers:
 def _state(
     files: _Files, facts: _Facts, since_before: Numbers, checkpoints: pa.Table, is_as_others: Flags
 ) -> dict[str, pa.Array]:
-    """What the next audit has to know of files."""
+    """The state of files for the next audit."""
     unlisted_at, listed_since = (
         np.where(is_as_others, UNKNOWN, files.number(name))
         for name in ("unlisted_at", "listed_since")
     )
     as_of = files.of_directory("as_of")
-    # An audit in doubt may have missed a referrer: it proves nothing, but takes back nothing
-    # either.
+    # An audit in doubt may have missed a referrer: it proves nothing, but does not undo earlier
+    # proofs.
     proves_nothing = files.is_of_directory("in_doubt") | facts.unread_referrer | known(unlisted_at)
     first_found = np.where(proves_nothing, UNKNOWN, as_of)
     since = np.where(known(since_before), since_before, first_found)
@@ -401,9 +400,8 @@ def _state(
 def _lines(
     files: _Files, facts: _Facts, failed: FailedCheckpoints, since_before: Numbers, unlisted: Flags
 ) -> list[tuple[Flags, str, str]]:
-    """Condition, verdict, reason: the first that is true decides.
-
-    What is compared with something unknown is not true.
+    """(condition, verdict, reason): the first true one decides. Comparisons with unknown values are
+    false.
     """
     path, place = files.text("path"), files.text("place")
     modified = files.number("modified")
@@ -426,8 +424,8 @@ def _lines(
     bad_time = ~known(modified) | later(modified, files.of_directory("future_from"))
     earlier = later(as_of, since_before)
     completed_between = later(last_completed_at, since_before) & ~later(last_completed_at, as_of)
-    # What no two audits have to confirm could be needed by a checkpoint that completed while the
-    # root was listed.
+    # Without a second audit, a file could be needed by a checkpoint that completed while the root
+    # was listed.
     ended_recently = later(last_completed_at, guarded_from) & terminal
     ended_at = files.of_directory("ended_at")
     left_until = np.where(
@@ -509,10 +507,7 @@ def _is_left_behind(files: _Files) -> Flags:
 
 
 def _kinds(files: _Files, failed: FailedCheckpoints, orphans: Numbers) -> pa.Array:
-    """Why an orphan is one; null for what is none.
-
-    A file in ``shared/`` tells it by its time only.
-    """
+    """Why an orphan is one, else null. A file in ``shared/`` only shows it by its time."""
     of_one, lost = failed.of_number_or_time(
         files.at, files.number("checkpoint_id"), files.number("modified"), orphans
     )

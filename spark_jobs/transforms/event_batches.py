@@ -76,7 +76,9 @@ def _fields(known: Mapping[str, pa.Array], rows: int) -> Iterator[str]:
         for name, values in known.items()
         if name in LOG_EVENT_FIELDS and values.null_count < rows
     }
-    columns["trigger_time"] = _of_distinct(known["trigger_time"], _in_json, pa.string()).to_pylist()
+    columns["trigger_time"] = _map_distinct(
+        known["trigger_time"], _in_json, pa.string()
+    ).to_pylist()
     names = [name for name in LOG_EVENT_FIELDS if name in columns]
     for values in zip(*(columns[name] for name in names), strict=True):
         present = {
@@ -126,9 +128,9 @@ def _columns(reported: Sequence[ParsedMessage]) -> dict[str, pa.Array]:
         "reason_text": pa.array(reason_texts, pa.string()),
         "message": pa.array(messages, pa.string()),
         "detail": pa.array(details, pa.string()),
-        "is_savepoint": _of_distinct(read["checkpoint_type"], is_savepoint, pa.bool_()),
-        "trigger_time": _of_distinct(read["trigger_time"], instant_of, INSTANT),
-        "path": _of_distinct(read["path"], path_of, pa.string()),
+        "is_savepoint": _map_distinct(read["checkpoint_type"], is_savepoint, pa.bool_()),
+        "trigger_time": _map_distinct(read["trigger_time"], instant_of, INSTANT),
+        "path": _map_distinct(read["path"], path_of, pa.string()),
         "vertex_id": pc.coalesce(vertex, read["vertex_id"]),
         "subtask": pc.coalesce(
             subtask,
@@ -153,7 +155,7 @@ def _attempts(execution_ids: pa.Array) -> tuple[pa.Array, ...]:
     )
 
 
-def _of_distinct(values: pa.Array, function: Callable[[Any], Any], kind: pa.DataType) -> pa.Array:
+def _map_distinct(values: pa.Array, function: Callable[[Any], Any], kind: pa.DataType) -> pa.Array:
     distinct = values.dictionary_encode()
     return pa.array([function(value) for value in distinct.dictionary.to_pylist()], kind).take(
         distinct.indices

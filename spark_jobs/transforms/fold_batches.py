@@ -197,7 +197,7 @@ def _folded(group: Group, settings: Settings, older_snapshots: bool) -> dict[str
         return same | (
             {"state": None, "lookup": result._asdict()}
             if isinstance(result, Lookup)
-            else _of_result(result)
+            else _result_row(result)
         )
     except Exception as error:
         return _failed(group, error)
@@ -216,7 +216,7 @@ def _unchanged(group: Group) -> dict[str, Any]:
     }
 
 
-def _of_result(result: JobResult) -> dict[str, Any]:
+def _result_row(result: JobResult) -> dict[str, Any]:
     judgement = result.judgement
     return {
         CHECKPOINT_FACT.name: served_rows(result.facts, CHECKPOINT_FACT),

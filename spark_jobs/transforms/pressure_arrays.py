@@ -217,11 +217,11 @@ def _figures(means: Mapping[str, Reals], part: Reals) -> dict[str, Reals]:
         "hottest_subtask": _known_first(
             _place_of_largest(means["busy_ms_per_s"]), _place_of_largest(means["records_in_per_s"])
         ),
-        **_of_source(means),
+        **_source_columns(means),
     }
 
 
-def _of_source(means: Mapping[str, Reals]) -> dict[str, Reals]:
+def _source_columns(means: Mapping[str, Reals]) -> dict[str, Reals]:
     pending = means["pending_records"]
     largest = {name: _largest(np.sort(means[name], axis=1)) for name in OF_SOURCE}
     reporting = _count(pending)

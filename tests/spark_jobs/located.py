@@ -20,7 +20,9 @@ NONE = EXECUTION.empty_table()
 
 
 def learnt(events: pa.Table, carried: pa.Table = NONE) -> pa.Table:
-    told = mapped(events.select(executions.TOLD.names), executions.telling_batches, executions.TOLD)
+    told = mapped(
+        events.select(executions.REPORTED.names), executions.report_batches, executions.REPORTED
+    )
     return mapped(
         in_order({"carried": carried, "reported": told}, CLUSTER),
         executions.learnt_batches,

@@ -177,8 +177,8 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
     def end(
         self, pk: int, details: dict[str, str] | None = None, subject: str = "", **ending: Any
     ) -> None:
-        """How it ended, where that is not known yet; and what was entered, where that came to be
-        known only now.
+        """How it ended, if that is not known yet; and what was entered, where that came to be known
+        only now.
         """
         rows = self.filter(pk=pk, outcome="")
         if subject:
@@ -198,8 +198,8 @@ class AuditEntry(models.Model):
     """One thing that somebody did or tried. Written once, given how it ended once, and then never
     changed; only age removes it.
 
-    ``outcome`` is empty where Weir ended before it had answered: the write may have been done.
-    Names are texts, so that an entry outlives whom it is about.
+    ``outcome`` is empty if Weir ended before it had answered: the write may have been done. Names
+    are texts, so that an entry outlives whom it is about.
     """
 
     class Outcome(models.TextChoices):

@@ -112,7 +112,7 @@ def revoke(by: User, token: ApiToken) -> None:
 
 
 def why_not(by: User, user: User) -> str:
-    """Why ``by`` may not change ``user``; "" where they may."""
+    """Why ``by`` may not change ``user``; "" if they may."""
     return (
         OWN
         if user.pk == by.pk

@@ -46,7 +46,7 @@ class Blocked(Exception):
 
 
 def begin(request: HttpRequest, user_name: str) -> dict[str, str]:
-    """Count one attempt; raises :class:`Blocked` where there were too many.
+    """Count one attempt; raises :class:`Blocked` if there were too many.
 
     Kind of limit → what is counted by it.
     """

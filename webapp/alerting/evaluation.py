@@ -12,7 +12,7 @@ from django.db import transaction
 
 from webapp.alerting import clocks, evaluation_hint, notifications
 from webapp.alerting.finding_intake import changed_texts, copy_changed, take_marked
-from webapp.alerting.hold_times import chunks_held, hold
+from webapp.alerting.hold_times import hold, pending_chunks
 from webapp.alerting.incident_alerts import gather_unnotified
 from webapp.alerting.models import AlertGroup
 from webapp.alerting.muting import Mutes, affected_by, mute
@@ -65,7 +65,7 @@ def evaluate(now: datetime, lease: WriteGuard | None = None) -> Evaluated:
     if clocks.any_ahead(now):
         with writing():
             clocks.mend(now)
-    for pks in chunks_held(now):
+    for pks in pending_chunks(now):
         with writing():
             held += hold(pks, policies, now)
     mutes = Mutes(now)

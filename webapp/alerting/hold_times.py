@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from webapp.alerting.alert_rows import LIFE_ONLY, ROWS_AT_ONCE, Written, life_of, put
 from webapp.alerting.choices import OPEN, AlertState
-from webapp.alerting.lifecycle import Policy, Step, gone, resolves_at, tick
+from webapp.alerting.lifecycle import Policy, Step, end_without_finding, resolves_at, tick
 from webapp.alerting.models import Alert
 from webapp.alerting.muting import UNREAD
 from webapp.alerting.policies import Policies
@@ -18,7 +18,7 @@ from webapp.findings.models import Finding
 from webapp.lib.chunks import chunks
 
 
-def chunks_held(now: datetime) -> Iterator[list[int]]:
+def pending_chunks(now: datetime) -> Iterator[list[int]]:
     _mark_what_was_missed()
     lost = ~Exists(Finding.objects.filter(pk=OuterRef("finding_id")))
     held = Alert.objects.filter(
@@ -44,7 +44,9 @@ def hold(pks: list[int], policies: Policies, now: datetime) -> int:
             rule_policy.hold_after,
             policies.is_recorded(row.cluster),
         )
-        step: Step = tick(last, policy, now) if has_finding else gone(last, policy, now)
+        step: Step = (
+            tick(last, policy, now) if has_finding else end_without_finding(last, policy, now)
+        )
         if step.life is None:
             written.drop(row)
             continue

@@ -143,7 +143,7 @@ def _is_another(last: Life, episode: AlertEpisode, policy: Policy) -> bool:
     return is_late and not last.is_open and not policy.recorded
 
 
-def gone(last: Life, policy: Policy, now: datetime) -> Step:
+def end_without_finding(last: Life, policy: Policy, now: datetime) -> Step:
     """Its finding was deleted and not replaced: the alert ended, at the latest when it was last
     seen.
     """

@@ -28,7 +28,7 @@ FIELDS = ("muted_by", "inhibited_by", "silence", "notified", "notify_since")
 
 
 @dataclass(frozen=True)
-class Held:
+class MuteReason:
     """Why an alert is muted, and by which row."""
 
     by: str = Mute.NONE
@@ -38,7 +38,7 @@ class Held:
 
 @dataclass(frozen=True)
 class _Rule:
-    held: Held
+    reason: MuteReason
     since: datetime
     matchers: tuple[Matcher, ...]
 
@@ -53,7 +53,9 @@ class Mutes:
 
     def __init__(self, now: datetime) -> None:
         self._rules = [
-            _Rule(Held(Mute.SILENCE, silence.pk, silence.ends_at), silence.starts_at, matchers)
+            _Rule(
+                MuteReason(Mute.SILENCE, silence.pk, silence.ends_at), silence.starts_at, matchers
+            )
             for silence in Silence.objects.active(now).order_by("-ends_at")
             if (matchers := _matchers_of(silence)) is not None
         ]
@@ -65,29 +67,29 @@ class Mutes:
     def any_by_label(self) -> bool:
         return bool(self._rules)
 
-    def held_by_alert_id(self, rows: Iterable[Alert]) -> dict[int, Held]:
-        held_by_alert: dict[int, Held] = {}
+    def reasons_by_alert_id(self, rows: Iterable[Alert]) -> dict[int, MuteReason]:
+        reasons: dict[int, MuteReason] = {}
         left: list[Alert] = []
         for row in rows:
             parent = self.unreachable.of(row)
             if parent is None:
                 left.append(row)
             else:
-                held_by_alert[row.pk] = Held(Mute.UNREACHABLE, parent.pk)
-        return self._by_people(left) | held_by_alert
+                reasons[row.pk] = MuteReason(Mute.UNREACHABLE, parent.pk)
+        return self._by_people(left) | reasons
 
-    def _by_people(self, rows: Sequence[Alert]) -> dict[int, Held]:
-        held_by_alert: dict[int, Held] = {}
+    def _by_people(self, rows: Sequence[Alert]) -> dict[int, MuteReason]:
+        reasons: dict[int, MuteReason] = {}
         labels = {row.pk: matched_labels(row) for row in rows} if self._rules else {}
         for rule in self._rules:
-            possible = [row for row in rows if row.pk not in held_by_alert and rule.may_hold(row)]
+            possible = [row for row in rows if row.pk not in reasons and rule.may_hold(row)]
             matching = match_each(rule.matchers, [labels[row.pk] for row in possible])
-            held_by_alert |= {
-                row.pk: rule.held
+            reasons |= {
+                row.pk: rule.reason
                 for row, matches in zip(possible, matching, strict=True)
                 if matches
             }
-        return {row.pk: Held() for row in rows} | held_by_alert
+        return {row.pk: MuteReason() for row in rows} | reasons
 
 
 def _matchers_of(row: Silence) -> tuple[Matcher, ...] | None:
@@ -125,17 +127,17 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
         .select_related("finding")
         .defer(*UNREAD, *(f"finding__{name}" for name in UNREAD))
     )
-    held_by = mutes.held_by_alert_id(rows)
+    reasons = mutes.reasons_by_alert_id(rows)
     for row in rows:
-        held = held_by[row.pk]
-        if (row.muted_by, _by_pk(row)) == (held.by, held.pk) and not (
-            held.by and _ended_unnotified(row)
+        reason = reasons[row.pk]
+        if (row.muted_by, _by_pk(row)) == (reason.by, reason.pk) and not (
+            reason.by and _ended_unnotified(row)
         ):
             continue
         life = life_of(row)
-        if _is_notified_later(row, held):
+        if _is_notified_later(row, reason):
             pass
-        elif held.by:
+        elif reason.by:
             put(row, muted(life))
             if row.notified != life.notified:
                 events[Happened.NOT_NOTIFIED].append(row)
@@ -144,11 +146,11 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
             put(row, unmuted(muted(life), now))
             if row.notified == Notified.RESOLVED != life.notified:
                 events[Happened.NOT_NOTIFIED].append(row)
-        if row.is_open and bool(row.muted_by) != bool(held.by):
-            events[Happened.MUTED if held.by else Happened.UNMUTED].append(row)
-        row.muted_by = held.by
-        row.inhibited_by_id = held.pk if held.by == Mute.UNREACHABLE else None
-        row.silence_id = held.pk if held.by == Mute.SILENCE else None
+        if row.is_open and bool(row.muted_by) != bool(reason.by):
+            events[Happened.MUTED if reason.by else Happened.UNMUTED].append(row)
+        row.muted_by = reason.by
+        row.inhibited_by_id = reason.pk if reason.by == Mute.UNREACHABLE else None
+        row.silence_id = reason.pk if reason.by == Mute.SILENCE else None
         changed.append(row)
     write(changed, FIELDS)
     AlertEvent.objects.bulk_create(
@@ -176,11 +178,11 @@ def _ended_unnotified(row: Alert) -> bool:
     return row.state == AlertState.RESOLVED and row.notified == Notified.NOTHING
 
 
-def _is_notified_later(row: Alert, held: Held) -> bool:
+def _is_notified_later(row: Alert, reason: MuteReason) -> bool:
     """Whether to notify it after the mute: a critical alert must not pass unnoticed because its
     cluster was not seen.
     """
-    return Mute.UNREACHABLE in (held.by, row.muted_by) and _is_late_news(row)
+    return Mute.UNREACHABLE in (reason.by, row.muted_by) and _is_late_news(row)
 
 
 def _is_late_news(row: Alert) -> bool:

@@ -11,7 +11,7 @@ from webapp.alerting.notifications import notice_of
 from webapp.delivery.formats.email import text_of
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.delivery.notices import FIRING, RESOLVED, Notice
-from webapp.delivery.outbox import part_for, wants_of
+from webapp.delivery.outbox import part_for, selection_of
 from webapp.delivery.rendering import LANGUAGE
 from webapp.lib import scopes, shown_zone
 
@@ -39,7 +39,7 @@ def notice_text(alert: Alert, deliveries: Sequence[Delivery], now: datetime) -> 
         takers = [
             endpoint.name
             for endpoint in endpoints
-            if part_for(notice, wants_of(endpoint)) is not None
+            if part_for(notice, selection_of(endpoint)) is not None
         ]
         return NoticeText(_text(notice), None, takers)
     sent = Delivery.objects.select_related("endpoint").get(pk=deliveries[0].pk)

@@ -26,13 +26,13 @@ def taken(comments: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
 
 def story_words(kind: str, comment: str) -> str:
     if kind == Happened.NOTIFIED:
-        return _of_notice(comment)
+        return _notice_words(comment)
     if kind in (Happened.MUTED, Happened.UNMUTED, Happened.NOT_NOTIFIED):
         return gettext(comment) if comment else ""
     return localised(comment) if kind == Happened.RESOLVED else comment
 
 
-def _of_notice(text: str) -> str:
+def _notice_words(text: str) -> str:
     if text.endswith(NOBODY):
         return gettext("%(kind)s: nobody, since no endpoint takes it") % {
             "kind": gettext(text.removesuffix(NOBODY))

@@ -105,7 +105,9 @@ def _about_to_be_muted(rows: Sequence[Alert], now: datetime) -> dict[int, str]:
     """Alerts with a new silence: the next evaluation mutes before it notifies."""
     mutes = Mutes(now)
     prefetch_related_objects(rows, Prefetch("finding", Finding.objects.only("last_seen")))
-    return {pk: _muted(held.by) for pk, held in mutes.held_by_alert_id(rows).items() if held.by}
+    return {
+        pk: _muted(reason.by) for pk, reason in mutes.reasons_by_alert_id(rows).items() if reason.by
+    }
 
 
 def _due(row: Alert, group: AlertGroup | None, now: datetime) -> str:

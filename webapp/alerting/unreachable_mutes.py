@@ -14,7 +14,7 @@ from django.db.models import F, Q
 from webapp.alerting.choices import UNREACHABLE, AlertState, Mute, Notified
 from webapp.alerting.models import Alert
 from webapp.delivery.models import Endpoint
-from webapp.delivery.outbox import Wants, wants_of
+from webapp.delivery.outbox import Selection, selection_of
 from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.fleet.models import Cluster
 from webapp.work.models import CLOCK_SLACK
@@ -52,13 +52,13 @@ class UnreachableMutes:
             {} if _is_weirs_own(rows.values()) else {alert.cluster: alert for alert in notified}
         )
         self._seen_since = now - JUDGED_AGAIN_AFTER
-        self._unaware: dict[int, list[Wants]] = defaultdict(list)
+        self._unaware: dict[int, list[Selection]] = defaultdict(list)
         """Key of such an alert → the endpoints that are not notified of it."""
         for endpoint in Endpoint.objects.filter(enabled=True) if self.by_cluster else ():
-            wants = wants_of(endpoint)
+            selection = selection_of(endpoint)
             for alert in self.by_cluster.values():
-                if not wants.takes(alert):
-                    self._unaware[alert.pk].append(wants)
+                if not selection.takes(alert):
+                    self._unaware[alert.pk].append(selection)
 
     def of(self, row: Alert) -> Alert | None:
         """The alert that mutes ``row``."""

@@ -13,9 +13,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from ingest.messages import message
-from webapp.analyses.asking import asked_of_fleet, asked_of_job, asked_of_root
 from webapp.analyses.declaration import Analysis, Declaration, FleetAnalysis, RootAnalysis
-from webapp.analyses.document import Asked, Document, Link, Table
+from webapp.analyses.document import Document, Inputs, Link, Table
+from webapp.analyses.inputs import inputs_for_fleet, inputs_for_job, inputs_for_root
 from webapp.analyses.presentation import plain
 from webapp.analyses.registry import all_analyses, all_fleet_analyses, all_root_analyses
 from webapp.fleet.job_lookup import job_or_404
@@ -41,12 +41,12 @@ class RootParameters(ListFilters):
     root = LongText(about=message("its canonical URI"))
 
 
-def answered(analysis: Declaration[Any, Any], asked: Asked, document: Document) -> dict[str, Any]:
+def answered(analysis: Declaration[Any, Any], inputs: Inputs, document: Document) -> dict[str, Any]:
     blocks: dict[str, Any] = plain(document)
     return {
         "analysis": analysis.name,
         "title": analysis.title,
-        "as_of": plain(asked.until),
+        "as_of": plain(inputs.until),
         **blocks,
     }
 
@@ -118,31 +118,31 @@ class AnalysesView(APIView):
         )
 
 
-def _of_job(
+def _job_arguments(
     request: Request, analysis: Analysis, cluster: str, job_id: str
-) -> tuple[tuple[Any, ...], Asked]:
+) -> tuple[tuple[Any, ...], Inputs]:
     job = job_or_404(cluster, job_id)
-    return (job,), asked_of_job(job, given(analysis.parameters, request))
+    return (job,), inputs_for_job(job, given(analysis.parameters, request))
 
 
-def _of_fleet(request: Request, analysis: FleetAnalysis) -> tuple[tuple[Any, ...], Asked]:
-    return (), asked_of_fleet(given(analysis.parameters, request))
+def _fleet_arguments(request: Request, analysis: FleetAnalysis) -> tuple[tuple[Any, ...], Inputs]:
+    return (), inputs_for_fleet(given(analysis.parameters, request))
 
 
-def _of_root(request: Request, analysis: RootAnalysis) -> tuple[tuple[Any, ...], Asked]:
+def _root_arguments(request: Request, analysis: RootAnalysis) -> tuple[tuple[Any, ...], Inputs]:
     figures = audited_or_404(given(RootParameters, request).values.get("root", ""))
-    return (figures,), asked_of_root(figures, given(analysis.parameters, request))
+    return (figures,), inputs_for_root(figures, given(analysis.parameters, request))
 
 
 def view_of(
     analysis: Declaration[Any, Any],
     kind: str,
-    look_up: Callable[..., tuple[tuple[Any, ...], Asked]],
+    look_up: Callable[..., tuple[tuple[Any, ...], Inputs]],
     responses: Mapping[Any, Any],
     parameters: Iterable[Any] = (),
 ) -> Callable[..., Any]:
     """A view for each analysis, so that the OpenAPI document has its parameters. ``look_up``: finds
-    its subject and ``Asked``.
+    its subject and ``Inputs``.
     """
 
     class AnalysisView(APIView):
@@ -153,8 +153,8 @@ def view_of(
             responses={200: document_schema(), **responses},
         )
         def get(self, request: Request, **of: str) -> Response:
-            subject, asked = look_up(request, analysis, **of)
-            return Response(answered(analysis, asked, analysis.answer(*subject, asked)))
+            subject, inputs = look_up(request, analysis, **of)
+            return Response(answered(analysis, inputs, analysis.answer(*subject, inputs)))
 
     return AnalysisView.as_view()
 
@@ -167,7 +167,7 @@ def urlpatterns() -> list[URLPattern]:
         *(
             path(
                 f"analyses/{name}/",
-                view_of(analysis, "fleet", _of_fleet, ERRORS),
+                view_of(analysis, "fleet", _fleet_arguments, ERRORS),
                 name=f"api-analysis-{name}",
             )
             for name, analysis in all_fleet_analyses().items()
@@ -175,7 +175,7 @@ def urlpatterns() -> list[URLPattern]:
         *(
             path(
                 f"storage-analyses/{name}/",
-                view_of(analysis, "root", _of_root, of_one, root),
+                view_of(analysis, "root", _root_arguments, of_one, root),
                 name=f"api-storage-analysis-{name}",
             )
             for name, analysis in all_root_analyses().items()
@@ -184,7 +184,7 @@ def urlpatterns() -> list[URLPattern]:
         *(
             path(
                 f"{of_job}/{name}/",
-                view_of(analysis, "job", _of_job, of_one),
+                view_of(analysis, "job", _job_arguments, of_one),
                 name=f"api-job-analysis-{name}",
             )
             for name, analysis in all_analyses().items()

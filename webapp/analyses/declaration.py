@@ -1,10 +1,10 @@
 """The declaration of an analysis. A module of ``webapp.analyses.job`` declares one::
 
     @analysis("threads", title=message("Threads"), summary=message("…"), tab="runtime")
-    def threads(job: JobCurrent, asked: Asked) -> Document: ...
+    def threads(job: JobCurrent, inputs: Inputs) -> Document: ...
 
     @threads.draws("states")
-    def states(job: JobCurrent, asked: Asked) -> Drawn: ...
+    def states(job: JobCurrent, inputs: Inputs) -> Drawn: ...
 
 Page, address, link on the job page, API, OpenAPI document, command and report section follow from
 it.
@@ -14,25 +14,25 @@ An analysis of the whole fleet is declared by a module of ``webapp.analyses.flee
 restricted to these, rows of the lake must be filtered with ``scopes.current().holds(cluster)``.
 
 One of a root of checkpoint storage is declared by a module of ``webapp.analyses.root``, with
-``root_analysis`` and gets the newest audit instead of the job: ``(figures: RootFigures, asked)``.
+``root_analysis`` and gets the newest audit instead of the job: ``(figures: RootFigures, inputs)``.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
-from webapp.analyses.document import Asked, Document, Drawn
+from webapp.analyses.document import Document, Drawn, Inputs
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filter_sets import ListFilters
 from webapp.storage.models import RootFigures
 
 Tab = Literal["checkpoints", "pressure", "state", "runtime", "more"]
-Answer = Callable[[JobCurrent, Asked], Document]
-Draw = Callable[[JobCurrent, Asked], Drawn]
-FleetAnswer = Callable[[Asked], Document]
-FleetDraw = Callable[[Asked], Drawn]
-RootAnswer = Callable[[RootFigures, Asked], Document]
-RootDraw = Callable[[RootFigures, Asked], Drawn]
+Answer = Callable[[JobCurrent, Inputs], Document]
+Draw = Callable[[JobCurrent, Inputs], Drawn]
+FleetAnswer = Callable[[Inputs], Document]
+FleetDraw = Callable[[Inputs], Drawn]
+RootAnswer = Callable[[RootFigures, Inputs], Document]
+RootDraw = Callable[[RootFigures, Inputs], Drawn]
 AnswerT = TypeVar("AnswerT")
 DrawT = TypeVar("DrawT")
 

@@ -158,7 +158,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Inputs:
     """The request of an analysis: the range from ``since`` to ``until``, and values of its
     parameters. For the fleet all three instants are now, for a root the time of its newest audit.
     """

@@ -11,9 +11,9 @@ from django.template import Library
 from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_GET
 
-from webapp.analyses.asking import asked_of_fleet, asked_of_root
 from webapp.analyses.declaration import Analysis, Declaration, FleetAnalysis, RootAnalysis
-from webapp.analyses.document import Asked, Document, Drawn
+from webapp.analyses.document import Document, Drawn, Inputs
+from webapp.analyses.inputs import inputs_for_fleet, inputs_for_root
 from webapp.analyses.presentation import blocks
 from webapp.analyses.registry import all_analyses, all_fleet_analyses, all_root_analyses
 from webapp.charts.answers import answer
@@ -25,8 +25,8 @@ from webapp.storage.newest_audits import audited_or_404
 from webapp.storage.views.parameters import parameter
 
 register = Library()
-OfAnswer = tuple[Any, ...]
-"""Arguments of an analysis: its subject, except for the fleet, and an ``Asked``."""
+Arguments = tuple[Any, ...]
+"""Arguments of an analysis: its subject, except for the fleet, and an ``Inputs``."""
 
 
 @register.simple_tag
@@ -42,9 +42,9 @@ def urlpatterns() -> list[URLPattern]:
     ``storage-``, and the root is their parameter ``uri``, since it has slashes.
     """
     return [
-        *_addresses(all_analyses(), "jobs/<name:cluster>/<name:job_id>/", "", page, _of_job),
-        *_addresses(all_fleet_analyses(), "", "fleet-", fleet_page, _of_fleet),
-        *_addresses(all_root_analyses(), "storage/", "storage-", root_page, _of_root),
+        *_addresses(all_analyses(), "jobs/<name:cluster>/<name:job_id>/", "", page, _job_arguments),
+        *_addresses(all_fleet_analyses(), "", "fleet-", fleet_page, _fleet_arguments),
+        *_addresses(all_root_analyses(), "storage/", "storage-", root_page, _root_arguments),
     ]
 
 
@@ -53,22 +53,24 @@ def _addresses(
     folder: str,
     prefix: str,
     show: Callable[..., HttpResponse],
-    of_answer: Callable[..., OfAnswer],
+    arguments_of: Callable[..., Arguments],
 ) -> Iterator[URLPattern]:
     for name, declaration in declared.items():
         view = require_GET(partial(show, analysis=declaration))
         yield path(f"{folder}{name}/", view, name=f"{prefix}{name}")
         for key, draw in declaration.charts.items():
-            view = require_GET(partial(chart, analysis=declaration, draw=draw, of_answer=of_answer))
+            view = require_GET(
+                partial(chart, analysis=declaration, draw=draw, arguments_of=arguments_of)
+            )
             yield path(f"{folder}{name}/{key}.json", view, name=f"{prefix}{name}-chart-{key}")
 
 
 def page(request: HttpRequest, cluster: str, job_id: str, analysis: Analysis) -> HttpResponse:
     view = look_up(request, cluster, job_id)
-    asked = asked_of(request, view, analysis)
+    inputs = inputs_from(request, view, analysis)
 
     def answer() -> Document:
-        document = analysis.answer(view.job, asked)
+        document = analysis.answer(view.job, inputs)
         is_stale = view.is_unknown or view.is_unwatched or (view.is_late and not view.is_past)
         return _as_far_as_known(document, is_known=not is_stale)
 
@@ -79,33 +81,33 @@ def page(request: HttpRequest, cluster: str, job_id: str, analysis: Analysis) ->
         "job": view.job,
         "range_query": view.range_query,
     }
-    return _page(request, analysis, asked, context, answer)
+    return _page(request, analysis, inputs, context, answer)
 
 
 def fleet_page(request: HttpRequest, analysis: FleetAnalysis) -> HttpResponse:
-    (asked,) = _of_fleet(request, analysis)
+    (inputs,) = _fleet_arguments(request, analysis)
     address = reverse(f"fleet-{analysis.name}")
     context = {"layout": "fleet/page_of_fleet.html", "address": address}
-    return _page(request, analysis, asked, context, lambda: analysis.answer(asked))
+    return _page(request, analysis, inputs, context, lambda: analysis.answer(inputs))
 
 
 def root_page(request: HttpRequest, analysis: RootAnalysis) -> HttpResponse:
-    figures, asked = _of_root(request, analysis)
+    figures, inputs = _root_arguments(request, analysis)
 
     def answer() -> Document:
         registered = StorageRoot.objects.filter(uri=figures.root).first()
-        known = is_known(registered, figures, asked.now)
-        return _as_far_as_known(analysis.answer(figures, asked), is_known=known)
+        known = is_known(registered, figures, inputs.now)
+        return _as_far_as_known(analysis.answer(figures, inputs), is_known=known)
 
     address = reverse(f"storage-{analysis.name}")
     context = {"layout": "storage/page_of_root.html", "address": address, "figures": figures}
-    return _page(request, analysis, asked, context, answer)
+    return _page(request, analysis, inputs, context, answer)
 
 
 def _page(
     request: HttpRequest,
     analysis: Declaration[Any, Any],
-    asked: Asked,
+    inputs: Inputs,
     context: dict[str, Any],
     answer: Callable[[], Document],
 ) -> HttpResponse:
@@ -114,7 +116,7 @@ def _page(
         "analysis": analysis,
         "query": request.GET.urlencode(),
         "parameters": [(name, choices, request.GET.get(name, "")) for name, choices in parameters],
-        "wrong": "" if asked.parameters.is_valid() else asked.parameters.explanation,
+        "wrong": "" if inputs.parameters.is_valid() else inputs.parameters.explanation,
     }
     is_part = "HX-Request" in request.headers
     if is_part or not analysis.is_slow:
@@ -123,28 +125,30 @@ def _page(
     return render(request, "analyses/_blocks.html" if is_part else "analyses/page.html", context)
 
 
-def _of_job(request: HttpRequest, analysis: Analysis, cluster: str, job_id: str) -> OfAnswer:
+def _job_arguments(
+    request: HttpRequest, analysis: Analysis, cluster: str, job_id: str
+) -> Arguments:
     view = look_up(request, cluster, job_id)
-    return view.job, asked_of(request, view, analysis)
+    return view.job, inputs_from(request, view, analysis)
 
 
-def _of_fleet(request: HttpRequest, analysis: FleetAnalysis) -> OfAnswer:
-    return (asked_of_fleet(analysis.parameters.from_page(request.GET)),)
+def _fleet_arguments(request: HttpRequest, analysis: FleetAnalysis) -> Arguments:
+    return (inputs_for_fleet(analysis.parameters.from_page(request.GET)),)
 
 
-def _of_root(request: HttpRequest, analysis: RootAnalysis) -> OfAnswer:
+def _root_arguments(request: HttpRequest, analysis: RootAnalysis) -> Arguments:
     figures = audited_or_404(parameter(request, "uri"))
-    return figures, asked_of_root(figures, analysis.parameters.from_page(request.GET))
+    return figures, inputs_for_root(figures, analysis.parameters.from_page(request.GET))
 
 
 def chart(
     request: HttpRequest,
     analysis: Declaration[Any, Any],
     draw: Callable[..., Drawn],
-    of_answer: Callable[..., OfAnswer],
+    arguments_of: Callable[..., Arguments],
     **address: str,
 ) -> HttpResponse:
-    drawn = draw(*of_answer(request, analysis, **address))
+    drawn = draw(*arguments_of(request, analysis, **address))
     if drawn.figure is None:
         empty = {"title": localised(drawn.empty_title), "text": localised(drawn.empty_text)}
         return JsonResponse({"figure": None, "empty": empty})
@@ -160,11 +164,11 @@ def _as_far_as_known(document: Document, *, is_known: bool) -> Document:
     )
 
 
-def asked_of(request: HttpRequest, view: JobView, analysis: Analysis) -> Asked:
+def inputs_from(request: HttpRequest, view: JobView, analysis: Analysis) -> Inputs:
     """Up to the end of the chosen range, or when the job was last seen in it. Invalid parameters
     are ignored.
     """
     until = min(view.time_range.to_time, view.at)
-    return Asked(
+    return Inputs(
         view.time_range.from_time, until, view.now, analysis.parameters.from_page(request.GET)
     )

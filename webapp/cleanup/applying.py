@@ -27,7 +27,7 @@ from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import Planned
 from webapp.cleanup.plan_reader import Chunk
 from webapp.cleanup.quarantine import refuse_unsafe
-from webapp.cleanup.recheck import Anew, FreshAudit, Recheck, refuse_doubt
+from webapp.cleanup.recheck import FreshAudit, FreshVerdicts, Recheck, refuse_doubt
 from webapp.cleanup.references import References, Storage, missed, references_in
 from webapp.cleanup.run import Run
 from webapp.cleanup.undoing import undo
@@ -62,14 +62,14 @@ class Applying:
         self._journal = run.journal(APPLY)
         self._quarantined: set[str] = set()
         self._fresh: FreshAudit | None = None
-        self._anew: Anew
+        self._fresh_verdicts: FreshVerdicts
         self._needs: HiddenNeeds
         self._references: References = {}
         self._names_checked: set[str] = set()
 
     def __call__(self) -> None:
-        """Raises :class:`Halted` where doubt arises; what was done until then is in the journal, or
-        was put back.
+        """Raises :class:`Halted` in doubt. What was done until then is in the journal, or was put
+        back.
         """
         manifest = self._run.reader.manifest
         refuse_unsafe(manifest.roots, manifest.searched_roots)
@@ -99,7 +99,9 @@ class Applying:
         self._watch.look()
         left = [file for file in files if file.path not in settled]
         objections = (
-            self._anew.objections(left, metadata=chunk.is_metadata, quarantined=self._quarantined)
+            self._fresh_verdicts.objections(
+                left, metadata=chunk.is_metadata, quarantined=self._quarantined
+            )
             if left
             else {}
         )
@@ -109,7 +111,7 @@ class Applying:
             (path for path in sorted(self._watch.appeared) if not self._needs.knows(path)), None
         )
         if stranger is not None:
-            # Nobody looked for what it may need besides what it names.
+            # Its needs beyond what it names are unchecked.
             why = f"{stranger} appeared in between, and may need it"
             objections |= dict.fromkeys(self._needs.among(chunk, of_any=True), why)
         going = []
@@ -129,7 +131,7 @@ class Applying:
         run.finish(self._journal, APPLY, chunk.number, rows)
         if chunk.is_metadata:
             self._remember(chunk, rows)
-        # A reference that appeared since may be to what went long ago.
+        # A newer reference may lead to files moved long ago.
         self._refuse_missed(
             [chunk.number] if self._watched() <= self._names_checked else self._journal.done()
         )
@@ -146,7 +148,7 @@ class Applying:
         return None
 
     def _remember(self, chunk: Chunk, rows: Sequence[Row]) -> None:
-        """A checkpoint that stayed although it was to go needs its files: they leave the plan."""
+        """A checkpoint that stays, although planned, needs its files: they leave the plan."""
         planned = {file.path: file for file in self._run.planned(chunk)}
         for row in rows:
             if row.outcome == FileOutcome.QUARANTINED:
@@ -167,8 +169,8 @@ class Applying:
             raise Halted("The plan expired before it was done; what is left is for a new plan.")
 
     def _look_afresh(self) -> None:
-        """Before each chunk: the last look at everything is not too old, and no job was restored
-        since from what is to go.
+        """Before each chunk: repeats the search for references when it is too old. Refuses if a job
+        was restored from planned files since.
         """
         manifest = self._run.reader.manifest
         while self._fresh is None or self._is_outdated(self._fresh):
@@ -177,7 +179,10 @@ class Applying:
             self._fresh = self._recheck.fresh()
             refuse_doubt(self._fresh, [root.uri for root in manifest.roots if root.files])
             attested = [statement.subject for statement in manifest.statements]
-            self._anew, self._needs = Anew(self._fresh), HiddenNeeds(self._fresh, attested)
+            self._fresh_verdicts, self._needs = (
+                FreshVerdicts(self._fresh),
+                HiddenNeeds(self._fresh, attested),
+            )
             self._needs.refuse_inherited(sorted(self._quarantined))
             self._references = references_in(self._fresh, self._watch.planned, self._leaving)
 
@@ -188,7 +193,7 @@ class Applying:
 
     @cached_property
     def _leaving(self) -> set[str]:
-        """Checkpoints that are waste and go with the plan: their references keep nothing."""
+        """Waste checkpoints in the plan: their references protect no file."""
         parts = self._run.reader.manifest.metadata_parts
         return {
             path
@@ -200,8 +205,8 @@ class Applying:
         return set(self._references) | set(self._watch.referred)
 
     def _refuse_missed(self, chunks: Iterable[int]) -> None:
-        """Raises :class:`PutBack` where a checkpoint misses what these chunks moved, by any name of
-        its directory.
+        """Raises :class:`PutBack` if a checkpoint misses files that these chunks moved, under any
+        name of their directory.
         """
         names = self._watched()
         if names:

@@ -8,10 +8,7 @@ from webapp.lib.translations import gettext_lazy as _
 
 
 class PlanState(models.TextChoices):
-    """Where a clean-up plan stands.
-
-    Files are only ever moved in ``applying``, put back in ``undoing``, deleted in ``purging``.
-    """
+    """Files are moved only in ``applying``, put back in ``undoing``, deleted in ``purging``."""
 
     BUILDING = "building", _("being made")
     REFUSED = "refused", _("not made")

@@ -15,7 +15,7 @@ from webapp.cleanup.plan_reader import PlanReader
 
 
 def dry_run(reader: PlanReader, files: Files | None = None) -> dict[str, int]:
-    """Files by what would be found of them, and the bytes of those that are as planned.
+    """Number of files by expected outcome, and the bytes of those that are as planned.
 
     Raises ``PlanDamaged``.
     """

@@ -1,4 +1,4 @@
-"""The due work of clean-up plans: there while a plan has something to do."""
+"""The due work of clean-up plans, as long as one has something to do."""
 
 from django.utils import timezone
 

@@ -1,7 +1,4 @@
-"""One row of a plan: a file that may go, with the proof for it.
-
-Sorted by root and path, bare of what proves nothing.
-"""
+"""One row of a plan: a file that may be removed, with its proof. Rows are sorted by root and path."""
 
 import pyarrow as pa
 

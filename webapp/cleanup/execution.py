@@ -1,6 +1,5 @@
-"""Doing what was ordered of a plan, under the lease of its due work: make, apply, undo, purge.
-
-Killed anywhere, it is done again.
+"""Carries out the order for a plan under the lease of its due work: make, apply, undo, purge. A
+killed run is repeated.
 """
 
 from collections import Counter
@@ -40,7 +39,7 @@ Step = Callable[[CleanupPlan, Lease, RunRecord, MakeRecheck], None]
 
 
 class Stopped(Exception):
-    """Something else was ordered; the next run does that."""
+    """Another order came; the next run carries it out."""
 
 
 def has_work(pk: int) -> bool:
@@ -48,9 +47,8 @@ def has_work(pk: int) -> bool:
 
 
 def carry_out(pk: int, lease: Lease, record: RunRecord, recheck: MakeRecheck | None = None) -> None:
-    """Do what the plan's state asks for.
-
-    Doubt ends it: the plan then says why, and the error goes on up.
+    """Do what the plan's state asks for. Doubt stops the plan, which then says why; the error is
+    raised.
     """
     for _ in PlanState:
         plan = CleanupPlan.objects.get(pk=pk)
@@ -83,7 +81,7 @@ def _step(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeReche
         _end(plan, was, PlanState.UNDONE, lease, trouble=str(error), purge_at=None)
         raise
     except CleanupError as error:
-        # What could not be purged stays in quarantine, until an operator has looked at why.
+        # Files that could not be purged stay in quarantine until an operator checks.
         _end(
             plan,
             was,
@@ -106,7 +104,7 @@ def _apply(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRech
     run = _run(plan, lease, record, APPLY)
     if plan.approved_at is None:
         raise Halted("The plan is not approved.")
-    # Roots may have been registered since it was made.
+    # Roots may have been registered since the plan was made.
     refuse_unsafe(
         run.reader.manifest.roots, run.reader.manifest.searched_roots, planning.scanned_places()
     )
@@ -175,7 +173,7 @@ def _run(plan: CleanupPlan, lease: Lease, record: RunRecord, verb: str) -> Run:
 
 
 class _Progress:
-    """Counts of the journal, repeated in the row after each chunk."""
+    """Copies the journal's counts into the row after each chunk."""
 
     def __init__(
         self, plan: CleanupPlan, lease: Lease, record: RunRecord, verb: str, reader: PlanReader
@@ -230,7 +228,7 @@ class _Progress:
 
 
 def _watch(reader: PlanReader) -> Watch:
-    """Over every registered root, for a checkpoint of any of them may refer to any file."""
+    """Watches every registered root: a checkpoint in any may refer to any file."""
     roots, planned = _storage().roots, PlannedPaths(part["path"] for part in reader.parts())
     return Watch(lambda: metadata_below(roots), planned, audit_request.spellings())
 
@@ -270,7 +268,7 @@ def _end(
     trouble: str = "",
     **fields: object,
 ) -> None:
-    """Only from the state it was in: what was ordered meanwhile stands."""
+    """Only from the state it was in: a newer order is kept."""
     with lease.writing():
         CleanupPlan.objects.filter(pk=plan.pk, state=was).update(
             state=state, trouble=trouble, finished_at=timezone.now(), **fields

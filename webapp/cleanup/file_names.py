@@ -1,9 +1,6 @@
-"""A file identified by its name alone: Flink's are UUIDs, given once, so that one of them means one
-file below whatever directory.
-
-A reference to a file under another name of its directory (another mount, another authority, other
-upper and lower case) is found by it. A ``_metadata``, whose name says nothing, is identified by the
-directories of its checkpoint and job as well.
+"""Identifies files by name alone: Flink's names are UUIDs, each used once. So a reference is found
+even under another name of its directory (another mount, authority, or case). A ``_metadata``, whose
+name says nothing, is identified by the directories of its checkpoint and job as well.
 """
 
 import re
@@ -42,7 +39,7 @@ def below_job(folder: str) -> str:
 
 
 class Places:
-    """Directories, and ids of jobs of whatever directory: which files lie there."""
+    """Matches files by directory, or by job id in any directory."""
 
     def __init__(self, places: Iterable[str]) -> None:
         places = set(places)
@@ -58,19 +55,25 @@ class Places:
         if not self._directories and not self._jobs:
             return False
         above = _above(path)
-        job_directories = [one for one in above if _JOB.fullmatch(one.rpartition("/")[2])]
+        job_directories = [
+            directory for directory in above if _JOB.fullmatch(directory.rpartition("/")[2])
+        ]
         return bool(
             self._directories.intersection(above)
             or self._around.intersection(job_directories)
-            or self._jobs.intersection(one.rpartition("/")[2] for one in job_directories)
+            or self._jobs.intersection(
+                directory.rpartition("/")[2] for directory in job_directories
+            )
         )
 
 
 def met_places(paths: pa.Array | pa.ChunkedArray, places: Iterable[str]) -> set[str]:
     """Directories below which any of the files lies, and ids of jobs in whose directory."""
     wanted = set(places)
-    above = {one for path in paths.to_pylist() for one in _above(path)}
-    return wanted & {name for one in above for name in (one, one.rpartition("/")[2])}
+    above = {directory for path in paths.to_pylist() for directory in _above(path)}
+    return wanted & {
+        name for directory in above for name in (directory, directory.rpartition("/")[2])
+    }
 
 
 def below(paths: pa.Array | pa.ChunkedArray, directories: Set[str]) -> set[str]:

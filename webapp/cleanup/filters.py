@@ -1,4 +1,4 @@
-"""What clean-up plans can be narrowed by."""
+"""Filters of clean-up plans."""
 
 from webapp.cleanup.choices import PlanState
 from webapp.lib.filter_sets import ListFilters

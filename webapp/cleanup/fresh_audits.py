@@ -1,6 +1,4 @@
-"""The audit right before a clean-up, run in the foreground of the worker that carries the plan
-out.
-"""
+"""The audit just before a clean-up, in the worker that carries out the plan."""
 
 from dataclasses import dataclass
 
@@ -22,10 +20,8 @@ from webapp.work.runs import RunRecord
 
 @dataclass(frozen=True)
 class FreshAudits:
-    """Of all registered roots, for a checkpoint of any may refer to files of any; ``roots`` are
-    those of the plan.
-
-    ``age_guard_h`` is that of the plan, or longer where the setting is by now.
+    """Audits all registered roots: a checkpoint in any may refer to files of any. ``roots`` are the
+    plan's. ``age_guard_h`` is the longer of the plan's and the current setting.
     """
 
     roots: list[str]
@@ -41,12 +37,12 @@ class FreshAudits:
                 "it again, or undo the plan."
             )
         guard_h = max(self.age_guard_h, settings.WEIR.storage_age_guard_h)
-        asked = audit_request.of_registered(rows, guard_h, AuditPurpose.PLAN, fresh=True)
+        asked = audit_request.request_for(rows, guard_h, AuditPurpose.PLAN, fresh=True)
         return fresh_of(audit(asked, self.lease, self.record), self.roots)
 
 
 def fresh_of(row: StorageAudit, roots: list[str]) -> FreshAudit:
-    """What a loaded audit says of these roots."""
+    """The result of a loaded audit for these roots."""
     _, withheld = sort_roots(row, roots)
     manifest = loading.read_manifest(row)
     if row.as_of is None:
@@ -71,7 +67,7 @@ def _stated(kind: str) -> set[str]:
 
 
 def _doubted(audit: StorageAudit, roots: list[str]) -> list[str]:
-    """Of a doubt with more places than its row holds, all of the roots."""
+    """A doubt with more places than its row holds reaches all roots."""
     places: set[str] = set()
     for reached, more in AuditDoubt.objects.filter(audit=audit).values_list(
         "places", "more_places"

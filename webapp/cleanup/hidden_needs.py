@@ -23,8 +23,8 @@ _JOB = re.compile(r"/([0-9a-f]{32})/chk-\d+/_metadata\Z")
 
 
 class HiddenNeeds:
-    """As one audit found them; ``attested``: directories and ids of dead jobs on whose word files of
-    the plan may go.
+    """By one audit. ``attested``: directories and ids of dead jobs on whose word files of the plan
+    may go.
     """
 
     def __init__(self, audit: FreshAudit, attested: Iterable[str] = ()) -> None:
@@ -40,7 +40,7 @@ class HiddenNeeds:
         }
 
     def knows(self, metadata_path: str) -> bool:
-        """Whether a checkpoint that appears there is of a job whose needs the audit looked for."""
+        """Whether the audit searched the needs of the job that writes checkpoints there."""
         job = _JOB.search(metadata_path)
         return self._of_all or (job is not None and job[1] in self._jobs)
 

@@ -1,8 +1,8 @@
 """Files of a plan that stay where they are in their bucket, so that no byte is copied: hidden by
 delete markers where it keeps versions, else tagged.
 
-Nothing is decided by the order of versions: listings date them to the second. What is current is
-told apart by the store, and what came after a look by its time.
+The order of versions decides nothing, as listings date them to the second: the store says which is
+current, and the time says what is newer than a check.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,15 +25,15 @@ _WRITTEN_SINCE = "it was written or deleted since"
 
 
 class Hiding:
-    """By delete markers. A marker is put only where the planned version is current; what came over
-    it meanwhile is shown again at once.
+    """Hides by delete markers. A marker is put only if the planned version is current; a newer
+    version that it hides is shown again at once.
     """
 
     def __init__(self, run: Run, bucket: Bucket) -> None:
         self._run, self._bucket = run, bucket
 
     def look(self, files: Sequence[Planned]) -> tuple[list[Planned], list[Row]]:
-        """Those whose planned version is current, with its id; rows of the others."""
+        """Files whose planned version is current, with its id; rows for the others."""
         going, rows = [], []
         for file, versions in self._versions(files):
             current = next((version for version in versions if version.is_latest), None)
@@ -53,8 +53,8 @@ class Hiding:
     ) -> list[Row]:
         found = []
         for file, versions in self._versions(files):
-            meant = [one for one in versions if one.id in intended[file.path]]
-            planned = [one for one in meant if one.stat == file.stat]
+            meant = [version for version in versions if version.id in intended[file.path]]
+            planned = [version for version in meant if version.stat == file.stat]
             if len(planned) == 1 and not planned[0].is_latest:
                 found.append((replace(file, version=planned[0].id), versions))
         return self._judged(found)
@@ -85,14 +85,14 @@ class Hiding:
         return [by_path[file.path] for file in files]
 
     def _judged(self, found: Sequence[tuple[Planned, list[Version]]]) -> list[Row]:
-        """After markers were put; all that is not older than the planned version came after it was
-        looked at.
+        """Outcomes after markers were put. Versions not older than the planned one are newer than
+        the check.
         """
         rows: list[Row] = []
         strays: list[Object] = []
         for file, versions in found:
             above = _above(file, versions)
-            markers = [one.id for one in above or () if one.stat is None]
+            markers = [version.id for version in above or () if version.stat is None]
             if above is None:
                 rows.append(self._run.row(file, FileOutcome.GONE))
             elif not above:
@@ -102,7 +102,7 @@ class Hiding:
                 hidden = replace(file, markers=markers)
                 rows.append(self._run.row(hidden, FileOutcome.QUARANTINED))
             else:
-                if any(one.is_latest and one.stat is None for one in above):
+                if any(version.is_latest and version.stat is None for version in above):
                     strays += [(self._bucket.key(file.source), marker) for marker in markers]
                 rows.append(self._run.row(file, FileOutcome.CHANGED, _WRITTEN_SINCE))
         errors = self._bucket.delete(strays)
@@ -118,8 +118,8 @@ class Hiding:
         rows: dict[str, Row] = {}
         going: dict[str, list[Object]] = {}
         for file, versions in self._versions(files):
-            current = next((one for one in versions if one.is_latest), None)
-            if not any(one.id == file.version for one in versions):
+            current = next((version for version in versions if version.is_latest), None)
+            if not any(version.id == file.version for version in versions):
                 rows[file.path] = self._run.row(file, FileOutcome.GONE)
             elif current is not None and current.id == file.version:
                 rows[file.path] = self._run.row(file, FileOutcome.RESTORED)
@@ -127,11 +127,11 @@ class Hiding:
                 rows[file.path] = self._run.row(file, FileOutcome.OCCUPIED, _WRITTEN_SINCE)
             else:
                 key = self._bucket.key(file.source)
-                there = {one.id for one in versions}
+                there = {version.id for version in versions}
                 going[file.path] = [(key, marker) for marker in file.markers if marker in there]
-        errors = self._bucket.delete([one for objects in going.values() for one in objects])
+        errors = self._bucket.delete([version for objects in going.values() for version in objects])
         for file in files:
-            failed = [errors[one] for one in going.get(file.path, ()) if one in errors]
+            failed = [errors[version] for version in going.get(file.path, ()) if version in errors]
             if failed:
                 rows[file.path] = self._run.failed(file, failed[0])
             elif file.path in going:
@@ -139,7 +139,7 @@ class Hiding:
         return [rows[file.path] for file in files]
 
     def _delete(self, files: Sequence[Planned], *, tried: Collection[str]) -> list[Row]:
-        """The version first: without its marker it would be current again. The marker goes where
+        """The version first: without its marker it would be current again. The marker goes if
         nothing else of the key is left that it hides.
         """
         rows: dict[str, Row] = {}
@@ -155,7 +155,7 @@ class Hiding:
                 gone = FileOutcome.PURGED if file.path in tried else FileOutcome.GONE
                 rows[file.path] = self._run.row(file, gone)
             elif kept.is_latest or not ours or kept.stat != file.stat:
-                # Where another marker hides it, another plan took it since.
+                # Another marker means that another plan took it since.
                 why = "its delete marker was removed"
                 rows[file.path] = self._run.row(file, FileOutcome.CHANGED, why)
                 markers.pop(file.path, None)
@@ -163,13 +163,13 @@ class Hiding:
                 going[file.path] = (key, kept.id)
         errors = self._bucket.delete(list(going.values()))
         for file in files:
-            one = going.get(file.path)
-            if one in errors:
-                rows[file.path] = self._run.failed(file, errors[one])
+            version = going.get(file.path)
+            if version in errors:
+                rows[file.path] = self._run.failed(file, errors[version])
                 markers.pop(file.path, None)
-            elif one is not None:
+            elif version is not None:
                 rows[file.path] = self._run.row(file, FileOutcome.PURGED)
-        # One that stays hides nothing any more.
+        # A marker that stays hides nothing.
         self._bucket.delete([one for objects in markers.values() for one in objects])
         return [rows[file.path] for file in files]
 
@@ -179,7 +179,7 @@ class Hiding:
 
 
 class Tagging:
-    """By a tag with the plan's name. The files stay readable until they are purged."""
+    """Marks by a tag with the plan's name. Files stay readable until purged."""
 
     def __init__(self, run: Run, bucket: Bucket) -> None:
         self._run, self._bucket, self._plan = run, bucket, run.reader.name
@@ -219,7 +219,7 @@ class Tagging:
         return [refused[file.path] for file in files]
 
     def _tag(self, file: Planned) -> Row | None:
-        """``None`` where it is done."""
+        """``None`` if it is done."""
         try:
             tags = self._tags(file)
             owner = tags.get(TAG, self._plan)
@@ -234,7 +234,7 @@ class Tagging:
         return None
 
     def _judged(self, files: Sequence[Planned]) -> list[Row]:
-        """Tagged ones; what was written in their place meanwhile loses the tag."""
+        """Outcomes of tagged files; newer files in their place lose the tag."""
         rows = []
         for file, stat in self._stats(files):
             row = self._spared(file, stat)
@@ -264,10 +264,10 @@ class Tagging:
                 going[file.path] = (self._bucket.key(file.source), None)
         errors = self._bucket.delete(list(going.values()))
         for file in left:
-            one = going.get(file.path)
-            if one in errors:
-                rows[file.path] = self._run.failed(file, errors[one])
-            elif one is not None:
+            version = going.get(file.path)
+            if version in errors:
+                rows[file.path] = self._run.failed(file, errors[version])
+            elif version is not None:
                 rows[file.path] = self._run.row(file, FileOutcome.PURGED)
         return [rows[file.path] for file in files]
 
@@ -306,14 +306,14 @@ class Tagging:
 
 
 def _above(file: Planned, versions: Sequence[Version]) -> list[Version] | None:
-    """All that is not older than the version that was to be hidden; ``None`` where that is gone."""
-    kept = next((one for one in versions if one.id == file.version), None)
+    """Versions not older than the one to be hidden; ``None`` if that is gone."""
+    kept = next((version for version in versions if version.id == file.version), None)
     if kept is None:
         return None
     return [
-        one
-        for one in versions
-        if one is not kept and (one.at is None or kept.at is None or one.at >= kept.at)
+        version
+        for version in versions
+        if version is not kept and (version.at is None or kept.at is None or version.at >= kept.at)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Chunks that were interrupted: what was done to their files is found by looking where they are."""
+"""Settles interrupted chunks: where their files are shows what was done to them."""
 
 from collections.abc import Sequence
 
@@ -10,9 +10,7 @@ from webapp.cleanup.ways import each_way
 
 
 def settle(run: Run, journal: Journal, chunk: int, files: Sequence[Planned]) -> list[Row]:
-    """What an interrupted try already did to the files it intended; the others are to be decided
-    again.
-    """
+    """Rows of files that an interrupted try already treated; the others are decided again."""
     intended = journal.intents(chunk)
     meant = [file for file in files if file.path in intended]
     return each_way(run, meant, lambda way, own: way.settle(own, intended))

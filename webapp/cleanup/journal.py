@@ -31,7 +31,8 @@ _NAME = re.compile(r"(\d{8,})\.(?:effect|[0-9a-f]{12}\.intent)\.jsonl")
 
 @dataclass(frozen=True)
 class Row:
-    """One file. ``bytes`` as planned; ``detail`` says what was found where it was not done.
+    """Outcome of one file. ``bytes`` as planned; ``detail`` says what was found where it was not
+    done.
 
     Of a file that waits where it is: ``way`` (``choices.Way``), ``version`` (id of the one that is
     hidden), ``markers`` (ids of the delete markers that hide it).
@@ -68,9 +69,8 @@ def tally(rows: Sequence[Row]) -> Counter[str]:
 
 
 class Journal:
-    """Of one plan and verb.
-
-    ``by`` is the attempt that writes, ``ordered_by`` the person on whose word.
+    """Journal of one plan and verb. ``by`` is the writing attempt, ``ordered_by`` the person who
+    ordered it.
     """
 
     def __init__(
@@ -82,8 +82,8 @@ class Journal:
 
     @cached_property
     def _interrupted(self) -> set[int]:
-        """Chunks that were begun when this journal was opened: listing it for each chunk would cost
-        more than the files.
+        """Chunks begun before this journal was opened. Listing it for each chunk would cost more
+        than the files.
         """
         return set(self.begun())
 
@@ -106,10 +106,7 @@ class Journal:
         )
 
     def written(self) -> dict[int, list[str]]:
-        """Chunk → names of what is written of it.
-
-        Raises :class:`PlanDamaged` for what this Weir does not write.
-        """
+        """Chunk → names of its journal files. Raises :class:`PlanDamaged` for unknown names."""
         paths_by_number: dict[int, list[str]] = {}
         for name in self._names():
             match = _NAME.fullmatch(name)
@@ -122,13 +119,13 @@ class Journal:
         return paths_by_number
 
     def intents(self, chunk: int) -> dict[str, set[str]]:
-        """Paths that an interrupted try wanted to touch, with the versions that it meant."""
+        """Paths that an interrupted try intended to touch, with their versions."""
         if chunk not in self._interrupted:
             return {}
         return self._intended(chunk, self._names())
 
     def intend(self, chunk: int, files: Mapping[str, str | None], at: datetime) -> None:
-        """``files``: path → version, ``None`` where the store knows none."""
+        """``files``: path → version, ``None`` if the store has none."""
         head = self._head(chunk, "intent", at)
         name = f"{chunk:08}.{secrets.token_hex(6)}.intent.jsonl"
         lines = [
@@ -138,7 +135,7 @@ class Journal:
         self._folder.write(self._path(name), _bytes([head, *lines]))
 
     def effect(self, chunk: int, rows: Sequence[Row], at: datetime) -> None:
-        """Raises ``AlreadyWritten`` where another process has done the chunk."""
+        """Raises ``AlreadyWritten`` if another process has done the chunk."""
         head = self._head(chunk, "effect", at) | {
             "previous": self._last or self._follows,
             "counts": tally(rows),
@@ -175,9 +172,7 @@ class Journal:
         return Effect(head, parsed)
 
     def verify(self) -> None:
-        """Raises :class:`PlanDamaged` where anything was changed, added or taken out by another
-        hand.
-        """
+        """Raises :class:`PlanDamaged` if anything was changed, added or taken out by another hand."""
         previous = None
         for chunk in sorted(self.done(), reverse=self._verb == UNDO):
             content = self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))
@@ -192,8 +187,8 @@ class Journal:
     def refuse_foreign(
         self, chunk: int, names: Sequence[str], planned: Mapping[str, tuple[int, str]]
     ) -> None:
-        """Raises :class:`PlanDamaged` where what is written of a chunk names other files than its
-        own, or other places for them.
+        """Raises :class:`PlanDamaged` if what is written of a chunk names other files than its own,
+        or other places for them.
 
         ``names`` as ``written`` has them; ``planned``: path → bytes and place in quarantine.
         """
@@ -278,5 +273,5 @@ def _bytes(lines: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def _lines(content: bytes) -> list[dict[str, Any]]:
-    """Without the seal."""
+    """Lines without the seal."""
     return [json.loads(line) for line in without_seal(content).splitlines()]

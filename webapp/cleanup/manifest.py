@@ -1,7 +1,4 @@
-"""The page that a plan is known by: what it holds, on whose word, until when.
-
-Its SHA-256 is the plan's name.
-"""
+"""The manifest of a plan: contents, statements, expiry. Its SHA-256 is the plan's name."""
 
 import hashlib
 import json
@@ -18,7 +15,7 @@ FILE_NAME = "manifest.json"
 
 @dataclass(frozen=True)
 class PartEntry:
-    """One Parquet part. ``bytes`` is what its files weigh, ``sha256`` that of the part itself."""
+    """One Parquet part. ``bytes``: sum over the planned files; ``sha256``: of the part itself."""
 
     name: str
     rows: int
@@ -34,8 +31,8 @@ class PartEntry:
 
 @dataclass(frozen=True)
 class PlannedRoot:
-    """``moves`` is how its files wait (:class:`webapp.cleanup.choices.Way`); ``quarantine`` is empty
-    where they stay where they are.
+    """``moves`` is how its files wait (:class:`webapp.cleanup.choices.Way`); ``quarantine`` is
+    empty if they stay where they are.
     """
 
     uri: str
@@ -50,7 +47,7 @@ class PlannedRoot:
 
 @dataclass(frozen=True)
 class WithheldRoot:
-    """A root that was asked for and of which the plan holds nothing."""
+    """A requested root that is not cleaned."""
 
     uri: str
     reasons: tuple[str, ...]
@@ -58,9 +55,7 @@ class WithheldRoot:
 
 @dataclass(frozen=True)
 class QuotedStatement:
-    """An attestation that a job is dead, on which files of the plan rest: its directory, by whom,
-    when and why.
-    """
+    """An attestation that a job is dead, which justifies files of the plan."""
 
     subject: str
     stated_by: str
@@ -70,7 +65,7 @@ class QuotedStatement:
 
 @dataclass(frozen=True)
 class SearchedAudit:
-    """An audit that found no referrer: what it read to say so. Instants are ISO 8601 in UTC."""
+    """An audit that found no referrer, and what it read. Instants are ISO 8601 in UTC."""
 
     audit_id: str
     as_of: str
@@ -81,7 +76,7 @@ class SearchedAudit:
 
 @dataclass(frozen=True)
 class PlanManifest:
-    """Everything a person needs before approving, and everything an apply is held to."""
+    """What a person needs for approval, and what an apply must obey."""
 
     created_at: str
     created_by: str
@@ -112,7 +107,7 @@ class PlanManifest:
         return sum(part.chunks for part in self.parts)
 
     def to_bytes(self) -> bytes:
-        """One spelling for one content, so that the hash means something."""
+        """Canonical bytes: equal contents have equal hashes."""
         return json.dumps(
             asdict(self), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
         ).encode()

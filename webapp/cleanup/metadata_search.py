@@ -1,6 +1,4 @@
-"""Every ``_metadata`` below a root, without listing the data beside it: a look that costs as many
-calls as there are checkpoints.
-"""
+"""Finds every ``_metadata`` below a root without listing data files, with one call a checkpoint."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,12 +16,12 @@ _DATA_OF_A_JOB = frozenset({"shared", "taskowned", "dstl"})
 
 
 def metadata_below(roots: Sequence[Root]) -> Iterator[MetadataFile]:
-    """By canonical path, with where to read it. A root that is not there has none. Raises
-    ``OSError`` for what cannot be listed.
+    """Canonical path → where to read it; empty for a missing root. Raises ``OSError`` for what
+    cannot be listed.
 
     Links to directories are not followed; audits report them, as doubts. A ``_metadata`` that is a
     link is read if it leads to a file below its root, else reading it fails: it may refer to
-    anything. Of a directory named like a checkpoint that lies in no job nobody knows that it is one.
+    anything. A directory named like a checkpoint but outside a job is not taken for one.
     """
     for root in roots:
         listable = directories(root.reading)
@@ -39,13 +37,13 @@ def metadata_below(roots: Sequence[Root]) -> Iterator[MetadataFile]:
                 elif _SAVEPOINT.fullmatch(entry.name) or (
                     is_job and _CHECKPOINT.fullmatch(entry.name)
                 ):
-                    yield from _of_snapshot(root, place)
+                    yield from _snapshot_metadata(root, place)
                 else:
                     pending.append((place, bool(_JOB.fullmatch(entry.name))))
 
 
-def _of_snapshot(root: Root, folder: str) -> Iterator[MetadataFile]:
-    """One look, however many files are beside it."""
+def _snapshot_metadata(root: Root, folder: str) -> Iterator[MetadataFile]:
+    """One call, however many files are beside it."""
     place = f"{folder}/{METADATA_NAME}"
     try:
         status = tree.stat(f"{root.reading.rstrip('/')}{place}", root.reading)

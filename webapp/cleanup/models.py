@@ -1,7 +1,4 @@
-"""Clean-up plans: who asked for one, who approved it, where it stands.
-
-What it holds and what was done lies in its folder.
-"""
+"""Clean-up plans: requester, approver, state. Contents and journal are in the plan's folder."""
 
 from datetime import datetime
 from typing import Any, ClassVar, Self
@@ -20,8 +17,8 @@ AT_WORK = (PlanState.BUILDING, PlanState.APPLYING, PlanState.UNDOING, PlanState.
 
 class CleanupPlanQuerySet(models.QuerySet["CleanupPlan"]):
     def due(self, now: datetime) -> Self:
-        """Plans with something to do: what was asked for, or a quarantine whose time is over. After
-        a purge that was stopped in doubt, somebody has to ask for it again.
+        """Plans with an order to carry out, or whose quarantine is over. A purge that stopped in
+        doubt must be ordered again.
         """
         return self.filter(
             models.Q(state__in=AT_WORK)
@@ -29,9 +26,7 @@ class CleanupPlanQuerySet(models.QuerySet["CleanupPlan"]):
         )
 
     def named(self, name: str) -> "CleanupPlan | None":
-        """By name or the beginning of one (8 letters at least); ``None`` where that is not one
-        plan.
-        """
+        """By name or the beginning of one (8 letters at least); ``None`` if that is not one plan."""
         if len(name) < 8 or not all(letter in "0123456789abcdef" for letter in name):
             return None
         plans = list(self.filter(name__startswith=name)[:2])
@@ -43,8 +38,7 @@ class CleanupPlan(models.Model):
     """``name`` is the SHA-256 of its manifest, empty until it is made; ``folder`` holds manifest,
     parts and journal.
 
-    ``progress`` and ``summary`` repeat what journal and manifest say, for lists: those two are the
-    truth.
+    ``progress`` and ``summary`` copy journal and manifest for lists; those two decide.
     """
 
     name = models.CharField(max_length=64, unique=True, null=True, default=None)

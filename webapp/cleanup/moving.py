@@ -1,4 +1,4 @@
-"""Files of a plan that wait in a quarantine: moved there, moved back, deleted there."""
+"""Files of a plan that wait in a quarantine: moves them there and back, and deletes them there."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
@@ -16,7 +16,7 @@ class Moving:
         self._run, self._bucket = run, Bucket.of(quarantine)
 
     def look(self, files: Sequence[Planned]) -> tuple[list[Planned], list[Row]]:
-        """All of them; a move looks at the file by itself."""
+        """All files: a move checks each by itself."""
         return list(files), []
 
     def take(self, files: Sequence[Planned]) -> list[Row]:
@@ -73,7 +73,7 @@ class Moving:
             return run.row(file, FileOutcome.RESTORED if restored else FileOutcome.GONE)
         if source is not None and not (
             was_tried and source == kept
-        ):  # else a move that was cut off: repeating it ends it
+        ):  # else an interrupted move: repeating it ends it
             return run.row(
                 file, FileOutcome.OCCUPIED, f"{source.bytes} bytes, modified {source.modified}"
             )

@@ -30,7 +30,7 @@ RETRY_S = 600
 
 
 def key_of(plan: CleanupPlan) -> str:
-    """Of its due work; below ``storage/``, so that the workers of audits do it."""
+    """Key of the plan's due work, below ``storage/`` so that the audit workers do it."""
     return f"{PREFIX}{plan.pk}"
 
 
@@ -43,7 +43,7 @@ def may_approve(user: Any) -> bool:
 
 
 def approve(plan: CleanupPlan, user: Any, at: datetime, *, through: str = "page") -> None:
-    """On the word of a signed-in person. Raises :class:`PlanActionRefused`."""
+    """By a signed-in person. Raises :class:`PlanActionRefused`."""
     if not may_approve(user):
         raise PlanActionRefused(
             gettext(
@@ -81,7 +81,7 @@ def order(plan: CleanupPlan, verb: str, name: str, at: datetime) -> None:
 
 
 def start_apply(plan: CleanupPlan, name: str, at: datetime) -> None:
-    """Of an approved plan, or again of one that was stopped in doubt.
+    """For an approved plan, or one that stopped in doubt.
 
     Raises :class:`PlanActionRefused`.
     """
@@ -105,7 +105,7 @@ def start_apply(plan: CleanupPlan, name: str, at: datetime) -> None:
 
 
 def start_undo(plan: CleanupPlan, name: str, at: datetime) -> None:
-    """Until the purge has begun; also of a plan that is being applied, which then stops.
+    """Possible until the purge begins; an apply in progress stops.
 
     Raises :class:`PlanActionRefused`.
     """
@@ -120,7 +120,7 @@ def start_undo(plan: CleanupPlan, name: str, at: datetime) -> None:
 
 
 def start_purge(plan: CleanupPlan, name: str, at: datetime) -> None:
-    """Once the time of grace is over. Raises :class:`PlanActionRefused`."""
+    """After the grace period. Raises :class:`PlanActionRefused`."""
     over_at = plan.purge_at or (plan.finished_at or at) + timedelta(seconds=plan.grace_s)
     if plan.state in (PlanState.QUARANTINED, PlanState.HALTED) and at < over_at:
         raise PlanActionRefused(
@@ -145,7 +145,7 @@ ORDERS = tuple(_ORDERS)
 
 
 def wake(plan: CleanupPlan, at: datetime) -> None:
-    """Its work is due now; the next tick hints at it."""
+    """Makes the plan's work due at the next tick."""
     DueWork.objects.make_due(key_of(plan), RETRY_S, at)
 
 

@@ -1,6 +1,5 @@
-"""Pages of a plan's files and of its journal.
-
-Both lie in chunks of up to 1,000; a page reads few of them and shows 50 files.
+"""Pages of a plan's files and of its journal. Both are stored in chunks of up to 1,000 files; a
+page shows 50.
 """
 
 from dataclasses import asdict, dataclass
@@ -17,7 +16,7 @@ MOST_CHUNKS = 20
 
 @dataclass(frozen=True)
 class Slice:
-    """``previous`` and ``next`` are what to ask for, empty where there is none."""
+    """``previous`` and ``next`` are page parameters, empty if there is none."""
 
     rows: list[dict[str, Any]]
     next: str = ""
@@ -25,7 +24,7 @@ class Slice:
 
 
 def files_page(reader: PlanReader, asked: str, size: int = PAGE_ROWS) -> Slice:
-    """Rows of the plan from number ``asked`` on, unverified; from the first where there is no such
+    """Rows of the plan from number ``asked`` on, unverified; from the first if there is no such
     number.
     """
     total = reader.manifest.total_files

@@ -1,6 +1,5 @@
-"""Where a file of a plan lies and where it goes.
-
-Both follow from the plan alone, never from the journal.
+"""Source and quarantine place of each planned file. Both follow from the plan alone, not from the
+journal.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,12 +17,10 @@ from webapp.cleanup.quarantine import folder_of
 
 
 class Files(Protocol):
-    """File access as a clean-up needs it: :mod:`ingest.storage.tree`, and what it does not know of
-    links and empty folders.
-    """
+    """File access of a clean-up: :mod:`ingest.storage.tree` plus links and empty folders."""
 
     def stat(self, path: str) -> Stat | None:
-        """``None`` where nothing is there.
+        """``None`` if nothing is there.
 
         Raises ``TreeError`` for what is no file, or cannot be known.
         """
@@ -32,7 +29,7 @@ class Files(Protocol):
         """Whether the file, or a directory between ``base`` and it, is a link."""
 
     def move(self, source: str, target: str, expected: Stat) -> None:
-        """Whole at the target before it is gone at the source.
+        """The target is complete before the source is deleted.
 
         Raises ``Occupied``, ``Gone``, ``Changed``, ``TreeError``.
         """
@@ -41,13 +38,11 @@ class Files(Protocol):
         """Raises ``Gone``, ``Changed``, ``TreeError``."""
 
     def remove_empty(self, folder: str) -> None:
-        """Take away a folder and those below it as far as they hold no file."""
+        """Removes a folder and its subfolders as far as they hold no file."""
 
 
 class TreeFiles:
-    """The real thing.
-
-    ``roots``: where files of plans are read, and their quarantines; below these no link is
+    """``roots``: where planned files are read, and their quarantines; links below these are not
     followed.
     """
 
@@ -81,9 +76,7 @@ class TreeFiles:
         tree.delete(path, expected, self._root_of(path))
 
     def remove_empty(self, folder: str) -> None:
-        """Object stores have no folders to take away; elsewhere one that does not go does no
-        harm.
-        """
+        """Object stores have no folders; elsewhere a folder that stays does no harm."""
         if "://" not in folder:
             tree.remove_empty(folder, self._root_of(folder))
             tree.remove_empty(str(Path(folder).parent), self._root_of(folder))
@@ -94,8 +87,8 @@ class TreeFiles:
 
 @dataclass(frozen=True)
 class Planned:
-    """One file of the plan with both its places, which are one where it stays; ``quarantine`` is
-    the folder above all plans, or the root.
+    """One planned file with source and quarantine, which are equal if it stays in place;
+    ``quarantine`` is the folder above all plans, or the root.
 
     ``version`` and ``markers`` are the journal's (:class:`webapp.cleanup.journal.Row`).
     """
@@ -117,7 +110,7 @@ class Planned:
         return self.stat.bytes
 
     def is_kept_as(self, status: Stat) -> bool:
-        """Whether what is found in quarantine can be the file that was moved there."""
+        """Whether a file found in quarantine can be the one that was moved there."""
         return status.bytes == self.bytes and (
             self.way != Way.RENAME or status.modified == self.stat.modified
         )
@@ -135,11 +128,11 @@ class Places:
 
     @property
     def folders(self) -> list[str]:
-        """In quarantine, one for each root whose files are moved."""
+        """Folders in quarantine, one for each root whose files are moved."""
         return list(self._folders.values())
 
     def read_at(self, path: str) -> str:
-        """Where a canonical path below one of the roots is read."""
+        """The address at which a canonical path below a root is read."""
         root = next(root for root in self._roots.values() if is_below(path, root.uri))
         return Root(root.uri, root.read_at).readable(path)
 

@@ -1,8 +1,7 @@
-"""An audit's verdicts become a plan: streamed into sorted Parquet parts, at most one of them in
+"""Builds a plan from an audit's verdicts, streamed into sorted Parquet parts with at most one in
 memory.
 
-1. The checkpoints that are waste come first by their ``_metadata``: once that is gone, nothing
-   refers to their files.
+1. The ``_metadata`` of waste checkpoints come first: without it, nothing refers to their files.
 2. Everything else follows in the order of roots and paths.
 3. The manifest, with the SHA-256 of each part, is written last; without it there is no plan.
 """
@@ -79,10 +78,7 @@ class PlanRequest:
 def build(
     request: PlanRequest, folder: PlanFolder, say: Say = lambda line: None
 ) -> tuple[str, PlanManifest]:
-    """Name and manifest of the plan.
-
-    A plan may hold nothing, and says why. Raises :class:`PlanRefused`.
-    """
+    """Name and manifest of the plan. An empty plan says why. Raises :class:`PlanRefused`."""
     refuse_unsafe(request.roots, request.searched_roots, request.also_scanned)
     guard = ProofRequirements(
         request.as_of,
@@ -130,9 +126,8 @@ def build(
 def _planned(
     request: PlanRequest, guard: ProofRequirements, writer: "_Writer", *, metadata: bool
 ) -> Iterator[pa.RecordBatch]:
-    """What may go of one of the two passes.
-
-    Where two files came to one canonical path, neither may: which is meant is in doubt.
+    """Planned rows of one of the two passes. Two files with one canonical path are both left out,
+    being ambiguous.
     """
     for batch in _without_doubles(
         batches(request.verdict_files, request.audit_id),
@@ -147,7 +142,7 @@ def _planned(
 def _without_doubles(
     source: Iterator[pa.RecordBatch], withheld: Counter[str]
 ) -> Iterator[pa.RecordBatch]:
-    """A batch is held back until the next one has shown how it begins."""
+    """A batch is delayed until the start of the next one is known."""
     before: pa.RecordBatch | None = None
     for batch in source:
         joined = (
@@ -161,7 +156,7 @@ def _without_doubles(
         )
         none = pa.array([False])
         double = pc.or_(pa.concat_arrays([same, none]), pa.concat_arrays([none, same]))
-        # The last path stays behind, with its doubles, for the next batch may begin with it.
+        # The last path waits, with its doubles: the next batch may begin with it.
         last = pc.and_(
             pc.equal(joined["path"], joined["path"][-1]),
             pc.equal(joined["root"], joined["root"][-1]),

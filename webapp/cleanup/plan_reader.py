@@ -1,4 +1,4 @@
-"""The files of a plan, as they were approved: every byte that is used was hashed first."""
+"""Reads the files of an approved plan; every byte is verified by hash before use."""
 
 import hashlib
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ class PlanReader:
             ) from error
 
     def part(self, number: int) -> pa.Table:
-        """Raises :class:`PlanDamaged` where one byte is not as it was planned."""
+        """Raises :class:`PlanDamaged` if a byte differs from the plan."""
         entry = self.manifest.parts[number]
         try:
             content = self.folder.read(entry.name)
@@ -89,7 +89,7 @@ class PlanReader:
             pass
 
     def chunks(self, *, backwards: bool = False) -> Iterator[Chunk]:
-        """All of them in order; backwards, so that what refers to others comes back last."""
+        """All chunks in order; backwards, so that referring files come back last."""
         numbered = list(enumerate(self._first_chunks()))
         for part, first in reversed(numbered) if backwards else numbered:
             rows = self.part(part)
@@ -102,13 +102,13 @@ class PlanReader:
                 )
 
     def chunk_rows(self) -> Iterator[int]:
-        """How many files each chunk has."""
+        """Number of files of each chunk."""
         for part in self.manifest.parts:
             for place in range(part.chunks):
                 yield min(CHUNK_ROWS, part.rows - place * CHUNK_ROWS)
 
     def page(self, chunk: int) -> list[dict[str, Any]]:
-        """The files of one chunk for the eye, unverified, without reading the part as a whole.
+        """Files of one chunk for display, unverified, without reading the whole part.
 
         Raises ``IndexError``.
         """
@@ -122,7 +122,7 @@ class PlanReader:
         raise IndexError(chunk)
 
     def chunk_of(self, path: str) -> int | None:
-        """The chunk that lists a file; None where the plan does not.
+        """The chunk that lists a file; None if the plan does not.
 
         Raises :class:`PlanDamaged`.
         """

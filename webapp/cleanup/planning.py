@@ -1,5 +1,5 @@
-"""From an audit to a plan: which of the roots may be cleaned, why the others may not, and where
-their files would wait.
+"""Makes plans from audits: which roots may be cleaned, why others may not, and where files would
+wait.
 """
 
 import secrets
@@ -84,7 +84,7 @@ def newest_audit(roots: Sequence[str]) -> StorageAudit:
 
 
 def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
-    """Build the files of the plan and note in its row what they hold.
+    """Writes the plan's files and notes their totals in its row.
 
     Raises :class:`PlanRefused`.
     """
@@ -99,7 +99,7 @@ def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
             "proves nothing. Audit again."
         )
     folder = PlanFolder(plan.folder)
-    folder.remove()  # what a killed process had begun
+    folder.remove()  # left by a killed process
     planned, withheld = sort_roots(audit, plan.roots)
     planned = [_in_its_way(root, plan) for root in planned]
     audit_manifest = loading.read_manifest(audit)
@@ -108,7 +108,9 @@ def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
         PlanRequest(
             verdict_files=file_uris(audit_manifest, STORAGE_FILE.name),
             audit_id=audit.audit_id,
-            audits=[searched(one) for one in (audit.previous, audit) if one is not None],
+            audits=[
+                searched(audited) for audited in (audit.previous, audit) if audited is not None
+            ],
             as_of=audit.as_of,
             age_guard=timedelta(hours=audit.age_guard_h),
             searched_roots=list(audit.roots),
@@ -132,8 +134,8 @@ def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
 def quoted_statements(audit: StorageAudit) -> list[QuotedStatement]:
     """Attestations that count now and counted when the audit was made.
 
-    Raises :class:`PlanRefused` where one was taken back since: what the audit says of its job rests
-    on it.
+    Raises :class:`PlanRefused` if one was taken back since: what the audit says of its job rests on
+    it.
     """
     at_audit = StorageStatement.objects.filter(kind=DEAD_JOB, stated_at__lte=audit.created_at)
     void = set(
@@ -155,7 +157,7 @@ def quoted_statements(audit: StorageAudit) -> list[QuotedStatement]:
 
 
 def scanned_places() -> list[str]:
-    """All registered roots, as they are named and as they are read."""
+    """All registered roots: canonical URIs and the URIs at which they are read."""
     rows = StorageRoot.objects.all()
     return [place for row in rows for place in (row.uri, row.place.reading)]
 
@@ -163,7 +165,7 @@ def scanned_places() -> list[str]:
 def sort_roots(
     audit: StorageAudit, asked: Sequence[str]
 ) -> tuple[list[PlannedRoot], list[WithheldRoot]]:
-    """Those that may be cleaned, and the others with why not."""
+    """Roots that may be cleaned, and the others with reasons."""
     figures = {row.root: row for row in RootFigures.objects.filter(audit=audit)}
     rows = {row.uri: row for row in StorageRoot.objects.filter(uri__in=asked)}
     everywhere = AuditDoubt.objects.filter(audit=audit, reach=ALL_ROOTS).exists()
@@ -183,7 +185,7 @@ def sort_roots(
 def _reasons(
     figures: RootFigures | None, row: StorageRoot | None, withheld: str, *, doubt: bool
 ) -> list[str]:
-    """Sentences; empty where it may be cleaned."""
+    """Sentences; empty if the root may be cleaned."""
     if figures is None:
         return ["The audit says nothing of this root."]
     if row is None:
@@ -218,8 +220,8 @@ def _planned(row: StorageRoot) -> PlannedRoot:
 
 
 def _in_its_way(root: PlannedRoot, plan: CleanupPlan) -> PlannedRoot:
-    """Nothing is copied where files can wait where they are; but where only a tag would mark them,
-    a quarantine that an operator named is used.
+    """Files that can wait in place are not copied. If only a tag would mark them, a quarantine that
+    an operator named is used instead.
     """
     grace = timedelta(seconds=plan.grace_s)
     way = way_in_place(root.read_at, waste=plan.waste, grace=grace)
@@ -230,7 +232,7 @@ def _in_its_way(root: PlannedRoot, plan: CleanupPlan) -> PlannedRoot:
 
 
 def moves_by(source: str, target: str) -> str:
-    """``rename`` where the storage can, else ``copy``: every byte is then read and written."""
+    """``rename`` if the storage can, else ``copy``, which reads and writes every byte."""
     if "://" in source or "://" in target:
         same = (
             source.partition("://")[2].partition("/")[0]

@@ -1,8 +1,5 @@
-"""What a row of an audit must show before it may stand in a plan. The audit has judged it; this is
-held against its words.
-
-The rules are the audit's. That they are looked at again costs little, and a wrong row here would
-cost a job its state.
+"""What a row of an audit must prove before it may enter a plan. It checks the audit's rules again:
+that is cheap, and a wrong row would cost a job its state.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,7 +33,7 @@ class ProofRequirements:
         """Rows that may be planned, and how many of the asked-for verdicts were withheld by each
         reason.
 
-        Rows of other verdicts and of other roots are neither.
+        Rows of other verdicts and roots count in neither.
         """
         asked = pc.and_(
             pc.is_in(rows["verdict"], pa.array(list(self.verdicts), pa.string())),
@@ -67,7 +64,7 @@ class ProofRequirements:
         }
 
     def _with_age(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        # As numbers: Arrow knows no larger of two instants with a zone.
+        # As numbers: Arrow has no maximum of two instants with a zone.
         newest = pc.max_element_wise(
             rows["modified"].cast(pa.int64()),
             rows["first_seen_at"].cast(pa.int64()),
@@ -77,7 +74,7 @@ class ProofRequirements:
         return pa.record_batch([*(rows[name] for name in rows.schema.names), age], schema=SCHEMA)
 
     def _inside(self, rows: pa.RecordBatch) -> pa.Array:
-        """Both spellings below the root, and no step upwards in either."""
+        """Whether both spellings are below the root and neither contains ``..``."""
         inside = pa.repeat(False, rows.num_rows)
         for uri, read_at in self.roots.items():
             below = pc.and_(_below(rows["path"], uri), _below(rows["listed_path"], read_at))
@@ -86,8 +83,8 @@ class ProofRequirements:
         return pc.and_(inside, pc.invert(upwards))
 
     def _twice_unreferenced(self, rows: pa.RecordBatch) -> pa.Array:
-        """Waste is referred to, by checkpoints that nobody needs; an orphan was found before this
-        audit.
+        """Waste has references, from checkpoints that nobody needs. An orphan was unreferenced in
+        an earlier audit, too.
         """
         before = pc.less(rows["unreferenced_since"].cast(pa.int64()), self._as_of_ms)
         return pc.or_(pc.equal(rows["verdict"], WASTE), pc.fill_null(before, False))
@@ -98,9 +95,7 @@ def is_metadata(rows: pa.RecordBatch | pa.Table) -> pa.Array:
 
 
 def _in_place(rows: pa.RecordBatch) -> pa.Array:
-    """A ``_metadata`` is only ever waste, and of the other places the audit's own closed list
-    holds.
-    """
+    """A ``_metadata`` can only be waste; other places must be in the audit's closed list."""
     orphan = pc.and_(
         pc.equal(rows["verdict"], ORPHAN), pc.is_in(rows["place"], pa.array(ORPHAN_PLACES))
     )

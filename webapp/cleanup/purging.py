@@ -1,6 +1,4 @@
-"""Delete for good what has waited in quarantine, after one more audit of everything: nothing may
-miss it.
-"""
+"""Deletes quarantined files for good, after one more audit that shows that nothing misses them."""
 
 from collections.abc import Sequence
 
@@ -22,8 +20,8 @@ MOST_NAMED = 3
 
 
 def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = None) -> None:
-    """Raises :class:`Halted` and deletes none of the files concerned, where a checkpoint refers to
-    one of them by now, by whatever name, or a job may need one that it does not name.
+    """Raises :class:`Halted` and deletes none of the files concerned if a checkpoint now refers to
+    one under any name, or a job may need one without naming it.
     """
     manifest, storage = run.reader.manifest, storage or Storage()
     refuse_unsafe(manifest.roots, manifest.searched_roots)
@@ -46,7 +44,7 @@ def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = No
                 [file for file in quarantined(run, applied, chunk) if file.path in needed]
             )
     if referred or watch.referred:
-        # Before anything is deleted: usually nothing has a name of the plan any more.
+        # Before any deletion: usually no reference has a name of the plan any more.
         for chunk in run.reader.chunks():
             if chunk.number in remaining:
                 _refuse_missed(quarantined(run, applied, chunk), referred, watch, storage)
@@ -81,8 +79,8 @@ def _refuse_needed(files: Sequence[Planned]) -> None:
 def _refuse_missed(
     files: Sequence[Planned], referred: References, watch: Watch, storage: Storage
 ) -> None:
-    """A reference by another path may lead to a copy that still exists: then nobody misses this
-    file, unless that copy is the file in quarantine itself.
+    """A reference by another path may lead to an existing copy: then the file is not missed, unless
+    that copy is the quarantined file itself.
     """
     hits: list[Reference] = []
     for file in files:

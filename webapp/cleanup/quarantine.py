@@ -1,5 +1,5 @@
-"""Where files wait before they are purged: outside everything that is scanned, one folder for each
-plan and root.
+"""Where files wait before the purge: outside all scanned roots, with one folder for each plan and
+root.
 """
 
 from collections.abc import Sequence
@@ -13,20 +13,20 @@ from webapp.cleanup.manifest import PlannedRoot
 
 
 def beside(read_at: str) -> str:
-    """The default: next to the root, so that on most file systems a move is a rename."""
+    """The default quarantine: next to the root, so that a move is a rename on most file systems."""
     return read_at.rstrip("/") + QUARANTINE_SUFFIX
 
 
 def folder_of(quarantine: str, plan: str, root_number: int) -> str:
-    """Roots are numbered within the plan, so that two of them may share a quarantine."""
+    """Roots are numbered within the plan, so that several may share a quarantine."""
     return f"{quarantine.rstrip('/')}/{plan}/{root_number}"
 
 
 def refuse_unsafe(
     roots: Sequence[PlannedRoot], searched: Sequence[str], also_scanned: Sequence[str] = ()
 ) -> None:
-    """Raises :class:`PlanRefused` where a quarantine that files are moved to lies in a scanned root
-    or holds one, or where roots lie in each other.
+    """Raises :class:`PlanRefused` if a quarantine that files are moved to lies in a scanned root or
+    holds one, or if roots lie in each other.
 
     ``also_scanned`` are further places where something is listed, such as where other roots are
     read.
@@ -55,7 +55,7 @@ def refuse_unsafe(
 
 
 def _overlap(other_place: str, other: str) -> bool:
-    """Either holds the other, by name or behind links of the local file system."""
+    """Whether one contains the other, by name or through links of the local file system."""
     return any(are_nested(place(other_place), place(other)) for place in (_plainly, _really))
 
 

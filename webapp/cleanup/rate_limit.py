@@ -1,14 +1,11 @@
-"""So many files a second and no more: a clean-up is never urgent, and storage has other users."""
+"""Limits files per second: a clean-up is never urgent, and storage has other users."""
 
 import time
 from collections.abc import Callable
 
 
 class RateLimit:
-    """An even pace; time lost elsewhere is not made up for by a burst.
-
-    ``None`` is as fast as it goes.
-    """
+    """An even pace without bursts after delays. ``None`` means unlimited."""
 
     def __init__(
         self,
@@ -21,11 +18,11 @@ class RateLimit:
         self._next = clock()
 
     def together(self, most: int) -> int:
-        """How many files may be touched by one request: at most those of a second."""
+        """Number of files of one request: at most those of one second."""
         return max(min(most, int(1 / self._step_s)), 1) if self._step_s else most
 
     def step(self, files: int = 1) -> None:
-        """Return when the next files may be touched."""
+        """Waits until the next files may be touched."""
         wait = self._next - self._clock()
         if wait > 0:
             self._sleep(wait)

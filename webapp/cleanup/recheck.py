@@ -1,6 +1,4 @@
-"""The audit right before: what a file was found to be when the plan was made is asked again, of
-everything parsed afresh.
-"""
+"""The audit just before a clean-up: confirms each file's verdict with everything parsed afresh."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
@@ -11,16 +9,14 @@ from typing import Any, Protocol
 from webapp.cleanup.entries import ORPHAN, WASTE
 from webapp.cleanup.errors import Halted
 from webapp.cleanup.places import Planned
-from webapp.cleanup.verdicts import InStep
+from webapp.cleanup.verdicts import MergedVerdicts
 
 VANISHED_REFERRER = "was_referred"
 
 
 @dataclass(frozen=True)
 class FreshAudit:
-    """``not_cleanable`` has the reasons by root; a root that the audit did not look at must be
-    among them.
-    """
+    """``not_cleanable`` has the reasons by root; a root outside the audit must be among them."""
 
     audit_id: str
     as_of: datetime
@@ -52,7 +48,7 @@ class Recheck(Protocol):
 
 
 def refuse_doubt(audit: FreshAudit, roots: Sequence[str]) -> None:
-    """Raises :class:`Halted` where any root of the plan may not be cleaned by now."""
+    """Raises :class:`Halted` if a root of the plan may no longer be cleaned."""
     for root in roots:
         reasons = audit.not_cleanable.get(root, ())
         if reasons:
@@ -63,26 +59,24 @@ def refuse_doubt(audit: FreshAudit, roots: Sequence[str]) -> None:
             )
 
 
-class Anew:
+class FreshVerdicts:
     """Verdicts of the fresh audit beside the chunks of a plan, in the plan's order: metadata first,
     then everything else.
     """
 
     def __init__(self, audit: FreshAudit) -> None:
         self._audit = audit
-        self._passes: dict[bool, InStep] = {}
+        self._passes: dict[bool, MergedVerdicts] = {}
 
     def objections(
         self, files: Sequence[Planned], *, metadata: bool, quarantined: Set[str]
     ) -> dict[str, str]:
-        """Path → why it may not go any more, for those of one chunk that may not.
-
-        ``quarantined`` are the ``_metadata`` that this plan has moved already. An audit that began
-        after that misses them and cannot know that it was a plan that took them; what only they
-        referred to is still waste.
+        """Path → why it may no longer be removed, for files of one chunk. ``quarantined``: the
+        ``_metadata`` that this plan has moved. A later audit misses them without knowing why; what
+        only they referred to is still waste.
         """
         pass_ = self._passes.setdefault(
-            metadata, InStep(self._audit.verdict_files, self._audit.audit_id)
+            metadata, MergedVerdicts(self._audit.verdict_files, self._audit.audit_id)
         )
         wanted: dict[str, list[Planned]] = {}
         for file in files:
@@ -109,9 +103,7 @@ class Anew:
 
 
 def _is_left_by(row: Mapping[str, Any], file: Planned, quarantined: Set[str]) -> bool:
-    """Whether nothing else stands against it than that its checkpoint vanished, which this plan
-    took.
-    """
+    """Whether the only objection is that its checkpoint vanished, which this plan took."""
     return (
         file.verdict == WASTE
         and row["reason"] == VANISHED_REFERRER

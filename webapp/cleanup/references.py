@@ -1,5 +1,5 @@
-"""References of retained checkpoints to what a plan names, under whatever name of its directory,
-and whether they still lead to it.
+"""References of retained checkpoints to planned files, under any name of the directory, and whether
+they still resolve.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -47,16 +47,14 @@ def references_in(
 
 @dataclass(frozen=True)
 class Storage:
-    """Where a reference leads: every place at which a known root is read, and the place itself
-    where it is of this machine.
+    """Resolves references: at every place where a known root is read, and at the path itself if it
+    is local.
     """
 
     roots: Sequence[Root] = field(default_factory=tuple)
 
     def has(self, path: str, besides: str = "") -> bool | None:
-        """Whether the file is there, and is another one than that at ``besides``; ``None`` where
-        that cannot be known.
-        """
+        """Whether the file exists and differs from the one at ``besides``; ``None`` if unknown."""
         answers: list[bool | None] = []
         for place, within in dict.fromkeys(self._places(path)):
             try:
@@ -68,7 +66,7 @@ class Storage:
         return None if None in answers or not answers else False
 
     def _places(self, path: str) -> Iterator[tuple[str, str | None]]:
-        """Each with the root that it is looked for in."""
+        """Places with the root that each belongs to."""
         within = [root for root in self.roots if is_below(path, root.uri)]
         yield from ((root.readable(path), root.reading) for root in within)
         if path.startswith("file:"):
@@ -78,7 +76,7 @@ class Storage:
 
 
 def _is_one(place: str, other: str) -> bool:
-    """Whether two places that are read are one file; hard links of one count as one."""
+    """Whether two places are one file; hard links count as one."""
     if "://" in place or "://" in other or not other:
         return bool(other) and canonical(place) == canonical(other)
     with suppress(OSError):
@@ -89,9 +87,8 @@ def _is_one(place: str, other: str) -> bool:
 def missed(
     references: References, gone: Mapping[str, Collection[str]], storage: Storage
 ) -> list[Reference]:
-    """Those that lead nowhere, or nobody knows where, of references to files of these names.
-
-    ``gone``: name → where such files wait to be purged; a file that waits where it was is gone too.
+    """References to files of these names that do not resolve, or may not. ``gone``: name → places
+    where such files wait for the purge, also in place.
     """
     return [
         reference

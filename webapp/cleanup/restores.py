@@ -1,6 +1,4 @@
-"""Jobs that were restored from what a plan is to take, as clusters report them while it is carried
-out.
-"""
+"""Jobs restored from planned checkpoints, as clusters report them during a clean-up."""
 
 from collections.abc import Hashable, Set
 
@@ -12,8 +10,8 @@ from webapp.storage.auditing import audit_request
 
 
 def restored_from(metadata: Set[str]) -> Set[Hashable]:
-    """Restores (cluster, job id, instant) of jobs that may run, from checkpoints of these canonical
-    ``_metadata``, by whatever name of their directories.
+    """Restores (cluster, job id, instant) of possibly running jobs from these canonical
+    ``_metadata``, under any name of their directories.
     """
     if not metadata:
         return set()
@@ -28,7 +26,7 @@ def restored_from(metadata: Set[str]) -> Set[Hashable]:
 
 
 def _metadata_of(path: str, spellings: Spellings) -> str:
-    """Empty for what is no path."""
+    """ "" if it is no path."""
     try:
         return f"{canonical(path, spellings).removesuffix(f'/{METADATA_NAME}')}/{METADATA_NAME}"
     except BadUri:

@@ -1,6 +1,4 @@
-"""What carrying out a plan needs, whichever way it goes: files, places, journal, pace, and proof
-that nobody else is at it.
-"""
+"""What apply, undo and purge share: files, places, journal, pace and the lease."""
 
 import time
 from collections import Counter
@@ -29,9 +27,8 @@ AT_ONCE = 16
 
 @dataclass
 class Run:
-    """One attempt at one plan. ``hold`` raises where another process has taken the plan over.
-
-    ``progress`` hears after each chunk what became of its files, by outcome.
+    """One attempt at one plan. ``hold`` raises if another process has taken over the plan.
+    ``progress`` receives counts by outcome after each chunk.
     """
 
     reader: PlanReader
@@ -56,8 +53,8 @@ class Run:
         return [self.places.of(row) for row in chunk.rows.to_pylist()]
 
     def refuse_linked(self, file: Planned) -> None:
-        """Raises :class:`Halted` where the way to its place in quarantine leads over a link: that
-        is not how it came there.
+        """Raises :class:`Halted` if the path to its quarantine contains a link: Weir does not
+        create any.
         """
         if self.files.is_behind_link(file.quarantine, file.target):
             raise Halted(
@@ -67,9 +64,7 @@ class Run:
             )
 
     def verify(self, journal: Journal) -> None:
-        """Raises ``PlanDamaged`` where the journal is not, word for word, what was written of this
-        plan.
-        """
+        """Raises ``PlanDamaged`` if the journal was altered."""
         journal.verify()
         written = journal.written()
         for chunk in self.reader.chunks() if written else ():
@@ -84,7 +79,7 @@ class Run:
             journal.refuse_foreign(number, names, {})
 
     def still_mine(self) -> None:
-        """Cheap enough to ask before each file."""
+        """Checks the lease; cheap enough before each file."""
         if time.monotonic() - self._held_at > HOLD_EVERY_S:
             self.hold()
             self._held_at = time.monotonic()
@@ -102,7 +97,7 @@ class Run:
         return self.row(file, FileOutcome.FAILED, f"{type(error).__name__}: {error}"[:500])
 
     def each(self, files: Sequence[Planned], act: Callable[[Planned], Row]) -> list[Row]:
-        """Do it to all of them, one by one, or side by side where they are not on this machine."""
+        """Applies the action to each file, in parallel if the storage is remote."""
 
         def tried(file: Planned) -> Row:
             try:
@@ -122,9 +117,8 @@ class Run:
         act: Callable[[Sequence[Planned]], list[Row]],
         most: int,
     ) -> list[Row]:
-        """Do it to ``most`` of them at a time, at the pace.
-
-        What the storage refuses is a row like others, until it refuses everything.
+        """Applies the action to at most ``most`` files at once, at the pace. A file that the
+        storage refuses gets a row, until it refuses everything.
         """
         rows: list[Row] = []
         size = self.pace.together(most)
@@ -150,7 +144,7 @@ class Run:
         return ThreadPoolExecutor(AT_ONCE)
 
     def finish(self, journal: Journal, verb: str, chunk: int, rows: list[Row]) -> None:
-        """Journal the chunk. Raises :class:`Halted` where the storage refuses everything."""
+        """Journals the chunk. Raises :class:`Halted` if the storage refuses everything."""
         self.hold()
         journal.effect(chunk, rows, self.at())
         self.progress(verb, tally(rows))

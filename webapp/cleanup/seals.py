@@ -1,6 +1,4 @@
-"""A last line that only who knows this installation's secret can write: what it stands below was
-written by Weir.
-"""
+"""A last line signed with this installation's secret: proves that Weir wrote the lines above."""
 
 import hmac
 import json
@@ -22,7 +20,7 @@ def has_seal(content: bytes) -> bool:
 
 
 def is_genuine(content: bytes) -> bool:
-    """By the secret of now, or one of before (``SECRET_KEY_FALLBACKS``)."""
+    """By the current secret, or an earlier one (``SECRET_KEY_FALLBACKS``)."""
     if not has_seal(content):
         return False
     body, seal = without_seal(content), _last(content)

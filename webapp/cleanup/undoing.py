@@ -1,8 +1,8 @@
 """Put everything back that is still in quarantine, the ``_metadata`` of checkpoints after their
 files.
 
-A checkpoint returns as whole as it left. What others removed meanwhile from its directory is not
-Weir's to bring back: the next audit reports it as a missing reference.
+Files that others removed from the checkpoint's directory meanwhile do not return: the next audit
+reports them as missing.
 """
 
 from collections.abc import Sequence
@@ -19,9 +19,8 @@ from webapp.cleanup.ways import each_way
 
 
 def undo(run: Run) -> None:
-    """From where the journal ends.
-
-    A place that another file has taken stays as it is, and the row says so.
+    """Continues from the end of the journal. A place taken by another file stays as it is, and the
+    row says so.
     """
     refuse_unsafe(run.reader.manifest.roots, run.reader.manifest.searched_roots)
     applied, journal = run.journal(APPLY), run.journal(UNDO)
@@ -37,9 +36,8 @@ def undo(run: Run) -> None:
 
 
 def quarantined(run: Run, applied: Journal, chunk: Chunk) -> list[Planned]:
-    """Files of the chunk that were taken.
-
-    Which ones is in the journal, with what versions; where they are follows from the plan.
+    """Files of the chunk that were taken. The journal says which, with versions; the plan says
+    where they are.
     """
     taken = {
         row.path: row

@@ -1,6 +1,4 @@
-"""An audit's verdicts by file, streamed: Parquet parts sorted by root and path, more than fit into
-memory.
-"""
+"""Streams an audit's verdicts by file from Parquet parts sorted by root and path."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -20,10 +18,7 @@ _WANTED = pa.schema([SCHEMA.field(name) for name in VERDICT_COLUMNS])
 
 
 class VerdictKey(NamedTuple):
-    """What the parts are sorted by.
-
-    Text is compared as its UTF-8 bytes, as Spark and Parquet do.
-    """
+    """Sort key of the parts. Text is compared as UTF-8 bytes, as Spark and Parquet do."""
 
     root: str
     path: str
@@ -32,14 +27,13 @@ class VerdictKey(NamedTuple):
 def batches(files: Sequence[str], audit_id: str | None = None) -> Iterator[pa.RecordBatch]:
     """Rows of one audit with the columns of a plan, in order; the parts may be named in any order.
 
-    Raises :class:`PlanRefused` where they are not sorted: everything that is read in step relies on
-    it.
+    Raises :class:`PlanRefused` if they are not sorted: merging relies on it.
     """
     last: VerdictKey | None = None
     for file in in_order(files):
         with fsspec.open(file, "rb") as stream:
             for batch in ParquetStream(stream).iter_batches(BATCH_ROWS, columns=_columns(audit_id)):
-                rows = _of_audit(batch, audit_id)
+                rows = _verdict_rows(batch, audit_id)
                 if not rows.num_rows:
                     continue
                 first = key_at(rows, 0)
@@ -56,9 +50,9 @@ def key_at(rows: pa.RecordBatch | pa.Table, place: int) -> VerdictKey:
     return VerdictKey(rows.column("root")[place].as_py(), rows.column("path")[place].as_py())
 
 
-class InStep:
-    """Verdicts beside sorted requests: each file is read once from front to back, however many
-    requests there are.
+class MergedVerdicts:
+    """Merges verdicts with sorted requests: each part is read once, however many requests there
+    are.
     """
 
     def __init__(self, files: Sequence[str], audit_id: str | None = None) -> None:
@@ -66,7 +60,7 @@ class InStep:
         self._ahead: pa.RecordBatch | None = None
 
     def of(self, root: str, paths: Sequence[str]) -> list[dict[str, Any]]:
-        """Rows of these sorted paths of one root. Requests must come in the order of the table."""
+        """Rows of these sorted paths of one root. Requests must follow the order of the table."""
         rows: list[dict[str, Any]] = []
         wanted = pa.array(paths, pa.string())
         first, last = VerdictKey(root, paths[0]), VerdictKey(root, paths[-1])
@@ -94,11 +88,11 @@ def _columns(audit_id: str | None) -> list[str]:
     return [*VERDICT_COLUMNS, *(["audit_id"] if audit_id is not None else [])]
 
 
-def _of_audit(batch: pa.RecordBatch, audit_id: str | None) -> pa.RecordBatch:
+def _verdict_rows(batch: pa.RecordBatch, audit_id: str | None) -> pa.RecordBatch:
     if audit_id is not None:
         batch = batch.filter(pc.equal(batch["audit_id"], audit_id))
-    # Spark writes microseconds; here as in listings a millisecond is enough, and what is cut off
-    # makes nothing younger.
+    # Spark writes microseconds; milliseconds suffice here as in listings, and cutting makes no file
+    # newer.
     return batch.select(VERDICT_COLUMNS).cast(_WANTED, safe=False)
 
 

@@ -1,6 +1,4 @@
-"""Clean-up plans: the list, one of them with its proof and its journal, and what may be ordered of
-it.
-"""
+"""Pages of clean-up plans: the list, one plan with proof and journal, and its orders."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, fields
@@ -88,8 +86,8 @@ def plan(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def progress(request: HttpRequest, pk: int) -> HttpResponse:
-    """The part of the page that changes while the plan is at work; once it no longer is, the whole
-    page is fetched again.
+    """The part of the page that changes while the plan is carried out; afterwards the whole page is
+    fetched again.
     """
     shown_plan = _plan(pk)
     response = render(request, "storage/cleanup/_progress.html", _state(request, shown_plan))
@@ -209,7 +207,7 @@ def _state(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
 def _orders(
     shown_plan: CleanupPlan, *, over: bool, expired: bool
 ) -> Iterator[tuple[str, str, str, str, str]]:
-    """Verb, tone, name, button and meaning of what may be ordered now."""
+    """Verb, tone, name, button and meaning of each possible order."""
     state = shown_plan.state
     if state in (PlanState.APPROVED, PlanState.HALTED) and shown_plan.approved_at and not expired:
         means = gettext(

@@ -1,9 +1,9 @@
-"""Checkpoints that appear while a plan is carried out: their ``_metadata`` is read as soon as it is
-seen.
+"""Watches for checkpoints that appear while a plan is carried out, and reads their ``_metadata`` at
+once.
 
 1. ``begin`` notes every ``_metadata`` there is, before the fresh audit starts its listing: those
    the audit reads.
-2. ``look`` reads whatever is new or changed since, and keeps what of it lies in the plan.
+2. ``look`` reads new and changed ones and keeps references to planned files.
 3. One that cannot be read, or a directory that cannot be listed, stops the plan.
 """
 
@@ -30,18 +30,14 @@ ListMetadata = Callable[[], Iterator[MetadataFile]]
 
 
 class PlannedPaths:
-    """All paths of a plan as 8 bytes each, by their names: enough to say that a path means *no*
-    file of it.
-    """
+    """Hashes of all file names of a plan, 8 bytes each: enough to exclude that a path is planned."""
 
     def __init__(self, paths: Iterator[pa.Array | pa.ChunkedArray]) -> None:
         hashes = [_hashes(names_of(column)) for column in paths]
         self._sorted = np.sort(np.concatenate(hashes)) if hashes else np.empty(0, np.int64)
 
     def among(self, paths: pa.Array) -> list[str]:
-        """Those that have the name of a file in it, whatever directory they name; one in 10^12 has
-        not.
-        """
+        """Paths with the name of a planned file, in any directory; one in 10^12 is a false match."""
         if not len(self._sorted) or not len(paths):
             return []
         hashes = _hashes(names_of(paths))
@@ -103,9 +99,8 @@ class Watch:
         self._next_look = ended + (ended - began)
 
     def read(self, file: MetadataFile) -> None:
-        """Take what it refers to out of the plan.
-
-        Raises :class:`Halted` where it cannot be read.
+        """Takes the files it refers to out of the plan. Raises :class:`Halted` if it cannot be
+        read.
         """
         for tries_left in reversed(range(TRIES)):
             try:
@@ -148,7 +143,7 @@ class Watch:
         for path in self.planned.among(self._canonical(batch["path"], by)):
             self.referred.setdefault(name_of(path), {}).setdefault(path, by)
         for name in ("task_owned_directory", "shared_directory"):
-            # Kept alive as a whole: which files in it are needed is not said.
+            # Needed as a whole: it does not say which files it needs.
             for folder in self._canonical(batch[name], by).unique().to_pylist():
                 self._folders.setdefault(below_job(folder), by)
                 self._folders.setdefault(folder.lower(), by)
@@ -180,5 +175,5 @@ def _is_foreign(file: MetadataFile) -> bool:
 
 
 def _hashes(paths: pa.Array | pa.ChunkedArray) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Python's own, which are those of this process alone."""
+    """Python's hashes, valid in this process only."""
     return np.fromiter(map(hash, paths.to_pylist()), np.int64, len(paths))

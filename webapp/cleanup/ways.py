@@ -1,6 +1,4 @@
-"""How the files of each root wait before they are purged, chosen when a plan is made and kept to
-ever after.
-"""
+"""How files of each root wait before the purge; chosen when the plan is made."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -17,10 +15,10 @@ from webapp.cleanup.run import Run
 
 
 class Taking(Protocol):
-    """Of the files of one root."""
+    """Handles the files of one root."""
 
     def look(self, files: Sequence[Planned]) -> tuple[list[Planned], list[Row]]:
-        """Those that may be taken, with what is to be noted of them before; rows of the others."""
+        """Files that may be taken, with what to journal before; rows for the others."""
 
     def take(self, files: Sequence[Planned]) -> list[Row]:
         """A row for each."""
@@ -28,7 +26,7 @@ class Taking(Protocol):
     def settle(
         self, files: Sequence[Planned], intended: Mapping[str, Collection[str]]
     ) -> list[Row]:
-        """Rows of those that an interrupted try has taken; ``intended`` names all of them."""
+        """Rows of files that an interrupted try took, out of ``intended``."""
 
     def put_back(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
         """A row for each; ``tried`` are paths of an interrupted try."""
@@ -38,7 +36,7 @@ class Taking(Protocol):
 
 
 def by_way(run: Run, files: Sequence[Planned]) -> Iterator[tuple[Taking, list[Planned]]]:
-    """Root after root, in the order of the files."""
+    """Groups files by root, in their order."""
     for _, own in groupby(files, key=lambda file: file.root):
         of_root = list(own)
         yield _way(run, of_root[0]), of_root
@@ -60,11 +58,9 @@ def _way(run: Run, file: Planned) -> Taking:
 
 
 def way_in_place(read_at: str, *, waste: bool, grace: timedelta) -> Way | None:
-    """How files can wait where they are; ``None`` where they have to be moved.
-
-    Tags leave files readable, so checkpoints that are waste would go on to need their files. A
-    bucket whose versioning was suspended would keep what is deleted without a version. Raises
-    ``OSError`` where the store does not answer.
+    """How files can wait in place; ``None`` if they must be moved. Tags leave files readable, so
+    waste checkpoints would still need theirs. A bucket with suspended versioning would keep files
+    deleted without a version. Raises ``OSError`` if the store does not answer.
     """
     bucket = Bucket.of(read_at)
     if bucket is None:

@@ -13,16 +13,16 @@ def keep() -> None:
     """``WEIR_ALIVE_FILE`` is touched by a worker with each heartbeat (every two seconds), by beat
     with each tick that it sends.
     """
-    worker_init.connect(_of_worker)
-    beat_init.connect(_of_beat)
+    worker_init.connect(_watch_worker)
+    beat_init.connect(_watch_beat)
 
 
-def _of_worker(**_: Any) -> None:
+def _watch_worker(**_: Any) -> None:
     if settings.WEIR.alive_file:
         heartbeat_sent.connect(_touch)
 
 
-def _of_beat(**_: Any) -> None:
+def _watch_beat(**_: Any) -> None:
     if settings.WEIR.alive_file:
         after_task_publish.connect(_touch)
 

@@ -6,12 +6,12 @@ import os
 
 from csp.constants import NONCE, NONE, SELF
 
-from webapp.config import breaker, closing, schedule
+from webapp.config import breaker, file_modes, schedule
 from webapp.config.environment import PROJECT_DIR, Environment
 
 WEIR = Environment()
 os.umask(WEIR.umask)
-closing.close(WEIR.home, WEIR.umask, WEIR.sqlite_file)
+file_modes.restrict(WEIR.home, WEIR.umask, WEIR.sqlite_file)
 
 SECRET_KEY = WEIR.secret_key
 DEBUG = WEIR.debug

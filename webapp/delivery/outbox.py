@@ -29,7 +29,7 @@ TASK = hints.Task("alerts.deliver", schedule.ALERTS, 300)
 
 
 @dataclass(frozen=True)
-class Wants:
+class Selection:
     matchers: tuple[Matcher, ...]
     min_rank: int
 
@@ -39,8 +39,8 @@ class Wants:
         )
 
 
-def wants_of(endpoint: Endpoint) -> Wants:
-    return Wants(matchers_of(endpoint), endpoint.min_rank)
+def selection_of(endpoint: Endpoint) -> Selection:
+    return Selection(matchers_of(endpoint), endpoint.min_rank)
 
 
 def queue(notice: Notice) -> int:
@@ -53,12 +53,12 @@ def queue(notice: Notice) -> int:
 def queue_all(notices: list[Notice]) -> int:
     """As :func:`queue`, for several notices with few queries."""
     endpoints = [
-        (endpoint, wants_of(endpoint)) for endpoint in Endpoint.objects.filter(enabled=True)
+        (endpoint, selection_of(endpoint)) for endpoint in Endpoint.objects.filter(enabled=True)
     ]
     rows = []
     for notice in notices:
-        for endpoint, wants in endpoints:
-            part = part_for(notice, wants)
+        for endpoint, selection in endpoints:
+            part = part_for(notice, selection)
             if part is not None:
                 rows += [
                     (delivery_of(notice, endpoint), notice.alerts)
@@ -95,16 +95,18 @@ def delivery_of(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Del
     )
 
 
-def part_for(notice: Notice, wants: Wants) -> Notice | None:
+def part_for(notice: Notice, selection: Selection) -> Notice | None:
     """The part of the notice for an endpoint with this selection; ``None`` if nothing in it is new
     for it.
     """
-    ranked = [alert for alert in notice.alerts if _RANK.get(alert.severity, 0) >= wants.min_rank]
-    matching = match_each(wants.matchers, [matched_labels(alert) for alert in ranked])
+    ranked = [
+        alert for alert in notice.alerts if _RANK.get(alert.severity, 0) >= selection.min_rank
+    ]
+    matching = match_each(selection.matchers, [matched_labels(alert) for alert in ranked])
     wanted = tuple(alert for alert, matches in zip(ranked, matching, strict=True) if matches)
     if not wanted:
         return None
-    part = notice.of(wanted, are_chosen=bool(wants.matchers))
+    part = notice.of(wanted, are_chosen=bool(selection.matchers))
     return part if part.changed or part.kind == REPEATED else None
 
 

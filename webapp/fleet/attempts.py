@@ -1,4 +1,4 @@
-"""The attempts of a job: the ids that it had one after the other on its cluster.
+"""The attempts of a job: its successive ids on its cluster.
 
 A JobManager that comes back at its address, or a person who submits a job again, gives it a new id.
 It is the same job: attempts of one name follow each other where one began after another was over.
@@ -44,9 +44,9 @@ Job = tuple[str, str]
 
 @dataclass(frozen=True)
 class ChangedLinks:
-    """``moved``: (cluster, job id) → the first attempt of its job, which was another one until now.
+    """``moved``: (cluster, job id) → the new first attempt of its job.
 
-    ``followed``: attempts that were the newest of their job until now, as (cluster, job id).
+    ``followed``: attempts that are no longer the newest of their job, as (cluster, job id).
     """
 
     moved: dict[Job, str]
@@ -54,9 +54,8 @@ class ChangedLinks:
 
 
 def link_loaded(rows: Sequence[Mapping[str, Any]]) -> ChangedLinks:
-    """``rows`` of the serving table ``job_current`` that were just loaded: see :func:`link`.
-
-    Jobs without a name have one attempt.
+    """Links just loaded ``rows`` of the serving table ``job_current``, see :func:`link`. Jobs
+    without a name have one attempt.
     """
     nameless: dict[str, list[str]] = defaultdict(list)
     for row in rows:
@@ -71,10 +70,8 @@ def link_loaded(rows: Sequence[Mapping[str, Any]]) -> ChangedLinks:
 
 
 def link(names: Iterable[tuple[str, str]]) -> ChangedLinks:
-    """Note at all rows of these (cluster, name) the first attempt of its job and the newest one.
-
-    Call it in a transaction, after rows of these names were written. Two queries for 500 names of
-    a cluster.
+    """Sets the first and the newest attempt on all rows of these (cluster, name). Call it in a
+    transaction, after writing rows of these names. Two queries for 500 names of a cluster.
     """
     links = ChangedLinks({}, [])
     by_cluster: dict[str, set[str]] = defaultdict(set)
@@ -100,7 +97,7 @@ def _changed(jobs: Sequence[JobCurrent], links: ChangedLinks) -> Iterable[JobCur
     taken = {job.job_id for job in jobs}
     for attempts in attempts_in_order(jobs):
         known = attempts[0].first_attempt_id
-        # Stays as it was where retention deleted the first attempt.
+        # Unchanged if retention deleted the first attempt.
         first_id = known if known and known not in taken else attempts[0].job_id
         taken.add(first_id)
         for job in attempts:
@@ -118,8 +115,7 @@ def _changed(jobs: Sequence[JobCurrent], links: ChangedLinks) -> Iterable[JobCur
 def attempts_in_order(jobs: Iterable[JobCurrent]) -> list[list[JobCurrent]]:
     """Rows of one name on one cluster, job by job, each with its attempts from the first on.
 
-    Where several jobs of the name were over when an attempt began, it follows the one that was
-    over last.
+    If several jobs of the name were over when an attempt began, it follows the one that ended last.
     """
     attempts_by_job: list[list[JobCurrent]] = []
     for job in sorted(jobs, key=lambda job: (began_at(job) is not None, began_at(job), job.pk)):
@@ -132,7 +128,7 @@ def attempts_in_order(jobs: Iterable[JobCurrent]) -> list[list[JobCurrent]]:
 
 
 def follows(later: JobCurrent, earlier: JobCurrent) -> bool:
-    """Whether one began when the other was over: ended, or never listed or seen again."""
+    """Whether one began after the other was over: ended, or no longer listed or seen."""
     began, over = began_at(later), over_at(earlier)
     return (
         began is not None
@@ -153,7 +149,7 @@ def over_at(job: JobCurrent) -> datetime | None:
 
 
 def other_attempts(job: JobCurrent) -> list[JobCurrent]:
-    """Of the same job, the newest first, without this one; 20 at most."""
+    """Other attempts of the same job, newest first, 20 at most."""
     if not job.first_attempt_id:
         return []
     same = JobCurrent.objects.filter(cluster=job.cluster, first_attempt_id=job.first_attempt_id)
@@ -162,7 +158,7 @@ def other_attempts(job: JobCurrent) -> list[JobCurrent]:
 
 
 def attempt_ids(cluster: str, job_id: str) -> list[str]:
-    """This id and those of the other attempts of its job; this one alone where it is not known.
+    """This id and those of the other attempts of its job; only this id if the job is unknown.
 
     Two queries.
     """
@@ -171,16 +167,16 @@ def attempt_ids(cluster: str, job_id: str) -> list[str]:
 
 
 def lived_in(job: JobCurrent, start: datetime, end: datetime) -> bool:
-    """Whether any of this time is the job's; of one whose beginning or end is not known, as far as
-    it was seen.
+    """Whether the job lived in this time; an unknown beginning or end is replaced by when it was
+    first or last seen.
     """
     first, last = began_at(job), over_at(job)
     return (first is None or first <= end) and (last is None or last >= start)
 
 
 def first_attempts(jobs: Iterable[Job]) -> dict[Job, str]:
-    """Of each (cluster, job id) the id of the first attempt of its job: its own where no other is
-    known. One query a cluster and 500 jobs.
+    """(cluster, job id) → id of the first attempt of its job; its own id if no other is known. One
+    query a cluster and 500 jobs.
     """
     ids: dict[str, set[str]] = defaultdict(set)
     for cluster, job_id in jobs:
@@ -196,29 +192,29 @@ def first_attempts(jobs: Iterable[Job]) -> dict[Job, str]:
 
 def of_jobs(job_ids: Collection[str], cluster: str) -> Q:
     """Rows with a ``first_attempt_id`` of the jobs of this cluster that have these ids."""
-    same_jobs = _of_jobs_with(Q(cluster=cluster, job_id__in=job_ids))
+    same_jobs = _jobs_with(Q(cluster=cluster, job_id__in=job_ids))
     return Q(cluster=cluster) & (Q(first_attempt_id__in=job_ids) | same_jobs)
 
 
 def has_id(job_id: str) -> Q:
     """Rows with a ``first_attempt_id`` of any job that has this id."""
-    return Q(first_attempt_id=job_id) | _of_jobs_with(Q(job_id=job_id))
+    return Q(first_attempt_id=job_id) | _jobs_with(Q(job_id=job_id))
 
 
 def has_id_like(beginning: str) -> Q:
-    """Rows of :class:`JobCurrent` of jobs of which any attempt has an id that begins like this."""
+    """Rows of :class:`JobCurrent` of jobs with an attempt whose id has this prefix."""
     begins = Q(job_id__startswith=beginning)
-    return begins | _of_jobs_with(begins)
+    return begins | _jobs_with(begins)
 
 
-def _of_jobs_with(attempt: Q) -> Q:
+def _jobs_with(attempt: Q) -> Q:
     rows = JobCurrent.objects.filter(attempt).exclude(first_attempt_id="")
     return Q(first_attempt_id__in=rows.values("first_attempt_id"))
 
 
 def ids_by_first_attempt(firsts: Iterable[Job]) -> dict[Job, list[str]]:
-    """Of each (cluster, id of a first attempt) the ids of all attempts of the job, its own among
-    them, the newest last. One query a cluster and 500 jobs.
+    """(cluster, id of a first attempt) → ids of all attempts of the job, newest last. One query a
+    cluster and 500 jobs.
     """
     wanted: dict[str, set[str]] = defaultdict(set)
     for cluster, first_id in firsts:

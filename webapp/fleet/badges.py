@@ -1,4 +1,4 @@
-"""How states of jobs and clusters look."""
+"""Badges of states of jobs and clusters."""
 
 from dataclasses import dataclass
 
@@ -89,8 +89,8 @@ wrong, or one badly.
 
 @dataclass(frozen=True)
 class HealthGroup:
-    """One figure above the fleet table, and the filter behind it; ``condition`` is on jobs with
-    their ``status``.
+    """One figure above the fleet table and its filter; ``condition`` applies to jobs with
+    ``status``.
     """
 
     slug: str
@@ -100,7 +100,7 @@ class HealthGroup:
     meaning: str | Promise
 
 
-# Last of each condition: working out a status costs more than comparing a number.
+# Last in each condition: deriving a status costs more than comparing a number.
 _SEEN = ~Q(status__in=(UNKNOWN_STATUS, UNWATCHED_STATUS))
 _OVER = Q(health=None, health_state=HealthState.ENDED) | Q(status=UNWATCHED_STATUS)
 
@@ -148,10 +148,7 @@ HEALTH_GROUPS: dict[str, HealthGroup] = {
 
 
 def health_badge(health: int | None, state: str | None) -> Badge:
-    """The number as a badge; unknown is its own look, never green.
-
-    An ended job has no health any more.
-    """
+    """Badge of a health number; unknown has its own look, never green. An ended job has no health."""
     if state == HealthState.ENDED:
         return Badge("ended", "■", "done")
     if health is None or state != HealthState.JUDGED:

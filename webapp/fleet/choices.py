@@ -39,8 +39,8 @@ class LogStoreState(models.TextChoices):
 
 
 class OperatorState(models.TextChoices):
-    """What the operator that deploys a cluster says of its JobManager, where there is one and it is
-    not simply up or on its way.
+    """What the operator that deploys a cluster says of its JobManager, unless that is up or
+    starting.
     """
 
     NONE = "", _("none")
@@ -49,7 +49,7 @@ class OperatorState(models.TextChoices):
 
 
 class Visibility(models.TextChoices):
-    """What Weir can say about a cluster now."""
+    """What Weir can see of a cluster now."""
 
     LIVE = "live", _("seen")
     UNREACHABLE = "unreachable", _("not seen")
@@ -71,7 +71,7 @@ it any more.
 
 
 class HealthState(models.TextChoices):
-    """Whether the health of a job is a number, and if not, why."""
+    """Why the health of a job is no number, if so."""
 
     JUDGED = "judged", _("judged")
     UNKNOWN = "unknown", _("unknown")

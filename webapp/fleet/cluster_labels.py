@@ -1,4 +1,4 @@
-"""Names of labels that any cluster has: what clusters and their jobs can be grouped by."""
+"""Label names of all clusters, by which clusters and jobs can be grouped."""
 
 from webapp.fleet.models import Cluster
 

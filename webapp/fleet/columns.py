@@ -1,4 +1,4 @@
-"""Columns of the fleet table: heading, sort, and on how narrow a screen they go.
+"""Columns of the fleet table: heading, sort, and the width below which they are hidden.
 
 A new column is one of ``job_current`` (``spark_jobs/serving.py``), its heading here, its ``<td>``
 at the same place of ``templates/fleet/_jobs.html``, a ``Sort`` in ``sorting`` where it sorts (which
@@ -13,7 +13,7 @@ from webapp.lib.translations import gettext_lazy as _
 
 @dataclass(frozen=True)
 class Column:
-    """``hide`` is the CSS class of the width below which the column goes; ``numeric`` aligns
+    """``hide`` is the CSS class of the width below which the column is hidden; ``numeric`` aligns
     right.
     """
 
@@ -114,9 +114,7 @@ FLEET_COLUMNS = (
 
 @dataclass(frozen=True)
 class Heading:
-    """``sort`` is what a click asks for; ``direction`` is empty where the table is not sorted by
-    it.
-    """
+    """``sort`` is what a click asks for; ``direction`` is empty if the table is not sorted by it."""
 
     column: Column
     sort: str = ""
@@ -124,9 +122,7 @@ class Heading:
 
 
 def headings(columns: Iterable[Column], sort: str, descending: bool) -> list[Heading]:
-    """A click sorts figures downwards first, names upwards, and turns the order round where it is
-    sorted so already.
-    """
+    """A first click sorts figures descending and names ascending; the next click reverses."""
     return [_heading(column, sort, descending) for column in columns]
 
 

@@ -1,4 +1,4 @@
-"""Trying a connection: what Weir would see of a cluster, within ten seconds."""
+"""Tries a connection: what Weir would see of a cluster, within ten seconds."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class TestReport:
 
 
 def tried_connection(cluster: Cluster) -> TestReport:
-    """Ask a cluster, saved or not; stores nothing."""
+    """Asks a cluster, saved or not; stores nothing."""
     try:
         seen = probe(cluster.source(), TIMEOUT_S)
     except IngestError as error:

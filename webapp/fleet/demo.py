@@ -1,8 +1,6 @@
-"""The demo: clusters that are recordings, played again as if they were of now. They are registered
-and watched like any others.
-
-What is noted lies in ``WEIR_HOME/demo``: the ports they are asked at, ``looked`` (when somebody
-looked last: nothing is submitted while nobody does), ``removed`` once somebody removed the demo.
+"""The demo: recordings replayed as live clusters, which are registered and watched like others.
+``WEIR_HOME/demo`` holds their ports, ``looked`` (the last visit: nothing is submitted without
+visitors), and ``removed`` once somebody removed the demo.
 """
 
 import shutil
@@ -38,10 +36,10 @@ def is_removed() -> bool:
 
 
 def watch() -> int:
-    """Register what plays here, and how many; one that somebody removed stays away.
+    """Registers the replayed clusters except removed ones; returns how many.
 
-    Where they are may be new after each start, and nobody asked them while nothing ran: that is no
-    silence of theirs.
+    Their addresses may change at each start, and a stopped Weir asks nobody: that does not count as
+    silence.
     """
     ports = (folder() / "ports").read_text().split()
     known = {cluster.name: cluster for cluster in clusters()}
@@ -52,7 +50,7 @@ def watch() -> int:
         set(Cluster.objects.filter(name__startswith=PREFIX).values_list("name", flat=True))
         - known.keys()
     )
-    for port, name in zip(ports, (one.name for one in SHIPPED), strict=True):
+    for port, name in zip(ports, (shipped.name for shipped in SHIPPED), strict=True):
         place = {
             "url": f"http://127.0.0.1:{port}/{name}",
             "log_globs": [str(folder() / name / "logs" / "*.log*")],
@@ -66,9 +64,7 @@ def watch() -> int:
 
 
 def end() -> None:
-    """Nothing plays from the next tick on, nor in later runs; logs and checkpoints that were
-    written go.
-    """
+    """Stops the replay from the next tick on and in later runs; deletes logs and checkpoints."""
     folder().mkdir(parents=True, exist_ok=True, mode=0o700)
     (folder() / REMOVED).touch()
     for shipped in SHIPPED:

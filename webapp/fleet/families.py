@@ -1,4 +1,4 @@
-"""Families of jobs: names that differ by a number or a date alone."""
+"""Families of jobs: names that differ only by a number or a date."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What clusters, jobs and their events can be narrowed by."""
+"""Filters of clusters, jobs and their events."""
 
 import re
 from typing import Any
@@ -21,7 +21,7 @@ _LOWER_CASE = re.compile("[a-z]")
 
 
 class Status(Text):
-    """A state that a later Flink may invent is taken as it is."""
+    """Accepts unknown states, which a later Flink may add."""
 
     schema = {**Text.schema, "pattern": rf"^({'|'.join(STATUS_GROUPS)}|[^a-z\u0000]*)$"}
 
@@ -35,7 +35,7 @@ class Status(Text):
 
 
 class NoFilter(Choice):
-    """Selects no rows: it is for who reads them."""
+    """Selects no rows: a parameter for the reader."""
 
     def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
         return qs
@@ -121,7 +121,7 @@ class JobFilters(ListFilters):
         states = STATUS_GROUPS[status].states if status in STATUS_GROUPS else (status,)
         matching = jobs.filter(status__in=states)
         if {UNKNOWN_STATUS, UNWATCHED_STATUS}.isdisjoint(states):
-            # What Flink reported is indexed; the status is worked out of it, job by job.
+            # The reported state is indexed; the status is derived from it job by job.
             matching = matching.alias(reported=FLEET_SORTS["state"].key).filter(reported__in=states)
         return matching
 
@@ -147,7 +147,7 @@ class JobFilters(ListFilters):
 
 
 class FleetFilters(JobFilters):
-    """Of the page, where ``failing`` has always been a yes."""
+    """Filters of the page, on which ``failing`` is a flag."""
 
     failing = Choice(("1",), method="with_failures")
 
@@ -156,7 +156,7 @@ class FleetFilters(JobFilters):
 
 
 class JobEventFilters(ListFilters):
-    """Of the page of a job, which leaves routine out where nothing is chosen."""
+    """Filters of a job's page, which hides routine events by default."""
 
     kind = Text(method="filter_kind")
     order = newest_first("ts")
@@ -169,7 +169,7 @@ class JobEventFilters(ListFilters):
 
 
 class OfAnyAttempt(OfJob):
-    """Rows that belong to a job, whichever of its attempts they were seen on."""
+    """Rows of a job under any of its attempts."""
 
     job_id = Text(
         method="filter_job_id",
@@ -181,9 +181,7 @@ class OfAnyAttempt(OfJob):
 
 
 class OfAttempts(OfJob):
-    """Rows of jobs; with ``attempts=all`` of one job under all its ids, one attempt after the
-    other.
-    """
+    """Rows of jobs; with ``attempts=all`` those of one job under all its ids."""
 
     attempts = NoFilter(
         (ALL, THIS),

@@ -1,7 +1,4 @@
-"""Entering a cluster.
-
-The secret is written, never shown again: left empty, the stored one stays.
-"""
+"""The form of a cluster. Secrets are write-only: an empty field keeps the stored one."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -24,7 +21,7 @@ PLACE = "name|url|history_url"
 
 @dataclass
 class Group:
-    """Fields of the page whose names fit ``names``; one is in the first group that it fits."""
+    """Fields whose names match ``names``; a field is in the first group that it matches."""
 
     names: str
     title: str
@@ -33,7 +30,9 @@ class Group:
 
     @property
     def is_open(self) -> bool:
-        """Where it is always; others where something is wrong or is not as it is by default."""
+        """Whether it starts open: the first group always, others on errors or with values that are
+        not defaults.
+        """
         return self.names == PLACE or any(bound.errors or _is_set(bound) for bound in self.fields)
 
 
@@ -55,7 +54,7 @@ def _is_set(bound: forms.BoundField) -> bool:
     value = bound.value()
     if value in (None, "", [], False) and bound.name != "verify_tls":
         return False
-    # Others are secrets.
+    # The rest are secrets.
     return bound.name not in ENTERED or str(value) != str(getattr(Cluster(), bound.name))
 
 
@@ -203,14 +202,14 @@ class ClusterForm(forms.ModelForm):
         return cleaned
 
     def _leads_elsewhere(self, sign_in: SignIn, cleaned: dict[str, Any]) -> bool:
-        """The stored secret was entered for the addresses that are stored; the instance still has
-        them here.
+        """Whether the addresses differ from those for which the stored secret was entered; the
+        instance still has the latter.
         """
         stored = [getattr(self.instance, name) for name in sign_in.addresses]
         return leads_elsewhere(stored, [cleaned.get(name) or "" for name in sign_in.addresses])
 
     def groups(self) -> list[Group]:
-        """What removes a secret is there where one is stored."""
+        """A field that removes a secret is shown only if one is stored."""
         groups = [replace(group, fields=[]) for group in GROUPS]
         nothing = {
             sign_in.forget for sign_in in SIGN_INS if not getattr(self.instance, sign_in.stored)
@@ -223,7 +222,7 @@ class ClusterForm(forms.ModelForm):
         return groups
 
     def filled(self) -> Cluster:
-        """The cluster as entered, secrets included, not saved."""
+        """The cluster as entered, with secrets, unsaved."""
         cluster: Cluster = self.save(commit=False)
         if self.reading_is_locked:
             return cluster

@@ -1,6 +1,4 @@
-"""How far what pages show may lie behind the clock before it is called late, and no longer shown as
-the present.
-"""
+"""How old data may be before pages call it late instead of current."""
 
 from datetime import datetime, timedelta
 
@@ -20,14 +18,14 @@ would be.
 
 
 def between_judgements() -> timedelta:
-    """What passes at most between two judgements of a job: an answer of its cluster, and a cycle."""
+    """Longest time between two judgements of a job: a poll of its cluster plus a cycle."""
     return timedelta(
         seconds=settings.WEIR.judged_every_s + max(settings.WEIR.spark_interval_s, LEAST_CYCLE_S)
     )
 
 
 def allowed() -> timedelta:
-    """Three times what passes at most between two judgements of a job."""
+    """Three times the longest time between two judgements of a job."""
     return MISSED_CYCLES * between_judgements()
 
 
@@ -36,7 +34,5 @@ def late_before(now: datetime) -> datetime:
 
 
 def silence_allowed() -> timedelta:
-    """How long a cluster may go without an answer before what is known of it is no longer shown as
-    its state.
-    """
+    """How long a cluster may be silent before its last known state is no longer shown as current."""
     return timedelta(seconds=MISSED_CYCLES_UNTIL_UNREACHABLE * settings.WEIR.judged_every_s)

@@ -1,6 +1,4 @@
-"""Jobs of the fleet by cluster, family or a label of their cluster: how many of each are in which
-group of health, and the worst health.
-"""
+"""Jobs by cluster, family or cluster label: counts by health group, and the worst health."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -23,9 +21,9 @@ MOST_SHOWN = 200
 
 @dataclass
 class JobGroup:
-    """``value``: of what they are grouped by, "" where they have none.
+    """``value`` of the grouping, "" if they have none.
 
-    ``counts``: jobs by the slug of a group of health; ``worst``: the lowest health that is known.
+    ``counts``: jobs by the slug of a group of health; ``worst``: lowest known health.
     """
 
     value: str

@@ -1,4 +1,4 @@
-"""The job that an address names, with the clock and the range by which its pages judge it."""
+"""Looks up the job of an address, with the clock and time range of its pages."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,8 +25,8 @@ LEAST_AIR = timedelta(seconds=3)
 
 @dataclass(frozen=True)
 class JobView:
-    """``at`` is now for live jobs; for recordings, ended jobs and those of removed clusters it is
-    when they were last seen.
+    """``at`` is now for live jobs, else (recording, ended, cluster removed) when the job was last
+    seen.
     """
 
     job: JobCurrent
@@ -48,7 +48,7 @@ class JobView:
 
     @property
     def is_unwatched(self) -> bool:
-        """Its cluster was removed before it was known to have ended."""
+        """Whether its cluster was removed before the job was known to have ended."""
         return bool(self.job.status == UNWATCHED_STATUS)
 
     @property
@@ -61,7 +61,7 @@ class JobView:
 
     @property
     def end_of_life(self) -> datetime:
-        """Up to when the job is known to have lived."""
+        """The last instant at which the job is known to have lived."""
         return drawable(self.job.end_time) if self.job.end_time else self.at
 
     @property
@@ -73,7 +73,7 @@ class JobView:
 
     @property
     def range_query(self) -> str:
-        """For links of its pages; empty where no range was chosen."""
+        """Query string for links of its pages; empty without a chosen range."""
         return self.time_range.query if self.time_range.chosen else ""
 
     @property
@@ -109,7 +109,7 @@ def look_up(request: HttpRequest, cluster: str, job_id: str) -> JobView:
 
 
 def job_or_404(cluster: str, job_id: str) -> JobCurrent:
-    """For doors that show no range. Raises ``Http404``."""
+    """For views without a range. Raises ``Http404``."""
     return get_object_or_404(JobCurrent, cluster=without_nul(cluster), job_id=without_nul(job_id))
 
 
@@ -129,12 +129,12 @@ def vertex_or_404(job: JobCurrent, vertex_id: str) -> dict[str, Any]:
 
 
 def as_of(job: JobCurrent, now: datetime) -> datetime | None:
-    """Up to when a job is known, where its judgement is behind; None where it is not. Ages count
-    from now all the same: this is shown beside them.
+    """Until when a job is known if its judgement is late, else None. It is shown beside ages, which
+    count from now.
     """
     if job.judged_at is None or job.judged_at >= now - between_judgements():
         return None
-    # A success may have come in since.
+    # It may have succeeded since.
     return max(filter(None, (job.judged_at, job.last_completed_at)))
 
 

@@ -1,4 +1,4 @@
-"""The plan and the buffer settings of a job, out of what its row in the database says."""
+"""The plan and buffer settings of a job, from its row in the database."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,17 +15,17 @@ _SEGMENT = "taskmanager.memory.segment-size"
 
 
 def plan_of(job: JobCurrent) -> Plan | None:
-    """None where the plan, or how many subtasks a vertex of it has, is not known."""
+    """None if the plan, or how many subtasks a vertex of it has, is not known."""
     graph: Mapping[str, Any] = job.graph or {}
     vertices = [
         PlannedVertex(
-            one["vertex_id"],
-            one.get("name") or one["vertex_id"],
-            one.get("parallelism") or 0,
-            one.get("slot_sharing_group_id"),
+            vertex["vertex_id"],
+            vertex.get("name") or vertex["vertex_id"],
+            vertex.get("parallelism") or 0,
+            vertex.get("slot_sharing_group_id"),
         )
-        for one in graph.get("vertices") or ()
-        if one.get("vertex_id")
+        for vertex in graph.get("vertices") or ()
+        if vertex.get("vertex_id")
     ]
     if not vertices or any(vertex.parallelism < 1 for vertex in vertices):
         return None
@@ -33,7 +33,7 @@ def plan_of(job: JobCurrent) -> Plan | None:
 
 
 def buffer_settings(configuration: Mapping[str, Any] | None) -> BufferSettings:
-    """As configured, else Flink's defaults."""
+    """Configured values, else Flink's defaults."""
     known, defaults = configuration or {}, BufferSettings()
     return BufferSettings(
         whole(known.get(_CHANNEL), defaults.buffers_per_channel),
@@ -43,8 +43,8 @@ def buffer_settings(configuration: Mapping[str, Any] | None) -> BufferSettings:
 
 
 def restarts_all(configuration: Mapping[str, Any] | None) -> bool:
-    """Whether a failure restarts all tasks: by the failover strategy ``full``, or under the
-    adaptive scheduler, which knows no other.
+    """Whether a failure restarts all tasks: with the failover strategy ``full``, or the adaptive
+    scheduler, which has no other.
     """
     known = {key: str(value or "").lower() for key, value in (configuration or {}).items()}
     adaptive = (

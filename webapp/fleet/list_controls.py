@@ -1,4 +1,4 @@
-"""Controls that the filters of several lists have."""
+"""Filter controls shared by several lists."""
 
 from webapp.fleet.models import Cluster
 from webapp.lib.list_pages import Control

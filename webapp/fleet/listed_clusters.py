@@ -1,6 +1,5 @@
-"""What a source lists now, into clusters: some come, some leave, some have another address.
-
-Returned ones go on where they were.
+"""Follows the listing of a source: clusters appear, leave, or change address. Returning clusters
+continue their history.
 """
 
 import json
@@ -52,9 +51,7 @@ UNREAD = ("cursor", "sees", "misses")
 
 @dataclass(frozen=True)
 class Changes:
-    """Names that came (back), whose address or settings changed, that left; and what is refused
-    because its name is taken.
-    """
+    """Names that appeared or returned, that changed, and that left; ``refused`` names are taken."""
 
     came: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -66,7 +63,7 @@ class Changes:
 
 
 def follow(source: DiscoverySource, listing: Listing, now: datetime) -> Changes:
-    """Call it in a transaction. What a listing with an error lacks stays as it is."""
+    """Call it in a transaction. Clusters missing from a listing with errors stay."""
     names = [cluster.name for cluster in listing.clusters]
     known = {row.name: row for row in Cluster.objects.filter(name__in=names).defer(*UNREAD)}
     own, refused = [], []
@@ -99,7 +96,7 @@ def follow(source: DiscoverySource, listing: Listing, now: datetime) -> Changes:
 
 
 def forget_sources(declared: Iterable[str], now: datetime) -> list[str]:
-    """Clusters of sources that are declared no more leave. Call it in a transaction."""
+    """Removes clusters of sources that are no longer declared. Call it in a transaction."""
     names = set(
         Cluster.objects.exclude(found_by="")
         .order_by()
@@ -152,7 +149,7 @@ def _settle(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set
         "operator_state": "",
     }
     if report := cluster.operator:
-        # As the database gives it back, so that what did not change is not written again.
+        # In the database's form, so that unchanged values are not written again.
         wanted |= {
             "operator": storable(json.loads(json.dumps(report.plain()))),
             "operator_state": report.state,
@@ -161,7 +158,7 @@ def _settle(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set
         wanted |= {"auth_scheme": source.auth.scheme, "auth_user": source.auth.user}
         wanted["auth_secret_encrypted"] = _encrypted(source.auth.secret, row.auth_secret_encrypted)
     elif row.url != cluster.url and row.auth_secret_encrypted:
-        # It was entered for the address that was listed then.
+        # It was entered for the address listed then.
         wanted["auth_secret_encrypted"] = ""
     if tls := source.tls:
         wanted |= {"ca_file": tls.ca_file, "verify_tls": tls.verify}
@@ -190,7 +187,7 @@ def _settle(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set
 
 
 def _encrypted(secret: str, before: str) -> str:
-    """What is stored already where it is the same secret: each encryption has another text."""
+    """The stored text if the secret is the same, as each encryption gives another text."""
     if not secret:
         return ""
     return before if before and encryption.decrypt(before) == secret else encryption.encrypt(secret)

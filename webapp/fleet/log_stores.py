@@ -1,4 +1,4 @@
-"""How far the stores of logs are read, for the pipeline page."""
+"""Progress of reading log stores, for the pipeline page."""
 
 from datetime import datetime
 from typing import Any
@@ -20,8 +20,8 @@ _COLUMNS = (
 
 
 def log_stores(now: datetime) -> dict[str, Any]:
-    """Rows of cluster, badge and share of the history that is read, what is wrong first; and how
-    many more there are. One query.
+    """Rows of cluster, badge and share of the history read, problems first; and how many more there
+    are. One query.
     """
     stores = [
         (cluster.log_store_at(now), cluster)

@@ -1,5 +1,5 @@
-"""Where lines that shippers push, or that a store of logs answered, wait for the collector, which
-follows them like any log file.
+"""Folders where pushed lines, or lines read from a log store, wait for the collector, which follows
+them like log files.
 """
 
 from django.conf import settings
@@ -9,15 +9,12 @@ from ingest.pushed.spool import Spool
 
 
 def spool_of(cluster: str) -> Spool:
-    """Below ``WEIR_HOME``, which web server and collector share."""
+    """The folder below ``WEIR_HOME``, which web server and collector share."""
     return Spool(settings.WEIR.home / "pushed" / cluster)
 
 
 def pulled_spool_of(cluster: str) -> Spool:
-    """Of lines that the collector reads from a store.
-
-    Apart from those that are pushed, whose files others remove.
-    """
+    """The folder of lines read from a store. Separate from pushed lines, whose files others remove."""
     return Spool(settings.WEIR.home / "pulled" / cluster)
 
 

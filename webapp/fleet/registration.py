@@ -1,4 +1,4 @@
-"""Registering clusters: what is saved when somebody adds one, by command or by page."""
+"""Registers clusters, from commands and pages."""
 
 import hashlib
 import os
@@ -26,9 +26,7 @@ def register(cluster: Cluster) -> Cluster:
 
 
 def recording_cluster(name: str) -> Cluster:
-    """The cluster that a recording is shown as, new or known; raises :class:`AlreadyRegistered` for
-    a live one.
-    """
+    """The cluster of a recording, new or known; raises :class:`AlreadyRegistered` for a live one."""
     known = Cluster.objects.filter(name=name).first()
     if known is None:
         cluster = Cluster(name=name, kind="recording", enabled=False)
@@ -43,7 +41,7 @@ def recording_cluster(name: str) -> Cluster:
 
 
 def fingerprint(directory: Path) -> str:
-    """SHA-256 over names and content of everything an import reads from a recording."""
+    """SHA-256 over names and contents of all files of a recording that an import reads."""
     digest = hashlib.sha256()
     bundle = bundle_at(directory)
     for path in sorted((*bundle.rest_files, *bundle.log_files)):

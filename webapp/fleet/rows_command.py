@@ -20,7 +20,7 @@ ROWS_AT_ONCE = 2_000
 def job_named(cluster: str, job: str) -> JobCurrent:
     """The one job of a cluster with this id, else with this name.
 
-    Raises ``CommandError`` where there is none, or several.
+    Raises ``CommandError`` if there is none, or several.
     """
     of_cluster = JobCurrent.objects.filter(cluster=cluster)
     newest = of_cluster.newest_attempts()

@@ -1,9 +1,6 @@
-"""What is read of a cluster (addresses, paths, sign-ins) is changed by those who see the whole
-fleet.
-
-Others would have what belongs to other teams shown as theirs. The model calls
-:func:`require_same_reading` when it is saved, which holds at every door; its form calls
-:func:`lock_reading`.
+"""Only users of the whole fleet may change what is read of a cluster (addresses, paths, sign-ins).
+Others could have other teams' data shown as theirs. The model calls :func:`require_same_reading`
+when it is saved, which holds at every door; its form calls :func:`lock_reading`.
 """
 
 from collections.abc import Iterable
@@ -19,10 +16,8 @@ from webapp.lib import scopes
 def require_same_reading(
     row: models.Model, fields: Iterable[str], written: Iterable[str] | None
 ) -> None:
-    """Raises ``PermissionDenied`` naming the fields that differ from what is stored; all of a new
-    row do.
-
-    ``written`` are those that are about to be written; ``None`` for all.
+    """Raises ``PermissionDenied`` naming the fields that differ from the stored ones, all of a new
+    row. ``written``: fields to be written, ``None`` for all.
     """
     if scopes.current().is_everything:
         return
@@ -35,10 +30,7 @@ def require_same_reading(
 
 
 def lock_reading(form: forms.BaseForm, fields: Iterable[str]) -> bool:
-    """Whether these are shown only.
-
-    Raises ``PermissionDenied`` where another value was sent all the same.
-    """
+    """Whether these fields are read-only. Raises ``PermissionDenied`` if another value was sent."""
     if scopes.current().is_everything:
         return False
     locked = {name: form.fields[name] for name in fields}

@@ -1,8 +1,5 @@
-"""Which attempts of a job its page shows: all of its job that lived in the page's time, or the one
-of the address alone.
-
-Checkpoints, sizes, pressure and findings of a job that was submitted again go on where those of the
-attempt before ended.
+"""Selects the attempts that a job's page shows: all that lived in the page's time, or only the one
+of the address. Data of a resubmitted job continues that of the attempt before.
 """
 
 from collections.abc import Sequence
@@ -24,7 +21,7 @@ ID_SHOWN = 8
 
 @dataclass(frozen=True)
 class Border:
-    """Where an attempt began after another one was over."""
+    """The beginning of an attempt after another one was over."""
 
     at: datetime
     job_id: str
@@ -60,9 +57,7 @@ class ShownAttempts:
 
     @property
     def drawn_from(self) -> datetime:
-        """Where charts begin: a time that nobody chose is fitted to what the attempts lived of
-        it.
-        """
+        """Where charts begin: without a chosen time, at the beginning of the attempts."""
         begun = [at for job in self.shown if (at := began(job))]
         if self.chosen or len(begun) < len(self.shown):
             return self.start
@@ -103,8 +98,8 @@ class ShownAttempts:
 
 
 def shown_attempts(request: HttpRequest, view: JobView) -> ShownAttempts:
-    """One query. A job that is past is shown alone where no time was chosen: its page is about its
-    own life.
+    """One query. Without a chosen time, an ended attempt is shown alone: its page is about its own
+    life.
     """
     start, end = view.time_range.from_time, view.time_range.to_time
     others = other_attempts(view.job)

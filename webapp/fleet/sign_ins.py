@@ -1,4 +1,4 @@
-"""With what secrets Weir signs in for a cluster, and to which of its addresses each is sent."""
+"""Secrets with which Weir signs in for a cluster, and the addresses to which each is sent."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,7 @@ class SignIn:
         return f"{self.prefix}forget_secret"
 
     def keep(self, cluster: Cluster, secret: str) -> None:
-        """The password or token, encrypted; "" removes it."""
+        """Stores the password or token encrypted; "" removes it."""
         setattr(cluster, self.stored, encryption.encrypt(secret) if secret else "")
 
 

@@ -1,4 +1,4 @@
-"""By what the fleet page may be sorted: an allow-list, each entry with its own index.
+"""Sorts of the fleet page: an allow-list, each entry with its own index.
 
 The sort key is never null (unknown sorts below everything, except by health), and ``id`` breaks
 ties, so that a page can continue after ``(key, id)`` of the last row seen, which costs the same on
@@ -21,11 +21,9 @@ What has ended comes last.
 
 
 def worst_first() -> Combinable:
-    """Health, lowest first; unknown before the healthy; ended jobs behind all others: by how they
-    ended, then by what troubled them.
-
-    The sum keeps those that failed (trouble 80 or more) before those that ended as wanted (9 at
-    most): a finding takes 40 at most.
+    """Health, lowest first; unknown before healthy; ended jobs last, by how they ended, then by
+    findings. Failed jobs (trouble 80 or more) stay before jobs that ended normally (9 at most), as
+    a finding adds at most 40.
     """
     troubled = F("trouble") + F("worst_finding_points")
     ended = ExpressionWrapper(Value(ENDED_FROM + MOST_TROUBLE) - troubled, models.IntegerField())
@@ -41,7 +39,7 @@ def worst_first() -> Combinable:
 
 @dataclass(frozen=True)
 class Sort:
-    """``lowest`` stands for null; ``descending`` is the direction a first click gives."""
+    """``lowest`` replaces null; ``descending`` is the direction a first click gives."""
 
     name: str
     field: str
@@ -50,7 +48,7 @@ class Sort:
 
     @property
     def key(self) -> Combinable:
-        """The expression to annotate, order and compare by; the index is over the same one."""
+        """The expression of annotation, order and comparison; the index uses the same."""
         if self.name == "health":
             return worst_first()
         if self.lowest is None:

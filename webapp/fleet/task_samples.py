@@ -1,5 +1,5 @@
-"""Samples of the lake → where each subtask of one job runs, how busy its vertices are, and what its
-TaskManagers have. Bounded.
+"""Reads samples of the lake: placement of each subtask of a job, load of its vertices, and
+resources of its TaskManagers. Bounded.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ _OF_TASKMANAGERS = (
 
 @dataclass(frozen=True)
 class SampledVertex:
-    """``taskmanagers``: of each subtask, None where unknown.
+    """``taskmanagers``: of each subtask, None if unknown.
 
     ``busy_ratio``: mean of its subtasks.
     """
@@ -49,7 +49,7 @@ class SampledTaskManager:
 
 @dataclass(frozen=True)
 class Sampled:
-    """Vertices and TaskManagers by id; none where nobody sampled them in time."""
+    """Vertices and TaskManagers by id, each with a recent sample."""
 
     vertices: Mapping[str, SampledVertex] = field(default_factory=dict)
     taskmanagers: Mapping[str, SampledTaskManager] = field(default_factory=dict)
@@ -87,8 +87,7 @@ def read_samples(cluster: str, job_id: str, tasks: int, at: datetime) -> Sampled
         limit=MOST_TASKMANAGER_SAMPLES,
     )
     sampled_at = max((vertex.at for vertex in vertices.values()), default=at)
-    # Of the time when its tasks ran there: what a TaskManager uses once the job has ended says
-    # nothing of the job.
+    # Only while its tasks ran: later usage of a TaskManager says nothing of the job.
     then = [
         row
         for row in of_cluster.to_pylist()

@@ -1,4 +1,4 @@
-"""How many jobs are in which group of health, and how many of those that ended have failed."""
+"""Jobs by health group, and how many ended jobs failed."""
 
 from datetime import datetime
 from urllib.parse import quote
@@ -35,7 +35,7 @@ def totals(cluster: str, now: datetime) -> dict[str, int]:
 
 
 def _count(cluster: str, now: datetime) -> dict[str, int]:
-    """Grouped, so that the database works out the status of a job once, not once a group."""
+    """Grouped, so that the database derives each status once, not once a group."""
     ended = HEALTH_GROUPS["ended"].condition
     band = Case(When(Q(state="FAILED") & ended, then=Value(FAILED)), default=in_band())
     jobs = JobCurrent.objects.newest_attempts()

@@ -1,6 +1,4 @@
-"""How much trouble a job was in, as one number that orders those which have ended: they have no
-health any more.
-"""
+"""How much trouble an ended job was in, as one number for sorting, as ended jobs have no health."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,8 +6,7 @@ from typing import Any
 from ingest.job_states import NOT_LISTED
 from spark_jobs.serving import FAILED_OUTCOMES
 
-# How a job that is listed no more ended is not known: before those that ended as wanted, and after
-# those that failed, whatever was found of it.
+# An unlisted job has an unknown end: sorted before jobs that ended normally and after failed ones.
 _OF_STATE = {"FAILED": 100, "FAILING": 95, "RESTARTING": 90, "SUSPENDED": 80, NOT_LISTED: 50}
 _ENDED_WELL = ("FINISHED", "CANCELED")
 
@@ -21,9 +18,8 @@ ENDED_WEIGHS_LESS = 8
 def trouble(job: Mapping[str, Any]) -> int:
     """0 nothing known … 100 the job is gone. Takes a row of the serving table ``job_current``.
 
-    The state outweighs failed checkpoints, these outweigh back-pressure. Jobs that ended as wanted
-    come after those that failed, in the order of what troubled them: so is an imported recording
-    read.
+    The state outweighs failed checkpoints, these outweigh back-pressure. Jobs that ended normally
+    come after failed ones, in the order of their trouble.
     """
     state = job["state"] or ""
     if state in _OF_STATE:

@@ -1,5 +1,5 @@
-"""Failures whose cause no entry of the table of causes reads, by their root exception: what is to be
-added to :mod:`spark_jobs.diagnosis.failure_causes`.
+"""Failures that match no known cause, by root exception: candidates for
+:mod:`spark_jobs.diagnosis.failure_causes`.
 """
 
 from collections import Counter
@@ -37,8 +37,8 @@ class UnknownCause:
 
 @dataclass(frozen=True, slots=True)
 class UnknownCausesFound:
-    """``counted`` failures were looked at, the newest; ``cut`` says that there are more, or more
-    groups. ``groups`` of most failures first.
+    """``counted``: newest failures examined; ``cut``: there are more, or more groups. ``groups``:
+    most failures first.
     """
 
     since: datetime
@@ -48,7 +48,7 @@ class UnknownCausesFound:
 
 
 def unknown_causes(now: datetime, cluster: str | None = None) -> UnknownCausesFound:
-    """Of the last seven days, of all clusters or one."""
+    """Groups of the last seven days, of all clusters or one."""
     since = now - WITHIN
     failures = JobException.objects.filter(
         ~Q(is_root=False), ts__gte=since, **({"cluster": cluster} if cluster else {})
@@ -84,7 +84,8 @@ def _group(
 ) -> UnknownCause:
     root = failures[0][0]
     jobs = [
-        names.get(job) or job[1] for job, _ in Counter(one[1] for one in failures).most_common()
+        names.get(job) or job[1]
+        for job, _ in Counter(failure[1] for failure in failures).most_common()
     ]
     times = [at for _, _, at in failures]
     return UnknownCause(

@@ -1,5 +1,5 @@
-"""Log lines that begin as known ones and read otherwise, by release of Flink and by how they begin:
-what a release words again.
+"""Log lines with a known beginning and an unknown rest, by Flink release: messages that a release
+reworded.
 """
 
 from collections import Counter
@@ -17,8 +17,8 @@ CLUSTERS_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class UnreadLines:
-    """``flink_version`` is that of the clusters now, ``None`` where it is unknown; ``example`` is
-    the newest line, without secrets.
+    """``flink_version`` is that of the clusters now, ``None`` if it is unknown; ``example`` is the
+    newest line, without secrets.
     """
 
     flink_version: str | None
@@ -33,9 +33,8 @@ class UnreadLines:
 
 @dataclass(frozen=True, slots=True)
 class UnreadLinesFound:
-    """``groups`` of most lines first.
-
-    ``counted`` lines were looked at, the newest; ``cut`` says that there are more, or more groups.
+    """``groups``: most lines first. ``counted``: newest lines examined; ``cut``: there are more, or
+    more groups.
     """
 
     since: datetime

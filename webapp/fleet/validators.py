@@ -1,4 +1,4 @@
-"""What may be entered for a cluster."""
+"""Validators of a cluster's fields."""
 
 import re
 import zoneinfo
@@ -62,7 +62,9 @@ def is_index_pattern(text: str) -> None:
 
 
 def is_tenant(text: str) -> None:
-    """Accept what Loki and Mimir take as the name of a tenant, or of several with ``|`` between."""
+    """Raises ``ValidationError`` unless Loki and Mimir accept this as a tenant, or as several
+    separated by ``|``.
+    """
     if not _TENANT.fullmatch(text):
         raise ValidationError(
             gettext("Give the name of a tenant: letters, digits and !-_.*'() alone.")

@@ -259,7 +259,7 @@ def _since(row: ObjectiveRecord, minute: int) -> list[list[int]]:
 def _is_late(row: ObjectiveRecord, sample: Sample, hour: int) -> bool:
     """Whether a minute of an hour that is over and summed up is another now."""
     before = _since(row, sample.since)
-    return any(one[0] < hour * 60 and one not in before for one in sample.minutes)
+    return any(minute[0] < hour * 60 and minute not in before for minute in sample.minutes)
 
 
 def _write(guard: WriteGuard, rows: Sequence[ObjectiveRecord], columns: Sequence[str]) -> None:

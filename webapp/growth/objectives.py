@@ -22,7 +22,7 @@ MINUTES_KEPT = max(window.short_min for window in BURN_WINDOWS) + 60
 FULL_HOURS = MINUTES_KEPT // 60 - 1
 """That lie within what is kept by the minute as a whole, whatever minute it is."""
 BUDGET_MIN = HOURS_KEPT * 60
-_LENGTHS = {length for one in BURN_WINDOWS for length in (one.long_min, one.short_min)}
+_LENGTHS = {length for window in BURN_WINDOWS for length in (window.long_min, window.short_min)}
 _BY_MINUTE = sorted(length for length in _LENGTHS if length < MINUTES_KEPT)
 _BY_HOUR = sorted({length for length in _LENGTHS if length >= MINUTES_KEPT} | {BUDGET_MIN})
 Series = Sequence[Sequence[int]]

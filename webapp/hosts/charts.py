@@ -87,7 +87,7 @@ def host_samples(request: HttpRequest, host: str, key: str) -> HttpResponse:
         Line(name, sampled(values(samples), start, end), COLOURS[place])
         for place, (name, samples) in enumerate(list(of_each.items())[:MOST_LINES])
     ]
-    return JsonResponse(answer_or_nothing(_of_unit(drawn, start, end, key)))
+    return JsonResponse(answer_or_nothing(_figure_in_unit(drawn, start, end, key)))
 
 
 @require_GET
@@ -120,10 +120,10 @@ def taskmanager_samples(
         for (name, own), colour in zip(series.items(), COLOURS, strict=False)
         if (points := sampled(own, start, end))
     ]
-    return JsonResponse(answer_or_nothing(_of_unit(drawn, start, end, key)))
+    return JsonResponse(answer_or_nothing(_figure_in_unit(drawn, start, end, key)))
 
 
-def _of_unit(drawn: Sequence[Line], start: datetime, end: datetime, key: str) -> go.Figure:
+def _figure_in_unit(drawn: Sequence[Line], start: datetime, end: datetime, key: str) -> go.Figure:
     units: dict[str, dict[str, object]] = {
         "heap": {"ticksuffix": " GiB"},
         "memory": {"ticksuffix": " GiB"},

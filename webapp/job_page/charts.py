@@ -49,8 +49,8 @@ def strip(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     attempts = shown_attempts(request, view)
     start, end = attempts.drawn_from, view.time_range.to_time
     facts = facts_of.of_attempts(cluster, attempts.ids, view.time_range.from_time, end)
-    of_checkpoints = list(_of_checkpoints(view, attempts, facts))
-    drawn = [*of_checkpoints, *_of_pressure(view, attempts)]
+    of_checkpoints = list(_checkpoint_charts(view, attempts, facts))
+    drawn = [*of_checkpoints, *_pressure_charts(view, attempts)]
     none = gettext("No checkpoint in this time")
     if not drawn:
         return _empty(
@@ -67,7 +67,7 @@ def strip(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     return _drawn(figure, " ".join(filter(None, notes)))
 
 
-def _of_checkpoints(view: JobView, attempts: ShownAttempts, facts: Any) -> Iterator[Noted]:
+def _checkpoint_charts(view: JobView, attempts: ShownAttempts, facts: Any) -> Iterator[Noted]:
     cluster, start, end = view.job.cluster, attempts.drawn_from, view.time_range.to_time
     bars, total = facts_of.bars(facts, cluster)
     if not bars:
@@ -86,7 +86,7 @@ def _of_checkpoints(view: JobView, attempts: ShownAttempts, facts: Any) -> Itera
     yield Part("sizes", gettext("Full state and upload of checkpoints"), figure, 80), notes
 
 
-def _of_pressure(view: JobView, attempts: ShownAttempts) -> Iterator[Noted]:
+def _pressure_charts(view: JobView, attempts: ShownAttempts) -> Iterator[Noted]:
     found = over_time(
         view.job.cluster,
         attempts.ids,

@@ -52,7 +52,7 @@ def accept_every_alert(
     matchers: Collection[Matcher], known: Collection[str] = OF_EACH_ALERT
 ) -> bool:
     """Whether each of them is of a label that is not ``known``, and accepts what lacks it."""
-    return all(one.label not in known and one.accepts("") for one in matchers)
+    return all(matcher.label not in known and matcher.accepts("") for matcher in matchers)
 
 
 def matched_labels(alert: Labelled) -> dict[str, str]:

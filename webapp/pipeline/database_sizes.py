@@ -43,16 +43,16 @@ def in_all() -> int:
 
 
 def table_sizes() -> list[TableSize]:
-    return list(_of_postgresql() if connection.vendor == "postgresql" else _of_sqlite())
+    return list(_postgresql_sizes() if connection.vendor == "postgresql" else _sqlite_sizes())
 
 
-def _of_postgresql() -> Iterator[TableSize]:
+def _postgresql_sizes() -> Iterator[TableSize]:
     with connection.cursor() as cursor:
         cursor.execute(_OF_TABLES)
         yield from (TableSize(name, int(size), int(rows)) for name, size, rows in cursor.fetchall())
 
 
-def _of_sqlite() -> Iterator[TableSize]:
+def _sqlite_sizes() -> Iterator[TableSize]:
     with connection.cursor() as cursor:
         try:
             cursor.execute(_OF_PAGES)

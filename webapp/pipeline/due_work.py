@@ -12,10 +12,10 @@ from webapp.pipeline import (
     collecting,
     cycle,
     discovering,
-    kept_sizes,
     lake_care,
     retention,
     rollups,
+    stored_sizes,
 )
 from webapp.work.hints import Task, hint
 from webapp.work.keys import COLLECT, COLLECT_SLOW, CYCLE, collect_key, number_of
@@ -168,9 +168,9 @@ register(
         do=lambda _lease, record: lake_care.care(record),
     ),
     Work(
-        kept_sizes.KEY,
+        stored_sizes.KEY,
         MAINTAIN_TASK,
-        every=lambda: {kept_sizes.KEY: kept_sizes.EVERY_S},
-        do=lambda lease, record: kept_sizes.measure(timezone.now(), lease, record),
+        every=lambda: {stored_sizes.KEY: stored_sizes.EVERY_S},
+        do=lambda lease, record: stored_sizes.measure(timezone.now(), lease, record),
     ),
 )

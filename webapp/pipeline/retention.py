@@ -1,6 +1,6 @@
 """How long rows are kept. Only rows of live clusters expire: recordings stay until they are
 removed. Each kind of expiring rows is a ``Rule`` here, which the page of stored data lists. For a
-new folder of the home: count it in ``kept_sizes``, name it in :mod:`webapp.config.closing`, and
+new folder of the home: count it in ``stored_sizes``, name it in :mod:`webapp.config.file_modes`, and
 copy or exclude it in ``operation.md``. Code that adds data must ask
 :mod:`webapp.fleet.pipeline_status.disk_budget` for room.
 """

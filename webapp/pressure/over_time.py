@@ -138,8 +138,8 @@ def over_time(
         len(measured),
         [_sum(cells, [key for key in plan if key not in after], number, 2) for number in slices],
         [_sum(cells, [key for key in plan if key not in before], number, 3) for number in slices],
-        [_of_all(cells, number, 4, sum) for number in slices],
-        [_of_all(cells, number, 5, max) for number in slices],
+        [_sum_if_complete(cells, number, 4, sum) for number in slices],
+        [_sum_if_complete(cells, number, 5, max) for number in slices],
     )
 
 
@@ -170,7 +170,7 @@ def _sum(
     return round(sum(known), 1) if known and len(known) == len(vertices) else None
 
 
-def _of_all(
+def _sum_if_complete(
     cells: Mapping[str, Mapping[int, Any]],
     number: int,
     place: int,

@@ -39,7 +39,7 @@ MOST_ASKED = 20
 """TaskManagers at once: each stops for its dump."""
 
 
-def want(cluster: str, taskmanager_id: str, now: datetime, by: str = "") -> bool:
+def request_dump(cluster: str, taskmanager_id: str, now: datetime, by: str = "") -> bool:
     """Request a dump; False if one is already requested, or was answered less than ``NOT_BEFORE``
     ago.
     """
@@ -60,10 +60,10 @@ def want(cluster: str, taskmanager_id: str, now: datetime, by: str = "") -> bool
     return made
 
 
-def want_all(cluster: str, taskmanager_ids: Iterable[str], now: datetime, by: str) -> int:
+def request_dumps(cluster: str, taskmanager_ids: Iterable[str], now: datetime, by: str) -> int:
     """Request dumps of the first ``MOST_ASKED``; returns how many were not requested before."""
     return sum(
-        want(cluster, taskmanager_id, now, by)
+        request_dump(cluster, taskmanager_id, now, by)
         for taskmanager_id in islice(taskmanager_ids, MOST_ASKED)
     )
 

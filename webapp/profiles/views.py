@@ -13,7 +13,7 @@ from webapp.accounts.guards import operators_only
 from webapp.fleet.job_lookup import look_up, vertex_or_404
 from webapp.lib.messages.rendering import localised
 from webapp.profiles.job_threads import job_threads
-from webapp.profiles.thread_dump_requests import want_all
+from webapp.profiles.thread_dump_requests import request_dumps
 
 
 @operators_only
@@ -32,7 +32,9 @@ def ask_dumps(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         threads = job_threads(view.job, until, view.now, chosen["vertex"], chosen["taskmanager"])
         if chosen["taskmanager"] and not threads.taskmanagers:
             raise Http404(gettext("No task of this job runs on that TaskManager."))
-        if want_all(cluster, threads.taskmanager_ids, timezone.now(), request.user.get_username()):
+        if request_dumps(
+            cluster, threads.taskmanager_ids, timezone.now(), request.user.get_username()
+        ):
             messages.success(
                 request,
                 gettext("Flink is asked for a thread dump with the next collect cycle."),

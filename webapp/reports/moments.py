@@ -48,14 +48,14 @@ def most_important(moments: Iterable[Moment], most: int) -> tuple[Moment, ...]:
     return tuple(sorted(ranked, key=lambda moment: (moment.at, moment.title)))
 
 
-def _of(rows: Any, jobs: Jobs) -> Any:
+def _rows_of_jobs(rows: Any, jobs: Jobs) -> Any:
     return rows.filter(
         cluster__in={cluster for cluster, _ in jobs}, job_id__in={job_id for _, job_id in jobs}
     )
 
 
 def _checkpoints(jobs: Jobs, span: Span) -> Iterator[Moment]:
-    in_time = _of(CheckpointFact.objects.filter(trigger_time__range=span), jobs)
+    in_time = _rows_of_jobs(CheckpointFact.objects.filter(trigger_time__range=span), jobs)
     found = in_time.filter(outcome__in=FAILED_OUTCOMES) | in_time.filter(is_savepoint=True)
     names = ("cluster", "job_id", "is_savepoint", "outcome", "reason", "checkpoint_id")
     rows = list(
@@ -112,7 +112,9 @@ def _checkpoints(jobs: Jobs, span: Span) -> Iterator[Moment]:
 
 
 def _annotations(jobs: Jobs, span: Span) -> Iterator[Moment]:
-    rows = _of(JobAnnotation.objects.filter(at__range=span).exclude(kind="savepoint"), jobs)
+    rows = _rows_of_jobs(
+        JobAnnotation.objects.filter(at__range=span).exclude(kind="savepoint"), jobs
+    )
     for cluster, job_id, at, kind, label, subject in rows.order_by("-at", "-id").values_list(
         "cluster", "job_id", "at", "kind", "label", "subject"
     )[:MOST_OF_A_KIND]:
@@ -130,7 +132,7 @@ def _annotations(jobs: Jobs, span: Span) -> Iterator[Moment]:
 
 def _exceptions(jobs: Jobs, span: Span) -> Iterator[Moment]:
     names = ("cluster", "job_id", "exception_name", "ts", "task", "host")
-    rows = _of(JobException.objects.filter(ts__range=span), jobs).order_by("-ts", "-id")
+    rows = _rows_of_jobs(JobException.objects.filter(ts__range=span), jobs).order_by("-ts", "-id")
     thrown = list(rows.values_list(*names)[:MOST_OF_A_KIND])[::-1]
     thrown.sort(key=lambda row: row[:2])
     for (cluster, job_id, name), group in groupby(thrown, key=lambda row: row[:3]):

@@ -1,4 +1,4 @@
-"""Storage says how often each byte of a checkpoint is kept."""
+"""Registers the replication factor of storage, and withdraws attestations of removed clusters."""
 
 from typing import Any
 
@@ -13,17 +13,17 @@ class StorageConfig(AppConfig):
         from webapp.checkpoints import replicated
         from webapp.storage.replication_factor import (
             factor_of_path,
-        )  # models are loaded by now, and not before
+        )  # models are loaded only now
 
         replicated.register(factor_of_path)
         pre_delete.connect(_withdraw_attestations, "fleet.Cluster", dispatch_uid="attestations")
 
 
 def _withdraw_attestations(instance: Any, **_: object) -> None:
-    """A root of several clusters would look as if it were of those alone that are left."""
+    """Otherwise a root of several clusters would seem to belong only to the remaining ones."""
     from webapp.storage.models import StorageRoot
 
-    # Whoever removes the cluster need not see the other ones.
+    # The user who removes the cluster may not see the others.
     StorageRoot._base_manager.filter(clusters=instance).update(
         attested_at=None, attested_name="", attested_by=None
     )

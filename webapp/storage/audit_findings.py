@@ -1,8 +1,6 @@
-"""What the rules on storage say of an audit → findings: opened where they begin, renewed while they
-last, closed by the audit that no longer sees them.
-
-Judging an audit again gives the same findings; one that is older than what a root was judged by
-says nothing of that root.
+"""Findings of the storage rules: opened, renewed, and closed by the first audit without them.
+Judging an audit again gives the same findings; an audit older than a root's last judged one is
+ignored for that root.
 """
 
 import hashlib
@@ -28,11 +26,9 @@ from webapp.work.lease import WriteGuard
 
 
 def evidence_source() -> MetadataSource:
-    """The same for all clusters, with whose each root is: a cluster names the paths, and nothing of
-    another's root is read for it.
-
-    A job that was restored from what another cluster wrote: the root is registered for both, or for
-    none.
+    """The same for all clusters, with the owners of each root: nothing of another cluster's root is
+    read. If a job was restored from another cluster's files, the root is registered for both, or
+    for none.
     """
     roots = StorageRoot.objects.order_by("uri").prefetch_related("clusters")
     return MetadataSource(
@@ -56,9 +52,7 @@ SMALL_FILES = "storage.small_files.files"
 
 
 def judge(audit: StorageAudit, guard: WriteGuard, say: Callable[[str], None]) -> None:
-    """Call it when the rows of the audit are in the database, before or after it is marked as
-    loaded.
-    """
+    """Call it once the rows of the audit are in the database."""
     roots = [
         row
         for row in RootFigures.objects.filter(audit=audit).order_by("root")
@@ -79,7 +73,7 @@ def judge(audit: StorageAudit, guard: WriteGuard, say: Callable[[str], None]) ->
 
 
 def bounded_subject(subject_id: str) -> str:
-    """A column's worth of a long path, still of that path alone."""
+    """A long path shortened to the column's length, still unique."""
     if len(subject_id) <= SUBJECT_LENGTH:
         return subject_id
     return (
@@ -121,7 +115,7 @@ def _with_limits(
 
 
 def _job_of(sample: Sample) -> tuple[str, str]:
-    """A job that no cluster has reported has no page: its findings belong to its root."""
+    """Findings of a job that no cluster has reported belong to its root, as it has no page."""
     if isinstance(sample, StorageJobSample) and sample.cluster:
         return sample.cluster, sample.job_id
     return "", ""

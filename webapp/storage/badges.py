@@ -1,4 +1,4 @@
-"""States of storage as words, shapes and tones."""
+"""Badges of storage states."""
 
 from datetime import datetime, timedelta
 
@@ -37,15 +37,13 @@ workers.
 
 
 def is_known(root: StorageRoot | None, figures: RootFigures, now: datetime) -> bool:
-    """Weir itself runs, and the root was audited not longer ago than three times what passes
-    between two audits.
-    """
+    """Whether Weir runs and the root was audited within three audit intervals."""
     return recent_status().is_present and not is_late(root, figures, now)
 
 
 def is_late(root: StorageRoot | None, figures: RootFigures, now: datetime) -> bool:
     every_h = (root.audit_every_h if root else None) or settings.WEIR.storage_audit_h
-    # In hours: a time span that people may enter can be longer than what is between two instants.
+    # In hours: an entered time span can exceed the range of instants.
     return (now - figures.as_of) / timedelta(hours=1) > MISSED_AUDITS * every_h
 
 

@@ -1,4 +1,4 @@
-"""Stored values of the storage pages with their words: one class per choice."""
+"""Stored values of the storage pages with their words."""
 
 from django.db import models
 

@@ -1,4 +1,4 @@
-"""Whose a job directory is, for pages that know its path only."""
+"""Owners of job directories, for pages that know only the path."""
 
 from ingest.flink_ids import is_given
 from ingest.metadata.owners import job_id_of, owner_directory
@@ -8,10 +8,8 @@ from webapp.storage.newest_audits import latest_audits
 
 
 def owner_of(directory: str) -> JobCurrent | None:
-    """The job that alone is known to write ``directory``, by the newest audit of it.
-
-    Where no audit knows, the only job of that id, unless it is known to write elsewhere, or others
-    may have its id.
+    """The only known writer of ``directory`` by its newest audit. If no audit knows, the only job
+    of that id, unless it writes elsewhere or others may have its id.
     """
     job_id = job_id_of(directory)
     if job_id is None:

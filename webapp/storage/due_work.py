@@ -28,9 +28,9 @@ register(
             else work_keys.after(done.began, done.ended)
         ),
     ),
-    # Left by a command that was killed: there is nothing to do.
+    # Left by a killed command: nothing to do.
     Work(work_keys.BY_HAND, TASK, every=dict),
-    # There while a NameNode is declared, or while a finding of one that was is open.
+    # Exists while a NameNode is declared, or a finding of a former one is open.
     Work(
         namenode_findings.KEY,
         MAINTAIN_TASK,

@@ -1,6 +1,5 @@
-"""How few files a checkpoint of a job would write: merged, or with small states inline.
-
-By its newest ``_metadata``.
+"""How many files fewer a job's checkpoint would write with merging, or with small states inline, by
+its newest ``_metadata``.
 """
 
 import logging
@@ -48,7 +47,7 @@ _OF_FILE = (
 
 @dataclass(frozen=True)
 class ReadMetadata:
-    """``files`` None where it has more handles than a page reads."""
+    """``files`` is None if it has more handles than a page reads."""
 
     path: str
     checkpoint_id: int | None
@@ -58,7 +57,7 @@ class ReadMetadata:
 
 
 def newest_metadata(cluster: str, job_id: str, at: datetime) -> ReadMetadata | None:
-    """None where nobody read one; raises what the storage raises."""
+    """None if none was read; raises as the storage."""
     for look_back in LOOK_BACKS:
         candidates = [
             (row, table)
@@ -117,7 +116,7 @@ def _read(row: dict[str, Any], table: str) -> ReadMetadata:
             columns=("ordinal", *COLUMNS),
             limit=MOST_HANDLES + 1,
         )
-        of_state = (one for one in rows.to_pylist() if one["ordinal"])
+        of_state = (step for step in rows.to_pylist() if step["ordinal"])
         files = checkpoint_files(of_state, path.rpartition("/")[0], row["metadata_bytes"] or 0)
     return ReadMetadata(path, row["checkpoint_id"], row["metadata_modified"], handles, files)
 
@@ -131,9 +130,8 @@ _RENAMED_IN, _MERGES_SINCE = (1, 20), (1, 20)
 
 @dataclass(frozen=True)
 class FileSettings:
-    """As the cluster has them, else Flink's defaults; a job may have others.
-
-    ``can_merge``: None where the version is unknown.
+    """Settings of the cluster, else Flink's defaults; a job's may differ. ``can_merge``: None if
+    the version is unknown.
     """
 
     threshold_key: str
@@ -164,9 +162,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class FewerFiles:
-    """``merged``: at most, None where its version cannot or does.
-
-    ``inlined``: at a threshold of ``inline_bytes``, that of the knee.
+    """``merged``: upper bound, None if its version cannot merge or already does. ``inlined``: with
+    a threshold of ``inline_bytes``, at the knee.
     """
 
     merged: int | None = None
@@ -177,7 +174,7 @@ class FewerFiles:
 def fewer_files(job: JobCurrent, now: datetime) -> FewerFiles:
     try:
         read = newest_metadata(job.cluster, job.job_id, now)
-    except Exception:  # The lake may be any storage, with any error.
+    except Exception:  # The lake may be on any storage, with any error.
         log.exception(
             "References of %s on %s could not be read from the lake", job.job_id, job.cluster
         )
@@ -190,7 +187,7 @@ def fewer_files(job: JobCurrent, now: datetime) -> FewerFiles:
 
 
 def most_if_merged(files: CheckpointFiles, settings: FileSettings) -> int | None:
-    """None where its version cannot merge files, or does already."""
+    """None if its version cannot merge files, or already does."""
     if not settings.can_merge or files.merged.any():
         return None
     return most_merged_files(files, settings.threads, settings.largest_file_bytes)

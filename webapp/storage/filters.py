@@ -1,4 +1,4 @@
-"""What roots, audits and their rows can be narrowed by."""
+"""Filters of roots, audits and their rows."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Entering a root. What is checked beyond single fields is :mod:`webapp.storage.registration`'s."""
+"""The form of a root. :mod:`webapp.storage.registration` checks more than single fields."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from webapp.storage.models import StorageRoot
 
 
 class StorageRootForm(forms.ModelForm):
-    """The URI cannot be changed later: everything known of a root hangs on it."""
+    """The URI cannot be changed later: all data of a root refers to it."""
 
     class Meta:
         model = StorageRoot

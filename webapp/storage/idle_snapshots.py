@@ -20,8 +20,8 @@ NEEDED, SUPERSEDED, LAST, UNKNOWN = "needed", "superseded", "last", "unknown"
 @dataclass(frozen=True)
 class KeptSavepoint:
     """``standing``: needed (a job that has not ended was restored from it), superseded (a newer
-    snapshot of its job is whole), last (none is), unknown (whose it is). ``needed_by``: ids of
-    those jobs.
+    snapshot of its job is whole), last (none is), unknown (whose it is). ``needed_by``: ids of jobs
+    that need it.
     """
 
     path: str
@@ -38,7 +38,7 @@ class KeptSavepoint:
 
 @dataclass(frozen=True)
 class EndedJob:
-    """Checkpoints of a job that has ended, which Flink does not delete any more.
+    """Checkpoints of an ended job, which Flink no longer deletes.
 
     ``needed_by``: jobs whose snapshots refer to its files.
     """
@@ -92,7 +92,7 @@ def kept_savepoints(figures: RootFigures) -> tuple[KeptSavepoint, ...]:
 
 
 def ended_jobs(figures: RootFigures) -> tuple[EndedJob, ...]:
-    """Those that keep live files, idle longest first."""
+    """Ended jobs with live files, longest idle first."""
     rows = JobStorage.objects.filter(
         audit=figures.audit, root=figures.root, terminal=True, checkpoints__gt=0, live_files__gt=0
     )

@@ -50,7 +50,7 @@ class VerdictCounts(models.Model):
 
 
 class Amplified(models.Model):
-    """Merged files: what they take on disk, and what of it something still refers to."""
+    """Merged files: bytes on disk, and referenced bytes."""
 
     segmented_files = models.BigIntegerField()
     segmented_file_bytes = models.BigIntegerField()
@@ -61,7 +61,7 @@ class Amplified(models.Model):
 
     @property
     def amplification(self) -> float | None:
-        """Bytes on disk per byte that is needed; ``None`` without merged files."""
+        """Bytes on disk per referenced byte; ``None`` without merged files."""
         return (
             self.segmented_file_bytes / self.live_segment_bytes if self.live_segment_bytes else None
         )
@@ -78,7 +78,7 @@ class StorageRootQuerySet(models.QuerySet["StorageRoot"]):
 
 @of_every("clusters")
 class StorageRoot(models.Model):
-    """``uri`` is canonical, as Flink's references name it; ``read_at`` is where Weir reads the same
+    """``uri`` is canonical, as in Flink's references; ``read_at`` is where Weir reads the same
     files, "" for ``uri`` itself.
 
     Nothing below a root may be cleaned unless an operator attests that every reader of it is known
@@ -149,7 +149,7 @@ class StorageRoot(models.Model):
 
     @property
     def place(self) -> "Root":
-        # Loads Arrow, which most commands do without.
+        # Loads Arrow, which most commands do not need.
         from ingest.storage.roots import Root
 
         return Root(self.uri, self.read_at or None)
@@ -161,15 +161,11 @@ class StorageRoot(models.Model):
 
 class StorageAuditQuerySet(models.QuerySet["StorageAudit"]):
     def loaded(self) -> Self:
-        """Complete ones whose figures are in the database; one from the future proves nothing and
-        is not the newest of anything.
-        """
+        """Complete audits in the database; audits from the future are excluded."""
         return self.filter(state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW)
 
     def not_carried_by(self, audit: "StorageAudit") -> Self:
-        """Older ones that were not loaded yet when ``audit`` began: an inventory of the past, or
-        one that ran beside it.
-        """
+        """Older audits not yet loaded when ``audit`` began: of an old inventory, or concurrent."""
         return (
             self.loaded()
             .filter(files_kept=True, as_of__lte=audit.as_of, finished_at__gt=audit.created_at)
@@ -177,14 +173,14 @@ class StorageAuditQuerySet(models.QuerySet["StorageAudit"]):
         )
 
     def newest(self) -> "StorageAudit | None":
-        """The last loaded one, by the instant its listing began."""
+        """The loaded audit whose listing began last."""
         return self.loaded().order_by("-as_of", "-id").first()
 
 
 @fleet_wide()
 class StorageAudit(models.Model):
-    """``audit_id`` names it in every table. ``as_of`` is the instant its listing began: what came
-    later it cannot know.
+    """``audit_id`` names it in every table. ``as_of`` is when its listing began: later files are
+    unknown.
 
     ``previous`` is the audit whose carried state it started from; a file is an orphan only after
     two of them.
@@ -240,7 +236,7 @@ class StorageAudit(models.Model):
 class RootFigures(OfAudit, VerdictCounts, Amplified):
     """Serving table ``storage_root``: one root in one audit.
 
-    Kept for years as the history of the root, one a day.
+    Stored for years, one a day, as the root's history.
     """
 
     root = models.CharField(max_length=URI_LENGTH)
@@ -289,7 +285,7 @@ class VerdictFigures(OfAudit):
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
 class AuditDoubt(OfAudit):
-    """Serving table ``storage_doubt``: what could not be read or known, and how far it reaches."""
+    """Serving table ``storage_doubt``: what could not be read or known, and its reach."""
 
     subject = models.CharField(max_length=URI_LENGTH)
     reason = models.CharField(max_length=64)
@@ -359,7 +355,7 @@ class ChainLink(OfAudit):
     """Serving table ``storage_chain``: the job in ``directory`` depends on that in
     ``other_directory``.
 
-    ``directory`` is empty where nobody knows where the job writes.
+    ``directory`` is empty if nobody knows where the job writes.
     """
 
     directory = models.CharField(max_length=MISSING_PATH_LENGTH, blank=True)
@@ -385,13 +381,13 @@ class ChainLink(OfAudit):
 
     @property
     def end(self) -> str:
-        """What distinguishes the depending job: its directory, else its id."""
+        """The depending job: its directory, else its id."""
         return self.directory or self.job_id
 
 
 @scoped()
 class CheckpointStorage(OfAudit, Amplified):
-    """Serving table ``storage_checkpoint``: one whose ``_metadata`` was read."""
+    """Serving table ``storage_checkpoint``: one checkpoint whose ``_metadata`` was read."""
 
     metadata_path = models.CharField(max_length=URI_LENGTH)
     root = models.CharField(max_length=URI_LENGTH)
@@ -448,9 +444,7 @@ class CheckpointStorage(OfAudit, Amplified):
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
 class MissingFile(OfAudit):
-    """Serving table ``storage_missing``: a file that a checkpoint refers to and that is not
-    there.
-    """
+    """Serving table ``storage_missing``: a missing file that a checkpoint refers to."""
 
     metadata_path = models.CharField(max_length=MISSING_PATH_LENGTH)
     path = models.CharField(max_length=MISSING_PATH_LENGTH)
@@ -508,17 +502,15 @@ class OperatorStateSize(OfAudit):
 
 class StorageStatementQuerySet(models.QuerySet["StorageStatement"]):
     def counting(self) -> Self:
-        """Neither taken back nor contradicted."""
+        """Statements neither taken back nor contradicted."""
         return self.filter(ended_at=None)
 
 
 @fleet_wide()
 class StorageStatement(models.Model):
-    """``subject``: canonical directory or file; empty for a job that is known by its cluster and id
-    alone. ``bytes``, ``modified`` and ``head_sha256`` recognise a file.
-
-    It counts until it is ended: by a person, who took it back, or by an audit, which found that it
-    is not true any more.
+    """``subject``: canonical directory or file; empty for a job known only by cluster and id.
+    ``bytes``, ``modified`` and ``head_sha256`` identify a file. It counts until a person takes it
+    back or an audit contradicts it.
     """
 
     kind = models.CharField(max_length=16, choices=StatementKind.choices)
@@ -551,5 +543,5 @@ class StorageStatement(models.Model):
 
     @property
     def place(self) -> str:
-        """Where the files lie that it is about: below a directory, or in those of a job's id."""
+        """The place of its files: below a directory, or in directories of a job id."""
         return self.subject or self.job_id

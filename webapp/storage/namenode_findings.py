@@ -1,7 +1,6 @@
-"""What the rules on NameNodes say of each that is declared: opened, renewed while it lasts, closed
-by readings that are well.
-
-One whose JMX is silent closes nothing: how it is, is unknown. One that is declared no more is.
+"""Findings of the rules on declared NameNodes: opened, renewed, and closed by good readings. A
+silent JMX closes nothing, as the state is unknown. Findings of NameNodes no longer declared are
+closed.
 """
 
 from datetime import datetime, timedelta
@@ -33,7 +32,7 @@ def judge_all(lease: WriteGuard, record: RunRecord) -> None:
 
 
 def judge(guard: WriteGuard, now: datetime) -> dict[str, int]:
-    """Raises what the lake's storage raises."""
+    """Raises as the lake's storage."""
     declared = declared_on()
     samples = samples_of(declared, now - LOOK_BACK, now) if declared else {}
     settings = Settings(as_plain())

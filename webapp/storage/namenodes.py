@@ -1,6 +1,4 @@
-"""What NameNodes say of themselves by JMX in some minutes: how loaded they were, and calls a second
-by kind.
-"""
+"""Load and calls per second of NameNodes over some minutes, from their JMX."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -51,9 +49,9 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class NameNode:
-    """Of the NameNode that is declared on one cluster. Figures of the newest sample ``at``, and the
-    most of the minutes. ``per_s``: calls a second between the first and the last sample, None with
-    fewer than two or where it was restarted; ``kinds``: the same by kind.
+    """The NameNode declared on one cluster. Figures of the newest sample ``at``, and maxima of the
+    minutes. ``per_s``: calls per second between the first and the last sample, None with fewer than
+    two or after a restart; ``kinds``: the same by kind.
     """
 
     cluster: str
@@ -84,9 +82,8 @@ class NameNode:
 
 @dataclass(frozen=True)
 class NameNodes:
-    """``silent``: clusters on which one is declared that has no sample in these minutes.
-
-    ``why``: what hinders, "" where nothing.
+    """``silent``: clusters whose declared NameNode has no sample in these minutes. ``why``: why
+    nothing could be read, or "".
     """
 
     known: Sequence[NameNode] = ()
@@ -95,7 +92,7 @@ class NameNodes:
 
 
 def namenodes_in(start: datetime, seconds: int) -> NameNodes:
-    """The lake is asked only where a NameNode is declared."""
+    """The lake is read only if a NameNode is declared."""
     declared = declared_on()
     if not declared:
         return NameNodes()
@@ -109,12 +106,12 @@ def namenodes_in(start: datetime, seconds: int) -> NameNodes:
 
 
 def declared_on() -> list[str]:
-    """Names of clusters."""
+    """Names of clusters with a declared NameNode."""
     return sorted(Cluster.objects.exclude(namenode_jmx_url="").values_list("name", flat=True))
 
 
 def samples_of(clusters: Sequence[str], start: datetime, end: datetime) -> dict[str, list[Row]]:
-    """Oldest first; of clusters with any. Raises what the lake's storage raises."""
+    """Cluster → samples, oldest first. Raises as the lake's storage."""
     lines, _since = read_newest(TABLE, {}, start, end, _COLUMNS, MOST_SAMPLES)
     by_cluster: dict[str, dict[datetime, Row]] = {}
     for row in lines.to_pylist():
@@ -143,7 +140,7 @@ def _namenode(cluster: str, rows: Sequence[Row]) -> NameNode:
     lasted_s = (last["ts"] - first["ts"]).total_seconds()
     before, after = _counts(first), _counts(last)
     per_s = _rate(first["rpc_calls"], last["rpc_calls"], lasted_s)
-    # A counter that fell began at zero: nothing is known of what came between.
+    # A counter that fell restarted at zero: the calls between are unknown.
     rates = (
         {name: _rate(before.get(name, 0), count, lasted_s) for name, count in after.items()}
         if per_s is not None

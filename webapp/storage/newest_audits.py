@@ -1,6 +1,5 @@
-"""The newest loaded audit of each root: what pages, the API and the fleet show.
-
-Roots need not have been audited together: a command may have looked at one alone.
+"""The newest loaded audit of each root, for pages, the API and the fleet. Roots may have been
+audited separately.
 """
 
 from typing import Any
@@ -18,7 +17,7 @@ MOST_ROOTS = 5
 
 
 def loaded_figures() -> "QuerySet[RootFigures]":
-    """Of complete audits; one from the future counts for nothing."""
+    """Figures of complete audits; audits from the future are excluded."""
     return RootFigures.objects.filter(
         audit__state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW
     )
@@ -52,9 +51,7 @@ def audited_or_404(root: str) -> RootFigures:
 
 
 def of_job(cluster: str, job_id: str) -> list[JobStorage]:
-    """What they say of one job, for its page: one row a root, largest first; empty where no audit
-    met the job.
-    """
+    """Rows of one job, one a root, largest first; empty if no audit contains the job."""
     rows = JobStorage.objects.filter(
         cluster=cluster, job_id=job_id, audit__in=latest_audits()
     ).select_related("audit")
@@ -62,8 +59,8 @@ def of_job(cluster: str, job_id: str) -> list[JobStorage]:
 
 
 def latest_audits() -> "QuerySet[Any]":
-    """``audit_id`` of each root's newest audit, as a subquery: of all roots, since one that is not
-    seen holds jobs that are.
+    """``audit_id`` of each root's newest audit, as a subquery, of all roots: an unseen root may
+    hold jobs that are seen.
     """
     loaded = RootFigures._base_manager.filter(
         audit__state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW

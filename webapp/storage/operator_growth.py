@@ -1,6 +1,5 @@
-"""Operator state by operator over the checkpoints of a job, from what audits kept of them.
-
-Plain data for page, API, command and rule.
+"""Operator state by operator over a job's checkpoints, from audits. Plain data for page, API,
+command and rule.
 """
 
 from collections import defaultdict
@@ -39,17 +38,15 @@ _FIELDS = (
 def operator_trends(
     cluster: str, job_id: str, audit: StorageAudit | None = None
 ) -> tuple[OperatorStateTrend, ...]:
-    """Those with most elements first, of operators that the newest checkpoint has; nine queries at
-    most, two where it has none.
-
-    ``audit``: one whose rows count although it is not marked as loaded yet.
+    """Trends of operators in the newest checkpoint, most elements first; nine queries at most.
+    ``audit``: one whose rows count although not yet marked as loaded.
     """
     counts = Q(audit__state=AuditState.LOADED) | (Q(audit=audit) if audit else Q(pk__in=[]))
     ids = [job_id, *_ancestors(job_id)]
-    # Where nobody knows who wrote them, a given id says no more than the directory.
-    drawn = Q(cluster="", job_id__in=[one for one in ids if not is_given(one)])
+    # With an unknown writer, the id says no more than the directory.
+    drawn = Q(cluster="", job_id__in=[id_ for id_ in ids if not is_given(id_)])
     kept = OperatorStateSize.objects.filter(counts, Q(cluster=cluster, job_id__in=ids) | drawn)
-    # An audit has a row for each checkpoint that is retained: one checkpoint comes many times.
+    # Audits have a row for each retained checkpoint, so one checkpoint occurs many times.
     rows = list(
         kept.values(*_FIELDS)
         .annotate(seen_at=Min("audit__as_of"))
@@ -88,9 +85,9 @@ def _names(cluster: str, job_id: str) -> dict[str, str]:
         .first()
     )
     return {
-        one["vertex_id"]: one["name"]
-        for one in ((graph or {}).get("vertices") or ())
-        if one.get("vertex_id") and one.get("name")
+        vertex["vertex_id"]: vertex["name"]
+        for vertex in ((graph or {}).get("vertices") or ())
+        if vertex.get("vertex_id") and vertex.get("name")
     }
 
 
@@ -132,8 +129,8 @@ def _point(row: dict[str, Any]) -> OperatorStatePoint:
 
 
 def _ancestors(job_id: str) -> list[str]:
-    """Ids of the jobs that it was restored from, as audits know them: each one a query, and few
-    have any. With a given id nobody knows whose restore a link is.
+    """Ids of the jobs that it was restored from, by audits: a query for each, and few have any.
+    With a given id nobody knows whose restore a link is.
     """
     ancestors: list[str] = []
     at: str | None = job_id

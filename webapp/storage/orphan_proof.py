@@ -1,5 +1,5 @@
-"""From when what nothing refers to can be proven to be an orphan: until then it is neither waste
-nor nothing.
+"""When unreferenced files can be proven to be orphans; until then they count as neither waste nor
+live.
 """
 
 from collections.abc import Iterable
@@ -34,11 +34,8 @@ BY_JOB = frozenset({"in_flight", "no_checkpoint_since"})
 
 @dataclass(frozen=True)
 class Unreferenced:
-    """Files that nothing refers to and that are not yet orphans.
-
-    ``provable_from``: when an audit can prove the last of them at the latest, None where that takes
-    a job's next checkpoint only. ``awaits_job``: some of them also wait for their job to complete a
-    checkpoint.
+    """Unreferenced files that are not yet orphans. ``provable_from``: when an audit can prove the
+    last of them, None if all wait for a checkpoint of their job. ``awaits_job``: some wait for one.
     """
 
     files: int
@@ -50,14 +47,14 @@ class Unreferenced:
 def unreferenced(
     audit: StorageAudit, rows: Iterable[VerdictFigures], audit_every_h: int | None = None
 ) -> Unreferenced | None:
-    """Of one root, from its figures by reason; None where there is nothing of it."""
+    """Of one root, from its figures by reason; None without such files."""
     recent = [row for row in rows if row.verdict == RECENT]
     if not recent or audit.as_of is None:
         return None
     reasons = {row.reason for row in recent}
     times = []
     if reasons & BY_GUARD:
-        # A file may have been written, or first seen, at the very time of the audit.
+        # A file may have been written, or first seen, at the time of the audit.
         times.append(audit.as_of + timedelta(hours=audit.age_guard_h))
     if "first_audit" in reasons:
         times.append(audit.as_of + timedelta(hours=audit_every_h or settings.WEIR.storage_audit_h))
@@ -71,8 +68,8 @@ def unreferenced(
 
 @dataclass(frozen=True)
 class ProvableStep:
-    """``files`` and ``bytes`` that are provable by ``at`` at the latest, with those of the steps
-    before, if nothing changes; ``at`` is None for what waits for the next checkpoint of its job.
+    """``files`` and ``bytes`` provable by ``at``, with those of earlier steps, if nothing changes;
+    ``at`` is None for files that wait for the next checkpoint of their job.
     """
 
     at: datetime | None
@@ -92,7 +89,7 @@ _CHECKPOINT = _("A completed checkpoint of the job.")
 def forecast(
     audit: StorageAudit, rows: Iterable[VerdictFigures], audit_every_h: int | None = None
 ) -> list[ProvableStep]:
-    """Of one root, from its figures by reason, the soonest first."""
+    """Steps of one root, from its figures by reason, soonest first."""
     recent = [row for row in rows if row.verdict == RECENT]
     steps = []
     files = size = 0
@@ -113,10 +110,10 @@ def together(of_roots: Iterable[Unreferenced]) -> Unreferenced | None:
     parts = list(of_roots)
     if not parts:
         return None
-    times = [one.provable_from for one in parts if one.provable_from]
+    times = [part.provable_from for part in parts if part.provable_from]
     return Unreferenced(
-        sum(one.files for one in parts),
-        sum(one.bytes for one in parts),
+        sum(part.files for part in parts),
+        sum(part.bytes for part in parts),
         max(times, default=None),
-        any(one.awaits_job for one in parts),
+        any(part.awaits_job for part in parts),
     )

@@ -1,4 +1,4 @@
-"""Figures of an audit as a page shows them: parts of a bar, sentences for codes, sums over roots."""
+"""Presents figures of an audit: parts of a bar, sentences for codes, sums over roots."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
@@ -139,7 +139,7 @@ class Part:
 
 
 def parts(row: Any) -> tuple[Part, ...]:
-    """Of whatever has the columns of all verdicts: a root, a job, sums."""
+    """Parts for an object with the columns of all verdicts: a root, a job, sums."""
     counts = [(name, _of(row, name, "files"), _of(row, name, "bytes")) for name in VERDICTS]
     whole = sum(size for _name, _files, size in counts)
     shown, left = [], 0.0
@@ -162,7 +162,7 @@ def _of(row: Any, name: str, unit: str) -> int:
 
 
 def summed(rows: Iterable[RootFigures]) -> dict[str, int]:
-    """Over roots, with the columns of one."""
+    """Sums over roots, with the columns of a root."""
     names = [f"{name}_{unit}" for name in (*VERDICTS, MISSING) for unit in ("files", "bytes")]
     all_rows = list(rows)
     return {
@@ -182,7 +182,7 @@ def point(row: Any, at: Any) -> StoragePoint:
 
 @dataclass(frozen=True)
 class VerdictReason:
-    """One line of the breakdown; ``kind`` only of orphans."""
+    """One line of the breakdown; only orphans have a ``kind``."""
 
     verdict: str
     reason: str
@@ -215,9 +215,7 @@ def reasons(rows: Sequence[VerdictFigures]) -> list[VerdictReason]:
 
 
 def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
-    """Sentences; an attestation that does not count this time is shown instead of one that is not
-    there.
-    """
+    """Sentences; an attestation that did not count this time is shown instead of a missing one."""
     return [
         withheld
         if withheld and code == "not_attested"
@@ -227,8 +225,8 @@ def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class DoubtShown:
-    """``actions``: what ends it, in sentences; ``statements``: forms that state what would."""
+class ShownDoubt:
+    """``actions``: sentences about what ends it; ``statements``: forms of statements that end it."""
 
     row: AuditDoubt
     means: str
@@ -248,8 +246,8 @@ class DoubtShown:
 
 
 def as_seen(row: AuditDoubt) -> AuditDoubt:
-    """Who sees some clusters sees of a doubt what lies in its root: one audit looks at the roots of
-    several teams, and a doubt may reach all of them.
+    """Hides other teams' roots: a user of some clusters sees of a doubt only what lies in its own
+    root.
     """
     if scopes.current().is_everything:
         return row
@@ -266,7 +264,7 @@ def as_seen(row: AuditDoubt) -> AuditDoubt:
     return seen
 
 
-def doubt_shown(row: AuditDoubt) -> DoubtShown:
+def doubt_shown(row: AuditDoubt) -> ShownDoubt:
     row = as_seen(row)
     known = DOUBTS.get(row.reason)
     forms = {
@@ -275,7 +273,7 @@ def doubt_shown(row: AuditDoubt) -> DoubtShown:
         ): StatementKind(statement["kind"]).label
         for statement in row.statements
     }
-    return DoubtShown(
+    return ShownDoubt(
         row,
         known.meaning if known else row.reason.replace("_", " "),
         REACHES.get(row.reach, row.reach),
@@ -288,7 +286,7 @@ SHOWN = 2
 
 
 def text_of(audit: StorageAudit, root: str) -> list[str]:
-    """The first sentences; none where the audit found no second name."""
+    """The first sentences; none if the audit found no second name."""
     rows = AuditDoubt.objects.filter(audit=audit, root=root, reason=TWO_NAMES).order_by("subject")[
         :SHOWN
     ]

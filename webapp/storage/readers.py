@@ -1,4 +1,4 @@
-"""The known readers of a root, to be looked at before an attestation that these are all."""
+"""The known readers of a root, shown before an attestation that these are all."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,8 +14,8 @@ from webapp.storage.newest_audits import latest_audits
 
 @dataclass(frozen=True)
 class Reader:
-    """A cluster; ``declared`` for this root by an operator, ``jobs`` of it that the newest audit
-    met there. ``name`` is empty where no registered cluster has reported the jobs.
+    """A cluster; ``declared`` for this root by an operator; ``jobs``: its jobs that the newest
+    audit found there. ``name`` is empty if no registered cluster has reported them.
     """
 
     name: str
@@ -25,7 +25,7 @@ class Reader:
 
 
 def known_readers(root: StorageRoot, now: datetime) -> list[Reader]:
-    """By name; jobs that no cluster has reported come first."""
+    """Sorted by name; jobs that no cluster has reported come first."""
     declared = {cluster.name for cluster in root.clusters.all()}
     met = JobStorage.objects.filter(root=root.uri, audit__in=latest_audits()).exclude(job_id="")
     jobs = dict(met.order_by().values_list("cluster").annotate(Count("job_id", distinct=True)))

@@ -1,8 +1,6 @@
-"""Newest retained checkpoints that the newest audit found not to be whole: what a failure of their
-jobs would meet.
-
-They go to where windows of jobs are judged. Checkpoints completed since may lack the same files;
-the next audit shows it.
+"""Incomplete newest retained checkpoints by the newest audit: their jobs could not recover from a
+failure. Rules on job windows read them. Later checkpoints may lack the same files; the next audit
+shows it.
 """
 
 from typing import Any
@@ -18,9 +16,7 @@ _OF_JOB = {"cluster": OuterRef("cluster"), "job_id": OuterRef("job_id")}
 
 
 def recovery_points() -> list[dict[str, Any]]:
-    """Plain ``RecoveryPoint`` with ``cluster`` and ``job_id`` of running jobs, one of each job
-    at most.
-    """
+    """``RecoveryPoint`` rows with ``cluster`` and ``job_id`` of running jobs, at most one a job."""
     later = JobStorage.objects.filter(
         audit=OuterRef("audit"), newest_checkpoint_id__gt=OuterRef("checkpoint_id"), **_OF_JOB
     )

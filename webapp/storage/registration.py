@@ -1,4 +1,4 @@
-"""Registering roots: what is checked and saved when one is added, by command or by page."""
+"""Checks and saves roots that are added by command or by page."""
 
 from collections.abc import Iterable
 
@@ -21,8 +21,8 @@ from webapp.storage.suggestions import above_entropy
 
 
 def placed(written: str, read_at: str) -> Root:
-    """The root that ``written`` names, in any spelling; raises ``ValidationError`` where it names
-    none or overlaps a registered one.
+    """The root that ``written`` names, in any spelling; raises ``ValidationError`` if it names none
+    or overlaps a registered one.
     """
     try:
         root = Root.of(written, read_at or None, spellings())
@@ -73,15 +73,13 @@ def attest(row: StorageRoot, name: str, user: User | None = None) -> None:
 
 
 def withdraw(row: StorageRoot) -> None:
-    """The attestation no longer counts: nothing below the root is cleaned."""
+    """Withdraws the attestation: nothing below the root is cleaned."""
     row.attested_at, row.attested_name, row.attested_by = None, "", None
     row.save(update_fields=["attested_at", "attested_name", "attested_by"])
 
 
 def _refuse_second_name(row: StorageRoot, root: Root) -> None:
-    """Of a root that is new, or read elsewhere from now on: one that was there before is for the
-    audits to doubt.
-    """
+    """Only for a new root, or one with a new ``read_at``; audits doubt existing ones."""
     before = StorageRoot.objects.filter(pk=row.pk).values_list("read_at", flat=True).first()
     if before == row.read_at:
         return
@@ -98,7 +96,7 @@ def _refuse_second_name(row: StorageRoot, root: Root) -> None:
 
 
 def _outside(row: StorageRoot) -> str:
-    """Quarantined files must not be listed again."""
+    """Quarantined files must not be listed."""
     if not row.quarantine_uri:
         return ""
     try:

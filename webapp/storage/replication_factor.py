@@ -1,9 +1,9 @@
-"""How many copies a storage keeps of each block: what raw bytes a total comes to. Of HDFS alone;
-object stores do not say what they keep.
+"""Copies that HDFS keeps of each block, to derive raw bytes from totals. Object stores do not
+report copies.
 
-Sizes of files, and so all totals of Weir, count each byte once. NameNodes and quotas count it as
-often as it is stored. Where a listing says of each file how often that is (WebHDFS, an image of the
-NameNode, ``hdfs dfs -ls -R``), it counts before what is declared.
+File sizes and all totals of Weir count each byte once; NameNodes and quotas count every copy. A
+listing with replication by file (WebHDFS, a NameNode image, ``hdfs dfs -ls -R``) overrides the
+declared factor.
 """
 
 from collections import defaultdict
@@ -28,7 +28,7 @@ DECLARE = _("Declare it in the settings of the root.")
 @dataclass(frozen=True)
 class ReplicationFactor:
     """``factor`` None: not known, or no matter of this storage; a mean where a listing tells files
-    apart. ``why`` says where it is from, or what to do; "" where it is no matter.
+    apart. ``why`` says where it is from, or what to do; "" if it is no matter.
     """
 
     factor: float | None
@@ -42,9 +42,8 @@ NONE = ReplicationFactor(None, "")
 
 
 def factors_of(roots: Iterable[StorageRoot]) -> dict[str, ReplicationFactor]:
-    """By URI; of roots with their clusters.
-
-    Two queries at most: the second one for HDFS whose factor is neither listed nor declared.
+    """URI → factor, for roots with their clusters. Two queries at most: the second for HDFS roots
+    without a listed or declared factor.
     """
     known = list(roots)
     listed = _listed({root.uri for root in known if is_replicated(root.uri)})
@@ -71,7 +70,7 @@ def factor_of(root: StorageRoot | None) -> ReplicationFactor:
 
 
 def factors_by_uri(uris: Iterable[str]) -> dict[str, ReplicationFactor]:
-    """Of registered roots; nothing is asked where none of them can be HDFS."""
+    """Of registered roots; no query if none can be on HDFS."""
     replicated = [uri for uri in set(uris) if is_replicated(uri)]
     return (
         factors_of(StorageRoot.objects.prefetch_related("clusters").filter(uri__in=replicated))
@@ -81,7 +80,7 @@ def factors_by_uri(uris: Iterable[str]) -> dict[str, ReplicationFactor]:
 
 
 def factor_of_path(path: str) -> ReplicationFactor:
-    """Of the registered root that holds it, the deepest where several do."""
+    """Factor of the deepest registered root that contains the path."""
     if not is_replicated(path):
         return NONE
     roots = [
@@ -93,9 +92,7 @@ def factor_of_path(path: str) -> ReplicationFactor:
 
 
 def factors_of_clusters() -> dict[str, ReplicationFactor]:
-    """By name, of all that a root is of: sums of a cluster are over all its roots, and known where
-    these agree.
-    """
+    """Cluster name → factor, known if all roots of the cluster agree."""
     roots = list(StorageRoot.objects.prefetch_related("clusters"))
     of_root = factors_of(roots)
     factors_by_cluster: dict[str, list[ReplicationFactor]] = defaultdict(list)
@@ -106,7 +103,7 @@ def factors_of_clusters() -> dict[str, ReplicationFactor]:
 
 
 def common(factors: Iterable[ReplicationFactor]) -> ReplicationFactor:
-    """Of a sum over several roots."""
+    """The factor of a sum over several roots, if they agree."""
     several = set(factors)
     if len(several) == 1:
         return several.pop()

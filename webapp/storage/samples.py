@@ -1,6 +1,5 @@
-"""Rows of one audit → what the rules on storage read.
-
-Bounded in memory: jobs go by in chunks, and only those a rule could speak of.
+"""Rows of one audit → input of the storage rules. Bounded in memory: in chunks of jobs, and only
+jobs that a rule could report.
 """
 
 import math
@@ -110,8 +109,8 @@ def _idle(root: RootFigures) -> Iterator[IdleSnapshots]:
 def job_samples(
     audit: StorageAudit, roots: Iterable[RootFigures], least_small_files: float
 ) -> Iterator[StorageJobSample]:
-    """Of jobs with at least so many small files (or ``FEW_FILES``, which short intervals make
-    many), merged files, references to other jobs or snapshots that lack files.
+    """Samples of jobs with at least this many small files (or ``FEW_FILES``, which short intervals
+    make many), merged files, references to other jobs, or snapshots with missing files.
     """
     notable = (
         Q(small_files__gte=min(least_small_files, FEW_FILES))
@@ -176,8 +175,8 @@ def job_samples(
                     files_inlined=fewer.inlined,
                     inline_bytes=fewer.inline_bytes,
                 )
-        # Savepoints of which nobody knows whose they are, and snapshots of jobs without a directory
-        # of their own here.
+        # Savepoints with unknown owner, and snapshots of jobs without their own directory in this
+        # root.
         for (cluster, job_id), incomplete in lacking.items():
             yield StorageJobSample(
                 root.root, cluster, job_id, epoch_ms(root.as_of), incomplete=tuple(incomplete)
@@ -185,7 +184,7 @@ def job_samples(
 
 
 def _lacking(audit: StorageAudit, root: str) -> dict[tuple[str, str], list[IncompleteSnapshot]]:
-    """(cluster, job id) → its snapshots in this root that refer to files which are not there:
+    """(cluster, job id) → its snapshots in this root that refer to missing files:
     ``MOST_SNAPSHOTS`` of the newest.
     """
     lacking: dict[tuple[str, str], list[IncompleteSnapshot]] = defaultdict(list)
@@ -210,7 +209,7 @@ def _lacking(audit: StorageAudit, root: str) -> dict[tuple[str, str], list[Incom
                 is_newest=not row.is_savepoint
                 and row.checkpoint_id is not None
                 and row.checkpoint_id == newest_checkpoint_of(audit, row),
-                # Of one snapshot all or none are: it is the later checkpoint that decides.
+                # All or none of one snapshot: the later checkpoint decides.
                 superseded=bool(files) and all(file.superseded for file in files),
                 examples=tuple(file.path for file in files),
             )
@@ -219,7 +218,7 @@ def _lacking(audit: StorageAudit, root: str) -> dict[tuple[str, str], list[Incom
 
 
 def newest_checkpoint_of(audit: StorageAudit, row: CheckpointStorage) -> int | None:
-    """The id of the newest retained checkpoint of its job, in whatever root of that audit."""
+    """The id of the newest retained checkpoint of its job, in any root of that audit."""
     of_job = JobStorage.objects.filter(
         audit=audit, cluster=row.cluster, job_id=row.job_id, newest_checkpoint_id__isnull=False
     )
@@ -269,7 +268,7 @@ def _snapshots(
 
 
 class _Depths:
-    """How many jobs stand behind one, each needed by the one before it."""
+    """Lengths of chains of jobs, each needed by the one before it."""
 
     def __init__(self, audit: StorageAudit) -> None:
         self._needs: dict[str, set[str]] = defaultdict(set)
@@ -280,7 +279,9 @@ class _Depths:
         self._known: dict[str, int] = {}
 
     def behind(self, directory: str) -> int:
-        """Without recursion, and without end in a circle, which only forged names could make."""
+        """Number of jobs behind this one. Iterative, and stops at circles, which only forged names
+        could make.
+        """
         stack = [directory]
         while stack:
             at = stack[-1]

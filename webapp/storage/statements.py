@@ -1,4 +1,4 @@
-"""Stating, taking back and voiding what operators say of jobs, directories and files in storage."""
+"""Statements of operators on jobs, directories and files in storage: made, taken back, voided."""
 
 import re
 from collections import defaultdict
@@ -33,7 +33,7 @@ _JOB_DIRECTORY = re.compile(r".*/([0-9a-f]{32})")
 
 
 class Stated(NamedTuple):
-    """What a person enters: a directory or file in any spelling, or a job by cluster and id."""
+    """An entered subject: a directory or file in any spelling, or a job by cluster and id."""
 
     kind: str
     subject: str = ""
@@ -42,7 +42,7 @@ class Stated(NamedTuple):
 
 
 def state(stated: Stated, reason: str, name: str, user: User | None = None) -> StorageStatement:
-    """Raises :class:`InputRefused` where it is not true, or about nothing that an audit met."""
+    """Raises :class:`InputRefused` if it is not true, or its subject is in no audit."""
     if not reason.strip():
         raise InputRefused(gettext("Give the reason: it is shown wherever the statement counts."))
     fields = _CHECKS[stated.kind](stated)
@@ -61,8 +61,8 @@ def state(stated: Stated, reason: str, name: str, user: User | None = None) -> S
 
 
 def take_back(statement: StorageStatement, name: str) -> None:
-    """From the next audit on it does not count; plans that rest on it move and delete nothing of
-    it.
+    """It does not count from the next audit on; plans that rest on it no longer move or delete its
+    files.
     """
     if statement.ended_at is None:
         statement.ended_at = timezone.now()
@@ -71,8 +71,8 @@ def take_back(statement: StorageStatement, name: str) -> None:
 
 
 def rows_of_request(audit: StorageAudit) -> list[dict[str, Any]]:
-    """Those that count and that a plan of the audit can quote, made before it began, as
-    ``spark_jobs.audit_request.Statement``. Ends attestations of jobs that were seen alive since.
+    """Valid statements made before the audit began, as ``spark_jobs.audit_request.Statement``, so
+    that its plans can quote them. Ends attestations of jobs that were seen alive since.
     """
     for statement in _lived_since(StorageStatement.objects.counting().filter(kind=DEAD_JOB)):
         _end(statement, message("Its job was seen alive since."))
@@ -94,7 +94,7 @@ def rows_of_request(audit: StorageAudit) -> list[dict[str, Any]]:
 
 
 def end_void(audit: StorageAudit) -> None:
-    """Attestations that an audit contradicts count no more, whatever comes later."""
+    """Ends attestations that an audit contradicts, for good."""
     void = set(
         AuditDoubt.objects.filter(audit=audit, reason=VOID_ATTESTATION).values_list(
             "subject", flat=True
@@ -109,7 +109,7 @@ def end_void(audit: StorageAudit) -> None:
 
 
 def of_root(uri: str, most: int) -> list[StorageStatement]:
-    """The newest that count and are about this root, or about jobs whose directory is not known."""
+    """The newest valid statements about this root, or about jobs with unknown directory."""
     below = Q(subject__in=("", uri)) | Q(subject__startswith=f"{uri.rstrip('/')}/")
     return list(StorageStatement.objects.counting().filter(below)[:most])
 
@@ -121,7 +121,7 @@ def _end(statement: StorageStatement, why: str) -> None:
 
 
 def _lived_since(attestations: Iterable[StorageStatement]) -> Iterator[StorageStatement]:
-    """Those whose job was seen later, and has not ended; a few queries however many there are."""
+    """Attestations whose job was seen later and has not ended; few queries, whatever the number."""
     for some in chunks(attestations, JOBS_AT_ONCE):
         alive = defaultdict(list)
         for job in JobCurrent.objects.filter(
@@ -172,7 +172,7 @@ def _dead_job(stated: Stated) -> dict[str, Any]:
 
 
 def _directory_of(stated: Stated) -> str:
-    """Of a job that is named by its cluster: the one that it, and no job that runs, wrote."""
+    """The directory that this job of the cluster wrote and no running job writes."""
     if not stated.subject:
         return ""
     subject = _canonical(stated.subject)

@@ -1,6 +1,4 @@
-"""Directories that jobs are known to write checkpoints to and that nobody registered as a root
-yet.
-"""
+"""Suggests roots: directories of checkpoints that are not registered yet."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,7 +45,7 @@ Place = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class Suggestion:
-    """``uri`` is canonical; ``clusters`` write to it; ``why`` is where Weir has it from."""
+    """``uri`` is canonical; ``clusters`` write to it; ``why`` is Weir's source."""
 
     uri: str
     kind: str
@@ -56,9 +54,12 @@ class Suggestion:
 
 
 def suggestions() -> list[Suggestion]:
-    """Unregistered directories of all clusters, recordings included; made again every few minutes."""
+    """Unregistered directories of all clusters, recordings included; cached for minutes."""
     suggested: list[Suggestion] = (
-        cache.get_or_set("storage-suggestions", lambda: _found(_of_paths(MOST_PATHS)), KEPT_S) or []
+        cache.get_or_set(
+            "storage-suggestions", lambda: _found(_checkpoint_places(MOST_PATHS)), KEPT_S
+        )
+        or []
     )
     roots = list(StorageRoot.objects.values_list("uri", flat=True))
     return [
@@ -69,14 +70,15 @@ def suggestions() -> list[Suggestion]:
 
 
 def uncovered(uris: Sequence[str]) -> list[str]:
-    """Directories that live clusters write to, or hold savepoints in, and that lie below none of
-    ``uris``.
-    """
+    """Directories of checkpoints or savepoints of live clusters that are below none of ``uris``."""
     live = set(Cluster.objects.filter(kind=ClusterKind.LIVE).values_list("name", flat=True))
     return [
         suggestion.uri
         for suggestion in _found(
-            chain(_of_paths(MOST_PATHS_OF_AN_AUDIT), _of_savepoints(MOST_PATHS_OF_AN_AUDIT))
+            chain(
+                _checkpoint_places(MOST_PATHS_OF_AN_AUDIT),
+                _savepoint_places(MOST_PATHS_OF_AN_AUDIT),
+            )
         )
         if live.intersection(suggestion.clusters)
         and not any(is_below(suggestion.uri, root) for root in uris)
@@ -84,10 +86,9 @@ def uncovered(uris: Sequence[str]) -> list[str]:
 
 
 def above_entropy(uri: str) -> str | None:
-    """The directory that holds all that Flink spreads from ``uri``; None where it spreads nothing.
-
-    The place of the key is taken by random characters, in the name of each ``_metadata`` by
-    nothing. Source: Flink's ``EntropyInjector``, ``AbstractS3FileSystemFactory``.
+    """The directory above the entropy key in ``uri``; None without a key. Flink replaces the key
+    with random characters, and drops it in names of ``_metadata``. Source: Flink's
+    ``EntropyInjector``, ``AbstractS3FileSystemFactory``.
     """
     return _above(uri, _entropy_keys(_configurations()))
 
@@ -112,7 +113,7 @@ def _found(of_paths: Iterable[Place]) -> list[Suggestion]:
     places: dict[str, tuple[str, set[str], str]] = {}
     # Thousands of checkpoints lie in few directories.
     for cluster, kind, written, why in dict.fromkeys(
-        chain(_of_configuration(configurations), of_paths)
+        chain(_configured_places(configurations), of_paths)
     ):
         try:
             uri = canonical(written, known)
@@ -129,7 +130,7 @@ def _found(of_paths: Iterable[Place]) -> list[Suggestion]:
     ]
 
 
-def _of_configuration(configurations: Iterable[tuple[str, Mapping[str, str]]]) -> Iterator[Place]:
+def _configured_places(configurations: Iterable[tuple[str, Mapping[str, str]]]) -> Iterator[Place]:
     for cluster, configuration in configurations:
         for kind, names in _SETTINGS.items():
             yield from (
@@ -140,8 +141,8 @@ def _of_configuration(configurations: Iterable[tuple[str, Mapping[str, str]]]) -
 
 
 def _configurations() -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Settings of every cluster, as its newest job saw them: one look into an index for each, not
-    one at every job.
+    """Settings of every cluster by its newest job: one index lookup for each cluster, not for each
+    job.
     """
     configured = JobCurrent.objects.filter(
         cluster=OuterRef("name"), configuration__isnull=False
@@ -151,7 +152,7 @@ def _configurations() -> Iterator[tuple[str, Mapping[str, str]]]:
         .annotate(last=Subquery(configured.order_by("-id").values("pk")[:1]))
         .values_list("last", flat=True)
     )
-    # As numbers: of a query in a query PostgreSQL expects many rows, and reads all jobs for them.
+    # As numbers: for a subquery PostgreSQL would expect many rows and read all jobs.
     for numbers in chunks([pk for pk in newest if pk is not None], 200):
         for cluster, configuration in JobCurrent.objects.filter(pk__in=numbers).values_list(
             "cluster", "configuration"
@@ -163,27 +164,23 @@ def _configurations() -> Iterator[tuple[str, Mapping[str, str]]]:
                 )
 
 
-def _of_last_paths() -> Iterator[tuple[str, str | None]]:
-    """Of each job that is known, also of one that ended long ago: what it retained may refer to any
-    root.
-    """
+def _last_paths() -> Iterator[tuple[str, str | None]]:
+    """For each known job, even long ended: its retained checkpoints may refer to any root."""
     written = JobCurrent.objects.exclude(last_completed_path=None).exclude(last_completed_path="")
     yield from written.values_list("cluster", "last_completed_path").iterator(5_000)
 
 
-def _of_paths(most: int) -> Iterator[Place]:
-    """Where completed checkpoints say that they lie: a job may be configured otherwise than its
-    cluster.
-    """
+def _checkpoint_places(most: int) -> Iterator[Place]:
+    """Directories of completed checkpoints: a job's configuration may differ from its cluster's."""
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values("name")
     with_path = _with_path()
     recent = with_path.filter(trigger_time__gte=timezone.now() - _OF_PATHS)[:most]
     recorded = with_path.filter(cluster__in=recordings)[:most]
-    yield from _places(chain(_read(recent), _read(recorded), _of_last_paths()))
+    yield from _places(chain(_read(recent), _read(recorded), _last_paths()))
 
 
-def _of_savepoints(most: int) -> Iterator[Place]:
-    """Of any age, since nobody deletes one but its owner; checkpoints do not crowd them out."""
+def _savepoint_places(most: int) -> Iterator[Place]:
+    """Savepoints of any age, as only their owner deletes them; checkpoints do not displace them."""
     yield from _places(_read(_with_path().filter(is_savepoint=True)[:most]))
 
 

@@ -1,4 +1,4 @@
-"""Which model holds which table of an audit."""
+"""Maps tables of an audit to models."""
 
 from django.db import models
 

@@ -1,9 +1,7 @@
-"""Files that are not live, from the Parquet that an audit left: sorted by root and path, read piece
-by piece.
+"""Files that are not live, read in pieces from an audit's Parquet, sorted by root and path.
 
-A page reads the row groups from where the last one ended and stops when it is full, or when it has
-looked at enough: then it shows what it has and goes on from there. Nothing here grows with the
-number of files.
+A page reads row groups from the end of the last page until it is full or has read its limit, and
+the next page continues. Memory does not grow with the number of files.
 """
 
 import logging
@@ -33,7 +31,7 @@ BATCH_ROWS = 5_000
 
 @dataclass(frozen=True)
 class Wanted:
-    """Empty is any. ``after`` is the path that the page before ended with."""
+    """Empty fields match any. ``after``: last path of the page before."""
 
     root: str = ""
     verdict: str = ""
@@ -52,9 +50,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class FilePage:
-    """``after`` continues it, empty at the end; ``incomplete`` where it ended because it had looked
-    at enough.
-    """
+    """``after`` continues it, empty at the end; ``incomplete``: it ended at the read limit."""
 
     rows: list[dict[str, Any]]
     after: str = ""
@@ -114,7 +110,7 @@ class VerdictFiles:
 
 
 def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
-    """What an older Weir did not write yet is unknown."""
+    """Columns that an older Weir did not write are unknown."""
     return [dict.fromkeys(COLUMNS) | row for row in batch.to_pylist()]
 
 
@@ -123,15 +119,15 @@ def _may_hold(group: Any, wanted: Wanted) -> bool:
     roots, paths = bounds.get("root"), bounds.get("path")
     if wanted.root and roots and not roots[0] <= wanted.root <= roots[1]:
         return False
-    # Only within one root does the order of paths say where to start.
+    # Only within one root does the order of paths give a start.
     return not (
         wanted.after and paths and roots and roots[0] == roots[1] and paths[1] <= wanted.after
     )
 
 
 def _bounds(group: Any) -> dict[str, tuple[str, str]]:
-    """Columns that say their smallest and largest value; long texts may be cut, so only equal or
-    complete ones are used.
+    """Columns with smallest and largest values; long texts may be cut, so only equal or complete
+    ones are used.
     """
     bounds = {}
     for number in range(group.num_columns):
@@ -162,7 +158,7 @@ NOT_LIVE = tuple(name for name in VERDICTS if name != "live")
 
 
 class FileFilters(ListFilters):
-    """Of rows that no database holds."""
+    """Filters of rows outside the database."""
 
     root = LongText(about="its canonical URI")
     verdict = Choice(NOT_LIVE)
@@ -178,9 +174,8 @@ class FileFilters(ListFilters):
 
 
 def read(figures: RootFigures, wanted: Wanted, size: int) -> tuple[FilePage, str]:
-    """A page, or none and why.
-
-    The files of an old audit are gone; any storage may fail with any error.
+    """A page, or None and why: files of old audits are deleted, and storage may fail with any
+    error.
     """
     if not figures.audit.files_kept:
         return FilePage([]), gettext("The list of files of this audit is no longer kept.")

@@ -1,4 +1,4 @@
-"""How many files a checkpoint of a job writes, as an audit saw its newest ones."""
+"""Number of files that a job's checkpoint writes, by its newest checkpoints in an audit."""
 
 import re
 
@@ -10,9 +10,8 @@ _CHECKPOINT = re.compile(r"/chk-(\d+)/_metadata$")
 
 
 def files_by_directory(checkpoints: "QuerySet[CheckpointStorage]") -> dict[str, float]:
-    """By canonical job directory, beside its ``_metadata``: what is new in its newest checkpoint
-    against the retained one before, shared over the checkpoints between; all that it refers to
-    where there is none before.
+    """By canonical job directory, without ``_metadata``: new files of its newest checkpoint against
+    the retained one before, divided by the checkpoints between; all files without one before.
     """
     counts_by_directory: dict[str, tuple[int, float]] = {}
     names = ("metadata_path", "checkpoint_id", "files", "new_files", "previous_path")

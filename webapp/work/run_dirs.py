@@ -10,7 +10,7 @@ from django.utils import timezone
 from webapp.work.models import Manifest, PipelineRun
 
 _OURS = re.compile(r"^(?:spark|rollups)-(\d{8}T\d{6})-[0-9a-f]{8}$")
-YOUNG = timedelta(hours=1)
+LEAST_AGE = timedelta(hours=1)
 
 
 def of(run: PipelineRun, name: str = "") -> str:
@@ -45,7 +45,7 @@ def tidy(keep: int) -> int:
     for path in filesystem.ls(root, detail=False) if filesystem.isdir(root) else []:
         name = str(path).rstrip("/").rpartition("/")[2]
         match = _OURS.match(name)
-        if match and name not in needed and _made_at(match[1]) < timezone.now() - YOUNG:
+        if match and name not in needed and _made_at(match[1]) < timezone.now() - LEAST_AGE:
             filesystem.rm(path, recursive=True)
             removed += 1
     return removed

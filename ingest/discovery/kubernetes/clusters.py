@@ -26,7 +26,7 @@ Kept = Mapping[str, Any]
 
 
 @dataclass(slots=True)
-class Found:
+class ListedObjects:
     """What was listed, by kind. ``events`` is None if they may not be read."""
 
     deployments: list[Kept] = field(default_factory=list)
@@ -37,7 +37,9 @@ class Found:
     events: list[Kept] | None = None
 
 
-def targets(source: KubernetesSource, listing: Found) -> tuple[list[Target], list[RefusedTarget]]:
+def targets(
+    source: KubernetesSource, listing: ListedObjects
+) -> tuple[list[Target], list[RefusedTarget]]:
     deployments = {_id(deployment): deployment for deployment in listing.deployments}
     services = {
         (service["namespace"], service["cluster_id"]): service for service in listing.services
@@ -49,8 +51,8 @@ def targets(source: KubernetesSource, listing: Found) -> tuple[list[Target], lis
         ("FlinkSessionJob", *_id(job)): (job["namespace"], job["deployment"])
         for job in listing.session_jobs
     }
-    events = None if listing.events is None else _of_clusters(listing.events, cluster_of)
-    snapshots = _of_clusters(listing.snapshots, cluster_of)
+    events = None if listing.events is None else _group_by_cluster(listing.events, cluster_of)
+    snapshots = _group_by_cluster(listing.snapshots, cluster_of)
     made, unled = [], []
     for key in sorted({*deployments, *services, *leading}):
         deployment, service, leader = deployments.get(key), services.get(key), leading.get(key)
@@ -137,7 +139,7 @@ def _by(pairs: Iterable[tuple[str, str, Kept]]) -> dict[tuple[str, str], list[Ke
     return resources_by_owner
 
 
-def _of_clusters(
+def _group_by_cluster(
     events: Iterable[Kept], cluster_of: Mapping[tuple[str, str, str], tuple[str, str]]
 ) -> dict[tuple[str, str], list[Kept]]:
     return _by(

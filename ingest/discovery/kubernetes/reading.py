@@ -8,7 +8,7 @@ from typing import Any
 from ingest.discovery.kubernetes import objects
 from ingest.discovery.kubernetes.access import ApiServer, in_cluster, read_kubeconfig
 from ingest.discovery.kubernetes.api import Api, ApiFault
-from ingest.discovery.kubernetes.clusters import Found, targets
+from ingest.discovery.kubernetes.clusters import ListedObjects, targets
 from ingest.discovery.sources import OWN_NAMESPACE, KubernetesSource, RefusedTarget
 from ingest.discovery.target_groups import MAX_TARGETS, Target
 from ingest.errors import Skipped
@@ -79,7 +79,7 @@ RESOURCES = {
         ((_LABELS, "configmap-type=high-availability"),),
     ),
 }
-"""By field of :class:`Found`."""
+"""By field of :class:`ListedObjects`."""
 
 _seen: set[tuple[str, KubernetesSource, str, str]] = set()
 """(source, resource) of which this process has listed any object."""
@@ -118,7 +118,7 @@ async def _read(
         return_exceptions=True,
     )
     notes: list[RefusedTarget] = []
-    listing = Found()
+    listing = ListedObjects()
     unread = set()
     for (into, resource, namespace), result in zip(asked, results, strict=True):
         key = (name, source, into, namespace)

@@ -60,7 +60,7 @@ class Fields:
         return self._find(names)[1]
 
     def text(self, *names: str) -> str | None:
-        return clean_text(self._of_type(names, str, message("a text")))
+        return clean_text(self._typed_value(names, str, message("a text")))
 
     def upper(self, *names: str) -> str | None:
         """A text that Flink writes in either case, as upper case; ``None`` also if empty."""
@@ -68,11 +68,11 @@ class Fields:
 
     def trace(self, *names: str) -> str | None:
         """A stack trace; a long one is shortened but keeps its innermost cause."""
-        written = self._of_type(names, str, message("a text"))
+        written = self._typed_value(names, str, message("a text"))
         return clean_text(written and shortened(written, MAX_TEXT_CHARS))
 
     def flag(self, *names: str) -> bool | None:
-        return self._of_type(names, bool, message("true or false"))
+        return self._typed_value(names, bool, message("true or false"))
 
     def whole(self, *names: str) -> int | None:
         """A count, size or duration: a whole number, ``None`` if negative or Long.MAX."""
@@ -128,7 +128,9 @@ class Fields:
                 return name, self._object[name]
         return names[0], None
 
-    def _of_type(self, names: tuple[str, ...], type_: type[_Found], expected: str) -> _Found | None:
+    def _typed_value(
+        self, names: tuple[str, ...], type_: type[_Found], expected: str
+    ) -> _Found | None:
         name, value = self._find(names)
         if value is None or isinstance(value, type_):
             return value

@@ -64,7 +64,7 @@ def columns_by_subtask(
     ``Skipped`` on a bad shape.
     """
     return {
-        subtask: columns(entry, names) | _of_sources(entry)
+        subtask: columns(entry, names) | _source_values(entry)
         for subtask, entry in values_by_subtask(body, endpoint).items()
     }
 
@@ -77,7 +77,7 @@ def columns(values_by_name: dict[str, Any], names: Names) -> dict[str, Number | 
     }
 
 
-def _of_sources(values_by_name: dict[str, Any]) -> dict[str, Number | None]:
+def _source_values(values_by_name: dict[str, Any]) -> dict[str, Number | None]:
     largest: dict[str, Number | None] = {}
     for name in values_by_name:
         value = pick(values_by_name, (name,)) if (column := source_column(name)) else None

@@ -72,7 +72,7 @@ class KnownBug:
 
     @property
     def needs(self) -> Message:
-        """Its conditions for people, "" where every job meets them."""
+        """Its conditions for people, "" if every job meets them."""
         texts = [condition.text for condition in self.conditions]
         return list_text(texts, len(texts))
 
@@ -88,7 +88,7 @@ class KnownBug:
         version = [message("the release of Flink")]
         return [
             *(version if self.releases.affect(facts.flink_version) == "unknown" else ()),
-            *(one.text for one in self.conditions if one.holds(facts) is None),
+            *(condition.text for condition in self.conditions if condition.holds(facts) is None),
         ]
 
     def explains(self, facts: JobFacts, seen: Seen) -> Shown | None:
@@ -113,4 +113,4 @@ def explaining(
     bugs: Iterable[KnownBug], facts: JobFacts, seen: Seen
 ) -> list[tuple[KnownBug, Shown]]:
     found = [(bug, shown) for bug in bugs if (shown := bug.explains(facts, seen))]
-    return sorted(found, key=lambda one: one[1] != "shows")
+    return sorted(found, key=lambda pair: pair[1] != "shows")

@@ -1,5 +1,5 @@
 """What has to be so for a bug to be able to hit a job: each is held against what is known of the
-job, and is unknown where that does not say.
+job, and is unknown if that does not say.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -13,7 +13,7 @@ from ingest.messages import message
 class JobFacts:
     """What is known of one job. ``configuration``: of its cluster. ``checkpointing``: its settings
     as Flink reports them, by the names of ``CheckpointConfig``. ``vertices`` and ``exchanges``:
-    names, and ship strategies, of its plan. None where nobody reported it.
+    names, and ship strategies, of its plan. None if nobody reported it.
     """
 
     flink_version: str | None = None
@@ -25,7 +25,7 @@ class JobFacts:
 
 @dataclass(frozen=True)
 class Condition:
-    """``text`` names it, to stand after "with"; ``holds`` is None where that is not known."""
+    """``text`` names it, to stand after "with"; ``holds`` is None if that is not known."""
 
     text: str
     holds: Callable[[JobFacts], bool | None]

@@ -93,7 +93,7 @@ class Releases:
 
     def _is_past(self, branch: Numbers) -> bool:
         """Every build of this branch began after the fix was there."""
-        return bool(self.fixed) and branch > max(_numbers(one) for one in self.fixed)[:2]
+        return bool(self.fixed) and branch > max(_numbers(release) for release in self.fixed)[:2]
 
 
 def is_before(flink_version: str | None, release: str) -> bool:

@@ -6,7 +6,7 @@ READ_ON = date(2026, 11, 29)
 
 
 def notes(*dated: str) -> tuple[str, ...]:
-    return tuple(f"https://flink.apache.org/news/{one}.html" for one in dated)
+    return tuple(f"https://flink.apache.org/news/{page}.html" for page in dated)
 
 
 def pull(*numbers: int) -> tuple[str, ...]:

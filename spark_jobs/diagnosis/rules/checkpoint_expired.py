@@ -82,11 +82,11 @@ def _late(newest: CheckpointSample) -> Progress:
 def _hung(expired: Sequence[CheckpointSample]) -> tuple[Subtask, ...]:
     if len(expired) < HUNG_TIMES:
         return ()
-    never = set.intersection(*(_never_came(sample) for sample in expired[-HUNG_TIMES:]))
+    never = set.intersection(*(_never_acknowledged(sample) for sample in expired[-HUNG_TIMES:]))
     return tuple(sorted(never)) if len(never) <= HUNG_AT_MOST else ()
 
 
-def _never_came(expired: CheckpointSample) -> set[Subtask]:
+def _never_acknowledged(expired: CheckpointSample) -> set[Subtask]:
     late = {(sample.get("vertex_name"), sample.get("subtask")) for sample in expired.late_messages}
     return {
         (str(part.get("vertex_name") or part.get("vertex_id") or ""), index)

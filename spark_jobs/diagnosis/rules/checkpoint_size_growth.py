@@ -21,7 +21,7 @@ from spark_jobs.diagnosis.samples import JobWindow, SizeTrend
 
 RULE = "checkpoint.size_growth"
 HOUR_MS = 3_600_000
-SURE_POINTS = 48
+ENOUGH_POINTS = 48
 
 
 @rule(
@@ -227,6 +227,6 @@ def _largest(window: JobWindow) -> tuple[str, str, int, str] | None:
 
 def _confidence(trend: SizeTrend) -> Confidence:
     points, low = trend.points or 0, trend.bytes_per_h_low
-    if low is not None and points >= SURE_POINTS and low >= (trend.bytes_per_h or 0) / 2:
+    if low is not None and points >= ENOUGH_POINTS and low >= (trend.bytes_per_h or 0) / 2:
         return "high"
-    return "medium" if low is not None and points >= SURE_POINTS / 4 else "low"
+    return "medium" if low is not None and points >= ENOUGH_POINTS / 4 else "low"

@@ -172,10 +172,10 @@ def _usable(window: JobWindow, cause: FailureCause | None) -> Snapshot | None:
         key=lambda checkpoint: (checkpoint.trigger_time_ms, checkpoint.checkpoint_id),
         default=None,
     )
-    return _of_checkpoint(newest) if newest else _restored(window)
+    return _snapshot_of(newest) if newest else _restored(window)
 
 
-def _of_checkpoint(checkpoint: CheckpointSample) -> Snapshot:
+def _snapshot_of(checkpoint: CheckpointSample) -> Snapshot:
     name = (
         message("savepoint {number:number}", number=checkpoint.checkpoint_id)
         if checkpoint.is_savepoint

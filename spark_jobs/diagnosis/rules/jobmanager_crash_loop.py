@@ -151,13 +151,13 @@ def _ends(events: Sequence[LogEvent]) -> list[LogEvent]:
         event for before, event in pairwise(logged) if event.at_ms - before.at_ms > SAME_MS
     ]
     for before, after in pairwise(event for event in events if event.kind == LEADS):
-        between = [one for one in events if before.at_ms < one.at_ms <= after.at_ms]
+        between = [event for event in events if before.at_ms < event.at_ms <= after.at_ms]
         if not any(
-            one.kind in (FATAL, LOST, *IN_ORDER) or one.fields.get("to_state") in ENDED
-            for one in between
+            event.kind in (FATAL, LOST, *IN_ORDER) or event.fields.get("to_state") in ENDED
+            for event in between
         ):
-            ends.append(next((one for one in between[::-1] if one.kind == THREAD), after))
-    return sorted(ends, key=lambda one: one.at_ms)
+            ends.append(next((event for event in between[::-1] if event.kind == THREAD), after))
+    return sorted(ends, key=lambda event: event.at_ms)
 
 
 def _no_reason() -> str:

@@ -232,7 +232,7 @@ def test_without_the_operator_native_clusters_are_found_and_its_absence_is_no_er
     api.put("services", objects.rest_service("bills"))
     api.odd = {
         "flink.apache.org": (
-            b"HTTP/1.1 404 Not Found\r\ncontent-length: 19\r\n\r\n404 page not found\n"
+            b"HTTP/1.1 404 Not ListedObjects\r\ncontent-length: 19\r\n\r\n404 page not found\n"
         )
     }
     assert set(urls(read(api))) == {"shop.bills"}

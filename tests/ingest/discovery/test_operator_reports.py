@@ -5,7 +5,7 @@ savepoints.
 import pytest
 
 from ingest.discovery.kubernetes import objects
-from ingest.discovery.kubernetes.clusters import Found, targets
+from ingest.discovery.kubernetes.clusters import ListedObjects, targets
 from ingest.discovery.sources import KubernetesSource
 from tests import kubernetes_objects as given
 from tests.kubernetes_objects import (
@@ -22,7 +22,7 @@ SOURCE = KubernetesSource()
 
 
 def report(of, *, jobs=(), events=(), snapshots=()):
-    found = Found([objects.deployment(of)], [objects.session_job(one) for one in jobs])
+    found = ListedObjects([objects.deployment(of)], [objects.session_job(one) for one in jobs])
     found.snapshots = [objects.snapshot(one) for one in snapshots]
     found.events = None if events is None else [objects.event(one) for one in events]
     ((target,), _refused) = targets(SOURCE, found)

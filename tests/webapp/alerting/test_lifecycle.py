@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from tests.attacks.scale import examples
 from tests.webapp.alerting.streams import CRITICAL, T0, WARNING, Player, Span, at, spans
 from webapp.alerting.choices import AlertState, Happened, Notified
-from webapp.alerting.lifecycle import AlertEpisode, Policy, gone, notified, take, tick, unmuted
+from webapp.alerting.lifecycle import (
+    AlertEpisode,
+    Policy,
+    end_without_finding,
+    notified,
+    take,
+    tick,
+    unmuted,
+)
 
 PLAIN = Policy()
 RECORDED = Policy(recorded=True)
@@ -204,9 +212,9 @@ def test_an_episode_that_goes_on_after_its_end_was_told_is_told_again():
 
 def test_an_alert_whose_finding_is_gone_ends_after_its_hold_time():
     firing = notified(take(None, open_episode(), PLAIN, at(10)).life)
-    quiet = gone(firing, PLAIN, at(50)).life
+    quiet = end_without_finding(firing, PLAIN, at(50)).life
     assert quiet.state == AlertState.FIRING
-    assert gone(quiet, PLAIN, at(50 + 120)).life.state == AlertState.RESOLVED
+    assert end_without_finding(quiet, PLAIN, at(50 + 120)).life.state == AlertState.RESOLVED
 
 
 def test_switched_off_it_is_resolved_and_that_is_told():

@@ -20,7 +20,7 @@ from tests.webapp.builders import cluster, job
 from tests.webapp.reports.stories import told
 from tests.webapp.storage.builders import ROOT, audit, root_figures
 from webapp.analyses import api, declaration, views
-from webapp.analyses.document import Asked, Column, Document, Drawn, Fact, Facts, Table, Verdict
+from webapp.analyses.document import Column, Document, Drawn, Fact, Facts, Inputs, Table, Verdict
 from webapp.analyses.presentation import plain
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filter_sets import ListFilters
@@ -48,7 +48,7 @@ def ten_lines(settings, monkeypatch) -> Iterator[None]:
         tab="more",
         in_report=True,
     )
-    def ten_lines(job: JobCurrent, asked: Asked) -> Document:
+    def ten_lines(job: JobCurrent, inputs: Inputs) -> Document:
         named = Facts((Fact("name", message("Name"), job.name),))
         columns = (Column("size_bytes", message("Size"), "bytes"),)
         return Document(
@@ -57,7 +57,7 @@ def ten_lines(settings, monkeypatch) -> Iterator[None]:
         )
 
     @ten_lines.draws("drawn")
-    def drawn(job: JobCurrent, asked: Asked) -> Drawn:
+    def drawn(job: JobCurrent, inputs: Inputs) -> Drawn:
         return Drawn(go.Figure())
 
     monkeypatch.setitem(declaration.OF_ROOT, "ten-lines", None)
@@ -65,14 +65,14 @@ def ten_lines(settings, monkeypatch) -> Iterator[None]:
     @declaration.root_analysis(
         "ten-lines", title=message("Ten lines"), summary=message("a test"), parameters=OneParameter
     )
-    def of_root(figures: RootFigures, asked: Asked) -> Document:
+    def of_root(figures: RootFigures, inputs: Inputs) -> Document:
         return Document(
             Verdict("ok", SENTENCE),
-            (Facts((Fact("word", message("Name"), asked.parameters.values.get("word")),)),),
+            (Facts((Fact("word", message("Name"), inputs.parameters.values.get("word")),)),),
         )
 
     @of_root.draws("drawn")
-    def drawn_of_root(figures: RootFigures, asked: Asked) -> Drawn:
+    def drawn_of_root(figures: RootFigures, inputs: Inputs) -> Drawn:
         return Drawn(go.Figure(go.Scatter(name=figures.root)))
 
     addresses = ModuleType("addresses_of_ten_lines")

@@ -16,7 +16,7 @@ from tests.first_cycles import CLUSTER, served_tables
 from tests.played import FOLDER, of_rule
 from tests.webapp.analyses.answers import facts_of, tables_of
 from tests.webapp.builders import T0, cluster, job, window
-from webapp.analyses.document import Asked, Table
+from webapp.analyses.document import Inputs, Table
 from webapp.analyses.job.source_lag import job_sources, source_lag
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent, JobStart
@@ -84,7 +84,7 @@ def job_called(name: str) -> JobCurrent:
 
 
 def asked(at: datetime):
-    return source_lag.answer(job_called("growing-lag"), Asked(at, at, at))
+    return source_lag.answer(job_called("growing-lag"), Inputs(at, at, at))
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_throughput_shows_what_is_kept_by_the_hour():
     )
     (table,) = [
         block
-        for block in source_lag.answer(own, Asked(T0, T0, T0)).blocks
+        for block in source_lag.answer(own, Inputs(T0, T0, T0)).blocks
         if isinstance(block, Table) and block.key == "throughput"
     ]
     assert table.rows[0][4:] == (4_000.0, None, 3_600_000.0)

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from tests.webapp.placement.recorded import answers, redeployed_tasks, subtasks, taken_up, tasks_of
 from tests.webapp.reports.stories import UID, gather, parts, scope
-from webapp.analyses.document import Advice, Asked, Document
+from webapp.analyses.document import Advice, Document, Inputs
 from webapp.analyses.placement.job_placement import look_up_placement, placement_of
 from webapp.analyses.registry import all_analyses
 from webapp.fleet.job_plan import plan_of
@@ -25,7 +25,7 @@ def placement(job):
 
 def document_of(job) -> Document:
     at = job.last_seen_at
-    return all_analyses()["placement"].answer(job, Asked(at, at, at))
+    return all_analyses()["placement"].answer(job, Inputs(at, at, at))
 
 
 def rows(document, key):

@@ -23,7 +23,7 @@ from tests.webapp.placement.recorded import subtasks, taken_up
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.profiles.job_threads import job_threads
 from webapp.profiles.models import ThreadDump
-from webapp.profiles.thread_dump_requests import MOST_THREADS, keep, want, wanted_of
+from webapp.profiles.thread_dump_requests import MOST_THREADS, keep, request_dump, wanted_of
 
 pytestmark = pytest.mark.django_db
 RECORDING = "incidents/2.3.0/slow-sync"
@@ -43,24 +43,27 @@ def answered(at, body=None, error=""):
 
 
 def test_what_is_wanted_is_due_once_and_again_a_moment_after_its_answer():
-    assert want("c", "tm", NOW, "olga")
-    assert not want("c", "tm", after(seconds=1))
+    assert request_dump("c", "tm", NOW, "olga")
+    assert not request_dump("c", "tm", after(seconds=1))
     assert due(NOW) == ("tm",)
     answered(NOW, dumps("1.20.5", "slow-sync")[0])
     assert due(after(hours=1)) == ()
-    assert (want("c", "tm", after(seconds=19)), want("c", "tm", after(seconds=21))) == (False, True)
+    assert (
+        request_dump("c", "tm", after(seconds=19)),
+        request_dump("c", "tm", after(seconds=21)),
+    ) == (False, True)
     assert due(after(hours=3)) == ()
 
 
 def test_a_clock_that_was_set_back_refuses_no_dump() -> None:
-    want("c", "tm", after(hours=3))
-    assert want("c", "tm", NOW)
+    request_dump("c", "tm", after(hours=3))
+    assert request_dump("c", "tm", NOW)
     ThreadDump.objects.update(ask_at=None, answered_at=after(hours=3))
-    assert want("c", "tm", after(seconds=1))
+    assert request_dump("c", "tm", after(seconds=1))
 
 
 def test_a_refused_request_is_tried_three_times_and_says_why():
-    want("c", "tm", NOW)
+    request_dump("c", "tm", NOW)
     for number in range(3):
         assert due(after(minutes=number))
         answered(after(minutes=number), error="/taskmanagers/tm/thread-dump answered HTTP 500.")
@@ -73,7 +76,7 @@ def test_dumps_at_the_same_place_are_counted_and_one_of_long_ago_counts_no_more(
         body for body in dumps("2.3.0", "slow-sync") if "snapshotState(Enrich" in json.dumps(body)
     )
     for at, expected in ((NOW, 1), (after(seconds=30), 2), (after(hours=1), 1)):
-        want("c", "tm", at)
+        request_dump("c", "tm", at)
         answered(at, body)
         [slow] = [
             one for one in ThreadDump.objects.get().threads if one["name"] == "enrich (1/2)#0"
@@ -83,7 +86,7 @@ def test_dumps_at_the_same_place_are_counted_and_one_of_long_ago_counts_no_more(
 
 def test_of_very_many_threads_tasks_are_kept_and_the_rest_is_counted():
     pool = tuple(Thread(f"pool-{number}", number, "WAITING") for number in range(1000))
-    want("c", "tm", NOW)
+    request_dump("c", "tm", NOW)
     keep("c", [ThreadDumpAnswer("tm", NOW, (*pool, Thread("enrich (1/2)#0", 2000, "RUNNABLE")))])
     row = ThreadDump.objects.get()
     assert row.threads[0]["name"] == "enrich (1/2)#0"
@@ -112,7 +115,7 @@ def dumped(job):
             for body in dumps("2.3.0", "slow-sync")
             if f"enrich ({subtask + 1}/2)" in json.dumps(body)
         )
-        want(CLUSTER, taskmanager, timezone.now() - timedelta(minutes=1))
+        request_dump(CLUSTER, taskmanager, timezone.now() - timedelta(minutes=1))
         keep(
             CLUSTER,
             [

@@ -14,8 +14,8 @@ from tests.acceptance.recount import figures, has_one_size, recount
 from tests.first_cycles import served_tables
 from tests.selections import mostly_long
 from tests.webapp.reports.stories import MADE, UID, facts, lines, part
-from webapp.analyses.asking import asked_of_job
 from webapp.analyses.document import Document, Facts, NotKnown
+from webapp.analyses.inputs import inputs_for_job
 from webapp.analyses.registry import all_analyses
 from webapp.checkpoints import querysets
 from webapp.checkpoints.models import CheckpointFact
@@ -115,9 +115,9 @@ def test_checkpoints_without_a_failure_prove_no_more_than_their_number_does(
     job, known = of("1.20.5/L1"), raw("1.20.5/L1")
     assert {one["outcome"] for one in known} == {"completed"}
     analysis = all_analyses()["one-task-fails"]
-    asked = asked_of_job(job, analysis.parameters.from_page(QueryDict()))
+    inputs = inputs_for_job(job, analysis.parameters.from_page(QueryDict()))
     notes = [
-        block.reason for block in analysis.answer(job, asked).blocks if isinstance(block, NotKnown)
+        block.reason for block in analysis.answer(job, inputs).blocks if isinstance(block, NotKnown)
     ]
     tasks = sum(vertex["parallelism"] for vertex in job.graph["vertices"])
     taken = sum(not one["is_savepoint"] for one in known)

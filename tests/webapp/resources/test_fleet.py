@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tests.webapp.placement.recorded import taken_up
-from webapp.analyses.document import Asked
+from webapp.analyses.document import Inputs
 from webapp.analyses.registry import all_fleet_analyses
 from webapp.analyses.resources.job_resources import groupings, look_up_fleet, look_up_resources
 from webapp.fleet.models import Cluster
@@ -72,9 +72,9 @@ def test_page_api_and_command_have_one_document(fleet, viewer, monkeypatch):
 def test_jobs_of_clusters_that_a_reader_does_not_see_are_in_no_table_and_no_sum(fleet):
     _job, at = fleet
     own = all_fleet_analyses()["resources"]
-    assert len(own.answer(Asked(at, at, at)).tables[1].rows) == 1
+    assert len(own.answer(Inputs(at, at, at)).tables[1].rows) == 1
     with scopes.within(scopes.OfClusters({"another"})):
-        document = own.answer(Asked(at, at, at))
+        document = own.answer(Inputs(at, at, at))
     assert document.verdict.sentence == "No job has slots on a TaskManager that was sampled."
     (facts,) = document.blocks
     assert [fact.value for fact in facts.facts if fact.key != "since"] == [0, 0, 0]

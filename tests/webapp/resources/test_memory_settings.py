@@ -11,11 +11,11 @@ import pytest
 from tests.webapp.placement.recorded import answers
 from tests.webapp.resources.builders import MIB, taskmanager
 from webapp.analyses.resources.job_resources import (
+    current_samples,
     memory_advice,
     observed,
-    of_now,
+    present_ids,
     resources_of,
-    there,
 )
 from webapp.hosts.memory_budget import HEAP, MANAGED, METASPACE, NETWORK, OFF_HEAP, OVERHEAD, budget
 from webapp.hosts.process_memory import Refused, derived_sizes, settings_for
@@ -159,7 +159,7 @@ def day(hours=24, peak=3.0, sizes=LOGGED, **values):
 
 def resources(*samples):
     newest = max(rows[-1]["ts"] for rows in samples)
-    own = of_now(samples, there(samples, JOB, newest, ()))
+    own = current_samples(samples, present_ids(samples, JOB, newest, ()))
     return resources_of("prod", JOB, [budget(rows) for rows in own], observed(own, AT))
 
 

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from tests.selections import mostly_long
 from tests.webapp.placement.recorded import answers, taken_up
-from webapp.analyses.document import Advice, Asked, NotKnown
+from webapp.analyses.document import Advice, Inputs, NotKnown
 from webapp.analyses.registry import all_analyses
 from webapp.analyses.resources.job_resources import look_up_resources
 
@@ -20,7 +20,7 @@ FULL_OLD = "incidents/1.20.5/full-heap"
 
 def document_of(job):
     at = job.last_seen_at
-    return all_analyses()["resources"].answer(job, Asked(at, at, at))
+    return all_analyses()["resources"].answer(job, Inputs(at, at, at))
 
 
 def advice_on(job):

@@ -23,7 +23,7 @@ from tests.played import FOLDER
 from tests.spark_jobs.storage.audits import Auditor
 from tests.webapp.builders import job
 from tests.webapp.storage.builders import audit
-from webapp.analyses.document import Asked
+from webapp.analyses.document import Inputs
 from webapp.analyses.registry import all_analyses
 from webapp.fleet.models import JobCurrent
 from webapp.storage.models import OperatorStateSize
@@ -87,7 +87,7 @@ def test_a_union_list_that_each_restore_multiplies_is_named_with_its_figures_in_
     restores = sum(after != before for before, after in pairwise(sizes))
     assert restores >= 3 and all(after in (before, 4 * before) for before, after in pairwise(sizes))
 
-    found = all_analyses()["recovery"].answer(JobCurrent.objects.get(), Asked(as_of, as_of, as_of))
+    found = all_analyses()["recovery"].answer(JobCurrent.objects.get(), Inputs(as_of, as_of, as_of))
     (table,) = [one for one in found.tables if one.key == "operator-state"]
     shown = dict(zip([one.key for one in table.columns], table.rows[0], strict=True))
     of_newest = (shown["elements"], shown["restores"], shown["handed_out"])

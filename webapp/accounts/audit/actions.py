@@ -140,7 +140,7 @@ def action_of(address: str, method: str, entered: Iterable[str] = ()) -> str:
 
 
 def model_of(address: str, action: str) -> str:
-    """As ``app.Model``; "" where the parameters of the address are no row's."""
+    """As ``app.Model``; "" if the parameters of the address are no row's."""
     return MODELS.get(OWNERS.get(address) or action.partition(".")[0], "")
 
 

@@ -95,7 +95,7 @@ _OF_THE_COMMAND = tuple(
     setting.option[2:].replace("-", "_") for setting in _ASKED if setting.option
 )
 ADDRESSES = {TRIED: _OF_A_CLUSTER, "cluster.add": (*_OF_A_CLUSTER, *_OF_THE_COMMAND)}
-"""By action that asks somebody: fields that say whom. Told without user, password and query; where
+"""By action that asks somebody: fields that say whom. Told without user, password and query; if
 nothing is saved, nothing else says it.
 """
 TYPED_NAME = "name_as_typed"
@@ -157,9 +157,9 @@ def text(value: Any) -> str:
         return ""
     if isinstance(value, (list, tuple)):
         more = ", …" if len(value) > MOST_ITEMS else ""
-        return text(", ".join(text(one) for one in value[:MOST_ITEMS]) + more)
+        return text(", ".join(text(item) for item in value[:MOST_ITEMS]) + more)
     if isinstance(value, dict):
-        return text(" ".join(text(one) for one in list(value.values())[:MOST_ITEMS]))
+        return text(" ".join(text(item) for item in list(value.values())[:MOST_ITEMS]))
     plain = redact(str(value)[: 4 * LONGEST].replace("\x00", "�").strip())
     return plain if len(plain) <= LONGEST else plain[: LONGEST - 1] + "…"
 

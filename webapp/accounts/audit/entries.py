@@ -31,7 +31,7 @@ def begin(
 ) -> None:
     """The write that this request asks for.
 
-    Raises ``DatabaseError`` where that cannot be noted: then it is not done either.
+    Raises ``DatabaseError`` if that cannot be noted: then it is not done either.
     """
     if begun(request) is not None or request.resolver_match is None:
         return

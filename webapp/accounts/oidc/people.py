@@ -29,7 +29,7 @@ class NotAdmitted(Exception):
 
 
 def admitted(claims: Mapping[str, Any]) -> User:
-    """The user, made where there is none yet. Raises :class:`NotAdmitted`.
+    """The user, made if there is none yet. Raises :class:`NotAdmitted`.
 
     An existing account is never taken over by its name: whoever controls names at the provider
     would become anybody here.
@@ -138,5 +138,5 @@ def _values(claims: Mapping[str, Any], name: str) -> set[str]:
     for part in [name] if name in claims else name.split("."):
         values = values.get(part) if isinstance(values, Mapping) else None
     return {
-        str(one) for one in (values if isinstance(values, list) else [values]) if one is not None
+        str(item) for item in (values if isinstance(values, list) else [values]) if item is not None
     }

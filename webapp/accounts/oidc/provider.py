@@ -75,7 +75,7 @@ logger = logging.getLogger(__name__)
 class Arrived:
     """``claims`` about who signed in there, ``email`` only where it is verified.
 
-    ``sign_out``: an address that ends the session there, "" where the provider has none.
+    ``sign_out``: an address that ends the session there, "" if the provider has none.
     """
 
     claims: dict[str, Any]

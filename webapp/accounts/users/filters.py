@@ -17,7 +17,7 @@ class PeopleFilters(ListFilters):
     order = (KeysetColumn("username"), KeysetColumn("id"))
 
     def filter_role(self, people: QuerySet[Any], name: str, role: str) -> QuerySet[Any]:
-        above = [one.group for one in Role if one > Role[role.upper()]]
+        above = [higher.group for higher in Role if higher > Role[role.upper()]]
         has = Q(is_superuser=True) if role == Role.ADMIN.group else Q()
         users = people.exclude(groups__name__in=above) if above else people
         if role != Role.VIEWER.group:

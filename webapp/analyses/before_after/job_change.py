@@ -101,10 +101,12 @@ def changes(before: JobCurrent, after: JobCurrent) -> list[Change]:
     :func:`not_reported`.
     """
     differences = [
-        *_of_mapping(message("job"), _figures(before), _figures(after)),
-        *_of_mapping(message("checkpoints"), before.checkpoint_config, after.checkpoint_config),
-        *_of_mapping(message("configuration"), before.configuration, after.configuration),
-        *_of_vertices(before.graph, after.graph),
+        *_mapping_changes(message("job"), _figures(before), _figures(after)),
+        *_mapping_changes(
+            message("checkpoints"), before.checkpoint_config, after.checkpoint_config
+        ),
+        *_mapping_changes(message("configuration"), before.configuration, after.configuration),
+        *_vertex_changes(before.graph, after.graph),
     ]
     return differences[:MOST_CHANGES]
 
@@ -136,7 +138,7 @@ def _figures(job: JobCurrent) -> dict[str, Any]:
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _of_mapping(
+def _mapping_changes(
     of: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
 ) -> Iterator[Change]:
     if not before or not after:
@@ -147,12 +149,12 @@ def _of_mapping(
             yield Change(of, name, old, new)
 
 
-def _of_vertices(
+def _vertex_changes(
     before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
 ) -> Iterator[Change]:
     old, new = _parallelisms(before), _parallelisms(after)
     if old and new:
-        yield from _of_mapping(message("vertices"), old, new)
+        yield from _mapping_changes(message("vertices"), old, new)
 
 
 def _parallelisms(graph: Mapping[str, Any] | None) -> dict[str, str]:

@@ -68,7 +68,7 @@ def namenode_memory(known: Sequence[NameNode]) -> NameNodeMemory:
     figures = [row for row in latest() if row.root.startswith(SCHEMES)]
     if not figures:
         return NameNodeMemory((), (), 0)
-    audits = {_of_audit(row) for row in figures}
+    audits = {_audit_key(row) for row in figures}
     rows = JobStorage.objects.filter(
         audit__in={audit for audit, _root in audits}, root__in={root for _audit, root in audits}
     )
@@ -82,20 +82,20 @@ def namenode_memory(known: Sequence[NameNode]) -> NameNodeMemory:
             row.root,
             Namespace(row.files, row.bytes),
             nodes.get(storage_of(row.root)),
-            small.get(_of_audit(row)) or 0,
+            small.get(_audit_key(row)) or 0,
         )
         for row in figures
     ]
     # A root that was audited alone later also has rows in an older audit.
     jobs = [
-        row for row in rows.order_by("-files", "id")[: MOST_JOBS * 2] if _of_audit(row) in audits
+        row for row in rows.order_by("-files", "id")[: MOST_JOBS * 2] if _audit_key(row) in audits
     ]
     return NameNodeMemory(
         sorted(roots, key=lambda root: -root.namespace.files), jobs[:MOST_JOBS], rows.count()
     )
 
 
-def _of_audit(row: RootFigures | JobStorage) -> tuple[str, str]:
+def _audit_key(row: RootFigures | JobStorage) -> tuple[str, str]:
     return str(row.audit_id), row.root
 
 
@@ -202,11 +202,11 @@ def _file_systems(jobs: Sequence[FleetJob], start: datetime) -> list[FileSystemC
     by_system: dict[str, list[FleetJob]] = {}
     for job in jobs:
         by_system.setdefault(job.file_system, []).append(job)
-    systems = (_of_system(name, of, start) for name, of in by_system.items())
+    systems = (_calls_to_system(name, of, start) for name, of in by_system.items())
     return sorted(systems, key=lambda system_calls: (-system_calls.peak, system_calls.file_system))
 
 
-def _of_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> FileSystemCalls:
+def _calls_to_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> FileSystemCalls:
     known = [(job, calls) for job in jobs if (calls := job.calls) is not None]
     written = {
         id(job): [

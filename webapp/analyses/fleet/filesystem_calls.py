@@ -8,7 +8,6 @@ from ingest.messages import Message, join_messages, message, plural
 from spark_jobs.filesystem_calls.namenode_heap import Namespace, small_heap_bytes
 from webapp.analyses.declaration import fleet_analysis
 from webapp.analyses.document import (
-    Asked,
     Block,
     Chart,
     Column,
@@ -16,6 +15,7 @@ from webapp.analyses.document import (
     Drawn,
     Fact,
     Facts,
+    Inputs,
     Link,
     NotKnown,
     Table,
@@ -54,8 +54,8 @@ PER_S = message("Calls a second")
     ),
     is_slow=True,
 )
-def filesystem_calls(asked: Asked) -> Document:
-    fleet_calls, findings = look_up_fleet_calls(asked.now), open_findings()
+def filesystem_calls(inputs: Inputs) -> Document:
+    fleet_calls, findings = look_up_fleet_calls(inputs.now), open_findings()
     blocks: list[Block] = [
         Chart("seconds", message("Calls by second"), subtitle=message("of each file system"))
     ]
@@ -77,8 +77,8 @@ def filesystem_calls(asked: Asked) -> Document:
 
 
 @filesystem_calls.draws("seconds")
-def seconds(asked: Asked) -> Drawn:
-    fleet_calls = look_up_fleet_calls(asked.now)
+def seconds(inputs: Inputs) -> Drawn:
+    fleet_calls = look_up_fleet_calls(inputs.now)
     series = [
         (localised(system.file_system or UNKNOWN_SYSTEM), system.seconds)
         for system in fleet_calls.file_systems

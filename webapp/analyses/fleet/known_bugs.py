@@ -14,12 +14,12 @@ from spark_jobs.diagnosis.known_bugs.releases import is_before
 from spark_jobs.diagnosis.known_bugs.sources import READ_ON
 from webapp.analyses.declaration import fleet_analysis
 from webapp.analyses.document import (
-    Asked,
     Block,
     Column,
     Document,
     Fact,
     Facts,
+    Inputs,
     Link,
     Note,
     NotKnown,
@@ -189,8 +189,8 @@ class KnownBugsFilters(ListFilters):
     parameters=KnownBugsFilters,
     is_slow=True,
 )
-def known_bugs(asked: Asked) -> Document:
-    target = asked.parameters.values.get("release")
+def known_bugs(inputs: Inputs) -> Document:
+    target = inputs.parameters.values.get("release")
     jobs = fleet_bugs(target)
     if not jobs:
         return Document(Verdict("unknown", message("No job is running.")))

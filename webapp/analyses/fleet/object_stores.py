@@ -20,10 +20,10 @@ from spark_jobs.diagnosis.store_faults import (
 from webapp.analyses.declaration import fleet_analysis
 from webapp.analyses.document import (
     Advice,
-    Asked,
     Block,
     Column,
     Document,
+    Inputs,
     Link,
     Note,
     NotKnown,
@@ -55,8 +55,8 @@ STORE = message("Bucket")
         "meet it"
     ),
 )
-def object_stores(asked: Asked) -> Document:
-    troubles = store_troubles(asked.now - RECENT)
+def object_stores(inputs: Inputs) -> Document:
+    troubles = store_troubles(inputs.now - RECENT)
     blocks: list[Block] = []
     if assumed := _assumed(troubles):
         blocks.append(
@@ -73,7 +73,7 @@ def object_stores(asked: Asked) -> Document:
     if troubles:
         blocks += [_stores(troubles), Advice(tuple(_advice(troubles))), _jobs(troubles)]
     blocks.append(_note())
-    return Document(_verdict(troubles, asked.now), tuple(blocks))
+    return Document(_verdict(troubles, inputs.now), tuple(blocks))
 
 
 def _verdict(troubles: Sequence[StoreTrouble], now: datetime) -> Verdict:
@@ -97,7 +97,7 @@ def _sentence(trouble: StoreTrouble) -> Message:
     return message(
         "{title:message}: {jobs:message} in {clusters:message}.",
         title=trouble.findings[0].title,
-        jobs=_of_jobs(len(trouble.jobs)),
+        jobs=_count_jobs(len(trouble.jobs)),
         clusters=plural(len(trouble.clusters), "{count:count} cluster", "{count:count} clusters"),
     )
 
@@ -205,7 +205,7 @@ def _advice(troubles: Sequence[StoreTrouble]) -> Iterator[str]:
                 "spread over random prefixes. They then lie outside of the job's directory: "
                 "clean-ups and lifecycle rules have to cover those prefixes.",
                 key=ENTROPY[0],
-                jobs=_of_jobs(lacking),
+                jobs=_count_jobs(lacking),
             )
     if by_fault[EXHAUSTED]:
         yield message(
@@ -235,7 +235,7 @@ def _lacking(troubles: Sequence[StoreTrouble], names: Sequence[str]) -> int:
     )
 
 
-def _of_jobs(number: int) -> Message:
+def _count_jobs(number: int) -> Message:
     return plural(number, "{count:count} job", "{count:count} jobs")
 
 

@@ -20,12 +20,12 @@ from spark_jobs.fold.rule_evaluation import Settings
 from webapp.analyses.declaration import fleet_analysis
 from webapp.analyses.document import (
     Advice,
-    Asked,
     Block,
     Column,
     Document,
     Fact,
     Facts,
+    Inputs,
     Link,
     Note,
     NotKnown,
@@ -357,8 +357,8 @@ BYTES, FILES = (
     ),
     is_slow=True,
 )
-def readiness(asked: Asked) -> Document:
-    fleet = fleet_readiness(asked.now)
+def readiness(inputs: Inputs) -> Document:
+    fleet = fleet_readiness(inputs.now)
     if not fleet.jobs:
         return Document(Verdict("unknown", message("No job is running.")))
     blocks: list[Block] = [_facts(fleet), *_unknown(fleet)]

@@ -8,13 +8,13 @@ from django.utils.translation import gettext
 from ingest.messages import list_text, message, plural
 from webapp.analyses.declaration import fleet_analysis
 from webapp.analyses.document import (
-    Asked,
     Chart,
     Column,
     Document,
     Drawn,
     Fact,
     Facts,
+    Inputs,
     Link,
     NotKnown,
     Table,
@@ -60,8 +60,8 @@ class ResourcesFilters(ListFilters):
     parameters=ResourcesFilters,
     is_slow=True,
 )
-def resources(asked: Asked) -> Document:
-    fleet_resources = _found(asked)
+def resources(inputs: Inputs) -> Document:
+    fleet_resources = _found(inputs)
     if fleet_resources is None:
         return Document(Verdict("unknown", UNREADABLE), (NotKnown(UNREADABLE_TEXT),))
     facts = _facts(fleet_resources)
@@ -78,8 +78,8 @@ def resources(asked: Asked) -> Document:
 
 
 @resources.draws("memory")
-def memory(asked: Asked) -> Drawn:
-    fleet_resources = _found(asked)
+def memory(inputs: Inputs) -> Drawn:
+    fleet_resources = _found(inputs)
     if fleet_resources is None:
         return Drawn(empty_title=UNREADABLE, empty_text=UNREADABLE_TEXT)
     groups = fleet_resources.groups[:CHARTED]
@@ -94,8 +94,8 @@ def memory(asked: Asked) -> Drawn:
     return Drawn(figure, message("Most unused memory first, twenty at most."))
 
 
-def _found(asked: Asked) -> FleetResources | None:
-    return look_up_fleet(asked.until, asked.parameters.values.get("by", BY[0]))
+def _found(inputs: Inputs) -> FleetResources | None:
+    return look_up_fleet(inputs.until, inputs.parameters.values.get("by", BY[0]))
 
 
 def _verdict(fleet_resources: FleetResources) -> Verdict:

@@ -18,12 +18,12 @@ from webapp.analyses.backend.job_backend import (
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
-    Asked,
     Block,
     Column,
     Document,
     Fact,
     Facts,
+    Inputs,
     Note,
     NotKnown,
     Table,
@@ -46,8 +46,8 @@ _DEBLOATS = "taskmanager.network.memory.buffer-debloat.enabled"
     in_report=True,
     is_slow=True,
 )
-def backend(job: JobCurrent, asked: Asked) -> Document:
-    job_state = job_backend(job, asked.until)
+def backend(job: JobCurrent, inputs: Inputs) -> Document:
+    job_state = job_backend(job, inputs.until)
     return Document(_verdict(job_state), tuple(_blocks(job, job_state)))
 
 

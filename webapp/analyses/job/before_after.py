@@ -21,12 +21,12 @@ from webapp.analyses.before_after.job_change import (
 )
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
-    Asked,
     Block,
     Column,
     Document,
     Fact,
     Facts,
+    Inputs,
     Link,
     Note,
     NotKnown,
@@ -63,14 +63,14 @@ class ChangeParameters(ListFilters):
     tab="more",
     parameters=ChangeParameters,
 )
-def before_after(job: JobCurrent, asked: Asked) -> Document:
-    values = asked.parameters.values
+def before_after(job: JobCurrent, inputs: Inputs) -> Document:
+    values = inputs.parameters.values
     window = values.get("window", DEFAULT)
     if "at" not in values:
         choose = Verdict("unknown", message("Choose what happened, or give an instant."))
-        return Document(choose, (_events(job, marks_of(job, asked.since, asked.until), window),))
+        return Document(choose, (_events(job, marks_of(job, inputs.since, inputs.until), window),))
     at = values["at"]
-    change = job_change(job, at, LENGTHS[window], asked.now)
+    change = job_change(job, at, LENGTHS[window], inputs.now)
     blocks: list[Block] = [_events(job, (*change.marks, *change.others), window)]
     if change.windows:
         tables = list(_measures(change))

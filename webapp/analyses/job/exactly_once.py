@@ -20,11 +20,11 @@ from spark_jobs.diagnosis.transactions import (
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
-    Asked,
     Column,
     Document,
     Fact,
     Facts,
+    Inputs,
     Note,
     Table,
     Verdict,
@@ -109,8 +109,8 @@ def _lines(log_events: Any) -> list[Any]:
     tab="checkpoints",
     in_report=True,
 )
-def exactly_once(job: models.JobCurrent, asked: Asked) -> Document:
-    transactions = job_transactions(job, asked.until, asked.since)
+def exactly_once(job: models.JobCurrent, inputs: Inputs) -> Document:
+    transactions = job_transactions(job, inputs.until, inputs.since)
     sinks = transactions.of_sinks
     # Without a transactional sink, commits contain nothing.
     is_transactional = bool(sinks.timeout_ms is not None or sinks.lost or transactions.committers)

@@ -9,12 +9,12 @@ from spark_jobs.diagnosis.regional_model import PROPOSED_LIMITS
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
-    Asked,
     Block,
     Column,
     Document,
     Fact,
     Facts,
+    Inputs,
     NotKnown,
     Table,
     Verdict,
@@ -60,14 +60,14 @@ class RegionalParameters(ListFilters):
     parameters=RegionalParameters,
     in_report=True,
 )
-def one_task_fails(job: JobCurrent, asked: Asked) -> Document:
+def one_task_fails(job: JobCurrent, inputs: Inputs) -> Document:
     limits = (
-        asked.parameters.limits
-        if isinstance(asked.parameters, RegionalParameters)
+        inputs.parameters.limits
+        if isinstance(inputs.parameters, RegionalParameters)
         else PROPOSED_LIMITS
     )
-    outages = recent_outages(job, asked.until)
-    outcome = failover(job, asked.until, asked.until - HISTORY, outages, limits)
+    outages = recent_outages(job, inputs.until)
+    outcome = failover(job, inputs.until, inputs.until - HISTORY, outages, limits)
     if outcome is None:
         reason = message(
             "What a failure restarts is not known: the plan of this job is not, or it is too large "

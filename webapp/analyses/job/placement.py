@@ -6,7 +6,6 @@ from ingest.messages import join_messages, message
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
-    Asked,
     Block,
     Chart,
     Column,
@@ -14,6 +13,7 @@ from webapp.analyses.document import (
     Drawn,
     Fact,
     Facts,
+    Inputs,
     NotKnown,
     Table,
     Verdict,
@@ -50,8 +50,8 @@ READ_FIRST = message("It is read with the first answer of its cluster.")
     in_report=True,
     is_slow=True,
 )
-def placement(job: JobCurrent, asked: Asked) -> Document:
-    job_placement = look_up_placement(job, asked.until)
+def placement(job: JobCurrent, inputs: Inputs) -> Document:
+    job_placement = look_up_placement(job, inputs.until)
     if job_placement is None:
         return Document(Verdict("unknown", NO_PLAN), (NotKnown(READ_FIRST),))
     blocks: list[Block] = [
@@ -71,8 +71,8 @@ def placement(job: JobCurrent, asked: Asked) -> Document:
 
 
 @placement.draws("tasks")
-def tasks(job: JobCurrent, asked: Asked) -> Drawn:
-    job_placement = look_up_placement(job, asked.until)
+def tasks(job: JobCurrent, inputs: Inputs) -> Drawn:
+    job_placement = look_up_placement(job, inputs.until)
     if job_placement is None:
         return Drawn(empty_title=NO_PLAN, empty_text=READ_FIRST)
     before = job_placement.outcome(NOW) or job_placement.outcome(DEFAULT)

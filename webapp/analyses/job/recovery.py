@@ -9,10 +9,10 @@ from ingest.messages import join_messages, message
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
-    Asked,
     Block,
     Column,
     Document,
+    Inputs,
     Link,
     NotKnown,
     Table,
@@ -63,8 +63,8 @@ KINDS = {
     tab="checkpoints",
     in_report=True,
 )
-def recovery(job: JobCurrent, asked: Asked) -> Document:
-    restores = job_restores(job, asked.until)
+def recovery(job: JobCurrent, inputs: Inputs) -> Document:
+    restores = job_restores(job, inputs.until)
     unknown = tuple(NotKnown(reason) for reason in restores.unknown)
     return Document(_verdict(restores), (*unknown, *_blocks(restores)))
 

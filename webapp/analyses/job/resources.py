@@ -6,7 +6,6 @@ from ingest.messages import Message, bytes_text, join_messages, message
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
-    Asked,
     Block,
     Chart,
     Column,
@@ -14,6 +13,7 @@ from webapp.analyses.document import (
     Drawn,
     Fact,
     Facts,
+    Inputs,
     Note,
     NotKnown,
     Table,
@@ -46,8 +46,8 @@ EMPTY_TEXT = message("No sample of a TaskManager with slots of this job is in th
     in_report=True,
     is_slow=True,
 )
-def resources(job: JobCurrent, asked: Asked) -> Document:
-    job_resources = look_up_resources(job, asked.until)
+def resources(job: JobCurrent, inputs: Inputs) -> Document:
+    job_resources = look_up_resources(job, inputs.until)
     if job_resources is None:
         return Document(Verdict("unknown", EMPTY), (NotKnown(EMPTY_TEXT),))
     blocks: list[Block] = [
@@ -74,8 +74,8 @@ def resources(job: JobCurrent, asked: Asked) -> Document:
 
 
 @resources.draws("memory")
-def memory(job: JobCurrent, asked: Asked) -> Drawn:
-    job_resources = look_up_resources(job, asked.until)
+def memory(job: JobCurrent, inputs: Inputs) -> Drawn:
+    job_resources = look_up_resources(job, inputs.until)
     if job_resources is None:
         return Drawn(empty_title=EMPTY, empty_text=EMPTY_TEXT)
     parts = [part for part in job_resources.parts if part.configured_bytes]

@@ -14,7 +14,6 @@ from spark_jobs.diagnosis.source_lag import CatchUp, LagTrend, Point, catch_up, 
 from webapp.analyses.backend.job_backend import OF_SOURCES, job_backend
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
-    Asked,
     Block,
     Chart,
     Column,
@@ -22,6 +21,7 @@ from webapp.analyses.document import (
     Drawn,
     Fact,
     Facts,
+    Inputs,
     Note,
     NotKnown,
     Table,
@@ -296,8 +296,8 @@ FED_BY = message(
     in_report=True,
     is_slow=True,
 )
-def source_lag(job: JobCurrent, asked: Asked) -> Document:
-    lags = job_sources(job, asked.until)
+def source_lag(job: JobCurrent, inputs: Inputs) -> Document:
+    lags = job_sources(job, inputs.until)
     blocks: list[Block] = []
     if lags.silent:
         blocks.append(
@@ -314,19 +314,19 @@ def source_lag(job: JobCurrent, asked: Asked) -> Document:
         blocks.append(Chart("lag", message("Lag"), subtitle=subtitle))
     if lags.sources:
         blocks += [_sources(lags), _costs(lags)]
-    blocks += [_throughput(job, asked), Note(FED_BY)]
+    blocks += [_throughput(job, inputs), Note(FED_BY)]
     return Document(_verdict(lags), tuple(blocks))
 
 
 @source_lag.draws("lag")
-def lag(job: JobCurrent, asked: Asked) -> Drawn:
-    start = asked.until - LOOK_BACK
+def lag(job: JobCurrent, inputs: Inputs) -> Drawn:
+    start = inputs.until - LOOK_BACK
     rows = PressureWindow.objects.filter(
         REPORTS,
         cluster=job.cluster,
         job_id=job.job_id,
         window_start__gt=start,
-        window_start__lte=asked.until,
+        window_start__lte=inputs.until,
     ).order_by("-window_start")
     by_vertex: dict[str, list[PressureWindow]] = {}
     for window in reversed(rows[:MOST_WINDOWS]):
@@ -350,7 +350,7 @@ def lag(job: JobCurrent, asked: Asked) -> Drawn:
         if any(sample.emit_lag_ms is not None for sample in of)
     ]
     note = message("At the end of each minute; the event-time lag is that of the last record.")
-    return Drawn(lag_lines(records, event_time, start, asked.until), note)
+    return Drawn(lag_lines(records, event_time, start, inputs.until), note)
 
 
 def _verdict(lags: JobSources) -> Verdict:
@@ -493,10 +493,10 @@ def _caught_up(source: Source) -> tuple[float | None, float | None, float | None
 
 
 def _costs(lags: JobSources) -> Facts:
-    return Facts((*_of_connectors(lags), *_of_replay(lags), _outage(lags)))
+    return Facts((*_connector_facts(lags), *_replay_facts(lags), _outage(lags)))
 
 
-def _of_connectors(lags: JobSources) -> Iterator[Fact]:
+def _connector_facts(lags: JobSources) -> Iterator[Fact]:
     for source in lags.sources:
         if source.now.records_lag_max is not None:
             yield Fact(
@@ -528,7 +528,7 @@ def _of_connectors(lags: JobSources) -> Iterator[Fact]:
                 yield Fact(key, name, value, unit)
 
 
-def _of_replay(lags: JobSources) -> Iterator[Fact]:
+def _replay_facts(lags: JobSources) -> Iterator[Fact]:
     replay = lags.replay
     if replay is None:
         return
@@ -562,12 +562,12 @@ def _outage(lags: JobSources) -> Fact:
     )
 
 
-def _throughput(job: JobCurrent, asked: Asked) -> Table:
+def _throughput(job: JobCurrent, inputs: Inputs) -> Table:
     own = {"cluster": job.cluster, "job_id": job.job_id}
     recent = {
         row["vertex_id"]: row
         for row in PressureWindow.objects.filter(
-            **own, window_start__gt=asked.until - LOOK_BACK, window_start__lte=asked.until
+            **own, window_start__gt=inputs.until - LOOK_BACK, window_start__lte=inputs.until
         )
         .order_by()
         .values("vertex_id")
@@ -577,7 +577,7 @@ def _throughput(job: JobCurrent, asked: Asked) -> Table:
     }
     months = {
         row["vertex_id"]: row
-        for row in VertexHour.objects.filter(**own, period_start__lte=asked.until)
+        for row in VertexHour.objects.filter(**own, period_start__lte=inputs.until)
         .order_by()
         .values("vertex_id")
         .annotate(

@@ -6,12 +6,12 @@ from typing import Any
 from ingest.messages import in_sentence, join_messages, message, plural
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
-    Asked,
     Block,
     Chart,
     Column,
     Document,
     Drawn,
+    Inputs,
     Note,
     NotKnown,
     Table,
@@ -280,12 +280,12 @@ DOES_NOT_LOG = message(
     tab="runtime",
     in_report=True,
 )
-def starts(job: JobCurrent, asked: Asked) -> Document:
+def starts(job: JobCurrent, inputs: Inputs) -> Document:
     """All starts up to the end of the range, however old."""
-    job_starts_read = job_starts(job, until=asked.until)
+    job_starts_read = job_starts(job, until=inputs.until)
     calls, jars = (
-        rpc_troubles(job, asked.until, job_starts_read.starts),
-        jar_downloads(job, job_starts_read, asked.until),
+        rpc_troubles(job, inputs.until, job_starts_read.starts),
+        jar_downloads(job, job_starts_read, inputs.until),
     )
     blocks: list[Block] = [Chart("phases", message("Phases"), subtitle=message("of each start"))]
     if job_starts_read.newest:
@@ -301,8 +301,8 @@ def starts(job: JobCurrent, asked: Asked) -> Document:
 
 
 @starts.draws("phases")
-def phases(job: JobCurrent, asked: Asked) -> Drawn:
-    job_starts_read = job_starts(job, until=asked.until)
+def phases(job: JobCurrent, inputs: Inputs) -> Drawn:
+    job_starts_read = job_starts(job, until=inputs.until)
     if not job_starts_read.starts:
         text = message("Phases are known once all tasks of a start ran.")
         return Drawn(empty_title=message("No whole start was seen"), empty_text=text)

@@ -2,7 +2,7 @@
 
 from ingest.messages import message
 from webapp.analyses.declaration import analysis
-from webapp.analyses.document import Asked, Column, Document, Fact, Facts, Table, Verdict
+from webapp.analyses.document import Column, Document, Fact, Facts, Inputs, Table, Verdict
 from webapp.analyses.storage.job_state_expiry import StateExpiry, job_state_expiry
 from webapp.fleet.models import JobCurrent
 
@@ -15,7 +15,7 @@ from webapp.fleet.models import JobCurrent
     in_report=True,
     is_slow=True,
 )
-def state_expiry(job: JobCurrent, asked: Asked) -> Document:
+def state_expiry(job: JobCurrent, inputs: Inputs) -> Document:
     expiry = job_state_expiry(job)
     if not expiry.states:
         return Document(_verdict(expiry))

@@ -6,10 +6,10 @@ from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.thread_dumps import own_method
 from webapp.analyses.declaration import Action, analysis
 from webapp.analyses.document import (
-    Asked,
     Block,
     Column,
     Document,
+    Inputs,
     Note,
     NotKnown,
     Table,
@@ -37,13 +37,13 @@ class ThreadParameters(ListFilters):
     parameters=ThreadParameters,
     action=Action("threads-ask", message("Dump these threads")),
 )
-def threads(job: JobCurrent, asked: Asked) -> Document:
-    chosen = asked.parameters.values
+def threads(job: JobCurrent, inputs: Inputs) -> Document:
+    chosen = inputs.parameters.values
     vertex_id = str(chosen.get("vertex") or "")
     dumps = job_threads(
         job,
-        asked.until,
-        asked.now,
+        inputs.until,
+        inputs.now,
         vertex_id,
         str(chosen.get("taskmanager") or ""),
     )

@@ -106,7 +106,7 @@ def had_slots(row: Mapping[str, Any], job_id: str) -> bool:
     return row["allocated_slots"] is None or has_slots(row, job_id)
 
 
-def there(
+def present_ids(
     samples: Sequence[Samples], job_id: str, newest: datetime, ended: Collection[tuple[str, str]]
 ) -> list[str]:
     """Ids of the TaskManagers that the job has slots on, by their newest sample up to ``newest``,
@@ -123,7 +123,7 @@ def there(
     ]
 
 
-def of_now(samples: Sequence[Samples], present: Collection[str]) -> list[Samples]:
+def current_samples(samples: Sequence[Samples], present: Collection[str]) -> list[Samples]:
     """Samples without TaskManagers that are no longer ``present`` and had another configuration."""
     configured = {_configured(own[-1]) for own in samples if own[-1]["taskmanager_id"] in present}
     return [own for own in samples if _configured(own[-1]) in configured]
@@ -345,8 +345,8 @@ def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobReso
     ]
     newest = max((rows[-1]["ts"] for rows in had), default=at)
     ended = ended_before(newest if is_over(job.state) else at, at - DAY, job.cluster)
-    present = there(samples, job.job_id, newest, ended)
-    own = of_now(had, present)
+    present = present_ids(samples, job.job_id, newest, ended)
+    own = current_samples(had, present)
     resources = resources_of(
         job.cluster,
         job.job_id,

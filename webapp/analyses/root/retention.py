@@ -8,10 +8,10 @@ from django.utils.http import urlencode
 from ingest.messages import message
 from webapp.analyses.declaration import root_analysis
 from webapp.analyses.document import (
-    Asked,
     Block,
     Column,
     Document,
+    Inputs,
     Link,
     NotKnown,
     Table,
@@ -36,7 +36,7 @@ STANDING = {
     title=message("Retention"),
     summary=message("what is there because nobody deletes it, and who may still need it"),
 )
-def retention(figures: RootFigures, asked: Asked) -> Document:
+def retention(figures: RootFigures, inputs: Inputs) -> Document:
     snapshots = root_retention(figures)
     return Document(_verdict(snapshots), tuple(_blocks(snapshots)))
 

@@ -1,3 +1,3 @@
-"""A file of checkpoints that a restore did not find: whose it was, who needs it, when it was last
-seen, what has deleted it.
+"""Triage of a checkpoint file that a restore missed: owner, referrers, last sighting, likely
+causes.
 """

@@ -1,7 +1,4 @@
-"""What audits whose lists are kept know of one file and of those beside it.
-
-Bounded by rows, however large the storage is.
-"""
+"""What stored lists of audits say of one file and its neighbours. Reads a bounded number of rows."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What may have deleted a file: the ways by which files of checkpoints go that fit what is known."""
+"""Possible causes of a missing checkpoint file that fit the known facts."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -110,10 +110,10 @@ class Cause:
 @dataclass(frozen=True)
 class Circumstances:
     """``moved``: what the journal of a plan says of the file, "" for nothing. ``owner_ended``: None
-    where its job is not known. ``retained``: whether its checkpoints outlive a cancelled job.
+    if its job is not known. ``retained``: whether its checkpoints outlive a cancelled job.
     ``foreign``: a snapshot of another job refers to the file. ``claimers``: other jobs that were
     restored from the owner's snapshots. ``superseded``: each referrer has a later checkpoint that
-    is whole. ``compared``: None where two audits with lists of files are not there.
+    is whole. ``compared``: None if two audits with lists of files are not there.
     """
 
     moved: str
@@ -129,7 +129,7 @@ class Circumstances:
 
 
 def causes(known: Circumstances) -> tuple[Cause, ...]:
-    """Those that fit, best founded first."""
+    """Causes that fit, best supported first."""
     ranks = list(VERDICTS)
     return tuple(sorted(_causes(known), key=lambda cause: ranks.index(cause.verdict)))
 

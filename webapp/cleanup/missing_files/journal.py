@@ -1,4 +1,4 @@
-"""What clean-up plans have done to one file, by their journals."""
+"""What clean-up plans did to one file, by their journals."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -54,18 +54,18 @@ class Deed:
 
 
 def deeds(path: str) -> tuple[list[Deed], list[str]]:
-    """In order of time, and plans whose files cannot be read."""
+    """Deeds in order of time, and plans with unreadable files."""
     deeds_done: list[Deed] = []
     unreadable: list[str] = []
     for plan in CleanupPlan.objects.exclude(state__in=_NOTHING_DONE).order_by("-id")[:MOST_PLANS]:
         try:
-            deeds_done += _of_plan(plan, path)
+            deeds_done += _plan_deeds(plan, path)
         except (PlanDamaged, OSError):
             unreadable.append(plan.short_name)
-    return sorted(deeds_done, key=lambda one: one.at), unreadable
+    return sorted(deeds_done, key=lambda deed: deed.at), unreadable
 
 
-def _of_plan(plan: CleanupPlan, path: str) -> Iterator[Deed]:
+def _plan_deeds(plan: CleanupPlan, path: str) -> Iterator[Deed]:
     chunk = reader_of(plan).chunk_of(path)
     if chunk is None:
         return

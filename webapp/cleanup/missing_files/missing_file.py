@@ -1,6 +1,4 @@
-"""The triage of one file: all that Weir knows of it, put together from paths, audits, journals and
-jobs.
-"""
+"""The triage of one file from its path, audits, journals and jobs."""
 
 import logging
 from collections import Counter
@@ -63,8 +61,8 @@ class Referrer:
 
 @dataclass(frozen=True)
 class Triage:
-    """``present``: None where the storage cannot be asked. ``owner``: the job in whose directory
-    ``owner_id`` the file was, None where no cluster reported it. ``referrers`` by the newest audit
+    """``present``: None if the storage cannot be asked. ``owner``: the job in whose directory
+    ``owner_id`` the file was, None if no cluster reported it. ``referrers`` by the newest audit
     that could know them, ``referrers_as_of``.
     """
 
@@ -86,7 +84,7 @@ class Triage:
 
     @property
     def in_danger(self) -> tuple[Referrer, ...]:
-        """Of jobs that have not ended: their next restart may need the file."""
+        """Referrers of jobs that have not ended: their next restart may need the file."""
         return tuple(
             referrer
             for referrer in self.referrers
@@ -180,9 +178,8 @@ def _history(file: NamedFile, unknown: list[str]) -> History:
 def _referrers(
     file: NamedFile, known: History, unknown: list[str]
 ) -> tuple[tuple[Referrer, ...], datetime | None]:
-    """By the references that an audit kept, and by the files that the newest audits found missing.
-
-    Those of live jobs first.
+    """By stored references of audits and by files that the newest audits found missing. Those of
+    live jobs come first.
     """
     audit, paths = known.newest, set()
     if audit is not None:
@@ -227,10 +224,7 @@ def _referrers(
 
 
 def _reported_jobs(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], JobCurrent]:
-    """By (cluster, job id).
-
-    Where the cluster is not known, the only job of that id, if it is one.
-    """
+    """By (cluster, job id). Without a known cluster: the job with that id, if there is exactly one."""
     wanted = {key for key in keys if key[1]}
     ids = {job_id for _cluster, job_id in wanted}
     rows = list(

@@ -1,4 +1,4 @@
-"""From the words of an exception, or a bare path, to the canonical path below a registered root."""
+"""Finds the canonical path below a registered root in an exception's text or a bare path."""
 
 import re
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _PLACES = tuple((place.name, re.compile(place.pattern)) for place in PLACES)
 @dataclass(frozen=True)
 class NamedFile:
     """``place`` is one of :mod:`ingest.storage.layout`; ``job_id`` of the directory it lies in,
-    ``directory`` that one's path; ``root`` None where no registered one holds it.
+    ``directory`` that one's path; ``root`` None if no registered one holds it.
     """
 
     path: str
@@ -31,7 +31,7 @@ class NamedFile:
 
 
 def named_file(written: str) -> NamedFile:
-    """Raises :class:`BadUri` where neither a path nor an exception that names one was written."""
+    """Raises :class:`BadUri` if neither a path nor an exception that names one was written."""
     text = written.strip()
     path_in_text = missing_file(text) or text
     roots = list(StorageRoot.objects.all())

@@ -1,4 +1,4 @@
-"""Clusters, jobs and what happened to them, as JSON. Units are in the names, as everywhere."""
+"""Clusters, jobs and their events as JSON. Names include units."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from webapp.lib.api.served import ServedSerializer
 
 
 class ClusterSerializer(serializers.ModelSerializer[Cluster]):
-    """A cluster without anything secret."""
+    """A cluster without secrets."""
 
     visibility = serializers.CharField(
         read_only=True,
@@ -66,7 +66,7 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
 
 
 class SourceReadingSerializer(serializers.ModelSerializer[SourceReading]):
-    """A declared source of clusters, and how its last reading went."""
+    """A declared source of clusters, and the result of its last reading."""
 
     class Meta:
         model = SourceReading
@@ -89,9 +89,7 @@ class JobSerializer(ServedSerializer[JobCurrent]):
         exclude = ("id", "trouble", *HEAVY)
 
     def to_representation(self, instance: JobCurrent) -> dict[str, Any]:
-        """As on pages: a job whose state nobody can know now has no health, whatever it was when
-        last judged.
-        """
+        """As on pages: a job with unknown state has no health, whatever it was when last judged."""
         shown: dict[str, Any] = super().to_representation(instance)
         if shown["status"] in (UNKNOWN_STATUS, UNWATCHED_STATUS):
             shown |= {"health": None, "health_state": HealthState.UNKNOWN}

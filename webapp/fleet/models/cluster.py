@@ -1,4 +1,4 @@
-"""One registered Flink cluster: where to ask, how to sign in, and how the asking went."""
+"""A registered Flink cluster: addresses, sign-in, and the results of polling."""
 
 from datetime import datetime
 from pathlib import Path
@@ -51,19 +51,19 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
         return self.live().filter(enabled=True, left_at__isnull=True)
 
     def meant_to_run(self) -> Self:
-        """Those that the collector asks and that nobody has suspended: their silence is judged."""
+        """Clusters that the collector polls and that are not suspended: their silence counts."""
         return self.collected().exclude(operator_state=OperatorState.SUSPENDED)
 
     def mend(self, now: datetime) -> int:
-        """A cluster that answered by a clock that was set back since is not seen until then, but
-        for as long as silence is allowed from now on. Returns how many rows.
+        """Sets ``last_success_at`` to now if it is in the future, after the clock was set back.
+        Returns the number of rows.
         """
         ahead = self.live().filter(last_success_at__gt=now + CLOCK_SLACK)
         return ahead.update(last_success_at=now)
 
     def unseen(self, now: datetime) -> Self:
-        """Live clusters whose jobs' state cannot be known now: unreachable, silent, paused, never
-        seen, not listed any more, or without a JobManager as their operator says.
+        """Live clusters with unknown job states: unreachable, silent, paused, never seen, unlisted,
+        or without a JobManager by their operator.
         """
         silent = models.Q(last_success_at__isnull=True) | models.Q(
             last_success_at__lt=now - silence_allowed()
@@ -74,7 +74,7 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
         )
 
     def without_running_jobs(self) -> Self:
-        """Live clusters whose source reports only jobs that ended: a History Server."""
+        """Live clusters known only by a History Server, which reports ended jobs."""
         logs = (
             ~models.Q(log_globs=[]) | ~models.Q(log_store_kind="") | models.Q(logs_are_pushed=True)
         )
@@ -83,14 +83,14 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
         )
 
     def free_shard(self) -> int:
-        """The first shard that has room."""
+        """The first shard with room."""
         sizes = dict(self.collected().values_list("shard").annotate(size=models.Count("id")))
         return next(
             shard for shard in range(len(sizes) + 1) if sizes.get(shard, 0) < MAX_SHARD_SIZE
         )
 
     def register_recordings(self, names: set[str]) -> int:
-        """Register clusters that only the lake knows (imported without the web) as recordings;
+        """Registers clusters known only to the lake (imported without the web app) as recordings;
         returns how many.
         """
         removed = RemovedCluster.objects.filter(name__in=names)
@@ -108,7 +108,7 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
 
 @scoped(by="name")
 class Cluster(LogStoreFields):
-    """Its name is what every other table and the lake refer to, so it never changes."""
+    """Its name is the key in all other tables and the lake, so it never changes."""
 
     name = models.CharField(
         max_length=100,
@@ -321,9 +321,7 @@ class Cluster(LogStoreFields):
             raise ValidationError({setting.field: gettext("Give a list of paths or globs.")})
         for place in entered if setting.holds == "places" else [entered]:
             try:
-                check_uri(
-                    place
-                )  # asks a name server; every connection is checked again when it is made
+                check_uri(place)  # uses DNS; every connection is checked again
             except RefusedAddress as error:
                 raise ValidationError({setting.field: localised(f"{error.strerror}.")}) from error
             if setting.holds != "address" and (refusal := refusal_of_entry(place)):
@@ -343,7 +341,7 @@ class Cluster(LogStoreFields):
         return super().delete(*args, **kwargs)
 
     def source(self) -> ClusterSource:
-        """What the collector needs; secrets are decrypted here and nowhere else."""
+        """What the collector needs; only here are secrets decrypted."""
         pulled = pulled_spool_of(self.name)
         store = self.log_store_source(str(pulled.folder))
         waiting = [
@@ -376,7 +374,7 @@ class Cluster(LogStoreFields):
 
     @property
     def shown_address(self) -> str:
-        """The first of those by which it is seen; "" where it has files of logs alone."""
+        """The first of its addresses; "" if it has only log files."""
         declared = [
             setting
             for source in source_registry.sources()
@@ -395,7 +393,7 @@ class Cluster(LogStoreFields):
 
     @property
     def operator_message(self) -> str:
-        """One line of the operator; "" where there is none."""
+        """The operator's message in one line, or ""."""
         text = self.operator.get("sentence") if isinstance(self.operator, dict) else ""
         return text if isinstance(text, str) else ""
 
@@ -415,8 +413,8 @@ class Cluster(LogStoreFields):
 
     @property
     def missed_cycles(self) -> int:
-        """How often in a row it was asked and did not answer, once in a cycle at most. What an
-        operator deploys is gone for a while with each upgrade, also from its port.
+        """Successive polls without an answer, one a cycle at most. Clusters of an operator
+        disappear for a while at each upgrade.
         """
         if self.last_collected_at is None:
             return 0
@@ -467,9 +465,7 @@ READ_FIELDS = frozenset({*ENTERED, *SECRETS}) - HOW_READ
 
 @scoped(by="name")
 class RemovedCluster(models.Model):
-    """A cluster that somebody removed or that left its source: rows of it that are still under way
-    must not bring it back.
-    """
+    """A removed cluster, or one that left its source: late rows must not bring it back."""
 
     name = models.CharField(max_length=100, unique=True)
     removed_at = models.DateTimeField(auto_now_add=True)
@@ -487,7 +483,7 @@ class RemovedCluster(models.Model):
 
 
 def _is_file(path: str) -> bool:
-    """What no file system could hold is none either."""
+    """False also for names that no file system allows."""
     try:
         return Path(path).is_file()
     except (OSError, ValueError):

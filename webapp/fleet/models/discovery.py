@@ -1,4 +1,4 @@
-"""How the reading of a source of clusters went."""
+"""The last reading of a source of clusters."""
 
 from datetime import datetime
 from typing import ClassVar, Self
@@ -12,7 +12,7 @@ from webapp.work.models import CLOCK_SLACK
 
 class SourceReadingQuerySet(models.QuerySet["SourceReading"]):
     def failing(self, since: datetime) -> Self:
-        """Those that could not be read whole, and were not since then."""
+        """Sources whose last reading was incomplete."""
         return self.filter(
             models.Q(last_success_at__isnull=True) | models.Q(last_success_at__lt=since),
             last_error__isnull=False,

@@ -1,4 +1,4 @@
-"""What happened to jobs: typed log events, exceptions, and marks for the charts."""
+"""Events of jobs: typed log events, exceptions, and chart annotations."""
 
 from django.db import models
 from django.db.models.fields.json import KT
@@ -93,7 +93,7 @@ RESTARTS_OF_MARK = Coalesce(Cast(KT("detail__count"), models.BigIntegerField()),
 
 @scoped()
 class JobAnnotation(models.Model):
-    """Serving table ``job_annotation``: something that belongs on every chart of a job."""
+    """Serving table ``job_annotation``: an annotation on every chart of a job."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)

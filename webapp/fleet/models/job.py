@@ -1,4 +1,4 @@
-"""One row per job: everything the fleet page shows and sorts by."""
+"""One row per job: what the fleet page shows and sorts by."""
 
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -26,18 +26,16 @@ HEAVY = ("graph", "configuration", "checkpoint_config")
 
 class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
     def newest_attempts(self) -> Self:
-        """One row a job: that of its newest attempt."""
+        """One row a job: its newest attempt."""
         return self.filter(is_newest_attempt=True)
 
     def with_status(
         self, now: datetime
     ) -> Any:  # a queryset of jobs; the type plugin does not let one filter by annotations
-        """Add ``status``: the reported state, UNKNOWN where nobody can know it now, UNWATCHED where
-        its cluster was removed.
+        """Adds ``status``: the reported state, UNKNOWN, or UNWATCHED if its cluster was removed.
 
-        A job that is over keeps its state; one of a recording is judged at its recorded time.
-        Otherwise the cluster must be seen, and the job itself must have been seen and judged not
-        long ago.
+        Ended jobs keep their state; recordings are judged at their recorded time. Other states are
+        known only if the cluster is seen and the job was seen and judged recently.
         """
         interval_s = settings.WEIR.judged_every_s + max(
             settings.WEIR.spark_interval_s, settings.WEIR.judged_every_s
@@ -167,8 +165,7 @@ class JobCurrent(models.Model):
         ]
         indexes = [
             *(sort.index() for sort in FLEET_SORTS.values()),
-            # All that the totals above the fleet table need, so that counting never touches the
-            # wide rows.
+            # Covers the totals above the fleet table, so that counting never reads the wide rows.
             models.Index(
                 fields=[
                     "is_newest_attempt",
@@ -203,9 +200,7 @@ class JobCurrent(models.Model):
 
     @property
     def health_badge(self) -> Badge:
-        """Of a job with its ``status``: whose state nobody can know now, its health neither,
-        whatever it was when last judged.
-        """
+        """Badge of a job with ``status``: without a known state its health is unknown, too."""
         if self.status in (UNKNOWN_STATUS, UNWATCHED_STATUS):
             return JOB_BADGES[self.status]
         return health_badge(self.health, self.health_state)

@@ -1,6 +1,4 @@
-"""Where a store (Loki, Elasticsearch, OpenSearch) holds a cluster's logs, how to sign in, and how
-far it was read.
-"""
+"""The store (Loki, Elasticsearch, OpenSearch) of a cluster's logs: address, sign-in, progress."""
 
 from datetime import datetime
 
@@ -75,7 +73,7 @@ class LogStoreFields(models.Model):
         abstract = True
 
     def check_log_store(self) -> None:
-        """Raises ``ValidationError`` where something is missing that this kind of store needs."""
+        """Raises ``ValidationError`` if this kind of store needs a missing setting."""
         kind = self.log_store_kind
         if not kind:
             return
@@ -98,7 +96,7 @@ class LogStoreFields(models.Model):
             raise ValidationError({"log_store_auth_user": gettext("This sign-in needs a user.")})
 
     def log_store_source(self, spool: str) -> LogStoreSource | None:
-        """What the collector needs of it; its lines wait in the folder ``spool``."""
+        """What the collector needs; lines are written to the folder ``spool``."""
         if not self.log_store_kind:
             return None
         return LogStoreSource(
@@ -132,9 +130,7 @@ class LogStoreFields(models.Model):
         return LOG_STORE_BADGES[self.log_store_at(timezone.now())]
 
     def log_store_history_at(self, now: datetime) -> float | None:
-        """The share of the time since the first line asked for that was read; ``None`` before
-        anything was.
-        """
+        """Share of the requested time that was read, 0 to 1; ``None`` before the first line."""
         if (
             self.log_store_read_from is None
             or self.log_store_read_to is None

@@ -1,7 +1,4 @@
-"""Does Weir itself run?
-
-Read from the rows, so that the answer needs no worker: a dead one cannot report its death.
-"""
+"""Whether Weir itself runs, judged from rows without a worker: a dead one cannot report its death."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -24,7 +21,7 @@ UNREAD_FOR = timedelta(seconds=60)
 
 
 def problems(now: datetime) -> list[Problem]:
-    """Everything that is wrong now, most basic first. Empty also where nothing was ever started."""
+    """Current problems, most basic first. Empty also if nothing was ever started."""
     rows = list(DueWork.objects.all())
     if not rows:
         return []
@@ -68,7 +65,7 @@ def problems(now: datetime) -> list[Problem]:
 
 
 def note_tick(now: datetime) -> None:
-    """That beat and a worker live, and since when without a break."""
+    """Notes that beat and a worker live, and since when without a break."""
     last = Heartbeat.objects.filter(name=TICK).first()
     goes_on = last is not None and abs(now - last.at) <= SILENCE
     since = last.since if last is not None and goes_on and last.since else now
@@ -106,7 +103,7 @@ def _problem_of(row: DueWork, queue_taken_at: datetime | None, now: datetime) ->
                 last_error=str(row.last_error),
             ),
         )
-    # A queue that takes up nothing is silent for all its work, also for what is done once a day.
+    # A stuck queue is silent for all its work, also daily work.
     is_silent = queue_taken_at is not None and queue_taken_at < now - SILENCE
     if not row.is_held(now) and row.next_attempt_at < now - (SILENCE if is_silent else allowed):
         queue = _queue_of(row)
@@ -138,7 +135,9 @@ def _problem_of(row: DueWork, queue_taken_at: datetime | None, now: datetime) ->
 
 
 def record_alarms(alarms: list[Problem], now: datetime) -> None:
-    """Open an alarm for every new problem, clear those that are over; what stays keeps its begin."""
+    """Opens an alarm for every new problem and clears those that are over; others keep their
+    beginning.
+    """
     standing = {
         (alarm.code, alarm.subject): alarm
         for alarm in PipelineAlarm.objects.filter(cleared_at__isnull=True)

@@ -1,4 +1,4 @@
-"""How fresh the data is, for the footer of every page."""
+"""Freshness of the data, for the footer of every page."""
 
 from typing import Any
 
@@ -9,5 +9,5 @@ from webapp.fleet.pipeline_status.status import recent_status
 
 
 def pipeline_status(request: HttpRequest) -> dict[str, Any]:
-    """``pipeline_status`` in templates; asked for only where a template uses it."""
+    """``pipeline_status`` in templates; read only if a template uses it."""
     return {"pipeline_status": SimpleLazyObject(recent_status)}

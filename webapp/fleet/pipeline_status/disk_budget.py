@@ -1,8 +1,6 @@
-"""Weir stops taking in before it fills a disk, says so, and goes on by itself when there is room
-again.
-
-What was taken in is still worked on: that needs the room which is left. Nothing at all can be
-stored only below :data:`~webapp.fleet.pipeline_status.writability.LEAST_FREE_BYTES`.
+"""Weir stops collecting before it fills a disk, and continues by itself when there is room again.
+It still processes collected data, which needs the remaining room. Nothing at all can be stored only
+below :data:`~webapp.fleet.pipeline_status.writability.LEAST_FREE_BYTES`.
 """
 
 import shutil
@@ -23,8 +21,8 @@ MORE_TO_RESUME = 1.1
 
 
 def disks() -> Iterator[tuple[Path, int]]:
-    """Each disk once, by the first of Weir's folders on it, with its free bytes; what lies
-    elsewhere, as in an object store, is no disk.
+    """Each disk once, by the first of Weir's folders on it, with its free bytes. Object stores are
+    no disks.
     """
     known = set()
     homes = (settings.WEIR.home, Path(settings.WEIR.sqlite_file or settings.WEIR.home).parent)
@@ -45,12 +43,12 @@ def disks() -> Iterator[tuple[Path, int]]:
 
 
 def kept_bytes() -> int:
-    """Everything that Weir keeps, as it was last measured; tables are part of their database."""
+    """Size of everything Weir stores, as last measured."""
     return KeptSize.objects.exclude(area="tables").aggregate(total=Sum("size_bytes"))["total"] or 0
 
 
 def problems() -> list[Problem]:
-    """Empty where there is room."""
+    """Empty if there is room."""
     listed = []
     least = settings.WEIR.least_free_mb * 1_000_000
     for folder, free_bytes in disks():
@@ -80,7 +78,7 @@ def problems() -> list[Problem]:
 
 
 def why_stopped() -> str:
-    """A sentence; "" where there is room."""
+    """A sentence; "" if there is room."""
     return next((problem.detail for problem in problems()), "")
 
 

@@ -1,4 +1,4 @@
-"""One thing about Weir itself that is not as it should be."""
+"""A problem of Weir itself."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""How fresh what the pages show is, and whether the pipeline runs."""
+"""Freshness of the data on pages, and whether the pipeline runs."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,11 +22,8 @@ CACHED_FOR_S = 5
 
 @dataclass(frozen=True)
 class PipelineStatus:
-    """``judged_to``: up to when running jobs of clusters that answer are judged; what pages show is
-    of then.
-
-    ``loaded_at``: when data last came in. ``spark_at``: when a cycle last found all of the lake
-    loaded.
+    """``judged_to``: last judgement of all running jobs of answering clusters, shown on pages.
+    ``loaded_at``: last arrival of data. ``spark_at``: last cycle that found all of the lake loaded.
     """
 
     at: datetime
@@ -55,17 +52,12 @@ class PipelineStatus:
 
     @property
     def is_present(self) -> bool:
-        """What pages show may be shown as what is so now: Weir runs, nothing is late, and every
-        cluster answers.
-        """
+        """Whether data counts as current: Weir runs, nothing is late, and every cluster answers."""
         return self.is_healthy and not self.unreachable_clusters
 
 
 def status(now: datetime) -> PipelineStatus:
-    """Read it from the database: six small queries.
-
-    Who sees some clusters sees how those are, and no names of others.
-    """
+    """Read with six small queries. A user of some clusters sees only theirs."""
     with (
         scopes.everything()
     ):  # whether Weir runs concerns everybody; what is wrong with it names clusters and roots
@@ -102,8 +94,8 @@ def _judged_to(now: datetime) -> datetime | None:
         .exclude(pk__in=Cluster.objects.unseen(now).values("pk"))
         .values("name")
     )
-    # The newest of all that run, and mostly that of a cluster that is seen: an index says it
-    # without a look at every job.
+    # The newest of all running jobs, usually of a seen cluster: an index gives it without reading
+    # every job.
     judged = (
         JobCurrent.objects.filter(judged_at__isnull=False, cluster__in=seen)
         .exclude(OVER)

@@ -1,7 +1,4 @@
-"""Can Weir write what it finds out?
-
-Asked without writing, so that a page that asks waits for no lock.
-"""
+"""Whether Weir can write. Checked without writing, so that pages wait for no lock."""
 
 import os
 from pathlib import Path
@@ -18,9 +15,7 @@ LEAST_FREE_BYTES = 16 << 20
 
 
 def problems() -> list[Problem]:
-    """A database that takes no writes, each disk of Weir's own folders that has no room left, and
-    why nothing is taken in.
-    """
+    """A read-only database, each full disk of Weir's folders, and why collection stopped."""
     listed = []
     if _is_read_only():
         detail = message(

@@ -36,7 +36,7 @@ from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib.quantities import bytes_text, count_text
 from webapp.reports import texts
 from webapp.reports.document import Part, Report
-from webapp.reports.gathering import found, sources
+from webapp.reports.gathering import matters, sources
 from webapp.storage.choices import AuditState
 from webapp.storage.models import CheckpointStorage, JobStorage, RootFigures
 from webapp.storage.newest_audits import latest_audits
@@ -136,7 +136,7 @@ def has_anything(start: datetime, end: datetime) -> bool:
 def _read(start: datetime, end: datetime) -> tuple[Week, int]:
     notable = Finding.objects.filter(NOTABLE)
     began = notable.filter(first_seen__gte=start, first_seen__lt=end)
-    reported, left_out = found.reported(began.order_by(*WORST_FIRST)[:MOST_READ])
+    reported, left_out = matters.reported(began.order_by(*WORST_FIRST)[:MOST_READ])
     active = notable.filter(first_seen__lt=end, last_seen__gte=start)
     hours = CheckpointRollup.objects.filter(
         period="hour", period_start__gte=start, period_start__lt=end
@@ -184,7 +184,7 @@ def _worst(active: Any, hours: Any) -> list[JobWeek]:
         newest=Max("last_seen"),
     ).order_by("-critical", "-warning", "-newest", "cluster", "first_attempt_id")[:MOST_JOBS]
     keys = [(row["cluster"], row["first_attempt_id"]) for row in counted]
-    checkpoints = _of_jobs(hours, ids_by_first_attempt(keys))
+    checkpoints = _hours_by_job(hours, ids_by_first_attempt(keys))
     reasons: dict[JobId, Finding] = {}
     of_these = active.filter(first_attempt_id__in={first_id for _, first_id in keys})
     for finding in of_these.order_by(*WORST_FIRST)[:MOST_READ]:
@@ -202,7 +202,9 @@ def _worst(active: Any, hours: Any) -> list[JobWeek]:
     ]
 
 
-def _of_jobs(hours: Any, attempts: Mapping[JobId, Sequence[str]]) -> dict[JobId, tuple[int, int]]:
+def _hours_by_job(
+    hours: Any, attempts: Mapping[JobId, Sequence[str]]
+) -> dict[JobId, tuple[int, int]]:
     key_of = {(key[0], job_id): key for key, ids in attempts.items() for job_id in ids}
     rows = (
         hours.filter(job_id__in={job_id for _, job_id in key_of})
@@ -391,7 +393,7 @@ def _happened(week: Week) -> Iterator[str]:
 def _causes(week: Week) -> Iterator[str]:
     for group in week.by_rule[:MOST_RULES]:
         times = sum(presented.episodes for presented in group)
-        jobs = len({found.job_of(presented) for presented in group})
+        jobs = len({matters.job_of(presented) for presented in group})
         often = message(
             "{count:message} on {jobs:message}. The worst: {title:text}.",
             count=plural(times, "{count:count} time", "{count:count} times"),
@@ -407,7 +409,7 @@ def _actions(week: Week) -> list[str]:
     steps: dict[str, str] = {}
     for group in week.by_rule:
         row = group[0].finding
-        where = found.job_name(group[0]) or row.cluster
+        where = matters.job_name(group[0]) or row.cluster
         lead = join_messages((group[0].rule_title, where), ", ")
         steps.setdefault(row.next_step, join_messages((lead, ". ", row.next_step)))
     return list(steps.values())[:MOST_RULES] or [message("There is nothing to act on.")]
@@ -461,7 +463,7 @@ def _appendix(week: Week) -> Iterator[Part]:
         Column("is_open", message("Still open"), "flag"),
     )
     yield _part("new-findings", message("New findings"), counts, columns, new, week.began_count)
-    yield from map(found.part, week.began[:MOST_IN_FULL])
+    yield from map(matters.part, week.began[:MOST_IN_FULL])
     completed = Column("completed", message("Completed"), "count")
     failed = Column("failed", message("Failed"), "count")
     days = (Column("day", message("Day"), "instant"), completed, failed)

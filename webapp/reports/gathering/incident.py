@@ -12,7 +12,7 @@ from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster
 from webapp.reports import moments, texts
 from webapp.reports.document import Part, Report
-from webapp.reports.gathering import found, job_part, pages, sources
+from webapp.reports.gathering import job_part, matters, pages, sources
 from webapp.reports.gathering.job_figures import job_figures
 from webapp.reports.moments import TONES, Moment
 from webapp.reports.report_scope import JobKey, ReportScope, rows_of, with_attempts
@@ -44,7 +44,7 @@ def gather(
     rows = {JobKey(row.cluster, row.job_id): row for row in rows_of(scope.jobs)}
     known = [key for key in scope.jobs if key in rows]
     progress(5, message("reading findings and alerts"))
-    findings, left_out = found.gathered(scope)
+    findings, left_out = matters.gathered(scope)
     notable = [finding for finding in findings if finding.is_notable]
     alerts = _alerts(scope)
     figures = []
@@ -61,8 +61,8 @@ def gather(
     missing = [key for key in scope.jobs if key not in rows]
     titles = {presented.finding.title for presented in notable}
     happened = [
-        *map(_of_finding, notable),
-        *(moment for alert in alerts for moment in _of_alert(alert, titles)),
+        *map(_finding_moment, notable),
+        *(moment for alert in alerts for moment in _alert_moments(alert, titles)),
         *moments.of_jobs(names, (scope.start, scope.end)),
     ]
     incident = pages.Incident(
@@ -74,7 +74,7 @@ def gather(
         sources.unknowns(jobs, clusters, missing, scope, made_at),
     )
     first = pages.pages(incident)
-    parts = [_timeline(happened), *map(found.part, findings)]
+    parts = [_timeline(happened), *map(matters.part, findings)]
     if alerts:
         parts.append(_alerts_part(alerts))
     for number, job in enumerate(jobs):
@@ -127,7 +127,7 @@ def _timeline(happened: Sequence[Moment]) -> Part:
     return Part("timeline", table.title, Document(Verdict("done", count), (table,)))
 
 
-def _of_finding(presented: PresentedFinding) -> Moment:
+def _finding_moment(presented: PresentedFinding) -> Moment:
     row = presented.finding
     return Moment(
         row.first_seen,
@@ -136,11 +136,11 @@ def _of_finding(presented: PresentedFinding) -> Moment:
         message("Found: {title:text}", title=row.title),
         presented.rule_title,
         row.last_seen if row.last_seen > row.first_seen else None,
-        found.job_name(presented),
+        matters.job_name(presented),
     )
 
 
-def _of_alert(alert: Alert, found_titles: Collection[str]) -> Iterator[Moment]:
+def _alert_moments(alert: Alert, found_titles: Collection[str]) -> Iterator[Moment]:
     name = alert.job_name or alert.job_id
     # For a recording, Weir's own instants are those of the import, which do not matter here.
     fired = message("Alert fired: {title:text}", title=alert.title)

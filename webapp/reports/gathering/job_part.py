@@ -10,12 +10,12 @@ from django.urls import reverse
 from ingest.messages import Message, message
 from ingest.uris import BadUri
 from webapp.analyses.document import (
-    Asked,
     Block,
     Column,
     Document,
     Fact,
     Facts,
+    Inputs,
     NotKnown,
     Table,
     Unit,
@@ -88,13 +88,13 @@ def parts(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[Pa
 
 def _analysed(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[Part]:
     job = figures.job
-    asked = Asked(scope.start, min(scope.end, job.last_seen_at or job.as_of), now)
+    inputs = Inputs(scope.start, min(scope.end, job.last_seen_at or job.as_of), now)
     in_time = (scope.start, scope.end)
     dumped = ThreadDump.objects.filter(cluster=job.cluster, taken_at__range=in_time).exists()
     for name, analysis in all_analyses().items():
         if not (analysis.in_report or (name == "threads" and dumped)):
             continue
-        document = analysis.answer(job, asked)
+        document = analysis.answer(job, inputs)
         has_trouble = document.verdict.tone in ("warn", "crit")
         if has_trouble or (name in ALWAYS and document.verdict.tone != "unknown"):
             yield Part(

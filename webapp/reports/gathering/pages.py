@@ -25,8 +25,8 @@ from webapp.analyses.document import (
 from webapp.findings.presentation import PresentedFinding
 from webapp.lib.instants import instant_text, span_text
 from webapp.lib.quantities import bytes_text, count_text, duration_text, percent_text
-from webapp.reports.gathering.found import job_name, job_of
 from webapp.reports.gathering.job_figures import JobFigures, outcome_words
+from webapp.reports.gathering.matters import job_name, job_of
 from webapp.reports.moments import Moment, most_important
 from webapp.reports.report_scope import ReportScope
 
@@ -370,7 +370,7 @@ def _causes(incident: Incident) -> Iterator[str]:
             if len(presented.longest_way) > 1 and presented.finding.rule.startswith("pressure.")
             else ""
         )
-        lead = _of_job(incident, presented, presented.finding.title)
+        lead = _name_job(incident, presented, presented.finding.title)
         yield join_messages((lead, ". ", presented.finding.cause, way))
     if not incident.notable:
         if any(job.checkpoints.failed or job.restarts for job in incident.jobs):
@@ -382,7 +382,7 @@ def _causes(incident: Incident) -> Iterator[str]:
             yield message("None found: no rule fired on these jobs in this time.")
 
 
-def _of_job(incident: Incident, presented: PresentedFinding, words: str) -> str:
+def _name_job(incident: Incident, presented: PresentedFinding, words: str) -> str:
     if not incident.has_several or not presented.finding.job_id:
         return words
     return message("{job_name:name}: {title:text}", job_name=job_name(presented), title=words)
@@ -392,7 +392,7 @@ def _actions(incident: Incident) -> list[str]:
     steps: dict[str, str] = {}
     for presented in _first_of_each(incident):
         step = presented.finding.next_step
-        lead = _of_job(incident, presented, presented.rule_title)
+        lead = _name_job(incident, presented, presented.rule_title)
         steps.setdefault(step, join_messages((lead, ". ", step)))
     if steps:
         return list(steps.values())[:MOST_ACTIONS]

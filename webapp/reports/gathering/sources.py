@@ -82,9 +82,9 @@ def unknowns(
     rows = JobJudgement.objects.filter(job_id__in=[job.job.job_id for job in jobs])
     lacked = {(row.cluster, row.job_id): shown_unknowns(row.unknowns or ()) for row in rows}
     for job in jobs:
-        sentences += _of_job(job, scope, now)
+        sentences += _job_sentences(job, scope, now)
         if cluster := clusters.get(job.job.cluster):
-            sentences += _of_cluster(job.name, cluster, now)
+            sentences += _cluster_sentences(job.name, cluster, now)
         for rule in lacked.get(job.key, [])[:MOST_RULES]:
             sentences.append(
                 message(
@@ -109,7 +109,7 @@ def unknowns(
     return sentences[:MOST_UNKNOWNS]
 
 
-def _of_cluster(name: str, cluster: Cluster, now: datetime) -> Iterator[str]:
+def _cluster_sentences(name: str, cluster: Cluster, now: datetime) -> Iterator[str]:
     visibility = cluster.visibility_at(now)
     if visibility == Visibility.UNREACHABLE:
         yield message(
@@ -126,7 +126,7 @@ def _of_cluster(name: str, cluster: Cluster, now: datetime) -> Iterator[str]:
         )
 
 
-def _of_job(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[str]:
+def _job_sentences(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[str]:
     job, name = figures.job, figures.name
     lives_now = not job.end_time and not figures.is_recording
     if job.judged_at is None:

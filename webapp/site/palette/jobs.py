@@ -50,7 +50,7 @@ def jobs(text: str, page: str) -> Iterator[Group]:
     if number is None or number > LARGEST:
         return
     checkpoint_id = number
-    of = _submissions(name) if name else _of_page(page)
+    of = _submissions(name) if name else _jobs_of_page(page)
     hits = list(_checkpoints(checkpoint_id, of))
     if hits:
         yield Group(gettext("Checkpoints"), hits)
@@ -106,7 +106,7 @@ def _named(text: str) -> list[tuple[JobCurrent, int]]:
 
 def _analyses(text: str, page: str) -> Iterator[Group]:
     parts = text.split()
-    of = _of_page(page)
+    of = _jobs_of_page(page)
     wanted = _about(parts) if of else []
     for count in range(min(len(parts) - 1, _MOST_WORDS), 0, -1):
         if wanted:
@@ -134,7 +134,7 @@ def _about(parts: list[str]) -> list[tuple[str, str]]:
     ]
 
 
-def _of_page(page: str) -> list[JobCurrent]:
+def _jobs_of_page(page: str) -> list[JobCurrent]:
     try:
         place = resolve(page).kwargs
     except Resolver404:

@@ -11,7 +11,7 @@ from webapp.site.translations.checks import wrong
 def complaints(areas: Iterable[Area]) -> Iterator[str]:
     translated: dict[catalogues.Key, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for area in areas:
-        yield from _of(area)
+        yield from _area_complaints(area)
         for key, text in catalogues.texts(catalogues.read(area.po)).items():
             translated[key][text].append(area.name)
     for (_, english), by_text in translated.items():
@@ -22,7 +22,7 @@ def complaints(areas: Iterable[Area]) -> Iterator[str]:
             yield f"{_short(english)} is translated in more than one way: {variants}"
 
 
-def _of(area: Area) -> Iterator[str]:
+def _area_complaints(area: Area) -> Iterator[str]:
     known = catalogues.read(area.po)
     held, marked = catalogues.entries(known), {message.key: message for message in area.messages()}
     for key, message in marked.items():

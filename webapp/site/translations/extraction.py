@@ -51,9 +51,9 @@ def messages_in_template(path: str, source: str) -> Iterator[Message]:
     marking: Any = (TranslateNode, BlockTranslateNode)
     for node in template.nodelist.get_nodes_by_type(marking):
         message = (
-            _of_block(node)
+            _block_texts(node)
             if isinstance(node, BlockTranslateNode)
-            else _of_tag(cast(TranslateNode, node))
+            else _tag_texts(cast(TranslateNode, node))
         )
         if message is not None:
             yield Message(*message, [path])
@@ -65,13 +65,13 @@ def messages_in_template(path: str, source: str) -> Iterator[Message]:
                 yield Message(_doubled(match[1] or match[2] or ""), paths=[path])
 
 
-def _of_tag(node: TranslateNode) -> tuple[str, str, str] | None:
+def _tag_texts(node: TranslateNode) -> tuple[str, str, str] | None:
     """``None`` for a variable, whose values are marked where they are declared."""
     text = getattr(node.filter_expression.var, "literal", None)
     return (_doubled(text), "", _context(node)) if isinstance(text, str) else None
 
 
-def _of_block(node: BlockTranslateNode) -> tuple[str, str, str]:
+def _block_texts(node: BlockTranslateNode) -> tuple[str, str, str]:
     text, _ = node.render_token_list(node.singular)
     plural = node.render_token_list(node.plural)[0] if node.plural else ""
     return text, plural, _context(node)
@@ -112,7 +112,7 @@ def messages_in_code(path: str, source: str) -> Iterator[Message]:
             for constant in call.args
             if isinstance(constant, ast.Constant) and isinstance(constant.value, str)
         ]
-        if message := _of_call(name, texts):
+        if message := _call_texts(name, texts):
             yield Message(*message, [path])
 
 
@@ -134,7 +134,7 @@ def _words_of(node: ast.AST | None) -> Iterator[str]:
                 yield from _words_of(option.elts[1])
 
 
-def _of_call(name: str, texts: list[str]) -> tuple[str, str, str] | None:
+def _call_texts(name: str, texts: list[str]) -> tuple[str, str, str] | None:
     """``None`` for a variable, whose values are marked where they are declared."""
     if name in _PLAIN and len(texts) == 1:
         return texts[0], "", ""

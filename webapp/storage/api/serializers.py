@@ -1,4 +1,4 @@
-"""What the API says of storage."""
+"""Storage as JSON."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -56,7 +56,7 @@ from webapp.storage.xray.location import NotLocated, located
 FILES_A_PAGE = 500
 
 
-# Rows of loaded audits only: what is half loaded is not shown.
+# Rows of completely loaded audits only.
 class _OfAudit(ListView):
     def get_queryset(self) -> Any:
         return super().get_queryset().filter(audit__state=AuditState.LOADED)

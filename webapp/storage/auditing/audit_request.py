@@ -1,5 +1,5 @@
-"""Which roots an audit looks at, and what is said of each: where it is read, who writes to it,
-whether all readers are known.
+"""Makes the request of an audit: its roots, where each is read, who writes to it, whether all
+readers are known.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,8 +32,8 @@ checkpoints.
 
 @dataclass(frozen=True)
 class RequestedRoot:
-    """``withheld`` says why an attestation does not count this time; empty where it does, or where
-    there is none. ``outside``: where live clusters write besides.
+    """``withheld`` says why an attestation does not count this time; empty if it does, or if there
+    is none. ``outside``: where live clusters write besides.
     """
 
     root: Root
@@ -49,9 +49,9 @@ class RequestedRoot:
 class AuditRequest:
     """``inventory`` is read instead of listing, of one root alone.
 
-    Jobs of ``clusters_of_then`` that began after ``as_of`` are left out: only where it is certain
-    that none of them uses what they found there. Of any other cluster a job of now may have been
-    restored from what an inventory of then lists, and keeps it.
+    Jobs of ``clusters_of_then`` that began after ``as_of`` are left out, as they certainly use none
+    of these files. Jobs of other clusters may have been restored from files of an old inventory,
+    and count.
     """
 
     roots: tuple[RequestedRoot, ...]
@@ -68,7 +68,7 @@ class AuditRequest:
         return [requested.root.uri for requested in self.roots]
 
     def jobs_left_out(self) -> Q:
-        """Of a job without a start, hearing of it is the first that is known."""
+        """A job without a start time began when it was first seen."""
         if self.as_of is None:
             return known_jobs.NONE
         later = Q(start_time__gt=self.as_of) | Q(start_time=None, first_seen_at__gt=self.as_of)
@@ -76,16 +76,15 @@ class AuditRequest:
 
 
 def spellings() -> Spellings:
-    """As the environment declares them. Raises ``BadUri``."""
+    """Spellings of URIs that the environment declares. Raises ``BadUri``."""
     return Spellings(tuple(settings.WEIR.storage_aliases.items()))
 
 
 def registered(
     rows: Sequence[StorageRoot], unreachable: Iterable[str]
 ) -> tuple[RequestedRoot, ...]:
-    """All of ``rows`` in one audit. An attestation counts only where the audit sees everything that
-    may refer into the root: every registered root, every directory that live clusters are known to
-    write to, and jobs as they are now.
+    """One audit of ``rows``. An attestation counts only if the audit sees everything that may refer
+    into the root: every registered root, every known directory of live clusters, and current jobs.
     """
     unseen = set(unreachable)
     missing = (
@@ -114,21 +113,23 @@ def registered(
     may_start_jobs = unseen.difference(_idle()).union(_unheard(now))
     forgotten = _forgotten(rows)
     return tuple(
-        _of_row(row, unseen, may_start_jobs, withheld or forgotten.get(row.uri, ""), outside)
+        _requested_root(
+            row, unseen, may_start_jobs, withheld or forgotten.get(row.uri, ""), outside
+        )
         for row in rows
     )
 
 
-def of_registered(
+def request_for(
     rows: Sequence[StorageRoot], age_guard_h: int, purpose: str, *, fresh: bool = False
 ) -> AuditRequest:
-    """An audit of ``rows``, with their clusters."""
+    """One audit of ``rows`` with their clusters."""
     roots = registered(rows, unreachable_clusters())
     return AuditRequest(roots, age_guard_h, purpose, fresh, spellings=spellings())
 
 
 def _is_late(now: datetime) -> bool:
-    """Whether the cycle is late that loads what was collected of jobs."""
+    """Whether the cycle that loads collected jobs is late."""
     cycle = DueWork.objects.filter(key=CYCLE).first()
     if cycle is None:
         return False
@@ -137,8 +138,8 @@ def _is_late(now: datetime) -> bool:
 
 
 def _idle() -> "QuerySet[Cluster, str]":
-    """Clusters that start no job though they cannot be seen: their source, which is still read, no
-    longer names them, or their operator stopped their JobManager. One that is broken tries to start.
+    """Unseen clusters that start no jobs: their source no longer lists them, or their operator
+    stopped their JobManager. A broken one tries to start.
     """
     left = Q(left_at__isnull=False, found_by__in=SourceReading.objects.values("name"))
     idle = Cluster.objects.filter(left | Q(operator_state=OperatorState.SUSPENDED))
@@ -146,8 +147,8 @@ def _idle() -> "QuerySet[Cluster, str]":
 
 
 def _unheard(now: datetime) -> "QuerySet[Cluster, str]":
-    """Live clusters of which nobody can be asked what runs: they have a History Server alone, or
-    logs and metrics, which told of no job lately.
+    """Live clusters whose running jobs are unknown: they have only a History Server, or only logs
+    and metrics without a recent job.
     """
     heard = JobCurrent.objects.filter(last_seen_at__gte=now - HEARD_WITHIN).values("cluster")
     silent = Cluster.objects.live().filter(url="").exclude(name__in=heard)
@@ -156,8 +157,8 @@ def _unheard(now: datetime) -> "QuerySet[Cluster, str]":
 
 
 def _forgotten(rows: Sequence[StorageRoot]) -> dict[str, str]:
-    """Root → why an attestation does not count that was given before an audit knew where live
-    clusters write besides: rows that say so are forgotten in time, what lies there need not be.
+    """Root → why its attestation does not count: it is older than the knowledge of where else live
+    clusters write. Those rows expire, but the files may stay.
     """
     uris = [row.uri for row in rows]
     since = min((row.attested_at for row in rows if row.attested_at), default=None)
@@ -176,7 +177,7 @@ def _forgotten(rows: Sequence[StorageRoot]) -> dict[str, str]:
     return withheld
 
 
-def _of_row(
+def _requested_root(
     row: StorageRoot,
     unseen: set[str],
     may_start_jobs: set[str],
@@ -184,7 +185,7 @@ def _of_row(
     outside: Sequence[str],
 ) -> RequestedRoot:
     names = tuple(sorted(cluster.name for cluster in row.clusters.all()))
-    # Where none is named, any may write there.
+    # Without a named cluster, any may write there.
     unreachable = unseen.intersection(names) if names else unseen
     return RequestedRoot(
         root=row.place,
@@ -198,10 +199,7 @@ def _of_row(
 
 
 def named(written: Sequence[str], read_at: str | None) -> tuple[RequestedRoot, ...]:
-    """Roots as they were typed; those that are registered come with what is known of them.
-
-    Raises ``Refused`` and ``BadUri``.
-    """
+    """Roots as typed, with known facts of registered ones. Raises ``Refused`` and ``BadUri``."""
     known = spellings()
     roots = [Root.of(text, read_at, known) for text in written]
     rows = {
@@ -226,9 +224,7 @@ def named(written: Sequence[str], read_at: str | None) -> tuple[RequestedRoot, .
 
 
 def _at(requested: RequestedRoot, root: Root, read_at: str | None) -> RequestedRoot:
-    """Read elsewhere than usual, it is a copy: what is true of it says nothing of the root
-    itself.
-    """
+    """A root read elsewhere than usual is a copy and says nothing of the root itself."""
     if read_at is None:
         return requested
     return replace(
@@ -240,7 +236,7 @@ def _at(requested: RequestedRoot, root: Root, read_at: str | None) -> RequestedR
 
 
 def refuse_overlap(uris: Sequence[str]) -> None:
-    """A root within another would be listed twice. Raises ``Refused``."""
+    """Raises ``Refused`` for a root within another, which would be listed twice."""
     for place, uri in enumerate(uris):
         for other in uris[place + 1 :]:
             if are_nested(uri, other):
@@ -249,7 +245,7 @@ def refuse_overlap(uris: Sequence[str]) -> None:
 
 
 def unreachable_clusters() -> list[str]:
-    """Those whose jobs cannot be seen now. A recording is judged at its own time and never is."""
+    """Clusters whose jobs cannot be seen now. Recordings, judged at their own time, never are."""
     return list(
         Cluster.objects.unseen(timezone.now())
         .exclude(kind=ClusterKind.RECORDING)

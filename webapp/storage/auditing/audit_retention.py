@@ -61,17 +61,17 @@ def _newest_of_roots() -> list[str]:
 
 
 def _not_carried() -> list[str]:
-    """Of what the newest audit cannot know, since it came later: the next one takes it over."""
+    """Audits newer than the newest one's knowledge: the next audit carries them on."""
     audit = StorageAudit.objects.loaded().filter(files_kept=True).order_by("-as_of", "-id").first()
     return (
         []
         if audit is None
-        else [one.audit_id for one in StorageAudit.objects.not_carried_by(audit)]
+        else [audit_.audit_id for audit_ in StorageAudit.objects.not_carried_by(audit)]
     )
 
 
 def remove_files(run_dir: str) -> None:
-    """Only what looks like one of ours; gone already is as good."""
+    """Only directories named like Weir's; missing ones are fine."""
     if not _RUN_DIR.match(run_dir.rstrip("/").rpartition("/")[2]):
         return
     filesystem, path = fsspec.core.url_to_fs(run_dir)

@@ -1,6 +1,6 @@
 """One audit from beginning to end: list, ask, run Spark, load.
 
-1. Audits whose process was killed are loaded where Spark had finished them, else marked as failed.
+1. Audits whose process was killed are loaded if Spark had finished, else marked as failed.
 2. Every root is listed; only then, so that nothing newer than its referrers is listed, references
    are read.
 3. Spark runs as a subprocess over listing, references and the jobs that the database knows; its
@@ -45,7 +45,7 @@ from webapp.work.runs import RunRecord, describe, new_attempt, recorded
 
 @contextmanager
 def by_hand(say: Callable[[str], None]) -> Iterator[tuple[Lease, RunRecord]]:
-    """Raises ``CommandError`` with the exit code that fits what went wrong."""
+    """Raises ``CommandError`` with a fitting exit code."""
     DueWork.objects.ensure({BY_HAND: DAY_S}, timezone.now())
     lease = DueWork.objects.claim(BY_HAND, timezone.now(), even_if_not_due=True)
     if lease is None:
@@ -66,9 +66,7 @@ def by_hand(say: Callable[[str], None]) -> Iterator[tuple[Lease, RunRecord]]:
 
 
 def audit(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit:
-    """Raises what listing raises, ``SparkFailed`` and ``BadManifest``; the row then says that it
-    failed and why.
-    """
+    """Raises as listing, ``SparkFailed`` and ``BadManifest``; the row then says why it failed."""
     settle_left_behind(lease, record)
     row = _begin(request, lease, record)
     try:
@@ -90,7 +88,7 @@ def audit(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudi
 
 
 def settle_left_behind(lease: Lease, record: RunRecord) -> None:
-    """Audits in a running state whose process is gone: their lease is held here now, or their run
+    """Settles audits marked as running whose process has ended: the lease is held here, or the run
     is closed.
     """
     for row in StorageAudit.objects.filter(
@@ -115,7 +113,7 @@ def settle_left_behind(lease: Lease, record: RunRecord) -> None:
 def _begin(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit:
     attempt = record.row.attempt
     if StorageAudit.objects.filter(audit_id=attempt).exists():
-        # A plan is audited again while it is carried out.
+        # Plans are audited again during execution.
         attempt = new_attempt(record.row.kind, timezone.now())
     with lease.writing():
         run_dir = run_dirs.of(record.row, attempt)
@@ -134,10 +132,8 @@ def _begin(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAud
 
 
 def _previous(as_of: datetime) -> StorageAudit | None:
-    """The newest one before, whatever it looked at: what it did not look at, it took over from the
-    one before it.
-
-    Any other one would forget what the newest found, such as a referrer that is gone since.
+    """The newest audit before, of any roots: it carries on the state of roots that it did not
+    audit. Any other would lose what it found, such as a referrer deleted since.
     """
     return (
         StorageAudit.objects.loaded()
@@ -148,7 +144,7 @@ def _previous(as_of: datetime) -> StorageAudit | None:
 
 
 def _carried(row: StorageAudit) -> list[StorageAudit]:
-    """What it starts from: ``previous``, and those of which that one cannot know."""
+    """Audits whose state it carries on: ``previous``, and those unknown to that."""
     return (
         []
         if row.previous is None
@@ -190,8 +186,8 @@ def _write_request(
 
 
 def _run_spark(row: StorageAudit, request: AuditRequest, lease: Lease, record: RunRecord) -> None:
-    """Where the audit to carry on from is lost, an older one takes its place, else none: then every
-    file counts as first seen now.
+    """If the files of ``previous`` are lost, an older audit replaces it, else none: then every file
+    counts as first seen now.
     """
     try:
         spark_job.run(_command(row), record, row.audit_id)
@@ -210,9 +206,8 @@ def _run_spark(row: StorageAudit, request: AuditRequest, lease: Lease, record: R
 
 
 def _withdraw_attestations(request: AuditRequest, record: RunRecord) -> None:
-    """A file whose referrer vanished is kept only as long as an audit remembers that it was
-    referred to: without that memory, a root has to be attested again, after a look at what is
-    missing there.
+    """A file whose referrer vanished is protected only while audits remember the reference. Without
+    that memory, the root must be attested again.
     """
     for root in StorageRoot.objects.filter(uri__in=request.uris, attested_at__isnull=False):
         record.say(

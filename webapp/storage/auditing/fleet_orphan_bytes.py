@@ -1,4 +1,4 @@
-"""Orphan bytes onto the rows of the fleet page, after an audit."""
+"""Copies orphan bytes to the rows of the fleet page after an audit."""
 
 from django.db.models import Sum
 
@@ -12,9 +12,8 @@ JOBS_AT_ONCE = 500
 
 
 def copy_to_fleet(audit: StorageAudit, lease: Lease) -> int:
-    """Of every job that the audit met: the sum over all roots, each by its newest audit.
-
-    Returns rows changed.
+    """For every job in the audit: the sum over all roots, each by its newest audit. Returns the
+    number of changed rows.
     """
     met = (
         JobStorage.objects.filter(audit=audit)
@@ -28,7 +27,7 @@ def copy_to_fleet(audit: StorageAudit, lease: Lease) -> int:
             "cluster", "job_id"
         )
         sums = storage.annotate(total=Sum("orphan_bytes"), unproven=Sum("recent_bytes"))
-        # None proven while something is unreferenced is not the same as none there.
+        # No proven orphans beside unreferenced files does not mean none.
         orphans = {
             (cluster, job_id): None if unproven and not total else total
             for cluster, job_id, total, unproven in sums

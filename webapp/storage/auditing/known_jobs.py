@@ -1,8 +1,8 @@
-"""What the database knows of jobs, as the file that an audit reads (``JOB_SCHEMA`` of
+"""Writes known jobs to the file that an audit reads (``JOB_SCHEMA`` of
 :mod:`spark_jobs.audit_request`).
 
-Only what was seen counts: a job that nobody reports any more, that its JobManager lists no more, or
-of a cluster that cannot be seen, is still running for an audit.
+A job counts as running unless its end was seen, even if it is no longer reported or listed, or its
+cluster is not seen.
 """
 
 from collections import defaultdict
@@ -41,11 +41,9 @@ NONE = Q(pk__in=())
 
 
 def write(target: str, at: datetime, left_out: Q = NONE, *, as_recorded: bool = True) -> int:
-    """Write all jobs but those ``left_out`` to the Parquet file ``target`` (a path or URI); returns
-    how many.
-
-    Jobs of a cluster that was removed are not seen. Those of recordings are told as they were then
-    (``as_recorded``), or as such.
+    """Writes all jobs but ``left_out`` to the Parquet file ``target`` (a path or URI); returns how
+    many. Jobs of removed clusters are not seen. Jobs of recordings have their recorded state if
+    ``as_recorded``.
     """
     seen = set(Cluster.objects.values_list("name", flat=True)) - set(
         Cluster.objects.unseen(at).values_list("name", flat=True)
@@ -80,7 +78,7 @@ def write(target: str, at: datetime, left_out: Q = NONE, *, as_recorded: bool = 
 
 
 def keeps_last(state: str | None, checkpoint_config: dict[str, Any] | None) -> bool | None:
-    """Whether Flink leaves the last checkpoint of a job that ended in ``state``; None: not known.
+    """Whether Flink retains the last checkpoint of a job that ended in ``state``; None: unknown.
 
     Source: Flink's ``CheckpointProperties``. A finished job keeps none; one that failed keeps it
     unless checkpoints are not externalized at all, which REST does not tell from deleting on
@@ -93,10 +91,8 @@ def keeps_last(state: str | None, checkpoint_config: dict[str, Any] | None) -> b
 
 
 def is_restore_unread(job: Mapping[str, Any]) -> bool:
-    """Whether the job may have been restored without anybody having read from what.
-
-    What was read before the job started (again, under its id) is of the run before. Of one that
-    takes no checkpoints, which Flink says, all counts are 0.
+    """Whether the job may have been restored from a snapshot that Weir did not read. Readings from
+    before the last start belong to the earlier run. Without checkpointing, all counts are 0.
     """
     began, counts = job["start_time"], job["flink_counts"]
     if job["restored_at"] is not None and not (began and job["restored_at"] < began):
@@ -108,7 +104,7 @@ def is_restore_unread(job: Mapping[str, Any]) -> bool:
 
 
 def is_completed_unread(job: Mapping[str, Any]) -> bool:
-    """Whether the job may have completed checkpoints after the last one that was read of it."""
+    """Whether the job may have completed checkpoints after the last one read."""
     read_at = from_json(job["flink_counts"].get("at")) if job["flink_counts"] else None
     if read_at is None:
         return job["last_completed_at"] is None
@@ -117,7 +113,7 @@ def is_completed_unread(job: Mapping[str, Any]) -> bool:
 
 
 def reads_restored(checkpoint_config: dict[str, Any] | None, version: str | None) -> bool:
-    """Whether its state backend may be ForSt (of Flink 2; where nobody knows the version, too):
+    """Whether its state backend may be ForSt (of Flink 2; if nobody knows the version, too):
     restored without copying, it reads the files of that snapshot where they are.
 
     Source: Flink's ``DataTransferStrategyBuilder``. Its checkpoints copy them where its database
@@ -157,14 +153,14 @@ def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
         last = jobs[-1]["id"]
         for job in jobs:
             if not job["terminal"]:
-                # Of a job that is listed no more it is when it was listed last: no end that was seen.
+                # For an unlisted job this is when it was last listed, not a seen end.
                 job["end_time"] = None
         yield jobs
 
 
 def _add_redeployed(jobs: Iterable[dict[str, Any]]) -> None:
-    """Of jobs that may read their databases in checkpoint storage: the last start that all tasks had
-    a part in. The restart of a region leaves other tasks as they are.
+    """Adds the last start of all tasks, for jobs that may read databases in checkpoint storage. A
+    region's restart leaves other tasks running.
     """
     reading = {job["id"]: job for job in jobs if job["reads_restored"] and not job["terminal"]}
     tasks = {
@@ -215,8 +211,8 @@ def _by_job(rows: Iterable[Any]) -> dict[tuple[str, str], datetime]:
 
 
 def _ended(facts: Any, at: datetime) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """Checkpoints that never completed, or that Flink was seen to discard; of an id that was used
-    twice only if all of them are.
+    """Checkpoints that never completed or were discarded; a reused id only if all its checkpoints
+    are.
     """
     never = Q(outcome__in=_NEVER_COMPLETED) & ~Q(reason__in=_MAYBE_WRITTEN)
     discarded = Q(outcome="completed", discarded=True, trigger_time__gte=at - DISCARDS_SINCE)
@@ -257,8 +253,8 @@ def _ended(facts: Any, at: datetime) -> dict[tuple[str, str], list[dict[str, Any
 def _without_reused(
     others: Any, jobs_by_place: dict[tuple[str, str], list[dict[str, Any]]]
 ) -> None:
-    """A job that starts again under its own id counts from 1 again: the directory may be of the one
-    that lives.
+    """A job that restarts under its own id counts from 1 again: the directory may belong to a live
+    checkpoint.
     """
     ids = {entry["checkpoint_id"] for entries in jobs_by_place.values() for entry in entries}
     if not ids:

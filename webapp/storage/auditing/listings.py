@@ -1,4 +1,4 @@
-"""The listing of each root, below the run directory of its audit."""
+"""Lists each root into the run directory of its audit."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -29,10 +29,7 @@ class RootListing:
 
 
 def list_all(request: AuditRequest, run_dir: str, say: Callable[[str], None]) -> list[RootListing]:
-    """One root after the other; each is listed in parallel by itself.
-
-    Raises what listing raises.
-    """
+    """Roots one after the other, each listed in parallel. Raises as listing."""
     if request.inventory and len(request.roots) != 1:
         raise Refused("An inventory lists one root: name that root alone.")
     if request.as_of is not None:
@@ -59,7 +56,7 @@ def list_all(request: AuditRequest, run_dir: str, say: Callable[[str], None]) ->
 
 
 def as_of(listings: Sequence[RootListing]) -> datetime:
-    """When the first of them began: what came later an audit cannot know."""
+    """When the first listing began: an audit cannot know later files."""
     return min(listing.listed.as_of for listing in listings)
 
 
@@ -86,7 +83,7 @@ def _listed(
 
 
 def request_of(listing: RootListing, roots: Sequence[Root]) -> dict[str, Any]:
-    """As :mod:`spark_jobs.audit_request` reads it; ``roots`` are all of the audit."""
+    """The request as :mod:`spark_jobs.audit_request` reads it, with all roots of the audit."""
     root = listing.asked
     skips = [*listing.listed.unlisted, *listing.doubted]
     return {

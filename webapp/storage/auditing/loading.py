@@ -1,6 +1,4 @@
-"""A complete audit into the database: its tables in short transactions, again if need be, to the
-same rows.
-"""
+"""Loads a complete audit into the database in short transactions; repeating gives the same rows."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -23,14 +21,14 @@ KNOWN_TABLES: dict[str, ServingTable] = {**AUDIT_TABLES, **FILE_TABLES}
 
 
 def read_manifest(audit: StorageAudit) -> Manifest:
-    """Raises ``BadManifest`` where the audit did not get to its end."""
+    """Raises ``BadManifest`` if the audit is incomplete."""
     return run_files.read_manifest(audit.manifest_path, audit.audit_id, KNOWN_TABLES)
 
 
 def load(
     audit: StorageAudit, manifest: Manifest, lease: Lease, say: Callable[[str], None]
 ) -> dict[str, int]:
-    """Returns table → rows in it. Until :func:`finish` no page shows anything of it."""
+    """Returns table → number of rows. No page shows it until :func:`finish`."""
     rows_of: dict[str, int] = {}
     for name, model in AUDIT_MODELS.items():
         if name not in manifest.tables:
@@ -42,8 +40,7 @@ def load(
                 for row in rows
             ]
             with lease.writing():
-                # A row of an audit never changes: what a killed process had loaded already is left
-                # as it is.
+                # Rows of an audit never change: those loaded by a killed process stay.
                 model._default_manager.bulk_create(made, ignore_conflicts=True)
         rows_of[name] = manifest.tables[name].rows
         if rows_of[name]:
@@ -52,7 +49,7 @@ def load(
 
 
 def finish(audit: StorageAudit, lease: Lease) -> None:
-    """From here on it is the newest one."""
+    """Marks the audit as loaded: from now on the newest."""
     with lease.writing():
         audit.state, audit.finished_at = AuditState.LOADED, timezone.now()
         audit.save(update_fields=["state", "finished_at"])

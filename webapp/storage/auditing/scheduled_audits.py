@@ -15,5 +15,5 @@ def audit_all(lease: Lease, record: RunRecord) -> None:
     if not rows:
         return
     guard_h = settings.WEIR.storage_age_guard_h
-    request = audit_request.of_registered(rows, guard_h, AuditPurpose.SCHEDULED)
+    request = audit_request.request_for(rows, guard_h, AuditPurpose.SCHEDULED)
     audit(request, lease, record)

@@ -13,8 +13,8 @@ AUDIT, BY_HAND = "storage/audit", "storage/by-hand"
 
 
 def audits_s() -> dict[str, int]:
-    """All roots are audited together, since files of one may be referred to from another: the
-    shortest wish counts.
+    """Seconds between audits: the shortest interval of all roots, which are audited together as
+    they may refer to each other.
     """
     hours = list(StorageRoot.objects.audited().values_list("audit_every_h", flat=True))
     return (
@@ -25,14 +25,14 @@ def audits_s() -> dict[str, int]:
 
 
 def after(began: datetime, ended: datetime) -> datetime | None:
-    """The next audit: at once where a root was added after this one had begun, else in its interval
-    (None).
+    """When the next audit is due: at once if a root was added since this one began, else None for
+    its interval.
     """
     return ended if StorageRoot.objects.audited().filter(created_at__gt=began).exists() else None
 
 
 def audit_now(at: datetime) -> bool:
-    """An audit of all roots is due now; False where none is audited."""
+    """Makes an audit of all roots due now; False without roots."""
     intervals = audits_s()
     DueWork.objects.ensure(intervals, at)
     return bool(intervals) and bool(DueWork.objects.filter(key=AUDIT).update(next_attempt_at=at))

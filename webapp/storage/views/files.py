@@ -1,4 +1,4 @@
-"""Files that are not live, one page of the audit's Parquet at a time."""
+"""Files that are not live, page by page from the audit's Parquet."""
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
@@ -63,7 +63,7 @@ def files(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
-    """All files that fit, streamed as they are read."""
+    """All files that match, streamed."""
     filters = FileFilters.from_page(request.GET)
     filters.check()
     figures = latest_of(filters.wanted.root)
@@ -81,7 +81,7 @@ def _options(codes: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _row(row: dict[str, Any], age_guard_h: int) -> dict[str, Any]:
-    """``counts_from``: when it may count as other files do, of one that an earlier audit lacked."""
+    """``counts_from``: when a file that an earlier audit lacked may count like others."""
     words = REASONS.get(row["verdict"], {}).get(row["reason"], row["reason"])
     below_root = row["path"].removeprefix(row["root"].rstrip("/") + "/")
     counts_from = (

@@ -1,4 +1,4 @@
-"""All roots: what is live and what is dead in each, over time, and what nobody looks at yet."""
+"""All roots: live and dead bytes of each, over time, and suggested roots."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _NAMES = [f"{name}_{unit}" for name in (*VERDICTS, MISSING) for unit in ("bytes"
 
 @require_GET
 def over_time(request: HttpRequest) -> HttpResponse:
-    """Of one root, or of all together: at each audit what was known of every root by then."""
+    """Of one root or all: at each audit, the figures of every root known by then."""
     uri = parameter(request, "uri")
     rows = loaded_figures().order_by("-as_of", "-id")
     if uri:
@@ -85,7 +85,7 @@ def storage(request: HttpRequest) -> HttpResponse:
     totals = summed(audited)
     suggested = suggestions()
     of_roots = Finding.objects.open().filter(rule__startswith="storage.", data__root__isnull=False)
-    # The gravest of each comes last.
+    # The gravest of each root comes last.
     worst = dict(of_roots.order_by("severity_rank").values_list("data__root", "severity_rank"))
     context: dict[str, Any] = {
         "rows": sorted(
@@ -98,8 +98,7 @@ def storage(request: HttpRequest) -> HttpResponse:
         "totals": totals,
         "unreferenced": together(row["unreferenced"] for row in rows if row["unreferenced"]),
         "parts": parts(totals),
-        # Of all roots together raw bytes are known where every one has the same factor; else each
-        # row has its own.
+        # Raw bytes of all roots together are known only if all have the same factor.
         "replicated": common(replicated.get(row["uri"], NONE) for row in rows if row["figures"]),
         "audited": bool(audited),
         "oldest": min((row.as_of for row in audited), default=None),

@@ -1,8 +1,8 @@
-"""Parameters of the storage pages: URIs, which are long and may hold any sign."""
+"""Parameters of the storage pages: URIs, which are long and may contain any character."""
 
 from django.http import HttpRequest
 
 
 def parameter(request: HttpRequest, name: str) -> str:
-    """Empty where it is not given. PostgreSQL refuses NUL in texts."""
+    """Empty if absent. PostgreSQL refuses NUL in texts."""
     return request.GET.get(name, "").replace("\x00", "")[:4_000]

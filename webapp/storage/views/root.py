@@ -1,6 +1,4 @@
-"""One root: what its files are and why, jobs, checkpoints, chains, what is missing, what could not
-be known.
-"""
+"""One root: verdicts with reasons, jobs, checkpoints, chains, missing files, doubts."""
 
 from typing import Any
 from urllib.parse import urlencode

@@ -1,4 +1,4 @@
-"""Adding, changing, attesting and forgetting roots; asking for an audit."""
+"""Adds, changes, attests and removes roots; requests audits."""
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -53,7 +53,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_http_methods(["GET", "POST"])
 def attest(request: HttpRequest, pk: int) -> HttpResponse:
-    """Attest, after a look at the known ones, that every reader of the root is known; or withdraw
+    """Attests that every reader of the root is known, after showing the known ones; or withdraws
     that.
     """
     root = get_object_or_404(StorageRoot, pk=pk)

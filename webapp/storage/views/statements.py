@@ -1,4 +1,4 @@
-"""Stating of jobs, directories and files what ends a doubt, and taking it back."""
+"""Makes and takes back statements on jobs, directories and files that end doubts."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ MOST_TEXT = 4_000
 
 
 class StatementForm(forms.Form):
-    """What it is about comes from a doubt or a job's row, and cannot be changed here."""
+    """Its subject comes from a doubt or a job's row and is fixed."""
 
     reason = forms.CharField(
         label=_("Reason"), widget=forms.Textarea(attrs={"rows": 3}), max_length=2000

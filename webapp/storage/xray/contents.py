@@ -1,7 +1,5 @@
-"""What one ``_metadata`` holds, small enough to keep and to draw: figures per operator, directory,
-state, size of file.
-
-All are plain values, so that a page, the API and the cache take the same thing. Sizes are bytes.
+"""Contents of one ``_metadata``, small enough to cache and draw: figures per operator, directory,
+state, file size. Plain values, shared by page, API and cache. Sizes are bytes.
 """
 
 from dataclasses import dataclass
@@ -15,8 +13,7 @@ class SubtaskBytes:
 
 @dataclass(frozen=True)
 class OperatorContents:
-    """``largest`` are at most ``MOST_SUBTASKS`` subtasks, most state first; the figures beside it
-    count all of them.
+    """``largest``: at most ``MOST_SUBTASKS`` subtasks, most state first; other figures count all.
 
     ``max_over_median`` is over all running subtasks, those without any state as 0; ``None`` for
     fewer than two.
@@ -55,8 +52,8 @@ class ListedState:
     other states of its subtasks; ``files`` are the distinct files they lie in, the others being
     within the ``_metadata``. ``parallelism`` is that of its operator.
 
-    ``restore_bytes`` is what all subtasks together read of it at a restore, at most: every one
-    reads all of a UNION or BROADCAST state's handles, or, for BROADCAST, one of them.
+    ``restore_bytes`` is upper bound of what all subtasks together read of it at a restore: each
+    reads all handles of a UNION or BROADCAST state, or, for BROADCAST, one.
     """
 
     operator_id: str
@@ -118,12 +115,12 @@ class Xray:
 
     @property
     def self_contained(self) -> bool:
-        """No reference leaves its own job's directories."""
+        """Whether no reference leaves its own job's directories."""
         return self.foreign_files == 0
 
     @property
     def relocatable(self) -> bool:
-        """No path in it is absolute: it can be moved or copied as a directory."""
+        """Whether no path is absolute: it can be moved or copied as a directory."""
         return self.absolute == 0
 
     @property

@@ -1,7 +1,5 @@
-"""From the path of a checkpoint, in whatever spelling, to its ``_metadata`` where Weir reads it.
-
-Only what lies below a registered root is read: a path comes from Flink or from an address that was
-typed.
+"""Finds the ``_metadata`` of a checkpoint path in any spelling. Only paths below a registered root
+are read, as they come from Flink or are typed.
 """
 
 import errno
@@ -37,7 +35,7 @@ def root_of(path: str) -> StorageRoot | None:
 
 
 def located(written: str) -> MetadataFile:
-    """With size and time as the storage reports them now.
+    """With current size and time of the storage.
 
     Raises :class:`NotLocated` and ``OSError``.
     """
@@ -45,7 +43,7 @@ def located(written: str) -> MetadataFile:
 
 
 def referred(written: str) -> MetadataFile:
-    """A file of state that a ``_metadata`` refers to, to be opened, in the same way."""
+    """A state file that a ``_metadata`` refers to, located for reading in the same way."""
     try:
         return _file_at(canonical(written, spellings()))
     except BadUri as error:

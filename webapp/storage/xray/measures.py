@@ -31,9 +31,7 @@ def total(column: Any) -> int:
 
 
 def distinct_files(table: pa.Table) -> pa.Table:
-    """``path``, ``bytes``, ``references``: segments of one file are added up, whole files count
-    once.
-    """
+    """``path``, ``bytes``, ``references``: segments of a file are summed, whole files count once."""
     referring = table.filter(pc.is_valid(table["path"]))
     # The same segment may be named by several handles; so may a whole file.
     once = referring.group_by(["path", "offset_bytes"]).aggregate(
@@ -60,14 +58,12 @@ def _own(path: Any, owner: str) -> Any:
 
 
 def foreign(files: pa.Table, owner: str) -> pa.Table:
-    """Files outside the directory of its own job: one of the same id elsewhere is another job."""
+    """Files outside the directory of its own job; the same id elsewhere is another job."""
     return files.filter(pc.invert(_own(files["path"], owner)))
 
 
 def directories(files: pa.Table, owner: str) -> tuple[tuple[DirectoryContents, ...], int]:
-    """By the directory of a job where there is such a level, else by the directory of the file;
-    most bytes first.
-    """
+    """By job directory if there is one, else by the file's directory; most bytes first."""
     if not files.num_rows:
         return (), 0
     of_job = pc.struct_field(pc.extract_regex(files["path"], _JOB_DIRECTORY), "job")
@@ -114,7 +110,7 @@ def operators(
     finished: Mapping[str, int],
     uploaded: Mapping[str, int | None],
 ) -> tuple[tuple[OperatorContents, ...], int]:
-    """Most state first, at most ``MOST_OPERATORS``; and how many were left out."""
+    """At most ``MOST_OPERATORS``, most state first; and how many were left out."""
     by_subtask: dict[str, dict[int, int]] = defaultdict(dict)
     for row in (
         table.group_by(["operator_id", "subtask"]).aggregate([("state_bytes", "sum")]).to_pylist()
@@ -191,7 +187,7 @@ def _max_over_median(sizes: Sequence[int]) -> float | None:
 def listed_states(
     table: pa.Table, declared: Mapping[str, Operator]
 ) -> tuple[tuple[ListedState, ...], int]:
-    """Named operator states, those that a restore reads most of first."""
+    """Named operator states, by bytes that a restore reads, most first."""
     rows = (
         table.filter(pc.is_valid(table["states"]))
         .select(["operator_id", "states", "size_bytes", "path"])
@@ -237,7 +233,7 @@ def _restored(mode: str, parallelism: int, sizes: Sequence[int]) -> int:
 
 
 def size_buckets(sizes: Any) -> tuple[SizeBucket, ...]:
-    """By powers of two; empty ones between the smallest and the largest are there, with 0."""
+    """By powers of two, including empty ones between the smallest and the largest."""
     counts: dict[int, list[int]] = {}
     for size in sizes.to_pylist():
         bucket = counts.setdefault(1 << max(int(size) - 1, 0).bit_length(), [0, 0])

@@ -1,6 +1,4 @@
-"""X-rays that were made are kept: by path, size, time of the file and version of
-the reader.
-"""
+"""Caches X-rays by path, size and time of the file, and version of the reader."""
 
 import hashlib
 
@@ -17,8 +15,8 @@ _FORM = 4
 
 
 def xray(file: MetadataFile) -> Xray:
-    """Raises what :func:`webapp.storage.xray.xray_reader.read` raises; errors are not kept."""
-    # Without size and time it cannot be known whether it is still the same file.
+    """Raises as :func:`webapp.storage.xray.xray_reader.read`; errors are not cached."""
+    # Without size and time, a changed file would not be noticed.
     if file.size is None or file.modified is None:
         return xray_reader.read(file)
     facts = f"{file.path}\t{file.size}\t{file.modified}"

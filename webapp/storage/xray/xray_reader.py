@@ -1,7 +1,5 @@
-"""From a ``_metadata`` file to its X-ray, by columns: a million references cost no million objects.
-
-The file is read to its end before anything is returned; one that is damaged, incomplete or larger
-than allowed raises.
+"""Makes the X-ray of a ``_metadata`` file by columns, without an object for each reference. Reads
+the file to its end first; a damaged, incomplete or too large file raises.
 """
 
 from collections.abc import Iterable, Iterator
@@ -39,7 +37,7 @@ _CODED = ("operator_id", "kind")
 
 
 class TooLarge(Refused):
-    """More than a page may read; the command line reads it."""
+    """Larger than a page may read; the command line reads it."""
 
 
 def read(file: MetadataFile) -> Xray:
@@ -55,9 +53,7 @@ class Seen:
         self.finished: dict[str, int] = {}
         self.absolute = 0
         self.uploaded: dict[str, int | None] = {}
-        """By operator, as Flink counts; ``None`` where some keyed state does not say (before
-        1.15).
-        """
+        """By operator, as Flink counts; ``None`` if some keyed state does not say (before 1.15)."""
 
     def watch(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         for piece in pieces:

@@ -8,9 +8,9 @@ from django.core.management.base import CommandError
 
 from ingest.uris import BadUri
 from webapp.analyses.api import answered
-from webapp.analyses.asking import asked_of_fleet, asked_of_job, asked_of_root
 from webapp.analyses.declaration import Analysis, Declaration, FleetAnalysis, RootAnalysis
-from webapp.analyses.document import Advice, Asked, Block, Document, Facts, Note, NotKnown, Table
+from webapp.analyses.document import Advice, Block, Document, Facts, Inputs, Note, NotKnown, Table
+from webapp.analyses.inputs import inputs_for_fleet, inputs_for_job, inputs_for_root
 from webapp.analyses.presentation import MOST_SHOWN, shown
 from webapp.analyses.registry import all_analyses, all_fleet_analyses, all_root_analyses
 from webapp.config.preparation import PreparedCommand
@@ -68,28 +68,30 @@ class Command(PreparedCommand):
         elif options["json"]:
             print_document(self.stdout, answered(*answer))
         else:
-            print_lines(self.stdout, _of_document(answer[-1]))
+            print_lines(self.stdout, _document_lines(answer[-1]))
 
 
 AnalysisT = TypeVar("AnalysisT", Analysis, FleetAnalysis, RootAnalysis)
 
 
-def _worked_out(options: Mapping[str, Any]) -> tuple[Declaration[Any, Any], Asked, Document] | None:
+def _worked_out(
+    options: Mapping[str, Any],
+) -> tuple[Declaration[Any, Any], Inputs, Document] | None:
     """``None`` if no analysis is named."""
     of, job_or_name, name = options["of"], options["job"], options["name"]
     if options["fleet"]:
         of_fleet = _called(options["fleet"], all_fleet_analyses())
-        asked = asked_of_fleet(_parameters(of_fleet, options["set"]))
-        return of_fleet, asked, of_fleet.answer(asked)
+        inputs = inputs_for_fleet(_parameters(of_fleet, options["set"]))
+        return of_fleet, inputs, of_fleet.answer(inputs)
     if name is None and job_or_name and "/" in of:
         of_root, figures = _called(job_or_name, all_root_analyses()), root_named(of)
-        asked = asked_of_root(figures, _parameters(of_root, options["set"]))
-        return of_root, asked, of_root.answer(figures, asked)
+        inputs = inputs_for_root(figures, _parameters(of_root, options["set"]))
+        return of_root, inputs, of_root.answer(figures, inputs)
     if name is None:
         return None
     of_job, job = _called(name, all_analyses()), job_named(of, job_or_name)
-    asked = asked_of_job(job, _parameters(of_job, options["set"]))
-    return of_job, asked, of_job.answer(job, asked)
+    inputs = inputs_for_job(job, _parameters(of_job, options["set"]))
+    return of_job, inputs, of_job.answer(job, inputs)
 
 
 def _called(name: str, known: Mapping[str, AnalysisT]) -> AnalysisT:
@@ -126,13 +128,13 @@ def _parameters(analysis: Declaration[Any, Any], given: list[str]) -> ListFilter
     return parameters
 
 
-def _of_document(document: Document) -> Iterator[str]:
+def _document_lines(document: Document) -> Iterator[str]:
     yield f"{document.verdict.shape} {document.verdict.sentence}"
     for block in document.blocks:
-        yield from _of_block(block)
+        yield from _block_lines(block)
 
 
-def _of_block(block: Block) -> Iterator[str]:
+def _block_lines(block: Block) -> Iterator[str]:
     if isinstance(block, Facts):
         for fact in block.facts:
             yield (

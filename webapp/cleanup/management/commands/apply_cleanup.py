@@ -145,7 +145,7 @@ class Command(PreparedCommand):
             try:
                 orders.order(plan, verb, command_line_name(), timezone.now())
             except PlanActionRefused:
-                # A worker may have come to the end of it since the plan was read.
+                # A worker may have finished the plan since it was read.
                 plan.refresh_from_db()
                 if not self._is_done(plan, verb):
                     raise

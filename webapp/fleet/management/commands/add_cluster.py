@@ -51,9 +51,7 @@ class Command(PreparedCommand):
     )
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        """Options may stand between the name and the address, too: argparse alone takes the address
-        for missing then.
-        """
+        """Allows options between name and address, where argparse would miss the address."""
         parser = super().create_parser(prog_name, subcommand, **kwargs)
         # argparse has no switch for it
         parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]

@@ -9,7 +9,7 @@ from django.utils import timezone
 from webapp.config.preparation import PreparedCommand
 from webapp.fleet.rows_command import job_named
 from webapp.profiles.job_threads import job_threads
-from webapp.profiles.thread_dump_requests import MOST_ASKED, want_all
+from webapp.profiles.thread_dump_requests import MOST_ASKED, request_dumps
 
 
 class Command(PreparedCommand):
@@ -32,7 +32,7 @@ class Command(PreparedCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         job, now = job_named(options["cluster"], options["job"]), timezone.now()
         threads = job_threads(job, job.last_seen_at or job.as_of, now, options["vertex"])
-        asked = want_all(job.cluster, threads.taskmanager_ids, now, getuser())
+        asked = request_dumps(job.cluster, threads.taskmanager_ids, now, getuser())
         self.stdout.write(
             threads.why or f"{asked} of {len(threads.taskmanagers)} TaskManagers are asked.",
         )

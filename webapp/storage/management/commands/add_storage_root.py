@@ -147,7 +147,7 @@ class Command(PreparedCommand):
 
 
 def known_root(written: str) -> StorageRoot | None:
-    """The registered root that ``written`` names in whatever spelling.
+    """The registered root that ``written`` names in any spelling.
 
     Raises ``ValidationError``.
     """

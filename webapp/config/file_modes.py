@@ -30,14 +30,14 @@ FULL_OF_FILES = ("secrets", "logs")
 SIGNS = ("weir.sqlite3", "secrets")
 
 
-def close(home: Path, umask: int, database: str) -> None:
+def restrict(home: Path, umask: int, database: str) -> None:
     """Remove the permissions that ``umask`` excludes. ``database`` is the file of SQLite, or ""."""
-    for path in _kept(home, database):
+    for path in _paths(home, database):
         with suppress(OSError):
-            _close(path, umask)
+            _restrict(path, umask)
 
 
-def _kept(home: Path, database: str) -> Iterator[Path]:
+def _paths(home: Path, database: str) -> Iterator[Path]:
     if any((home / sign).exists() for sign in SIGNS) and home != Path.home():
         yield home
     for pattern in FILES:
@@ -50,7 +50,7 @@ def _kept(home: Path, database: str) -> Iterator[Path]:
         yield from (Path(f"{database}{end}") for end in ("", "-wal", "-shm"))
 
 
-def _close(path: Path, umask: int) -> None:
+def _restrict(path: Path, umask: int) -> None:
     status = path.lstat()
     is_ours = status.st_uid == os.geteuid() and (
         stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)

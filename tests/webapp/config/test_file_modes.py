@@ -15,7 +15,7 @@ from ingest.lake.store import Lake
 from ingest.records import Observed, Skip
 from tests.migrated import home_with_database
 from tests.spark_jobs.rows import NOON
-from webapp.config import closing
+from webapp.config import file_modes
 from webapp.config.environment import PROJECT_DIR
 
 
@@ -125,7 +125,7 @@ def test_a_folder_that_is_no_home_stays_open(
     if foreign == "its user's":
         monkeypatch.setattr(Path, "home", lambda: tmp_path)
     before = mode(tmp_path)
-    closing.close(tmp_path, 0o077, "")
+    file_modes.restrict(tmp_path, 0o077, "")
     assert mode(tmp_path) == before
 
 
@@ -133,7 +133,7 @@ def test_a_folder_that_is_no_home_stays_open(
 def test_files_of_others_stay_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "weir.sqlite3").touch(mode=0o644)
     os.chown(tmp_path / "weir.sqlite3", 65534, 65534)
-    closing.close(tmp_path, 0o077, str(tmp_path / "weir.sqlite3"))
+    file_modes.restrict(tmp_path, 0o077, str(tmp_path / "weir.sqlite3"))
     assert mode(tmp_path / "weir.sqlite3") == 0o644
 
 

@@ -4,24 +4,24 @@ from collections.abc import Callable
 from operator import is_
 from typing import Any, TypeVar
 
-AskedT = TypeVar("AskedT")
-FoundT = TypeVar("FoundT")
+ArgumentT = TypeVar("ArgumentT")
+ResultT = TypeVar("ResultT")
 
 
-def remembers_the_last(
+def caches_last_result(
     same: Callable[[Any, Any], bool] = is_,
-) -> Callable[[Callable[[AskedT], FoundT]], Callable[[AskedT], FoundT]]:
+) -> Callable[[Callable[[ArgumentT], ResultT]], Callable[[ArgumentT], ResultT]]:
 
-    def remembering(function: Callable[[AskedT], FoundT]) -> Callable[[AskedT], FoundT]:
-        last: tuple[AskedT, FoundT] | None = None
+    def caching(function: Callable[[ArgumentT], ResultT]) -> Callable[[ArgumentT], ResultT]:
+        last: tuple[ArgumentT, ResultT] | None = None
 
-        def asked(of: AskedT) -> FoundT:
+        def cached(of: ArgumentT) -> ResultT:
             nonlocal last
             known = last  # read once: another thread may replace it
             if known is None or not same(known[0], of):
                 known = last = of, function(of)
             return known[1]
 
-        return asked
+        return cached
 
-    return remembering
+    return caching

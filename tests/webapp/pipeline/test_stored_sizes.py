@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from ingest.lake.store import Lake
 from ingest.records import LogRecord, Observed
-from webapp.pipeline import kept_sizes
+from webapp.pipeline import stored_sizes
 from webapp.work.models import DueWork, KeptSize
 from webapp.work.perform import perform
 
@@ -38,8 +38,8 @@ def measured(home: Path) -> dict[tuple[str, str], KeptSize]:
     ):
         (home / folder).mkdir(parents=True)
         (home / folder / "file").write_bytes(b"x" * size)
-    DueWork.objects.ensure({kept_sizes.KEY: 600}, timezone.now())
-    perform(kept_sizes.KEY)
+    DueWork.objects.ensure({stored_sizes.KEY: 600}, timezone.now())
+    perform(stored_sizes.KEY)
     return {(row.area, row.name): row for row in KeptSize.objects.all()}
 
 
@@ -79,7 +79,7 @@ def test_the_database_tells_its_tables(measured: dict[tuple[str, str], KeptSize]
 def test_what_is_measured_again_replaces_what_was_known(
     measured: dict[tuple[str, str], KeptSize],
 ) -> None:
-    perform(kept_sizes.KEY, even_if_not_due=True)
+    perform(stored_sizes.KEY, even_if_not_due=True)
     assert {(row.area, row.name) for row in KeptSize.objects.all()} == set(measured)
 
 

@@ -22,29 +22,29 @@ from webapp.work.runs import RunRecord, describe
 
 
 @dataclass(frozen=True)
-class Held:
+class Usage:
     """``oldest_at``: the modification time of the oldest file."""
 
     size_bytes: int = 0
     files: int = 0
     oldest_at: datetime | None = None
 
-    def __add__(self, other: "Held") -> "Held":
+    def __add__(self, other: "Usage") -> "Usage":
         known = [at for at in (self.oldest_at, other.oldest_at) if at]
-        return Held(
+        return Usage(
             self.size_bytes + other.size_bytes, self.files + other.files, min(known, default=None)
         )
 
 
-def held(place: str | Path) -> Held:
+def held(place: str | Path) -> Usage:
     """The size of a file, or of everything below a folder; empty if missing. Links are not
     followed. Raises ``OSError``.
     """
-    total = Held()
+    total = Usage()
     if "://" in str(place):
-        return sum((Held(size, 1) for size in _sizes_elsewhere(str(place))), total)
+        return sum((Usage(size, 1) for size in _sizes_elsewhere(str(place))), total)
     for status in _stats(str(place)):
-        total += Held(status.st_size, 1, datetime.fromtimestamp(status.st_mtime, UTC))
+        total += Usage(status.st_size, 1, datetime.fromtimestamp(status.st_mtime, UTC))
     return total
 
 
@@ -160,7 +160,7 @@ def _folders(now: datetime) -> Iterator[KeptSize]:
         area="other",
         name=message("everything else in WEIR_HOME"),
         as_of=now,
-        **_fields(sum(map(held, rest), Held())),
+        **_fields(sum(map(held, rest), Usage())),
     )
 
 
@@ -178,7 +178,7 @@ def _runs(now: datetime) -> Iterator[KeptSize]:
                 "{kind:name}: {of_kind:number} run directories", kind=kind, of_kind=len(of_kind)
             ),
             as_of=now,
-            **_fields(sum(map(held, of_kind), Held())),
+            **_fields(sum(map(held, of_kind), Usage())),
         )
 
 
@@ -204,5 +204,5 @@ def _row(
     )
 
 
-def _fields(size: Held) -> dict[str, object]:
+def _fields(size: Usage) -> dict[str, object]:
     return {"size_bytes": size.size_bytes, "files": size.files, "oldest_at": size.oldest_at}

@@ -33,10 +33,10 @@ class Area:
     title: str
     size_bytes: int | None
     share: float | None
-    goes: str
+    expires: str
 
 
-def kept(request: HttpRequest) -> HttpResponse:
+def stored_data(request: HttpRequest) -> HttpResponse:
     sizes = dict(KeptSize.objects.order_by().values_list("area").annotate(total=Sum("size_bytes")))
     in_all = sum(size or 0 for area, size in sizes.items() if area != "tables")
     context = {
@@ -48,7 +48,7 @@ def kept(request: HttpRequest) -> HttpResponse:
                 title,
                 sizes.get(slug),
                 (sizes.get(slug) or 0) / in_all if in_all else None,
-                _goes(slug),
+                _expiry(slug),
             )
             for slug, title in AREAS.items()
         ],
@@ -60,7 +60,7 @@ def kept(request: HttpRequest) -> HttpResponse:
     return render(request, "pipeline/kept.html", context)
 
 
-def _goes(area: str) -> str:
+def _expiry(area: str) -> str:
     return {
         "database": gettext("rows by age"),
         "lake": gettext("replaced files after %(kept_for)s; rows stay")

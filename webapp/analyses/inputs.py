@@ -1,0 +1,26 @@
+"""The time range of an analysis: of a job up to when it was last seen, of a root at its newest
+audit, of the fleet now.
+"""
+
+from django.utils import timezone
+
+from webapp.analyses.document import Inputs
+from webapp.fleet.job_lookup import whole_life
+from webapp.fleet.models import JobCurrent
+from webapp.lib.filter_sets import ListFilters
+from webapp.storage.models import RootFigures
+
+
+def inputs_for_job(job: JobCurrent, parameters: ListFilters) -> Inputs:
+    """The whole life of the job."""
+    at = job.last_seen_at or job.as_of
+    return Inputs(whole_life(job, at).from_time, at, timezone.now(), parameters)
+
+
+def inputs_for_root(figures: RootFigures, parameters: ListFilters) -> Inputs:
+    return Inputs(figures.as_of, figures.as_of, timezone.now(), parameters)
+
+
+def inputs_for_fleet(parameters: ListFilters) -> Inputs:
+    now = timezone.now()
+    return Inputs(now, now, now, parameters)
