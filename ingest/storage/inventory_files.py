@@ -298,8 +298,9 @@ def _of_azure(name: str, says: Mapping[str, Any]) -> Inventory | None:
         )
     filters = says.get("ruledefinition", {}).get("filters", {})
     completed = says.get("inventorycompletiontime")
-    # Files that were made in the last days only: no root is covered.
-    recent = filters.get("creationTime")
+    # Files of the last days only, or none as Flink writes them: no root is covered.
+    types = _texts(filters.get("blobTypes"))
+    is_partial = filters.get("creationTime") or (types and "blockBlob" not in types)
     return Inventory(
         name,
         tuple(InventoryFile(str(file["blob"]), _count(file.get("size"))) for file in says["files"]),
@@ -307,7 +308,7 @@ def _of_azure(name: str, says: Mapping[str, Any]) -> Inventory | None:
         completed and _instant(completed) + CLOCK_SKEW,
         rows=_count(says.get("summary", {}).get("objectCount")),
         prefixes=_texts(filters.get("prefixMatch")),
-        left_out=("",) if recent else _texts(filters.get("excludePrefix")),
+        left_out=("",) if is_partial else _texts(filters.get("excludePrefix")),
     )
 
 
