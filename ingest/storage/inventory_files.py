@@ -325,8 +325,9 @@ def _from_azure(name: str, says: Mapping[str, Any]) -> Inventory | None:
         )
     filters = says.get("ruledefinition", {}).get("filters", {})
     completed = says.get("inventorycompletiontime")
-    # The inventory only has files of the last days, so it covers no root.
-    recent = filters.get("creationTime")
+    # Files of the last days only, or none as Flink writes them: no root is covered.
+    types = _texts(filters.get("blobTypes"))
+    is_partial = filters.get("creationTime") or (types and "blockBlob" not in types)
     return Inventory(
         name,
         tuple(InventoryFile(str(file["blob"]), _count(file.get("size"))) for file in says["files"]),
@@ -334,7 +335,7 @@ def _from_azure(name: str, says: Mapping[str, Any]) -> Inventory | None:
         completed and _instant(completed) + CLOCK_SKEW,
         rows=_count(says.get("summary", {}).get("objectCount")),
         prefixes=_texts(filters.get("prefixMatch")),
-        left_out=("",) if recent else _texts(filters.get("excludePrefix")),
+        left_out=("",) if is_partial else _texts(filters.get("excludePrefix")),
     )
 
 
