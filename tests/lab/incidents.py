@@ -25,8 +25,9 @@ class Incident:
     checkpoint claimed by a second job, and old files deleted before that one restarts.
     ``killed_after``: completed checkpoints, after each of which a TaskManager is killed, and
     started again after ``killed_for_s``. ``storage_gone_after``: completed checkpoints, after which
-    a file is where the job's checkpoint directory was. ``rescaled_after``: completed checkpoints, after which every
-    vertex of parallelism 4 is asked to run with 2. ``restored_from``: a checkpoint below the root,
+    a file is where the job's checkpoint directory was. ``begun_afresh_after``: completed
+    checkpoints, after which the job is cancelled and submitted again without any. ``rescaled_after``:
+    completed checkpoints, after which every vertex of parallelism 4 is asked to run with 2. ``restored_from``: a checkpoint below the root,
     from which the job is started once more beside itself. ``reports_metrics``: each process answers
     Prometheus, see :attr:`tests.lab.configuration.Layout.metrics_ports`. ``prints_json``: each
     process prints its log as JSON besides, which is kept as a container runtime would.
@@ -47,6 +48,7 @@ class Incident:
     killed_after: tuple[int, ...] = ()
     killed_for_s: float = 6
     storage_gone_after: int | None = None
+    begun_afresh_after: int | None = None
     rescaled_after: int | None = None
     restored_from: str | None = None
     counts_calls: bool = False
@@ -622,6 +624,13 @@ INCIDENTS = {
             {"rate": "100"},
             {"execution.checkpointing.interval": "4s"},
             storage_gone_after=3,
+        ),
+        Incident(
+            "begun-afresh",
+            "a job is cancelled, which keeps its checkpoints, and submitted again without any",
+            {"rate": "100"},
+            {"execution.checkpointing.interval": "4s"},
+            begun_afresh_after=4,
         ),
         Incident(
             "hurried",
