@@ -92,6 +92,12 @@ _DEBLOATING = {"taskmanager.network.memory.buffer-debloat.enabled": "true"}
 _GATES = "org.apache.flink.runtime.io.network.partition.consumer.SingleInputGate"
 _UNION = {"rate": "300", "enrich-parallelism": "4", "fail-every-s": "12", "union-elements": "100"}
 _MANY_RETAINED = {"execution.checkpointing.interval": "3s", "state.checkpoints.num-retained": "50"}
+_SLOW_HOST = {
+    "rate": "2000",
+    "enrich-parallelism": "4",
+    "slow-us": "3000",
+    "slow-on": "flink-tm-1",
+}
 _COUNTED = {"rate": "1000", "keys": "20000", "value-bytes": "100", "partitions": "2"}
 
 INCIDENTS = {
@@ -308,12 +314,12 @@ INCIDENTS = {
                 "enrich takes 3 ms for a record on the host of the first TaskManager, and next to "
                 "none on the other; keys are spread evenly"
             ),
-            {
-                "rate": "2000",
-                "enrich-parallelism": "4",
-                "slow-us": "3000",
-                "slow-on": "flink-tm-1",
-            },
+            _SLOW_HOST,
+        ),
+        Incident(
+            "slow-host-unaligned",
+            "the same with unaligned checkpoints: the fast host has time to spare",
+            _SLOW_HOST | {"set.execution.checkpointing.unaligned": "true"},
         ),
         Incident(
             "late-sync",
