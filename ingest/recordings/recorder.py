@@ -16,8 +16,9 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from ingest.errors import IngestError, Refused
+from ingest.flink_logs.documents import READ_BYTES
 from ingest.flink_logs.endpoint import MAX_FILE_BYTES, listed_logs
-from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, unreadable
+from ingest.flink_logs.files import UNREADABLE, LogFile, find, unreadable
 from ingest.flink_rest.address import Address, parse_address
 from ingest.flink_rest.client import Gate, client_of
 from ingest.flink_rest.collector import Collected, collect_cluster
