@@ -1302,12 +1302,6 @@ _PROCESS_PATTERNS = (
     ),
     _pattern(
         "taskmanager_fatal",
-        "1.9+ on YARN",
-        r"YARN TaskManager initialization failed\.",
-        "YARN TaskManager initialization failed.\njava.io.IOException: no such keytab",
-    ),
-    _pattern(
-        "taskmanager_fatal",
         "1.9+",
         rf"Terminating TaskManagerRunner with exit code {t.INT:count}",
         "Terminating TaskManagerRunner with exit code 1.",

@@ -148,9 +148,8 @@ CAUSES = (
         r"|PermanentRedirect|AuthorizationHeaderMalformed|addressed using the specified endpoint",
         message("the bucket is not there, or not at that endpoint"),
         message(
-            "Compare the name of the bucket with what the store has, and the region and endpoint "
-            "that the job uses with those of the bucket (s3.endpoint, fs.s3a.endpoint.region, "
-            "s3.path.style.access). Without it no checkpoint is written."
+            "Compare the bucket's name, region and endpoint with what the job uses (s3.endpoint, "
+            "fs.s3a.endpoint.region, s3.path.style.access)."
         ),
         "com.amazonaws.services.s3.model.AmazonS3Exception: The specified bucket does not exist "
         "(Service: Amazon S3; Status Code: 404; Error Code: NoSuchBucket)",
@@ -235,23 +234,12 @@ CAUSES = (
         "org.apache.hadoop.security",
     ),
     FailureCause(
-        "ASYNC_TIMEOUT",
-        r"Async function call has timed out",
-        message("an asynchronous request of the job took longer than its time-out"),
-        message(
-            "See why the system that it asks is slow. Let requests be tried again "
-            "(AsyncDataStream…WithRetry), and override timeout(): one late answer then does not "
-            "restart the job."
-        ),
-        "java.util.concurrent.TimeoutException: Async function call has timed out.",
-        "org.apache.flink.streaming.api.functions.async.AsyncFunction",
-    ),
-    FailureCause(
         "CONNECTION_BROKEN",
         r"Connection reset|Broken pipe|Connection refused|(?<!connect\.errors\.)ConnectException"
         r"|SocketTimeoutException|ClosedChannelException|errors\.(?:Timeout|Network|Disconnect)"
         r"Exception|(?:connect|Connection|Read|read) timed out|NoRouteToHost|UnknownHostException"
         r"|I/O error occurred while sending to the backend|listener timeout after waiting"
+        r"|Async function call has timed out"
         r"|CommunicationsException|Connection (?:is )?closed|HikariPool[^\n]{0,80}not available"
         r"|Topic [^\n]{0,200} not present in metadata|Expiring \d+ record\(s\)"
         r"|Communications link failure|forcibly closed by the remote host|连接被对方重设"
