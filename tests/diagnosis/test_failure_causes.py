@@ -500,6 +500,10 @@ NEAR = {
         "authentication.client.KerberosAuthenticator.authenticate(X.java:1)",
         "CONNECTION_BROKEN",
     ),
+    "TASKMANAGERS_DISCONNECTED": (
+        "java.io.IOException: Connection reset by peer\n\tat io.netty.channel.Foo.read(Foo.java:1)",
+        "CONNECTION_BROKEN",
+    ),
     "CONNECTION_BROKEN": ("org.apache.kafka.connect.errors.ConnectException: task failed", None),
     "NATIVE_LIBRARY": ("Loaded the native RocksDB library", None),
     "KRYO": ("Kryo serializes 3 types of the job", None),

@@ -234,6 +234,20 @@ CAUSES = (
         "org.apache.hadoop.security",
     ),
     FailureCause(
+        "TASKMANAGERS_DISCONNECTED",
+        r"netty\.exception\.(?:Local|Remote)TransportException|Connecting to remote task manager"
+        r"|PartitionConnectionException",
+        message("the connection between two TaskManagers broke"),
+        message(
+            "Mostly one of them ended at that time: its own log and the end of its container say "
+            "why. If both live, look at what is between their hosts (policies, idle time-outs, "
+            "lost packets), and at long garbage collections."
+        ),
+        "org.apache.flink.runtime.io.network.netty.exception.LocalTransportException: "
+        "readAddress(..) failed: Connection timed out (connection to '10.0.0.2/10.0.0.2:40001')",
+        "org.apache.flink.runtime.io.network.netty.exception.LocalTransportException",
+    ),
+    FailureCause(
         "CONNECTION_BROKEN",
         r"Connection reset|Broken pipe|Connection refused|(?<!connect\.errors\.)ConnectException"
         r"|SocketTimeoutException|ClosedChannelException|errors\.(?:Timeout|Network|Disconnect)"

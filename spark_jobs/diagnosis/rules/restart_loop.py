@@ -52,7 +52,13 @@ FATAL_BEFORE_MS = 90_000
 """A TaskManager logs what ends it; others miss it by a heartbeat that times out."""
 SLOTS_REQUIRED, SLOTS_MISSING = "slots_required", "slots_missing"
 SYMPTOMS = frozenset(
-    {"RPC_TIMEOUT", "CONNECTION_BROKEN", "CONTAINER_EXITED", "PARTITION_NOT_FOUND"}
+    {
+        "RPC_TIMEOUT",
+        "CONNECTION_BROKEN",
+        "CONTAINER_EXITED",
+        "PARTITION_NOT_FOUND",
+        "TASKMANAGERS_DISCONNECTED",
+    }
 )
 STUCK_RESTARTS = 2
 """So many for long without all tasks running: slots that never come allow two in ten minutes."""
