@@ -358,6 +358,7 @@ def test_two_wrong_objectives_and_a_right_one_burn_as_computed_by_hand(viewer: C
     assert [one.rule for one in Finding.objects.open()] == ["availability.objective"]
     row.refresh_from_db()
     assert (row.burn, row.burn_over_min) == (found["availability"].burn, 60)
+    assert "▲ 3.47 ×</b><small>1 h</small>" in viewer.get("/objectives/").content.decode()
 
 
 def test_the_fleet_and_its_findings_are_ranked_by_the_objective_that_burns(
