@@ -86,7 +86,6 @@ class MaskedLog:
 
 
 HEAD_BYTES = 256
-READ_BYTES = 1 << 20
 
 
 @dataclass(slots=True)

@@ -288,7 +288,7 @@ def test_kafka_lag_that_grows_stays_and_is_caught_up_is_called_so(of_kafka):
     own = OwnOfTopic(KAFKA, "log")
     of = saved(*of_kafka)
     tones = [
-        source_lag.answer(of, Asked(at, at, at)).verdict.tone
+        source_lag.answer(of, Inputs(at, at, at)).verdict.tone
         for at in (own.at(second) for second in (150, 260, 390, 460))
     ]
     assert tones == ["warn", "warn", "done", "ok"]

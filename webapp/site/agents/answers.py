@@ -11,8 +11,8 @@ from django.utils.html import strip_tags
 
 from spark_jobs.diagnosis.known_bugs import KNOWN_BUGS
 from spark_jobs.diagnosis.registry import all_rules
-from webapp.analyses.asking import asked_of_job
 from webapp.analyses.fleet.known_bugs import bugs_of_job
+from webapp.analyses.inputs import inputs_for_job
 from webapp.analyses.presentation import plain
 from webapp.analyses.registry import all_analyses
 from webapp.checkpoints.models import CheckpointFact
@@ -50,7 +50,8 @@ def _job(cluster: str, job: str) -> JobCurrent:
             if found
             else "There is no such job on such a cluster, or you do not see it. sick_jobs lists jobs."
         )
-    return found[0]
+    [known] = found
+    return known
 
 
 def _about(job: JobCurrent) -> dict[str, Any]:
@@ -107,8 +108,10 @@ def _bugs(rows: Iterable[Finding]) -> dict[int, list[dict[str, str]]]:
     "sick_jobs",
     "Which jobs are in trouble",
     "Jobs that run, the worst first, each with its worst open finding. Start here.",
+    {
+        "cluster": "only of this cluster",
+    },
     optional=frozenset({"cluster"}),
-    cluster="only of this cluster",
 )
 def sick_jobs(cluster: str = "") -> dict[str, Any]:
     living = JobCurrent.objects.with_status(timezone.now()).newest_attempts()
@@ -143,7 +146,7 @@ def sick_jobs(cluster: str = "") -> dict[str, Any]:
     "Why a job is sick",
     "Its open findings, causes first, with figures, next steps, known bugs of Flink that explain "
     "them, and its incident.",
-    **OF_JOB,
+    OF_JOB,
 )
 def why(cluster: str, job: str) -> dict[str, Any]:
     about = _job(cluster, job)
@@ -168,7 +171,9 @@ def why(cluster: str, job: str) -> dict[str, Any]:
     "evidence",
     "What a finding rests on",
     "Every figure of a finding with its unit, threshold and instant, and what it concerns as well.",
-    finding="its number",
+    {
+        "finding": "its number",
+    },
 )
 def evidence(finding: str) -> dict[str, Any]:
     row = Finding.objects.filter(pk=row_number(finding) if finding.isdigit() else -1).first()
@@ -189,7 +194,7 @@ def _analysis(name: str, job: JobCurrent, values: Mapping[str, str]) -> dict[str
         parameters.check()
     except WrongParameters as wrong:
         raise Unanswerable(str(wrong)) from None
-    answered: dict[str, Any] = plain(analysis.answer(job, asked_of_job(job, parameters)))
+    answered: dict[str, Any] = plain(analysis.answer(job, inputs_for_job(job, parameters)))
     return answered
 
 
@@ -197,10 +202,12 @@ def _analysis(name: str, job: JobCurrent, values: Mapping[str, str]) -> dict[str
     "what_changed",
     "What changed before and after",
     "A job before and after an instant: deploys and restarts, settings, durations, sizes, pressure.",
+    {
+        **OF_JOB,
+        "at": "an ISO 8601 instant; without it, when its worst open finding began",
+        "window": "how much before and after, such as 1h",
+    },
     optional=frozenset({"at", "window"}),
-    **OF_JOB,
-    at="an ISO 8601 instant; without it, when its worst open finding began",
-    window="how much before and after, such as 1h",
 )
 def what_changed(cluster: str, job: str, at: str = "", window: str = "") -> dict[str, Any]:
     about = _job(cluster, job)
@@ -217,7 +224,7 @@ def what_changed(cluster: str, job: str, at: str = "", window: str = "") -> dict
     "checkpoints",
     "The newest checkpoints of a job",
     "Outcome, duration of each phase, size, slowest subtask and reason of failure of the newest.",
-    **OF_JOB,
+    OF_JOB,
 )
 def checkpoints(cluster: str, job: str) -> dict[str, Any]:
     about = _job(cluster, job)
@@ -251,7 +258,7 @@ def checkpoints(cluster: str, job: str) -> dict[str, Any]:
     "Where back-pressure comes from",
     "The newest measured minute of each vertex: busy, back-pressured, buffers, records, lag; and "
     "open findings on pressure.",
-    **OF_JOB,
+    OF_JOB,
 )
 def pressure(cluster: str, job: str) -> dict[str, Any]:
     about = _job(cluster, job)
@@ -297,16 +304,18 @@ def _stored(row: JobStorage | RootFigures) -> dict[str, Any]:
     "What lies in storage",
     "Live, wasted, orphaned and missing bytes of a job, or of a root, as of the newest audit. "
     "Nothing is deleted by asking.",
+    {
+        **OF_JOB,
+        "root": "URI of a root of checkpoints, instead of a job",
+    },
     optional=frozenset({"cluster", "job", "root"}),
-    **OF_JOB,
-    root="URI of a root of checkpoints, instead of a job",
 )
 def storage(cluster: str = "", job: str = "", root: str = "") -> dict[str, Any]:
     if root:
         figures = latest_of(root)
         if figures is None:
             raise Unanswerable("No audit of such a root is known, or you do not see it.")
-        missing = MissingFile.objects.filter(audit=figures.audit_id, root=root)
+        missing = MissingFile.objects.filter(audit=figures.audit, root=root)
         return {
             "root": root,
             "audited_at": figures.as_of,
@@ -350,9 +359,11 @@ def _incident(row: Incident) -> dict[str, Any]:
     "Where this happened before",
     "Incidents with the same rule as the worst finding of a job, of any job, the newest first, with "
     "what people said.",
+    {
+        **OF_JOB,
+        "rule": "instead of that of the worst finding",
+    },
     optional=frozenset({"rule"}),
-    **OF_JOB,
-    rule="instead of that of the worst finding",
 )
 def similar_incidents(cluster: str, job: str, rule: str = "") -> dict[str, Any]:
     about = _job(cluster, job)
@@ -377,7 +388,9 @@ def _days_ago(days: int) -> datetime:
     "runbook",
     "What to do about a rule",
     "What a rule means, where to look, what to do now and for good, and when it is not this.",
-    rule="such as pressure.root",
+    {
+        "rule": "such as pressure.root",
+    },
 )
 def runbook(rule: str) -> dict[str, Any]:
     known = all_rules().get(rule)
@@ -398,7 +411,7 @@ def runbook(rule: str) -> dict[str, Any]:
     "known_bugs",
     "Which bugs of Flink can hit a job",
     "Bugs of its release that it shows, that its configuration allows, or that cannot be told.",
-    **OF_JOB,
+    OF_JOB,
 )
 def known_bugs(cluster: str, job: str) -> dict[str, Any]:
     about = _job(cluster, job)

@@ -52,7 +52,11 @@ TOOLS: dict[str, Tool] = {}
 
 
 def tool(
-    name: str, title: str, about: str, optional: frozenset[str] = frozenset(), **arguments: str
+    name: str,
+    title: str,
+    about: str,
+    arguments: Mapping[str, str],
+    optional: frozenset[str] = frozenset(),
 ) -> Callable[[Callable[..., dict[str, Any]]], Callable[..., dict[str, Any]]]:
     def declare(answer: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
         TOOLS[name] = Tool(name, title, about, arguments, optional, answer)
@@ -95,7 +99,7 @@ def bounded(answer: dict[str, Any]) -> dict[str, Any]:
     """``answer`` as JSON data within ``MOST_CHARACTERS``; ``left_out`` says what was cut."""
     for rows in (50, 20, 10, 5, FEWEST_ROWS):
         left_out: list[str] = []
-        made = _cut(answer, rows, "", left_out)
+        made: dict[str, Any] = _cut(answer, rows, "", left_out)
         if left_out:
             made["left_out"] = left_out[:10]
         if len(json.dumps(made, ensure_ascii=False)) <= MOST_CHARACTERS:
