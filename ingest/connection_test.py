@@ -48,7 +48,7 @@ async def _probe(cluster: ClusterSource, timeout_s: float) -> Probe:
     )
     asked = [source for source in sources() if source.probe and source.wanted(run)]
     # Concurrently: a source that hangs must not use up the time of the others.
-    await asyncio.gather(*(_bounded(source, run, timeout_s, notes) for source in asked))
+    await asyncio.gather(*(_run_with_timeout(source, run, timeout_s, notes) for source in asked))
     if not asked:
         notes.misses.append(
             message("No address, Prometheus or logs are given: Weir has nothing to read.")
@@ -63,7 +63,9 @@ async def _probe(cluster: ClusterSource, timeout_s: float) -> Probe:
     )
 
 
-async def _bounded(source: Source, run: ClusterRun, timeout_s: float, notes: ProbeNotes) -> None:
+async def _run_with_timeout(
+    source: Source, run: ClusterRun, timeout_s: float, notes: ProbeNotes
+) -> None:
     probed = pkgutil.resolve_name(source.probe)
     try:
         async with asyncio.timeout(timeout_s):

@@ -139,7 +139,7 @@ class Message(str):
             _check(template, name, kind, values[name])
         form = plural if plural and number != 1 else template
         self = super().__new__(
-            cls, _filled(form, {name: _english(kind, values[name]) for name, kind in parts.items()})
+            cls, _fill(form, {name: _english(kind, values[name]) for name, kind in parts.items()})
         )
         self.template, self.values, self.plural, self.number = template, values, plural, number
         return self
@@ -254,12 +254,12 @@ def rendered(
         return shown
     parts = placeholders(shown.template)
     texts = {
-        name: _translated(kind, shown.values[name], translate, fill) for name, kind in parts.items()
+        name: _translate(kind, shown.values[name], translate, fill) for name, kind in parts.items()
     }
     return fill(translate(shown), texts)
 
 
-def _translated(
+def _translate(
     kind: str,
     value: Any,
     translate: Callable[[Message], str],
@@ -351,5 +351,5 @@ def _english(kind: str, value: Any) -> str:
     return f"{value[:1].upper()}{value[1:]}" if kind == "opening" else str(value)
 
 
-def _filled(template: str, texts: Mapping[str, str]) -> str:
+def _fill(template: str, texts: Mapping[str, str]) -> str:
     return PLACEHOLDER.sub(lambda match: texts[match[1]], template)

@@ -54,7 +54,7 @@ class Spellings:
     _prefixes: tuple[tuple[str, str], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        pairs = {_normalised(old): _normalised(new) for old, new in self.aliases}
+        pairs = {_normalise(old): _normalise(new) for old, new in self.aliases}
         pairs = {old: new for old, new in pairs.items() if old != new}
         object.__setattr__(
             self, "_prefixes", tuple(sorted(pairs.items(), key=lambda pair: -len(pair[0])))
@@ -73,7 +73,7 @@ class Spellings:
 
     def _once(self, uri: str) -> str | None:
         return next(
-            (_joined(new, uri[len(old) :]) for old, new in self._prefixes if is_below(uri, old)),
+            (_join(new, uri[len(old) :]) for old, new in self._prefixes if is_below(uri, old)),
             None,
         )
 
@@ -105,7 +105,7 @@ def canonical(uri: str, spellings: Spellings = PLAIN) -> str:
 
     A plain absolute path is local. Raises ``BadUri``. Idempotent.
     """
-    return spellings.apply(_normalised(uri))
+    return spellings.apply(_normalise(uri))
 
 
 def refuse_undecodable(uri: str) -> None:
@@ -156,7 +156,7 @@ def canonical_column(
     others = pc.invert(plain)
     slow = written.filter(others).to_pylist()
     known = {uri: _or_none(uri, spellings) for uri in set(slow)}
-    respelled = _respelled(written, plain, aliases)
+    respelled = _respell(written, plain, aliases)
     return (
         pc.replace_with_mask(respelled, others, pa.array([known[uri] for uri in slow], pa.string()))
         if slow
@@ -169,18 +169,18 @@ def _plain(written: pa.Array) -> pa.Array:
     return pc.fill_null(pc.match_substring_regex(written, _SURELY_CANONICAL), True)
 
 
-def _respelled(written: pa.Array, plain: pa.Array, aliases: Sequence[tuple[str, str]]) -> pa.Array:
+def _respell(written: pa.Array, plain: pa.Array, aliases: Sequence[tuple[str, str]]) -> pa.Array:
     """What ``Spellings.apply`` does, for the rows that are ``plain``."""
     left = plain
     while aliases and pc.any(left).as_py():
         moved = pa.repeat(pa.scalar(False), len(written))
         for old, new in aliases:
-            prefix = _joined(old, "/")
+            prefix = _join(old, "/")
             here = pc.and_(
                 pc.and_not(left, moved), pc.fill_null(pc.starts_with(written, prefix), False)
             )
             written = pc.if_else(
-                here, pc.utf8_replace_slice(written, 0, len(prefix), _joined(new, "/")), written
+                here, pc.utf8_replace_slice(written, 0, len(prefix), _join(new, "/")), written
             )
             moved = pc.or_(moved, here)
         left = moved
@@ -211,7 +211,7 @@ def _or_none(uri: str, spellings: Spellings) -> str | None:
         return None
 
 
-def _normalised(uri: str) -> str:
+def _normalise(uri: str) -> str:
     if "\x00" in uri:
         raise BadUri(
             uri,
@@ -221,7 +221,7 @@ def _normalised(uri: str) -> str:
             ),
         )
     scheme, authority, path = _split(_UNDECODABLE.sub("\ufffd", uri))
-    path = _path(_decoded(path, uri))
+    path = _path(_decode(path, uri))
     if scheme == "file":
         return f"file:{path}"
     return f"{scheme}://{authority}{'' if authority and path == '/' else path}"
@@ -261,7 +261,7 @@ def _authority(scheme: str, authority: str, uri: str) -> str:
     return f"{user}{at}{host}" if scheme in _USER_IS_A_NAME else host
 
 
-def _decoded(path: str, uri: str) -> str:
+def _decode(path: str, uri: str) -> str:
     for _ in range(_MOST_ENCODINGS):
         if not _ENCODED.search(path):
             return path
@@ -295,7 +295,7 @@ def _path(path: str) -> str:
     return "/" + "/".join(parts)
 
 
-def _joined(prefix: str, rest: str) -> str:
+def _join(prefix: str, rest: str) -> str:
     """``rest`` is empty, or what follows a prefix with or without the slash between."""
     if not rest:
         return prefix

@@ -52,7 +52,7 @@ class Here:
         return rows
 
     def all(self, rows: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
-        return pa.concat_tables([schema.empty_table(), *(_shaped(table, schema) for table in rows)])
+        return pa.concat_tables([schema.empty_table(), *(_shape(table, schema) for table in rows)])
 
     def count(self, rows: pa.Table) -> int:
         return int(rows.num_rows)
@@ -126,10 +126,10 @@ def _read(file: str, schema: pa.Schema) -> pa.Table:
     with fsspec.open(file, "rb") as opened, ParquetStream(opened, checks_pages=True) as parquet:
         held = [name for name in schema.names if name in parquet.schema_arrow.names]
         table = parquet.read(held)
-    return _shaped(table, schema)
+    return _shape(table, schema)
 
 
-def _shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+def _shape(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     given = rows.column_names
     columns = (
         rows.column(field.name) if field.name in given else pa.nulls(rows.num_rows, field.type)

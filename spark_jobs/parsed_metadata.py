@@ -115,7 +115,7 @@ class ParsedMetadata:
         self._keep_snapshots(rows)
         for attempt in commit_attempts():
             with attempt, staged_commit(self.lake, READ_BY_SPARK[TABLE].name) as (delta, version):
-                batches = _stamped(rows, version, datetime.now(UTC))
+                batches = _stamp(rows, version, datetime.now(UTC))
                 write_deltalake(
                     delta,
                     pa.RecordBatchReader.from_batches(REFERENCES.schema, batches),
@@ -175,7 +175,7 @@ def find_replacements(engine: Engine, failed: pa.Table, wanted: pa.Table) -> pa.
     return reading.new_ones(engine.collected(successors), wanted)
 
 
-def _stamped(rows: ds.Dataset, version: int, at: datetime) -> Iterator[pa.RecordBatch]:
+def _stamp(rows: ds.Dataset, version: int, at: datetime) -> Iterator[pa.RecordBatch]:
     schema = REFERENCES.schema
     stamps: dict[str, str | int | datetime | date] = {
         "cluster": "",

@@ -46,11 +46,11 @@ def _rows_of_commits(lake: LakeReader, table: str, after: int, last: int) -> Cou
         elif lake.local_root is None:
             counter[min(file.last_seq or last, last)] += file.rows
         else:
-            counter.update(_counted(lake, table, file, after))
+            counter.update(_count_rows(lake, table, file, after))
     return counter
 
 
-def _counted(lake: LakeReader, table: str, file: DataFile, after: int) -> dict[int, int]:
+def _count_rows(lake: LakeReader, table: str, file: DataFile, after: int) -> dict[int, int]:
     return counts(
         ds.dataset([data_path(lake, table, file)], format="parquet"),
         "commit_seq",

@@ -162,12 +162,12 @@ def run(args: argparse.Namespace) -> int:
             "more often."
         )
     source = source_of(args, "recorded", args.url)
-    summary = asyncio.run(_recorded(args, source))
+    summary = asyncio.run(_record(args, source))
     print(described(summary))
     return 1 if summary.skips or summary.error else 0
 
 
-async def _recorded(args: argparse.Namespace, source: ClusterSource) -> RecordSummary:
+async def _record(args: argparse.Namespace, source: ClusterSource) -> RecordSummary:
     return await record(
         source,
         args.out,

@@ -54,11 +54,11 @@ def run(args: argparse.Namespace) -> int:
         )
         for shipped in SHIPPED
     }
-    asyncio.run(_served(players, args))
+    asyncio.run(_serve(players, args))
     return 0
 
 
-async def _served(players: dict[str, Player], args: argparse.Namespace) -> None:
+async def _serve(players: dict[str, Player], args: argparse.Namespace) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

@@ -37,10 +37,10 @@ def read_sources(sources: Sequence[DiscoverySource]) -> list[Listing]:
 
 
 async def _read_all(sources: Sequence[DiscoverySource]) -> list[Listing]:
-    return list(await asyncio.gather(*(_guarded(source) for source in sources)))
+    return list(await asyncio.gather(*(_guard(source) for source in sources)))
 
 
-async def _guarded(source: DiscoverySource) -> Listing:
+async def _guard(source: DiscoverySource) -> Listing:
     within_s = KUBERNETES_WITHIN_S if source.kubernetes else READ_WITHIN_S
     try:
         async with asyncio.timeout(within_s):

@@ -149,7 +149,7 @@ class _Reader:
                     head += piece
                     if len(head) < HEAD_BYTES and position < file.size:
                         continue
-                    piece, known = head, self._recognised(file, head[:HEAD_BYTES])
+                    piece, known = head, self._recognise(file, head[:HEAD_BYTES])
                     reader = LogReader(
                         layout,
                         zone,
@@ -194,7 +194,7 @@ class _Reader:
             **reader.resumption(),
         )
 
-    def _recognised(self, file: ListedLog, head: bytes) -> FileCursor:
+    def _recognise(self, file: ListedLog, head: bytes) -> FileCursor:
         known = self.cursor.best_of(
             self.cursor.by_process().get(process_of(file.name), ()), file.name, head
         )

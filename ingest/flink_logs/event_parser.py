@@ -184,12 +184,12 @@ def event_of(record: LogRecord) -> LogEvent | None:
         offset=record.offset,
         message=message,
         detail=detail,
-        **{**_typed(texts), "reason": reason, "reason_text": reason_text},
+        **{**_convert(texts), "reason": reason, "reason_text": reason_text},
     )
 
 
 def parse_message(level: str, message: str) -> ParsedMessage | None:
-    parsed = _parsed(level, message)
+    parsed = _parse(level, message)
     return _with_place(parsed, message) if parsed and parsed[0] in STORE_KINDS else parsed
 
 
@@ -205,7 +205,7 @@ def _with_place(parsed: ParsedMessage, message: str) -> ParsedMessage:
     return kind, texts, reason, reason_text, line, detail
 
 
-def _parsed(level: str, message: str) -> ParsedMessage | None:
+def _parse(level: str, message: str) -> ParsedMessage | None:
     line, _, trace = message.partition("\n")
     if line[-1:] in _BRACKETS:
         line = without_logger(line)
@@ -346,7 +346,7 @@ def _texts(entry: _Entry, match: re.Match[str]) -> Texts:
     return entry.in_order((*groups, None))
 
 
-def _typed(texts: Texts) -> dict[str, Any]:
+def _convert(texts: Texts) -> dict[str, Any]:
     fields: dict[str, Any] = {
         name: int(text) if name in INT_FIELDS else text
         for name, text in zip(READ_FIELDS, texts, strict=True)

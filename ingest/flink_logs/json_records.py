@@ -191,7 +191,9 @@ def _record(
     document: dict[str, Any], names: _Names, zone: ZoneInfo, stamp: str
 ) -> JsonRecord | None:
     level = _level(
-        _first(document, names.levels, (str, int)) if names.levels else _nested(document, "level")
+        _first(document, names.levels, (str, int))
+        if names.levels
+        else _ecs_member(document, "level")
     )
     message = _first(document, names.messages, (str,))
     if level is None or message is None:
@@ -204,7 +206,9 @@ def _record(
         if not stamp or (at := _instant(stamp, zone)) is None:
             return None
     logger = (
-        _first(document, names.loggers, (str,)) if names.loggers else _nested(document, "logger")
+        _first(document, names.loggers, (str,))
+        if names.loggers
+        else _ecs_member(document, "logger")
     )
     text = _with_trace(message, document, names.traces)
     return JsonRecord(
@@ -230,7 +234,7 @@ def _envelope(document: dict[str, Any], names: _Names) -> Stripped | None:
     )
 
 
-def _nested(document: Mapping[str, Any], name: str) -> Any:
+def _ecs_member(document: Mapping[str, Any], name: str) -> Any:
     """A member of ECS's object ``log``."""
     log = document.get("log")
     return log.get(name) if isinstance(log, dict) else None

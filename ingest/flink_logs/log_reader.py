@@ -368,7 +368,7 @@ class LogReader:
             if here < stream.floor:
                 continue
             if stripped is not None and (stream.partial or not stripped.whole):
-                content, here = self._joined(stream, content, here)
+                content, here = self._join(stream, content, here)
                 if not stripped.whole:
                     stream.partial, stream.partial_at = content, here
                     continue
@@ -391,7 +391,7 @@ class LogReader:
         lines = block[:-1].split(b"\n")
         return zip(lines, _places(lines, at), strict=True)
 
-    def _joined(self, stream: LogStream, content: bytes, here: int) -> tuple[bytes, int]:
+    def _join(self, stream: LogStream, content: bytes, here: int) -> tuple[bytes, int]:
         if stream.partial:
             content, here = (stream.partial + content)[:MAX_LINE_BYTES], stream.partial_at
             stream.partial = b""

@@ -68,7 +68,7 @@ class _Cycle:
         self._known = self.cursor.by_process()
         due = [file for file in files if self._is_due(file)]
         # Files that have waited longest come first, then the oldest file of each process.
-        due.sort(key=lambda file: (self._served(file), age_order(file.path)))
+        due.sort(key=lambda file: (self._serve(file), age_order(file.path)))
         share = max(LEAST_SHARE_BYTES, budget_bytes // max(len(due), 1))
         updates: dict[str, FileCursor] = {}
         for file in due:
@@ -84,7 +84,7 @@ class _Cycle:
         self.cursor.leave([file.path for file in files])
         self.cursor.files.update(updates)
 
-    def _served(self, file: LogFile) -> int:
+    def _serve(self, file: LogFile) -> int:
         known = self.cursor.files.get(file.path)
         return known.served_cycle if known else 0
 
@@ -106,7 +106,7 @@ class _Cycle:
         try:
             with file.open() as stream:
                 head = stream.read(HEAD_BYTES)
-                return self._read_on(file, stream, head, self._recognised(file, head), limit_bytes)
+                return self._read_on(file, stream, head, self._recognise(file, head), limit_bytes)
         except FileNotFoundError:
             return 0, None
         except UNREADABLE as error:
@@ -117,7 +117,7 @@ class _Cycle:
             failed.size, failed.changed, failed.more = file.size, file.changed, False
             return 0, failed
 
-    def _recognised(self, file: LogFile, head: bytes) -> FileCursor:
+    def _recognise(self, file: LogFile, head: bytes) -> FileCursor:
         same_path = self.cursor.files.get(file.path)
         if head and not head.strip(b"\0"):
             # A hole left by copy-and-truncate identifies nothing; only the name and a growing size

@@ -184,7 +184,7 @@ def attempts_checksum(reading: JobAnswers) -> int | None:
 def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> None:
     placed_answer = reading.vertices.get(vertex_id)
     ratio_answer = reading.backpressure.get(vertex_id)
-    measured = _measured(reading.metrics.get(vertex_id, ()), results)
+    measured = _measure(reading.metrics.get(vertex_id, ()), results)
     placements = results.parse(vertices.placements, placed_answer) or {}
     ratios = results.parse(vertices.backpressured_ratios, ratio_answer) or {}
     counted = results.parse(vertices.counted, placed_answer) or {}
@@ -229,7 +229,7 @@ def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> N
     )
 
 
-def _measured(
+def _measure(
     answers: Sequence[Answer], results: ParseResults
 ) -> dict[int, dict[str, metrics.Number]]:
     measured: dict[int, dict[str, metrics.Number]] = {}

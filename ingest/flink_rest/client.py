@@ -309,11 +309,11 @@ class RestClient:
                 path, error.status or 0, {"errors": [str(error)], "reason": error.reason}
             )
             raise
-        decoded = self._decoded(body, path)
+        decoded = self._decode(body, path)
         self._on_answer(path, 200, decoded)
         return decoded
 
-    def _decoded(self, body: bytes, path: str) -> Any:
+    def _decode(self, body: bytes, path: str) -> Any:
         try:
             decoded, held_bytes = json_bounds.decoded(body, lenient=self._lenient)
         except TooManyValues as error:

@@ -34,7 +34,7 @@ async def read_history(
     """Jobs that are not in the cursor yet, newest end first; the cursor is to be saved after the
     records are safe.
     """
-    known, due_at = _known(cursor), cursor.get("due_at")
+    known, due_at = _known_jobs(cursor), cursor.get("due_at")
     now = at()
     if isinstance(due_at, int | float) and still_waits(now.timestamp(), due_at, INTERVAL_S):
         return SourceRead((), dict(cursor))
@@ -107,7 +107,7 @@ async def _read_job(
     return list(assembly.observe_job(reading, cluster, "history"))
 
 
-def _known(cursor: Mapping[str, Any]) -> dict[str, int]:
+def _known_jobs(cursor: Mapping[str, Any]) -> dict[str, int]:
     jobs = cursor.get("jobs")
     return (
         {str(job_id): end for job_id, end in jobs.items() if isinstance(end, int)}

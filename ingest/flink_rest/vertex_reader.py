@@ -71,7 +71,7 @@ async def read_gauges(
                 )
                 cursor.gauges[vertex_id] = [
                     *asked,
-                    *(() if reading.measured_elsewhere else _wanted(metric_names)),
+                    *(() if reading.measured_elsewhere else _needed_metrics(metric_names)),
                 ]
     cursor.gauges = {
         vertex_id: names
@@ -86,7 +86,7 @@ async def read_gauges(
                 reading.gauges.setdefault(vertex_id, []).append(answer)
 
 
-def _wanted(metric_names: list[str]) -> list[str]:
+def _needed_metrics(metric_names: list[str]) -> list[str]:
     of_source = [name for name in metric_names if source_column(name)]
     return [*wanted(metric_names), *of_source[:MOST_OF_SOURCES]]
 

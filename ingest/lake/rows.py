@@ -37,7 +37,7 @@ def to_arrow(table: Table, rows: Sequence[tuple[Observed, Record]], commit_seq: 
     """
     columns: dict[str, list[Any]] = {column.name: [] for column in table.all_columns}
     names = [column.name for column in table.columns]
-    for day, reading, record in _dated(table, rows):
+    for day, reading, record in _with_dates(table, rows):
         columns["cluster"].append(reading.cluster)
         columns["observed_at"].append(reading.observed_at)
         columns["source"].append(reading.source)
@@ -56,7 +56,7 @@ def to_arrow(table: Table, rows: Sequence[tuple[Observed, Record]], commit_seq: 
     return arrow.sort_by([(name, "ascending") for name in table.sort_by])
 
 
-def _dated(
+def _with_dates(
     table: Table, rows: Sequence[tuple[Observed, Record]]
 ) -> list[tuple[date, Observed, Record]]:
     dated = [

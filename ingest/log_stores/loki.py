@@ -80,7 +80,7 @@ def _line(labels: dict[str, Any], value: Any) -> tuple[int, Entry | Skip]:
         case [str(at), str(line), *more] if (
             at.isascii() and at.isdigit() and len(at) <= 19 and int(at) <= LAST_NS
         ):
-            about = {**labels, **_structured(more)}
+            about = {**labels, **_structured_metadata(more)}
             return int(at), entry_of({"line": line, "stamp": at}, about) or Skip(
                 message("line of {at:name}", at=at), "no_text", message("The line is empty.")
             )
@@ -90,7 +90,7 @@ def _line(labels: dict[str, Any], value: Any) -> tuple[int, Entry | Skip]:
             )
 
 
-def _structured(more: list[Any]) -> dict[str, Any]:
+def _structured_metadata(more: list[Any]) -> dict[str, Any]:
     match more:
         case [{"structuredMetadata": dict(found)}, *_]:
             return found

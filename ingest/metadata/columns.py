@@ -164,13 +164,13 @@ class _Batch:
             state_bytes[row] = handle.state_bytes
         return {
             "path": path,
-            "written_path": self._written(path),
+            "written_path": self._write(path),
             "size_bytes": arrays.numbers(sizes, known),
             "state_bytes": arrays.numbers(state_bytes),
             "local_name": self._text(self.local_names, self.name_lengths),
         }
 
-    def _written(self, path: pa.Array) -> pa.Array:
+    def _write(self, path: pa.Array) -> pa.Array:
         streams = [(row, handle.stream) for row, handle in self.singles if handle.stream]
         relative = {
             row: stream.written_path

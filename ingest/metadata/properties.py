@@ -77,13 +77,13 @@ class JavaStream:
         if tag == _NULL:
             return None
         if tag == _REFERENCE:
-            return self._referred()
+            return self._read_reference()
         if tag == _STRING:
             return self._remember(
                 self._window.text(message("a text in the checkpoint's properties"))
             )
         if tag not in (_OBJECT, _ENUM):
-            raise self._refused(message("a value in the checkpoint's properties"), tag)
+            raise self._unsupported(message("a value in the checkpoint's properties"), tag)
         self._depth += 1
         if self._depth > _MOST_NESTED:
             raise DamagedMetadata(
@@ -103,7 +103,7 @@ class JavaStream:
         made = self._remember(JavaObject(class_.name))
         for level in _lineage(class_):
             if not level.flags & _SERIALIZABLE:
-                raise self._refused(message("a class with default serialisation"), level.flags)
+                raise self._unsupported(message("a class with default serialisation"), level.flags)
             for code, name in level.fields:
                 made.fields[name] = self._field(code)
             if level.flags & _WRITE_METHOD:
@@ -141,12 +141,12 @@ class JavaStream:
         if tag == _NULL:
             return None
         if tag == _REFERENCE:
-            known = self._referred()
+            known = self._read_reference()
             if not isinstance(known, _Class):
-                raise self._refused(message("a class"), tag)
+                raise self._unsupported(message("a class"), tag)
             return known
         if tag != _CLASS:
-            raise self._refused(message("a class"), tag)
+            raise self._unsupported(message("a class"), tag)
         window = self._window
         name = window.text(message("the name of a class"))
         window.skip(8, message("the serialVersionUID of a class"))
@@ -154,7 +154,7 @@ class JavaStream:
         class_.flags = window.byte(message("the flags of a class"))
         at = window.take(2, message("the number of fields of a class"))
         count = int.from_bytes(window.data[at : at + 2], "big")
-        class_.fields = [self._declared() for _ in range(count)]
+        class_.fields = [self._read_declared_type() for _ in range(count)]
         self._end_of_block()
         self._depth += 1
         if self._depth > _MOST_NESTED:
@@ -175,10 +175,10 @@ class JavaStream:
         class_.parent = parent
         return class_
 
-    def _declared(self) -> tuple[str, str]:
+    def _read_declared_type(self) -> tuple[str, str]:
         code = chr(self._byte())
         if code not in "BCDFIJSZL[":
-            raise self._refused(message("the type of a field"), ord(code))
+            raise self._unsupported(message("the type of a field"), ord(code))
         name = self._window.text(message("the name of a field"))
         if code in "L[":
             self._value()
@@ -187,9 +187,9 @@ class JavaStream:
     def _end_of_block(self) -> None:
         tag = self._byte()
         if tag != _END_OF_BLOCK:
-            raise self._refused(message("the end of a block"), tag)
+            raise self._unsupported(message("the end of a block"), tag)
 
-    def _referred(self) -> Any:
+    def _read_reference(self) -> Any:
         number = self._window.int32(message("a reference")) - _FIRST_HANDLE
         if not 0 <= number < len(self._handles):
             raise DamagedMetadata(
@@ -206,7 +206,7 @@ class JavaStream:
     def _byte(self) -> int:
         return self._window.byte(message("the checkpoint's properties"))
 
-    def _refused(self, expected: str, version: int) -> UnsupportedMetadata:
+    def _unsupported(self, expected: str, version: int) -> UnsupportedMetadata:
         return UnsupportedMetadata(self._window.position - 1, expected, f"0x{version:02x}")
 
 

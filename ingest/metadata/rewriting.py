@@ -24,8 +24,8 @@ def rewrite(open_: Open, out: BinaryIO, moved: Callable[[str], str]) -> int:
         window = Window(stream)
         for place in places:
             _copy(window, out, place - window.position)
-            size = int.from_bytes(_taken(window, 2), "big")
-            out.write(encoded(moved(decode(_taken(window, size)))))
+            size = int.from_bytes(_take(window, 2), "big")
+            out.write(encoded(moved(decode(_take(window, size)))))
         while some := window.available(1):
             _copy(window, out, some)
     return len(places)
@@ -51,10 +51,10 @@ def encoded(path: str) -> bytes:
 def _copy(window: Window, out: BinaryIO, size: int) -> None:
     while size:
         some = min(size, WINDOW_BYTES)
-        out.write(_taken(window, some))
+        out.write(_take(window, some))
         size -= some
 
 
-def _taken(window: Window, size: int) -> bytes:
+def _take(window: Window, size: int) -> bytes:
     at = window.take(size, "what was there when it was read first")
     return window.data[at : at + size]

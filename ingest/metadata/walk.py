@@ -102,7 +102,7 @@ def read_channel_state(reading: Reading, operator: Operator, subtask: int, kind:
     reading.in_doubt = True
     layout = reading.dialect.channels
     if layout is ChannelLayout.TYPED and _is_merged(reading, kind):
-        return _merged(reading, operator, subtask, kind)
+        return _merge(reading, operator, subtask, kind)
     window = reading.window
     subtask_index = (
         None
@@ -144,7 +144,7 @@ def _is_merged(reading: Reading, kind: str) -> bool:
     return _TYPES[kind][type_]
 
 
-def _merged(reading: Reading, operator: Operator, subtask: int, kind: str) -> Handle:
+def _merge(reading: Reading, operator: Operator, subtask: int, kind: str) -> Handle:
     window = reading.window
     subtask_index = window.count(message("the subtask of a channel state"))
     size = window.size(message("the size of a channel state"))

@@ -38,12 +38,14 @@ def unpacked(stream: IO[bytes], encoding: str) -> bytes:
     try:
         match encoding.strip().lower():
             case "" | "identity":
-                return _bounded(stream)
+                return _read_bounded(stream)
             case "gzip" | "x-gzip":
-                return _gunzipped(_bounded(stream))
+                return _gunzip(_read_bounded(stream))
             case "zstd":
                 unpacker = zstandard.ZstdDecompressor(max_window_size=LARGEST_BODY_BYTES)
-                return _bounded(unpacker.stream_reader(_bounded(stream), read_across_frames=True))
+                return _read_bounded(
+                    unpacker.stream_reader(_read_bounded(stream), read_across_frames=True)
+                )
     except (zlib.error, zstandard.ZstdError, EOFError) as error:
         raise Refused(
             f"The body is damaged: it is no whole {encoding.strip().lower()[:40]}."
@@ -55,7 +57,7 @@ def unpacked(stream: IO[bytes], encoding: str) -> bytes:
     )
 
 
-def _bounded(stream: SupportsRead) -> bytes:
+def _read_bounded(stream: SupportsRead) -> bytes:
     body = bytearray()
     while piece := stream.read(READ_BYTES):
         body += piece
@@ -64,7 +66,7 @@ def _bounded(stream: SupportsRead) -> bytes:
     return bytes(body)
 
 
-def _gunzipped(packed: bytes) -> bytes:
+def _gunzip(packed: bytes) -> bytes:
     body, gzips, at = bytearray(), Count(MAX_GZIPS, "gzips one behind the other"), 0
     while at < len(packed):
         gzips.add()

@@ -105,7 +105,7 @@ def origin_of(about: Mapping[str, Any]) -> dict[str, str]:
     searched for each record.
     """
     origin = {
-        name.full: _found(about, name)
+        name.full: _find(about, name)
         for names in _ORIGINS
         if names.are_in(about)
         for name in names.names
@@ -189,7 +189,7 @@ def _outline(value: Any, depth: int) -> Any:
 
 def _has_logger(record: Mapping[str, Any]) -> bool:
     return _LOGGERS.are_in(record) and any(
-        _found(record, name) is not None for name in _LOGGERS.names
+        _find(record, name) is not None for name in _LOGGERS.names
     )
 
 
@@ -222,13 +222,13 @@ def plain_name(text: str) -> str:
 
 def _first(about: Mapping[str, Any], names: _Names) -> str | None:
     for name in names.names if names.are_in(about) else ():
-        value = _found(about, name)
+        value = _find(about, name)
         if isinstance(value, str) and value and not value.isspace():
             return value
     return None
 
 
-def _found(record: Mapping[str, Any], name: _Name) -> Any:
+def _find(record: Mapping[str, Any], name: _Name) -> Any:
     full, flat, head, rest = name
     if full in record:
         return record[full]
@@ -237,4 +237,4 @@ def _found(record: Mapping[str, Any], name: _Name) -> Any:
     if flat in record:
         return record[flat]
     inner = record.get(head)
-    return _found(inner, rest) if isinstance(inner, dict) else None
+    return _find(inner, rest) if isinstance(inner, dict) else None

@@ -38,7 +38,7 @@ class MetricsSpool:
                 by_minute[int(sample.at_s // MINUTE_S)].append(
                     json.dumps([sample.name, dict(sample.labels), sample.at_s, sample.value]) + "\n"
                 )
-        with self._locked():
+        with self._lock():
             self._check_room()
             for minute, lines in by_minute.items():
                 with (self.folder / f"{minute}.jsonl").open("a", encoding="utf-8") as file:
@@ -63,7 +63,7 @@ class MetricsSpool:
             )
 
     def forget(self, until_s: float) -> None:
-        with self._locked():
+        with self._lock():
             for path in self._files():
                 if (int(path.stem) + 1) * MINUTE_S <= until_s:
                     path.unlink()
@@ -104,7 +104,7 @@ class MetricsSpool:
         )
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "lock").open("wb") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX)

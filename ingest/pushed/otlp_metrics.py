@@ -181,11 +181,11 @@ def _wanted_name(given: Any, parts: Count) -> str | None:
     if not isinstance(given, str) or len(given) > MAX_NAME_CHARACTERS:
         return None
     parts.add(1 + len(given) // NAME_CHARACTERS_OF_A_PART)
-    return _wanted(given)
+    return _known_metric(given)
 
 
 @lru_cache(maxsize=10_000)
-def _wanted(given: str) -> str | None:
+def _known_metric(given: str) -> str | None:
     name = spelled("", given).lower()
     return (
         _NAMES.get(name)

@@ -60,7 +60,7 @@ class Spool:
         for entry in entries:
             by_process.setdefault(entry.process, []).append(entry)
         lines = repeated = 0
-        with self._locked():
+        with self._lock():
             room = MAX_PROCESSES - sum(1 for _ in self.folder.glob(f"*{SUFFIX}"))
             for process, of_process in by_process.items():
                 path = self.folder / f"{process}{SUFFIX}"
@@ -82,7 +82,7 @@ class Spool:
         Raises :class:`Behind` if too much is left.
         """
         cursor = TailCursor.from_json(dict(read) if read else None)
-        with self._locked():
+        with self._lock():
             unread = sum(
                 self._unread(path, cursor, now_s) for path in self.folder.glob(f"*{SUFFIX}*")
             )
@@ -113,7 +113,7 @@ class Spool:
         return 0
 
     def _append(self, path: Path, entries: Sequence[Entry], remembered: int) -> int:
-        length, known = self._remembered(path, remembered)
+        length, known = self._recent_hashes(path, remembered)
         new = {
             key: entry
             for key, entry in zip(_keys(entries), entries, strict=True)
@@ -132,7 +132,7 @@ class Spool:
         self._remember(path, length, [*known, *new][-remembered:])
         return len(new)
 
-    def _remembered(self, path: Path, most: int) -> tuple[int, dict[bytes, None]]:
+    def _recent_hashes(self, path: Path, most: int) -> tuple[int, dict[bytes, None]]:
         try:
             content = self._keys(path).read_bytes()
         except FileNotFoundError:
@@ -153,7 +153,7 @@ class Spool:
         return self.folder / "keys" / path.name
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "lock").open("wb") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX)

@@ -113,7 +113,7 @@ class Polls:
 
     def finish(self) -> tuple[Observed, ...]:
         poll, self._poll = self._poll, None
-        return tuple(self._observed(poll)) if poll else ()
+        return tuple(self._observe(poll)) if poll else ()
 
     def _begins_another(self, answer: Answer, poll: Poll) -> bool:
         return (
@@ -130,7 +130,7 @@ class Polls:
         except Skipped:
             return  # no record depends on it; the version known so far stays
 
-    def _observed(self, poll: Poll) -> Iterator[Observed]:
+    def _observe(self, poll: Poll) -> Iterator[Observed]:
         for overview in poll.overviews:
             jobs, skips = listed_jobs(overview)
             if skips:

@@ -86,7 +86,7 @@ def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator
     bad_lines, unknown = 0, _Unknown()
     try:
         for line in read_lines(path, max_line_bytes):
-            recorded = _recorded(line, path.name, at, unknown)
+            recorded = _record(line, path.name, at, unknown)
             at = recorded.at
             bad_lines += recorded.skip is not None and recorded.skip.subject.startswith(
                 f"{path.name}:"
@@ -130,7 +130,7 @@ class _Unknown:
         return (answer.at - since).total_seconds() >= KNOWN_WITHIN_S
 
 
-def _recorded(line: Line, file: str, previous_at: datetime, unknown: _Unknown) -> Recorded:
+def _record(line: Line, file: str, previous_at: datetime, unknown: _Unknown) -> Recorded:
     subject = f"{file}:{line.number}"
     if line.content is None:
         return Recorded(

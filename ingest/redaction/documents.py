@@ -25,7 +25,7 @@ def redact_document(body: Any, depth: int = 0) -> Any:
     if isinstance(body, dict):
         named = any(isinstance(body.get(name), str) and holds_secret(body[name]) for name in _NAMES)
         return {
-            key: _hidden(value)
+            key: _hide(value)
             if (named and key == "value") or holds_secret(str(key))
             else redact_document(value, depth + 1)
             for key, value in body.items()
@@ -58,13 +58,13 @@ def _is_secret_text(value: Any) -> bool:
     return isinstance(value, str) and not is_harmless(value)
 
 
-def _hidden(value: Any, depth: int = 0) -> Any:
+def _hide(value: Any, depth: int = 0) -> Any:
     if value is None or isinstance(value, bool) or value == "":
         return value
     if depth > DEEPEST:
         return None
     if isinstance(value, list):
-        return [_hidden(item, depth + 1) for item in value]
+        return [_hide(item, depth + 1) for item in value]
     if isinstance(value, dict):
-        return {key: _hidden(item, depth + 1) for key, item in value.items()}
+        return {key: _hide(item, depth + 1) for key, item in value.items()}
     return MASK

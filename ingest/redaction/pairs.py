@@ -64,7 +64,7 @@ def value_at(
     if at >= len(text):
         return None
     if opened := _OPENS.match(text, at):
-        return _quoted(text, opened.end(), opened["quote"])
+        return _quote(text, opened.end(), opened["quote"])
     if whole_line and (block := _BLOCK.match(text, at)):
         return Value(
             block.start("lines") + _indent(block["lines"]),
@@ -91,7 +91,7 @@ def line_at(text: str, at: int) -> Value | None:
         value = value_at(text, scheme.end())
         return value if value and not value.quoted else None
     if opened := _OPENS.match(text, at):
-        value = _quoted(text, opened.end(), opened["quote"])
+        value = _quote(text, opened.end(), opened["quote"])
         if scheme := _SCHEME.match(value.inner):
             return Value(
                 value.start + scheme.end(), value.end, value.inner[scheme.end() :], quoted=True
@@ -126,7 +126,7 @@ def hidden(value: Value, name_quote: str) -> str:
     return MASK if value.quoted or not name_quote else f"{name_quote}{MASK}{name_quote}"
 
 
-def _quoted(text: str, start: int, quote: str) -> Value:
+def _quote(text: str, start: int, quote: str) -> Value:
     limit = _line_end(text, start)
     if quote[-1] not in _CLOSING:
         end = text.find(quote, start, limit)
@@ -249,7 +249,7 @@ def redact_pairs(text: str) -> str:
         start = _beginning(text, match.start(), max(done, match.start() - LONGEST_BEFORE))
         after = _NAME_AFTER.match(text, match.end())
         at = after.end() if after else match.end()
-        held = _held(text, start, at)
+        held = _secret_of_name(text, start, at)
         if held is None:
             continue
         value, name_quote = held
@@ -264,7 +264,7 @@ def _beginning(text: str, at: int, least: int) -> int:
     return at
 
 
-def _held(text: str, start: int, end: int) -> tuple[Value, str] | None:
+def _secret_of_name(text: str, start: int, end: int) -> tuple[Value, str] | None:
     """The secret that the name at ``start`` names, and what quotes the name."""
     name = text[start:end].rstrip(".-")
     sort = sort_of(name.lstrip("-"))

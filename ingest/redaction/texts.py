@@ -108,10 +108,10 @@ def redact(text: str) -> str:
     text = redact_blocks(text)
     if not is_suspicious(text):
         return text
-    return "".join(_by_groups(text)) if len(text) > LONG and "\n" in text else _redacted(text)
+    return "".join(_by_groups(text)) if len(text) > LONG and "\n" in text else _redact(text)
 
 
-def _redacted(text: str) -> str:
+def _redact(text: str) -> str:
     for _ in range(MOST_PASSES):
         before, text = text, redact_pairs(redact_shapes(redact_urls(redact_blocks(text))))
         if text == before:
@@ -128,8 +128,8 @@ def _by_groups(text: str) -> Iterator[str]:
             group.append(line)
             continue
         if group:
-            yield _redacted("".join(group))
+            yield _redact("".join(group))
             group.clear()
         yield line
     if group:
-        yield _redacted("".join(group))
+        yield _redact("".join(group))

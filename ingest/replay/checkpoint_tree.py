@@ -83,11 +83,15 @@ class CheckpointTree:
     def _files_at(self, at_ms: int) -> Files:
         number = bisect_right(self._at_ms, at_ms)
         if number != self._between[0]:
-            self._between = number, self._listed(number - 1), self._listed(number)
+            self._between = (
+                number,
+                self._files_of_checkpoint(number - 1),
+                self._files_of_checkpoint(number),
+            )
         _, before, after = self._between
         return before | {path: facts for path, facts in after.items() if facts[1] * 1000 <= at_ms}
 
-    def _listed(self, number: int) -> Files:
+    def _files_of_checkpoint(self, number: int) -> Files:
         if not 0 <= number < len(self._offsets):
             return {}
         with self._file.open("rb") as file:

@@ -50,8 +50,8 @@ class Player:
             made.mkdir(parents=True, exist_ok=True)
         self._tree = CheckpointTree(tape.folder, checkpoints)
         self._swept: set[int] = set()
-        self.turns: list[Turn] = [self._turn(began_ms) for began_ms in self._noted("turns.json")]
-        self._past = [self._turn(began_ms) for began_ms in self._noted(PAST)]
+        self.turns: list[Turn] = [self._turn(began_ms) for began_ms in self._noted_ms("turns.json")]
+        self._past = [self._turn(began_ms) for began_ms in self._noted_ms(PAST)]
 
     def tick(self, now_ms: int, *, awake: bool = True, writes_checkpoints: bool = True) -> None:
         """Begin the next turn where it is time, and write log lines and checkpoints up to now.
@@ -89,14 +89,14 @@ class Player:
             status_and_body = self.tape.answer(recorded_path, at_ms)
         if status_and_body is None:
             return _error(404, f"Not found: {path}")
-        return status_and_body[0], turn.shift.text(_encoded(status_and_body[1]))
+        return status_and_body[0], turn.shift.text(_encode(status_and_body[1]))
 
     def _overview(self, now_ms: int) -> bytes:
         jobs: list[bytes] = []
         for turn in (*self._past, *self.turns):
             answer = self.tape.answer("/jobs/overview", self._recorded_ms(turn, now_ms))
             listed = answer[1].get("jobs", []) if answer else []
-            jobs += [turn.shift.text(_encoded(job)) for job in listed]
+            jobs += [turn.shift.text(_encode(job)) for job in listed]
         return b'{"jobs":[' + b",".join(jobs) + b"]}"
 
     def _asked(self, path: str) -> tuple[Turn | None, str]:
@@ -148,7 +148,7 @@ class Player:
         noted.write_text(json.dumps([turn.began_ms for turn in turns]))
         noted.replace(self._folder / name)
 
-    def _noted(self, name: str) -> list[int]:
+    def _noted_ms(self, name: str) -> list[int]:
         try:
             noted = json.loads((self._folder / name).read_text())
         except (OSError, ValueError):
@@ -193,9 +193,9 @@ class Player:
         del turn.logs[log]
 
 
-def _encoded(body: Any) -> bytes:
+def _encode(body: Any) -> bytes:
     return json.dumps(body, separators=(",", ":")).encode()
 
 
 def _error(status: int, text: str) -> tuple[int, bytes]:
-    return status, _encoded({"errors": [text]})
+    return status, _encode({"errors": [text]})

@@ -41,7 +41,7 @@ class Shift:
         return re.compile(b"|".join([_MILLIS, *map(re.escape, longest_first)]))
 
     def text(self, recorded: bytes) -> bytes:
-        return self._pattern.sub(self._replaced, recorded)
+        return self._pattern.sub(self._replace, recorded)
 
     def line(self, recorded: bytes) -> bytes:
         """A log line; one without a time of its own, as of a stack trace, keeps its beginning."""
@@ -50,7 +50,7 @@ class Shift:
             return self.text(recorded)
         return _line_time(at_ms + self.by_ms) + self.text(recorded[23:])
 
-    def _replaced(self, match: re.Match[bytes]) -> bytes:
+    def _replace(self, match: re.Match[bytes]) -> bytes:
         number = match[0]
         if number in self.names:
             return self.names[number]

@@ -177,17 +177,17 @@ class Bucket:
             return self._filesystem.call_s3(operation, Bucket=self.name, **query)
 
     def _delete(self, batch: Sequence[Object]) -> dict[Object, OSError]:
-        refused = self._refused(batch)
+        refused = self._delete_batch(batch)
         for wait_s in WAITS_S:
             busy = [target for target, code in refused.items() if code.partition(":")[0] in BUSY]
             if not busy:
                 break
             time.sleep(wait_s)
             refused = {target: why for target, why in refused.items() if target not in busy}
-            refused |= self._refused(busy)
+            refused |= self._delete_batch(busy)
         return {target: OSError(why) for target, why in refused.items()}
 
-    def _refused(self, batch: Sequence[Object]) -> dict[Object, str]:
+    def _delete_batch(self, batch: Sequence[Object]) -> dict[Object, str]:
         objects = [
             {"Key": key} if version is None else {"Key": key, "VersionId": version}
             for key, version in batch
@@ -250,7 +250,7 @@ class Bucket:
         ordered = sorted(set(keys))
         if not ordered:
             return []
-        prefix = _shared(ordered[0], ordered[-1])
+        prefix = _common_prefix(ordered[0], ordered[-1])
         found, at = _walk(ordered, prefix, page, _PAGES_IN_A_ROW)
         left = ordered[at:]
         if left:
@@ -284,7 +284,7 @@ def _walk(
     return found, at
 
 
-def _shared(first: str, last: str) -> str:
+def _common_prefix(first: str, last: str) -> str:
     pairs = enumerate(zip(first, last, strict=False))
     return first[: next((at for at, (char, other) in pairs if char != other), len(first))]
 

@@ -84,7 +84,7 @@ class Local:
 
     def entries(self, below: str) -> Iterator[Entry]:
         place = f"{self._path}{below}"
-        with self._opened(below) as here, os.scandir(here) as scanned:
+        with self._open(below) as here, os.scandir(here) as scanned:
             for entry in scanned:
                 if entry.is_symlink():
                     target = os.path.realpath(f"{place}/{entry.name}")
@@ -106,7 +106,7 @@ class Local:
         return status.st_dev, status.st_ino
 
     @contextmanager
-    def _opened(self, below: str) -> Iterator[int]:
+    def _open(self, below: str) -> Iterator[int]:
         with beneath.folder(self._path or "/", self._names(below)) as passing:
             here = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=passing)
         try:

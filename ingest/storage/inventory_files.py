@@ -107,7 +107,7 @@ def find_inventory(name: str) -> Inventory:
     try:
         with as_os_error():
             filesystem, path = fsspec.core.url_to_fs(local_path(name))
-            found = _found(filesystem, path)
+            found = _find_files(filesystem, path)
             manifests = [file for file in found if file.endswith(".json")]
             if not found:
                 raise Refused(message("There is no inventory at {file:name}.", file=name))
@@ -160,20 +160,20 @@ def verify(file: InventoryFile, manifest: str) -> None:
                     "{file:name} has {found:message}, not {expected:message} as {manifest:name} "
                     "says; fetch it again.",
                     file=file.name,
-                    found=_measured(found),
-                    expected=_measured(expected),
+                    found=_measure(found),
+                    expected=_measure(expected),
                     manifest=manifest,
                 )
             )
 
 
-def _measured(value: int | str) -> Message:
+def _measure(value: int | str) -> Message:
     if isinstance(value, int):
         return plural(value, "{count:count} byte", "{count:count} bytes")
     return message("the MD5 {digest:name}", digest=value)
 
 
-def _found(filesystem: Any, path: str) -> list[str]:
+def _find_files(filesystem: Any, path: str) -> list[str]:
     within: str | None = path
     if (wild := _GLOB.search(path)) and not filesystem.exists(path):
         files = filesystem.glob(path)
@@ -205,10 +205,10 @@ def _from_files(asked: str, filesystem: Any, found: Sequence[str]) -> Inventory:
             )
         )
     files = tuple(map(InventoryFile, names))
-    return _dated(filesystem, Inventory(names[0], files, is_gathered=len(files) > 1))
+    return _with_date(filesystem, Inventory(names[0], files, is_gathered=len(files) > 1))
 
 
-def _dated(filesystem: Any, inventory: Inventory) -> Inventory:
+def _with_date(filesystem: Any, inventory: Inventory) -> Inventory:
     begun = _begun_in(inventory.name)
     if begun is not None:
         return replace(inventory, begun=begun, latest=begun + LONGEST_RUN)
@@ -264,11 +264,11 @@ def _from_manifest(asked: str, filesystem: Any, path: str) -> Inventory:
             )
         ) from error
     files = tuple(
-        InventoryFile(_located(filesystem, path, name, file.name, made), file.bytes, file.md5)
+        InventoryFile(_locate(filesystem, path, name, file.name), file.bytes, file.md5)
         for file in made.files
     )
     made = replace(made, files=files)
-    return made if made.begun is not None or not made.is_dated else _dated(filesystem, made)
+    return made if made.begun is not None or not made.is_dated else _with_date(filesystem, made)
 
 
 def _from_s3(name: str, says: Mapping[str, Any]) -> Inventory:
@@ -363,8 +363,8 @@ def _from_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
     )
 
 
-def _located(filesystem: Any, path: str, manifest: str, key: str, made: Inventory) -> str:
-    """Manifests name files from the top of a bucket, or of a container."""
+def _locate(filesystem: Any, path: str, manifest: str, key: str) -> str:
+    """The place of a file: manifests name files from the top of a bucket or container."""
     parts = PurePosixPath(key.lstrip("/")).parts
     beside = PurePosixPath(path).parent
     # Those of COS lie in a folder of the day beside the data.

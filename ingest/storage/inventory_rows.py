@@ -176,18 +176,18 @@ def read_rows(
     if columns is None and (printed := _printed_by(text)) is not None:
         return _lines(file, compression, printed)
     if columns is None and _IMAGE_ROW.fullmatch(first):
-        return _separated(file, compression, _IMAGE, "\t", skip=0)
+        return _separate(file, compression, _IMAGE, "\t", skip=0)
     if columns is not None and has_no_header:
-        return _separated(file, compression, columns, delimiter or ",", skip=0)
+        return _separate(file, compression, columns, delimiter or ",", skip=0)
     header, separator = _header(first, delimiter)
     if header is not None or columns is not None:
         names = columns or header or ()
         width = len(header or _fields(first, separator)[0])
-        return _separated(
+        return _separate(
             file, compression, names, separator, skip=int(header is not None), width=width
         )
     whole = text if len(sample) < _SAMPLE_BYTES else text[: text.rfind("\n") + 1]
-    guess = _guessed(_fields(whole, separator), bucket)
+    guess = _guess(_fields(whole, separator), bucket)
     if guess is None:
         raise Refused(
             message(
@@ -199,7 +199,7 @@ def read_rows(
                 tools=[tool.by for tool in PRINTED],
             )
         )
-    return _separated(file, compression, guess, separator, skip=0)
+    return _separate(file, compression, guess, separator, skip=0)
 
 
 def _by_meaning(file: str, names: Sequence[str]) -> dict[str, int]:
@@ -236,11 +236,11 @@ def _parquet(file: str, columns: Sequence[str] | None) -> InventoryRows:
     wanted = [schema.names[place] for place in found.values()]
     texts = [name for name in wanted if pa.types.is_string(schema.field(name).type)]
     parquet = ParquetStream(fsspec.open(local_path(file), "rb").open(), encoded=texts)
-    batches = _decoded(file, parquet.iter_batches(_ROWS_A_BATCH, columns=wanted))
-    return InventoryRows("Parquet", _numbered(batches, wanted, list(found)), row)
+    batches = _decode(file, parquet.iter_batches(_ROWS_A_BATCH, columns=wanted))
+    return InventoryRows("Parquet", _number(batches, wanted, list(found)), row)
 
 
-def _decoded(file: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _decode(file: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         columns = []
         for column in batch.columns:
@@ -271,10 +271,10 @@ def _orc(file: str, columns: Sequence[str] | None) -> InventoryRows:
         for stripe in stripes
         for first in range(0, len(stripe), _ROWS_A_BATCH)
     )
-    return InventoryRows("ORC", _numbered(batches, wanted, list(found)), row)
+    return InventoryRows("ORC", _number(batches, wanted, list(found)), row)
 
 
-def _numbered(
+def _number(
     batches: Iterator[pa.RecordBatch], names: Sequence[str], meanings: Sequence[str]
 ) -> Iterator[_Batch]:
     before = 1
@@ -285,7 +285,7 @@ def _numbered(
         before += len(batch)
 
 
-def _separated(
+def _separate(
     file: str,
     compression: str,
     names: Sequence[str],
@@ -485,7 +485,7 @@ def _fields(text: str, separator: str) -> list[list[str]]:
         return [[]]
 
 
-def _guessed(sample: Sequence[Sequence[str]], bucket: str) -> tuple[str, ...] | None:
+def _guess(sample: Sequence[Sequence[str]], bucket: str) -> tuple[str, ...] | None:
     """Path, size and time of modification; or those of S3 Inventory: bucket, key, versions where
     they are listed, and then what was chosen, always in the same order.
     """

@@ -71,13 +71,13 @@ def list_root(
         return listed
     now = at or datetime.now(UTC)
     at = now.replace(microsecond=now.microsecond // 1000 * 1000)
-    as_of, done = _resumed(snapshot, root, spellings, at)
+    as_of, done = _resume(snapshot, root, spellings, at)
     walk = _Walk(root, snapshot, spellings, done, progress, visited or VisitedDirectories())
     parts = walk.run(threads)
     return snapshot.finish(root.uri, root.read_at, as_of, parts)
 
 
-def _resumed(
+def _resume(
     snapshot: Snapshot, root: Root, spellings: Spellings, at: datetime
 ) -> tuple[datetime, list[Progress]]:
     begun = snapshot.read_json(BEGUN)

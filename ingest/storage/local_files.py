@@ -82,11 +82,11 @@ class LocalFiles:
             pass
 
     def sync_folder_of(self, path: str) -> None:
-        with self.at(path) as (within, _), _opened(within, ".") as here:
+        with self.at(path) as (within, _), _open(within, ".") as here:
             os.fsync(here)
 
     def names(self, path: str) -> list[str]:
-        with self.at(path) as (within, name), _opened(within, name) as here:
+        with self.at(path) as (within, name), _open(within, name) as here:
             return os.listdir(here)  # noqa: PTH208 - a descriptor, not a path
 
     def remove_empty(self, path: str) -> None:
@@ -103,7 +103,7 @@ class LocalFiles:
 
 
 @contextmanager
-def _opened(within: int, name: str) -> Iterator[int]:
+def _open(within: int, name: str) -> Iterator[int]:
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     here = os.open(name, flags, dir_fd=within)
     try:

@@ -62,7 +62,7 @@ class IncidentFinding:
 def trace_of(rule: str, subject_kind: str, subject_id: str, data: Mapping[str, Any]) -> Trace:
     return Trace(
         frozenset(_vertices(rule, subject_kind, subject_id, data)),
-        frozenset(_shared(rule, data)),
+        frozenset(_shared_names(rule, data)),
         frozenset(_causes(data)),
     )
 
@@ -142,7 +142,7 @@ def cause_of(members: Collection[IncidentFinding]) -> IncidentFinding:
     }
     has_cause = {other.key for findings in led_to.values() for other in findings}
     reach = {
-        finding.key: len(_reached(finding, led_to))
+        finding.key: len(_reachable(finding, led_to))
         for finding in newest
         if finding.key not in has_cause
     }
@@ -208,7 +208,7 @@ def _comparable(rows: Sequence[IncidentFinding]) -> Iterable[list[IncidentFindin
     return (findings for findings in lists.values() if len(findings) > 1)
 
 
-def _reached(cause: IncidentFinding, led_to: Mapping[int, list[IncidentFinding]]) -> set[int]:
+def _reachable(cause: IncidentFinding, led_to: Mapping[int, list[IncidentFinding]]) -> set[int]:
     reached: set[int] = set()
     left = list(led_to[cause.key])
     while left:
@@ -248,7 +248,7 @@ def _vertices(
         yield from _texts([row.get("vertex_id") for row in named])
 
 
-def _shared(rule: str, data: Mapping[str, Any]) -> Iterable[str]:
+def _shared_names(rule: str, data: Mapping[str, Any]) -> Iterable[str]:
     if rule in ("restart.loop", "restart.taskmanager_lost"):
         yield from (
             message("taskmanager {name:name}", name=name)

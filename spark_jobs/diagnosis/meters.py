@@ -41,16 +41,16 @@ def holds_start(window: JobWindow) -> bool:
     """Whether tasks began to run within this window: buffers are still filling, and late subtasks
     have no records yet.
     """
-    return any(window.window_start_ms < at_ms <= window.at_ms for at_ms in _started(window))
+    return any(window.window_start_ms < at_ms <= window.at_ms for at_ms in _start_times(window))
 
 
 def _remembers_start(window: JobWindow) -> bool:
     return any(
-        window.window_start_ms - METER_MS < at_ms <= window.at_ms for at_ms in _started(window)
+        window.window_start_ms - METER_MS < at_ms <= window.at_ms for at_ms in _start_times(window)
     )
 
 
-def _started(window: JobWindow) -> list[float]:
+def _start_times(window: JobWindow) -> list[float]:
     started: list[float] = [
         annotation.at_ms + (annotation.detail.get("downtime_ms") or 0)
         for annotation in window.annotations

@@ -71,10 +71,10 @@ class Pressure:
         vertex that is its own origin has a path of one vertex; empty if no origin is known.
         """
         if vertex_id not in self._paths:
-            self._paths[vertex_id] = tuple(self._walked(vertex_id))
+            self._paths[vertex_id] = tuple(self._walk(vertex_id))
         return self._paths[vertex_id]
 
-    def _walked(self, vertex_id: str) -> Iterator[tuple[str, ...]]:
+    def _walk(self, vertex_id: str) -> Iterator[tuple[str, ...]]:
         if vertex_id in self.outbound:
             yield (vertex_id,)
             return
@@ -237,14 +237,14 @@ def _is_before_1_13(window: JobWindow) -> bool:
 def _take(pressure: Pressure, vertex_id: str, holders: Holders) -> None:
     for origin in holders.origins:
         known = pressure.roots.get(origin.vertex_id)
-        pressure.roots[origin.vertex_id] = origin if known is None else _merged(known, origin)
+        pressure.roots[origin.vertex_id] = origin if known is None else _merge(known, origin)
     following = (*(origin.vertex_id for origin in holders.origins), *holders.passing)
     pressure._next[vertex_id] = tuple(
         dict.fromkeys((*pressure._next.get(vertex_id, ()), *following))
     )
 
 
-def _merged(origin: Origin, other: Origin) -> Origin:
+def _merge(origin: Origin, other: Origin) -> Origin:
     return Origin(
         origin.vertex_id,
         tuple(sorted({*origin.subtasks, *other.subtasks})),

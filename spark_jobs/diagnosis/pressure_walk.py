@@ -124,7 +124,7 @@ class Walk:
         if consumer is None:
             holders.unknown.append(target)
             return
-        places = self._reached(vertex_id, subtasks, target)
+        places = self._reachable(vertex_id, subtasks, target)
         roles: dict[Role, list[int]] = {}
         for index, producers in places.items():
             roles.setdefault(self._role(consumer, index, producers, least), []).append(index)
@@ -164,7 +164,7 @@ class Walk:
             consumer = self._vertices.get(target)
             if consumer is None:
                 return True
-            reached = self._reached(vertex_id, silent, target)
+            reached = self._reachable(vertex_id, silent, target)
             if any(
                 self._role(consumer, index, producers, least) != "free"
                 for index, producers in reached.items()
@@ -259,7 +259,7 @@ class Walk:
         # traffic looks the same.
         return max(0.25, self.limits.full_input / consumer.gates)
 
-    def _reached(self, vertex_id: str, subtasks: Sequence[int], target: str) -> dict[int, Places]:
+    def _reachable(self, vertex_id: str, subtasks: Sequence[int], target: str) -> dict[int, Places]:
         producer, consumer = self._vertices[vertex_id], self._vertices[target]
         reached: dict[int, Places] = {}
         for edge in self._topology.out_edges.get(vertex_id, ()):

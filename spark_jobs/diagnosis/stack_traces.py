@@ -36,7 +36,7 @@ def condensed(trace: str | None, most_chars: int) -> str | None:
         if line.startswith(CAUSED):
             parts.append([])
         parts[-1].append(line)
-    kept = [_kept(part) for part in parts if part]
+    kept = [_kept_frames(part) for part in parts if part]
     while len(kept) > 2 and sum(len(line) + 1 for part in kept for line in part) > most_chars:
         del kept[1]
     if len(kept) > 1:
@@ -67,7 +67,7 @@ def is_own(frame: str) -> bool:
     return not frame.startswith(FRAMEWORK)
 
 
-def _kept(part: list[str]) -> list[str]:
+def _kept_frames(part: list[str]) -> list[str]:
     kept, frames, own = [without_middle(part[0], _HEAD_CHARS)], 0, False
     for line in part[1:]:
         match = FRAME.match(line)

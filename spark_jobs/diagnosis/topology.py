@@ -52,7 +52,7 @@ class Topology:
         while waiting:
             here = waiting.popleft()
             if here == end:
-                return _walked(came_from, end)
+                return _walk(came_from, end)
             for following in self.downstream(here):
                 if following not in came_from and (
                     following == end or through is None or following in through
@@ -90,7 +90,7 @@ def consumers(edge: Edge, producer: int, producers: int, consumer_count: int) ->
     )
 
 
-def _walked(came_from: dict[str, str | None], end: str) -> tuple[str, ...]:
+def _walk(came_from: dict[str, str | None], end: str) -> tuple[str, ...]:
     steps: list[str] = []
     here: str | None = end
     while here is not None:

@@ -134,7 +134,7 @@ def checkpoint_files(
         counted.shared.append(kind == _SHARED)
         counted.merged.append(row["offset_bytes"] is not None)
         counted.incremental.append(kind in _OF_ROCKSDB)
-        counted.written.append(_written(kind, path, own))
+        counted.written.append(_is_written(kind, path, own))
         counted.subtask.append(
             NOT_IN_FILE if row["subtask"] is None else subtasks.setdefault(of, len(subtasks))
         )
@@ -149,7 +149,7 @@ def checkpoint_files(
             else:
                 state.own_bytes += size
     for state in increments.values():
-        for position, written in _uploaded(state):
+        for position, written in _uploaded_files(state):
             counted.written[position] = written
     return CheckpointFiles(
         metadata_bytes,
@@ -165,7 +165,7 @@ def checkpoint_files(
     )
 
 
-def _written(kind: str, path: str | None, own: str) -> int:
+def _is_written(kind: str, path: str | None, own: str) -> int:
     """Whether this checkpoint wrote the stream. Unshared streams are written again by each
     checkpoint, RocksDB's own files also to ``shared`` (seen in 1.20 and 2.3). Those in the
     directory of another checkpoint were written by that one: their subtasks kept their state.
@@ -176,7 +176,7 @@ def _written(kind: str, path: str | None, own: str) -> int:
     return KEPT if directory.startswith("chk-") and directory != own else WRITTEN
 
 
-def _uploaded(state: _Increment) -> Iterable[tuple[int, int]]:
+def _uploaded_files(state: _Increment) -> Iterable[tuple[int, int]]:
     """The uploaded files: those with the highest numbers, up to the uploaded bytes of the handle,
     since RocksDB numbers files in order. Before 1.15 the handle has no such bytes.
     """

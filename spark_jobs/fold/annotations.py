@@ -43,7 +43,7 @@ def annotations(
     recreated = [mention for mention in recreated if not _is_logged(mention, logged, events)]
     mentions = [*rest_mentions(jobs, types, restarted), *failed, *recreated, *logged, *lost]
     return [
-        *(_folded(close) for close in _close_together(mentions)),
+        *(_fold(close) for close in _close_together(mentions)),
         *(_savepoint(fact) for fact in facts if fact["is_savepoint"]),
     ]
 
@@ -81,7 +81,7 @@ def _close_together(mentions: Iterable[Mention]) -> Iterator[list[Mention]]:
         yield run
 
 
-def _folded(mentions: Sequence[Mention]) -> dict[str, Any]:
+def _fold(mentions: Sequence[Mention]) -> dict[str, Any]:
     dated = min(mentions, key=lambda mention: (mention.by_log, mention.at_ms))
     worded = min(mentions, key=lambda mention: mention.words)
     return {

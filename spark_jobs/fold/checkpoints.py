@@ -166,7 +166,7 @@ def facts_remembered(
     lasting = [fact for fact in newest_first[kept:] if fact["final"]]
     pending = [fact for fact in newest_first[kept:] if not fact["final"]]
     in_order = [
-        _remembered(fact, place < WITH_TEXTS)
+        _carried_row(fact, place < WITH_TEXTS)
         for place, fact in enumerate([*newest_first[:kept], *pending])
     ][::-1]
     facts_since = before.facts_since
@@ -333,7 +333,7 @@ def _rows_remembered(
     }
 
 
-def _remembered(fact: Row, with_texts: bool) -> Row:
+def _carried_row(fact: Row, with_texts: bool) -> Row:
     left_out = () if with_texts else tuple(name for name in _BULKY if fact[name] is not None)
     if not left_out and not any(name in fact for name in _UNREAD):
         return fact

@@ -48,7 +48,9 @@ def outages(
     by_instant = {entry["at"]: entry for entry in known}
     for of_process in grouped(events, "process").values():
         if any(event["kind"] == "job_state" for event in of_process):
-            by_instant.update((entry["at"], entry) for entry in _ended(of_process, whole_from))
+            by_instant.update(
+                (entry["at"], entry) for entry in _log_outages(of_process, whole_from)
+            )
     return sorted(by_instant.values(), key=lambda entry: int(entry["at"]))[-OUTAGES_KEPT:]
 
 
@@ -86,7 +88,7 @@ def words_of(outage: Row) -> tuple[str, dict[str, Any]]:
     ), detail
 
 
-def _ended(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
+def _log_outages(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
     """Outages in the log of one JobManager: TaskManagers also log task changes, by their own
     clocks.
     """

@@ -85,7 +85,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     events = retention.each_once([*before.events, *update.events])
     vertex_windows = windows_at_hand(update, before)
     state = replace(
-        _remembered(update, before, events), vertex_windows=retention.vertex_windows(vertex_windows)
+        _next_state(update, before, events), vertex_windows=retention.vertex_windows(vertex_windows)
     )
     surroundings = JobSurroundings.of(state.answers, state.events, state.placements, state.failures)
     folded = checkpoints(update, before, surroundings)
@@ -266,7 +266,7 @@ def _new_annotations(
     ], sorted(hashes)
 
 
-def _remembered(update: JobUpdate, before: JobState, events: Sequence[Row]) -> JobState:
+def _next_state(update: JobUpdate, before: JobState, events: Sequence[Row]) -> JobState:
     first = first_of_chain(restart_instants(before.restarts, events))
     return replace(
         before,

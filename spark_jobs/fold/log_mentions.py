@@ -34,12 +34,12 @@ def _line_mentions(event: Row, types: Types) -> Iterator[Mention]:
     elif kind == "operator_event":
         yield from operator_mentions(event)
     if (kind == "task_state" and state == "FAILED") or (kind == "job_state" and state == "FAILING"):
-        yield _failed(event)
+        yield _failure_mention(event)
     if kind in ("job_state", "job_terminal") and state in TERMINAL_STATES:
         yield by_log("terminal", state, state.lower(), None, event)
 
 
-def _failed(event: Row) -> Mention:
+def _failure_mention(event: Row) -> Mention:
     task, cause = event["task"], event["reason_text"]
     detail = {name: event[name] for name in ("task", "subtask", "attempt", "container", "host")}
     is_vague = task is None and cause is None

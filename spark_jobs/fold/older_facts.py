@@ -53,7 +53,7 @@ class OlderFacts:
             max(
                 known, key=lambda fact: (fact["trigger_time"], fact["checkpoint_id"]), default=None
             ),
-            _thinned([*self.points, *points(completed)]),
+            _thin([*self.points, *points(completed)]),
             sorted(savepoints, key=lambda fact: (fact["trigger_time"], fact["checkpoint_id"]))[
                 -SAVEPOINTS_KEPT:
             ],
@@ -81,7 +81,7 @@ def points(completed: Iterable[Row]) -> list[Point]:
     ]
 
 
-def _thinned(known: Iterable[Sequence[int]]) -> list[list[int]]:
+def _thin(known: Iterable[Sequence[int]]) -> list[list[int]]:
     in_order = sorted(map(list, known))
     early, late = in_order[:-POINTS_KEPT], in_order[-POINTS_KEPT:]
     since = late[-1][0] - HOURLY_POINTS_MS if late else 0

@@ -75,13 +75,13 @@ class Settings:
             ("", ""),
         )
         if scope not in self._of_scope:
-            self._of_scope[scope] = self._made(*scope)
+            self._of_scope[scope] = self._make_limits(*scope)
         return self._of_scope[scope]
 
     def recovery_point(self, cluster: str, job_id: str) -> RecoveryPoint | None:
         return self._points.get((cluster, job_id))
 
-    def _made(self, cluster: str, job_id: str) -> Limits:
+    def _make_limits(self, cluster: str, job_id: str) -> Limits:
         values: dict[str, float] = {}
         for scope in dict.fromkeys((("", ""), (cluster, ""), (cluster, job_id))):
             for override in self._set.get(scope, ()):

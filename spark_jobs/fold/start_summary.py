@@ -19,7 +19,7 @@ STRAGGLES_RATIO, STRAGGLES_MS = 3, 1_000
 
 
 def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
-    by_vertex, by_manager = _grouped(tasks, "vertex_id"), _grouped(tasks, "taskmanager_id")
+    by_vertex, by_manager = _group(tasks, "vertex_id"), _group(tasks, "taskmanager_id")
     straggling = {task for of_vertex in by_vertex.values() for task in _stragglers(of_vertex)}
     deployed_at = max(task.deploying_at for task in tasks)
     running_at = max(task.running_at for task in tasks)
@@ -46,7 +46,7 @@ def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
                 {"taskmanager_id": key, "host": by_manager[key][0].host, **spread}
                 for key, spread in _slowest(by_manager)
             ],
-            "hosts": [{"host": key, **spread} for key, spread in _slowest(_grouped(tasks, "host"))],
+            "hosts": [{"host": key, **spread} for key, spread in _slowest(_group(tasks, "host"))],
             "slowest": [
                 {
                     "vertex_id": task.vertex_id,
@@ -80,7 +80,7 @@ def _stragglers(tasks: Sequence[Task]) -> Iterator[Task]:
     )
 
 
-def _grouped(tasks: Iterable[Task], name: str) -> dict[str, list[Task]]:
+def _group(tasks: Iterable[Task], name: str) -> dict[str, list[Task]]:
     tasks_by_vertex: dict[str, list[Task]] = {}
     for task in tasks:
         if (key := getattr(task, name)) is not None:

@@ -205,7 +205,7 @@ def host_of_taskmanager(taskmanager_id: str) -> str:
 def _line_signs(lines: Iterable[Row]) -> Iterator[_Sign]:
     for line in lines:
         if line["kind"] == FAILED:
-            if name := _named(line["detail"], line["container"]):
+            if name := _lost_id(line["detail"], line["container"]):
                 yield _sign(line, _SUSPECTED, name)
         elif line["kind"] == REGISTERED:
             host = _HOST_OF_PATH.search(line["path"] or "")
@@ -219,11 +219,11 @@ def _line_signs(lines: Iterable[Row]) -> Iterator[_Sign]:
 
 def _exception_signs(exceptions: Iterable[Row]) -> Iterator[_Sign]:
     for row in exceptions:
-        if name := _named(row["stacktrace"], row["taskmanager_id"]):
+        if name := _lost_id(row["stacktrace"], row["taskmanager_id"]):
             yield _sign(row, _SUSPECTED, name)
 
 
-def _named(trace: str | None, ran_on: str | None) -> str | None:
+def _lost_id(trace: str | None, ran_on: str | None) -> str | None:
     """The id of the lost TaskManager in a trace: the unreachable one, not the one that reports a
     broken connection.
     """

@@ -21,7 +21,7 @@ def wanted_keys(
 
     ``checkpoints``: facts or answers of REST.
     """
-    of_restores = unnamed(_restored(state)) - types_of(state.snapshots).keys()
+    of_restores = unnamed(_restored_paths(state)) - types_of(state.snapshots).keys()
     return tuple(
         sorted(
             of_restores
@@ -35,9 +35,9 @@ def lacks_snapshots(
 ) -> Lookup | None:
     if not update.older_snapshots or update.found is not None:
         return None
-    keys = unnamed(_restored(update))
+    keys = unnamed(_restored_paths(update))
     if keys:
-        keys -= unnamed(_restored(before)) | types_of(state.snapshots).keys()
+        keys -= unnamed(_restored_paths(before)) | types_of(state.snapshots).keys()
     is_new = not (before.answers or before.events or before.facts)
     if (
         is_new
@@ -48,7 +48,7 @@ def lacks_snapshots(
     return Lookup(*NO_CHECKPOINTS, tuple(sorted(keys))) if keys else None
 
 
-def _restored(reported: JobState | JobUpdate) -> set[str | None]:
+def _restored_paths(reported: JobState | JobUpdate) -> set[str | None]:
     return {
         *(answer["restored_path"] for answer in reported.answers),
         *(event["path"] for event in reported.events if event["kind"] == "restored"),

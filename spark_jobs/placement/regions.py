@@ -22,11 +22,11 @@ def regions(plan: Plan, *, full: bool = False) -> list[Indices]:
     ]
     if full:
         return [np.zeros_like(of_vertex) for of_vertex in labels]
-    for vertices, edges in _connected(plan):
+    for vertices, edges in _connected_parts(plan):
         if all(edge.is_pointwise for edge in edges):
             # The smallest label spreads to all subtasks of a region along edges, downstream and
             # upstream.
-            while sum(_joined(plan, edge, labels) for edge in (*edges, *reversed(edges))):
+            while sum(_join_labels(plan, edge, labels) for edge in (*edges, *reversed(edges))):
                 pass
         else:
             for vertex in vertices:
@@ -37,7 +37,7 @@ def regions(plan: Plan, *, full: bool = False) -> list[Indices]:
     return np.split(numbers[every], firsts[1:-1])
 
 
-def _connected(plan: Plan) -> list[tuple[list[int], list[PlannedEdge]]]:
+def _connected_parts(plan: Plan) -> list[tuple[list[int], list[PlannedEdge]]]:
     """Connected vertices with their edges, producers first. One all-to-all edge makes them one
     region: every subtask of a vertex has a producer and a consumer on each of its other edges.
     """
@@ -79,7 +79,7 @@ def region_sizes(regions: Sequence[Indices]) -> Indices:
     return np.bincount(np.concatenate(regions))
 
 
-def _joined(plan: Plan, edge: PlannedEdge, labels: list[Indices]) -> bool:
+def _join_labels(plan: Plan, edge: PlannedEdge, labels: list[Indices]) -> bool:
     above, below = labels[edge.source], labels[edge.target]
     first, end = producers(
         plan.vertices[edge.source].parallelism, plan.vertices[edge.target].parallelism

@@ -38,7 +38,7 @@ def simulated(plan: Plan, slots_each: Sequence[int]) -> Simulated:
             "their number or their slots."
         )
     filled = np.repeat(np.arange(len(slots_each)), slots_each)[:needed]
-    dealt = _dealt(slots_each)[:needed]
+    dealt = _deal(slots_each)[:needed]
     fewest = _fewest_tasks(plan)
     balanced = Placement(fewest, _spread_out(plan, fewest, dealt))
     return Simulated(Placement(_by_index(plan), filled), balanced)
@@ -178,7 +178,7 @@ def _by_content(plan: Plan, slot_of: Sequence[Indices], slots: int) -> Indices:
     return np.lexsort((np.arange(slots), content, -tasks))
 
 
-def _dealt(slots_each: Sequence[int]) -> Indices:
+def _deal(slots_each: Sequence[int]) -> Indices:
     taskmanager = np.repeat(np.arange(len(slots_each)), slots_each)
     turn = (
         np.concatenate([np.arange(slots) for slots in slots_each])

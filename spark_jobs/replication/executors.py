@@ -35,14 +35,12 @@ def on_executors(
     ]
     frame = session.createDataFrame(pa.Table.from_pylist(rows, _BATCH))
     copied = frame.repartition(min(len(rows), MOST_TASKS)).mapInArrow(
-        partial(_copied, request=request.text(), round_=round_), spark_schema(_FAILURE)
+        partial(_copy, request=request.text(), round_=round_), spark_schema(_FAILURE)
     )
     return [Failure(**row) for row in copied.toArrow().to_pylist()]
 
 
-def _copied(
-    batches: Iterator[pa.RecordBatch], request: str, round_: int
-) -> Iterator[pa.RecordBatch]:
+def _copy(batches: Iterator[pa.RecordBatch], request: str, round_: int) -> Iterator[pa.RecordBatch]:
     for rows in batches:
         for row in rows.to_pylist():
             failures = copy_batch(

@@ -38,7 +38,7 @@ def needed_files(pieces: Iterable[Piece], directory: str, spellings: Spellings) 
                 "checkpoint cannot be moved."
             )
         segment = stream.offset is not None
-        needs[path] = _joined(
+        needs[path] = _join_needs(
             path, needs.get(path), Need((stream.offset or 0) + stream.bytes, not segment)
         )
         if len(needs) > MOST_FILES:
@@ -49,7 +49,7 @@ def needed_files(pieces: Iterable[Piece], directory: str, spellings: Spellings) 
     return needs
 
 
-def _joined(path: str, known: Need | None, other: Need) -> Need:
+def _join_needs(path: str, known: Need | None, other: Need) -> Need:
     if known is None:
         return other
     if known.whole and other.whole:

@@ -148,7 +148,7 @@ class Replica:
 
     def read_copied(self, round_: int) -> Iterator[Copied]:
         for name in self.records.names(f"rounds/{round_:08}/copied"):
-            yield from _copied(self.read(round_, f"copied/{name}") or b"")
+            yield from _copy(self.read(round_, f"copied/{name}") or b"")
 
     def write_files(self, round_: int, files: Iterable[Copied]) -> None:
         self.write(round_, FILES, _lines(files))
@@ -176,7 +176,7 @@ class Replica:
             return
         plan = read_plan(content)
         if FINISHED in written:
-            ledger.have = {file.name: file for file in _copied(self.read(number, FILES) or b"")}
+            ledger.have = {file.name: file for file in _copy(self.read(number, FILES) or b"")}
             left = json.loads(self.read(number, FINISHED) or b"{}").get("left", ())
             ledger.ours = {*ledger.have, plan.metadata_name, *left}
         else:
@@ -213,7 +213,7 @@ def _lines(files: Iterable[Copied]) -> bytes:
     )
 
 
-def _copied(content: bytes) -> Iterator[Copied]:
+def _copy(content: bytes) -> Iterator[Copied]:
     try:
         yield from (Copied(*json.loads(line)) for line in content.splitlines())
     except (ValueError, TypeError) as error:

@@ -190,7 +190,7 @@ class _Run:
             for failure in failed
         ]
         if failures:
-            raise _failed(failures)
+            raise _not_copied(failures)
         there = self.replica.sizes(names)
         missing = [entry.name for entry in plan.entries if there.get(entry.name) != entry.bytes]
         if missing:
@@ -319,7 +319,7 @@ class _Run:
         )
 
 
-def _failed(failures: list[Failure]) -> NotCopied:
+def _not_copied(failures: list[Failure]) -> NotCopied:
     text = f"{len(failures):,} files were not copied, the first: {failures[0].why}"
     return Overtaken(text) if any(failure.gone for failure in failures) else NotCopied(text)
 

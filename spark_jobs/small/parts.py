@@ -25,7 +25,7 @@ def parts(
     """
     sizes = lake.new_rows_of_clusters(after)
     for name, weight in ((JOB_STATE, ROWS_OF_A_REMEMBERED_JOB), (EXECUTIONS, 1)):
-        for cluster, rows in _remembered(previous, name).items():
+        for cluster, rows in _previous_counts(previous, name).items():
             sizes[cluster] += weight * rows
     if sum(sizes.values()) <= most_rows:
         yield None
@@ -41,7 +41,7 @@ def parts(
     yield tuple(part)
 
 
-def _remembered(previous: Manifest | None, name: str) -> Counter[str]:
+def _previous_counts(previous: Manifest | None, name: str) -> Counter[str]:
     counts: Counter[str] = Counter()
     if previous is None:
         return counts

@@ -63,7 +63,7 @@ def taskmanager_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
         )
         brought = [(place, job_id) for place, jobs in enumerate(slots) for job_id in jobs]
         yield _with(
-            _taken(rows, brought),
+            _take_new(rows, brought),
             TASKMANAGER,
             job_id=pa.array([job_id for _, job_id in brought], pa.string()),
         )
@@ -95,7 +95,7 @@ def snapshot_batches(batches: Batches, wanted: Wanted) -> Iterator[pa.RecordBatc
                 if read_by in (_READ_BY_NOBODY, job[0])
             }
             brought += [(place, *job) for job in jobs]
-        taken = _taken(rows, brought)
+        taken = _take_new(rows, brought)
         clusters, jobs_of = (
             pa.array([pair[part] for pair in brought], pa.string()) for part in (1, 2)
         )
@@ -109,7 +109,7 @@ def checkpoint_event_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
         yield events.filter(pc.is_in(events["kind"], pa.array(KINDS_OF_CHECKPOINT)))
 
 
-def _taken(rows: pa.RecordBatch, brought: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
+def _take_new(rows: pa.RecordBatch, brought: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
     return rows.take(pa.array([pair[0] for pair in brought], pa.int64()))
 
 

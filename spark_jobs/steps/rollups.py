@@ -50,7 +50,7 @@ def rolled_up(kept: Iterable[dict[str, Any]], touched: set[Period]) -> Iterator[
             if period in touched:
                 of_periods[period].append(row)
     for (name, start_ms), rows in of_periods.items():
-        summed = _summed(rows)
+        summed = _sum_up(rows)
         if summed["as_of"] is not None:
             yield {"period": name, "period_start": start_ms, **summed}
 
@@ -89,7 +89,7 @@ def _periods(row: Row) -> list[Period]:
     ]
 
 
-def _summed(rows: Sequence[Row]) -> dict[str, Any]:
+def _sum_up(rows: Sequence[Row]) -> dict[str, Any]:
     # Durations and sizes exclude savepoints: these have another format and schedule.
     counted = [row for row in rows if row["outcome"] == "completed" and not row["is_savepoint"]]
     refusals = sum(row["outcome"] == REFUSED for row in rows)

@@ -102,8 +102,8 @@ def ends_of_paths(
         ]
     )
     return {
-        "listed": _named(asked, "listed"),
-        "referred": _named(not_found, "referred"),
+        "listed": _with_name(asked, "listed"),
+        "referred": _with_name(not_found, "referred"),
         "named": named.select(ENDS["named"].names).cast(ENDS["named"]),
         "used": used.filter(pc.is_valid(used.column("job_directory")))
         .group_by(JOB_DIRECTORIES.names)
@@ -112,7 +112,7 @@ def ends_of_paths(
     }
 
 
-def _named(rows: pa.Table, name: str) -> pa.Table:
+def _with_name(rows: pa.Table, name: str) -> pa.Table:
     end = pc.utf8_lower(_names(rows))
     return rows.append_column("end", end).select(ENDS[name].names).cast(ENDS[name])
 

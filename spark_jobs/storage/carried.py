@@ -100,7 +100,7 @@ def brought_together(
     file was there, if it is the same file.
     """
     for spellings in spellings_of:
-        parts = {name: _respelled(rows, spellings) for name, rows in parts.items()}
+        parts = {name: _respell(rows, spellings) for name, rows in parts.items()}
     files = parts["known"]
     others = [name for name in KNOWN_FILES.names if name != "path"]
     both = files.group_by("path").aggregate(
@@ -149,7 +149,7 @@ def _is_one(both: pa.Table) -> Flags:
     return found
 
 
-def _respelled(rows: pa.Table, spellings: Spellings) -> pa.Table:
+def _respell(rows: pa.Table, spellings: Spellings) -> pa.Table:
     for name in {"root", "path", "metadata_path"}.intersection(rows.column_names):
         named = canonical_column(column(rows, name).cast(pa.string()), spellings)
         rows = rows.set_column(rows.schema.get_field_index(name), name, named)

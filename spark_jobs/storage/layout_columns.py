@@ -89,7 +89,7 @@ def placed(paths: pa.Array) -> Placed:
     known = pa.concat_arrays([pa.array([], pa.string()), *directories])
     job_directory = known.take(pa.array(directory, mask=directory < 0))
     names = pa.array([*(place.name for place in PLACES), UNKNOWN])
-    job_id = _sliced(job_directory, -JOB_CHARS, None)
+    job_id = _slice(job_directory, -JOB_CHARS, None)
     return Placed(
         names.take(pa.array(place)),
         job_id,
@@ -139,7 +139,7 @@ def _flags(array: pa.Array) -> np.ndarray:
     return np.array(array.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
-def _sliced(paths: pa.Array, begin: int, end: int | None) -> pa.Array:
+def _slice(paths: pa.Array, begin: int, end: int | None) -> pa.Array:
     """Cuts from the end, if all characters are single bytes: several times as fast as by
     characters.
     """
@@ -148,7 +148,7 @@ def _sliced(paths: pa.Array, begin: int, end: int | None) -> pa.Array:
 
 def _job_directories(paths: pa.Array, place: str) -> pa.Array | None:
     if place in _BEHIND:
-        return _sliced(paths, 0, -_BEHIND[place])
+        return _slice(paths, 0, -_BEHIND[place])
     if place in (UNKNOWN, DATABASE):
         return pc.struct_field(pc.extract_regex(paths, _JOB_DIRECTORY), [0])
     if place not in _COMPONENTS_BEHIND:

@@ -199,7 +199,9 @@ def owners(writers: Iterable[Row], shared: Set[str], remembered: Iterable[Row] =
                     name: smallest(job[name] for job in of)
                     for name in ("in_flight_since", "last_completed_id", "last_completed_at")
                 },
-                "failed": _failed([end for job in of for end in job["checkpoints_ended"] or ()]),
+                "failed": _failed_checkpoints(
+                    [end for job in of for end in job["checkpoints_ended"] or ()]
+                ),
             }
         )
     return owner_rows
@@ -230,7 +232,7 @@ def _goes_on(job: Row) -> bool:
     return at_start and is_below(job["restored_path"], job["job_directory"])
 
 
-def _failed(ended: Iterable[Row]) -> list[Row]:
+def _failed_checkpoints(ended: Iterable[Row]) -> list[Row]:
     """Checkpoints that never completed, if no other checkpoint of that number did; without the many
     discarded ones.
     """

@@ -55,22 +55,22 @@ def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for row in batch.to_pylist():
             modified, within = _aware(row["modified"]), _read_root(row)
             file = MetadataFile(row["path"], row["bytes"], modified, row["read_path"], within)
-            yield from _parsed(file, row)
+            yield from _parse(file, row)
 
 
-def _parsed(file: MetadataFile, row: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+def _parse(file: MetadataFile, row: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     try:
         for batch in references.reference_batches(file):
-            yield _framed(batch, row)
+            yield _frame(batch, row)
     except MetadataError as error:
         yield _unread(file, row, error)
     except FileNotFoundError:
-        yield _failed(
+        yield _failure_batch(
             file, row, "vanished_metadata", "It was listed, and gone when it was to be read."
         )
     except Exception as error:  # on any error of a file system only this file is unknown
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        yield _failed(
+        yield _failure_batch(
             file,
             row,
             "unreadable_file",
@@ -82,14 +82,14 @@ def _unread(file: MetadataFile, row: Mapping[str, Any], error: MetadataError) ->
     try:
         content = content_of(file)
     except (OSError, ValueError):
-        return _failed(file, row, _reason(error), str(error))
+        return _failure_batch(file, row, _reason(error), str(error))
     if content.bytes == 0:
         reason = "empty_metadata"
     elif content.has_magic:
         reason = _reason(error)
     else:
         reason = FOREIGN if content.is_foreign else "no_magic_number"
-    return _failed(file, row, reason, str(error), content)
+    return _failure_batch(file, row, reason, str(error), content)
 
 
 def _reason(error: MetadataError) -> str:
@@ -98,7 +98,7 @@ def _reason(error: MetadataError) -> str:
     return "damaged_metadata" if isinstance(error, DamagedMetadata) else "unsupported_metadata"
 
 
-def _framed(batch: pa.RecordBatch, row: Mapping[str, Any]) -> pa.RecordBatch:
+def _frame(batch: pa.RecordBatch, row: Mapping[str, Any]) -> pa.RecordBatch:
     around = {
         name: pa.repeat(pa.scalar(row[name], pa.string()), batch.num_rows)
         for name in ("audit_id", "root")
@@ -110,7 +110,7 @@ def _framed(batch: pa.RecordBatch, row: Mapping[str, Any]) -> pa.RecordBatch:
     )
 
 
-def _failed(
+def _failure_batch(
     file: MetadataFile,
     row: Mapping[str, Any],
     reason: str,

@@ -100,7 +100,10 @@ def _pair_sums(
     following[previous[previous >= 0]] = np.flatnonzero(previous >= 0)
     key = checkpoint * parts + part
     before, after = previous[checkpoint], following[checkpoint]
-    of_before, of_after = _met(key, before * parts + part), _met(key, after * parts + part)
+    of_before, of_after = (
+        _index_of(key, before * parts + part),
+        _index_of(key, after * parts + part),
+    )
     with_one = (before >= 0) & (of_before >= 0)
     either = np.where(~arrays.known(sizes) & with_one, sizes[of_before], sizes)
     which = {
@@ -118,7 +121,7 @@ def _pair_sums(
     }
 
 
-def _met(keys: Numbers, wanted: Numbers) -> Numbers:
+def _index_of(keys: Numbers, wanted: Numbers) -> Numbers:
     """The index of each wanted number in ``keys``, -1 if it is missing."""
     order = np.argsort(keys, kind="stable")
     at = np.minimum(np.searchsorted(keys, wanted, sorter=order), max(len(keys) - 1, 0))
@@ -166,7 +169,7 @@ def sums_of(
     of_root = resolved.root[missing[first]]
     return {
         "figures": _figures(resolved, checkpoints.num_rows),
-        "reached": _reached(resolved, arrays.numbers(column(checkpoints, "home_no")), count),
+        "reached": _referred_files(resolved, arrays.numbers(column(checkpoints, "home_no")), count),
         **_chains(resolved, arrays.numbers(column(checkpoints, "job_no")), count),
         "lost": _nonzero(
             "root_no",
@@ -210,7 +213,7 @@ def _figures(resolved: Resolved, size: int) -> pa.Table:
     )
 
 
-def _reached(resolved: Resolved, home_no: Numbers, count: int) -> pa.Table:
+def _referred_files(resolved: Resolved, home_no: Numbers, count: int) -> pa.Table:
     """Per job directory the distinct files that its checkpoints refer to: those elsewhere, and
     those that are missing.
     """

@@ -123,7 +123,7 @@ def read_checkpoints(
         "operators": operators,
         "bad_paths": _bad_paths(rows.filter(unplaced)),
         "failed": failed,
-        **_referred(
+        **_reference_tables(
             handles.filter(
                 pc.and_(pc.is_valid(rows.column("path")), pa.array(whole[code], pa.bool_()))
             )
@@ -219,7 +219,7 @@ def _bad_paths(unplaced: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(bad_paths, SCHEMAS["bad_paths"])
 
 
-def _referred(handles: pa.Table) -> dict[str, pa.Table]:
+def _reference_tables(handles: pa.Table) -> dict[str, pa.Table]:
     """``storage_reference``: distinct files by checkpoint. Bytes of a merged file are those of the
     distinct segments in it.
 

@@ -222,7 +222,7 @@ def judged_files(
         .select(SCHEMAS["not_live"].names)
         .cast(SCHEMAS["not_live"]),
         "storage_pending": pending.select(REFERRED.names),
-        "storage_lost": _lost(of_gone.filter(of_gone.column("is_covered")), rows),
+        "storage_lost": _lost_directories(of_gone.filter(of_gone.column("is_covered")), rows),
         "cube": cube,
     }
 
@@ -249,7 +249,7 @@ def find_namers(
     return {"namers": arrays.without_repeated(found, NAMERS.names)}
 
 
-def _lost(of_gone: pa.Table, rows: pa.Table) -> pa.Table:
+def _lost_directories(of_gone: pa.Table, rows: pa.Table) -> pa.Table:
     """Job directories of files that are not listed, and whose referrers are forgotten from now
     on.
     """

@@ -145,7 +145,7 @@ def folded_batches(
         held: list[tuple[Group, dict[str, Any]]] = []
         rows = 0
         for group in jobs_of(batches):
-            held.append((group, _folded(group, settings, older_snapshots)))
+            held.append((group, _fold(group, settings, older_snapshots)))
             rows += group.size
             if rows >= ROWS_AT_ONCE:
                 yield _arrow(held)
@@ -188,7 +188,7 @@ def _asked(group: Group, settings: Settings) -> Iterator[Row]:
     }
 
 
-def _folded(group: Group, settings: Settings, older_snapshots: bool) -> dict[str, Any]:
+def _fold(group: Group, settings: Settings, older_snapshots: bool) -> dict[str, Any]:
     same = _unchanged(group)
     if group.key[1] is None or not _has_news(group):
         return same
@@ -200,7 +200,7 @@ def _folded(group: Group, settings: Settings, older_snapshots: bool) -> dict[str
             else _result_row(result)
         )
     except Exception as error:
-        return _failed(group, error)
+        return _failure_row(group, error)
 
 
 def _has_news(group: Group) -> bool:
@@ -243,7 +243,7 @@ def _result_row(result: JobResult) -> dict[str, Any]:
     }
 
 
-def _failed(group: Group, error: Exception) -> dict[str, Any]:
+def _failure_row(group: Group, error: Exception) -> dict[str, Any]:
     cluster, job_id = group.key
     logger.error("Job %s of %s cannot be folded", job_id, cluster, exc_info=error)
     observed_at = max(
@@ -306,11 +306,11 @@ def news_of(group: Group, older_snapshots: bool = False) -> JobUpdate:
 def _arrow(held: Sequence[tuple[Group, dict[str, Any]]]) -> pa.RecordBatch:
     results = [result for _, result in held]
     try:
-        columns = _made(results)
+        columns = _result_arrays(results)
     except _UNFIT:
         # A value fits no column: found by trying one job after the other.
         results = [_fitting(group, result) for group, result in held]
-        columns = _made(results)
+        columns = _result_arrays(results)
     groups_and_results = [(group, result) for (group, _), result in zip(held, results, strict=True)]
     for part, (table, *_) in _PASSED_ON.items():
         columns[table.name] = _passed_on(groups_and_results, part)
@@ -319,7 +319,7 @@ def _arrow(held: Sequence[tuple[Group, dict[str, Any]]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([columns[name] for name in FOLDED.names], schema=FOLDED)
 
 
-def _made(results: Sequence[dict[str, Any]]) -> dict[str, pa.Array]:
+def _result_arrays(results: Sequence[dict[str, Any]]) -> dict[str, pa.Array]:
     one_each = {
         name: pa.array([result.get(name) for result in results], FOLDED.field(name).type)
         for name in (*JOB, "state", "lookup")
@@ -335,9 +335,9 @@ def _made(results: Sequence[dict[str, Any]]) -> dict[str, pa.Array]:
 
 def _fitting(group: Group, result: dict[str, Any]) -> dict[str, Any]:
     try:
-        _made([result])
+        _result_arrays([result])
     except _UNFIT as error:
-        return _failed(group, error)
+        return _failure_row(group, error)
     return result
 
 
@@ -362,7 +362,7 @@ def _passed_on(held: Sequence[tuple[Group, Mapping[str, Any]]], part: str) -> pa
     for places, failed in zip(kept, own, strict=True):
         places += range(rows, rows + len(failed))
         rows += len(failed)
-    pieces = [_served(pa.concat_arrays(arrays), part, names)] if arrays else []
+    pieces = [_serve(pa.concat_arrays(arrays), part, names)] if arrays else []
     served = pa.concat_arrays([*pieces, pa.array(chain.from_iterable(own), struct(table))])
     places = list(chain.from_iterable(kept))
     return _lists(
@@ -371,7 +371,7 @@ def _passed_on(held: Sequence[tuple[Group, Mapping[str, Any]]], part: str) -> pa
     )
 
 
-def _served(rows: pa.StructArray, part: str, vertex_names: Sequence[str | None]) -> pa.StructArray:
+def _serve(rows: pa.StructArray, part: str, vertex_names: Sequence[str | None]) -> pa.StructArray:
     table, _, _, renamed = _PASSED_ON[part]
     given = {field.name: rows.field(place) for place, field in enumerate(rows.type)}
     if table is PRESSURE_WINDOW:

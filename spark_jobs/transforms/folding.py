@@ -13,13 +13,13 @@ def in_order(parts: Mapping[str, DataFrame], by: Sequence[str] = JOB) -> DataFra
     """Rows of all parts, grouped by key, each part in a struct column of its name; within a cluster
     part by part.
     """
-    nested = (_nested(rows, name, by) for name, rows in parts.items())
+    nested = (_nest(rows, name, by) for name, rows in parts.items())
     every = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), nested)
     then = () if by == JOB else (F.col(name).isNull() for name in parts)
     return every.repartition(*by).sortWithinPartitions(*by, *then)
 
 
-def _nested(rows: DataFrame, name: str, by: Sequence[str]) -> DataFrame:
+def _nest(rows: DataFrame, name: str, by: Sequence[str]) -> DataFrame:
     return rows.select(
         *by,
         F.struct(*(column for column in rows.columns if column not in ("cluster", "date"))).alias(

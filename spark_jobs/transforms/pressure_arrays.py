@@ -126,7 +126,7 @@ def _means(cells: Cells) -> dict[str, Reals]:
         known = running & ~np.isnan(values)
         count = np.bincount(cells.slot[known], minlength=cells.slots)
         total = np.bincount(cells.slot[known], weights=values[known], minlength=cells.slots)
-        means[name] = _divided(total, count)
+        means[name] = _divide(total, count)
     return means
 
 
@@ -203,7 +203,7 @@ def _figures(means: Mapping[str, Reals], part: Reals) -> dict[str, Reals]:
     for prefix, name in SPREAD.items():
         ascending = np.sort(means[name], axis=1)
         figures |= {f"{prefix}_p50": _median(ascending), f"{prefix}_max": _largest(ascending)}
-        figures[f"{prefix}_mean"] = _divided(np.nansum(ascending, axis=1), _count(ascending))
+        figures[f"{prefix}_mean"] = _divide(np.nansum(ascending, axis=1), _count(ascending))
     rates = np.sort(means["records_in_per_s"], axis=1)
     middle = _median(rates)
     return figures | {
@@ -212,7 +212,7 @@ def _figures(means: Mapping[str, Reals], part: Reals) -> dict[str, Reals]:
         "in_pool_high_share": _share(means["in_pool_usage"], HIGH_POOL_USAGE),
         "records_in_per_s": _sum(rates),
         "records_out_per_s": _sum(means["records_out_per_s"]),
-        "records_in_max_over_median": _divided(_largest(rates), middle),
+        "records_in_max_over_median": _divide(_largest(rates), middle),
         "records_in_gini": _gini(rates),
         "hottest_subtask": _known_first(
             _place_of_largest(means["busy_ms_per_s"]), _place_of_largest(means["records_in_per_s"])
@@ -261,7 +261,7 @@ def _median(ascending: Reals) -> Reals:
 
 
 def _share(values: Reals, above: float) -> Reals:
-    return _divided(np.count_nonzero(values > above, axis=1), _count(values))
+    return _divide(np.count_nonzero(values > above, axis=1), _count(values))
 
 
 def _place_of_largest(values: Reals) -> Reals:
@@ -279,8 +279,8 @@ def _gini(ascending: Reals) -> Reals:
     """
     count, total = _count(ascending), np.nansum(ascending, axis=1)
     ranked = np.nansum(ascending * np.arange(1, ascending.shape[1] + 1), axis=1)
-    plain_gini = _divided(2 * ranked, count * total) - _divided(count + 1.0, count)
-    scaled = np.where(total > 0, plain_gini * _divided(count, count - 1.0), np.nan)
+    plain_gini = _divide(2 * ranked, count * total) - _divide(count + 1.0, count)
+    scaled = np.where(total > 0, plain_gini * _divide(count, count - 1.0), np.nan)
     return np.where(count == 1, 0.0, scaled)
 
 
@@ -288,7 +288,7 @@ def _known_first(values: Reals, otherwise: Reals) -> Reals:
     return np.where(np.isnan(values), otherwise, values)
 
 
-def _divided(values: npt.NDArray[Any], by: npt.NDArray[Any]) -> Reals:
+def _divide(values: npt.NDArray[Any], by: npt.NDArray[Any]) -> Reals:
     quotients: Reals = np.divide(values, by, out=np.full(np.shape(values), np.nan), where=by != 0)
     return quotients
 

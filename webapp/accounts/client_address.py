@@ -34,13 +34,13 @@ def written(request: HttpRequest) -> str:
 
 
 def _client(request: HttpRequest) -> Address | None:
-    direct = _parsed(str(request.META.get("REMOTE_ADDR", "")))
+    direct = _parse(str(request.META.get("REMOTE_ADDR", "")))
     if not settings.WEIR.behind_proxy:
         return direct
-    return _parsed(request.headers.get("X-Forwarded-For", "").rpartition(",")[2]) or direct
+    return _parse(request.headers.get("X-Forwarded-For", "").rpartition(",")[2]) or direct
 
 
-def _parsed(written: str) -> Address | None:
+def _parse(written: str) -> Address | None:
     text = written.strip()[:_LONGEST]
     with_port = _WITH_PORT.fullmatch(text)
     try:

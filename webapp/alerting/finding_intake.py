@@ -38,7 +38,7 @@ def take_marked(policies: Policies, now: datetime) -> int:
         return 0
     joined = join(findings, now)
     follow(joined)
-    known = _known(findings)
+    known = _known_alerts(findings)
     written = Written()
     for finding in findings:
         _take(finding, joined.of_finding.get(finding.pk), known, policies, written, now)
@@ -139,7 +139,7 @@ def copy_changed(pks: list[int]) -> int:
     return len(rows)
 
 
-def _known(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
+def _known_alerts(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
     """Alerts that these findings may belong to, or whose firings count with theirs; newest first."""
     findings = list(findings)
     since = min(finding.first_seen for finding in findings) - FLAP_WINDOW

@@ -164,7 +164,7 @@ def tick(last: Life, policy: Policy, now: datetime) -> Step:
         return _step(last, *_fire(last, last.episode_at, now), now)
     resolves = resolves_at(last, policy)
     if resolves is not None and now >= resolves:
-        return _step(last, _resolved(last, now), [(last.ends_at or now, Happened.RESOLVED)], now)
+        return _step(last, _resolve(last, now), [(last.ends_at or now, Happened.RESOLVED)], now)
     return Step(last)
 
 
@@ -311,7 +311,7 @@ def _switch_off(last: Life, episode: AlertEpisode, now: datetime) -> Step:
     if not last.is_open:
         return Step(last)
     life = replace(last, ends_at=_later(episode.last_seen, episode.closed_at))
-    return _step(last, _resolved(life, now), [(now, Happened.RESOLVED)], now)
+    return _step(last, _resolve(life, now), [(now, Happened.RESOLVED)], now)
 
 
 def _fire(life: Life, at: datetime, now: datetime) -> tuple[Life, list[Event]]:
@@ -348,7 +348,7 @@ def _quiet(
     ), events
 
 
-def _resolved(life: Life, now: datetime) -> Life:
+def _resolve(life: Life, now: datetime) -> Life:
     return replace(
         life,
         state=AlertState.RESOLVED,

@@ -111,10 +111,10 @@ class ShownTable:
 
 def blocks(document: Document) -> Iterator[tuple[str, Any]]:
     for block in document.blocks:
-        yield f"analyses/_{block.kind}.html", _shown(block)
+        yield f"analyses/_{block.kind}.html", _present(block)
 
 
-def _shown(block: Block) -> Any:
+def _present(block: Block) -> Any:
     if isinstance(block, Facts):
         return [(fact, _cell(fact.value, fact.unit)) for fact in block.facts]
     if isinstance(block, Table):

@@ -19,7 +19,7 @@ from webapp.analyses.declaration import (
 
 
 @cache
-def _imported() -> None:
+def _import_analyses() -> None:
     for package in (job, fleet, root):
         for module in iter_modules(package.__path__, f"{package.__name__}."):
             import_module(module.name)
@@ -27,16 +27,16 @@ def _imported() -> None:
 
 def all_analyses() -> Mapping[str, Analysis]:
     """By name, in the order of the tabs and of the alphabet."""
-    _imported()
+    _import_analyses()
     tabs = get_args(Tab)
     return dict(sorted(OF_JOB.items(), key=lambda pair: (tabs.index(pair[1].tab), pair[0])))
 
 
 def all_fleet_analyses() -> Mapping[str, FleetAnalysis]:
-    _imported()
+    _import_analyses()
     return dict(sorted(OF_FLEET.items()))
 
 
 def all_root_analyses() -> Mapping[str, RootAnalysis]:
-    _imported()
+    _import_analyses()
     return dict(sorted(OF_ROOT.items()))

@@ -40,7 +40,7 @@ def drawn(figure: go.Figure) -> dict[str, Any]:
         return made
     end = datetime.fromisoformat(axis["range"][1]).replace(tzinfo=UTC).astimezone(zone)
     ahead = end.utcoffset() or timedelta()
-    moved: dict[str, Any] = _moved(made, ahead, f" {shown_zone.offset_of(end)}")
+    moved: dict[str, Any] = _shift(made, ahead, f" {shown_zone.offset_of(end)}")
     moved["layout"].setdefault("meta", {})["utc_offset_ms"] = ahead // timedelta(milliseconds=1)
     moved["layout"]["xaxis"]["title"] = {
         "text": shown_zone.offset_of(end),
@@ -61,20 +61,20 @@ def answer_or_nothing(figure: go.Figure | None) -> dict[str, Any]:
     return {"figure": None, "note": "", "empty": {"title": title, "text": text}}
 
 
-def _moved(part: Any, ahead: timedelta, named: str) -> Any:
+def _shift(part: Any, ahead: timedelta, named: str) -> Any:
     if isinstance(part, dict):
         return {
-            key: _renamed(value, named)
+            key: _rename(value, named)
             if key in ("hoverformat", "hovertemplate")
-            else _moved(value, ahead, named)
+            else _shift(value, ahead, named)
             for key, value in part.items()
         }
     if isinstance(part, list):
-        return [_moved(item, ahead, named) for item in part]
+        return [_shift(item, ahead, named) for item in part]
     if isinstance(part, str) and _PLOT_TIME.fullmatch(part):
         return (datetime.fromisoformat(part) + ahead).isoformat(sep=" ", timespec="milliseconds")
     return part
 
 
-def _renamed(form: Any, named: str) -> Any:
+def _rename(form: Any, named: str) -> Any:
     return form.replace(_OF_UTC, named) if isinstance(form, str) else form

@@ -83,11 +83,13 @@ def size_over_time(
     span_ms = (end - start) / timedelta(milliseconds=1)
     widths_ms = bar_widths_ms([bar.at for bar in bars], span_ms, 0.6)
     traces = [
-        _uploaded(gettext("uploaded"), UPLOADED, bars, widths_ms, savepoints=False, link=link)
+        _uploaded_bars(gettext("uploaded"), UPLOADED, bars, widths_ms, savepoints=False, link=link)
     ]
     if any(bar.is_savepoint for bar in bars):
         traces.append(
-            _uploaded(gettext("by savepoints"), OTHER, bars, widths_ms, savepoints=True, link=link)
+            _uploaded_bars(
+                gettext("by savepoints"), OTHER, bars, widths_ms, savepoints=True, link=link
+            )
         )
     traces.append(_full(line, link))
     if trend and line:
@@ -112,7 +114,7 @@ def size_over_time(
     return result, " ".join(filter(None, notes))
 
 
-def _uploaded(
+def _uploaded_bars(
     name: str,
     colour: str,
     all_bars: Sequence[SizePoint],

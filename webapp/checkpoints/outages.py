@@ -54,7 +54,7 @@ def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ..
     triggers = _triggers(job, {number for _, number in restored})
     following = [outage.at for outage in read_outages[1:]]
     return tuple(
-        _restored(episode, until, restored, triggers)
+        _with_restored(episode, until, restored, triggers)
         for episode, until in itertools.zip_longest(read_outages, following)
     )
 
@@ -113,7 +113,7 @@ def _ended_by_starts(job: JobCurrent, every: Sequence[Outage]) -> list[Outage]:
     return [
         next(
             (
-                _ended(outage, start)
+                _with_end(outage, start)
                 for start in ended
                 if outage.downtime_ms is None
                 and start.begun_at is not None
@@ -125,7 +125,7 @@ def _ended_by_starts(job: JobCurrent, every: Sequence[Outage]) -> list[Outage]:
     ]
 
 
-def _ended(outage: Outage, start: Any) -> Outage:
+def _with_end(outage: Outage, start: Any) -> Outage:
     parts = {
         "detect": start.detect_ms,
         "cancel": start.cancel_ms,
@@ -151,7 +151,7 @@ def _triggers(job: JobCurrent, numbers: set[int]) -> dict[int, datetime]:
     return dict(facts.order_by("trigger_time").values_list("checkpoint_id", "trigger_time"))
 
 
-def _restored(
+def _with_restored(
     outage: Outage,
     next_at: datetime | None,
     restored: Sequence[tuple[datetime, int]],

@@ -57,7 +57,7 @@ class Hiding:
             planned = [version for version in meant if version.stat == file.stat]
             if len(planned) == 1 and not planned[0].is_latest:
                 found.append((replace(file, version=planned[0].id), versions))
-        return self._judged(found)
+        return self._judge(found)
 
     def put_back(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
         return self._run.together(files, self._show, MOST_KEYS)
@@ -80,11 +80,11 @@ class Hiding:
             if keys[file.path] in errors
         ]
         hidden = [file for file in files if keys[file.path] not in errors]
-        rows += self._judged(list(self._versions(hidden)))
+        rows += self._judge(list(self._versions(hidden)))
         by_path = {row.path: row for row in rows}
         return [by_path[file.path] for file in files]
 
-    def _judged(self, found: Sequence[tuple[Planned, list[Version]]]) -> list[Row]:
+    def _judge(self, found: Sequence[tuple[Planned, list[Version]]]) -> list[Row]:
         """Outcomes after markers were put. Versions not older than the planned one are newer than
         the check.
         """
@@ -197,7 +197,7 @@ class Tagging:
     ) -> list[Row]:
         done = self._side_by_side(files, lambda file: self._tags(file).get(TAG) == self._plan)
         tagged = [file for file in files if done[file.path] is True]
-        return [row for row in self._judged(tagged) if row.outcome == FileOutcome.QUARANTINED]
+        return [row for row in self._judge(tagged) if row.outcome == FileOutcome.QUARANTINED]
 
     def put_back(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
         def untagged(file: Planned) -> Row:
@@ -215,7 +215,7 @@ class Tagging:
     def _tag_all(self, files: Sequence[Planned]) -> list[Row]:
         refused = {row.path: row for row in self._rows(files, act=self._tag) if row}
         tagged = [file for file in files if file.path not in refused]
-        refused |= {row.path: row for row in self._judged(tagged)}
+        refused |= {row.path: row for row in self._judge(tagged)}
         return [refused[file.path] for file in files]
 
     def _tag(self, file: Planned) -> Row | None:
@@ -233,7 +233,7 @@ class Tagging:
             return self._run.row(file, FileOutcome.GONE)
         return None
 
-    def _judged(self, files: Sequence[Planned]) -> list[Row]:
+    def _judge(self, files: Sequence[Planned]) -> list[Row]:
         """Outcomes of tagged files; newer files in their place lose the tag."""
         rows = []
         for file, stat in self._stats(files):

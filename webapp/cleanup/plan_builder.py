@@ -90,11 +90,11 @@ def build(
         folder, request.most_files, say, [statement.subject for statement in request.statements]
     )
     if request.waste:
-        for rows in _planned(request, guard, writer, metadata=True):
+        for rows in _plan(request, guard, writer, metadata=True):
             writer.add(rows)
     writer.finish_part()
     metadata_parts = len(writer.parts)
-    for rows in _planned(request, guard, writer, metadata=False):
+    for rows in _plan(request, guard, writer, metadata=False):
         writer.add(rows)
     writer.finish_part()
     manifest = PlanManifest(
@@ -123,7 +123,7 @@ def build(
     return manifests.name_of(content), manifest
 
 
-def _planned(
+def _plan(
     request: PlanRequest, guard: ProofRequirements, writer: "_Writer", *, metadata: bool
 ) -> Iterator[pa.RecordBatch]:
     """Planned rows of one of the two passes. Two files with one canonical path are both left out,
@@ -162,9 +162,9 @@ def _without_doubles(
             pc.equal(joined["root"], joined["root"][-1]),
         )
         before = joined.filter(last)
-        yield _counted(joined, double, pc.invert(last), withheld)
+        yield _count_withheld(joined, double, pc.invert(last), withheld)
     if before is not None:
-        yield _counted(
+        yield _count_withheld(
             before,
             pa.repeat(before.num_rows > 1, before.num_rows),
             pa.repeat(True, before.num_rows),
@@ -172,7 +172,7 @@ def _without_doubles(
         )
 
 
-def _counted(
+def _count_withheld(
     rows: pa.RecordBatch, double: pa.Array, taken: pa.Array, withheld: Counter[str]
 ) -> pa.RecordBatch:
     doubles = pc.sum(pc.and_(double, taken)).as_py() or 0

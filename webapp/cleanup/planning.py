@@ -178,7 +178,7 @@ def sort_roots(
         if reasons:
             withheld.append(WithheldRoot(uri, tuple(reasons)))
         else:
-            planned.append(_planned(rows[uri]))
+            planned.append(_plan(rows[uri]))
     return planned, withheld
 
 
@@ -206,7 +206,7 @@ def _reasons(
     return [*sentences, *([withheld] if withheld else [])]
 
 
-def _planned(row: StorageRoot) -> PlannedRoot:
+def _plan(row: StorageRoot) -> PlannedRoot:
     read_at = row.place.reading
     waits_at = local_path(row.quarantine_uri) if row.quarantine_uri else quarantine.beside(read_at)
     return PlannedRoot(

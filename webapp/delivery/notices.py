@@ -113,7 +113,7 @@ class Notice:
         """Safe to send: names, texts and figures from users' jobs and logs are redacted. Ids, times
         and links are Weir's own.
         """
-        return replace(self, alerts=tuple(_redacted(alert) for alert in self.alerts))
+        return replace(self, alerts=tuple(_redact(alert) for alert in self.alerts))
 
     def of(self, alerts: tuple[NoticeAlert, ...], *, are_chosen: bool = False) -> "Notice":
         """The same notice for an endpoint that only gets ``alerts``, a part of this one's. If none
@@ -161,7 +161,7 @@ class Notice:
         return replace(self.in_parts()[0], parts=1)
 
 
-def _redacted(alert: NoticeAlert) -> NoticeAlert:
+def _redact(alert: NoticeAlert) -> NoticeAlert:
     return replace(
         alert,
         job_name=redact(alert.job_name),

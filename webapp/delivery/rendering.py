@@ -70,10 +70,10 @@ def _without_ended(notice: Notice, later: QuerySet[Delivery]) -> Notice | None:
 def rendered(row: Delivery, notice: Notice, at: datetime) -> Rendered:
     """Always in English and UTC, also when called for a page. Raises :class:`CannotRender`."""
     with translation.override(LANGUAGE), shown_zone.within(lambda: UTC):
-        return _rendered(row, notice, at)
+        return _render(row, notice, at)
 
 
-def _rendered(row: Delivery, notice: Notice, at: datetime) -> Rendered:
+def _render(row: Delivery, notice: Notice, at: datetime) -> Rendered:
     endpoint = row.endpoint
     try:
         to = Addressee(

@@ -107,7 +107,7 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
         ).values_list("name", flat=True)
     )
     purged_before = now - OCCURRENCES_KEPT
-    known = _known(identities, changed)
+    known = _known_findings(identities, changed)
     occurrences = _occurrences(identities, changed)
     lives = lives_of(identity[:2] for identity in identities)
     written = 0
@@ -145,11 +145,13 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
     return written
 
 
-def _known(identities: Sequence[Identity], changed: Changed) -> dict[Identity, list[Finding]]:
+def _known_findings(
+    identities: Sequence[Identity], changed: Changed
+) -> dict[Identity, list[Finding]]:
     """Findings that may change, and earlier open ones, by identity and time."""
     findings_by_identity: dict[Identity, list[Finding]] = {identity: [] for identity in identities}
     condition = Q(pk__in=[])
-    for (cluster, first_id), since in _reached(identities, changed).items():
+    for (cluster, first_id), since in _latest_times(identities, changed).items():
         near = Q(last_seen__gte=since) | Q(state=FindingState.OPEN)
         condition |= Q(cluster=cluster, first_attempt_id=first_id) & near
     for finding in Finding.objects.filter(condition).order_by("first_seen", "id"):
@@ -162,7 +164,7 @@ def _occurrences(identities: Sequence[Identity], changed: Changed) -> dict[Ident
     occurrences: dict[Identity, list[Span]] = {identity: [] for identity in identities}
     condition, first_of = Q(pk__in=[]), {}
     ids_by_job = ids_by_first_attempt({identity[:2] for identity in identities})
-    for (cluster, first_id), since in _reached(identities, changed).items():
+    for (cluster, first_id), since in _latest_times(identities, changed).items():
         ids = ids_by_job[cluster, first_id]
         first_of.update({(cluster, job_id): first_id for job_id in ids})
         condition |= Q(cluster=cluster, job_id__in=ids, seen_at__gte=since)
@@ -176,7 +178,7 @@ def _occurrences(identities: Sequence[Identity], changed: Changed) -> dict[Ident
     return occurrences
 
 
-def _reached(identities: Sequence[Identity], changed: Changed) -> dict[Job, datetime]:
+def _latest_times(identities: Sequence[Identity], changed: Changed) -> dict[Job, datetime]:
     since: dict[Job, datetime] = {}
     for identity in identities:
         job, first = identity[:2], changed.spans[identity][0] - hold_of(identity[2])
@@ -191,7 +193,7 @@ def _close(earlier: Iterable[Finding], hold: timedelta, life: Life) -> None:
             marks.close([finding.pk], at)
 
 
-def _kept(
+def _continued_rows(
     before: Sequence[Finding], finding_episodes: Sequence[FindingEpisode], hold: timedelta
 ) -> dict[int, Finding]:
     """Index of an episode → the row that it continues: one that it overlaps, else the nearest row
@@ -236,7 +238,7 @@ def _write(
     )
     rows = []
     known = {finding.pk: marks.FindingMark.of(finding) for finding in before}
-    kept = _kept(before, finding_episodes, hold)
+    kept = _continued_rows(before, finding_episodes, hold)
     free = [finding for finding in before if finding not in kept.values()]
     for place, episode in enumerate(finding_episodes):
         row = kept.get(place)

@@ -156,7 +156,7 @@ def _settle(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set
         }
     if source.auth:
         wanted |= {"auth_scheme": source.auth.scheme, "auth_user": source.auth.user}
-        wanted["auth_secret_encrypted"] = _encrypted(source.auth.secret, row.auth_secret_encrypted)
+        wanted["auth_secret_encrypted"] = _encrypt(source.auth.secret, row.auth_secret_encrypted)
     elif row.url != cluster.url and row.auth_secret_encrypted:
         # It was entered for the address listed then.
         wanted["auth_secret_encrypted"] = ""
@@ -178,7 +178,7 @@ def _settle(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set
             "prometheus_auth_user": auth.user if auth else "",
         }
         wanted["prometheus_secret_encrypted"] = (
-            _encrypted(auth.secret, row.prometheus_secret_encrypted) if auth else ""
+            _encrypt(auth.secret, row.prometheus_secret_encrypted) if auth else ""
         )
     news = {name: value for name, value in wanted.items() if getattr(row, name) != value}
     for name, value in news.items():
@@ -186,7 +186,7 @@ def _settle(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set
     return set(news)
 
 
-def _encrypted(secret: str, before: str) -> str:
+def _encrypt(secret: str, before: str) -> str:
     """The stored text if the secret is the same, as each encryption gives another text."""
     if not secret:
         return ""

@@ -128,7 +128,7 @@ def evaluate(guard: WriteGuard, now: datetime) -> dict[str, int]:
     for objective in objectives:
         of_objective = matched[objective.pk]
         samples = SAMPLED[objective.kind](objective, of_objective, now, minute)
-        burns = _recorded(guard, objective, of_objective, samples, now, minute)
+        burns = _record(guard, objective, of_objective, samples, now, minute)
         for burn in burns:
             if burning := _worst(burn):
                 key = burn.cluster, burn.job_id
@@ -181,7 +181,7 @@ def _show_in_fleet(
             JobCurrent.objects.bulk_update(some, ["burn", "burn_over_min"])
 
 
-def _recorded(
+def _record(
     guard: WriteGuard,
     objective: Objective,
     jobs: Iterable[JobCurrent],

@@ -103,7 +103,7 @@ def sum_cluster(
     for attempts in by_job.values():
         attempts.sort(key=lambda job: (began_at(job) or job.as_of, job.pk))
         newest_first = attempts[: -MOST_SHOWN - 1 : -1]
-        joined = _joined(
+        joined = _join(
             [days.pop(job.job_id) for job in reversed(newest_first) if job.job_id in days],
             _last_day(newest_first[0], newest),
         )
@@ -141,7 +141,7 @@ def _days_by_id(cluster: str, now: datetime, *, is_recording: bool) -> dict[str,
     return dict(days_by_id)
 
 
-def _joined(attempts: Sequence[Days], last: int) -> Days | None:
+def _join(attempts: Sequence[Days], last: int) -> Days | None:
     """``attempts`` oldest first. On a shared day the size is the later attempt's, and uploads are
     added. None if nothing is known.
     """

@@ -94,12 +94,12 @@ def series_of(
         if value is not None:
             of_id.setdefault((cluster, job_id), {})[day.toordinal()] = value
     return [
-        _joined([of_id.get((job.cluster, job_id), {}) for job_id in job.attempts], kind, job, now)
+        _join([of_id.get((job.cluster, job_id), {}) for job_id in job.attempts], kind, job, now)
         for job in jobs
     ]
 
 
-def _joined(
+def _join(
     attempts: Sequence[dict[int, float]], kind: str, job: JobGrowth, now: datetime
 ) -> dict[int, float]:
     if kind != "state":

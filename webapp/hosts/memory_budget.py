@@ -113,7 +113,7 @@ def budget(samples: Samples) -> TaskManagerBudget:
     slots = newest["allocated_slots"]
     jobs = None if slots is None else [slot["job_id"] for slot in slots]
     cores = [slot["cpu_cores"] for slot in slots or () if slot["cpu_cores"]]
-    gc_ratio = _known(max, [_rate(hour, "gc_ms") for hour in _parts_of_time(samples, HOUR)])
+    gc_ratio = _known_sum(max, [_rate(hour, "gc_ms") for hour in _parts_of_time(samples, HOUR)])
     if gc_ratio is not None:
         # Concurrent collectors count the same time twice.
         gc_ratio = min(gc_ratio, 1.0)
@@ -161,7 +161,7 @@ def _parts(
     off_heap = _part(
         OFF_HEAP,
         _sum(newest, "framework_off_heap_bytes", "task_off_heap_bytes"),
-        _known(max, beside),
+        _known_sum(max, beside),
     )
     yield _not_below(off_heap, newest["framework_off_heap_bytes"])
     network = newest["network_memory_bytes"] or newest["network_memory_total_bytes"]
@@ -183,7 +183,7 @@ def _parts(
         _most(samples, "metaspace_used_bytes"),
     )
     native = [_less(row["non_heap_used_bytes"], row["metaspace_used_bytes"]) for row in samples]
-    yield MemoryPart(OVERHEAD, newest["overhead_bytes"], _known(max, native), "unknown", None)
+    yield MemoryPart(OVERHEAD, newest["overhead_bytes"], _known_sum(max, native), "unknown", None)
 
 
 def _part(name: str, configured: int | None, used: int | None) -> MemoryPart:
@@ -231,7 +231,7 @@ def _live_heap(samples: Samples) -> int | None:
     Unknown until the first collection: until then usage only grows.
     """
     spells = [_least_heap(spell) for spell in _parts_of_time(samples, SPELL)]
-    known = _known(max, spells)
+    known = _known_sum(max, spells)
     return _least_heap(samples) if known is None else known
 
 
@@ -239,7 +239,7 @@ def _least_heap(samples: Samples) -> int | None:
     counts = [row["gc_count"] for row in samples if row["gc_count"] is not None]
     if len(counts) < 2 or counts[-1] <= counts[0]:
         return None
-    return _known(min, [row["heap_used_bytes"] for row in samples])
+    return _known_sum(min, [row["heap_used_bytes"] for row in samples])
 
 
 def _parts_of_time(samples: Samples, length: timedelta) -> Iterable[Samples]:
@@ -262,10 +262,10 @@ def _rate(samples: Samples, counter: str) -> float | None:
 
 
 def _most(samples: Samples, name: str) -> int | None:
-    return _known(max, [row[name] for row in samples])
+    return _known_sum(max, [row[name] for row in samples])
 
 
-def _known(
+def _known_sum(
     which: Callable[[list[Number]], Number], values: Iterable[Number | None]
 ) -> Number | None:
     known = [value for value in values if value is not None]

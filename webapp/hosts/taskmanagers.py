@@ -75,7 +75,7 @@ def taskmanagers_of(
     host: str, clusters: Sequence[str], start: datetime, end: datetime
 ) -> TaskManagersOfTime:
     """TaskManagers by cluster and id. Two queries, and one read of the lake per cluster."""
-    happened = _happened(host, clusters, start, end)
+    happened = _events_by_taskmanager(host, clusters, start, end)
     budgets: dict[tuple[str, str], TaskManagerBudget] = {}
     since, unreadable = start, False
     for cluster in clusters:
@@ -131,7 +131,7 @@ def slowest_here(
     return sorted(shares, key=lambda share: (-share.here, share.cluster, share.job_id))
 
 
-def _happened(
+def _events_by_taskmanager(
     host: str, clusters: Sequence[str], start: datetime, end: datetime
 ) -> dict[tuple[str, str], dict[str, Any]]:
     events = HostEvent.objects.filter(

@@ -87,7 +87,7 @@ def timeline(
     known = jobs_called(
         {(row.cluster, row.job_id) for row in rows} | {job for _, jobs in lost for job in jobs}
     )
-    moments = [*_happened(rows, known), *_losses(lost, known)]
+    moments = [*_moments(rows, known), *_losses(lost, known)]
     if not kind:
         moments += [*_findings(findings), *_moves(jobs)]
     # Before the oldest event that was read, events are missing.
@@ -102,7 +102,7 @@ def timeline(
     )
 
 
-def _happened(
+def _moments(
     rows: Sequence[HostEvent], known: Mapping[tuple[str, str], JobCurrent]
 ) -> Iterator[Moment]:
     for event in rows:

@@ -142,7 +142,7 @@ def _read(findings: Sequence[Finding]) -> dict[int, IncidentFinding]:
     traced = {key: _trace(row) for key, row in rows.items()}
     _note_shared(rows, traced, {finding.pk for finding in findings})
     shared = {
-        (rows[key]["cluster"], rows[key]["rule"], _cut(thing))
+        (rows[key]["cluster"], rows[key]["rule"], _shorten(thing))
         for key in rows
         for thing in traced[key].shared
     }
@@ -196,7 +196,7 @@ def _note_shared(
             SharedCause(
                 cluster=rows[key]["cluster"],
                 rule=rows[key]["rule"],
-                thing=_cut(thing),
+                thing=_shorten(thing),
                 finding_id=key,
             )
             for key in changed
@@ -207,7 +207,7 @@ def _note_shared(
     )
 
 
-def _cut(thing: str) -> str:
+def _shorten(thing: str) -> str:
     return thing[:300]
 
 

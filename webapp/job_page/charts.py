@@ -64,7 +64,7 @@ def strip(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         _downtimes(view, attempts),
     )
     notes = ("" if of_checkpoints else f"{none}.", *(note for _part, note in drawn), events_note)
-    return _drawn(figure, " ".join(filter(None, notes)))
+    return _draw(figure, " ".join(filter(None, notes)))
 
 
 def _checkpoint_charts(view: JobView, attempts: ShownAttempts, facts: Any) -> Iterator[Noted]:
@@ -179,7 +179,7 @@ def pools(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
             gettext("No buffer samples in this time"),
             gettext("Pool usage is sampled while a job runs and its cluster answers."),
         )
-    return _drawn(heat_map(heat.rows, heat.start, heat.end), heat.note)
+    return _draw(heat_map(heat.rows, heat.start, heat.end), heat.note)
 
 
 def _annotations(view: JobView, attempts: ShownAttempts) -> list[Annotation]:
@@ -244,7 +244,7 @@ def _forecast(served: SizeTrend | None) -> str:
     }
 
 
-def _drawn(figure: go.Figure, note: str) -> HttpResponse:
+def _draw(figure: go.Figure, note: str) -> HttpResponse:
     return JsonResponse(answer(figure, note))
 
 

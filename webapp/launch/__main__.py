@@ -83,7 +83,7 @@ def _run(settings: Environment, home: Home) -> int:
             f"\n  Dashboard   http://{settings.bind}/\n  {sign_in}\n\n  Weir runs. Ctrl-C stops it."
         )
         programs.wait()
-        raise _ended(programs, home)
+        raise _find_ended(programs, home)
     except Stopped:
         pass
     except (Failed, variables.BadHeap) as fault:
@@ -144,7 +144,7 @@ def _wait_until_served(bind: str, home: Home, programs: subprocess.Popen[bytes])
     began = time.monotonic()
     while not _answers(f"http://{address}/healthz"):
         if programs.poll() is not None:
-            raise _ended(programs, home)
+            raise _find_ended(programs, home)
         if time.monotonic() - began > SERVES_WITHIN_S:
             raise Failed(
                 f"The web server does not serve after {SERVES_WITHIN_S} s: see "
@@ -154,7 +154,7 @@ def _wait_until_served(bind: str, home: Home, programs: subprocess.Popen[bytes])
     _say(f"  Web server ready ({time.monotonic() - began:.1f} s)")
 
 
-def _ended(programs: subprocess.Popen[bytes], home: Home) -> Failed:
+def _find_ended(programs: subprocess.Popen[bytes], home: Home) -> Failed:
     return Failed(
         f"supervisord ended (code {programs.returncode}): see {home.root}/logs/supervisord.log"
     )

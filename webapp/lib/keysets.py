@@ -64,7 +64,7 @@ def page(
         **{key.name: key.expression for key in keys if key.expression is not None}
     )
     backwards, values = (
-        _decoded(cursor, [_column(annotated, key) for key in keys]) if cursor else (False, None)
+        _decode(cursor, [_column(annotated, key) for key in keys]) if cursor else (False, None)
     )
     order = [key.reversed for key in keys] if backwards else list(keys)
     if values is not None:
@@ -78,8 +78,8 @@ def page(
     has_next, has_previous = (True, more) if backwards else (more, bool(cursor))
     return Page(
         rows,
-        _encoded(False, rows[-1], keys) if has_next else "",
-        _encoded(True, rows[0], keys) if has_previous else "",
+        _encode(False, rows[-1], keys) if has_next else "",
+        _encode(True, rows[0], keys) if has_previous else "",
     )
 
 
@@ -97,7 +97,7 @@ def _after(keys: Sequence[KeysetColumn], values: Sequence[Any]) -> Q:
     return Q(**{f"{first.name}__{'lte' if first.descending else 'gte'}": values[0]}) & condition
 
 
-def _encoded(backwards: bool, row: Model, keys: Sequence[KeysetColumn]) -> str:
+def _encode(backwards: bool, row: Model, keys: Sequence[KeysetColumn]) -> str:
     values = [to_json(getattr(row, key.name)) for key in keys]
     return (
         base64.urlsafe_b64encode(
@@ -108,7 +108,7 @@ def _encoded(backwards: bool, row: Model, keys: Sequence[KeysetColumn]) -> str:
     )
 
 
-def _decoded(cursor: str, columns: "Sequence[Field[Any, Any]]") -> tuple[bool, list[Any]]:
+def _decode(cursor: str, columns: "Sequence[Field[Any, Any]]") -> tuple[bool, list[Any]]:
     """The values of a cursor, if they fit ``columns``, else it is refused. The only place where
     cursors are read.
     """

@@ -123,7 +123,7 @@ def parse_lines(text: str) -> tuple[Matcher, ...]:
         )
     lines = [line.strip() for line in text.splitlines()]
     matchers = []
-    for line in _bounded([line for line in lines if line]):
+    for line in _parse_bounded([line for line in lines if line]):
         written = _WRITTEN.match(line)
         if written is None:
             raise BadMatcher(
@@ -143,7 +143,7 @@ def from_json(items: object) -> tuple[Matcher, ...]:
     if not isinstance(items, list):
         raise BadMatcher(gettext("Matchers are a list."))
     matchers = []
-    for item in _bounded(items):
+    for item in _parse_bounded(items):
         if not isinstance(item, dict) or not all(
             isinstance(item.get(key), str) for key in ("label", "operator", "value")
         ):
@@ -187,7 +187,7 @@ def match_each(matchers: Sequence[Matcher], rows: Sequence[Mapping[str, str]]) -
     return [at in kept for at in range(len(rows))]
 
 
-def _bounded(written: list[Any]) -> list[Any]:
+def _parse_bounded(written: list[Any]) -> list[Any]:
     """Limits their number before they are read, since each pattern has a cost."""
     if len(written) > MOST_MATCHERS:
         raise BadMatcher(
@@ -198,7 +198,7 @@ def _bounded(written: list[Any]) -> list[Any]:
 
 
 def _fits(pattern: str, texts: Collection[str]) -> dict[str, bool]:
-    known = _remembered(pattern)
+    known = _results_cache(pattern)
     cached = {text: known.get(text) for text in texts}
     new = [text for text, fits in cached.items() if fits is None]
     if new:
@@ -223,7 +223,7 @@ def _check(pattern: str) -> None:
 
 
 @lru_cache(maxsize=512)
-def _remembered(pattern: str) -> dict[str, bool]:
+def _results_cache(pattern: str) -> dict[str, bool]:
     return {}
 
 

@@ -25,13 +25,13 @@ class RequestIds:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        known = request.META[VARIABLE] = _given(request) or secrets.token_hex(8)
+        known = request.META[VARIABLE] = _given_id(request) or secrets.token_hex(8)
         with log_lines.request_context(known):
             response = self.get_response(request)
         response[HEADER] = known
         return response
 
 
-def _given(request: HttpRequest) -> str:
+def _given_id(request: HttpRequest) -> str:
     given = request.headers.get(HEADER, "") if settings.WEIR.behind_proxy else ""
     return given if _ACCEPTED.fullmatch(given) else ""

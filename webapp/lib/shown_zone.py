@@ -92,10 +92,12 @@ def rewritten(text: object) -> str:
     10:09 UTC' are recognised.
     """
     zone = current()
-    return str(text) if zone is UTC else _WRITTEN.sub(lambda match: _moved(match, zone), str(text))
+    return (
+        str(text) if zone is UTC else _WRITTEN.sub(lambda match: _convert(match, zone), str(text))
+    )
 
 
-def _moved(match: re.Match[str], zone: tzinfo) -> str:
+def _convert(match: re.Match[str], zone: tzinfo) -> str:
     day, clock, last_day, last_clock = match.groups()
     try:
         start = _local(day, clock, zone)

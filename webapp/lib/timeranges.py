@@ -154,7 +154,7 @@ def instant(text: str, at: datetime, *, later: bool = False) -> datetime:
             raise BadTimeRange(
                 gettext("%(text)s is too far back.") % {"text": f"{text!r}"}
             ) from error
-    written, zone = _written(text)
+    written, zone = _parse_typed(text)
     try:
         absolute = datetime.fromisoformat(written)
     except ValueError as error:
@@ -170,7 +170,7 @@ def instant(text: str, at: datetime, *, later: bool = False) -> datetime:
         ) from error
 
 
-def _written(text: str) -> tuple[str, tzinfo]:
+def _parse_typed(text: str) -> tuple[str, tzinfo]:
     """(ISO text, zone) of a typed instant, as pages show it ('2026-11-21 12:10 +08:00') or with a
     zone's name.
     """

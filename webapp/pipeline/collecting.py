@@ -135,7 +135,7 @@ def save_outcomes(
 ) -> None:
     """Save the outcome of the cycle for every cluster; ``at``: when the cycle began."""
     touched = [
-        _noted(clusters[outcome.cluster], outcome, at)
+        _note(clusters[outcome.cluster], outcome, at)
         for outcome in outcomes
         if outcome.cluster in clusters
     ]
@@ -148,7 +148,7 @@ def save_outcomes(
                 thread_dumps.keep(outcome.cluster, outcome.thread_dumps)
 
 
-def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
+def _note(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
     cluster.cursor = storable(outcome.cursor)
     cluster.last_collected_at = at
     cluster.last_error = storable(outcome.error)

@@ -73,7 +73,7 @@ def _next_collection(ended: Ended) -> datetime:
     return max(ended.began + timedelta(seconds=ended.lease.interval_s), ended.ended + rest)
 
 
-def _collected(key: str) -> None:
+def _note_collected(key: str) -> None:
     hint(CYCLE_TASK, CYCLE)
     _hint_at_the_next(key)
     if DueWork.objects.due(timezone.now()).filter(key=COLLECT_SLOW).exists():
@@ -122,7 +122,7 @@ register(
         COLLECT_TASK,
         every=_shards,
         next_at=_next_collection,
-        done=_collected,
+        done=_note_collected,
         has_work=lambda _attempt: not disk_budget.problems(),
         do=lambda lease, record: collecting.collect_shard_of(
             number_of(lease.key, COLLECT), lease, record
@@ -133,7 +133,7 @@ register(
         COLLECT_TASK,
         every=_slow_lane,
         next_at=_next_collection,
-        done=_collected,
+        done=_note_collected,
         has_work=lambda _attempt: not disk_budget.problems(),
         do=collecting.collect_slow,
     ),

@@ -57,7 +57,7 @@ def blame(graph: Mapping[str, Any] | None, matters: Iterable[PresentedFinding]) 
             continue
         origins.setdefault(origin, matter)
         for relation in matter.relations:
-            edges = _walked(relation.path, origin, names, upstream)
+            edges = _walk(relation.path, origin, names, upstream)
             way.update(edges)
             held.update({source: names[origin] for source, _target in edges})
     return Blame(
@@ -75,7 +75,7 @@ def _vertex_of(matter: PresentedFinding, names: Mapping[str, str]) -> str | None
     )
 
 
-def _walked(
+def _walk(
     path: tuple[str, ...], origin: str, names: Mapping[str, str], upstream: Mapping[str, list[str]]
 ) -> list[tuple[str, str]]:
     """Edges along ``path``, which ends at the origin, if they are in the plan."""

@@ -58,14 +58,14 @@ _FIGURES = tuple(
 def sum_up(lease: WriteGuard, record: RunRecord) -> None:
     done = RolledUp.objects.filter(table=TABLE).first()
     newest = PressureWindow.objects.aggregate(newest=Max("id"))["newest"] or 0
-    hours = _touched(done, newest)
+    hours = _touched_hours(done, newest)
     record.counts |= {"hours": len(hours), "rows": sum(_sum_hour(hour, lease) for hour in hours)}
     with lease.writing():
         reached = {"to_seq": newest, "loaded_at": timezone.now()}
         RolledUp.objects.update_or_create(table=TABLE, defaults=reached)
 
 
-def _touched(done: RolledUp | None, newest: int) -> list[datetime]:
+def _touched_hours(done: RolledUp | None, newest: int) -> list[datetime]:
     after = done.to_seq if done else 0
     new = PressureWindow.objects.filter(id__gt=after, id__lte=newest)
     hours = set(_hours(new))

@@ -64,12 +64,12 @@ class Budget:
         """
         self._check(token)
         begun = threading.Event()
-        future = self._threads.submit(self._counted, token, work, begun)
+        future = self._threads.submit(self._count, token, work, begun)
         if not begun.wait(TURN_WITHIN_S) and future.cancel():
             raise Busy(f"{MAX_AT_ONCE} other pushes are being read.", 1)
         return future.result()
 
-    def _counted(self, token: int, work: Callable[[], Found], begun: threading.Event) -> Found:
+    def _count(self, token: int, work: Callable[[], Found], begun: threading.Event) -> Found:
         begun.set()
         began_s = time.thread_time()
         try:
@@ -135,7 +135,7 @@ def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reade
     try:
         _need_room()
         spool = _spool_with_room(token.cluster)
-        spend = BUDGET.spend(token.pk, lambda: _received(spool, body, encoding, read))
+        spend = BUDGET.spend(token.pk, lambda: _receive(spool, body, encoding, read))
     except IngestError as error:
         _note(token, Received(problem=str(error)))
         raise
@@ -152,7 +152,7 @@ def receive_metrics(
     try:
         _need_room()
         spool = metrics_spool_of(token.cluster.name)
-        pushed, kept = BUDGET.spend(token.pk, lambda: _kept(spool, body, encoding, read))
+        pushed, kept = BUDGET.spend(token.pk, lambda: _keep(spool, body, encoding, read))
     except IngestError as error:
         _note(token, Received(problem=str(error)))
         raise
@@ -183,14 +183,14 @@ def _spool_with_room(cluster: Cluster) -> Spool:
     return spool
 
 
-def _kept(
+def _keep(
     spool: MetricsSpool, body: IO[bytes] | None, encoding: str, read: "Callable[[bytes], Pushed]"
 ) -> "tuple[Pushed, int]":
     pushed = read(unpacked(body, encoding) if body else b"")
     return pushed, spool.take(pushed.samples, time.time())
 
 
-def _received(spool: Spool, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:
+def _receive(spool: Spool, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:
     received, entries, processes = Received(), [], set[str]()
     for entry in read(unpacked(body, encoding) if body else b""):
         if isinstance(entry, Entry):

@@ -118,7 +118,7 @@ def register(
                 defaults={"name": uuid.uuid4().hex, "every_s": every_s, **asked},
             )
     except IntegrityError:  # somebody else requested the same place at the same time
-        raise _taken() from None
+        raise _name_taken() from None
     scope = scopes.current()
     row.asker_clusters = None if scope.is_everything else sorted(scope.clusters)
     row.every_s, row.enabled = every_s, True
@@ -150,7 +150,7 @@ def _refuse_taken(place: Root, others: QuerySet[Replica]) -> None:
             *places_of(others),
         ]
     if any(overlapping(place, root, spellings()) for root in taken):
-        raise _taken()
+        raise _name_taken()
 
 
 def earlier(copy: Replica) -> QuerySet[Replica]:
@@ -169,7 +169,7 @@ def places_of(copies: Iterable[Replica]) -> list[Root]:
     ]
 
 
-def _taken() -> InputRefused:
+def _name_taken() -> InputRefused:
     return InputRefused(
         {
             "destination": gettext(

@@ -132,7 +132,7 @@ class ReportViews(ListView):
     def create(self, request: Request) -> Response:
         wanted = ReportRequest(data=request.data)
         wanted.is_valid(raise_exception=True)
-        report = _requested(wanted.validated_data, request)
+        report = _request(wanted.validated_data, request)
         return Response(ReportSerializer(report).data, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(
@@ -170,7 +170,7 @@ class ReportViews(ListView):
         )
 
 
-def _requested(entered: dict[str, Any], request: Request) -> IncidentReport:
+def _request(entered: dict[str, Any], request: Request) -> IncidentReport:
     now, name = timezone.now(), request.user.get_username()
     if entered["kind"] == ReportKind.DIGEST:
         start, end = report_scope.span(entered["from"] or "now-7d", entered["to"], now)

@@ -28,16 +28,16 @@ def from_plain(report: Any) -> Report:
     """Raises :class:`UnknownVersion`."""
     if not isinstance(report, dict) or report.get("version") != VERSION:
         raise UnknownVersion("This report was made by another version of Weir; make it again.")
-    made: Report = _made(Report, report)
+    made: Report = _make(Report, report)
     return made
 
 
-def _made(kind: Any, value: Any) -> Any:
+def _make(kind: Any, value: Any) -> Any:
     """``value`` as ``kind``, without fields unknown to this version."""
     if kind == Block:
         kind = _BLOCKS[value["kind"]]
     if get_origin(kind) is tuple:
-        return tuple(_made(get_args(kind)[0], item) for item in value)
+        return tuple(_make(get_args(kind)[0], item) for item in value)
     if kind is datetime:
         return datetime.fromisoformat(value)
     if not is_dataclass(kind) or not isinstance(kind, type):
@@ -45,13 +45,13 @@ def _made(kind: Any, value: Any) -> Any:
     hints = _hints(kind)
     known = {name: item for name, item in value.items() if name in hints}
     if kind is Table:
-        columns = _made(tuple[Column, ...], known["columns"])
+        columns = _make(tuple[Column, ...], known["columns"])
         rows = tuple(
             tuple(_value(row[column.key], column.unit) for column in columns)
             for row in known["rows"]
         )
         return Table(**known | {"columns": columns, "rows": rows})
-    made = kind(**{name: _made(hints[name], item) for name, item in known.items()})
+    made = kind(**{name: _make(hints[name], item) for name, item in known.items()})
     return replace(made, value=_value(made.value, made.unit)) if isinstance(made, Fact) else made
 
 

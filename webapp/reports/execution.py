@@ -71,7 +71,7 @@ def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
 
     now = timezone.now()
     with translation.override(files.ENGLISH):  # a document is translated when it is drawn
-        document = _gathered(report, now, progress)
+        document = _gather(report, now, progress)
     record.counts["parts"] = len(document.appendix)
     with lease.writing():
         IncidentReport.objects.filter(pk=report.pk, state=ReportState.RUNNING).update(
@@ -86,7 +86,7 @@ def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
         )
 
 
-def _gathered(report: IncidentReport, now: datetime, progress: incident.Progress) -> Report:
+def _gather(report: IncidentReport, now: datetime, progress: incident.Progress) -> Report:
     by = report.author_name or WEIR_ITSELF
     if report.kind == ReportKind.DIGEST:
         return digest.gather(

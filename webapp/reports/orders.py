@@ -36,7 +36,7 @@ def request_report(
     if not rows_of(scope.jobs).exists():
         raise BadScope("None of these jobs was ever seen.")
     jobs = [[job.cluster, job.job_id] for job in scope.jobs]
-    return _requested(
+    return _request(
         kind=ReportKind.INCIDENT,
         jobs=jobs,
         start=scope.start,
@@ -65,7 +65,7 @@ def request_digest(
     start: datetime, end: datetime, *, user: Any, name: str, at: datetime
 ) -> IncidentReport:
     """Request a digest of the fleet now. Raises :class:`ActionRefused`."""
-    return _requested(
+    return _request(
         kind=ReportKind.DIGEST,
         start=start,
         end=end,
@@ -90,7 +90,7 @@ def delete(report: IncidentReport) -> None:
     IncidentReport.objects.filter(pk=report.pk).delete()
 
 
-def _requested(**fields: Any) -> IncidentReport:
+def _request(**fields: Any) -> IncidentReport:
     if IncidentReport.objects.to_make().count() >= MOST_WAITING:
         raise ActionRefused(
             gettext(

@@ -144,7 +144,7 @@ def read(parameters: QueryDict, at: datetime) -> RequestedScope:
     keys = keys_of(parameters.getlist("job"))
     chosen = _jobs(keys)
     search = parameters.get("q", "").replace("\x00", "").strip()[:200]
-    jobs = _found(search, keys) if search or not chosen else []
+    jobs = _find_jobs(search, keys) if search or not chosen else []
     from_text, to_text = parameters.get("from", "").strip(), parameters.get("to", "").strip()
     if chosen and not from_text:
         from_text, to_text = proposed(chosen)
@@ -269,7 +269,7 @@ def _jobs(keys: Sequence[JobKey]) -> list[JobCurrent]:
     return [known[key] for key in dict.fromkeys(keys) if key in known][:MOST_JOBS]
 
 
-def _found(search: str, keys: Sequence[JobKey]) -> list[JobCurrent]:
+def _find_jobs(search: str, keys: Sequence[JobKey]) -> list[JobCurrent]:
     newest = JobCurrent.objects.newest_attempts()
     rows = newest.defer("graph", "configuration", "checkpoint_config").order_by(
         "-trouble", "-last_seen_at", "id"

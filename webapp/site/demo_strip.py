@@ -42,7 +42,7 @@ def stops(clusters: Sequence[Cluster], now: datetime, went: str = "") -> list[St
     seen = went.split(".")
     candidates = [
         _sickest(names, now, seen),
-        _failed(names, seen),
+        _failed_stop(names, seen),
         _origin(names, seen),
         _orphans(seen),
     ]
@@ -75,7 +75,7 @@ def _sickest(names: Sequence[str], now: datetime, seen: Collection[str]) -> Stop
     )
 
 
-def _failed(names: Sequence[str], seen: Collection[str]) -> Stop | None:
+def _failed_stop(names: Sequence[str], seen: Collection[str]) -> Stop | None:
     fact = (
         CheckpointFact.objects.filter(cluster__in=names, outcome="declined")
         .order_by("-trigger_time")

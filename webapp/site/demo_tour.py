@@ -50,16 +50,19 @@ Step = Callable[[datetime], Callable[[Lease, RunRecord], Made] | None]
 
 def is_due() -> bool:
     return (
-        settings.WEIR.demo and not demo.is_removed() and bool(_left()) and demo.clusters().exists()
+        settings.WEIR.demo
+        and not demo.is_removed()
+        and bool(_remaining_steps())
+        and demo.clusters().exists()
     )
 
 
 def has_work() -> bool:
-    return is_due() and any(step(timezone.now()) for step in _left().values())
+    return is_due() and any(step(timezone.now()) for step in _remaining_steps().values())
 
 
 def go_on(lease: Lease, record: RunRecord) -> None:
-    for name, step in _left().items():
+    for name, step in _remaining_steps().items():
         make = step(timezone.now())
         if make and make(lease, record):
             record.say(f"{name}: made")
@@ -170,12 +173,12 @@ def _open_alerts(cluster: str, rule: str) -> "QuerySet[Alert]":
     return alerts
 
 
-def _left() -> dict[str, Step]:
-    made = _made()
+def _remaining_steps() -> dict[str, Step]:
+    made = _made_steps()
     return {name: step for name, step in _STEPS.items() if name not in made}
 
 
-def _made() -> list[str]:
+def _made_steps() -> list[str]:
     with suppress(OSError, ValueError):
         noted = json.loads(_noted_in().read_text())
         return noted if isinstance(noted, list) else []
@@ -184,7 +187,7 @@ def _made() -> list[str]:
 
 def _note(name: str) -> None:
     draft = _noted_in().with_suffix(".new")
-    draft.write_text(json.dumps([*_made(), name]))
+    draft.write_text(json.dumps([*_made_steps(), name]))
     draft.replace(_noted_in())
 
 

@@ -264,10 +264,10 @@ def metric_text(name: str, meaning: str, samples: Iterable[Sample]) -> str:
     """A gauge with its samples, as lines of Prometheus's text format."""
     lines = [f"# HELP {name} {meaning}", f"# TYPE {name} gauge"]
     for labels, value in samples:
-        words = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+        words = ",".join(f'{label}="{_escape(text)}"' for label, text in labels.items())
         lines.append(f"{name}{{{words}}} {value:.17g}" if words else f"{name} {value:.17g}")
     return "\n".join(lines) + "\n"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

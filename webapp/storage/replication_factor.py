@@ -46,7 +46,7 @@ def factors_of(roots: Iterable[StorageRoot]) -> dict[str, ReplicationFactor]:
     without a listed or declared factor.
     """
     known = list(roots)
-    listed = _listed({root.uri for root in known if is_replicated(root.uri)})
+    listed = _listed_factors({root.uri for root in known if is_replicated(root.uri)})
     asked = {
         cluster.name
         for root in known
@@ -123,7 +123,7 @@ def is_replicated(uri: str) -> bool:
     return uri.partition(":")[0] in REPLICATED
 
 
-def _listed(uris: set[str]) -> dict[str, ReplicationFactor]:
+def _listed_factors(uris: set[str]) -> dict[str, ReplicationFactor]:
     if not uris:
         return {}
     rows = (

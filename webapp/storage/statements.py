@@ -213,7 +213,7 @@ def _refuse_running(jobs: Any) -> None:
         )
 
 
-def _excluded(stated: Stated) -> dict[str, Any]:
+def _exclusion_of(stated: Stated) -> dict[str, Any]:
     subject = _in_root(stated.subject)
     if StorageRoot.objects.filter(uri=subject).exists():
         raise InputRefused(
@@ -243,7 +243,7 @@ def _foreign_file(stated: Stated) -> dict[str, Any]:
     )
 
 
-_CHECKS = {DEAD_JOB: _dead_job, EXCLUDED: _excluded, FOREIGN_FILE: _foreign_file}
+_CHECKS = {DEAD_JOB: _dead_job, EXCLUDED: _exclusion_of, FOREIGN_FILE: _foreign_file}
 
 
 def _canonical(written: str) -> str:

@@ -57,7 +57,7 @@ def suggestions() -> list[Suggestion]:
     """Unregistered directories of all clusters, recordings included; cached for minutes."""
     suggested: list[Suggestion] = (
         cache.get_or_set(
-            "storage-suggestions", lambda: _found(_checkpoint_places(MOST_PATHS)), KEPT_S
+            "storage-suggestions", lambda: _make_suggestions(_checkpoint_places(MOST_PATHS)), KEPT_S
         )
         or []
     )
@@ -74,7 +74,7 @@ def uncovered(uris: Sequence[str]) -> list[str]:
     live = set(Cluster.objects.filter(kind=ClusterKind.LIVE).values_list("name", flat=True))
     return [
         suggestion.uri
-        for suggestion in _found(
+        for suggestion in _make_suggestions(
             chain(
                 _checkpoint_places(MOST_PATHS_OF_AN_AUDIT),
                 _savepoint_places(MOST_PATHS_OF_AN_AUDIT),
@@ -106,7 +106,7 @@ def _entropy_keys(configurations: Iterable[tuple[str, Mapping[str, str]]]) -> se
     return {_USUAL_ENTROPY_KEY, *filter(None, configured)}
 
 
-def _found(of_paths: Iterable[Place]) -> list[Suggestion]:
+def _make_suggestions(of_paths: Iterable[Place]) -> list[Suggestion]:
     known = Spellings(tuple(settings.WEIR.storage_aliases.items()))
     configurations = list(_configurations())
     keys = _entropy_keys(configurations)

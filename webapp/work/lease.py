@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 def me() -> str:
     """A new name for a claim by this process, unique per call."""
     pid = os.getpid()
-    return f"{_machine()}/{pid}/{_started(pid)}/{secrets.token_hex(8)}"
+    return f"{_machine()}/{pid}/{_start_time(pid)}/{secrets.token_hex(8)}"
 
 
 def is_dead(holder: str) -> bool:
@@ -32,7 +32,7 @@ def is_dead(holder: str) -> bool:
     started = rest.partition("/")[0]
     if machine != _machine() or not pid.isdigit() or not started:
         return False
-    return _started(int(pid)) != started
+    return _start_time(int(pid)) != started
 
 
 def _machine() -> str:
@@ -43,7 +43,7 @@ def _machine() -> str:
         return f"unknown:{secrets.token_hex(8)}"
 
 
-def _started(pid: int) -> str:
+def _start_time(pid: int) -> str:
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -51,7 +51,7 @@ def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
     # Storage options contain keys, and arguments are logged, so they are passed by the environment.
     os.environ["WEIR_LAKE_OPTIONS"] = json.dumps(settings.WEIR.lake_options)
     run_job = import_string(settings.SPARK_JOB)
-    with _kept(name, record) as log:
+    with _keep_output(name, record) as log:
         try:
             code = run_job(arguments)
         except previous_run.PreviousLost as error:
@@ -90,7 +90,7 @@ def _why(arguments: Sequence[str], error: BaseException) -> str:
 
 
 @contextmanager
-def _kept(name: str, record: RunRecord) -> Iterator[Path]:
+def _keep_output(name: str, record: RunRecord) -> Iterator[Path]:
     """The job's output and log go to ``record`` and to a log file, whose path is yielded."""
     path = _log_file(name)
     path.parent.mkdir(parents=True, exist_ok=True)

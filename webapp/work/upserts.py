@@ -55,14 +55,14 @@ def upsert(
 
 
 def _insert(target: str, names: Sequence[str], table: ServingTable, values: Values) -> int:
-    columns, changed = _quoted(names), 0
+    columns, changed = _quote(names), 0
     rows_at_once = SQLITE_PARAMETERS // len(names)
     one_row = f"({', '.join(['%s'] * len(names))})"
     with connection.cursor() as cursor:
         for part in chunks(values, rows_at_once):
             source = f"VALUES {', '.join([one_row] * len(part))}"
             sql = (
-                f"INSERT INTO {_quoted([target])} ({columns}) {source} "
+                f"INSERT INTO {_quote([target])} ({columns}) {source} "
                 f"{_on_conflict(target, names, table)}"
             )
             cursor.execute(sql, list(chain.from_iterable(part)))
@@ -74,10 +74,10 @@ def _copy(target: str, names: Sequence[str], table: ServingTable, values: Values
     """COPY into a temporary table, then one statement: 34,000 rows/s where INSERT … VALUES made
     4,500.
     """
-    columns = _quoted(names)
-    keys = _quoted(table.key)
-    incoming = _quoted([f"incoming_{target}"])
-    into = _quoted([target])
+    columns = _quote(names)
+    keys = _quote(table.key)
+    incoming = _quote([f"incoming_{target}"])
+    into = _quote([target])
     with connection.cursor() as cursor:
         cursor.execute(
             f"CREATE TEMPORARY TABLE {incoming} ON COMMIT DROP AS SELECT {columns} FROM {into} "
@@ -88,7 +88,7 @@ def _copy(target: str, names: Sequence[str], table: ServingTable, values: Values
                 copy.write_row(row)
         newest = (
             f"SELECT DISTINCT ON ({keys}) {columns} FROM {incoming} ORDER BY {keys}, "
-            f"{_quoted(['as_of'])} DESC"
+            f"{_quote(['as_of'])} DESC"
         )
         cursor.execute(
             f"INSERT INTO {into} ({columns}) {newest} {_on_conflict(target, names, table)}"
@@ -99,22 +99,22 @@ def _copy(target: str, names: Sequence[str], table: ServingTable, values: Values
 
 
 def _on_conflict(target: str, names: Sequence[str], table: ServingTable) -> str:
-    old, as_of = _quoted([target]), _quoted(["as_of"])
+    old, as_of = _quote([target]), _quote(["as_of"])
     allowed = f"excluded.{as_of} >= {old}.{as_of}"
     if table.final:
-        final = _quoted([table.final])
+        final = _quote([table.final])
         allowed = (
             f"(excluded.{final} AND NOT {old}.{final}) OR (excluded.{final} = {old}.{final} "
             f"AND {allowed})"
         )
     changes = ", ".join(
         f"{column} = excluded.{column}"
-        for column in map(_quoted, ([name] for name in names if name not in table.key))
+        for column in map(_quote, ([name] for name in names if name not in table.key))
     )
-    return f"ON CONFLICT ({_quoted(table.key)}) DO UPDATE SET {changes} WHERE {allowed}"
+    return f"ON CONFLICT ({_quote(table.key)}) DO UPDATE SET {changes} WHERE {allowed}"
 
 
-def _quoted(names: Iterable[str]) -> str:
+def _quote(names: Iterable[str]) -> str:
     return ", ".join(map(connection.ops.quote_name, names))
 
 
@@ -131,7 +131,7 @@ def _converter(table: ServingTable, model: type[models.Model], name: str) -> Cal
                 else clean_text(redacted_text(text))
             )
         case "message":
-            return _redacted_message
+            return _redact_message
         case "json" | "messages":
             return redacted_json
         case "real":
@@ -142,7 +142,7 @@ def _converter(table: ServingTable, model: type[models.Model], name: str) -> Cal
             return _as_is
 
 
-def _redacted_message(document: str | None) -> str | None:
+def _redact_message(document: str | None) -> str | None:
     shown = decoded(document)
     return shown if shown is None else encoded(storable(redact(shown)))
 

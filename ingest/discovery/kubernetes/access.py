@@ -167,9 +167,13 @@ def read_kubeconfig(path: str, named: str = "") -> ApiServer:
         raise Skipped(
             message("{path:name} has no current-context: say which 'context' of it", path=path)
         )
-    chosen = _named(document, "contexts", "context", wanted)
-    cluster = _named(document, "clusters", "cluster", _text(chosen, "cluster"))
-    user = _named(document, "users", "user", _text(chosen, "user")) if _text(chosen, "user") else {}
+    chosen = _find_named(document, "contexts", "context", wanted)
+    cluster = _find_named(document, "clusters", "cluster", _text(chosen, "cluster"))
+    user = (
+        _find_named(document, "users", "user", _text(chosen, "user"))
+        if _text(chosen, "user")
+        else {}
+    )
     url = checked_url(_text(cluster, "server"))
     credentials = _credentials(user, folder)
     if _text(cluster, "proxy-url"):
@@ -236,7 +240,7 @@ def _content(given: dict[str, Any], key: str, folder: Path) -> str:
     return read_text(str(folder / path)) if path else ""
 
 
-def _named(document: dict[str, Any], key: str, inner: str, name: str) -> dict[str, Any]:
+def _find_named(document: dict[str, Any], key: str, inner: str, name: str) -> dict[str, Any]:
     listed = document.get(key)
     for entry in (listed if isinstance(listed, list) else [])[:MAX_NAMED]:
         if isinstance(entry, dict) and entry.get("name") == name:

@@ -86,7 +86,7 @@ class Api:
                         )
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._fault(error, path) from error
-        document = _decoded(bytes(content), path)
+        document = _decode(bytes(content), path)
         if not isinstance(document.get("items"), list) or not isinstance(
             document.get("metadata"), dict
         ):
@@ -169,7 +169,7 @@ _MEANING = {
 }
 
 
-def _decoded(content: bytes, path: str) -> dict[str, Any]:
+def _decode(content: bytes, path: str) -> dict[str, Any]:
     try:
         document = json_bounds.decoded(content, PAGE_VALUES)[0]
     except json_bounds.TooManyValues as error:

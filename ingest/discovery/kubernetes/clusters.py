@@ -114,11 +114,11 @@ def _target(
         if leader and leader["url"] and source.leader
         else filled(source.address, known)
     )
-    address, placed = _placed(url)
+    address, placed = _split_url(url)
     return Target(address, labels | placed, report)
 
 
-def _placed(url: str) -> tuple[str, dict[str, str]]:
+def _split_url(url: str) -> tuple[str, dict[str, str]]:
     scheme, mark, rest = url.rpartition("://")
     try:
         parts = urlsplit(f"//{rest}")

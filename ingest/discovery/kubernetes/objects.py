@@ -50,7 +50,7 @@ def session_job(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _resource(resource: dict[str, Any], kind: str) -> dict[str, Any] | None:
-    kept = _named(resource)
+    kept = _name_and_namespace(resource)
     if kept is None:
         return None
     spec, status = _part(resource, "spec"), _part(resource, "status")
@@ -93,7 +93,11 @@ def snapshot(resource: dict[str, Any]) -> dict[str, Any] | None:
     """A ``FlinkStateSnapshot`` (1.10 and later) of a savepoint that ended; ``of`` is kind and name
     of the job's resource.
     """
-    kept, spec, status = _named(resource), _part(resource, "spec"), _part(resource, "status")
+    kept, spec, status = (
+        _name_and_namespace(resource),
+        _part(resource, "spec"),
+        _part(resource, "status"),
+    )
     at_ms = instant_ms(status.get("resultTimestamp"))
     state = _word(status, "state")
     if (
@@ -122,7 +126,7 @@ def rest_service(resource: dict[str, Any]) -> dict[str, Any] | None:
     """The REST service of a cluster id: ``<cluster id>-rest``, labelled ``app`` and ``type``, which
     selects the JobManager.
     """
-    kept, spec = _named(resource), _part(resource, "spec")
+    kept, spec = _name_and_namespace(resource), _part(resource, "spec")
     if kept is None:
         return None
     labels, selector = kept["labels"], _part(spec, "selector")
@@ -152,7 +156,7 @@ def leader(resource: dict[str, Any]) -> dict[str, Any] | None:
     ``high-availability.use-old-ha-services``, each leader has its own; ``<cluster
     id>-restserver-leader`` has the keys ``address`` and ``sessionId``.
     """
-    kept = _named(resource)
+    kept = _name_and_namespace(resource)
     data = _part(resource, "data")
     if kept is None or kept["labels"].get("configmap-type") != "high-availability":
         return None
@@ -173,7 +177,7 @@ def event(resource: dict[str, Any]) -> dict[str, Any] | None:
     """An event of a resource of the operator. Kubernetes keeps ``count`` equal events as one, and
     moves its last time.
     """
-    kept, of = _named(resource), _part(resource, "involvedObject")
+    kept, of = _name_and_namespace(resource), _part(resource, "involvedObject")
     at_ms = instant_ms(
         resource.get("lastTimestamp") or resource.get("eventTime") or resource.get("firstTimestamp")
     )
@@ -213,7 +217,7 @@ def instant_ms(value: Any) -> int | None:
     return value if _EARLIEST_MS <= value < _LATEST_MS else None
 
 
-def _named(resource: dict[str, Any]) -> dict[str, Any] | None:
+def _name_and_namespace(resource: dict[str, Any]) -> dict[str, Any] | None:
     metadata = _part(resource, "metadata")
     name, namespace = _text(metadata.get("name")), _text(metadata.get("namespace"))
     if not _NAME.fullmatch(name) or not _NAME.fullmatch(namespace):

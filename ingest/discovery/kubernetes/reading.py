@@ -108,13 +108,10 @@ async def _read(
         (into, resource, namespace)
         for into, resource in RESOURCES.items()
         if resource.part in parts
-        for namespace in _in(source, server)
+        for namespace in _namespaces(source, server)
     ]
     results = await asyncio.gather(
-        *(
-            _listed(api, resource, namespace, source.selector)
-            for _into, resource, namespace in asked
-        ),
+        *(_list(api, resource, namespace, source.selector) for _into, resource, namespace in asked),
         return_exceptions=True,
     )
     notes: list[RefusedTarget] = []
@@ -124,7 +121,9 @@ async def _read(
         key = (name, source, into, namespace)
         if isinstance(result, ApiFault):
             unread.add(into)
-            notes += _left_out(result, source, into, resource, namespace, is_there=key in _seen)
+            notes += _notes_on_fault(
+                result, source, into, resource, namespace, is_there=key in _seen
+            )
         elif isinstance(result, BaseException):
             raise result
         else:
@@ -148,7 +147,7 @@ async def _read(
     return made, [*notes, *unled]
 
 
-def _left_out(
+def _notes_on_fault(
     fault: ApiFault,
     source: KubernetesSource,
     into: str,
@@ -197,7 +196,7 @@ def _path(resource: Resource, namespace: str) -> str:
     return f"{resource.group}{within}/{resource.name}"
 
 
-async def _listed(api: Api, resource: Resource, namespace: str, selector: str) -> list[Kept]:
+async def _list(api: Api, resource: Resource, namespace: str, selector: str) -> list[Kept]:
     """All pages of one resource version. If the server has dropped that version (410), reading
     starts over once. Raises ``ApiFault``.
     """
@@ -253,7 +252,7 @@ def _read_object(read: Reader, resource: Any) -> Kept | None:
         return None
 
 
-def _in(source: KubernetesSource, server: ApiServer) -> list[str]:
+def _namespaces(source: KubernetesSource, server: ApiServer) -> list[str]:
     wanted: list[str] = []
     for namespace in source.namespaces:
         if namespace == OWN_NAMESPACE and not server.namespace:

@@ -86,7 +86,7 @@ def cluster_settings(body: Any) -> tuple[Setting, ...]:
         entry = Fields(item, place)
         key = entry.the_text("key")
         if key.startswith(KEPT_PREFIXES) or key in KEPT_KEYS:
-            settings[key] = _masked(key, entry)
+            settings[key] = _mask(key, entry)
     return tuple(Setting(key, value) for key, value in sorted(settings.items()))
 
 
@@ -100,7 +100,7 @@ def job_settings(body: Any) -> tuple[Setting, ...]:
     return (Setting("job.restart-strategy", strategy),) if strategy else ()
 
 
-def _masked(key: str, entry: Fields) -> str:
+def _mask(key: str, entry: Fields) -> str:
     value = entry.raw("value")
     if holds_secret(key):
         return MASK

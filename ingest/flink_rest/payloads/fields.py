@@ -47,7 +47,7 @@ class Fields:
                 message(
                     "{place:name}: expected an object, got {shown:text}",
                     place=place or "answer",
-                    shown=_shown(value),
+                    shown=_excerpt(value),
                 )
             )
         self._object = value
@@ -91,13 +91,13 @@ class Fields:
         return self._read(names, instant, message("a time in epoch milliseconds"))
 
     def the_text(self, *names: str) -> str:
-        return self._required(self.text(*names), names, message("a text"))
+        return self._require(self.text(*names), names, message("a text"))
 
     def the_whole(self, *names: str) -> int:
-        return self._required(self.whole(*names), names, message("a whole number"))
+        return self._require(self.whole(*names), names, message("a whole number"))
 
     def the_instant(self, *names: str) -> datetime:
-        return self._required(self.instant(*names), names, message("a time in epoch milliseconds"))
+        return self._require(self.instant(*names), names, message("a time in epoch milliseconds"))
 
     def the_flink_id(self, *names: str) -> str:
         text = self.the_text(*names)
@@ -111,7 +111,7 @@ class Fields:
 
     def the_object(self, *names: str) -> "Fields":
         fields = self.object(*names)
-        return self._required(fields, names, message("an object"))
+        return self._require(fields, names, message("an object"))
 
     def items(self, *names: str) -> list[tuple[str, Any]]:
         """Elements of a list with their places; empty if absent. Elements are not looked at."""
@@ -154,18 +154,18 @@ class Fields:
                 "{at:name}: expected {expected:text}, got {shown:text}",
                 at=self._at(name),
                 expected=expected,
-                shown=_shown(value),
+                shown=_excerpt(value),
             )
         )
 
-    def _required(self, field: _Found | None, names: tuple[str, ...], expected: str) -> _Found:
+    def _require(self, field: _Found | None, names: tuple[str, ...], expected: str) -> _Found:
         if field is None:
             raise Skipped(
                 message(
                     "{at:name}: expected {expected:text}, got {shown:text}",
                     at=self._at(names[0]),
                     expected=expected,
-                    shown=_shown(self.raw(*names)),
+                    shown=_excerpt(self.raw(*names)),
                 )
             )
         return field
@@ -177,7 +177,7 @@ def elements(value: Any, place: str = "") -> list[tuple[str, Any]]:
             message(
                 "{place:text}: expected a list, got {shown:text}",
                 place=place or "answer",
-                shown=_shown(value),
+                shown=_excerpt(value),
             )
         )
     if len(value) > MAX_ELEMENTS:
@@ -272,7 +272,7 @@ def _number_of_text(text: str) -> int | float:
         return float(text)
 
 
-def _shown(value: Any) -> str:
+def _excerpt(value: Any) -> str:
     """A value in a message: short, and never the content of a text, which might be a secret."""
     if value is None:
         return "nothing"

@@ -77,7 +77,9 @@ def listed(body: Any) -> list[str]:
 
 def wanted(names: Iterable[str]) -> list[str]:
     """The names that feed a column, the most important first."""
-    ranked = ((known[0], name) for name in names if (known := _known(name)) and known[1] in GAUGES)
+    ranked = (
+        (known[0], name) for name in names if (known := _column_of(name)) and known[1] in GAUGES
+    )
     return [name for _, name in sorted(ranked)[:MOST_NAMES]]
 
 
@@ -86,7 +88,7 @@ def gauges(body: Any) -> dict[str, tuple[str, float]]:
     named: dict[str, tuple[str, float]] = {}
     for place, item in elements(body):
         entry = Fields(item, place)
-        known = _known(entry.the_text("id"))
+        known = _column_of(entry.the_text("id"))
         if known is None:
             continue
         _, column, aggregate = known
@@ -114,7 +116,7 @@ def joined(parts: list[dict[str, tuple[str, float]]]) -> dict[str, int]:
     return {column: round(value) for column, value in sums.items()}
 
 
-def _known(name: str) -> tuple[int, str, str] | None:
+def _column_of(name: str) -> tuple[int, str, str] | None:
     for other, spelling in _ALSO:
         name = name.replace(other, spelling)
     match = _KNOWN.fullmatch(name)

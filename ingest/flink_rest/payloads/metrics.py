@@ -32,12 +32,12 @@ def values_by_subtask(body: Any, endpoint: str) -> dict[int, dict[str, Any]]:
     """
     in_path = _SUBTASK_IN_PATH.search(endpoint)
     if in_path:
-        return {_bounded(int(in_path[1])): values(body)}
+        return {_clamp(int(in_path[1])): values(body)}
     subtask: dict[int, dict[str, Any]] = {}
     for metric_id, value in values(body).items():
         prefixed = _SUBTASK_IN_ID.fullmatch(metric_id)
         if prefixed:
-            subtask.setdefault(_bounded(int(prefixed[1])), {})[prefixed[2]] = value
+            subtask.setdefault(_clamp(int(prefixed[1])), {})[prefixed[2]] = value
     return subtask
 
 
@@ -86,7 +86,7 @@ def _source_values(values_by_name: dict[str, Any]) -> dict[str, Number | None]:
     return largest
 
 
-def _bounded(subtask: int) -> int:
+def _clamp(subtask: int) -> int:
     if subtask >= MAX_PARALLELISM:
         raise Skipped(f"subtask {subtask}: expected less than {MAX_PARALLELISM}")
     return subtask

@@ -50,7 +50,7 @@ def taskmanager(
     fields = Fields(entry, place)
     hardware = fields.object("hardware") or Fields({})
     configured = fields.object("memoryConfiguration") or Fields({})
-    detail = _collected(fields.object("metrics"))
+    detail = _collected_metrics(fields.object("metrics"))
     measured = metrics.columns(dict(metric_values or {}), TASKMANAGER_METRICS)
     reported = {column: detail.whole(name) for column, name in _DETAIL_METRICS.items()}
     merged = {
@@ -90,7 +90,7 @@ def _allocated_slots(fields: Fields) -> tuple[AllocatedSlot, ...] | None:
     )
 
 
-def _collected(detail: Fields | None) -> Fields:
+def _collected_metrics(detail: Fields | None) -> Fields:
     """Whether metrics were collected: until the first fetch Flink answers zeros, even for the heap."""
     return detail if detail and detail.whole("heapCommitted") else Fields({})
 

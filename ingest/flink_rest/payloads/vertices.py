@@ -135,14 +135,14 @@ def host_and_port(text: str | None) -> str | None:
 def taskmanager_id(fields: Fields, name: str) -> str | None:
     """Resource id, ``None`` if Flink says ``(unassigned)``."""
     text = fields.text(name)
-    return None if not text or text == _NOWHERE else _checked(fields, name, text)
+    return None if not text or text == _NOWHERE else _check(fields, name, text)
 
 
 def the_taskmanager_id(fields: Fields) -> str:
-    return _checked(fields, "id", fields.the_text("id"))
+    return _check(fields, "id", fields.the_text("id"))
 
 
-def _checked(fields: Fields, name: str, text: str) -> str:
+def _check(fields: Fields, name: str, text: str) -> str:
     if not is_taskmanager_id(text):
         place = f"{fields.place}.{name}" if fields.place else name
         raise Skipped(

@@ -72,17 +72,17 @@ class Releases:
     @property
     def text(self) -> Message:
         """For people: ``since 1.11.0, fixed in 1.13.3 and 1.14.0``."""
-        since = message("since {releases:message}", releases=_listed(self.since))
+        since = message("since {releases:message}", releases=_join_releases(self.since))
         if not self.fixed:
             return join_messages((since, message("not fixed")), ", ")
-        fixed = message("fixed in {releases:message}", releases=_listed(self.fixed))
+        fixed = message("fixed in {releases:message}", releases=_join_releases(self.fixed))
         return join_messages((since, fixed), ", ")
 
     @property
     def way_out(self) -> Message:
         if not self.fixed:
             return message("No release has a fix.")
-        return message("Upgrade to {releases:message}.", releases=_listed(self.fixed, "or"))
+        return message("Upgrade to {releases:message}.", releases=_join_releases(self.fixed, "or"))
 
     def _affect(self, release: Numbers) -> Affected:
         if self.fixed and _is_reached(release, self.fixed):
@@ -113,7 +113,7 @@ def _numbers(release: str) -> Numbers:
     return tuple(int(number) for number in release.split("."))
 
 
-def _listed(releases: tuple[str, ...], word: Literal["and", "or"] = "and") -> Message:
+def _join_releases(releases: tuple[str, ...], word: Literal["and", "or"] = "and") -> Message:
     if word == "and" or len(releases) == 1:
         return list_text(releases, len(releases))
     return message("{some:name} or {last:name}", some=", ".join(releases[:-1]), last=releases[-1])

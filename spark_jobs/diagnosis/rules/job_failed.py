@@ -172,7 +172,7 @@ def _usable(window: JobWindow, cause: FailureCause | None) -> Snapshot | None:
         key=lambda checkpoint: (checkpoint.trigger_time_ms, checkpoint.checkpoint_id),
         default=None,
     )
-    return _snapshot_of(newest) if newest else _restored(window)
+    return _snapshot_of(newest) if newest else _restored_snapshot(window)
 
 
 def _snapshot_of(checkpoint: CheckpointSample) -> Snapshot:
@@ -184,14 +184,14 @@ def _snapshot_of(checkpoint: CheckpointSample) -> Snapshot:
     return Snapshot(checkpoint.external_path or "", name, checkpoint.trigger_time_ms)
 
 
-def _restored(window: JobWindow) -> Snapshot | None:
+def _restored_snapshot(window: JobWindow) -> Snapshot | None:
     found: list[tuple[str, int | None]] = [
         (str(path), None)
         for annotation in window.annotations
         if annotation.kind == "restore" and (path := annotation.detail.get("path"))
     ]
     found += [
-        (str(path), _taken_ms(event))
+        (str(path), _trigger_ms(event))
         for event in window.events
         if event.kind in ("restored", "restore_requested") and (path := event.fields.get("path"))
     ]
@@ -202,7 +202,7 @@ def _restored(window: JobWindow) -> Snapshot | None:
     return Snapshot(path, message("the snapshot it was started from"), taken_ms)
 
 
-def _taken_ms(restored: LogEvent) -> int | None:
+def _trigger_ms(restored: LogEvent) -> int | None:
     at = restored.fields.get("trigger_time")
     return round(datetime.fromisoformat(str(at)).timestamp() * 1000) if at else None
 

@@ -42,7 +42,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     last = next(iter(episodes(window, window.at_ms - LOOK_BACK_MS)[-1:]), None)
     if last is None or last.ended_ms is not None:
         return
-    down_ms, lost = window.at_ms - last.begun_ms, _lost(last)
+    down_ms, lost = window.at_ms - last.begun_ms, _lost_taskmanagers(last)
     if lost and not _fails_otherwise(last) and down_ms >= limits[f"{RULE}.not_running_s"] * 1000:
         yield _finding(window, limits, last, lost, down_ms)
 
@@ -58,7 +58,7 @@ def _fails_otherwise(last: Episode) -> bool:
     )
 
 
-def _lost(last: Episode) -> tuple[str, ...]:
+def _lost_taskmanagers(last: Episode) -> tuple[str, ...]:
     traced = (lost_taskmanager(failure.stacktrace) for failure in last.failures)
     return last.lost or tuple(dict.fromkeys(name for name in traced if name))
 

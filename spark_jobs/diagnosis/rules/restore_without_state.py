@@ -57,11 +57,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)
     if window.earlier:
         yield from _under_another_id(window, window.earlier, since_ms)
-        yield from _left_out(window, since_ms)
+        yield from _find_omitted(window, since_ms)
         return
     fresh = _fresh_start(window)
     if fresh is None or fresh.at_ms <= since_ms:
-        yield from _left_out(window, since_ms)
+        yield from _find_omitted(window, since_ms)
         return
     lost = fresh.lost
     path = lost.external_path
@@ -174,7 +174,7 @@ def _is_meant(earlier: EarlierAttempt, started_ms: int) -> str | None:
     return ""
 
 
-def _left_out(window: JobWindow, since_ms: int) -> Iterator[Finding]:
+def _find_omitted(window: JobWindow, since_ms: int) -> Iterator[Finding]:
     skipped = [event for event in window.events if event.kind == SKIPPED and event.at_ms > since_ms]
     if not skipped:
         return

@@ -65,7 +65,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         window.checkpoints, window.starts, window.events, window.at_ms, since_ms, int(limits[SET])
     )
     if transactions.lost:
-        yield _finding(window, limits, transactions, "critical", "high", _lost(transactions))
+        yield _finding(
+            window, limits, transactions, "critical", "high", _describe_loss(transactions)
+        )
     elif window.terminal or transactions.timeout_ms is None or transactions.open_ms is None:
         return
     elif transactions.open_ms >= limits[RATIO] * transactions.timeout_ms:
@@ -84,7 +86,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         )
 
 
-def _lost(transactions: Transactions) -> tuple[str, str]:
+def _describe_loss(transactions: Transactions) -> tuple[str, str]:
     timeout = (
         message(" of {timeout_ms:duration}", timeout_ms=transactions.timeout_ms)
         if transactions.timeout_ms

@@ -111,7 +111,7 @@ def _growing(window: JobWindow, limits: Limits, vertex: VertexWindow) -> Lag | N
     """None unless the lag grows during all of the required time since the last restart: a backlog
     from downtime is not growth.
     """
-    pending, reporting = _sum(vertex.pending_records), _known(vertex.pending_records)
+    pending, reporting = _sum(vertex.pending_records), _count_known(vertex.pending_records)
     now = pending if pending is not None else _most(vertex.emit_lag_ms)
     # A source that waits keeps the event-time lag of its last record.
     if now is None or (pending is None and _most(vertex.source_idle_ms)):
@@ -156,15 +156,14 @@ def _most(values: Reals) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
 
-def _known(values: Reals) -> int:
+def _count_known(values: Reals) -> int:
     return len(values) - values.count(None)
 
 
 def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
     vertex_id = lag.vertex.vertex_id
     name = brief_name(window, vertex_id)
-    held = _held(lag.vertex)
-    is_aligned = vertex_id in aligned_vertices(window)
+    held = _least_lag(lag.vertex)
     return vertex_finding(
         window,
         vertex_id,
@@ -185,7 +184,7 @@ def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
     )
 
 
-def _held(vertex: VertexWindow) -> float | None:
+def _least_lag(vertex: VertexWindow) -> float | None:
     known = [ratio for ratio in vertex.backpressured_ratio if ratio is not None]
     return median(known) if known else None
 

@@ -129,7 +129,7 @@ def _finding(
     phase = _phase_of(slowest) if slowest else longer[0][0] if longer else "restore"
     words: Any = {
         "title": _title(start, slowest, longer),
-        "cause": join_messages([*_held_up(start, slowest), *_compared(longer)], " "),
+        "cause": join_messages([*_held_up(start, slowest), *_compare(longer)], " "),
         "next_step": _NEXT_STEPS[phase],
         "evidence": _evidence(limits, start, slowest, longer, holds),
         "seen_at_ms": start.running_at_ms,
@@ -184,7 +184,7 @@ def _held_up(start: JobStart, slowest: Any) -> Iterator[str]:
         )
 
 
-def _compared(longer: list[tuple[str, int, int]]) -> Iterator[str]:
+def _compare(longer: list[tuple[str, int, int]]) -> Iterator[str]:
     for phase, took_ms, usual_ms in longer:
         yield message(
             "Time for {doing:message}: {took_ms:duration}; at earlier starts of this job the "

@@ -52,7 +52,7 @@ def begin(
         person=person,
         token=str(token)[:120] if token else "",
         subject=(
-            _named(row, plain)
+            _name_of_row(row, plain)
             or entered_fields.text(" ".join(map(str, plain.values())))
             or entered_fields.subject(details)
         )[:_LONGEST_SUBJECT],
@@ -88,7 +88,7 @@ def end(request: HttpRequest, outcome: AuditEntry.Outcome, status: int) -> None:
     if pk is not None:
         entered: Any = getattr(request, _ENTERED, dict)()
         details = entered_fields.details(entered) if isinstance(entered, Mapping) else {}
-        _noted(
+        _note(
             lambda: AuditEntry.objects.end(
                 pk, details, entered_fields.subject(details), outcome=outcome, status=status
             )
@@ -105,7 +105,7 @@ def sign_in(
     door = _door(request)
     entry = {"action": SIGN_IN, "door": door, "person": person}
     when = {"at": timezone.now(), "outcome": outcome, "status": status}
-    _noted(
+    _note(
         lambda: AuditEntry.objects.create(
             **entry, **when, details=details or {}, **_whence(request)
         )
@@ -134,13 +134,13 @@ def _row(model: str, parameters: Mapping[str, Any]) -> models.Model | None:
     return None
 
 
-def _named(row: models.Model | None, parameters: Mapping[str, Any]) -> str:
+def _name_of_row(row: models.Model | None, parameters: Mapping[str, Any]) -> str:
     return entered_fields.text(
         f"{row} (#{row.pk})" if row is not None and "pk" in parameters else row
     )
 
 
-def _noted(write: Any) -> None:
+def _note(write: Any) -> None:
     try:
         with transaction.atomic():
             write()

@@ -124,7 +124,7 @@ class IncidentViews(ListView):
         responses={200: IncidentDetailSerializer, **ERRORS, **NOT_FOUND},
     )
     def retrieve(self, request: Request, uid: str) -> Response:
-        return Response(IncidentDetailSerializer(self._found(uid)).data)
+        return Response(IncidentDetailSerializer(self._find(uid)).data)
 
     @extend_schema(
         summary=(
@@ -135,7 +135,7 @@ class IncidentViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, uid: str) -> Response:
-        incident, serializer = self._found(uid), CommentSerializer(data=request.data)
+        incident, serializer = self._find(uid), CommentSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         incident_actions.acknowledge(
             incident, request.user, serializer.validated_data["comment"], timezone.now()
@@ -148,7 +148,7 @@ class IncidentViews(ListView):
     )  # fmt: skip
     @action(detail=True, methods=["post"], url_path="take-back")
     def take_back(self, request: Request, uid: str) -> Response:
-        incident = self._found(uid)
+        incident = self._find(uid)
         incident_actions.take_back(incident, request.user, timezone.now())
         return Response(IncidentSerializer(incident).data)
 
@@ -159,7 +159,7 @@ class IncidentViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def assign(self, request: Request, uid: str) -> Response:
-        incident, asked = self._found(uid), IncidentOwnerSerializer(data=request.data)
+        incident, asked = self._find(uid), IncidentOwnerSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         incident_actions.assign(
             incident, asked.validated_data["owner"], request.user, timezone.now()
@@ -173,12 +173,12 @@ class IncidentViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def silence(self, request: Request, uid: str) -> Response:
-        incident, asked = self._found(uid), SilenceIncidentSerializer(data=request.data)
+        incident, asked = self._find(uid), SilenceIncidentSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         lasts = timedelta(seconds=asked.validated_data["lasts_s"])
         reason = asked.validated_data["reason"]
         made = incident_actions.silence(incident, lasts, reason, request.user, timezone.now())
         return Response(SilenceSerializer(made).data, status=status.HTTP_201_CREATED)
 
-    def _found(self, uid: str) -> Incident:
+    def _find(self, uid: str) -> Incident:
         return get_object_or_404(Incident.objects.select_related("merged_into"), uid=uid)

@@ -288,7 +288,7 @@ def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
         for vertex in (job.graph or {}).get("vertices") or ()
     }
     feeders = _feeders(job)
-    fed = _fed(feeders, names, rows or {})
+    fed = _fed_vertices(feeders, names, rows or {})
     return JobBackend(
         named(config.get("state_backend")),
         named(config.get("checkpoint_storage")),
@@ -318,7 +318,7 @@ def _telling_both(rows: Mapping[str, Rows]) -> set[str]:
     }
 
 
-def _fed(
+def _fed_vertices(
     feeders: Mapping[str, Sequence[str]], names: Mapping[str, str], rows: Mapping[str, Rows]
 ) -> list[FedVertex]:
     telling = _telling_both(rows)

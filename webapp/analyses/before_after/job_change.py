@@ -321,7 +321,7 @@ def job_change(job: JobCurrent, at: datetime, length: timedelta, now: datetime) 
         _measures(*sides),
         pressure,
         _tallies(sides, marks, at) if span else (),
-        (_uploaded(sides[0]), _uploaded(sides[1])),
+        (_uploaded_bytes(sides[0]), _uploaded_bytes(sides[1])),
         next(filter(_is_own, sides[1]), None),
         unknown,
     )
@@ -428,7 +428,7 @@ def _tallies(
     ]
 
 
-def _uploaded(side: Sequence[CheckpointFact]) -> int | None:
+def _uploaded_bytes(side: Sequence[CheckpointFact]) -> int | None:
     sizes = [
         fact.checkpointed_bytes
         for fact in side

@@ -210,7 +210,8 @@ def _calls_to_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> Fi
     known = [(job, calls) for job in jobs if (calls := job.calls) is not None]
     written = {
         id(job): [
-            _written(taken.trigger_time, taken.duration_s, calls, start) for taken in job.taken
+            _written_calls(taken.trigger_time, taken.duration_s, calls, start)
+            for taken in job.taken
         ]
         for job, calls in known
     }
@@ -233,5 +234,5 @@ def _calls_to_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> Fi
     )
 
 
-def _written(trigger: datetime, duration_s: float, calls: float, start: datetime) -> Written:
+def _written_calls(trigger: datetime, duration_s: float, calls: float, start: datetime) -> Written:
     return Written((trigger - start).total_seconds(), duration_s, calls)

@@ -61,7 +61,7 @@ class ResourcesFilters(ListFilters):
     is_slow=True,
 )
 def resources(inputs: Inputs) -> Document:
-    fleet_resources = _found(inputs)
+    fleet_resources = _read_resources(inputs)
     if fleet_resources is None:
         return Document(Verdict("unknown", UNREADABLE), (NotKnown(UNREADABLE_TEXT),))
     facts = _facts(fleet_resources)
@@ -79,7 +79,7 @@ def resources(inputs: Inputs) -> Document:
 
 @resources.draws("memory")
 def memory(inputs: Inputs) -> Drawn:
-    fleet_resources = _found(inputs)
+    fleet_resources = _read_resources(inputs)
     if fleet_resources is None:
         return Drawn(empty_title=UNREADABLE, empty_text=UNREADABLE_TEXT)
     groups = fleet_resources.groups[:CHARTED]
@@ -94,7 +94,7 @@ def memory(inputs: Inputs) -> Drawn:
     return Drawn(figure, message("Most unused memory first, twenty at most."))
 
 
-def _found(inputs: Inputs) -> FleetResources | None:
+def _read_resources(inputs: Inputs) -> FleetResources | None:
     return look_up_fleet(inputs.until, inputs.parameters.values.get("by", BY[0]))
 
 

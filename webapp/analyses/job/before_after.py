@@ -102,13 +102,13 @@ def _verdict(change: JobChange) -> Verdict:
         "{differ:count} of {measures:count} measures differ: {largest:message}.",
         differ=len(differs),
         measures=len(every),
-        largest=join_messages(map(_named, largest), "; "),
+        largest=join_messages(map(_name_of_measure, largest), "; "),
     )
     is_more = any(measure.comparison.state == HIGHER for measure in differs)
     return Verdict("warn" if is_more else "ok", sentence)
 
 
-def _named(measure: Measure) -> str:
+def _name_of_measure(measure: Measure) -> str:
     of = (
         message(
             "{measure:name} of {vertex:name}", measure=measure.name, vertex=brief(measure.vertex)
@@ -182,13 +182,13 @@ def _measures(change: JobChange) -> Iterator[Table]:
         ("sizes", message("Sizes"), "bytes"),
     ):
         if own := [measure for measure in change.measures if measure.unit == unit]:
-            yield _compared(key, title, completed, own)
+            yield _comparison_table(key, title, completed, own)
     if change.pressure:
         minutes = message("mean over subtasks, minute by minute; medians")
-        yield _compared("pressure", message("Pressure"), minutes, change.pressure)
+        yield _comparison_table("pressure", message("Pressure"), minutes, change.pressure)
 
 
-def _compared(key: str, title: str, subtitle: str, measures: Sequence[Measure]) -> Table:
+def _comparison_table(key: str, title: str, subtitle: str, measures: Sequence[Measure]) -> Table:
     unit: Unit = measures[0].unit
     vertex = (
         (Column("vertex", message("Vertex")),)

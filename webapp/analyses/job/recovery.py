@@ -78,7 +78,7 @@ def _blocks(restores: JobRestores) -> Iterator[Block]:
             setting=restores.local_setting,
         )
         yield Advice((off,))
-    yield _observed(restores)
+    yield _observed_table(restores)
     if restores.unions:
         yield _unions(restores)
     if restores.operator_states:
@@ -198,7 +198,7 @@ def _choices(restores: JobRestores) -> Table:
     )
 
 
-def _observed(restores: JobRestores) -> Table:
+def _observed_table(restores: JobRestores) -> Table:
     return Table(
         "observed",
         message("Observed restores"),

@@ -281,7 +281,7 @@ def failover(
         vertices=_vertices(job, plan, labels, sizes, until, since, of_outages.alone_ms),
         taskmanagers=taskmanagers,
         hosts=placement.hosts if placement else (),
-        observed=_observed(job, until, since),
+        observed=_observed_restarts(job, until, since),
         phases=of_outages,
         spare=spare_slots(observed, restart_delay_ms(job.configuration), slots),
         checkpoints=regional_checkpoints(job, plan, by_plan, until, limits),
@@ -330,7 +330,9 @@ def _vertices(
     return tuple(made)
 
 
-def _observed(job: JobCurrent, until: datetime, since: datetime) -> tuple[ObservedRestart, ...]:
+def _observed_restarts(
+    job: JobCurrent, until: datetime, since: datetime
+) -> tuple[ObservedRestart, ...]:
     rows = LogEvent.objects.filter(
         cluster=job.cluster, job_id=job.job_id, kind__in=_RESTARTS, ts__gte=since, ts__lte=until
     )

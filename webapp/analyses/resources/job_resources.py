@@ -227,13 +227,13 @@ def resources_of(
         None
         if any(budget.job_slots is None for budget in own)
         else sum((budget.job_slots or {}).get(job_id, 0) for budget in own),
-        _whole(_weighted((budget.process_bytes for budget in own), shares)),
+        _whole(_weighted_mean((budget.process_bytes for budget in own), shares)),
         round(per_taskmanager * sum(shares)),
-        _weighted(
+        _weighted_mean(
             (budget.cpu_allotted for budget in own),
             [(budget.job_slots or {}).get(job_id, 0) / (budget.slots or 1) for budget in own],
         ),
-        _weighted((budget.cpu_used for budget in own), shares),
+        _weighted_mean((budget.cpu_used for budget in own), shares),
         observed,
     )
 
@@ -286,7 +286,7 @@ def grouped(jobs: Iterable[JobResources], group_of: Callable[[JobResources], str
     return sorted(groups, key=lambda group: (-group.unused_bytes, group.name))
 
 
-def _weighted(values: Iterable[float | None], shares: Sequence[float]) -> float | None:
+def _weighted_mean(values: Iterable[float | None], shares: Sequence[float]) -> float | None:
     known = [
         None if value is None else value * share
         for value, share in zip(values, shares, strict=True)
@@ -453,7 +453,7 @@ def memory_advice(
             for part in resources.tight
         )
         return
-    changed, wanted = _wanted(resources, now, least_network(settings, version))
+    changed, wanted = _needed_memory(resources, now, least_network(settings, version))
     if not changed:
         return
     then, before = sum(wanted.values()), sum(now.values())
@@ -499,7 +499,7 @@ def _derived_now(
     return sizes
 
 
-def _wanted(
+def _needed_memory(
     resources: JobResources, now: Sizes, network_bytes: int
 ) -> tuple[list[MemoryPart], dict[str, int]]:
     changed, wanted = [], dict(now)

@@ -63,7 +63,7 @@ def _verdict(snapshots: Retention) -> Verdict:
 def _blocks(snapshots: Retention) -> Iterator[Block]:
     yield from (NotKnown(reason) for reason in snapshots.unknown)
     yield _savepoints(snapshots)
-    yield _ended(snapshots)
+    yield _ended_table(snapshots)
     yield _running(snapshots)
 
 
@@ -112,7 +112,7 @@ def _savepoints(snapshots: Retention) -> Table:
     )
 
 
-def _ended(snapshots: Retention) -> Table:
+def _ended_table(snapshots: Retention) -> Table:
     return Table(
         "ended",
         message("Ended jobs"),

@@ -184,7 +184,7 @@ def _start(row: Any, earlier: Sequence[JobStart]) -> Start:
         ],
         output_gap_ms=round(gap.total_seconds() * 1000) if gap else None,
         first_completed_at=row.first_completed_at,
-        restored=_restored(row),
+        restored=_restored_of(row),
         **{
             name: getattr(row, name)
             for name in (
@@ -203,7 +203,7 @@ def _start(row: Any, earlier: Sequence[JobStart]) -> Start:
     )
 
 
-def _restored(row: Any) -> Restored | None:
+def _restored_of(row: Any) -> Restored | None:
     if row.restored_checkpoint_id is None and row.restored_path is None:
         return None
     return Restored(row.restored_checkpoint_id, bool(row.restored_is_savepoint), row.restored_path)

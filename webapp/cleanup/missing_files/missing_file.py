@@ -261,11 +261,11 @@ def _circumstances(
         claimers=tuple(sorted(set(claimers.values_list("job_id", flat=True)) - needing)),
         superseded=bool(referrers) and all(referrer.superseded for referrer in referrers),
         seen_at=known.seen.as_of if known.seen else None,
-        compared=_compared(file, owner, known, unknown),
+        compared=_compare_audits(file, owner, known, unknown),
     )
 
 
-def _compared(
+def _compare_audits(
     file: NamedFile, owner: JobCurrent | None, known: History, unknown: list[str]
 ) -> Removals | None:
     is_live = owner is not None and not owner.terminal

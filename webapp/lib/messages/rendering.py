@@ -18,7 +18,7 @@ def localised(text: str) -> str:
     if (get_language() or "en").startswith("en"):
         return text
     if isinstance(text, Message):
-        return rendered(text, _template, _filled).strip()
+        return rendered(text, _template, _fill).strip()
     return gettext(text) if text and len(text) <= LONGEST_WORD else text
 
 
@@ -33,7 +33,7 @@ def _template(message: Message) -> str:
     return translated if translated != template else gettext(template[:1].upper() + template[1:])
 
 
-def _filled(template: str, values: Mapping[str, str]) -> str:
+def _fill(template: str, values: Mapping[str, str]) -> str:
     before, *rest = PLACEHOLDER.split(template)
     shown = before
     for name, after in zip(rest[::3], rest[2::3], strict=True):

@@ -156,7 +156,10 @@ def _read(start: datetime, end: datetime) -> tuple[Week, int]:
         ended_count=ended.count(),
         open_count=notable.filter(state=FindingState.OPEN, first_seen__lt=end).count(),
         by_rule=_by_rule(reported),
-        days=[(row["day"], row["completed"] or 0, _failed(row)) for row in by_day.order_by("day")],
+        days=[
+            (row["day"], row["completed"] or 0, _count_failed(row))
+            for row in by_day.order_by("day")
+        ],
         storage=_storage(start, end),
         alerts=_alerts(start, end),
     )
@@ -172,7 +175,7 @@ def _sums() -> dict[str, Sum]:
     return {name: Sum(f"{name}_count") for name in ("completed", *FAILED_OUTCOMES)}
 
 
-def _failed(row: Mapping[str, Any]) -> int:
+def _count_failed(row: Mapping[str, Any]) -> int:
     return sum(row[outcome] or 0 for outcome in FAILED_OUTCOMES)
 
 
@@ -215,7 +218,7 @@ def _hours_by_job(
     for row in rows:
         if key := key_of.get((row["cluster"], row["job_id"])):
             failed, settled = counts.get(key, (0, 0))
-            own = _failed(row)
+            own = _count_failed(row)
             counts[key] = failed + own, settled + own + (row["completed"] or 0)
     return counts
 
@@ -245,7 +248,7 @@ def _storage(start: datetime, end: datetime) -> list[dict[str, Any]]:
         last.setdefault(row.root, row)
         if row.root not in first or first[row.root].as_of > start:
             first[row.root] = row
-    kept = _kept()
+    kept = _kept_snapshots()
     roots = []
     for root, row in last.items():
         if row.as_of >= start:
@@ -259,7 +262,7 @@ def _storage(start: datetime, end: datetime) -> list[dict[str, Any]]:
     return sorted(roots, key=lambda root: (-(root["grown"] or 0), -root.get("bytes", 0)))
 
 
-def _kept() -> dict[str, dict[str, Any]]:
+def _kept_snapshots() -> dict[str, dict[str, Any]]:
     """Savepoints, and checkpoints of ended jobs, by root. Two queries."""
     audits = latest_audits()
     of_savepoints = CheckpointStorage.objects.filter(audit__in=audits, is_savepoint=True)
@@ -315,7 +318,7 @@ def _verdict(week: Week) -> Verdict:
 def _pages(week: Week) -> Iterator[Block]:
     yield Facts(tuple(_facts(week)))
     for title, lines in (
-        (message("What happened"), _happened(week)),
+        (message("What happened"), _event_sentences(week)),
         (message("Why"), _causes(week)),
         (message("What it cost"), _costs(week)),
         (message("What to do"), _actions(week)),
@@ -380,7 +383,7 @@ def _facts(week: Week) -> Iterator[Fact]:
     )
 
 
-def _happened(week: Week) -> Iterator[str]:
+def _event_sentences(week: Week) -> Iterator[str]:
     for job in week.worst[:MOST_LINES]:
         yield message(
             "{name:name} on {cluster:name}: {reason:name}.",

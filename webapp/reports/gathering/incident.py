@@ -80,7 +80,7 @@ def gather(
     for number, job in enumerate(jobs):
         progress(40 + 30 * number // len(jobs), message("reading {name:name}", name=job.name))
         parts += job_part.parts(job, scope, made_at)
-    unknown = [*incident.unknowns, *_left_out(left_out, scope)]
+    unknown = [*incident.unknowns, *_omission_notes(left_out, scope)]
     parts.append(sources.part(jobs, clusters, unknown, made_at))
     report = Report(
         kind=INCIDENT,
@@ -98,7 +98,7 @@ def gather(
     return fit
 
 
-def _left_out(findings: int, scope: ReportScope) -> Iterator[str]:
+def _omission_notes(findings: int, scope: ReportScope) -> Iterator[str]:
     if findings:
         yield message(
             "{findings_left_out:number} less severe findings are left out.",

@@ -83,10 +83,10 @@ def parts(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[Pa
         reverse("job", args=(job.cluster, job.job_id)),
     )
     if len(scope.jobs) <= MOST_ANALYSED:
-        yield from _analysed(figures, scope, now)
+        yield from _analyse(figures, scope, now)
 
 
-def _analysed(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[Part]:
+def _analyse(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[Part]:
     job = figures.job
     inputs = Inputs(scope.start, min(scope.end, job.last_seen_at or job.as_of), now)
     in_time = (scope.start, scope.end)
@@ -100,12 +100,12 @@ def _analysed(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterato
             yield Part(
                 f"{name}-{job.job_id}",
                 message("{title:name} of {name:name}", title=analysis.title, name=figures.name),
-                Document(document.verdict, tuple(map(_cut, document.blocks))),
+                Document(document.verdict, tuple(map(_shorten, document.blocks))),
                 reverse(name, args=(job.cluster, job.job_id)),
             )
 
 
-def _cut(block: Block) -> Block:
+def _shorten(block: Block) -> Block:
     return first_rows(block) if isinstance(block, Table) else block
 
 

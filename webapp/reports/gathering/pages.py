@@ -75,7 +75,7 @@ def pages(incident: Incident) -> Document:
 def _blocks(incident: Incident) -> Iterator[Block]:
     yield Facts(tuple(_facts(incident)))
     for title, lines in (
-        (message("What happened"), _happened(incident)),
+        (message("What happened"), _event_sentences(incident)),
         (message("Why"), _causes(incident)),
         (message("What it cost"), _costs(incident)),
         (message("What to do"), _actions(incident)),
@@ -295,7 +295,7 @@ def _range(start: datetime, end: datetime) -> str:
     return f"{start:%Y-%m-%d %H:%M:%S} – {day}{end:%H:%M:%S} UTC"
 
 
-def _happened(incident: Incident) -> Iterator[str]:
+def _event_sentences(incident: Incident) -> Iterator[str]:
     for job in incident.jobs[:MOST_LINES]:
         sentences = list(_sentences(job, brief=incident.has_several))
         if incident.has_several:

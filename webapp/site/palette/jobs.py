@@ -36,7 +36,7 @@ def jobs(text: str, page: str) -> Iterator[Group]:
     """
     if len(text) > LONGEST_NAME:
         return
-    named = _named(text)
+    named = _find_named(text)
     if named:
         hits = [
             Hit(job.name or job.job_id, _address(job), _detail(job, count)) for job, count in named
@@ -97,7 +97,7 @@ def _submissions(text: str) -> list[JobCurrent]:
     )
 
 
-def _named(text: str) -> list[tuple[JobCurrent, int]]:
+def _find_named(text: str) -> list[tuple[JobCurrent, int]]:
     by_job: dict[_JobKey, list[JobCurrent]] = {}
     for job in _submissions(text):
         by_job.setdefault((job.cluster, job.name or job.job_id), []).append(job)
@@ -112,7 +112,7 @@ def _analyses(text: str, page: str) -> Iterator[Group]:
         if wanted:
             break
         if (wanted := _about(parts[-count:])) and not (
-            of := [job for job, _ in _named(" ".join(parts[:-count]))]
+            of := [job for job, _ in _find_named(" ".join(parts[:-count]))]
         ):
             return
     if wanted and of:

@@ -62,13 +62,13 @@ def messages_in_template(path: str, source: str) -> Iterator[Message]:
             if match := _OF_TEXT.match(token.contents):
                 yield Message(match[1], paths=[path])
             for match in _IN_TAGS.finditer(token.contents):
-                yield Message(_doubled(match[1] or match[2] or ""), paths=[path])
+                yield Message(_double(match[1] or match[2] or ""), paths=[path])
 
 
 def _tag_texts(node: TranslateNode) -> tuple[str, str, str] | None:
     """``None`` for a variable, whose values are marked where they are declared."""
     text = getattr(node.filter_expression.var, "literal", None)
-    return (_doubled(text), "", _context(node)) if isinstance(text, str) else None
+    return (_double(text), "", _context(node)) if isinstance(text, str) else None
 
 
 def _block_texts(node: BlockTranslateNode) -> tuple[str, str, str]:
@@ -81,7 +81,7 @@ def _context(node: TranslateNode | BlockTranslateNode) -> str:
     return str(node.message_context.resolve(Context())) if node.message_context else ""
 
 
-def _doubled(text: str) -> str:
+def _double(text: str) -> str:
     """Django looks up plain texts with doubled ``%``, since placeholders begin with it."""
     return text.replace("%", "%%")
 
@@ -100,7 +100,7 @@ def messages_in_code(path: str, source: str) -> Iterator[Message]:
             else ""
         )
         if name in _DECLARED:
-            yield from (Message(text, paths=[path]) for text in _declared(call, name))
+            yield from (Message(text, paths=[path]) for text in _declared_texts(call, name))
         if name not in _CALLS:
             continue
         if any(isinstance(argument, ast.JoinedStr) for argument in call.args):
@@ -116,7 +116,7 @@ def messages_in_code(path: str, source: str) -> Iterator[Message]:
             yield Message(*message, [path])
 
 
-def _declared(call: ast.Call, name: str) -> Iterator[str]:
+def _declared_texts(call: ast.Call, name: str) -> Iterator[str]:
     by_name = {keyword.arg: keyword.value for keyword in call.keywords}
     arguments = dict(enumerate(call.args)) | by_name
     for place in _DECLARED[name]:

@@ -79,7 +79,7 @@ def audit(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudi
         _run_spark(row, request, lease, record)
         _load(row, lease, record)
     except BaseException as error:
-        _failed(row, describe(error))
+        _note_failure(row, describe(error))
         raise
     removed = audit_retention.forget_old(lease)
     if removed:
@@ -103,7 +103,7 @@ def settle_left_behind(lease: Lease, record: RunRecord) -> None:
         try:
             _load(row, lease, record)
         except BadManifest:
-            _failed(row, "Its process ended before it did.")
+            _note_failure(row, "Its process ended before it did.")
         else:
             record.say(
                 f"audit {row.audit_id} was complete although its process had ended; it is loaded"
@@ -143,7 +143,7 @@ def _previous(as_of: datetime) -> StorageAudit | None:
     )
 
 
-def _carried(row: StorageAudit) -> list[StorageAudit]:
+def _carried_audits(row: StorageAudit) -> list[StorageAudit]:
     """Audits whose state it carries on: ``previous``, and those unknown to that."""
     return (
         []
@@ -192,7 +192,7 @@ def _run_spark(row: StorageAudit, request: AuditRequest, lease: Lease, record: R
     try:
         spark_job.run(_command(row), record, row.audit_id)
     except spark_job.PreviousLost as lost:
-        carried = _carried(row)
+        carried = _carried_audits(row)
         if not carried:
             raise
         gone = [one.pk for one in carried if _is_lost(one)] or [one.pk for one in carried]
@@ -227,7 +227,7 @@ def _command(row: StorageAudit) -> list[str]:
         settings.WEIR.lake_root,
     ]
     command += ["--run-dir", row.run_dir, "--attempt", row.audit_id]
-    for carried_audit in _carried(row):
+    for carried_audit in _carried_audits(row):
         command += ["--previous", carried_audit.manifest_path]
     if row.fresh:
         command.append("--fresh")
@@ -247,7 +247,7 @@ def _load(row: StorageAudit, lease: Lease, record: RunRecord) -> None:
     fleet_orphan_bytes.copy_to_fleet(row, lease)
 
 
-def _failed(row: StorageAudit, error: str) -> None:
+def _note_failure(row: StorageAudit, error: str) -> None:
     StorageAudit.objects.filter(pk=row.pk).exclude(state=AuditState.LOADED).update(
         state=AuditState.FAILED, error=error, finished_at=timezone.now()
     )

@@ -196,7 +196,7 @@ def _add_checkpoints(jobs: list[dict[str, Any]], at: datetime) -> None:
     )
     whole = facts.filter(outcome="completed").exclude(is_savepoint=True)
     completed = _by_job(whole.values("cluster", "job_id").annotate(value=Max("end_time")))
-    ended = _ended(facts, at)
+    ended = _ended_checkpoints(facts, at)
     for job in jobs:
         key = job["cluster"], job["job_id"]
         job["in_flight_since"] = pending.get(key)
@@ -210,7 +210,7 @@ def _by_job(rows: Iterable[Any]) -> dict[tuple[str, str], datetime]:
     return {(row["cluster"], row["job_id"]): row["value"] for row in rows}
 
 
-def _ended(facts: Any, at: datetime) -> dict[tuple[str, str], list[dict[str, Any]]]:
+def _ended_checkpoints(facts: Any, at: datetime) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """Checkpoints that never completed or were discarded; a reused id only if all its checkpoints
     are.
     """

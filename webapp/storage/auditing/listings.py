@@ -39,7 +39,7 @@ def list_all(request: AuditRequest, run_dir: str, say: Callable[[str], None]) ->
     for number, root in enumerate(request.roots):
         folder = f"{run_dir}/listing-{number}"
         say(f"listing {root.root.uri}" + (f" at {root.root.read_at}" if root.root.read_at else ""))
-        listed = _listed(request, root, folder, visited)
+        listed = _list(request, root, folder, visited)
         unlisted = [skip for skip in listed.unlisted if skip.reason != SECOND_NAME]
         say(
             f"{root.root.uri}: {count_text(listed.files)} files, {bytes_text(listed.bytes)}, "
@@ -60,7 +60,7 @@ def as_of(listings: Sequence[RootListing]) -> datetime:
     return min(listing.listed.as_of for listing in listings)
 
 
-def _listed(
+def _list(
     audit: AuditRequest, root: RequestedRoot, folder: str, visited: VisitedDirectories
 ) -> Listed:
     if audit.inventory:

@@ -66,12 +66,12 @@ def _changes(table: ServingTable, model: type[models.Model]) -> Mapping[str, Cal
 
 def _change(kind: str, field: Any, is_key: bool) -> Callable[[Any], Any]:
     if kind == "json":
-        return lambda document: _parsed(clean_json(document))
+        return lambda document: _parse(clean_json(document))
     longest = getattr(field, "max_length", None)
     if kind == "text" and longest:
         return lambda text: bounded(text, longest, is_key)
     return clean_text if kind == "text" else lambda value: value
 
 
-def _parsed(document: str | None) -> Any:
+def _parse(document: str | None) -> Any:
     return None if document is None else json.loads(document)

@@ -83,7 +83,7 @@ def root(request: HttpRequest) -> HttpResponse:
         context |= {
             "known": known,
             "late": is_late(registered, figures, now),
-            **_found(request, figures, registered, known),
+            **_audit_context(request, figures, registered, known),
         }
     return render(request, "storage/root.html", context)
 
@@ -99,7 +99,7 @@ def _running(uri: str) -> Any:
     )
 
 
-def _found(
+def _audit_context(
     request: HttpRequest, figures: RootFigures, registered: StorageRoot | None, known: bool
 ) -> dict[str, Any]:
     audit = figures.audit

@@ -26,7 +26,7 @@ def add(request: HttpRequest) -> HttpResponse:
     initial = {name: request.GET[name][:1000] for name in ("uri", "kind") if name in request.GET}
     clusters = Cluster.objects.filter(name__in=request.GET.getlist("clusters")[:200])
     form = StorageRootForm(request.POST or None, initial={**initial, "clusters": clusters})
-    if request.method == "POST" and _saved(form):
+    if request.method == "POST" and _save(form):
         messages.success(
             request,
             gettext("%(uri)s is added; an audit starts within a minute.")
@@ -42,7 +42,7 @@ def add(request: HttpRequest) -> HttpResponse:
 def edit(request: HttpRequest, pk: int) -> HttpResponse:
     root = get_object_or_404(StorageRoot, pk=pk)
     form = StorageRootForm(request.POST or None, instance=root)
-    if request.method == "POST" and _saved(form):
+    if request.method == "POST" and _save(form):
         messages.success(
             request, gettext("%(uri)s is saved; the next audit uses it.") % {"uri": root.uri}
         )
@@ -103,7 +103,7 @@ def audit_now(request: HttpRequest) -> HttpResponse:
     return redirect("storage")
 
 
-def _saved(form: StorageRootForm) -> bool:
+def _save(form: StorageRootForm) -> bool:
     if not form.is_valid():
         return False
     try:

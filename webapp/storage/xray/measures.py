@@ -217,7 +217,7 @@ def listed_states(
                 offsets=sum(offsets for offsets, _size in parts),
                 most_offsets=max(offsets for offsets, _size in parts),
                 handle_bytes=handle_bytes,
-                restore_bytes=_restored(
+                restore_bytes=_restore_bytes(
                     mode, operator.parallelism, [size for _offsets, size in parts]
                 ),
             )
@@ -226,7 +226,7 @@ def listed_states(
     return tuple(listed_rows[:MOST_STATES]), max(len(listed_rows) - MOST_STATES, 0)
 
 
-def _restored(mode: str, parallelism: int, sizes: Sequence[int]) -> int:
+def _restore_bytes(mode: str, parallelism: int, sizes: Sequence[int]) -> int:
     if mode == "UNION":
         return parallelism * sum(sizes)
     return parallelism * max(sizes, default=0) if mode == "BROADCAST" else sum(sizes)

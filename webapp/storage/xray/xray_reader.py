@@ -66,7 +66,7 @@ class Seen:
                     self.finished.get(piece.operator.operator_id, 0) + piece.finished
                 )
             elif isinstance(piece, Handle | KeyedState):
-                self._add(piece.operator.operator_id, _uploaded(piece))
+                self._add(piece.operator.operator_id, _uploaded_bytes(piece))
             elif isinstance(piece, End):
                 self.end = piece
             yield piece
@@ -76,7 +76,7 @@ class Seen:
         self.uploaded[operator_id] = None if known is None or uploaded is None else known + uploaded
 
 
-def _uploaded(piece: Handle | KeyedState) -> int | None:
+def _uploaded_bytes(piece: Handle | KeyedState) -> int | None:
     if isinstance(piece, Handle):
         return piece.state_bytes
     if piece.keyed.checkpointed_bytes is not None or not piece.keyed.state_class.startswith(

@@ -62,9 +62,9 @@ class Command(PreparedCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        answer = _worked_out(options)
+        answer = _work_out(options)
         if answer is None:
-            print_lines(self.stdout, _listed())
+            print_lines(self.stdout, _list_analyses())
         elif options["json"]:
             print_document(self.stdout, answered(*answer))
         else:
@@ -74,7 +74,7 @@ class Command(PreparedCommand):
 AnalysisT = TypeVar("AnalysisT", Analysis, FleetAnalysis, RootAnalysis)
 
 
-def _worked_out(
+def _work_out(
     options: Mapping[str, Any],
 ) -> tuple[Declaration[Any, Any], Inputs, Document] | None:
     """``None`` if no analysis is named."""
@@ -101,7 +101,7 @@ def _called(name: str, known: Mapping[str, AnalysisT]) -> AnalysisT:
     return known[name]
 
 
-def _listed() -> Iterator[str]:
+def _list_analyses() -> Iterator[str]:
     every: dict[str, Declaration[Any, Any]] = dict(all_analyses())
     every |= {f"ROOT {name}": analysis for name, analysis in all_root_analyses().items()}
     every |= {f"--fleet {name}": analysis for name, analysis in all_fleet_analyses().items()}

@@ -86,16 +86,16 @@ class Command(PreparedCommand):
 
 def _url(name: str) -> str | None:
     given = os.environ.get(URL_VARIABLE, "")
-    return given or (None if FORMATS[name].default_url else _prompted("Address"))
+    return given or (None if FORMATS[name].default_url else _prompt("Address"))
 
 
 def _credential(name: str) -> str | None:
     """Prompts only if the format needs a credential."""
     given = os.environ.get(CREDENTIAL_VARIABLE, "")
     return given or (
-        _prompted(FORMATS[name].credential) if FORMATS[name].credential_required else None
+        _prompt(FORMATS[name].credential) if FORMATS[name].credential_required else None
     )
 
 
-def _prompted(what: str) -> str:
+def _prompt(what: str) -> str:
     return getpass.getpass(f"{what}: ") if sys.stdin.isatty() else sys.stdin.readline().strip()

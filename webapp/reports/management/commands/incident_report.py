@@ -84,8 +84,8 @@ class Command(PreparedCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        document = self._gathered(options, timezone.now())
-        made = _written(document, options["out"])
+        document = self._gather(options, timezone.now())
+        made = _write(document, options["out"])
         if options["json"]:
             headline = {
                 "title": document.title,
@@ -98,7 +98,7 @@ class Command(PreparedCommand):
             for path in made.values():
                 self.stdout.write(f"  {path}")
 
-    def _gathered(self, options: dict[str, Any], now: datetime) -> Report:
+    def _gather(self, options: dict[str, Any], now: datetime) -> Report:
         common: dict[str, Any] = {
             "uid": new_report_uid(),
             "made_at": now,
@@ -127,7 +127,7 @@ class Command(PreparedCommand):
         )
 
 
-def _written(document: Report, out: Path) -> dict[str, str]:
+def _write(document: Report, out: Path) -> dict[str, str]:
     made = {}
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -77,12 +77,12 @@ class Command(PreparedCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        request = self._requested(options)
+        request = self._request(options)
         with by_hand(self.say) as (lease, record):
             row = audit(request, lease, record)
         print_lines(self.stdout, _json_lines(row) if options["json"] else _words(row))
 
-    def _requested(self, options: dict[str, Any]) -> audit_request.AuditRequest:
+    def _request(self, options: dict[str, Any]) -> audit_request.AuditRequest:
         guard = options["age_guard"] or settings.WEIR.storage_age_guard_h
         if guard < 24:
             raise CommandError("--age-guard must be at least 24 hours.", returncode=REFUSED)
