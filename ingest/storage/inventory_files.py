@@ -264,7 +264,7 @@ def _from_manifest(asked: str, filesystem: Any, path: str) -> Inventory:
             )
         ) from error
     files = tuple(
-        InventoryFile(_locate(filesystem, path, name, file.name), file.bytes, file.md5)
+        InventoryFile(_locate(filesystem, path, name, file.name, made), file.bytes, file.md5)
         for file in made.files
     )
     made = replace(made, files=files)
@@ -363,7 +363,7 @@ def _from_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
     )
 
 
-def _locate(filesystem: Any, path: str, manifest: str, key: str) -> str:
+def _locate(filesystem: Any, path: str, manifest: str, key: str, made: Inventory) -> str:
     """The place of a file: manifests name files from the top of a bucket or container."""
     parts = PurePosixPath(key.lstrip("/")).parts
     beside = PurePosixPath(path).parent

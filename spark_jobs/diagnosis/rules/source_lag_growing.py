@@ -164,6 +164,7 @@ def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
     vertex_id = lag.vertex.vertex_id
     name = brief_name(window, vertex_id)
     held = _least_lag(lag.vertex)
+    is_aligned = vertex_id in aligned_vertices(window)
     return vertex_finding(
         window,
         vertex_id,
