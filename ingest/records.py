@@ -334,6 +334,12 @@ class VertexGauges:
     behind_latest_ms: Annotated[
         int | None, "of a Kinesis source: age of what it reads, of the oldest of its shards"
     ] = None
+    offset_commits: Annotated[
+        int | None,
+        "of a Kafka source: commits of offsets that succeeded, since its tasks began",
+        "commits",
+    ] = None
+    offset_commits_failed: Annotated[int | None, "those that failed", "commits"] = None
     received_watermark_ms: Annotated[
         int | None,
         (

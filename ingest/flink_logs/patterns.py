@@ -990,9 +990,8 @@ _TASKMANAGER_PATTERNS = (
         # be false.
         "transaction_lost",
         "Kafka connector of 1.14+",
-        rf"Unable to commit transaction \({t.ANY}\) because its producer is already fenced\. This "
-        rf"means "
-        rf"{t.ANY} or recovery took longer than '{t.WORD}' \({t.MS:timeout_ms}ms\)",
+        rf"Unable to commit (?:recovered )?transaction \({t.ANY}\) because its producer is already fenced\."
+        rf" This means {t.ANY} or recovery took longer than '{t.WORD}' \({t.MS:timeout_ms}ms\)",
         "Unable to commit transaction (KafkaCommittable{producerId=1, epoch=0, "
         "transactionalId=orders-0-7}) because its producer is already fenced. This means that you "
         "either have a different producer with the same 'transactional.id' (this is unlikely with "
@@ -1004,7 +1003,7 @@ _TASKMANAGER_PATTERNS = (
         # lost, and the sink goes on.
         "transaction_lost",
         "Kafka and Pulsar connectors of 1.14+",
-        rf"Unable to commit transaction \({t.ANY}\) because (?:it's|its|of a bug in) ",
+        rf"Unable to commit (?:recovered )?transaction \({t.ANY}\) because (?:it's|its|of a bug in) ",
         (
             "Unable to commit transaction (KafkaCommittable{producerId=12, epoch=3, "
             "transactionalId=orders-0-7}) because it's in an invalid state. Most likely the "
@@ -1296,12 +1295,6 @@ _PROCESS_PATTERNS = (
         "1.9–1.12",
         r"TaskManager initialization failed\.",
         "TaskManager initialization failed.\njava.io.IOException: Could not create FileSystem",
-    ),
-    _pattern(
-        "taskmanager_fatal",
-        "1.9+ on YARN",
-        r"YARN TaskManager initialization failed\.",
-        "YARN TaskManager initialization failed.\njava.io.IOException: no such keytab",
     ),
     _pattern(
         "taskmanager_fatal",

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-import fsspec
-
 from ingest import beneath
 from ingest.cluster_run import ClusterRun, Shard
 from ingest.errors import Skipped
@@ -22,6 +20,7 @@ from ingest.metadata.files import NAME, MetadataFile
 from ingest.metadata.references import references
 from ingest.metadata.snapshot_selection import SnapshotSelection
 from ingest.metadata.snapshots import snapshot
+from ingest.network.schemes import of_listed
 from ingest.records import Observed, Record, Reference, Skip, Snapshot
 from ingest.source_read import SourceRead
 from ingest.sources import MetadataRoot, MetadataSource
@@ -233,7 +232,7 @@ class _Reader:
                 MetadataFile(f"{directory}/{NAME}", local.bytes, local.modified, path, within),
                 self._source.file_bytes,
             )
-        filesystem, inside = fsspec.core.url_to_fs(path)
+        filesystem, inside = of_listed(path)
         try:
             info = filesystem.info(inside)
         except FileNotFoundError:

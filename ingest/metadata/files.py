@@ -13,6 +13,7 @@ import fsspec
 from ingest.messages import message
 from ingest.metadata.pieces import Piece
 from ingest.metadata.reader import read_pieces
+from ingest.network.schemes import of_listed
 from ingest.network.uris import spelled_as
 from ingest.records import Skip
 from ingest.regular_files import open_regular
@@ -45,7 +46,8 @@ class MetadataFile:
         if "://" not in path:
             within = None if self.within is None else _local(self.within)
             return open_regular(_local(path), within, buffering=0)
-        stream: BinaryIO = fsspec.open(path, "rb").open()
+        filesystem, name = of_listed(path)
+        stream: BinaryIO = filesystem.open(name, "rb")
         return stream
 
     def pieces(self) -> Iterator[Piece]:

@@ -5,7 +5,19 @@ bounded, checks redirects and reports what a NameNode refused. Only ``spelled_as
 ``AZURITE_BLOB`` and ``FAKE_GCS_SERVER`` name them.
 """
 
+from typing import Any
+
 import fsspec
 
 for _scheme in ("webhdfs", "swebhdfs"):
     fsspec.register_implementation(_scheme, "ingest.network.webhdfs.WebHdfs", clobber=True)
+
+
+def of_listed(uri: str) -> tuple[Any, str]:
+    """As ``fsspec.core.url_to_fs``, without its cache of listings, of what a listing named: there
+    ``::`` is part of a name, and leads to no other file system.
+    """
+    scheme, _, rest = uri.partition("://")
+    top = f"{scheme}://{rest.partition('/')[0]}/"
+    filesystem, _ = fsspec.core.url_to_fs(top, use_listings_cache=False)
+    return filesystem, filesystem._strip_protocol(uri)

@@ -20,6 +20,7 @@ names have 255.
 """
 MAX_PARTS_OF_A_TIME = 4
 SHOWN_CHARACTERS = 80
+MAX_PARTS_SHOWN, OUTLINE_DEPTH = 4, 2
 MAX_LINE_CHARACTERS = 256 * 1024
 
 
@@ -169,7 +170,21 @@ def entry_of(
 
 
 def shown(value: Any) -> str:
-    return ascii("".join(islice(_JSON.iterencode(value), SHOWN_CHARACTERS))[:SHOWN_CHARACTERS])
+    return ascii(_JSON.encode(_outline(value, OUTLINE_DEPTH))[:SHOWN_CHARACTERS])
+
+
+def _outline(value: Any, depth: int) -> Any:
+    """How it begins: to write whole what is nested deeply takes as long for each of thousands."""
+    match value:
+        case str() | bytes():
+            return value[:SHOWN_CHARACTERS]
+        case dict():
+            pairs = islice(value.items(), MAX_PARTS_SHOWN if depth else 0)
+            return {key[:SHOWN_CHARACTERS]: _outline(inner, depth - 1) for key, inner in pairs}
+        case list():
+            parts = islice(value, MAX_PARTS_SHOWN if depth else 0)
+            return [_outline(inner, depth - 1) for inner in parts]
+    return value
 
 
 def _has_logger(record: Mapping[str, Any]) -> bool:

@@ -16,6 +16,7 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from ingest.errors import IngestError, Refused
+from ingest.flink_logs.documents import READ_BYTES
 from ingest.flink_logs.endpoint import MAX_FILE_BYTES, listed_logs
 from ingest.flink_logs.files import UNREADABLE, LogFile, find, unreadable
 from ingest.flink_rest.address import Address, parse_address
@@ -85,7 +86,6 @@ class MaskedLog:
 
 
 HEAD_BYTES = 256
-READ_BYTES = 1 << 20
 
 
 @dataclass(slots=True)

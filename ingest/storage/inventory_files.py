@@ -34,6 +34,7 @@ _MOST_KEY_CHARS = 1024
 _BLOCK_BYTES = 4 << 20
 _NOT_PARTS = (".checksum", ".crc", ".md5")
 _MD5 = re.compile("[0-9A-Fa-f]{32}")
+_DAY = re.compile("[0-9]{8}")
 _GLOB = re.compile(r"[*?[]")
 _BEGUN_IN_NAME = re.compile(
     r"(?<!\d)(\d{4})[-/](\d\d)[-/](\d\d)[T/](\d\d)[:-](\d\d)(?:[:-](\d\d))?Z?(?=[_/])"
@@ -263,7 +264,7 @@ def _from_manifest(asked: str, filesystem: Any, path: str) -> Inventory:
             )
         ) from error
     files = tuple(
-        InventoryFile(_locate(filesystem, path, name, file.name), file.bytes, file.md5)
+        InventoryFile(_locate(filesystem, path, name, file.name, made), file.bytes, file.md5)
         for file in made.files
     )
     made = replace(made, files=files)
@@ -325,8 +326,9 @@ def _from_azure(name: str, says: Mapping[str, Any]) -> Inventory | None:
         )
     filters = says.get("ruledefinition", {}).get("filters", {})
     completed = says.get("inventorycompletiontime")
-    # The inventory only has files of the last days, so it covers no root.
-    recent = filters.get("creationTime")
+    # Files of the last days only, or none as Flink writes them: no root is covered.
+    types = _texts(filters.get("blobTypes"))
+    is_partial = filters.get("creationTime") or (types and "blockBlob" not in types)
     return Inventory(
         name,
         tuple(InventoryFile(str(file["blob"]), _count(file.get("size"))) for file in says["files"]),
@@ -334,7 +336,7 @@ def _from_azure(name: str, says: Mapping[str, Any]) -> Inventory | None:
         completed and _instant(completed) + CLOCK_SKEW,
         rows=_count(says.get("summary", {}).get("objectCount")),
         prefixes=_texts(filters.get("prefixMatch")),
-        left_out=("",) if recent else _texts(filters.get("excludePrefix")),
+        left_out=("",) if is_partial else _texts(filters.get("excludePrefix")),
     )
 
 
@@ -361,15 +363,18 @@ def _from_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
     )
 
 
-def _locate(filesystem: Any, path: str, manifest: str, key: str) -> str:
+def _locate(filesystem: Any, path: str, manifest: str, key: str, made: Inventory) -> str:
     """The place of a file: manifests name files from the top of a bucket or container."""
     parts = PurePosixPath(key.lstrip("/")).parts
     beside = PurePosixPath(path).parent
+    # Those of COS lie in a folder of the day beside the data.
+    is_of_day = not made.is_dated and _DAY.fullmatch(beside.name) and key.endswith(".csv.gz")
     if len(key) <= _MOST_KEY_CHARS and ".." not in parts:
         for start in range(len(parts)):
             # Above a top folder are other buckets, or the whole machine.
             is_data = beside.parent.name != "" and (
-                parts[start] == "data" or parts[start - 1 : -1] == (beside.parent.name,)
+                parts[start] == "data"
+                or (is_of_day and parts[start - 1 : -1] == (beside.parent.name,))
             )
             for folder in (beside, beside.parent) if is_data else (beside,):
                 place = str(folder.joinpath(*parts[start:]))

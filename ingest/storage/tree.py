@@ -12,11 +12,10 @@ from datetime import datetime
 from stat import S_ISREG
 from typing import Any
 
-import fsspec
-
 from ingest.beneath import LeadsElsewhere
 from ingest.errors import IngestError
 from ingest.messages import message, plural
+from ingest.network.schemes import of_listed
 from ingest.storage import copying
 from ingest.storage.instants import cut, from_nanoseconds, modified_at
 from ingest.storage.local_files import LocalFiles
@@ -291,8 +290,8 @@ def _at(path: str, within: str | None) -> tuple[Any, str]:
     if "://" not in path or path.startswith("file:"):
         return LocalFiles(within and local_path(within)), local_path(path)
     try:
-        # Without the cache of listings: files to delete are inspected as they are now.
-        filesystem, name = fsspec.core.url_to_fs(path, use_listings_cache=False)
+        # Without the cache of listings: what is to be deleted is looked at as it is now.
+        filesystem, name = of_listed(path)
     except (OSError, ValueError, ImportError) as error:
         raise _error(message("reached"), path, error) from error
     return filesystem, name

@@ -101,6 +101,8 @@ class VertexGauges:
     alignment_drift_ms: int | None = None
     split_paused_ms_per_s: int | None = None
     behind_latest_ms: int | None = None
+    offset_commits: int | None = None
+    offset_commits_failed: int | None = None
     received_watermark_ms: int | None = None
     sent_watermark_ms: int | None = None
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 
+from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.statistics import median, quantile
 
 Point = tuple[int, float]
@@ -32,6 +33,15 @@ class CatchUp:
     s: float
     soonest_s: float
     latest_s: float | None
+
+
+def aligned_vertices(window: JobWindow) -> set[str]:
+    """Ids of the sources that watermark alignment makes wait on purpose, as they are ahead."""
+    return {
+        gauges.vertex_id
+        for gauges in window.gauges
+        if gauges.split_paused_ms_per_s or (gauges.alignment_drift_ms or 0) > 0
+    }
 
 
 def lag_trend(points: Iterable[Point]) -> LagTrend | None:

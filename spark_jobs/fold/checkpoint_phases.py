@@ -350,7 +350,7 @@ def _late(reported: Mapping[str, Any], aborted: Collection[int]) -> tuple[int, s
     duration: it had taken what the others leave of end-to-end.
     """
     columns = [reported[name] or () for name in _TIMES]
-    known = [
+    known: list[list[Any]] = [
         times
         for index in aborted
         if (times := [values[index] if index < len(values) else None for values in columns])[0]

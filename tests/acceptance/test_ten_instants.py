@@ -134,10 +134,14 @@ def _of_job(doors: Doors, job: Row) -> Iterator[str]:
     of_job = {"cluster": job["cluster"], "job_id": job["job_id"]}
     address = f"/jobs/{job['cluster']}/{job['job_id']}/"
     page, one = doors.page(address), doors.page(f"/api/v1{address}").json()
+    # Those that ended are a list of their own as long as any other runs.
+    asked = {"health": "ended"} if job["terminal"] else {}
     (in_fleet,) = [
-        row for row, *_ in doors.page("/").context["rows"] if row.job_id == one["job_id"]
+        row for row, *_ in doors.page("/", asked).context["rows"] if row.job_id == one["job_id"]
     ]
-    (exported,) = [row for row in doors.downloaded("/fleet.csv") if row["job_id"] == one["job_id"]]
+    (exported,) = [
+        row for row in doors.downloaded("/fleet.csv", asked) if row["job_id"] == one["job_id"]
+    ]
     shown, report = page.context["findings"], doors.report(job)
     (of_report,) = [one.document for one in parts(report, f"job-{job['job_id']}")]
     found = [facts(one.document) for one in parts(report, "finding-")]

@@ -30,7 +30,6 @@ ONLY_IN_FIELD = {
     "enumeration_failed",
     "fatal_error",
     "global_restart",
-    "job_submitted",
     "jobmanager_fatal",
     "leadership_granted",
     "leadership_lost",

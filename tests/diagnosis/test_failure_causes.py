@@ -420,7 +420,6 @@ NEAR = {
         None,
     ),
     "HA_STORE_DELETED": ("The ConfigMap of the prices does not exist", None),
-    "YARN_SHUT_DOWN": ("Received shutdown request from the order service", None),
     "PORT_IN_USE": ("The address of the customer is in use already", None),
     "JOB_KNOWN_ALREADY": ("Job 26eb has been archived at hdfs:/archive", None),
     "FENCING": ("Fencing of the field failed", None),
@@ -436,7 +435,6 @@ NEAR = {
     ),
     "STATE_OF_REMOVED_OPERATOR": ("There is no operator for the call centre", None),
     "MAX_PARALLELISM": ("Max parallelism of the job is 128", None),
-    "PARALLELISM_TOO_HIGH": ("parallelism (8) is higher than before", None),
     "TOPOLOGY_CHANGED": ("java.lang.IllegalStateException: Cannot rescale the picture", None),
     "HA_STORE_BROKEN": ("Could not retrieve the customer from the store", None),
     "SNAPSHOT_GONE": (
@@ -502,7 +500,10 @@ NEAR = {
         "authentication.client.KerberosAuthenticator.authenticate(X.java:1)",
         "CONNECTION_BROKEN",
     ),
-    "ASYNC_TIMEOUT": ("java.util.concurrent.TimeoutException: The async call was slow", None),
+    "TASKMANAGERS_DISCONNECTED": (
+        "java.io.IOException: Connection reset by peer\n\tat io.netty.channel.Foo.read(Foo.java:1)",
+        "CONNECTION_BROKEN",
+    ),
     "CONNECTION_BROKEN": ("org.apache.kafka.connect.errors.ConnectException: task failed", None),
     "NATIVE_LIBRARY": ("Loaded the native RocksDB library", None),
     "KRYO": ("Kryo serializes 3 types of the job", None),

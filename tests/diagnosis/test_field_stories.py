@@ -626,6 +626,14 @@ LOST_TRANSACTIONS = [
         id="Kafka, fenced",
     ),
     pytest.param(
+        "Unable to commit recovered transaction (KafkaTransactionState [transactionalId=out-2]) "
+        "because it's in an invalid state. Most likely the transaction has been aborted for some "
+        "reason. Please check the Kafka logs for more details.\norg.apache.kafka.common.errors."
+        "InvalidTxnStateException: aborted",
+        "org.apache.flink.streaming.connectors.kafka.FlinkKafkaProducer",
+        id="Kafka's older producer, at a restore",
+    ),
+    pytest.param(
         "Error while committing transaction KafkaTransactionState [transactionalId=out-2]. "
         "Transaction has been open for longer than the transaction timeout (900000)."
         "Commit will not be attempted again. Data loss might have occurred.",

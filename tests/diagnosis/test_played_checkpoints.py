@@ -238,3 +238,11 @@ def test_advice_is_of_the_phase_and_nothing_that_reported_is_said_to_hang(releas
         assert one["next_step"].startswith(advice)
         assert "hung" not in one["cause"] and "stuck" not in one["cause"]
         assert one["data"]["progress"] != "hung"
+
+
+def test_triggers_that_were_refused_are_no_failed_checkpoints_and_seconds_after_a_rescale_nobody_waits():
+    """Before all tasks ran, Flink refused three: it counts them as failed, and lists none."""
+    told = [one.body for one in answers("2.1.1/rescaled", "/jobs/[0-9a-f]{32}/checkpoints")]
+    assert told[-1]["counts"]["failed"] == 3
+    assert "FAILED" not in {one["status"] for body in told for one in body["history"]}
+    assert occurrences("2.1.1/rescaled") == []

@@ -255,3 +255,21 @@ def test_keys_and_channels_are_not_blamed_for_a_slow_host(played):
     assert {one["rule"] for one in found} == {"pressure.root", "checkpoint.start_delay"}
     told = " ".join(one["cause"] + one["next_step"] for one in found)
     assert "hot keys" not in told and "slow network" not in told
+
+
+@pytest.mark.parametrize("played", ["1.17.2/slow-host-unaligned", "2.1.1/slow-host-unaligned"])
+def test_where_the_fast_host_idles_the_slow_one_is_named_and_no_key_is(played):
+    slow = by_host(played, "enrich")["flink-tm-1"]
+    taken = measured(played, "enrich", "numRecordsInPerSecond")
+    rates = [mean(value for _, value in taken[index][3:]) for index in range(4)]
+    assert 0.4 < sum(rates[index] for index in slow) / sum(rates) < 0.6
+    found = of_rule(played, "pressure.skew")
+    assert found
+    for one in found:
+        assert one["data"]["hot_subtasks"] == slow
+        assert 0.4 < one["data"]["records_in_share"] < 0.6
+        assert [related["subject"] for related in one["related"]] == ["flink-tm-1"]
+        assert one["next_step"].startswith("Compare flink-tm-1 with the other hosts first")
+    assert not {"data.skew", "pressure.outbound"} & {one["rule"] for one in occurrences(played)}
+    told = " ".join(one["cause"] + one["next_step"] for one in occurrences(played))
+    assert "hot keys" not in told

@@ -49,6 +49,13 @@ def test_a_source_that_is_held_back_points_after_it():
     )
 
 
+def test_a_source_that_watermark_alignment_makes_wait_is_told_so():
+    paused = (VertexGauges("src", AT_MS, split_paused_ms_per_s=900),)
+    finding = found(reading(RISING, 37_000, gauges=paused), GROWING)["src"]
+    assert "alignment makes splits of src wait" in finding.cause
+    assert "event time is behind" in finding.next_step
+
+
 @pytest.mark.parametrize(
     ("lags", "now"),
     [

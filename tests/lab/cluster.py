@@ -167,6 +167,11 @@ class Lab:
             directory = self.checkpoint_dir / self.job_id
             directory.rename(self.layout.folder / "gone")
             directory.touch()
+        if self.incident.begun_afresh_after is not None:
+            enough = self.incident.begun_afresh_after
+            self.wait_for(lambda account: account["counts"]["completed"] >= enough)
+            self.cancel()
+            self.play(self.incident.name)
         if self.incident.rescaled_after is not None:
             seen = self.incident.rescaled_after
             self.wait_for(lambda account: account["counts"]["completed"] >= seen)

@@ -24,8 +24,9 @@ class Incident:
     checkpoint claimed by a second job, and old files deleted before that one restarts.
     ``killed_after``: completed checkpoints, after each of which a TaskManager is killed, and
     started again after ``killed_for_s``. ``storage_gone_after``: completed checkpoints, after which
-    a file is where the job's checkpoint directory was. ``rescaled_after``: completed checkpoints, after which every
-    vertex of parallelism 4 is asked to run with 2. ``restored_from``: a checkpoint below the root,
+    a file is where the job's checkpoint directory was. ``begun_afresh_after``: completed
+    checkpoints, after which the job is cancelled and submitted again without any. ``rescaled_after``:
+    completed checkpoints, after which every vertex of parallelism 4 is asked to run with 2. ``restored_from``: a checkpoint below the root,
     from which the job is started once more beside itself. ``reports_metrics``: each process answers
     Prometheus, see :attr:`tests.lab.configuration.Layout.metrics_ports`. ``prints_json``: each
     process prints its log as JSON besides, which is kept as a container runtime would.
@@ -46,6 +47,7 @@ class Incident:
     killed_after: tuple[int, ...] = ()
     killed_for_s: float = 6
     storage_gone_after: int | None = None
+    begun_afresh_after: int | None = None
     rescaled_after: int | None = None
     restored_from: str | None = None
     counts_calls: bool = False
@@ -93,6 +95,12 @@ _DEBLOATING = {"taskmanager.network.memory.buffer-debloat.enabled": "true"}
 _GATES = "org.apache.flink.runtime.io.network.partition.consumer.SingleInputGate"
 _UNION = {"rate": "300", "enrich-parallelism": "4", "fail-every-s": "12", "union-elements": "100"}
 _MANY_RETAINED = {"execution.checkpointing.interval": "3s", "state.checkpoints.num-retained": "50"}
+_SLOW_HOST = {
+    "rate": "2000",
+    "enrich-parallelism": "4",
+    "slow-us": "3000",
+    "slow-on": "flink-tm-1",
+}
 _COUNTED = {"rate": "1000", "keys": "20000", "value-bytes": "100", "partitions": "2"}
 
 INCIDENTS = {
@@ -340,12 +348,12 @@ INCIDENTS = {
                 "enrich takes 3 ms for a record on the host of the first TaskManager, and next to "
                 "none on the other; keys are spread evenly"
             ),
-            {
-                "rate": "2000",
-                "enrich-parallelism": "4",
-                "slow-us": "3000",
-                "slow-on": "flink-tm-1",
-            },
+            _SLOW_HOST,
+        ),
+        Incident(
+            "slow-host-unaligned",
+            "the same with unaligned checkpoints: the fast host has time to spare",
+            _SLOW_HOST | {"set.execution.checkpointing.unaligned": "true"},
         ),
         Incident(
             "late-sync",
@@ -656,6 +664,13 @@ INCIDENTS = {
             {"rate": "100"},
             {"execution.checkpointing.interval": "4s"},
             storage_gone_after=3,
+        ),
+        Incident(
+            "begun-afresh",
+            "a job is cancelled, which keeps its checkpoints, and submitted again without any",
+            {"rate": "100"},
+            {"execution.checkpointing.interval": "4s"},
+            begun_afresh_after=4,
         ),
         Incident(
             "hurried",

@@ -10,9 +10,9 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext
 
+from webapp.accounts.kept_tokens import Token, TokenQuerySet
 from webapp.accounts.look_alikes import skeletons, stray_letter
 from webapp.accounts.roles import Role
-from webapp.accounts.token_texts import digest_of, new_token
 from webapp.lib import grants
 from webapp.lib.translations import gettext_lazy as _
 
@@ -101,7 +101,7 @@ class User(AbstractUser):
         ).hexdigest()
 
 
-class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
+class ApiTokenQuerySet(TokenQuerySet):
     def issue(
         self,
         user: "User",
@@ -114,20 +114,11 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
 
         ``sees``: grants that narrow what its user sees.
         """
-        text, kept = new_token()
-        return self.create(
-            user=user, name=name, scope=scope, expires_at=expires_at, sees=sees, **kept
-        ), text
-
-    def find(self, text: str) -> "ApiToken | None":
-        return self.select_related("user").filter(digest=digest_of(text)).first()
+        return self.made(user=user, name=name, scope=scope, expires_at=expires_at, sees=sees)
 
 
-class ApiToken(models.Model):
-    """A key for machines.
-
-    Only its SHA-256 is kept: the token itself is random and long, so no slow hash is needed.
-    """
+class ApiToken(Token):
+    """A key for machines."""
 
     class Scope(models.TextChoices):
         READ = "read", _("read")
@@ -137,9 +128,6 @@ class ApiToken(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens"
     )
-    name = models.CharField(max_length=100)
-    prefix = models.CharField(max_length=16, editable=False)
-    digest = models.CharField(max_length=64, unique=True, editable=False)
     scope = models.CharField(max_length=8, choices=Scope.choices, default=Scope.READ)
     sees = models.JSONField(
         null=True,
@@ -147,17 +135,8 @@ class ApiToken(models.Model):
         editable=False,
         help_text="narrows what its user sees; null: not at all",
     )
-    created_at = models.DateTimeField(auto_now_add=True)
-    expires_at = models.DateTimeField(null=True, blank=True)
-    last_used_at = models.DateTimeField(null=True, editable=False)
 
     objects: ClassVar = ApiTokenQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["-created_at"]
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.prefix}…)"
 
     @property
     def narrowed(self) -> list[str]:
@@ -165,7 +144,7 @@ class ApiToken(models.Model):
         return [] if self.sees is None else grants.lines(self.sees) or ["no cluster"]
 
     def is_valid(self, at: datetime) -> bool:
-        return self.user.is_active and (self.expires_at is None or at < self.expires_at)
+        return self.user.is_active and super().is_valid(at)
 
 
 class SignInFailures(models.Model):

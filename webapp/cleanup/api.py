@@ -30,6 +30,7 @@ from webapp.cleanup.paging import files_page, journal_page
 from webapp.cleanup.plan_reader import reader_of
 from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.lib.api.parsing import BoundedList
 from webapp.storage.api.serializers import file_fields
 
 AT = OpenApiParameter("at", OpenApiTypes.STR, description="`next` or `previous` of an answer.")
@@ -65,7 +66,7 @@ class CleanupPlanSerializer(serializers.ModelSerializer[CleanupPlan]):
 
 
 class PlanRequestSerializer(serializers.Serializer[Any]):
-    roots = serializers.ListField(
+    roots = BoundedList(
         child=serializers.CharField(max_length=1000),
         required=False,
         max_length=1000,

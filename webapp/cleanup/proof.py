@@ -74,13 +74,14 @@ class ProofRequirements:
         return pa.record_batch([*(rows[name] for name in rows.schema.names), age], schema=SCHEMA)
 
     def _inside(self, rows: pa.RecordBatch) -> pa.Array:
-        """Whether both spellings are below the root and neither contains ``..``."""
+        """Both spellings below the root, and no step in either that is empty or leads upwards."""
         inside = pa.repeat(False, rows.num_rows)
         for uri, read_at in self.roots.items():
             below = pc.and_(_below(rows["path"], uri), _below(rows["listed_path"], read_at))
             inside = pc.or_(inside, pc.and_(pc.equal(rows["root"], uri), below))
-        upwards = pc.match_substring_regex(rows["listed_path"], r"(^|/)\.{1,2}(/|$)")
-        return pc.and_(inside, pc.invert(upwards))
+        names = pc.replace_substring_regex(rows["listed_path"], r"^[A-Za-z0-9+.-]+://", "")
+        stray = pc.match_substring_regex(names, r"//|(^|/)\.{1,2}(/|$)")
+        return pc.and_(inside, pc.invert(stray))
 
     def _twice_unreferenced(self, rows: pa.RecordBatch) -> pa.Array:
         """Waste has references, from checkpoints that nobody needs. An orphan was unreferenced in

@@ -21,18 +21,15 @@ def down_seconds(since_min: int) -> Mapping[tuple[str, str], Mapping[int, int]]:
     """
     since = instant_of(since_min * _MINUTE_MS)
     spans: Spans = defaultdict(list)
-    starts = JobStart.objects.filter(
-        at__gt=since - LONGEST_START, running_at__gt=since, begun_at__isnull=False
-    ).values_list("cluster", "job_id", "begun_at", "running_at")
-    for cluster, job_id, begun, running in starts.iterator():
-        if begun and running:
-            spans[cluster, job_id].append((epoch_ms(begun), epoch_ms(running)))
+    starts = JobStart.objects.filter(at__gt=since - LONGEST_START, running_at__gt=since)
+    values = starts.values_list("cluster", "job_id", "begun_at", "running_at")
+    for cluster, job_id, began, running in values.iterator():
+        if began:
+            spans[cluster, job_id].append((epoch_ms(began), epoch_ms(running)))
     # Where no task told when it ran, the mark of a restart tells how long it took at least.
-    marks = JobAnnotation.objects.filter(kind="restart", at__gt=since - LONGEST_START).values_list(
-        "cluster", "job_id", "at", "detail"
-    )
-    for cluster, job_id, at, noted in marks.iterator():
-        detail = noted or {}
+    marks = JobAnnotation.objects.filter(kind="restart", at__gt=since - LONGEST_START)
+    for cluster, job_id, at, told in marks.values_list("cluster", "job_id", "at", "detail"):
+        detail = told or {}
         lasted_ms = detail.get("downtime_ms") or detail.get("downtime_at_least_ms")
         if lasted_ms:
             begun = datetime.fromisoformat(detail["began_at"]) if "began_at" in detail else at

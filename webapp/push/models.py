@@ -6,7 +6,7 @@ from typing import ClassVar
 from django.db import models, transaction
 from django.utils.translation import gettext
 
-from webapp.accounts.token_texts import digest_of, new_token
+from webapp.accounts.kept_tokens import Token, TokenQuerySet
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster
 from webapp.lib.messages.fields import MessageField
@@ -14,32 +14,21 @@ from webapp.lib.refusals import ActionRefused
 from webapp.lib.scoped_rows import scoped_as
 
 
-class PushTokenQuerySet(models.QuerySet["PushToken"]):
+class PushTokenQuerySet(TokenQuerySet):
+    kind = "push_"
+
     def issue(
         self, cluster: Cluster, name: str, expires_at: datetime | None = None
     ) -> "tuple[PushToken, str]":
-        """A new token and its text, which is shown once and not stored."""
-        text, kept = new_token("push_")
-        return self.create(cluster=cluster, name=name, expires_at=expires_at, **kept), text
-
-    def find(self, text: str) -> "PushToken | None":
-        """The token of this text, valid or not."""
-        return self.select_related("cluster").filter(digest=digest_of(text)).first()
+        """A new token and its text, which is shown once and never kept."""
+        return self.made(cluster=cluster, name=name, expires_at=expires_at)
 
 
 @scoped_as("fleet.Cluster", by="cluster")
-class PushToken(models.Model):
-    """A token may only push lines of its cluster. Only its SHA-256 is stored. Its pushed lines are
-    counted.
-    """
+class PushToken(Token):
+    """It may push lines of its cluster and do nothing else. What it pushed is counted."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="push_tokens")
-    name = models.CharField(max_length=100)
-    prefix = models.CharField(max_length=20, editable=False)
-    digest = models.CharField(max_length=64, unique=True, editable=False)
-    created_at = models.DateTimeField(auto_now_add=True)
-    expires_at = models.DateTimeField(null=True, blank=True)
-    last_used_at = models.DateTimeField(null=True, editable=False)
     lines = models.PositiveBigIntegerField(default=0, editable=False, help_text="taken")
     repeated = models.PositiveBigIntegerField(
         default=0, editable=False, help_text="lines that were there already"
@@ -56,15 +45,6 @@ class PushToken(models.Model):
 
     objects: ClassVar = PushTokenQuerySet.as_manager()
 
-    class Meta:
-        ordering = ["-created_at", "-id"]
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.prefix}…)"
-
-    def is_valid(self, at: datetime) -> bool:
-        return self.expires_at is None or at < self.expires_at
-
 
 MOST_TOKENS = 50
 
@@ -72,7 +52,7 @@ MOST_TOKENS = 50
 def issue(cluster: Cluster, name: str, days: int, now: datetime) -> tuple[PushToken, str]:
     """A token and its text; ``days`` until it expires, 0 for never.
 
-    From now on the collector reads pushed lines.
+    From now on the collector follows what is pushed.
     """
     if cluster.kind != ClusterKind.LIVE:
         raise ActionRefused(

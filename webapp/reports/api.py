@@ -17,6 +17,7 @@ from webapp.alerting.models import Alert
 from webapp.incidents.models import Incident
 from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.lib.api.parsing import BoundedList
 from webapp.reports import orders, report_scope
 from webapp.reports.choices import ReportKind
 from webapp.reports.filters import ReportFilters
@@ -67,9 +68,7 @@ class ReportRequest(serializers.Serializer[Any]):
     """
 
     kind = serializers.ChoiceField(choices=ReportKind.choices, default=ReportKind.INCIDENT)
-    jobs = serializers.ListField(
-        child=JobChoice(), required=False, max_length=MOST_JOBS, default=list
-    )
+    jobs = BoundedList(child=JobChoice(), required=False, max_length=MOST_JOBS, default=list)
     alert = serializers.RegexField(
         _TEXT,
         required=False,

@@ -1,6 +1,6 @@
 """The summary of an incident for people on call: its cost, who was notified, and each matter once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -11,8 +11,10 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.querysets import outcome_counts
 from webapp.findings.job_attempts import attempts_of
 from webapp.findings.presentation import PresentedFinding, shown, with_known_bugs
+from webapp.fleet.attempts import Job
 from webapp.fleet.models import OVER, RESTARTS_OF_MARK, JobAnnotation, JobCurrent
 from webapp.incidents.members import Member
+from webapp.incidents.models import Incident
 from webapp.lib.instants import age_text
 from webapp.lib.quantities import count_text
 
@@ -59,13 +61,18 @@ def with_bugs(shown: Sequence[Matter]) -> list[Matter]:
     return [replace(matter, shown=bugs) for matter, bugs in zip(shown, known, strict=True)]
 
 
+def jobs_of(incident: Incident, members: Sequence[Member]) -> Collection[Job]:
+    """All attempts of the jobs of its findings; where these were taken back, that of its cause."""
+    known = attempts_of(member.finding for member in members)
+    return known or ([(incident.cluster, incident.job_id)] if incident.job_id else [])
+
+
 def cost(
-    members: Sequence[Member], began_at: datetime, ended_at: datetime | None, now: datetime
+    jobs: Collection[Job], began_at: datetime, ended_at: datetime | None, now: datetime
 ) -> list[str]:
     """Sentences on its jobs from its beginning to its end; four queries, without jobs that no
     longer exist.
     """
-    jobs = attempts_of(member.finding for member in members)
     if not jobs:
         return []
     of_jobs = Q(

@@ -5,6 +5,7 @@ from django.urls import include, path, register_converter
 from webapp.analyses.views import urlpatterns as analysis_pages
 from webapp.lib.path_names import ExportForm, PathName, PathWhole
 from webapp.site import probes
+from webapp.site.agents.views import McpView
 from webapp.site.views.documentation import documentation
 from webapp.site.views.monitoring import download
 
@@ -20,6 +21,7 @@ urlpatterns = [
     path("metrics", probes.metrics),
     path("metrics/jobs", probes.job_metrics),
     path("monitoring/<str:file>", download, name="monitoring-file"),
+    path("mcp", McpView.as_view(), name="mcp"),
     path("docs/", documentation, name="documentation"),
     path("docs/<path:rest>", documentation),
     path("api/v1/", include("webapp.site.api_urls")),

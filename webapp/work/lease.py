@@ -57,7 +57,7 @@ def recheck_connection() -> None:
     Spark job ran.
     """
     if not connection.in_atomic_block:
-        connection.health_check_done = False  # type: ignore[attr-defined] # no stub knows it
+        connection.health_check_done = False  # type: ignore[attr-defined]  # stubs lack it
 
 
 LONGEST_BACKOFF = timedelta(minutes=15)

@@ -32,6 +32,8 @@ GAUGES: dict[str, tuple[str, str]] = {
     "alignment_drift_ms": ("watermarkAlignmentDrift", "max"),
     "split_paused_ms_per_s": ("watermark.pausedTimeMsPerSecond", "max"),
     "behind_latest_ms": ("millisBehindLatest", "max"),
+    "offset_commits": ("KafkaSourceReader.commitsSucceeded", "sum"),
+    "offset_commits_failed": ("KafkaSourceReader.commitsFailed", "sum"),
 }
 """Column of ``vertex_gauges`` → suffixes of its figures' names, and the aggregate. If not all fit,
 the first are requested.

@@ -49,9 +49,9 @@ CAUSES = (
         r"|NegativeArraySizeException[^\n]*\n\tat org\.(?:rocksdb|forstdb)",
         message("one value is larger than 2 GiB"),
         message(
-            "No array of the JVM holds it, whatever the heap. Find the record or the state that "
-            "grows without bounds: list state of one key, which RocksDB merges into one value, "
-            "or elements of a window that waits long. Bound it, or keep it as map state."
+            "No array of the JVM holds it, whatever the heap. Find what grows without bounds: list "
+            "state of one key, which RocksDB merges into one value, or a window that waits long. "
+            "Bound it, or keep it as map state."
         ),
         "java.lang.OutOfMemoryError: Requested array size exceeds VM limit",
         "java.lang.OutOfMemoryError",

@@ -205,26 +205,13 @@ CAUSES = (
         r"|NoNode for /(?!hbase|brokers|solr)",
         message("what high availability keeps was deleted while the job ran"),
         message(
-            "Find who deleted it: a clean-up of ConfigMaps or znodes, or an operator that believed "
-            "the job to be gone. What the JobManager stored there is lost: start the job from its "
-            "newest checkpoint or savepoint by its path. Without that it begins without state."
+            "Find who deleted it: a clean-up of ConfigMaps or znodes, or an operator. Start the job "
+            "from the path of its newest checkpoint or savepoint: else it begins without state."
         ),
         "org.apache.flink.kubernetes.kubeclient.resources.KubernetesException: Cannot retry "
         "checkAndUpdateConfigMap with configMap orders-cluster-config-map because it does not "
         "exist.",
         "org.apache.flink.kubernetes.kubeclient.Fabric8FlinkKubeClient",
-    ),
-    FailureCause(
-        "YARN_SHUT_DOWN",
-        r"Received shutdown request from YARN|ApplicationAttemptNotFoundException",
-        message("YARN ended the application"),
-        message(
-            "See in YARN whether somebody killed it, or its ResourceManager was started again and "
-            "did not know it (yarn.resourcemanager.recovery.enabled)."
-        ),
-        "org.apache.flink.runtime.resourcemanager.exceptions.ResourceManagerException: Received "
-        "shutdown request from YARN ResourceManager.",
-        "org.apache.flink.yarn.YarnResourceManagerDriver",
     ),
     FailureCause(
         "PORT_IN_USE",

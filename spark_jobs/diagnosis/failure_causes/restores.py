@@ -63,18 +63,6 @@ PARTICULAR = (
         unreadable=True,
     ),
     FailureCause(
-        "PARALLELISM_TOO_HIGH",
-        r"parallelism \(\d+\) is higher than the max parallelism",
-        message("the parallelism is above the maximum parallelism"),
-        message(
-            "Lower the parallelism, or raise pipeline.max-parallelism (setMaxParallelism of that "
-            "operator). A job that restores state has to keep the maximum of its snapshot."
-        ),
-        "org.apache.flink.runtime.JobException: Vertex enrich's parallelism (256) is higher than "
-        "the max parallelism (128).",
-        "org.apache.flink.runtime.executiongraph.ExecutionJobVertex",
-    ),
-    FailureCause(
         "TOPOLOGY_CHANGED",
         r"Cannot rescale the given pointwise partitioner|Cannot get old subtasks from a descriptor"
         r"|Cannot recover from unaligned checkpoint when topology changes"
@@ -214,9 +202,9 @@ GENERAL = (
         r"PartitionNotFoundException",
         message("a task did not find the partition that it reads"),
         message(
-            "The task that writes it had failed, or was not deployed yet: read its own failure, "
-            "which is the earlier one. Where there is none, the start took too long: raise "
-            "taskmanager.network.request-backoff.max, and see what slows the deployment."
+            "The task that writes it had failed: read its own failure, which is the earlier one. "
+            "Where there is none, it was deployed too late: raise "
+            "taskmanager.network.request-backoff.max."
         ),
         "org.apache.flink.runtime.io.network.partition.PartitionNotFoundException: Partition "
         "6f1c#0@2b not found.",

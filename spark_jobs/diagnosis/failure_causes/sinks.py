@@ -100,9 +100,9 @@ CAUSES = (
         r"|UnknownProducerId|ConcurrentTransactions",
         message("Kafka's brokers could not take a request"),
         message(
-            "Look at the brokers at that time: partitions with too few replicas in sync "
-            "(min.insync.replicas), elections of leaders, a rolling restart, a full disk. To live "
-            "through these, raise delivery.timeout.ms and retries of the client."
+            "Look at the brokers at that time: too few replicas in sync (min.insync.replicas), "
+            "elections of leaders, a rolling restart, a full disk. To live through these, raise "
+            "delivery.timeout.ms."
         ),
         "org.apache.kafka.common.errors.NotEnoughReplicasException: Messages are rejected since "
         "there are fewer in-sync replicas than required.",

@@ -35,9 +35,9 @@ CAUSES = (
         r"|Stream \S+ under account \d+ not found",
         message("a topic, partition or stream is not there"),
         message(
-            "See whether it was deleted or never made, whether its name and the cluster that the "
-            "job connects to are right, and whether the job may see it. A topic that was made "
-            "anew has none of the offsets that the job restores."
+            "See whether it was deleted, whether its name and its cluster are right, and whether the "
+            "job may see it. A topic that was made anew has none of the offsets that the job "
+            "restores."
         ),
         "org.apache.kafka.common.errors.UnknownTopicOrPartitionException: This server does not "
         "host this topic-partition.",

@@ -148,9 +148,8 @@ CAUSES = (
         r"|PermanentRedirect|AuthorizationHeaderMalformed|addressed using the specified endpoint",
         message("the bucket is not there, or not at that endpoint"),
         message(
-            "Compare the name of the bucket with what the store has, and the region and endpoint "
-            "that the job uses with those of the bucket (s3.endpoint, fs.s3a.endpoint.region, "
-            "s3.path.style.access). Without it no checkpoint is written."
+            "Compare the bucket's name, region and endpoint with what the job uses (s3.endpoint, "
+            "fs.s3a.endpoint.region, s3.path.style.access)."
         ),
         "com.amazonaws.services.s3.model.AmazonS3Exception: The specified bucket does not exist "
         "(Service: Amazon S3; Status Code: 404; Error Code: NoSuchBucket)",
@@ -235,16 +234,18 @@ CAUSES = (
         "org.apache.hadoop.security",
     ),
     FailureCause(
-        "ASYNC_TIMEOUT",
-        r"Async function call has timed out",
-        message("an asynchronous request of the job took longer than its time-out"),
+        "TASKMANAGERS_DISCONNECTED",
+        r"netty\.exception\.(?:Local|Remote)TransportException|Connecting to remote task manager"
+        r"|PartitionConnectionException",
+        message("the connection between two TaskManagers broke"),
         message(
-            "See why the system that it asks is slow. Let requests be tried again "
-            "(AsyncDataStream…WithRetry), and override timeout(): one late answer then does not "
-            "restart the job."
+            "Mostly one of them ended at that time: its own log and the end of its container say "
+            "why. If both live, look at what is between their hosts (policies, idle time-outs, "
+            "lost packets), and at long garbage collections."
         ),
-        "java.util.concurrent.TimeoutException: Async function call has timed out.",
-        "org.apache.flink.streaming.api.functions.async.AsyncFunction",
+        "org.apache.flink.runtime.io.network.netty.exception.LocalTransportException: "
+        "readAddress(..) failed: Connection timed out (connection to '10.0.0.2/10.0.0.2:40001')",
+        "org.apache.flink.runtime.io.network.netty.exception.LocalTransportException",
     ),
     FailureCause(
         "CONNECTION_BROKEN",
@@ -252,6 +253,7 @@ CAUSES = (
         r"|SocketTimeoutException|ClosedChannelException|errors\.(?:Timeout|Network|Disconnect)"
         r"Exception|(?:connect|Connection|Read|read) timed out|NoRouteToHost|UnknownHostException"
         r"|I/O error occurred while sending to the backend|listener timeout after waiting"
+        r"|Async function call has timed out"
         r"|CommunicationsException|Connection (?:is )?closed|HikariPool[^\n]{0,80}not available"
         r"|Topic [^\n]{0,200} not present in metadata|Expiring \d+ record\(s\)"
         r"|Communications link failure|forcibly closed by the remote host|连接被对方重设"

@@ -140,9 +140,9 @@ def _cause(
     carried = "" if share is None else message(" with {share:share} of the records", share=share)
     if host:
         return message(
-            "Of {parallelism:message} only {hot:text} is {works:message}{carried:message}, "
-            "siblings mostly idle, and these are all that run on {host:name}: that host is slower "
-            "than the others, or something else loads it.",
+            "Of {parallelism:message} only {hot:text} had much to do: {works:message}"
+            "{carried:message}, siblings mostly idle, and these are all that run on {host:name}: "
+            "that host is slower than the others, or something else loads it.",
             parallelism=of_all,
             hot=hot,
             works=works,
@@ -150,8 +150,8 @@ def _cause(
             host=host,
         )
     return message(
-        "Of {parallelism:message} only {hot:text} is {works:message}{carried:message}, siblings "
-        "mostly idle: the load is uneven.",
+        "Of {parallelism:message} only {hot:text} had much to do: {works:message}"
+        "{carried:message}, siblings mostly idle: the load is uneven.",
         parallelism=of_all,
         hot=hot,
         works=works,

@@ -52,7 +52,13 @@ FATAL_BEFORE_MS = 90_000
 """A TaskManager logs what ends it; others miss it by a heartbeat that times out."""
 SLOTS_REQUIRED, SLOTS_MISSING = "slots_required", "slots_missing"
 SYMPTOMS = frozenset(
-    {"RPC_TIMEOUT", "CONNECTION_BROKEN", "CONTAINER_EXITED", "PARTITION_NOT_FOUND"}
+    {
+        "RPC_TIMEOUT",
+        "CONNECTION_BROKEN",
+        "CONTAINER_EXITED",
+        "PARTITION_NOT_FOUND",
+        "TASKMANAGERS_DISCONNECTED",
+    }
 )
 STUCK_RESTARTS = 2
 """This many restarts over a long time without all tasks running: missing slots allow two in ten

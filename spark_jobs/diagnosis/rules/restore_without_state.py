@@ -51,7 +51,7 @@ class FreshStart:
             message("An hour: until then little was written that going back would repeat."),
         ),
     ),
-    fed_by="diagnosis/test_field_stories.py",
+    fed_by="incidents/2.1.1/begun-afresh",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - int(limits[WINDOW] * 1000)

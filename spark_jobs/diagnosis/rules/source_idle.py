@@ -8,6 +8,7 @@ from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, 
 from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, subtasks_text
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, Reals, VertexWindow
+from spark_jobs.diagnosis.source_lag import aligned_vertices
 
 RULE = "source.idle"
 LACKING = message(
@@ -69,13 +70,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     reporting = [vertex for vertex in window.vertex_windows if vertex.source_idle_ms]
     if not reporting:
         raise NotJudged(LACKING)
-    aligned = {
-        gauges.vertex_id
-        for gauges in window.gauges
-        if gauges.split_paused_ms_per_s or (gauges.alignment_drift_ms or 0) > 0
-    }
+    aligned = aligned_vertices(window)
     for vertex in reporting:
-        # Watermark alignment makes a subtask that is ahead wait on purpose.
         if vertex.vertex_id not in aligned and (idle := _idle(vertex, limits)):
             yield _finding(window, limits, vertex, idle)
 

@@ -10,7 +10,7 @@ from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, 
 from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, Reals, VertexPast, VertexWindow
-from spark_jobs.diagnosis.source_lag import LagTrend, lag_trend
+from spark_jobs.diagnosis.source_lag import LagTrend, aligned_vertices, lag_trend
 from spark_jobs.diagnosis.statistics import median
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 
@@ -164,6 +164,7 @@ def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
     vertex_id = lag.vertex.vertex_id
     name = brief_name(window, vertex_id)
     held = _least_lag(lag.vertex)
+    is_aligned = vertex_id in aligned_vertices(window)
     return vertex_finding(
         window,
         vertex_id,
@@ -171,8 +172,8 @@ def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
         "warning",
         "high" if lag.kind == "records" else "medium",
         title=_title(name, lag),
-        cause=_cause(name, lag, held),
-        next_step=_next_step(held),
+        cause=_cause(name, lag, held, is_aligned=is_aligned),
+        next_step=_next_step(held, is_aligned=is_aligned),
         evidence=_evidence(window, limits, lag, held),
         data={
             "vertex_id": vertex_id,
@@ -206,13 +207,19 @@ def _title(name: str, lag: Lag) -> str:
     )
 
 
-def _cause(name: str, lag: Lag, held: float | None) -> str:
+def _cause(name: str, lag: Lag, held: float | None, *, is_aligned: bool) -> str:
     if held is not None and held > MOSTLY:
         return message(
             "{name:name} is back-pressured {held:share} of the time: what comes after it takes "
             "fewer records than arrive.",
             name=name,
             held=held,
+        )
+    if is_aligned:
+        return message(
+            "Watermark alignment makes splits of {name:name} wait: their event time is ahead of "
+            "that of others.",
+            name=name,
         )
     if lag.kind == "event_time":
         return message(
@@ -234,11 +241,16 @@ def _cause(name: str, lag: Lag, held: float | None) -> str:
     )
 
 
-def _next_step(held: float | None) -> str:
+def _next_step(held: float | None, *, is_aligned: bool) -> str:
     if held is not None and held > MOSTLY:
         return message(
             "Find what holds it back (the findings on back-pressure name it) and make it faster: "
             "more subtasks, less work for each record. Only then does the source read more."
+        )
+    if is_aligned:
+        return message(
+            "Look for the split or source whose event time is behind: the others wait for it. "
+            "If they may drift apart, allow more drift (WatermarkStrategy.withWatermarkAlignment)."
         )
     return message(
         "Look at the source itself: quotas and fetch sizes of its connector, subtasks without a "

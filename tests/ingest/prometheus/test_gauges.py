@@ -81,6 +81,8 @@ def told(*found):
         ("operator__timer_state_event_user_timers_rocksdb_is_write_stopped", "writes_stopped"),
         ("operator_last_rocksdb_num_files_at_level0", "level0_files"),
         ("operator_last_rocksdb_num_files_at_level1", None),
+        ("operator_KafkaSourceReader_commitsFailed", "offset_commits_failed"),
+        ("operator_split_watermark_pausedTimeMsPerSecond", "split_paused_ms_per_s"),
         ("estimatedTimeToConsumeBuffersMs", None),
         ("busyTimeMsPerSecond", None),
     ],

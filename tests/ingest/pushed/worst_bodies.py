@@ -450,6 +450,14 @@ WORST: dict[str, Body] = {
     "Loki of a text of quotation marks that does not end": Body(
         LOKI, repeated(b'\\"', b"[" * 2000 + b'"', b"\\")
     ),
+    "Loki whose values are no lines and nested": Body(
+        LOKI,
+        repeated(b"[" * 33 + b"]" * 33 + b",", b'{"streams":[{"stream":{},"values":[', b"1]}]}"),
+    ),
+    "records that are none and nested": Body(
+        LOGS,
+        lambda: _LOG_IN_JSON + (b"[" * 48 + b"]" * 48 + b",") * (MAX_OTLP_RECORDS - 9) + b"1]}]}]}",
+    ),
     "Loki nested too deeply": Body(
         LOKI, lambda: b'{"streams":' + b"[" * 900_000 + b"]" * 900_000 + b"}"
     ),

@@ -416,6 +416,8 @@ def test_rows_are_as_many_as_the_manifest_says(tmp_path: Path) -> None:
         ({"ruleDefinition": {"filters": {"prefixMatch": ["cont/other"]}}}, "leaves out"),
         ({"ruleDefinition": {"filters": {"excludePrefix": ["cont/flink/tmp"]}}}, "leaves out"),
         ({"ruleDefinition": {"filters": {"creationTime": {"lastNDays": 9}}}}, "leaves out"),
+        ({"ruleDefinition": {"filters": {"blobTypes": ["appendBlob"]}}}, "leaves out"),
+        ({"ruleDefinition": {"filters": {"blobTypes": ["blockBlob"]}}}, None),
         ({"ruleDefinition": {"filters": {"prefixMatch": ["x", "cont/fl"]}}}, None),
         ({"ruleDefinition": {"filters": {"excludePrefix": ["cont/flink2"]}}}, None),
     ],

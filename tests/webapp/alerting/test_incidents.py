@@ -341,6 +341,13 @@ def test_the_page_says_first_what_it_costs_and_who_was_notified(client, expiry):
     assert page.index("Who was notified") < page.index("the cause, then what follows from it")
 
 
+def test_what_it_cost_is_told_though_its_findings_were_taken_back(client, expiry):
+    fact(job(expiry.cluster, at=at(0), job_id=expiry.job_id, name="orders"), 1, at(1))
+    Finding.objects.all().delete()
+    page = client.get(reverse("incident", args=[expiry.uid]))
+    assert page.context["cost"][0] == "0 of 1 known checkpoint failed."
+
+
 def test_what_came_back_many_times_is_one_row_and_a_long_time_line_is_folded(client, expiry):
     closed(Finding.objects.get(rule="checkpoint.expired"), 35)
     for start in range(60, 1_500, 60):

@@ -1,6 +1,7 @@
 """Errors of the API: one JSON form for all of them, whoever answers, and whatever was sent."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -164,3 +165,23 @@ def test_a_bug_is_answered_as_json_without_what_it_was(
 def test_pages_still_answer_as_pages() -> None:
     answer = signed_in().get("/nothing")
     assert answer.status_code == 404 and answer.headers["Content-Type"].startswith("text/html")
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "part"),
+    [
+        (SILENCES, "matchers", {}),
+        ("/api/v1/reports/", "jobs", {}),
+        ("/api/v1/cleanup-plans/", "roots", "s3://bucket/a"),
+    ],
+)
+def test_a_list_of_too_many_is_refused_before_it_is_read(
+    writer: APIClient, path: str, name: str, part: Any
+) -> None:
+    """Each field of a body that is a list has to be one of ``BoundedList``."""
+    writer.get(path)  # all addresses are loaded with the first
+    began_s = time.process_time()
+    error = error_of(writer.post(path, {name: [part] * 99_000}, format="json"), 400)
+    assert time.process_time() - began_s < 1
+    assert set(error["fields"]) >= {name}
+    assert "no more than" in error["fields"][name][0]

@@ -7,11 +7,17 @@ from datetime import timedelta
 import pytest
 
 from ingest.replay.shipped import PREFIX
+from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT
+from tests.first_cycles import served_tables
+from tests.played import FOLDER, answers
 from tests.webapp.builders import T0, annotation, cluster, fact, job
 from webapp.checkpoints.fresh_starts import take_up
+from webapp.checkpoints.models import CheckpointFact
 from webapp.findings import marks
 from webapp.findings.models import Finding
 from webapp.fleet import demo
+from webapp.fleet.attempts import link
+from webapp.fleet.models import JobCurrent
 
 pytestmark = pytest.mark.django_db
 PATH = "s3://lake/ck/a/chk-9"
@@ -153,3 +159,21 @@ def test_one_start_is_found_once_and_not_again_when_that_is_closed():
     marks.close([Finding.objects.get().pk], T0)
     take_up([row])
     assert found() == [("critical", 9)] and Finding.objects.get().state == "closed"
+
+
+def test_a_job_of_a_real_flink_that_was_submitted_again_without_its_checkpoints(tmp_path):
+    """It was cancelled, which keeps them."""
+    played = "2.1.1/begun-afresh"
+    jobs, facts = served_tables(FOLDER / played, tmp_path, JOB_CURRENT, CHECKPOINT_FACT)
+    JobCurrent.objects.bulk_create(JobCurrent(**row) for row in jobs)
+    CheckpointFact.objects.bulk_create(CheckpointFact(**row) for row in facts)
+    link({(row["cluster"], row["name"]) for row in jobs})
+    take_up(facts)
+    first = next(answers(played, "/jobs/([0-9a-f]{32})/checkpoints")).found[0]
+    newest = [
+        one.body["latest"]["completed"] for one in answers(played, f"/jobs/{first}/checkpoints")
+    ][-1]
+    (finding,) = Finding.objects.all()
+    assert (finding.rule, finding.severity) == ("restore.without_state", "critical")
+    assert finding.data["checkpoint_id"] == newest["id"]
+    assert newest["external_path"] in finding.next_step

@@ -1,9 +1,11 @@
 """Objectives: what burns them, by hand-computed rates; their findings, their page and their scopes."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,11 +16,15 @@ from django.utils import timezone
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.objective_samples import Counts, ObjectiveBurn
 from spark_jobs.fold.rule_evaluation import Settings
+from spark_jobs.serving import JOB_ANNOTATION, JOB_START
+from tests.first_cycles import served_tables
+from tests.played import FOLDER
+from tests.raw_outages import raw_outages
 from tests.webapp.builders import cluster, fact, finding, job, window
 from webapp.accounts.models import User
 from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobStart
-from webapp.growth.down_seconds import by_minute
+from webapp.growth.down_seconds import by_minute, down_seconds
 from webapp.growth.models import Objective, ObjectiveRecord
 from webapp.growth.objective_evaluation import evaluate, is_wanted
 from webapp.growth.objectives import (
@@ -278,6 +284,22 @@ def test_seconds_of_overlapping_spans_count_once_and_begun_seconds_whole() -> No
     assert by_minute(spans, 2) == {2: 11}
 
 
+@pytest.mark.parametrize("played", ["1.20.5/slow-restore", "2.3.0/killed"])
+def test_seconds_down_are_those_of_the_raw_log(played: str, tmp_path: Path) -> None:
+    starts, marks = served_tables(FOLDER / played, tmp_path, JOB_START, JOB_ANNOTATION)
+    JobStart.objects.bulk_create(JobStart(**row) for row in starts if row["kind"] != "start")
+    JobAnnotation.objects.bulk_create(JobAnnotation(**row) for row in marks)
+    raw = raw_outages(played)
+    down_ms: Counter[int] = Counter()
+    for outage in raw:
+        for ms in range(outage.begun_ms, outage.ended_ms, 100):
+            down_ms[ms // 60_000] += 100
+    (found,) = down_seconds(raw[0].begun_ms // 60_000).values()
+
+    assert len(raw) > 1
+    assert found == pytest.approx({minute: ms / 1000 for minute, ms in down_ms.items()}, abs=2)
+
+
 def test_restarts_between_two_samples_count_for_as_long_as_they_took() -> None:
     objective("availability")
     row = played(1, running_but(set()))
@@ -358,6 +380,7 @@ def test_two_wrong_objectives_and_a_right_one_burn_as_computed_by_hand(viewer: C
     assert [one.rule for one in Finding.objects.open()] == ["availability.objective"]
     row.refresh_from_db()
     assert (row.burn, row.burn_over_min) == (found["availability"].burn, 60)
+    assert "▲ 3.47 ×</b><small>1 h</small>" in viewer.get("/objectives/").content.decode()
 
 
 def test_the_fleet_and_its_findings_are_ranked_by_the_objective_that_burns(

@@ -76,7 +76,7 @@ def test_pages_charts_and_the_api_answer_and_otlp_names_its_extra(
         fleet = reader.post(f"{weir}/sign-in/", entered)
         (job, *_others) = re.findall(r'href="(/jobs/case/\w{32}/?)[?"]', fleet.text)
         assert reader.get(weir + job).ok
-        drawn = reader.get(f"{weir}{job.rstrip('/')}/charts/checkpoints", params=RECORDED).json()
+        drawn = reader.get(f"{weir}{job.rstrip('/')}/charts/strip", params=RECORDED).json()
         assert drawn["figure"]["data"]
         asked = {"Authorization": f"Bearer {token}"}
         listed = requests.get(f"{weir}/api/v1/checkpoints/", headers=asked, timeout=60)

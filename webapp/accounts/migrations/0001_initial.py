@@ -168,7 +168,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("name", models.CharField(max_length=100)),
-                ("prefix", models.CharField(editable=False, max_length=16)),
+                ("prefix", models.CharField(editable=False, max_length=20)),
                 ("digest", models.CharField(editable=False, max_length=64, unique=True)),
                 (
                     "scope",
@@ -204,7 +204,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "ordering": ["-created_at"],
+                "ordering": ["-created_at", "-id"],
             },
         ),
         migrations.CreateModel(

@@ -5,6 +5,7 @@ from rest_framework import serializers
 from rest_framework.fields import empty
 
 from webapp.alerting.models import Alert, AlertEvent, Silence
+from webapp.lib.api.parsing import BoundedList
 from webapp.lib.matchers import LONGEST_VALUE, MOST_MATCHERS, OPERATORS, BadMatcher, from_json
 
 
@@ -93,7 +94,7 @@ class MatcherSerializer(serializers.Serializer[Any]):
     value = serializers.CharField(max_length=LONGEST_VALUE, allow_blank=True, trim_whitespace=False)
 
 
-class MatchersField(serializers.ListField):
+class MatchersField(BoundedList):
     """Its value is a tuple of checked matchers."""
 
     def __init__(self, **kwargs: Any) -> None:

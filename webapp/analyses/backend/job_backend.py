@@ -169,7 +169,13 @@ FIGURES = tuple(
 OF_INPUTS = ("input1_watermark_ms", "input2_watermark_ms")
 OF_BUFFERS = ("debloated_buffer_bytes", "buffers_consumed_in_ms")
 OF_EVENT_TIME = ("received_watermark_ms", "sent_watermark_ms")
-OF_SOURCES = ("alignment_drift_ms", "split_paused_ms_per_s", "behind_latest_ms")
+OF_SOURCES = (
+    "alignment_drift_ms",
+    "split_paused_ms_per_s",
+    "behind_latest_ms",
+    "offset_commits",
+    "offset_commits_failed",
+)
 OF_ROCKSDB = tuple(
     name for name in FIGURES if name not in (*OF_INPUTS, *OF_BUFFERS, *OF_EVENT_TIME, *OF_SOURCES)
 )

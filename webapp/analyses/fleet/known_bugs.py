@@ -28,7 +28,7 @@ from webapp.analyses.document import (
     Verdict,
 )
 from webapp.findings.known_bugs import READ_FIELDS, RULES, bugs_beside, facts_of
-from webapp.findings.models import Finding
+from webapp.findings.models import Finding, FindingQuerySet
 from webapp.fleet.models import OVER, JobCurrent
 from webapp.lib.chunks import chunks
 from webapp.lib.filter_sets import ListFilters
@@ -78,11 +78,17 @@ class BugJobs:
 
 def fleet_bugs(target: str | None) -> list[JobBugs]:
     """Jobs, those with most bugs that show first. ``target``: the release to upgrade to."""
-    showing = _showing()
+    showing = _showing(Finding.objects.all())
     running = JobCurrent.objects.newest_attempts().exclude(OVER)
     jobs = running.only(*READ_FIELDS, "name", "first_attempt_id").order_by("cluster", "name", "id")
     known = [_bugs_of(job, showing, target) for job in jobs.iterator(JOBS_AT_ONCE)]
     return sorted(known, key=lambda job: (-len(job.shows), -len(job.can_hit)))
+
+
+def bugs_of_job(job: JobCurrent) -> JobBugs:
+    first_attempt = job.first_attempt_id or job.job_id
+    of_job = Finding.objects.filter(cluster=job.cluster, first_attempt_id=first_attempt)
+    return _bugs_of(job, _showing(of_job), None)
 
 
 def by_bug(jobs: Iterable[JobBugs]) -> list[BugJobs]:
@@ -134,9 +140,9 @@ def _bugs_of(job: JobCurrent, showing: dict[Key, set[str]], target: str | None) 
     )
 
 
-def _showing() -> dict[Key, set[str]]:
+def _showing(rows: FindingQuerySet) -> dict[Key, set[str]]:
     showing: dict[Key, set[str]] = {}
-    findings = Finding.objects.open().filter(rule__in=RULES).exclude(job_id="")
+    findings = rows.open().filter(rule__in=RULES).exclude(job_id="")
     small = findings.only(
         "cluster", "job_id", "first_attempt_id", "rule", "confidence", "first_seen", "last_seen"
     )

@@ -280,9 +280,10 @@ FEW_S = 60
 NOT_REPORTED = message("How far the sources are behind is unknown: no connector reports it.")
 FED_BY = message(
     "Read of a real source: pendingRecords, currentFetchEventTimeLag, currentEmitEventTimeLag, "
-    "watermarkLag and sourceIdleTime, which a source of the lab reported on Flink 1.20 and 2.3. By "
-    "their documentation and source code alone: records-lag-max of Kafka, millisBehindLatest of "
-    "Kinesis, watermark alignment, and splits that it pauses."
+    "watermarkLag and sourceIdleTime, which a source of the lab reported on Flink 1.20 and 2.3; of "
+    "Flink's Kafka source on 2.3 with a broker that speaks Kafka's protocol (Tansu) also "
+    "records-lag-max, commits of offsets, watermark alignment, and splits that it pauses. By its "
+    "documentation and source code alone: millisBehindLatest of Kinesis."
 )
 
 
@@ -504,7 +505,22 @@ def _connector_facts(lags: JobSources) -> Iterator[Fact]:
                 message("Kafka: largest lag of a partition of {name:name}", name=source.name),
                 source.now.records_lag_max,
                 "count",
-                message("records"),
+                message(
+                    "records, the most within a minute; what its connector calls pending leaves out "
+                    "partitions of which nothing was read yet"
+                ),
+            )
+        if (failed := source.gauges.get("offset_commits_failed")) is not None:
+            yield Fact(
+                "offset_commits_failed",
+                message("Kafka: commits of offsets of {name:name} that failed", name=source.name),
+                failed,
+                "count",
+                message(
+                    "{succeeded:count} succeeded. Tools that watch the consumer group see its lag as "
+                    "of the newest commit, with a checkpoint.",
+                    succeeded=source.gauges.get("offset_commits") or 0,
+                ),
             )
         named: tuple[tuple[str, str, Unit], ...] = (
             (

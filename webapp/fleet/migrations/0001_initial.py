@@ -828,6 +828,11 @@ class Migration(migrations.Migration):
                         fields=["-ts"],
                         name="log_event_unread",
                     ),
+                    models.Index(
+                        condition=models.Q(("job_id__isnull", True)),
+                        fields=["ts"],
+                        name="log_event_of_no_job",
+                    ),
                 ],
                 "constraints": [
                     models.UniqueConstraint(

@@ -49,6 +49,9 @@ class LogEvent(models.Model):
             models.Index(
                 fields=["-ts"], name="log_event_unread", condition=models.Q(kind="unread_line")
             ),
+            models.Index(
+                fields=["ts"], name="log_event_of_no_job", condition=models.Q(job_id__isnull=True)
+            ),
         ]
 
     def __str__(self) -> str:

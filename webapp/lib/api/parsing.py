@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import IO, Any
 
+from rest_framework import serializers
 from rest_framework.exceptions import APIException, ParseError
 from rest_framework.parsers import BaseParser
 
@@ -50,6 +51,17 @@ class BoundedJson(BaseParser):
             raise ParseError(f"The body is no JSON: {error}") from error
         _check(document)
         return document
+
+
+class BoundedList(serializers.ListField):
+    """Refused where it is longer than its ``max_length`` before any of it is read; REST framework
+    reads all of it first, 0.2 ms each.
+    """
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, list) and self.max_length and len(data) > self.max_length:
+            self.fail("max_length", max_length=self.max_length)
+        return super().to_internal_value(data)
 
 
 def _finite(digits: str) -> float:

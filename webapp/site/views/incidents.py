@@ -50,7 +50,7 @@ from webapp.lib.refusals import refusal_as_message
 from webapp.lib.timeranges import around, from_request
 from webapp.lib.translations import gettext_lazy as _
 from webapp.reports.moments import Moment
-from webapp.site.incident_summary import cost, matters, with_bugs
+from webapp.site.incident_summary import cost, jobs_of, matters, with_bugs
 from webapp.site.incident_timeline import timeline
 
 PAGE_SIZE = 30
@@ -142,7 +142,7 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         "severity": severity_badge(row.severity),
         "cause": next((matter.shown for matter in matters_first if matter.member.is_cause), None),
         "cost": cost(
-            of_it,
+            jobs_of(row, of_it),
             row.began_at,
             None if row.is_open else row.ended_at or row.last_seen,
             now,

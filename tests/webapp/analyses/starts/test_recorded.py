@@ -97,7 +97,9 @@ def test_where_no_answer_tells_the_log_does(recording: str, home: Path) -> None:
         assert ("restore" in one.phase_of) == ("INITIALIZING" in lines)
 
 
-@pytest.mark.parametrize("recording", ["incidents/1.20.5/rescaled", "incidents/2.3.0/rescaled"])
+@pytest.mark.parametrize(
+    "recording", [f"incidents/{version}/rescaled" for version in ("1.20.5", "2.1.1", "2.3.0")]
+)
 def test_a_rescale_under_the_adaptive_scheduler_is_told_by_its_phases(
     recording: str, home: Path
 ) -> None:

@@ -1,0 +1,53 @@
+"""The text of a token, which is shown once, and what is kept of it."""
+
+import hashlib
+import secrets
+from datetime import datetime
+from typing import Any
+
+from django.db import models
+
+PREFIX = "weir_"
+"""Of tokens: it lets secret scanners recognise a leaked one."""
+
+_SHOWN = 7
+"""Characters of the random part that lists show."""
+
+
+def digest_of(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+class TokenQuerySet(models.QuerySet[Any]):
+    kind = ""
+    """In front of the text of tokens that are no person's."""
+
+    def made(self, **about: Any) -> tuple[Any, str]:
+        text = f"{PREFIX}{self.kind}{secrets.token_urlsafe(32)}"
+        prefix = text[: len(PREFIX) + len(self.kind) + _SHOWN]
+        return self.create(**about, prefix=prefix, digest=digest_of(text)), text
+
+    def find(self, text: str) -> Any:
+        """The token of this text, valid or not, with whose it is; ``None`` where there is none."""
+        return self.select_related().filter(digest=digest_of(text)).first()
+
+
+class Token(models.Model):
+    """Only its SHA-256 is kept: the token itself is random and long, so no slow hash is needed."""
+
+    name = models.CharField(max_length=100)
+    prefix = models.CharField(max_length=20, editable=False)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        abstract = True
+        ordering = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+    def is_valid(self, at: datetime) -> bool:
+        return self.expires_at is None or at < self.expires_at

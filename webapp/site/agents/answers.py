@@ -1,0 +1,439 @@
+"""The tools. Each reads what its page shows, within the scope of who asks."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import F, Q
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import strip_tags
+
+from spark_jobs.diagnosis.known_bugs import KNOWN_BUGS
+from spark_jobs.diagnosis.registry import all_rules
+from webapp.analyses.fleet.known_bugs import bugs_of_job
+from webapp.analyses.inputs import inputs_for_job
+from webapp.analyses.presentation import plain
+from webapp.analyses.registry import all_analyses
+from webapp.checkpoints.models import CheckpointFact
+from webapp.findings.known_bugs import bugs_beside
+from webapp.findings.models import Finding
+from webapp.findings.runbooks import runbook as sections_of
+from webapp.fleet.models import OVER, JobCurrent
+from webapp.incidents.models import Incident
+from webapp.lib.filter_sets import WrongParameters
+from webapp.lib.messages.rendering import localised
+from webapp.lib.row_numbers import row_number
+from webapp.pressure.models import PressureWindow
+from webapp.site.agents.tools import TOOLS, Unanswerable, link, quoted, tool
+from webapp.storage.models import JobStorage, MissingFile, RootFigures
+from webapp.storage.newest_audits import latest_of
+from webapp.storage.newest_audits import of_job as storage_of_job
+
+__all__ = ["TOOLS"]
+
+MOST_JOBS, MOST_CHECKPOINTS, MOST_FINDINGS, MOST_INCIDENTS = 20, 12, 12, 12
+OF_JOB = {
+    "cluster": "name of the cluster, as in sick_jobs",
+    "job": "name or id of the job, as in sick_jobs",
+}
+CHECKPOINT_MS = ("end_to_end_ms", "start_delay_ms", "alignment_ms", "sync_ms", "async_ms")
+STORED = ("files", "live", "retained_waste", "orphan", "recent", "missing")
+
+
+def _job(cluster: str, job: str) -> JobCurrent:
+    of_cluster = JobCurrent.objects.with_status(timezone.now()).filter(cluster=cluster)
+    found = list(of_cluster.filter(job_id=job) or of_cluster.newest_attempts().filter(name=job)[:2])
+    if len(found) != 1:
+        raise Unanswerable(
+            "Several jobs have this name: give the id of one."
+            if found
+            else "There is no such job on such a cluster, or you do not see it. sick_jobs lists jobs."
+        )
+    [known] = found
+    return known
+
+
+def _about(job: JobCurrent) -> dict[str, Any]:
+    return {
+        "cluster": job.cluster,
+        "job": quoted(job.name),
+        "job_id": job.job_id,
+        "state": job.status,
+        "health": job.health,
+        "judged_up_to": job.judged_at,
+        "page": link(reverse("job", args=(job.cluster, job.job_id))),
+    }
+
+
+def _figures(evidence: Any) -> list[dict[str, Any]]:
+    wanted = ("name", "value", "unit", "threshold", "comparison", "at")
+    return [
+        {name: row[name] for name in wanted if row.get(name) is not None}
+        for row in evidence or ()
+        if isinstance(row, Mapping)
+    ]
+
+
+def _finding(row: Finding, *, whole: bool = False) -> dict[str, Any]:
+    said = {
+        "finding": row.pk,
+        "rule": row.rule,
+        "severity": row.severity,
+        "confidence": row.confidence,
+        "state": row.state,
+        "title": quoted(localised(row.title)),
+        "cause": quoted(localised(row.cause)),
+        "next_step": localised(row.next_step),
+        "figures": _figures(row.evidence)[: None if whole else 5],
+        "subject": quoted(row.subject),
+        "first_seen": row.first_seen,
+        "last_seen": row.last_seen,
+        "page": link(reverse("finding", args=(row.pk,))),
+    }
+    return said if whole else {name: value for name, value in said.items() if name != "subject"}
+
+
+def _bugs(rows: Iterable[Finding]) -> dict[int, list[dict[str, str]]]:
+    return {
+        number: [
+            {"issue": bug.issue, "says": localised(bug.sentence), "link": bug.address}
+            for bug in bugs
+        ]
+        for number, bugs in bugs_beside(rows).items()
+    }
+
+
+@tool(
+    "sick_jobs",
+    "Which jobs are in trouble",
+    "Jobs that run, the worst first, each with its worst open finding. Start here.",
+    {
+        "cluster": "only of this cluster",
+    },
+    optional=frozenset({"cluster"}),
+)
+def sick_jobs(cluster: str = "") -> dict[str, Any]:
+    living = JobCurrent.objects.with_status(timezone.now()).newest_attempts()
+    living = living.exclude(OVER)
+    rows = living.filter(cluster=cluster) if cluster else living
+    in_trouble = rows.filter(Q(health__lt=100) | Q(health=None))
+    worst = list(
+        in_trouble.order_by(F("health").asc(nulls_last=True), "-trouble", "id")[:MOST_JOBS]
+    )
+    found: dict[tuple[str, str], Finding] = {}
+    ids = {job.first_attempt_id or job.job_id for job in worst}
+    for row in Finding.objects.open().filter(first_attempt_id__in=ids).worst_first():
+        found.setdefault((row.cluster, row.first_attempt_id), row)
+    return {
+        "jobs_that_run": rows.count(),
+        "in_trouble_or_unknown": in_trouble.count(),
+        "jobs": [
+            {
+                **_about(job),
+                "worst_finding": _finding(known)
+                if (known := found.get((job.cluster, job.first_attempt_id or job.job_id)))
+                else None,
+            }
+            for job in worst
+        ],
+        "note": "health is 0 to 100; null is unknown, which is not healthy",
+    }
+
+
+@tool(
+    "why",
+    "Why a job is sick",
+    "Its open findings, causes first, with figures, next steps, known bugs of Flink that explain "
+    "them, and its incident.",
+    OF_JOB,
+)
+def why(cluster: str, job: str) -> dict[str, Any]:
+    about = _job(cluster, job)
+    rows = list(Finding.objects.of_job(about.cluster, about.job_id).open().worst_first())
+    shown = rows[:MOST_FINDINGS]
+    bugs = _bugs(shown)
+    incident = (
+        Incident.objects.filter(members__finding__in=[row.pk for row in shown])
+        .order_by("-severity_rank", "-id")
+        .first()
+    )
+    return {
+        **_about(about),
+        "findings": [{**_finding(row), "known_bugs": bugs.get(row.pk, [])} for row in shown],
+        "open_findings": len(rows),
+        "incident": _incident(incident) if incident else None,
+        "unknown": None if about.judged_at else "this job was not judged yet",
+    }
+
+
+@tool(
+    "evidence",
+    "What a finding rests on",
+    "Every figure of a finding with its unit, threshold and instant, and what it concerns as well.",
+    {
+        "finding": "its number",
+    },
+)
+def evidence(finding: str) -> dict[str, Any]:
+    row = Finding.objects.filter(pk=row_number(finding) if finding.isdigit() else -1).first()
+    if row is None:
+        raise Unanswerable("There is no such finding, or you do not see it.")
+    related = [
+        {"kind": str(one.get("kind")), "subject": quoted(str(one.get("subject")))}
+        for one in row.related or ()
+        if isinstance(one, Mapping)
+    ]
+    return {**_finding(row, whole=True), "concerns": related, "known_bugs": _bugs([row])}
+
+
+def _analysis(name: str, job: JobCurrent, values: Mapping[str, str]) -> dict[str, Any]:
+    analysis = all_analyses()[name]
+    parameters = analysis.parameters(values)
+    try:
+        parameters.check()
+    except WrongParameters as wrong:
+        raise Unanswerable(str(wrong)) from None
+    answered: dict[str, Any] = plain(analysis.answer(job, inputs_for_job(job, parameters)))
+    return answered
+
+
+@tool(
+    "what_changed",
+    "What changed before and after",
+    "A job before and after an instant: deploys and restarts, settings, durations, sizes, pressure.",
+    {
+        **OF_JOB,
+        "at": "an ISO 8601 instant; without it, when its worst open finding began",
+        "window": "how much before and after, such as 1h",
+    },
+    optional=frozenset({"at", "window"}),
+)
+def what_changed(cluster: str, job: str, at: str = "", window: str = "") -> dict[str, Any]:
+    about = _job(cluster, job)
+    if not at:
+        worst = Finding.objects.of_job(about.cluster, about.job_id).open().worst_first().first()
+        if worst is None:
+            raise Unanswerable("Nothing is wrong with this job now: give `at`.")
+        at = worst.first_seen.isoformat().replace("+00:00", "Z")
+    values = {"at": at, **({"window": window} if window else {})}
+    return {**_about(about), "at": at, **_analysis("before-after", about, values)}
+
+
+@tool(
+    "checkpoints",
+    "The newest checkpoints of a job",
+    "Outcome, duration of each phase, size, slowest subtask and reason of failure of the newest.",
+    OF_JOB,
+)
+def checkpoints(cluster: str, job: str) -> dict[str, Any]:
+    about = _job(cluster, job)
+    facts = CheckpointFact.objects.filter(cluster=about.cluster, job_id=about.job_id)
+    return {
+        **_about(about),
+        "checkpoints": [
+            {
+                "checkpoint": fact.checkpoint_id,
+                "is_savepoint": fact.is_savepoint,
+                "outcome": fact.outcome,
+                "triggered_at": fact.trigger_time,
+                **{name: getattr(fact, name) for name in CHECKPOINT_MS},
+                "state_bytes": fact.state_bytes,
+                "uploaded_bytes": fact.checkpointed_bytes,
+                "acknowledged": fact.acknowledged,
+                "subtasks": fact.subtasks,
+                "slowest_vertex": quoted(fact.slowest_vertex_name),
+                "slowest_subtask": fact.slowest_subtask,
+                "slowest_host": fact.slowest_host,
+                "reason": quoted(fact.reason_text or fact.reason),
+            }
+            for fact in facts.order_by("-trigger_time")[:MOST_CHECKPOINTS]
+        ],
+        "source": "REST and log of the JobManager",
+    }
+
+
+@tool(
+    "pressure",
+    "Where back-pressure comes from",
+    "The newest measured minute of each vertex: busy, back-pressured, buffers, records, lag; and "
+    "open findings on pressure.",
+    OF_JOB,
+)
+def pressure(cluster: str, job: str) -> dict[str, Any]:
+    about = _job(cluster, job)
+    windows = PressureWindow.objects.filter(cluster=about.cluster, job_id=about.job_id)
+    newest = windows.order_by("-window_start").values_list("window_start", flat=True).first()
+    rows = windows.filter(window_start=newest).order_by("-busy_ms_per_s_mean") if newest else ()
+    of_job = Finding.objects.of_job(about.cluster, about.job_id).open()
+    found = of_job.filter(Q(rule__startswith="pressure.") | Q(rule__startswith="data."))
+    return {
+        **_about(about),
+        "minute_from": newest,
+        "vertices": [
+            {
+                "vertex": quoted(row.vertex_name),
+                "parallelism": row.parallelism,
+                "busy_ms_per_s": row.busy_ms_per_s_mean,
+                "backpressured_ms_per_s": row.backpressured_ms_per_s_mean,
+                "input_buffers_in_use": row.in_pool_mean,
+                "output_buffers_in_use": row.out_pool_mean,
+                "records_in_per_s": row.records_in_per_s,
+                "records_out_per_s": row.records_out_per_s,
+                "pending_records": row.pending_records,
+                "emit_lag_ms": row.emit_lag_ms,
+            }
+            for row in rows
+        ],
+        "findings": [_finding(row) for row in found.worst_first()[:MOST_FINDINGS]],
+        "unknown": None if newest else "no buffer or busy metric of this job was measured",
+    }
+
+
+def _stored(row: JobStorage | RootFigures) -> dict[str, Any]:
+    return {
+        f"{name}_bytes".replace("files_bytes", "all_bytes"): getattr(
+            row, "bytes" if name == "files" else f"{name}_bytes"
+        )
+        for name in STORED
+    }
+
+
+@tool(
+    "storage",
+    "What lies in storage",
+    "Live, wasted, orphaned and missing bytes of a job, or of a root, as of the newest audit. "
+    "Nothing is deleted by asking.",
+    {
+        **OF_JOB,
+        "root": "URI of a root of checkpoints, instead of a job",
+    },
+    optional=frozenset({"cluster", "job", "root"}),
+)
+def storage(cluster: str = "", job: str = "", root: str = "") -> dict[str, Any]:
+    if root:
+        figures = latest_of(root)
+        if figures is None:
+            raise Unanswerable("No audit of such a root is known, or you do not see it.")
+        missing = MissingFile.objects.filter(audit=figures.audit, root=root)
+        return {
+            "root": root,
+            "audited_at": figures.as_of,
+            "may_be_cleaned": figures.cleanable,
+            "because": figures.not_cleanable,
+            **_stored(figures),
+            "missing": [row.path for row in missing[:5]],
+            "page": f"{link(reverse('storage-root'))}?uri={root}",
+        }
+    if not (cluster and job):
+        raise Unanswerable("Give cluster and job, or a root.")
+    about = _job(cluster, job)
+    newest = next(iter(storage_of_job(about.cluster, about.job_id)), None)
+    return {
+        **_about(about),
+        "root": newest.root if newest else None,
+        "audited_at": newest.audit.as_of if newest else None,
+        **(_stored(newest) if newest else {}),
+        "unknown": None if newest else "no audit has seen this job's checkpoints",
+    }
+
+
+def _incident(row: Incident) -> dict[str, Any]:
+    return {
+        "incident": row.uid,
+        "cluster": row.cluster,
+        "job": quoted(row.job_name),
+        "title": quoted(localised(row.title)),
+        "rule": row.rule,
+        "severity": row.severity,
+        "state": row.state,
+        "began_at": row.began_at,
+        "ended_at": row.ended_at,
+        "comment": quoted(row.acknowledge_comment or None),
+        "page": link(reverse("incident", args=(row.uid,))),
+    }
+
+
+@tool(
+    "similar_incidents",
+    "Where this happened before",
+    "Incidents with the same rule as the worst finding of a job, of any job, the newest first, with "
+    "what people said.",
+    {
+        **OF_JOB,
+        "rule": "instead of that of the worst finding",
+    },
+    optional=frozenset({"rule"}),
+)
+def similar_incidents(cluster: str, job: str, rule: str = "") -> dict[str, Any]:
+    about = _job(cluster, job)
+    if not rule:
+        worst = Finding.objects.of_job(about.cluster, about.job_id).worst_first().first()
+        rule = worst.rule if worst else ""
+    rows = Incident.objects.filter(rule=rule, merged_into=None).order_by("-began_at")
+    return {
+        "rule": rule,
+        "incidents": [_incident(row) for row in rows[:MOST_INCIDENTS]],
+        "known": rows.count(),
+        "of_this_job": rows.filter(cluster=about.cluster, job_name=about.name).count(),
+        "in_30_days": rows.filter(began_at__gte=_days_ago(30)).count(),
+    }
+
+
+def _days_ago(days: int) -> datetime:
+    return timezone.now() - timedelta(days=days)
+
+
+@tool(
+    "runbook",
+    "What to do about a rule",
+    "What a rule means, where to look, what to do now and for good, and when it is not this.",
+    {
+        "rule": "such as pressure.root",
+    },
+)
+def runbook(rule: str) -> dict[str, Any]:
+    known = all_rules().get(rule)
+    if known is None:
+        raise Unanswerable(f"There is no such rule. There are: {', '.join(sorted(all_rules()))}.")
+    return {
+        "rule": rule,
+        "title": localised(known.title),
+        "sections": {
+            title: [strip_tags(text) for _, texts in blocks for text in texts]
+            for title, blocks in sections_of(rule)
+        },
+        "page": link(reverse("rule", args=(rule,))),
+    }
+
+
+@tool(
+    "known_bugs",
+    "Which bugs of Flink can hit a job",
+    "Bugs of its release that it shows, that its configuration allows, or that cannot be told.",
+    OF_JOB,
+)
+def known_bugs(cluster: str, job: str) -> dict[str, Any]:
+    about = _job(cluster, job)
+    of_job = bugs_of_job(about)
+    known = {bug.issue: bug for bug in KNOWN_BUGS}
+
+    def described(issues: Iterable[str]) -> list[dict[str, Any]]:
+        return [
+            {
+                "issue": issue,
+                "effect": localised(known[issue].effect),
+                "way_out": localised(known[issue].way_out),
+                "link": known[issue].address,
+            }
+            for issue in sorted(issues)
+        ]
+
+    return {
+        **_about(about),
+        "flink_version": of_job.flink_version,
+        "shows": described(of_job.shows),
+        "can_hit": described(of_job.can_hit),
+        "unknown": described(of_job.unknown),
+        "page": link(reverse("fleet-known-bugs")),
+    }

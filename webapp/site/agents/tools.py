@@ -1,0 +1,127 @@
+"""Declares a tool once: its name, its words, its arguments, and the function that answers.
+
+An answer is JSON of at most ``MOST_CHARACTERS``: long lists and texts are cut, and say so. Texts
+that come from a job (its name, its exceptions, lines of its logs) are wrapped as ``quoted``, so
+that nobody takes them for instructions.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from django.conf import settings
+
+MOST_CHARACTERS = 12_000
+MOST_TEXT = 600
+FEWEST_ROWS = 3
+LONGEST_ARGUMENT = 2_000
+
+
+class Unanswerable(Exception):
+    """The question cannot be answered as it was asked; the text says what to ask instead."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """``arguments``: name → what it is; those with a default are in ``optional``."""
+
+    name: str
+    title: str
+    about: str
+    arguments: Mapping[str, str]
+    optional: frozenset[str]
+    answer: Callable[..., dict[str, Any]]
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of its arguments, which are texts."""
+        return {
+            "type": "object",
+            "properties": {
+                name: {"type": "string", "description": about, "maxLength": LONGEST_ARGUMENT}
+                for name, about in self.arguments.items()
+            },
+            "required": [name for name in self.arguments if name not in self.optional],
+            "additionalProperties": False,
+        }
+
+
+TOOLS: dict[str, Tool] = {}
+
+
+def tool(
+    name: str,
+    title: str,
+    about: str,
+    arguments: Mapping[str, str],
+    optional: frozenset[str] = frozenset(),
+) -> Callable[[Callable[..., dict[str, Any]]], Callable[..., dict[str, Any]]]:
+    def declare(answer: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+        TOOLS[name] = Tool(name, title, about, arguments, optional, answer)
+        return answer
+
+    return declare
+
+
+def call(tools: Mapping[str, Tool], name: object, arguments: object) -> dict[str, Any]:
+    """Raises :class:`Unanswerable`."""
+    known = tools.get(name) if isinstance(name, str) else None
+    if known is None:
+        raise Unanswerable(f"There is no such tool. There are: {', '.join(tools)}.")
+    given = {} if arguments is None else arguments
+    if not isinstance(given, Mapping) or not all(
+        isinstance(value, str) and len(value) <= LONGEST_ARGUMENT for value in given.values()
+    ):
+        raise Unanswerable("Arguments are an object of texts.")
+    missing = [name for name in known.schema["required"] if not given.get(name)]
+    unknown = sorted(given.keys() - known.arguments.keys())
+    if missing or unknown:
+        raise Unanswerable(
+            f"{known.name} needs {', '.join(known.schema['required']) or 'no argument'} and takes "
+            f"{', '.join(sorted(known.optional)) or 'nothing else'}."
+        )
+    texts = {name: value.replace("\x00", "") for name, value in given.items() if value}
+    return bounded(known.answer(**texts))
+
+
+def quoted(text: str | None) -> dict[str, str] | None:
+    """A text of a job or its log: data, whatever it says."""
+    return None if text is None else {"quoted": text}
+
+
+def link(path: str) -> str:
+    return f"{str(settings.WEIR.public_url).rstrip('/')}{path}"
+
+
+def bounded(answer: dict[str, Any]) -> dict[str, Any]:
+    """``answer`` as JSON data within ``MOST_CHARACTERS``; ``left_out`` says what was cut."""
+    for rows in (50, 20, 10, 5, FEWEST_ROWS):
+        left_out: list[str] = []
+        made: dict[str, Any] = _cut(answer, rows, "", left_out)
+        if left_out:
+            made["left_out"] = left_out[:10]
+        if len(json.dumps(made, ensure_ascii=False)) <= MOST_CHARACTERS:
+            return made
+    return {"left_out": ["everything: the answer is too long; ask for less"]}
+
+
+def _cut(value: Any, rows: int, path: str, left_out: list[str]) -> Any:
+    match value:
+        case datetime():
+            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        case Mapping():
+            return {
+                str(name): _cut(inner, rows, f"{path}.{name}".lstrip("."), left_out)
+                for name, inner in value.items()
+            }
+        case list() | tuple():
+            if len(value) > rows:
+                left_out.append(f"{path}: {len(value) - rows} of {len(value)}")
+            return [_cut(inner, rows, path, left_out) for inner in value[:rows]]
+        case None | bool() | int() | float():
+            return value
+        case _:
+            text = str(value)
+            return text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 1]}…"

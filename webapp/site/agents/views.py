@@ -1,0 +1,96 @@
+"""``/mcp``: tokens, scopes and rate limits are those of the API."""
+
+import json
+from typing import Any
+
+from django.http import HttpResponse, HttpResponseBase
+from rest_framework import exceptions
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from ingest.errors import Refused
+from ingest.json_bounds import values_in
+from webapp.accounts.authentication import TokenAuthentication
+from webapp.accounts.permissions import keep_to_limit
+from webapp.accounts.roles import role_of
+from webapp.site.agents.answers import TOOLS
+from webapp.site.agents.tools import Unanswerable, call
+
+MOST_BYTES = 64 * 1024
+MOST_VALUES = 2_000
+PASSED_ON = (
+    "accept",
+    "content-type",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "mcp-method",
+    "mcp-name",
+)
+
+
+class NotInstalled(exceptions.APIException):
+    status_code = 501
+    default_code = "not_installed"
+    default_detail = "This Weir was installed without the extra mcp: pip install 'weir[mcp]'."
+
+
+class BodyTooLarge(exceptions.APIException):
+    status_code = 413
+    default_code = "too_large"
+    default_detail = "A question has 64 KiB and 2,000 values at most."
+
+
+class ReadsByPost(BasePermission):
+    """Whoever may read: a question is a POST that writes nothing."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        if not request.user.is_authenticated or role_of(request.user) is None:
+            return False
+        keep_to_limit(request)
+        return True
+
+
+def answered(name: object, arguments: object) -> tuple[dict[str, Any], bool]:
+    try:
+        return call(TOOLS, name, arguments), False
+    except Unanswerable as wrong:
+        return {"error": str(wrong)}, True
+
+
+# No docstring: the OpenAPI document is of the API alone.
+class McpView(APIView):
+    authentication_classes = [TokenAuthentication]
+    permission_classes = [ReadsByPost]
+    parser_classes: list[Any] = []
+
+    def post(self, request: Request) -> HttpResponseBase:
+        try:
+            from webapp.site.agents.protocol import answer_http
+        except ModuleNotFoundError as missing:
+            raise NotInstalled from missing
+        body = request._request.read(MOST_BYTES + 1)
+        if len(body) > MOST_BYTES or values_in(body) > MOST_VALUES:
+            raise BodyTooLarge
+        outcome = _worked_out(body)
+        passed = {name: request.headers[name] for name in PASSED_ON if name in request.headers}
+        made = answer_http(body, passed, lambda name, arguments: outcome)
+        response = HttpResponse(made.body, status=made.status)
+        for name, value in made.headers.items():
+            if name not in ("content-length", "server", "date"):
+                response[name] = value
+        return response
+
+
+def _worked_out(body: bytes) -> tuple[dict[str, Any], bool]:
+    """The answer to a call of a tool; whatever else is asked needs none."""
+    try:
+        asked = json.loads(body)
+    except (ValueError, RecursionError, Refused):
+        return {}, True
+    if not isinstance(asked, dict) or asked.get("method") != "tools/call":
+        return {}, True
+    parameters = asked.get("params")
+    if not isinstance(parameters, dict):
+        return {}, True
+    return answered(parameters.get("name"), parameters.get("arguments"))
