@@ -43,7 +43,9 @@ STORED = ("files", "live", "retained_waste", "orphan", "recent", "missing")
 
 def _job(cluster: str, job: str) -> JobCurrent:
     of_cluster = JobCurrent.objects.with_status(timezone.now()).filter(cluster=cluster)
-    found = list(of_cluster.filter(job_id=job) or of_cluster.newest_attempts().filter(name=job)[:2])
+    found: list[JobCurrent] = list(
+        of_cluster.filter(job_id=job) or of_cluster.newest_attempts().filter(name=job)[:2]
+    )
     if len(found) != 1:
         raise Unanswerable(
             "Several jobs have this name: give the id of one."
